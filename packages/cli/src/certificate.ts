@@ -1,0 +1,108 @@
+import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import tls from "node:tls";
+import { Failure } from "./failure.ts";
+
+/** A certificate that is believed at one address, instead of the authorities that the machine knows. */
+export interface Trust {
+	/** `pinned`: exactly this certificate. `authority`: whatever it has signed for the address's name. */
+	readonly kind: "pinned" | "authority";
+	/** PEM. */
+	readonly certificate: string;
+}
+
+/** What a server presents. */
+export interface Presented {
+	/** PEM of its own certificate. */
+	readonly certificate: string;
+	/** SHA-256, upper-case hexadecimal with colons. */
+	readonly fingerprint: string;
+	/** Why the machine's authorities do not vouch for it; undefined when they do. */
+	readonly doubt: string | undefined;
+}
+
+/** Code of the error with which a pinned connection is ended when the certificate is another one. */
+export const CERTIFICATE_DIFFERS = "SVC_CERTIFICATE_DIFFERS";
+
+/** Milliseconds for connecting and shaking hands when a certificate is only looked at. */
+const LOOK_TIMEOUT_MS = 10_000;
+
+/** SHA-256 fingerprint of a PEM certificate: upper-case hexadecimal with colons. */
+export function fingerprintOf(certificate: string): string {
+	return new X509Certificate(certificate).fingerprint256;
+}
+
+/**
+ * Brings a typed fingerprint into the form of `fingerprintOf`; colons, blanks, case and a leading `SHA256` do not matter.
+ * @throws Failure usage when it is not 32 bytes of hexadecimal
+ */
+export function parseFingerprint(text: string): string {
+	const digits = text
+		.replace(/^\s*sha-?256[\s:=]+(fingerprint=)?/i, "")
+		.replace(/[\s:]/g, "")
+		.toUpperCase();
+	if (!/^[0-9A-F]{64}$/.test(digits)) {
+		throw new Failure(
+			"usage",
+			"a fingerprint is 32 bytes in hexadecimal, such as AB:CD:…, as the server prints it when it starts",
+		);
+	}
+	return digits.replace(/..(?=.)/g, "$&:");
+}
+
+/** Options of a TLS connection that believes `trust`, or the authorities of Node and of the machine when there is none. */
+export function tlsOptions(trust: Trust | undefined): tls.ConnectionOptions {
+	if (trust === undefined) return { ca: knownAuthorities() };
+	if (trust.kind === "authority") return { ca: trust.certificate };
+	const pinned = fingerprintOf(trust.certificate);
+	return {
+		ca: trust.certificate,
+		// A pinned certificate need not be self-signed.
+		allowPartialTrustChain: true,
+		// Runs before anything of the request is written. The name does not matter: the certificate is known.
+		checkServerIdentity: (_name, presented) =>
+			presented.fingerprint256 === pinned
+				? undefined
+				: Object.assign(new Error("another certificate"), { code: CERTIFICATE_DIFFERS }),
+	};
+}
+
+function knownAuthorities(): string[] {
+	return [...tls.getCACertificates("default"), ...tls.getCACertificates("system")];
+}
+
+/**
+ * Connects, looks at the certificate and hangs up; nothing but the handshake is sent.
+ * @throws the system's error when there is no such connection, or ETIMEDOUT after 10 s
+ */
+export function lookAtCertificate(address: URL): Promise<Presented> {
+	const { promise, resolve, reject } = Promise.withResolvers<Presented>();
+	const host = address.hostname.replace(/^\[|\]$/g, "");
+	const socket = tls.connect({
+		host,
+		port: Number(address.port || 443),
+		...(isIP(host) ? {} : { servername: host }),
+		ca: knownAuthorities(),
+		rejectUnauthorized: false,
+	});
+	socket.setTimeout(LOOK_TIMEOUT_MS, () =>
+		socket.destroy(Object.assign(new Error("timed out"), { code: "ETIMEDOUT" })),
+	);
+	socket.once("error", reject);
+	socket.once("secureConnect", () => {
+		const certificate = socket.getPeerX509Certificate();
+		socket.destroy();
+		if (certificate === undefined) return reject(new Failure("unreachable", "the server presents no certificate"));
+		resolve({
+			certificate: certificate.toString(),
+			fingerprint: certificate.fingerprint256,
+			doubt: socket.authorized ? undefined : codeOf(socket.authorizationError),
+		});
+	});
+	return promise;
+}
+
+// Typed as an Error, in fact the code alone for whatever OpenSSL found.
+function codeOf(reason: unknown): string {
+	return reason instanceof Error && "code" in reason ? String(reason.code) : String(reason);
+}

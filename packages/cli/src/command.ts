@@ -1,0 +1,64 @@
+import { type Command, Option } from "commander";
+import type { Io } from "./io.ts";
+
+/** Options that every command takes. */
+export interface SharedOptions {
+	readonly json?: boolean;
+	readonly address?: string;
+	readonly cacert?: string;
+	readonly fingerprint?: string;
+}
+
+/** What a command works with. */
+export interface Context<Options = object> {
+	readonly io: Io;
+	readonly options: Options & SharedOptions;
+}
+
+/** One command: how it is called, what its help says, and what it does. */
+export interface CommandSpec<Options> {
+	/** Name and arguments, such as `delete <key>`. */
+	readonly usage: string;
+	readonly summary: string;
+	/** Further paragraphs of the help. */
+	readonly details?: string;
+	readonly options?: readonly Option[];
+	readonly examples: readonly string[];
+	readonly isDefault?: boolean;
+	run(context: Context<Options>, ...words: string[]): Promise<void>;
+}
+
+/** Adds a command with the shared options, and examples in its help. */
+export function addCommand<Options = object>(parent: Command, io: Io, spec: CommandSpec<Options>): void {
+	const command = parent.command(spec.usage, { isDefault: spec.isDefault === true }).summary(spec.summary);
+	command.description(spec.details === undefined ? spec.summary : `${spec.summary}\n\n${spec.details}`);
+	for (const option of spec.options ?? []) command.addOption(option);
+	addSharedOptions(command);
+	command.addHelpText("after", `\nExamples:\n${spec.examples.map((example) => `  ${example}`).join("\n")}`);
+	command.action(function (this: Command) {
+		return spec.run({ io, options: this.optsWithGlobals<Options & SharedOptions>() }, ...this.processedArgs);
+	});
+}
+
+/** Adds the options that every command takes. */
+export function addSharedOptions(command: Command): void {
+	command.optionsGroup("Common options:");
+	command.option("--json", "print one JSON document, and errors as the server's error object");
+	command.option("--address <url>", "server (else SVC_ADDRESS, else the one of the latest login)");
+	command.option("--cacert <file>", "PEM certificate of the authority to trust (else SVC_CACERT)");
+	command.option(
+		"--fingerprint <sha256>",
+		"certificate to trust (else SVC_FINGERPRINT, else the one trusted at login)",
+	);
+	command.helpOption("-h, --help", "show this help");
+}
+
+/** Adds a command that only holds others. */
+export function addGroup(parent: Command, name: string, summary: string): Command {
+	return parent.command(name).description(summary).helpOption("-h, --help", "show this help").helpCommand(false);
+}
+
+/** An option, as `Command.option` takes it. */
+export function option(flags: string, description: string): Option {
+	return new Option(flags, description);
+}

@@ -1,0 +1,165 @@
+import type { Command } from "commander";
+import { object, text } from "../answer.ts";
+import { createClient, send } from "../client.ts";
+import { addCommand, type Context, option } from "../command.ts";
+import {
+	connect,
+	connectTo,
+	findTarget,
+	type NewTrustOptions,
+	readToken,
+	settleTrust,
+	type Target,
+} from "../connection.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { note, show, showFields, visible } from "../output.ts";
+import { readEmail, readNewPassword, readPassword, readPasswordChange } from "../password.ts";
+import { saveServer } from "../session.ts";
+
+interface PasswordOptions {
+	readonly passwordStdin?: boolean;
+}
+
+interface LoginOptions extends PasswordOptions, NewTrustOptions {}
+
+interface RegisterOptions extends LoginOptions {
+	readonly name?: string;
+}
+
+const PASSWORD_STDIN = option("--password-stdin", "take the password from the first line of standard input");
+const TRUST_NEW = option("--trust-new-certificate", "trust whatever certificate the server presents, without asking");
+const FIRST_CONTACT =
+	"The server's certificate is remembered once you have compared its fingerprint (or gave it with --fingerprint); from then on no other one is accepted. Certificates of authorities that this machine knows need none of this.";
+
+/** Adds the commands of one's own account. */
+export function addAuthCommands(program: Command, io: Io): void {
+	addCommand<RegisterOptions>(program, io, {
+		usage: "register [email]",
+		summary: "make an account",
+		details: FIRST_CONTACT,
+		options: [option("--name <name>", "name to show; the e-mail by default"), PASSWORD_STDIN, TRUST_NEW],
+		examples: [
+			"svc register ada@example.com",
+			"svc register ci@example.com --password-stdin --fingerprint AB:CD:… < password",
+		],
+		run: register,
+	});
+	addCommand<LoginOptions>(program, io, {
+		usage: "login [email]",
+		summary: "log in and remember the session",
+		details: FIRST_CONTACT,
+		options: [PASSWORD_STDIN, TRUST_NEW],
+		examples: ["svc login ada@example.com", "svc login ada@example.com --address https://vault.example.com:8443"],
+		run: login,
+	});
+	addCommand(program, io, {
+		usage: "logout",
+		summary: "end the session, here and at the server",
+		examples: ["svc logout"],
+		run: logout,
+	});
+	addCommand<PasswordOptions>(program, io, {
+		usage: "password",
+		summary: "change your password, which ends your other sessions",
+		options: [option("--password-stdin", "take the current and the new password from two lines of standard input")],
+		examples: ["svc password"],
+		run: changePassword,
+	});
+	addCommand(program, io, {
+		usage: "whoami",
+		summary: "show who is logged in, where, and until when",
+		examples: ["svc whoami", "svc whoami --json"],
+		run: whoami,
+	});
+}
+
+async function register(context: Context<RegisterOptions>, email?: string): Promise<void> {
+	const target = await settleTrust(context, await findTarget(context));
+	const body = {
+		email: await readEmail(context, email),
+		password: await readNewPassword(context),
+		...(context.options.name === undefined ? {} : { name: context.options.name }),
+	};
+	// Where registration is for administrators, theirs is the token that decides.
+	const client = createClient({ ...trusting(target), token: readToken(context.io) ?? target.saved.token });
+	const account = await send(client, { method: "POST", path: "auth/register", body });
+	await show(context, account, `registered ${visible(text(account, "email"))}`);
+	await note(context, "next: `svc login`");
+}
+
+async function login(context: Context<LoginOptions>, email?: string): Promise<void> {
+	const { io } = context;
+	const target = await settleTrust(context, await findTarget(context));
+	const body = { email: await readEmail(context, email), password: await readPassword(context) };
+	const client = createClient({ ...trusting(target), token: undefined });
+	const answer = await send(client, { method: "POST", path: "auth/login", body });
+	const { token, ...shown } = answer;
+	const account = object(answer, "user");
+	const user = { id: text(account, "id"), email: text(account, "email"), name: text(account, "name") };
+	await saveServer(io, target.address, {
+		...target.saved,
+		token: text(answer, "token"),
+		user,
+		...(typeof answer.expires_at === "number" ? { expires_at: answer.expires_at } : {}),
+	});
+	await show(context, shown, `logged in to ${target.address} as ${visible(user.email)}`);
+	if (readToken(io) !== undefined) await note(context, "note: SVC_TOKEN is set and is used instead of this session");
+}
+
+function trusting({ address, saved }: Target) {
+	return { address, trust: saved.trust };
+}
+
+async function logout(context: Context): Promise<void> {
+	const { address, saved } = await findTarget(context);
+	const { token, user: _user, expires_at: _expiry, ...kept } = saved;
+	if (token === undefined) throw new Failure("denied", `not logged in to ${address}`);
+	const outcome = await endSession(context, { address, saved }, token);
+	await saveServer(context.io, address, kept);
+	if (outcome instanceof Failure) {
+		throw new Failure("unreachable", `logged out here, but not at the server: ${outcome.message}`, {
+			hint: "the session there ends by itself, 24 hours after its login",
+		});
+	}
+	await show(context, { message: "logged out", address }, `logged out of ${address}`);
+}
+
+/** A session that the server no longer knows has ended, too. */
+async function endSession(context: Context, target: Target, token: string): Promise<Failure | undefined> {
+	try {
+		await send(await connectTo(context, target, token), { method: "POST", path: "auth/logout", accept: [401] });
+		return undefined;
+	} catch (error) {
+		if (error instanceof Failure) return error;
+		throw error;
+	}
+}
+
+async function changePassword(context: Context<PasswordOptions>): Promise<void> {
+	const client = await connect(context);
+	const body = await readPasswordChange(context);
+	const answer = await send(client, { method: "POST", path: "auth/password", body });
+	await show(context, answer, "password changed; your other sessions have ended");
+}
+
+async function whoami(context: Context): Promise<void> {
+	const { address, saved } = await findTarget(context);
+	if (readToken(context.io) !== undefined) {
+		return showFields(context, { address, token: "SVC_TOKEN" }, [
+			["address", address],
+			["token", "from SVC_TOKEN"],
+		]);
+	}
+	const { token, user, expires_at } = saved;
+	if (token === undefined || user === undefined)
+		throw new Failure("denied", `not logged in to ${address}`, { hint: "`svc login`" });
+	const until = expires_at === undefined ? "" : new Date(expires_at * 1000).toISOString();
+	await showFields(context, { address, user, expires_at }, [
+		["address", address],
+		["email", user.email],
+		["name", user.name],
+		["id", user.id],
+		["until", until],
+	]);
+}

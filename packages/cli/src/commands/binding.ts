@@ -1,0 +1,70 @@
+import type { Command } from "commander";
+import { text } from "../answer.ts";
+import { path, send } from "../client.ts";
+import { addCommand, addGroup, type Context } from "../command.ts";
+import { connect } from "../connection.ts";
+import type { Io } from "../io.ts";
+import { show, showTable, visible } from "../output.ts";
+import { listAll } from "../pages.ts";
+import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
+
+/** Adds the commands of bindings. */
+export function addBindingCommands(program: Command, io: Io): void {
+	const binding = addGroup(program, "binding", "who has which role in a realm");
+	addCommand<RealmOptions>(binding, io, {
+		usage: "add <user-id> <role>",
+		summary: "give a user a role: admin, member or viewer",
+		details: "Users see their id with `svc whoami`.",
+		options: [REALM_OPTION],
+		examples: ["svc binding add 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d viewer --realm shop"],
+		run: addBinding,
+	});
+	addCommand<RealmOptions>(binding, io, {
+		usage: "list",
+		summary: "list the roles in a realm; its owner, who is always admin, is not in the list",
+		options: [REALM_OPTION],
+		examples: ["svc binding list --realm shop"],
+		run: listBindings,
+	});
+	addCommand<RealmOptions>(binding, io, {
+		usage: "remove <user-id>",
+		summary: "take a user's role away",
+		options: [REALM_OPTION],
+		examples: ["svc binding remove 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --realm shop"],
+		run: removeBinding,
+	});
+}
+
+async function addBinding(context: Context<RealmOptions>, user_id: string, role: string): Promise<void> {
+	const realm = realmOf(context);
+	const answer = await send(await connect(context), {
+		method: "POST",
+		path: path`realms/${realm}/policy/bindings`,
+		body: { user_id, role },
+	});
+	await show(context, answer, visible(`${user_id} is ${text(answer, "role")} of ${realm}`));
+}
+
+async function listBindings(context: Context<RealmOptions>): Promise<void> {
+	const realm = realmOf(context);
+	const bindings = await Array.fromAsync(
+		listAll(await connect(context), path`realms/${realm}/policy/bindings`, "bindings"),
+	);
+	const lines = bindings.map((binding) => [
+		text(binding, "user_id"),
+		text(binding, "role"),
+		text(binding, "granted_by"),
+		text(binding, "created_at"),
+	]);
+	const titles = ["USER", "ROLE", "GRANTED BY", "CREATED"];
+	await showTable(context, { bindings }, titles, lines, "nobody but the owner: `svc binding add` gives a role");
+}
+
+async function removeBinding(context: Context<RealmOptions>, user_id: string): Promise<void> {
+	const realm = realmOf(context);
+	const answer = await send(await connect(context), {
+		method: "DELETE",
+		path: path`realms/${realm}/policy/bindings/${user_id}`,
+	});
+	await show(context, answer, visible(text(answer, "message")));
+}

@@ -1,0 +1,28 @@
+import type { Command } from "commander";
+import { text } from "../answer.ts";
+import { send } from "../client.ts";
+import { addCommand, type Context } from "../command.ts";
+import { connect } from "../connection.ts";
+import type { Io } from "../io.ts";
+import { show, visible } from "../output.ts";
+import { readValue, VALUE_HELP, VALUE_OPTIONS, type ValueOptions } from "../value.ts";
+
+/** Adds the command that turns a value into ciphertext. */
+export function addEncryptCommand(program: Command, io: Io): void {
+	addCommand<ValueOptions>(program, io, {
+		usage: "encrypt [value]",
+		summary: "turn a value into ciphertext, which `svc secret set --pre-encrypted` takes",
+		details: VALUE_HELP,
+		options: VALUE_OPTIONS,
+		examples: ["svc encrypt", "svc encrypt --from-file key.pem > key.svc"],
+		run: encrypt,
+	});
+}
+
+/** Spec: API › Secrets and encryption. */
+async function encrypt(context: Context<ValueOptions>, given?: string): Promise<void> {
+	const client = await connect(context);
+	const value = await readValue(context, given);
+	const answer = await send(client, { method: "POST", path: "encrypt", body: { value } });
+	await show(context, answer, visible(text(answer, "ciphertext")));
+}

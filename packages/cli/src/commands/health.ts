@@ -1,0 +1,37 @@
+import type { Command } from "commander";
+import { object, optional, text } from "../answer.ts";
+import { send } from "../client.ts";
+import { addCommand, type Context } from "../command.ts";
+import { connectTo, findTarget } from "../connection.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { showFields } from "../output.ts";
+
+/** Adds the command that shows whether the server is well. */
+export function addHealthCommand(program: Command, io: Io): void {
+	addCommand(program, io, {
+		usage: "health",
+		summary: "show whether the server is well; needs no login",
+		examples: ["svc health", "svc health --json --address https://127.0.0.1:8443"],
+		run: showHealth,
+	});
+}
+
+async function showHealth(context: Context): Promise<void> {
+	const target = await findTarget(context);
+	const client = await connectTo(context, target, undefined);
+	const health = await send(client, { method: "GET", path: "health", accept: [503] });
+	const status = text(health, "status");
+	const checks = Object.entries(object(health, "checks")).map(([name, state]) => [name, String(state)] as const);
+	await showFields(context, health, [
+		["address", target.address],
+		["status", status],
+		["version", optional(health, "version")],
+		["commit", optional(health, "commit")],
+		["built", optional(health, "built")],
+		["mode", optional(health, "mode")],
+		...checks,
+	]);
+	if (status !== "healthy")
+		throw new Failure("unreachable", "the server is not healthy", { code: "unhealthy", status: 503 });
+}

@@ -1,0 +1,64 @@
+import type { Command } from "commander";
+import { count, optional, text } from "../answer.ts";
+import { path, send } from "../client.ts";
+import { addCommand, type Context } from "../command.ts";
+import { connect } from "../connection.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { show, showTable, visible } from "../output.ts";
+import { listAll } from "../pages.ts";
+import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+
+/** Adds the commands of a secret's versions. */
+export function addHistoryCommands(secret: Command, io: Io): void {
+	addCommand<EnvironmentOptions>(secret, io, {
+		usage: "history <key>",
+		summary: "list the versions of a secret, without their values",
+		options: ENVIRONMENT_OPTIONS,
+		examples: ["svc secret history DATABASE_URL --realm shop --env prod"],
+		run: listVersions,
+	});
+	addCommand<EnvironmentOptions>(secret, io, {
+		usage: "rollback <key> <version>",
+		summary: "write an earlier value again, as a new version",
+		options: ENVIRONMENT_OPTIONS,
+		examples: ["svc secret rollback DATABASE_URL 3 --realm shop --env prod"],
+		run: rollBack,
+	});
+}
+
+async function listVersions(context: Context<EnvironmentOptions>, key: string): Promise<void> {
+	const [realm, env] = [realmOf(context), environmentOf(context)];
+	const client = await connect(context);
+	const versions = await Array.fromAsync(
+		listAll(client, path`realms/${realm}/secrets/${key}/versions`, "versions", { env }),
+	);
+	const lines = versions.map((version) => [
+		String(count(version, "version")),
+		text(version, "created_at"),
+		optional(version, "created_by"),
+		optional(version, "comment"),
+	]);
+	await showTable(context, { versions }, ["VERSION", "WRITTEN", "BY", "COMMENT"], lines, "no versions");
+}
+
+async function rollBack(context: Context<EnvironmentOptions>, key: string, wanted: string): Promise<void> {
+	const [realm, env] = [realmOf(context), environmentOf(context)];
+	const answer = await send(await connect(context), {
+		method: "POST",
+		path: path`realms/${realm}/secrets/${key}/rollback`,
+		query: { env },
+		body: { version: parseVersion(wanted) },
+	});
+	await show(
+		context,
+		answer,
+		`${visible(`${key} in ${realm}/${env}`)} is as in version ${wanted} again, now version ${count(answer, "version")}`,
+	);
+}
+
+/** The number of a version. @throws Failure usage when it is none */
+export function parseVersion(text: string): number {
+	if (!/^[1-9]\d{0,14}$/.test(text)) throw new Failure("usage", "a version is a number from 1 on");
+	return Number(text);
+}

@@ -1,0 +1,96 @@
+import type { Command } from "commander";
+import { optional, text } from "../answer.ts";
+import { path, send } from "../client.ts";
+import { addCommand, addGroup, type Context, option } from "../command.ts";
+import { connect } from "../connection.ts";
+import { Failure } from "../failure.ts";
+import { type Io, isInteractive } from "../io.ts";
+import { show, showFields, showTable, visible } from "../output.ts";
+import { listAll } from "../pages.ts";
+import { confirm } from "../prompt.ts";
+
+interface CreateOptions {
+	readonly name?: string;
+	readonly description?: string;
+}
+
+interface DeleteOptions {
+	readonly yes?: boolean;
+}
+
+/** Adds the commands of realms. */
+export function addRealmCommands(program: Command, io: Io): void {
+	const realm = addGroup(program, "realm", "realms, which hold secrets");
+	addCommand<CreateOptions>(realm, io, {
+		usage: "create <slug>",
+		summary: "make a realm; it is yours",
+		options: [
+			option("--name <name>", "name to show; the slug by default"),
+			option("--description <text>", "what it is for"),
+		],
+		examples: ["svc realm create shop", 'svc realm create shop --name "The shop"'],
+		run: createRealm,
+	});
+	addCommand(realm, io, {
+		usage: "list",
+		summary: "list the realms that you can use",
+		examples: ["svc realm list", "svc realm list --json"],
+		run: listRealms,
+	});
+	addCommand(realm, io, {
+		usage: "show <slug>",
+		summary: "show one realm",
+		examples: ["svc realm show shop"],
+		run: showRealm,
+	});
+	addCommand<DeleteOptions>(realm, io, {
+		usage: "delete <slug>",
+		summary: "delete a realm with everything in it",
+		options: [option("--yes", "do not ask")],
+		examples: ["svc realm delete shop", "svc realm delete shop --yes"],
+		run: deleteRealm,
+	});
+}
+
+async function createRealm(context: Context<CreateOptions>, slug: string): Promise<void> {
+	const { name = slug, description } = context.options;
+	const body = { slug, name, ...(description === undefined ? {} : { description }) };
+	const answer = await send(await connect(context), { method: "POST", path: "realms", body });
+	await show(context, answer, `realm ${visible(text(answer, "slug"))} created`);
+}
+
+async function listRealms(context: Context): Promise<void> {
+	const realms = await Array.fromAsync(listAll(await connect(context), "realms", "realms"));
+	const lines = realms.map((realm) => [text(realm, "slug"), text(realm, "name"), text(realm, "created_at")]);
+	await showTable(
+		context,
+		{ realms },
+		["SLUG", "NAME", "CREATED"],
+		lines,
+		"no realms yet: `svc realm create` makes one",
+	);
+}
+
+async function showRealm(context: Context, slug: string): Promise<void> {
+	const realm = await send(await connect(context), { method: "GET", path: path`realms/${slug}` });
+	await showFields(context, realm, [
+		["slug", text(realm, "slug")],
+		["name", text(realm, "name")],
+		["description", optional(realm, "description")],
+		["id", text(realm, "id")],
+		["owner", text(realm, "user_id")],
+		["created", text(realm, "created_at")],
+	]);
+}
+
+async function deleteRealm(context: Context<DeleteOptions>, slug: string): Promise<void> {
+	const { io, options } = context;
+	const client = await connect(context);
+	if (options.yes !== true) {
+		if (!isInteractive(io)) throw new Failure("usage", "deleting a realm needs --yes where nobody can be asked");
+		if (!(await confirm(io, `Delete the realm ${visible(slug)} with everything in it?`)))
+			throw new Failure("failed", "nothing was deleted");
+	}
+	const answer = await send(client, { method: "DELETE", path: path`realms/${slug}` });
+	await show(context, answer, `realm ${visible(slug)} deleted`);
+}

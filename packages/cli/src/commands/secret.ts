@@ -1,0 +1,148 @@
+import type { Command } from "commander";
+import { count, text } from "../answer.ts";
+import { path, send } from "../client.ts";
+import { addCommand, addGroup, type Context, option } from "../command.ts";
+import { connect } from "../connection.ts";
+import { Failure } from "../failure.ts";
+import { type Io, write } from "../io.ts";
+import { show, showTable, visible } from "../output.ts";
+import { listAll } from "../pages.ts";
+import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+import { readValue, VALUE_HELP, VALUE_OPTIONS, type ValueOptions } from "../value.ts";
+import { addHistoryCommands, parseVersion } from "./history.ts";
+
+interface SetOptions extends EnvironmentOptions, ValueOptions {
+	readonly comment?: string;
+	readonly expiresAt?: string;
+	readonly preEncrypted?: boolean;
+}
+
+interface GetOptions extends EnvironmentOptions {
+	readonly version?: string;
+}
+
+interface ListOptions extends EnvironmentOptions {
+	readonly showValues?: boolean;
+	readonly allEnvironments?: boolean;
+}
+
+/** Adds the commands of secrets. */
+export function addSecretCommands(program: Command, io: Io): void {
+	const secret = addGroup(program, "secret", "secrets of a realm, per environment");
+	addSetCommand(secret, io);
+	addCommand<GetOptions>(secret, io, {
+		usage: "get <key>",
+		summary: "print the value of a secret",
+		details:
+			"The value is printed as it is, and a line break after it only on a terminal: a file or a pipe gets exactly its bytes.",
+		options: [...ENVIRONMENT_OPTIONS, option("--version <number>", "an earlier version (see `svc secret history`)")],
+		examples: ["svc secret get DATABASE_URL --realm shop --env prod", "svc secret get TLS_KEY --realm shop > key.pem"],
+		run: getSecret,
+	});
+	addCommand<ListOptions>(secret, io, {
+		usage: "list",
+		summary: "list the secrets of an environment, without their values",
+		options: [
+			...ENVIRONMENT_OPTIONS,
+			option("--all-environments", "of all environments").conflicts("env"),
+			option("--show-values", "with their values"),
+		],
+		examples: ["svc secret list --realm shop --env prod", "svc secret list --realm shop --all-environments --json"],
+		run: listSecrets,
+	});
+	addCommand<EnvironmentOptions>(secret, io, {
+		usage: "delete <key>",
+		summary: "delete a secret with its history",
+		options: ENVIRONMENT_OPTIONS,
+		examples: ["svc secret delete OLD_KEY --realm shop --env prod"],
+		run: deleteSecret,
+	});
+	addHistoryCommands(secret, io);
+}
+
+function addSetCommand(secret: Command, io: Io): void {
+	addCommand<SetOptions>(secret, io, {
+		usage: "set <key> [value]",
+		summary: "write a secret; KEY VALUE and KEY=VALUE are accepted, too",
+		details: VALUE_HELP,
+		options: [
+			...ENVIRONMENT_OPTIONS,
+			...VALUE_OPTIONS,
+			option("--comment <text>", "why it was written"),
+			option("--expires-at <instant>", "when it should be replaced, such as 2030-01-31T00:00:00Z"),
+			option("--pre-encrypted", "the value is ciphertext of `svc encrypt`"),
+		],
+		examples: [
+			"svc secret set DATABASE_URL --realm shop --env prod",
+			"svc secret set TLS_KEY --realm shop --from-file key.pem",
+			"openssl rand -hex 32 | svc secret set SESSION_KEY --realm shop --trim",
+		],
+		run: setSecret,
+	});
+}
+
+async function setSecret(context: Context<SetOptions>, word: string, given?: string): Promise<void> {
+	const { comment, expiresAt, preEncrypted } = context.options;
+	const [realm, environment] = [realmOf(context), environmentOf(context)];
+	const [key, inline] = splitAssignment(word);
+	if (inline !== undefined && given !== undefined)
+		throw new Failure("usage", "give the value either as KEY VALUE or as KEY=VALUE");
+	const client = await connect(context);
+	const body = {
+		key,
+		value: await readValue(context, inline ?? given),
+		environment,
+		...(comment === undefined ? {} : { comment }),
+		...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+		...(preEncrypted === true ? { pre_encrypted: true } : {}),
+	};
+	const answer = await send(client, { method: "POST", path: path`realms/${realm}/secrets`, body });
+	await show(
+		context,
+		answer,
+		`${visible(`${key} set in ${realm}/${environment}`)}, version ${count(answer, "version")}`,
+	);
+}
+
+// No key holds a `=`.
+function splitAssignment(word: string): [key: string, value: string | undefined] {
+	const at = word.indexOf("=");
+	return at === -1 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];
+}
+
+async function getSecret(context: Context<GetOptions>, key: string): Promise<void> {
+	const { io, options } = context;
+	const [realm, env] = [realmOf(context), environmentOf(context)];
+	const query = { env, ...(options.version === undefined ? {} : { version: String(parseVersion(options.version)) }) };
+	const answer = await send(await connect(context), {
+		method: "GET",
+		path: path`realms/${realm}/secrets/${key}`,
+		query,
+	});
+	if (options.json === true) return show(context, answer, "");
+	await write(io.stdout, text(answer, "value") + (io.stdout.isTTY === true ? "\n" : ""));
+}
+
+async function listSecrets(context: Context<ListOptions>): Promise<void> {
+	const { allEnvironments, showValues = false } = context.options;
+	const realm = realmOf(context);
+	const query: Record<string, string> = allEnvironments === true ? {} : { env: environmentOf(context) };
+	const found = await Array.fromAsync(listAll(await connect(context), path`realms/${realm}/secrets`, "secrets", query));
+	const secrets = showValues ? found : found.map(({ value: _, ...shown }) => shown);
+	const lines = found.map((secret) => [
+		text(secret, "key"),
+		text(secret, "environment"),
+		String(count(secret, "version")),
+		text(secret, "updated_at"),
+		...(showValues ? [text(secret, "value")] : []),
+	]);
+	const titles = ["KEY", "ENV", "VERSION", "UPDATED", ...(showValues ? ["VALUE"] : [])];
+	await showTable(context, { secrets }, titles, lines, "no secrets here yet: `svc secret set` writes one");
+}
+
+async function deleteSecret(context: Context<EnvironmentOptions>, key: string): Promise<void> {
+	const [realm, env] = [realmOf(context), environmentOf(context)];
+	const call = { method: "DELETE", path: path`realms/${realm}/secrets/${key}`, query: { env } } as const;
+	const answer = await send(await connect(context), call);
+	await show(context, answer, visible(`${key} deleted from ${realm}/${env}`));
+}

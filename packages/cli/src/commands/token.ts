@@ -1,0 +1,84 @@
+import type { Command } from "commander";
+import { optional, text } from "../answer.ts";
+import { path, send } from "../client.ts";
+import { addCommand, addGroup, type Context, option } from "../command.ts";
+import { connect } from "../connection.ts";
+import type { Io } from "../io.ts";
+import { note, show, showTable, visible } from "../output.ts";
+import { listAll } from "../pages.ts";
+
+interface CreateOptions {
+	readonly scopes?: string;
+	readonly realm?: string;
+	readonly env?: string;
+	readonly expiresAt?: string;
+}
+
+/** Adds the commands of API tokens. */
+export function addTokenCommands(program: Command, io: Io): void {
+	const token = addGroup(program, "token", "API tokens for machines");
+	addCommand<CreateOptions>(token, io, {
+		usage: "create <name>",
+		summary: "make a token; it is printed on standard output, this once",
+		options: [
+			option("--scopes <list>", "of read, write and delete, with commas; read by default"),
+			option("--realm <slug>", "good for this realm only"),
+			option("--env <name>", "good for this environment only"),
+			option("--expires-at <instant>", "when it ends, such as 2030-01-31T00:00:00Z"),
+		],
+		examples: ["svc token create ci --scopes read --realm shop --env prod", "SVC_TOKEN=$(svc token create deploy)"],
+		run: createToken,
+	});
+	addCommand(token, io, {
+		usage: "list",
+		summary: "list your tokens, without the tokens themselves",
+		examples: ["svc token list"],
+		run: listTokens,
+	});
+	addCommand(token, io, {
+		usage: "revoke <id>",
+		summary: "end a token at once",
+		examples: ["svc token revoke 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d"],
+		run: revokeToken,
+	});
+}
+
+async function createToken(context: Context<CreateOptions>, name: string): Promise<void> {
+	const { scopes, realm, env, expiresAt } = context.options;
+	const body = {
+		name,
+		...(scopes === undefined ? {} : { scopes }),
+		...(realm === undefined ? {} : { realm }),
+		...(env === undefined ? {} : { environment: env }),
+		...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+	};
+	const answer = await send(await connect(context), { method: "POST", path: "auth/tokens", body });
+	await show(context, answer, visible(text(answer, "token")));
+	await note(
+		context,
+		visible(`token ${name} (${text(answer, "scopes")}) has the id ${text(answer, "id")} and is shown only this once`),
+	);
+}
+
+async function listTokens(context: Context): Promise<void> {
+	const tokens = await Array.fromAsync(listAll(await connect(context), "auth/tokens", "tokens"));
+	const lines = tokens.map((token) => [
+		text(token, "id"),
+		text(token, "prefix"),
+		text(token, "name"),
+		text(token, "scopes"),
+		text(token, "created_at"),
+	]);
+	const titles = ["ID", "PREFIX", "NAME", "SCOPES", "CREATED"];
+	const extra = ["realm", "environment", "expires_at", "last_used_at"].filter((field) =>
+		tokens.some((token) => optional(token, field)),
+	);
+	const wide = lines.map((line, index) => [...line, ...extra.map((field) => optional(tokens[index] ?? {}, field))]);
+	const heads = extra.map((field) => field.replace(/_at$/, "").replaceAll("_", " ").toUpperCase());
+	await showTable(context, { tokens }, [...titles, ...heads], wide, "no tokens yet: `svc token create` makes one");
+}
+
+async function revokeToken(context: Context, id: string): Promise<void> {
+	const answer = await send(await connect(context), { method: "DELETE", path: path`auth/tokens/${id}` });
+	await show(context, answer, visible(text(answer, "message")));
+}

@@ -1,0 +1,134 @@
+import { readFile } from "node:fs/promises";
+import { DEFAULT_ADDRESS, parseAddress } from "./address.ts";
+import { fingerprintOf, lookAtCertificate, parseFingerprint, type Trust } from "./certificate.ts";
+import { type Client, createClient } from "./client.ts";
+import type { Context } from "./command.ts";
+import { Failure } from "./failure.ts";
+import { type Io, isInteractive, setting, write } from "./io.ts";
+import { confirm } from "./prompt.ts";
+import { readSession, type SavedServer, saveServer } from "./session.ts";
+import { certificateChanged, explainConnection } from "./trouble.ts";
+
+/** The server that a command is about, and what is remembered of it. */
+export interface Target {
+	readonly address: string;
+	readonly saved: SavedServer;
+}
+
+/** The server that is named by --address, else SVC_ADDRESS, else by the latest login, else the one on this machine. */
+export async function findTarget({ io, options }: Context): Promise<Target> {
+	const { current, servers } = await readSession(io);
+	const address = parseAddress(options.address ?? setting(io, "SVC_ADDRESS") ?? current ?? DEFAULT_ADDRESS);
+	return { address, saved: (Object.hasOwn(servers, address) ? servers[address] : undefined) ?? {} };
+}
+
+/** A client that is logged in. @throws Failure denied when there is no token for the address */
+export async function connect(context: Context): Promise<Client> {
+	const target = await findTarget(context);
+	const token = readToken(context.io) ?? target.saved.token;
+	if (token === undefined) {
+		throw new Failure("denied", `not logged in to ${target.address}`, { hint: "`svc login`, or set SVC_TOKEN" });
+	}
+	return connectTo(context, target, token);
+}
+
+/** A client for one server and one token, or for what needs none. */
+export async function connectTo(context: Context, target: Target, token: string | undefined): Promise<Client> {
+	return createClient({ address: target.address, trust: await knownTrust(context, target), token });
+}
+
+/** The value of SVC_TOKEN; a line break at its end, as files have it, is dropped. @throws Failure usage when it cannot be a token */
+export function readToken(io: Io): string | undefined {
+	const token = setting(io, "SVC_TOKEN")?.trim();
+	if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return token;
+	throw new Failure("usage", "SVC_TOKEN holds characters that no token has");
+}
+
+/** How the certificate of a login is decided on. */
+export interface NewTrustOptions {
+	/** Trust whatever certificate the server presents. */
+	readonly trustNewCertificate?: boolean;
+}
+
+/**
+ * Decides whether the server is to be trusted, if need be by asking, and remembers the decision.
+ * @returns the target with what is remembered of it now
+ * @throws Failure when nobody can be asked, when the answer is no, or when the certificate is not the trusted one
+ */
+export async function settleTrust(context: Context<NewTrustOptions>, target: Target): Promise<Target> {
+	const { io, options } = context;
+	if (!target.address.startsWith("https:")) return target;
+	const given = await givenTrust(context, target.address);
+	if (given !== undefined) return remember(io, target, given);
+	if (target.saved.trust !== undefined && options.trustNewCertificate !== true) return target;
+	const presented = await look(target.address);
+	if (presented.doubt === undefined) return remember(io, target, undefined);
+	if (options.trustNewCertificate !== true) await askForTrust(io, target.address, presented.fingerprint);
+	return remember(io, target, { kind: "pinned", certificate: presented.certificate });
+}
+
+async function askForTrust(io: Io, address: string, fingerprint: string): Promise<void> {
+	if (!isInteractive(io)) {
+		throw new Failure(
+			"unreachable",
+			`the certificate of ${address} is not trusted yet; its SHA-256 fingerprint is ${fingerprint}`,
+			{
+				code: "certificate_untrusted",
+				hint: "compare it with what the server printed when it started, then give it with --fingerprint; or --trust-new-certificate",
+			},
+		);
+	}
+	await write(
+		io.stderr,
+		`No authority that this machine knows vouches for ${address}.\nThe SHA-256 fingerprint of its certificate is\n  ${fingerprint}\nCompare it with what the server printed when it started.\n`,
+	);
+	if (!(await confirm(io, "Trust this certificate from now on?"))) {
+		throw new Failure("failed", "the certificate was not trusted; nothing was sent");
+	}
+}
+
+async function remember(io: Io, { address, saved }: Target, trust: Trust | undefined): Promise<Target> {
+	if (trust?.kind === saved.trust?.kind && trust?.certificate === saved.trust?.certificate) return { address, saved };
+	const { trust: _, ...others } = saved;
+	const updated = trust === undefined ? others : { ...others, trust };
+	await saveServer(io, address, updated);
+	return { address, saved: updated };
+}
+
+async function knownTrust(context: Context, { address, saved }: Target): Promise<Trust | undefined> {
+	return address.startsWith("https:") ? ((await givenTrust(context, address)) ?? saved.trust) : undefined;
+}
+
+/** What the command line or the environment says about the certificate; a flag counts before a variable. */
+async function givenTrust({ io, options }: Context, address: string): Promise<Trust | undefined> {
+	if (options.cacert !== undefined && options.fingerprint !== undefined) {
+		throw new Failure("usage", "give either --cacert or --fingerprint");
+	}
+	const flagged = options.cacert !== undefined || options.fingerprint !== undefined;
+	const cacert = flagged ? options.cacert : setting(io, "SVC_CACERT");
+	const fingerprint = flagged ? options.fingerprint : setting(io, "SVC_FINGERPRINT");
+	if (cacert !== undefined) return { kind: "authority", certificate: await readAuthority(cacert) };
+	if (fingerprint === undefined) return undefined;
+	const wanted = parseFingerprint(fingerprint);
+	const presented = await look(address);
+	if (presented.fingerprint !== wanted) throw certificateChanged(address, wanted, presented.fingerprint);
+	return { kind: "pinned", certificate: presented.certificate };
+}
+
+async function readAuthority(file: string): Promise<string> {
+	const text = await readFile(file, "utf8");
+	try {
+		fingerprintOf(text);
+	} catch {
+		throw new Failure("usage", "the file of --cacert or SVC_CACERT holds no PEM certificate");
+	}
+	return text;
+}
+
+async function look(address: string) {
+	return lookAtCertificate(new URL(address)).catch(async (error: unknown) => {
+		throw error instanceof Failure
+			? error
+			: await explainConnection({ address, trust: undefined, timeoutMs: 10_000 }, "GET", error);
+	});
+}

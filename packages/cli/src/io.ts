@@ -1,0 +1,37 @@
+import type { Readable, Writable } from "node:stream";
+
+/** Everything a command reads and writes besides files and the network, so that tests need no process. */
+export interface Io {
+	readonly stdin: Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
+	readonly stdout: Writable & { isTTY?: boolean; columns?: number };
+	readonly stderr: Writable & { isTTY?: boolean; columns?: number };
+	/** Environment variables; nothing else reads the process's own. */
+	readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** An environment variable; one that is empty counts as not set. */
+export function setting(io: Io, name: string): string | undefined {
+	return io.env[name] || undefined;
+}
+
+/** Whether a person can be asked: questions go to stderr, answers come from stdin. */
+export function isInteractive(io: Io): boolean {
+	return io.stdin.isTTY === true && io.stderr.isTTY === true;
+}
+
+const READER_LEFT = new Set(["EPIPE", "ERR_STREAM_DESTROYED"]);
+
+/**
+ * Writes and waits until it is out of the process. A reader that has left (`svc … | head`) is no error.
+ * @throws the system's error when the text could not be written, such as ENOSPC
+ */
+export function write(stream: Writable, text: string): Promise<void> {
+	// The callback reports the error; without a listener the event would end the process first.
+	if (stream.listenerCount("error") === 0) stream.on("error", () => {});
+	return new Promise((resolve, reject) => {
+		stream.write(text, (error) => {
+			if (!error || READER_LEFT.has((error as NodeJS.ErrnoException).code ?? "")) resolve();
+			else reject(error);
+		});
+	});
+}

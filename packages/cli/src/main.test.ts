@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import net, { type AddressInfo } from "node:net";
+import test from "node:test";
+import { saveServer } from "./session.ts";
+import { type FakeAnswer, page, refusal, startFake } from "./testing/fake-server.ts";
+import { fakeIo, run, temporaryFolder } from "./testing/terminal.ts";
+
+const STATUSES: readonly (readonly [answer: FakeAnswer, code: number, hint: RegExp])[] = [
+	[page("realms", []), 0, /^no realms yet/],
+	[refusal(400, "invalid_cursor", "cursor is not one of ours"), 1, /^svc: cursor is not one of ours\n$/],
+	[refusal(401, "unauthorized", "token is missing or not valid"), 3, /hint: .*svc login/],
+	[refusal(403, "insufficient_scope", "scope read is missing"), 3, /^svc: scope read is missing\n$/],
+	[refusal(404, "not_found", "realm not found"), 4, /^svc: realm not found/],
+	[refusal(409, "conflict", "slug is taken"), 1, /^svc: slug is taken/],
+	[refusal(429, "rate_limited", "too many", { "retry-after": "17" }), 1, /hint: try again in 17 seconds/],
+	[refusal(500, "internal_error", "internal error"), 5, /hint: .*svc health/],
+	[refusal(503, "unhealthy", "the store is away"), 5, /^svc: the store is away/],
+	[{ status: 302, body: {}, headers: { location: "https://elsewhere.example" } }, 5, /answered with status 302/],
+	[{ status: 502, body: "<html>" }, 5, /answered with status 502/],
+	[{ body: "<html>" }, 5, /this is no svc server/],
+	[{ body: "[1]" }, 5, /this is no svc server/],
+	[{ body: { realms: [1] } }, 5, /holds no realms/],
+	[{ body: { realms: [] } }, 5, /holds no pagination/],
+	[refusal(400, "x", "evil \u001b[2J"), 1, /^svc: evil \\u001b\[2J\n$/],
+];
+
+for (const [answer, code, hint] of STATUSES) {
+	test(`the answer ${JSON.stringify(answer)} ends the process with ${code}`, async () => {
+		await using server = await startFake(() => answer, { plain: true });
+		const env = { SVC_TOKEN: "svc_token", SVC_ADDRESS: server.address };
+		const outcome = await run(["realm", "list"], { env });
+		assert.equal(outcome.code, code);
+		assert.equal(outcome.stdout, "");
+		assert.match(outcome.stderr, hint);
+		assert.equal(server.requests.length, 1, "nothing is sent twice");
+	});
+}
+
+test("with --json an error is the server's own error object on stderr", async () => {
+	await using server = await startFake(() => refusal(404, "not_found", "realm not found"), { plain: true });
+	const env = { SVC_TOKEN: "svc_token", SVC_ADDRESS: server.address };
+	for (const argv of [
+		["realm", "show", "shop", "--json"],
+		["--json", "realm", "show", "shop"],
+	]) {
+		const { code, stdout, stderr } = await run(argv, { env });
+		assert.deepEqual([code, stdout], [4, ""]);
+		assert.deepEqual(JSON.parse(stderr), { error: { code: "not_found", message: "realm not found", status: 404 } });
+	}
+});
+
+const USAGE: readonly (readonly string[])[] = [
+	[],
+	["secret"],
+	["nonsense"],
+	["secret", "KEY=hunter2"],
+	["secret", "set", "--realm", "shop", "KEY", "two", "hunter2"],
+	["secret", "set", "--realm", "shop", "KEY", "-hunter2"],
+	["secret", "set", "--realm", "shop", "KEY=a", "hunter2"],
+	["secret", "set", "KEY", "hunter2"],
+	["secret", "get", "KEY", "--realm", "shop", "--env", "production"],
+	["secret", "get", "KEY", "--realm", "shop", "--version", "0"],
+	["secret", "get", "", "--realm", "shop"],
+	["secret", "list", "--realm", "shop", "--env", "dev", "--all-environments"],
+	["realm", "delete", "shop"],
+	["realm", "create"],
+	["realm", "list", "--relam", "shop"],
+	["audit", "--limit", "many"],
+	["login", "--password-stdin"],
+	["realm", "list", "--address", "http://vault.example.com"],
+	["realm", "list", "--address", "vault"],
+	["realm", "list", "--address", "https://user:hunter2@vault.example.com"],
+];
+
+for (const argv of USAGE) {
+	test(`svc ${argv.join(" ")} is a wrong use, and no word that may be a secret is repeated`, async () => {
+		const { code, stdout, stderr } = await run(argv, { env: { SVC_TOKEN: "svc_token", HOME: "/nonexistent" } });
+		assert.deepEqual([code, stdout], [2, ""]);
+		assert.notEqual(stderr, "");
+		assert.doesNotMatch(stderr, /hunter2/);
+	});
+}
+
+test("not being logged in is told without contacting anybody", async () => {
+	const { code, stderr } = await run(["realm", "list"], { env: {} });
+	assert.equal(code, 3);
+	assert.match(stderr, /not logged in to https:\/\/127\.0\.0\.1:8443\nhint: `svc login`/);
+});
+
+test("a server that is not there, or that never answers properly, ends the process with 5", async () => {
+	const mute = net.createServer((socket) => socket.end("nonsense\r\n\r\n"));
+	mute.listen(0, "127.0.0.1");
+	await once(mute, "listening");
+	const { port } = mute.address() as AddressInfo;
+	const list = (scheme: string) =>
+		run(["realm", "list"], { env: { SVC_TOKEN: "t", SVC_ADDRESS: `${scheme}://127.0.0.1:${port}` } });
+	const outcomes = [await list("http"), await list("https")];
+	mute.close();
+	await once(mute, "close");
+	for (const { code, stderr } of [...outcomes, await list("https")]) {
+		assert.equal(code, 5, stderr);
+		assert.match(stderr, /cannot reach https?:\/\/127\.0\.0\.1:\d+: .*\nhint: is the server running\?/);
+	}
+});
+
+test("the token of the session file goes only to the address that it came from", async () => {
+	await using first = await startFake(() => page("realms", []), { plain: true });
+	await using second = await startFake(() => page("realms", []), { plain: true });
+	await using home = await temporaryFolder();
+	const env = { HOME: home.path };
+	await saveServer(fakeIo({ env }).io, first.address, { token: "first-token" });
+	assert.equal((await run(["realm", "list"], { env })).code, 0);
+	assert.equal((await run(["realm", "list", "--address", second.address], { env })).code, 3);
+	assert.equal((await run(["realm", "list"], { env: { ...env, SVC_ADDRESS: second.address } })).code, 3);
+	assert.equal(first.requests[0]?.headers.authorization, "Bearer first-token");
+	assert.deepEqual(second.requests, []);
+});
+
+test("every command has a help with an example, on stdout", async () => {
+	const commands = async (path: readonly string[]): Promise<string[][]> => {
+		const { stdout, code } = await run([...path, "--help"]);
+		assert.equal(code, 0);
+		const block = stdout.split("Commands:\n")[1]?.split("\n\n")[0];
+		if (block === undefined) return [[...path]];
+		const names = block.split("\n").flatMap((line) => /^ {2}([a-z]+)/.exec(line)?.[1] ?? []);
+		return (await Promise.all(names.filter((name) => name !== "help").map((name) => commands([...path, name])))).flat();
+	};
+	const leaves = await commands([]);
+	assert.ok(leaves.length >= 25, `${leaves.length} commands`);
+	for (const leaf of leaves) {
+		const { stdout } = await run([...leaf, "--help"]);
+		assert.match(stdout, new RegExp(`Examples:\n(.*\n)*? .*svc ${leaf[0]}`), leaf.join(" "));
+	}
+});
+
+test("--version shows the version of the client", async () => {
+	assert.match((await run(["--version"])).stdout, /^\d+\.\d+\.\d+\n$/);
+});

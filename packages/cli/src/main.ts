@@ -1,0 +1,116 @@
+import { Command, CommanderError } from "commander";
+import manifest from "../package.json" with { type: "json" };
+import { addSharedOptions } from "./command.ts";
+import { addAuditCommands } from "./commands/audit.ts";
+import { addAuthCommands } from "./commands/auth.ts";
+import { addBindingCommands } from "./commands/binding.ts";
+import { addEncryptCommand } from "./commands/encrypt.ts";
+import { addHealthCommand } from "./commands/health.ts";
+import { addImportCommand } from "./commands/import.ts";
+import { addRealmCommands } from "./commands/realm.ts";
+import { addSecretCommands } from "./commands/secret.ts";
+import { addTokenCommands } from "./commands/token.ts";
+import { EXIT, Failure } from "./failure.ts";
+import { type Io, write } from "./io.ts";
+import { toJson, visible } from "./output.ts";
+
+export type { Io } from "./io.ts";
+
+const EPILOGUE = `
+The server and the engines: \`svc server\` and \`svc plugin <type>\`.
+
+Environment: SVC_ADDRESS, SVC_TOKEN, SVC_REALM, SVC_ENV, SVC_CACERT, SVC_FINGERPRINT, NO_COLOR.
+Exit codes: 0 done, 1 failed, 2 usage, 3 not logged in or not allowed, 4 not found, 5 server unreachable or in trouble.
+
+Examples:
+  svc register ada@example.com && svc login ada@example.com
+  svc realm create shop
+  svc secret set DATABASE_URL --realm shop --env prod
+  svc secret get DATABASE_URL --realm shop --env prod`;
+
+/**
+ * Runs one command of the command line client.
+ * @param argv the words after the program's name
+ * @returns what the process should end with: 0 done, 1 failed, 2 usage, 3 not logged in or not allowed, 4 not found, 5 server
+ * unreachable or in trouble, 130 interrupted
+ */
+export async function runCli(argv: readonly string[], io: Io): Promise<number> {
+	const help: string[] = [];
+	try {
+		await buildProgram(io, (text) => help.push(text)).parseAsync(argv, { from: "user" });
+		return EXIT.done;
+	} catch (error) {
+		return await finish(argv, io, help.join(""), error);
+	}
+}
+
+function buildProgram(io: Io, keep: (text: string) => void): Command {
+	const program = new Command("svc")
+		.description("secrets of realms, per environment, kept by an svc server")
+		.version(manifest.version, "-V, --version", "show the version of this client")
+		// So that `--version` after `secret get` is an option of that command.
+		.enablePositionalOptions()
+		.exitOverride()
+		.configureOutput({
+			writeOut: keep,
+			writeErr: keep,
+			outputError: () => {},
+			getOutHelpWidth: () => io.stdout.columns ?? 80,
+			getErrHelpWidth: () => io.stderr.columns ?? 80,
+			getOutHasColors: () => false,
+			getErrHasColors: () => false,
+		});
+	addSharedOptions(program);
+	addAuthCommands(program, io);
+	addRealmCommands(program, io);
+	addSecretCommands(program, io);
+	addImportCommand(program, io);
+	addTokenCommands(program, io);
+	addBindingCommands(program, io);
+	addAuditCommands(program, io);
+	addEncryptCommand(program, io);
+	addHealthCommand(program, io);
+	return program.addHelpText("after", EPILOGUE);
+}
+
+async function finish(argv: readonly string[], io: Io, help: string, error: unknown): Promise<number> {
+	if (error instanceof CommanderError && error.exitCode === 0) {
+		await write(io.stdout, help);
+		return EXIT.done;
+	}
+	// A group without a command: its help is the answer.
+	if (error instanceof CommanderError && error.code === "commander.help") {
+		await write(io.stderr, help);
+		return EXIT.usage;
+	}
+	const failure = failureOf(error);
+	const json = argv.includes("--json");
+	await write(io.stderr, json ? `${toJson(failure)}\n` : describe(failure));
+	return failure.exitCode;
+}
+
+function describe({ message, hint }: Failure): string {
+	return `svc: ${visible(message)}\n${hint === undefined ? "" : `hint: ${visible(hint)}\n`}`;
+}
+
+function failureOf(error: unknown): Failure {
+	if (error instanceof Failure) return error;
+	if (error instanceof CommanderError)
+		return new Failure("usage", usageMessage(error), { hint: "--help shows how it is used" });
+	// The system's own errors name a call, a path and a cause; any other message may hold anything.
+	if (error instanceof Error && "syscall" in error) return new Failure("failed", error.message, { cause: error });
+	const place = error instanceof Error ? (error.stack?.split("\n").find((line) => line.includes("    at ")) ?? "") : "";
+	return new Failure("failed", `unexpected ${error instanceof Error ? error.name : "error"} ${place.trim()}`, {
+		cause: error,
+	});
+}
+
+/** Commander's message, unless it quotes words of the command line that may be a secret. */
+function usageMessage({ code, message }: CommanderError): string {
+	if (code === "commander.excessArguments") return "there are more words than this command takes";
+	const text = message.replace(/^error: /, "").replaceAll("\n", " ");
+	if (code === "commander.unknownOption" && !/^unknown option '(--[a-z][a-z-]*|-[A-Za-z])'/.test(text))
+		return "unknown option";
+	if (code === "commander.unknownCommand" && !/^unknown command '[a-z][a-z-]*'/.test(text)) return "unknown command";
+	return text;
+}

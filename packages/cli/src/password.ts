@@ -1,0 +1,73 @@
+import type { Context } from "./command.ts";
+import { Failure } from "./failure.ts";
+import { isInteractive } from "./io.ts";
+import { ask, askHidden, readStdin } from "./prompt.ts";
+import { decodeUtf8 } from "./value.ts";
+
+/** Options of a command that takes a password. */
+export interface PasswordOptions {
+	readonly passwordStdin?: boolean;
+}
+
+/** The e-mail that is given, else asked for. @throws Failure usage when nobody can be asked */
+export async function readEmail({ io }: Context, given: string | undefined): Promise<string> {
+	const email = given ?? (isInteractive(io) ? await ask(io, "E-mail: ") : "");
+	if (email === "") throw new Failure("usage", "no e-mail is given", { hint: "name it after the command" });
+	return email;
+}
+
+/** An existing password, from the terminal or stdin. */
+export async function readPassword(context: Context<PasswordOptions>): Promise<string> {
+	if (context.options.passwordStdin === true) return (await readLines(context, 1))[0] ?? "";
+	return askPassword(context, "Password: ");
+}
+
+/** A new password; on a terminal it is asked for twice. */
+export async function readNewPassword(context: Context<PasswordOptions>): Promise<string> {
+	if (context.options.passwordStdin === true) return readPassword(context);
+	return askNewPassword(context, "Password (at least 12 characters): ");
+}
+
+/** The current and the new password, as the body of the change. */
+export async function readPasswordChange(
+	context: Context<PasswordOptions>,
+): Promise<{ current_password: string; new_password: string }> {
+	if (context.options.passwordStdin === true) {
+		const [current = "", wanted = ""] = await readLines(context, 2);
+		return { current_password: current, new_password: wanted };
+	}
+	const current = await askPassword(context, "Current password: ");
+	return {
+		current_password: current,
+		new_password: await askNewPassword(context, "New password (at least 12 characters): "),
+	};
+}
+
+async function askNewPassword(context: Context, question: string): Promise<string> {
+	const password = await askPassword(context, question);
+	if ((await askPassword(context, "The same again: ")) !== password)
+		throw new Failure("usage", "the two passwords differ");
+	return password;
+}
+
+async function askPassword({ io }: Context, question: string): Promise<string> {
+	if (!isInteractive(io)) {
+		throw new Failure("usage", "there is no terminal to ask for the password on", {
+			hint: "give it with --password-stdin",
+		});
+	}
+	return askHidden(io, question);
+}
+
+async function readLines({ io }: Context, wanted: number): Promise<string[]> {
+	const lines = decodeUtf8(await readStdin(io), "standard input")
+		.split(/\r?\n/)
+		.slice(0, wanted);
+	if (lines.length < wanted || lines.includes("")) {
+		throw new Failure(
+			"usage",
+			wanted === 1 ? "standard input holds no password" : "standard input must hold two passwords, one a line",
+		);
+	}
+	return lines;
+}

@@ -1,0 +1,91 @@
+import { StringDecoder } from "node:string_decoder";
+import { Failure } from "./failure.ts";
+import { type Io, isInteractive, write } from "./io.ts";
+
+/** Most bytes that are read from stdin or a file as one text: the server takes less. */
+const MAX_INPUT_BYTES = 16 * 1024 * 1024;
+
+/** Asks on the terminal and returns the line that is typed, trimmed. */
+export async function ask(io: Io, question: string): Promise<string> {
+	requireTerminal(io);
+	await write(io.stderr, question);
+	return (await readLine(io)).line.trim();
+}
+
+/** Asks a question that only `y` or `yes` answers with true. */
+export async function confirm(io: Io, question: string): Promise<boolean> {
+	return /^y(es)?$/i.test(await ask(io, `${question} [y/N] `));
+}
+
+/**
+ * Asks on the terminal and returns the line that is typed, which is not shown.
+ * @throws Failure usage when more than one line was pasted: the rest would be lost without a word
+ */
+export async function askHidden(io: Io, question: string): Promise<string> {
+	requireTerminal(io);
+	await write(io.stderr, question);
+	io.stdin.setRawMode?.(true);
+	try {
+		const { line, more } = await readLine(io);
+		if (more)
+			throw new Failure("usage", "more than one line was entered", {
+				hint: "give it on standard input or from a file",
+			});
+		return line;
+	} finally {
+		io.stdin.setRawMode?.(false);
+		await write(io.stderr, "\n");
+	}
+}
+
+/** Everything on stdin. @throws Failure when it is over 16 MiB */
+export async function readStdin(io: Io): Promise<Buffer> {
+	const chunks: Buffer[] = [];
+	let bytes = 0;
+	for await (const chunk of io.stdin) {
+		const part = Buffer.from(chunk);
+		bytes += part.length;
+		if (bytes > MAX_INPUT_BYTES) throw new Failure("failed", "standard input is over 16 MiB");
+		chunks.push(part);
+	}
+	return Buffer.concat(chunks);
+}
+
+function requireTerminal(io: Io): void {
+	if (!isInteractive(io)) throw new Failure("usage", "there is no terminal to ask on");
+}
+
+const ENTER = /[\r\n]/;
+const ESCAPE = "\u001b";
+const INTERRUPT = "\u0003";
+const END_OF_INPUT = "\u0004";
+const CLEAR_LINE = "\u0015";
+const ERASE = new Set(["\b", "\u007f"]);
+
+/** Reads up to the end of a line; in raw mode it does the little editing that the terminal does otherwise. */
+function readLine({ stdin }: Io): Promise<{ line: string; more: boolean }> {
+	const { promise, resolve, reject } = Promise.withResolvers<{ line: string; more: boolean }>();
+	const decoder = new StringDecoder("utf8");
+	let line: string[] = [];
+	const interrupted = () => reject(new Failure("interrupted", "interrupted"));
+	const onData = (chunk: Buffer | string) => {
+		const text = typeof chunk === "string" ? chunk : decoder.write(chunk);
+		// A function key arrives as one chunk of its own.
+		if (text.startsWith(ESCAPE)) return;
+		let used = 0;
+		for (const character of text) {
+			used += character.length;
+			if (ENTER.test(character)) return resolve({ line: line.join(""), more: !/^\n?$/.test(text.slice(used)) });
+			if (character === INTERRUPT || character === END_OF_INPUT) return interrupted();
+			if (character === CLEAR_LINE) line = [];
+			else if (ERASE.has(character)) line.pop();
+			else line.push(character);
+		}
+	};
+	stdin.on("data", onData).once("end", interrupted);
+	stdin.resume();
+	return promise.finally(() => {
+		stdin.off("data", onData).off("end", interrupted);
+		stdin.pause();
+	});
+}

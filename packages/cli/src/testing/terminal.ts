@@ -1,0 +1,75 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Writable } from "node:stream";
+import type { Io } from "../io.ts";
+import { runCli } from "../main.ts";
+
+/** What a command is given in a test. */
+export interface Surroundings {
+	readonly env?: Record<string, string>;
+	/** Everything on stdin, when it is not a terminal. */
+	readonly stdin?: string | Uint8Array;
+	/** Makes all three streams a terminal; each question is answered with the next of these keystrokes. */
+	readonly typed?: readonly string[];
+}
+
+/** What a command did. */
+export interface Outcome {
+	readonly code: number;
+	readonly stdout: string;
+	readonly stderr: string;
+	/** The bytes of stdout. */
+	readonly bytes: Buffer;
+}
+
+/** Streams in memory, and what was written to them. */
+export function fakeIo({ env = {}, stdin = "", typed }: Surroundings = {}): { io: Io; outcome(code: number): Outcome } {
+	const isTTY = typed !== undefined;
+	const keys = [...(typed ?? [])];
+	const input = new PassThrough();
+	if (!isTTY) input.end(stdin);
+	const written = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+	const sink = (chunks: Buffer[], onText = (_: string) => {}) =>
+		Object.assign(
+			new Writable({
+				write(chunk: Buffer, _, done) {
+					chunks.push(chunk);
+					onText(chunk.toString());
+					done();
+				},
+			}),
+			{ isTTY, columns: 100 },
+		);
+	const answerQuestion = (text: string) => {
+		const next = /[:\]?] $/.test(text) ? keys.shift() : undefined;
+		if (next !== undefined) input.write(next);
+	};
+	const io = {
+		stdin: Object.assign(input, { isTTY, setRawMode: () => input }),
+		stdout: sink(written.stdout),
+		stderr: sink(written.stderr, answerQuestion),
+		env,
+	};
+	return {
+		io,
+		outcome: (code) => ({
+			code,
+			stdout: Buffer.concat(written.stdout).toString(),
+			stderr: Buffer.concat(written.stderr).toString(),
+			bytes: Buffer.concat(written.stdout),
+		}),
+	};
+}
+
+/** Runs one command and returns what it did. */
+export async function run(argv: readonly string[], surroundings: Surroundings = {}): Promise<Outcome> {
+	const { io, outcome } = fakeIo(surroundings);
+	return outcome(await runCli(argv, io));
+}
+
+/** A temporary folder that is removed at the end of the block. */
+export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+	const path = await mkdtemp(join(tmpdir(), "svc-cli-"));
+	return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}

@@ -1,0 +1,118 @@
+import { type Answer, isAnswer } from "./answer.ts";
+import { CERTIFICATE_DIFFERS, fingerprintOf, lookAtCertificate } from "./certificate.ts";
+import type { Call, Client } from "./client.ts";
+import { Failure, type FailureKind } from "./failure.ts";
+
+/** An answer that is not the one that was hoped for. */
+interface Refusal {
+	readonly status: number;
+	/** Value of the header Retry-After. */
+	readonly retryAfter: string | undefined;
+	/** The error object, when there is one. */
+	readonly answer: Answer | undefined;
+}
+
+/** The failure that a server's error answer means: its own message, and the next command to try. */
+export function explainRefusal(client: Client, call: Call, { status, retryAfter, answer }: Refusal): Failure {
+	const error = isAnswer(answer?.error) ? answer.error : {};
+	const message =
+		typeof error.message === "string" && error.message !== ""
+			? error.message
+			: `the server answered with status ${status}`;
+	const code = typeof error.code === "string" ? error.code : "unexpected_answer";
+	return new Failure(kindOf(status), message, { code, status, hint: hintFor(client, call, status, retryAfter) });
+}
+
+function kindOf(status: number): FailureKind {
+	if (status === 401 || status === 403) return "denied";
+	if (status === 404) return "notFound";
+	return status >= 500 || status < 400 ? "unreachable" : "failed";
+}
+
+function hintFor(client: Client, { path }: Call, status: number, retryAfter: string | undefined): string | undefined {
+	if (status === 401 && client.token !== undefined)
+		return "the token is not valid, or not any more: `svc login`, or a new SVC_TOKEN";
+	if (status === 404 && /^realms\/[^/]+\/secrets\//.test(path))
+		return "`svc secret list` shows the keys, `svc realm list` the realms";
+	if (status === 404 && path.startsWith("realms/")) return "`svc realm list` shows the realms that you can use";
+	if (status === 429)
+		return /^\d{1,9}$/.test(retryAfter ?? "") ? `try again in ${retryAfter} seconds` : "try again later";
+	if (status >= 500) return "`svc health` shows what is wrong with the server; its log says more";
+	return undefined;
+}
+
+const SENTENCES: Readonly<Record<string, string>> = {
+	ECONNREFUSED: "nothing listens there",
+	ENOTFOUND: "its host name is not known",
+	EAI_AGAIN: "its host name cannot be looked up now",
+	EHOSTUNREACH: "there is no way to it",
+	ENETUNREACH: "there is no way to it",
+	ECONNRESET: "the connection was closed without an answer",
+	EPROTO: "it does not speak https",
+	HPE_INVALID_CONSTANT: "it does not speak http",
+};
+
+/** Where a request was going. */
+type Destination = Pick<Client, "address" | "trust" | "timeoutMs">;
+
+/** The failure that a broken connection means. For a write it says that its outcome is not known. */
+export async function explainConnection(client: Destination, method: Call["method"], error: unknown): Promise<Failure> {
+	const code = error instanceof Error && "code" in error ? String(error.code) : "";
+	if (isAboutCertificate(code)) return explainCertificate(client, code);
+	const timedOut =
+		code === "ABORT_ERR" || code === "ETIMEDOUT" || (error instanceof Error && error.name === "TimeoutError");
+	const reason = timedOut
+		? `no answer within ${client.timeoutMs / 1000} s`
+		: (SENTENCES[code] ?? `connection failed (${code || "unknown"})`);
+	const unsure = method !== "GET" && code !== "ECONNREFUSED" && code !== "ENOTFOUND";
+	return new Failure(
+		"unreachable",
+		`cannot reach ${client.address}: ${reason}${unsure ? "; the change may or may not have been made" : ""}`,
+		{
+			hint: "is the server running? `svc server` starts one, --address or SVC_ADDRESS names another",
+			cause: error,
+		},
+	);
+}
+
+// OpenSSL's verification codes as Node spells them, such as DEPTH_ZERO_SELF_SIGNED_CERT or UNABLE_TO_VERIFY_LEAF_SIGNATURE.
+function isAboutCertificate(code: string): boolean {
+	return (
+		code === CERTIFICATE_DIFFERS ||
+		code === "ERR_TLS_CERT_ALTNAME_INVALID" ||
+		/^(?!ERR_).*(CERT|ISSUER|SIGNATURE|_CA$|CRL)/.test(code)
+	);
+}
+
+async function explainCertificate({ address, trust }: Destination, reason: string): Promise<Failure> {
+	const presented = await lookAtCertificate(new URL(address)).catch(() => undefined);
+	const now = presented?.fingerprint ?? "unknown";
+	if (trust === undefined) {
+		return new Failure(
+			"unreachable",
+			`the certificate of ${address} is not trusted yet; its SHA-256 fingerprint is ${now}`,
+			{
+				code: "certificate_untrusted",
+				hint: "compare it with what the server printed when it started, then `svc login`; or give --cacert or --fingerprint",
+			},
+		);
+	}
+	if (trust.kind === "authority" || now === fingerprintOf(trust.certificate)) {
+		return new Failure("unreachable", `the certificate of ${address} is not accepted: ${reason}`, {
+			code: "certificate_invalid",
+		});
+	}
+	return certificateChanged(address, fingerprintOf(trust.certificate), now);
+}
+
+/** The failure for a server that presents another certificate than the one that was trusted. */
+export function certificateChanged(address: string, trusted: string, presented: string): Failure {
+	return new Failure(
+		"unreachable",
+		`the certificate of ${address} is not the trusted one: the server was set up anew, or somebody is between you and it; nothing was sent; trusted is ${trusted}, presented is ${presented}`,
+		{
+			code: "certificate_changed",
+			hint: "ask whoever runs the server for its fingerprint; if it is the presented one: `svc login --fingerprint` with it",
+		},
+	);
+}

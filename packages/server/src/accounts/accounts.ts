@@ -1,0 +1,213 @@
+import * as v from "valibot";
+import { type AuditEvent, type AuditStore, type EventData, type EventType, eventBy } from "../audit/model.ts";
+import type { Config } from "../config.ts";
+import { hashPassword, verifyPassword } from "../crypto/password.ts";
+import { SESSION_SECONDS, type SessionTokens } from "../crypto/session.ts";
+import { AppError } from "../errors.ts";
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import { requireInstanceAdmin } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import { type Account, type AccountStore, Email } from "./model.ts";
+import type { Throttle } from "./throttle.ts";
+
+/** What the rules of accounts need. */
+export interface AccountNeeds {
+	store: { accounts: AccountStore; audit: Pick<AuditStore, "append"> };
+	system: System;
+	keyring: { cursorKey(): Buffer };
+	sessions: SessionTokens;
+	throttle: Throttle;
+	registration: Config["registration"];
+}
+
+/** A caller who has not signed in. */
+export interface Visitor {
+	request_id: string;
+	ip: string;
+}
+
+/** An account as its owner and the instance admin see it. */
+export interface Person {
+	id: string;
+	email: string;
+	name: string;
+}
+
+/**
+ * Registers an account; the first one becomes instance admin.
+ * @param registrar who is signed in, where the policy asks for it
+ * @throws AppError registration_disabled, registration_admin_only, conflict (e-mail registered), rate_limited
+ * Spec: API › Accounts and login. Design: §6
+ */
+export async function register(
+	needs: AccountNeeds,
+	visitor: Visitor,
+	input: { email: string; password: string; name: string },
+	registrar: Actor | undefined,
+): Promise<Person & { created_at: string }> {
+	await needs.throttle.registration(visitor.ip);
+	if (await needs.store.accounts.any()) refuseByPolicy(needs.registration, input.email, registrar);
+	const now = needs.system.now();
+	const id = needs.system.uuid();
+	const { email } = input;
+	const name = input.name.trim() === "" ? email : input.name;
+	const password = await hashPassword(input.password);
+	const created_at = now.toISOString();
+	const account = { id, email, name, password, instance_admin: false, disabled_at: null, created_at };
+	const event = visitorEvent(visitor, now, "auth.register", registrar?.user_id ?? id, { user_id: id });
+	const { outcome } = await needs.store.accounts.register(account, event);
+	if (outcome === "email_taken")
+		throw new AppError("conflict", "the e-mail is already registered: sign in with `svc login`");
+	return { id, email, name, created_at };
+}
+
+function refuseByPolicy(
+	{ mode, allowed_domains }: Config["registration"],
+	email: string,
+	registrar: Actor | undefined,
+): void {
+	if (mode === "closed") throw new AppError("registration_disabled", "registration is disabled on this server");
+	if (
+		mode === "admin" &&
+		!(registrar?.instance_admin && registrar.scopes.includes("write") && registrar.realm_id === null)
+	) {
+		throw new AppError(
+			"registration_admin_only",
+			"only the instance admin can register accounts on this server: ask for one",
+		);
+	}
+	if (mode === "domain" && !allowed_domains.includes(email.slice(email.lastIndexOf("@") + 1))) {
+		throw new AppError("registration_disabled", "registration is disabled for this e-mail's domain");
+	}
+}
+
+function visitorEvent(visitor: Visitor, now: Date, type: EventType, actor: string, data: EventData): AuditEvent {
+	const { request_id, ip } = visitor;
+	return { timestamp: now.toISOString(), type, actor, realm_id: "", realm: "", data: { ...data, request_id, ip } };
+}
+
+/**
+ * Signs in with a password. Unknown, disabled and wrong look and take the same.
+ * @returns the session token and when it ends, in Unix seconds
+ * @throws AppError invalid_credentials, rate_limited, unhealthy (too many at once)
+ * Spec: API › Accounts and login
+ */
+export async function login(
+	needs: AccountNeeds,
+	visitor: Visitor,
+	input: { email: string; password: string },
+): Promise<{ token: string; expires_at: number; user: Person }> {
+	await needs.throttle.checkLogin(input.email, visitor.ip);
+	const account = await needs.store.accounts.byEmail(input.email);
+	const isRight = await verifyPassword(account?.password ?? undefined, input.password);
+	if (account !== undefined && isRight && account.disabled_at === null) {
+		const opened = await openSession(needs, visitor, account, "password");
+		if (opened !== undefined) return opened;
+	}
+	await needs.throttle.loginFailed(input.email, visitor.ip);
+	const facts = { method: "password", reason: failure(account, isRight) };
+	// Only what looks like an e-mail is kept: people type passwords into the wrong field.
+	const actor = account?.id ?? (v.is(Email, input.email) ? input.email : "unknown");
+	await needs.store.audit.append(visitorEvent(visitor, needs.system.now(), "auth.login.failed", actor, facts));
+	throw new AppError("invalid_credentials", "invalid email or password");
+}
+
+function failure(account: Account | undefined, isRight: boolean): string {
+	if (account === undefined) return "unknown";
+	return isRight ? "disabled" : "password";
+}
+
+/** Opens a session for an account that has just proved who it is; undefined when the account changed meanwhile. */
+async function openSession(
+	needs: AccountNeeds,
+	visitor: Visitor,
+	account: Account,
+	method: string,
+): Promise<{ token: string; expires_at: number; user: Person } | undefined> {
+	const { id, email, name, password } = account;
+	const now = needs.system.now();
+	const iat = Math.floor(now.getTime() / 1000);
+	const exp = iat + SESSION_SECONDS;
+	const jti = needs.system.uuid();
+	const token = await needs.sessions.sign({ sub: id, jti, iat, exp });
+	const session = { jti, user_id: id, created_at: now.toISOString(), expires_at: new Date(exp * 1000).toISOString() };
+	const event = visitorEvent(visitor, now, "auth.login", id, { method });
+	if (!(await needs.store.accounts.openSession({ session, password }, event))) return undefined;
+	return { token, expires_at: exp, user: { id, email, name } };
+}
+
+/** Ends the caller's session. @throws AppError unsupported_operation for API tokens. Design: §7.1, §7.2 */
+export async function logout(needs: AccountNeeds, actor: Actor): Promise<void> {
+	if (actor.jti === undefined) {
+		throw new AppError("unsupported_operation", "an API token has no session: revoke it with `svc token revoke`");
+	}
+	await needs.store.accounts.closeSession(actor.jti, eventBy(actor, needs.system.now(), "auth.logout", undefined, {}));
+}
+
+/**
+ * Changes the caller's password: its other sessions end, this one and its API tokens live on.
+ * @throws AppError unsupported_operation (not a session, or no password), wrong_password, rate_limited
+ * Design: §7.1, §7.2
+ */
+export async function changePassword(
+	needs: AccountNeeds,
+	actor: Actor,
+	input: { current_password: string; new_password: string },
+): Promise<void> {
+	if (actor.jti === undefined) {
+		throw new AppError("unsupported_operation", "an API token cannot change the password: sign in with `svc login`");
+	}
+	await needs.throttle.checkLogin(actor.email, actor.ip);
+	const account = await needs.store.accounts.byId(actor.user_id);
+	if (!(await verifyPassword(account?.password ?? undefined, input.current_password))) {
+		await needs.throttle.loginFailed(actor.email, actor.ip);
+		const facts = { method: "password.change", reason: "password" };
+		await needs.store.audit.append(eventBy(actor, needs.system.now(), "auth.login.failed", undefined, facts));
+		throw new AppError("wrong_password", "current_password is not the account's password");
+	}
+	const password = await hashPassword(input.new_password);
+	const change = { user_id: actor.user_id, password, keep: actor.jti };
+	await needs.store.accounts.setPassword(
+		change,
+		eventBy(actor, needs.system.now(), "auth.password.changed", undefined, {}),
+	);
+}
+
+/** One page of all accounts. @throws AppError forbidden, insufficient_scope. Design: §7.1 */
+export async function listUsers(
+	needs: AccountNeeds,
+	actor: Actor,
+	page: PageRequest,
+): Promise<{ rows: Account[]; pagination: Pagination }> {
+	requireInstanceAdmin(actor, "read");
+	return readPage(needs.keyring.cursorKey(), page, {
+		list: "users",
+		read: (after, limit) => needs.store.accounts.list(after ?? "", limit),
+		position: (account) => account.id,
+		count: () => needs.store.accounts.count(),
+	});
+}
+
+/**
+ * Disables an account, which ends its sessions and puts its API tokens to sleep, or enables it again.
+ * @throws AppError forbidden, insufficient_scope, not_found, conflict (oneself)
+ * Design: §7.1, §7.2
+ */
+export async function setDisabled(
+	needs: AccountNeeds,
+	actor: Actor,
+	user_id: string,
+	isDisabled: boolean,
+): Promise<void> {
+	requireInstanceAdmin(actor, "write");
+	if (user_id === actor.user_id && isDisabled) {
+		throw new AppError("conflict", "the instance admin cannot disable itself: nobody could undo it");
+	}
+	const now = needs.system.now();
+	const event = eventBy(actor, now, isDisabled ? "user.disabled" : "user.enabled", undefined, { user_id });
+	const disabled_at = isDisabled ? now.toISOString() : null;
+	if (!(await needs.store.accounts.setDisabled({ user_id, disabled_at }, event))) {
+		throw new AppError("not_found", "user not found: `svc users list` shows the accounts");
+	}
+}

@@ -1,0 +1,106 @@
+import * as v from "valibot";
+import type { AuditEvent } from "../audit/model.ts";
+import { atMost, RequiredText, says, Text } from "../messages.ts";
+
+/** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
+export const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;
+
+/** An e-mail as it is compared and kept everywhere: NFKC, trimmed, lower case. Design: §6. */
+export const Email = v.pipe(
+	RequiredText,
+	v.transform((text) => text.normalize("NFKC").trim().toLowerCase()),
+	v.nonEmpty(says("missing_field", "email is required")),
+	v.maxBytes(254, says("validation_failed", "email must be at most 254 bytes")),
+	v.regex(
+		/^[^@\s\p{C}]+@[^@\s\p{C}]+$/u,
+		says("validation_failed", "email must be an address such as ada@example.com"),
+	),
+);
+
+const codePoints = (text: string) => [...text.normalize("NFKC")].length;
+
+/** A new password. Its length is counted after NFKC, which is also what is hashed. */
+export const NewPassword = v.pipe(
+	RequiredText,
+	v.check(
+		(text) => codePoints(text) >= PASSWORD_LENGTH.min,
+		says("password_too_short", `password must be at least ${PASSWORD_LENGTH.min} characters`),
+	),
+	v.check(
+		(text) => codePoints(text) <= PASSWORD_LENGTH.max,
+		says("validation_failed", `password must be at most ${PASSWORD_LENGTH.max} characters`),
+	),
+);
+
+/** Spec: API › Accounts and login. */
+export const Register = v.object({
+	email: Email,
+	password: NewPassword,
+	name: v.nullish(v.pipe(Text, atMost(255, "name")), ""),
+});
+
+/** The e-mail of a login is compared as it is registered; one that no account can have is simply unknown. Spec: API › Accounts and login. */
+export const Login = v.object({
+	email: v.pipe(
+		RequiredText,
+		v.transform((text) => text.normalize("NFKC").trim().toLowerCase()),
+	),
+	password: RequiredText,
+});
+
+/** Design: §7.1. */
+export const ChangePassword = v.object({ current_password: RequiredText, new_password: NewPassword });
+
+export interface Account {
+	id: string;
+	email: string;
+	name: string;
+	/** argon2id; null for accounts that only sign in through a provider. */
+	password: string | null;
+	instance_admin: boolean;
+	/** ISO 8601 UTC. */
+	disabled_at: string | null;
+	created_at: string;
+}
+
+/** A session's account, as a request needs it. */
+export interface SessionOwner {
+	user_id: string;
+	email: string;
+	name: string;
+	instance_admin: boolean;
+}
+
+export interface Session {
+	jti: string;
+	user_id: string;
+	/** ISO 8601 UTC. */
+	created_at: string;
+	expires_at: string;
+}
+
+/** The store's side of accounts and sessions. */
+export interface AccountStore {
+	/** Adds an account; the first of all becomes instance admin, whatever `instance_admin` says. */
+	register(
+		account: Account,
+		event: AuditEvent,
+	): Promise<{ outcome: "done"; first: boolean } | { outcome: "email_taken" }>;
+	byEmail(email: string): Promise<Account | undefined>;
+	byId(id: string): Promise<Account | undefined>;
+	/** Whether any account exists. */
+	any(): Promise<boolean>;
+	list(after: string, limit: number): Promise<Account[]>;
+	count(): Promise<number>;
+	/** Replaces the hash and ends every session of the account but `keep`. */
+	setPassword(input: { user_id: string; password: string; keep: string }, event: AuditEvent): Promise<void>;
+	/** Disabling ends the sessions. False when there is no such account. */
+	setDisabled(input: { user_id: string; disabled_at: string | null }, event: AuditEvent): Promise<boolean>;
+	/** Opens a session unless the account is gone, disabled or has another password by now. */
+	openSession(input: { session: Session; password: string | null }, event: AuditEvent): Promise<boolean>;
+	closeSession(jti: string, event: AuditEvent): Promise<boolean>;
+	/** The account of a session that has not ended, unless it is disabled. */
+	sessionOwner(jti: string, user_id: string, now: string): Promise<SessionOwner | undefined>;
+	/** Forgets sessions that ended before the instant. */
+	dropSessions(ended_before: string): Promise<number>;
+}

@@ -1,0 +1,131 @@
+import * as v from "valibot";
+import { publicRoute, type Route, route } from "../http/route.ts";
+import { PaginationSchema, pageQuery } from "../pagination.ts";
+import type { Actor } from "../policy/model.ts";
+import { type AccountNeeds, changePassword, listUsers, login, logout, register, setDisabled } from "./accounts.ts";
+import { ChangePassword, Login, Register } from "./model.ts";
+
+const MessageSchema = v.object({ message: v.string() });
+
+const PersonSchema = v.object({ id: v.string(), email: v.string(), name: v.string() });
+
+/** What these routes need beyond the rules. */
+export interface AccountRouteNeeds extends AccountNeeds {
+	/** Who a bare Authorization header belongs to: where registration is for the instance admin only. */
+	identify(authorization: string | undefined, request_id: string, ip: string): Promise<Actor>;
+}
+
+/** Spec: API › Accounts and login. Design: §7.1. */
+export function accountRoutes(needs: AccountRouteNeeds): Route[] {
+	return [...visitorRoutes(needs), ...sessionRoutes(needs), ...userRoutes(needs)];
+}
+
+function visitorRoutes(needs: AccountRouteNeeds): Route[] {
+	return [
+		publicRoute({
+			method: "POST",
+			path: "/api/v1/auth/register",
+			summary: "Register an account",
+			body: Register,
+			status: 201,
+			answer: v.object({ ...PersonSchema.entries, created_at: v.string() }),
+			errors: ["password_too_short", "registration_disabled", "registration_admin_only", "conflict", "rate_limited"],
+			async handle({ body, authorization, request_id, ip }) {
+				const registrar = authorization === undefined ? undefined : await needs.identify(authorization, request_id, ip);
+				return register(needs, { request_id, ip }, body, registrar);
+			},
+		}),
+		publicRoute({
+			method: "POST",
+			path: "/api/v1/auth/login",
+			summary: "Sign in with e-mail and password",
+			body: Login,
+			status: 200,
+			answer: v.object({ token: v.string(), expires_at: v.number(), user: PersonSchema }),
+			errors: ["invalid_credentials", "rate_limited"],
+			handle: ({ body, request_id, ip }) => login(needs, { request_id, ip }, body),
+		}),
+		publicRoute({
+			method: "GET",
+			path: "/api/v1/auth/providers",
+			summary: "The single sign-on providers",
+			status: 200,
+			answer: v.object({
+				providers: v.array(v.object({ name: v.string(), type: v.string(), display_name: v.string() })),
+			}),
+			handle: async () => ({ providers: [] }),
+		}),
+	];
+}
+
+function sessionRoutes(needs: AccountRouteNeeds): Route[] {
+	return [
+		route({
+			method: "POST",
+			path: "/api/v1/auth/logout",
+			summary: "End the session",
+			status: 200,
+			answer: MessageSchema,
+			errors: ["unsupported_operation"],
+			async handle({ actor }) {
+				await logout(needs, actor);
+				return { message: "logged out" };
+			},
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/auth/password",
+			summary: "Change the password; other sessions end",
+			body: ChangePassword,
+			status: 200,
+			answer: MessageSchema,
+			errors: ["password_too_short", "unsupported_operation", "wrong_password", "rate_limited"],
+			async handle({ actor, body }) {
+				await changePassword(needs, actor, body);
+				return { message: "password changed" };
+			},
+		}),
+	];
+}
+
+function userRoutes(needs: AccountRouteNeeds): Route[] {
+	const UserSchema = v.object({
+		...PersonSchema.entries,
+		instance_admin: v.boolean(),
+		disabled: v.boolean(),
+		created_at: v.string(),
+	});
+	const setting = (verb: "disable" | "enable") =>
+		route({
+			method: "POST",
+			path: `/api/v1/users/{id}/${verb}`,
+			summary: `${verb === "disable" ? "Disable" : "Enable"} an account`,
+			status: 200,
+			answer: MessageSchema,
+			errors: ["not_found", ...(verb === "disable" ? (["conflict"] as const) : [])],
+			async handle({ actor, params }) {
+				await setDisabled(needs, actor, params.id, verb === "disable");
+				return { message: `user ${verb}d` };
+			},
+		});
+	return [
+		route({
+			method: "GET",
+			path: "/api/v1/users",
+			summary: "All accounts",
+			query: v.object(pageQuery()),
+			status: 200,
+			answer: v.object({ users: v.array(UserSchema), pagination: PaginationSchema }),
+			errors: ["invalid_limit", "invalid_cursor"],
+			async handle({ actor, query }) {
+				const { rows, pagination } = await listUsers(needs, actor, query);
+				const users = rows.map(({ id, email, name, instance_admin, disabled_at, created_at }) => {
+					return { id, email, name, instance_admin, disabled: disabled_at !== null, created_at };
+				});
+				return { users, pagination };
+			},
+		}),
+		setting("disable"),
+		setting("enable"),
+	];
+}

@@ -1,0 +1,64 @@
+import { RateLimiterMemory } from "rate-limiter-flexible";
+import { AppError } from "../errors.ts";
+
+/** Failed logins that cost nothing but themselves, and the window in which they count, in seconds. Design: §6, §7.2. */
+const FREE_FAILURES = { perAccountAndSource: 5, perSource: 50, perAccount: 100 } as const;
+const WINDOW_S = 15 * 60;
+
+/** Longest wait for one source after failures on one account. It doubles from one second. */
+const MAX_WAIT_S = 15 * 60;
+
+/** Wait of everybody after very many failures on one account from everywhere: long enough to slow a guesser, too short to lock anybody out. */
+const ACCOUNT_WAIT_S = 5;
+
+const REGISTRATIONS_PER_MINUTE = 300;
+
+/** Slows down guessing without locking anybody out: only failures count, and what is refused is a source, hardly ever an account. */
+export interface Throttle {
+	/** @throws AppError rate_limited, with the seconds to wait in Retry-After, before any work is done */
+	checkLogin(email: string, ip: string): Promise<void>;
+	loginFailed(email: string, ip: string): Promise<void>;
+	/** @throws AppError rate_limited */
+	registration(ip: string): Promise<void>;
+}
+
+/** Makes the throttle; it counts in memory, so a restart forgives. */
+export function createThrottle(): Throttle {
+	const pairs = new RateLimiterMemory({ points: FREE_FAILURES.perAccountAndSource, duration: WINDOW_S });
+	const sources = new RateLimiterMemory({ points: FREE_FAILURES.perSource, duration: WINDOW_S });
+	const accounts = new RateLimiterMemory({ points: FREE_FAILURES.perAccount, duration: WINDOW_S });
+	const registrations = new RateLimiterMemory({ points: REGISTRATIONS_PER_MINUTE, duration: 60 });
+	const blocks = new RateLimiterMemory({ points: 1, duration: MAX_WAIT_S });
+
+	/** Blocks a name when its failures are over the limit. */
+	async function fail(limiter: RateLimiterMemory, name: string, wait: (excess: number) => number): Promise<void> {
+		const { consumedPoints } = await limiter.penalty(name);
+		const excess = consumedPoints - limiter.points;
+		if (excess >= 0) await blocks.block(name, Math.min(wait(excess), MAX_WAIT_S));
+	}
+
+	return {
+		async checkLogin(email, ip) {
+			for (const name of [`pair ${ip} ${email}`, `source ${ip}`, `account ${email}`]) {
+				const block = await blocks.get(name);
+				if (block !== null && block.msBeforeNext > 0) throw tooMany("failed logins", block.msBeforeNext);
+			}
+		},
+		async loginFailed(email, ip) {
+			await fail(pairs, `pair ${ip} ${email}`, (excess) => 2 ** excess);
+			await fail(sources, `source ${ip}`, (excess) => 2 ** Math.floor(excess / 10));
+			await fail(accounts, `account ${email}`, () => ACCOUNT_WAIT_S);
+		},
+		async registration(ip) {
+			await registrations.consume(ip).catch(({ msBeforeNext }) => {
+				throw tooMany("registrations", msBeforeNext);
+			});
+		},
+	};
+}
+
+function tooMany(what: string, msBeforeNext: number): AppError {
+	const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
+	const message = `too many ${what} from here: try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}`;
+	return new AppError("rate_limited", message, { headers: { "retry-after": String(seconds) } });
+}

@@ -1,0 +1,111 @@
+import type { AccountStore } from "../accounts/model.ts";
+import type { Keyring } from "../crypto/keyring.ts";
+import { AppError } from "../errors.ts";
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import { requireInstanceAdmin, requireScope } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { RealmStore } from "../realms/model.ts";
+import type { System } from "../system.ts";
+import { checkpointText } from "./chain.ts";
+import { type Anchor, type AuditStore, type ChainReport, type EventQuery, eventBy, type StoredEvent } from "./model.ts";
+
+/** What the rules of the log need. */
+export interface AuditNeeds {
+	store: { audit: AuditStore; realms: Pick<RealmStore, "list">; accounts: Pick<AccountStore, "byEmail" | "byId"> };
+	system: System;
+	keyring: Pick<Keyring, "cursorKey" | "checkpoint">;
+}
+
+/** What a caller filters the log by. */
+export interface EventFilter {
+	/** Slug. */
+	realm?: string | undefined;
+	type?: string | undefined;
+	/** User id or e-mail. */
+	actor?: string | undefined;
+}
+
+const MAX_REALMS = 10_000;
+
+/**
+ * One page of the log, newest first: the events of realms in which the caller may read it, and of what the caller did outside any realm;
+ * the instance admin sees all of the latter.
+ * @throws AppError insufficient_scope
+ * Spec: API › Audit. Design: §7.2
+ */
+export async function listEvents(
+	needs: AuditNeeds,
+	actor: Actor,
+	filter: EventFilter,
+	page: PageRequest,
+): Promise<{ rows: StoredEvent[]; pagination: Pagination }> {
+	requireScope(actor, "read");
+	const query = await visibleTo(needs, actor, filter);
+	return readPage(needs.keyring.cursorKey(), page, {
+		list: `events ${actor.user_id} ${JSON.stringify(filter)}`,
+		read: (before, limit) =>
+			needs.store.audit.list({ ...query, before: before === undefined ? undefined : Number(before), limit }),
+		position: (event) => String(event.seq),
+		count: () => needs.store.audit.count({ ...query, before: undefined, limit: 0 }),
+	});
+}
+
+async function visibleTo(
+	needs: AuditNeeds,
+	actor: Actor,
+	filter: EventFilter,
+): Promise<Omit<EventQuery, "before" | "limit">> {
+	const realms = await needs.store.realms.list(actor.user_id, actor.realm_id ?? undefined, "", MAX_REALMS);
+	const seesAll = actor.instance_admin && actor.realm_id === null;
+	return {
+		realm_ids: realms.map((realm) => realm.id),
+		own: seesAll ? undefined : actor.user_id,
+		realm: filter.realm,
+		type: filter.type,
+		actors: filter.actor === undefined ? undefined : await namesOf(needs, filter.actor),
+	};
+}
+
+/** An account's id and e-mail are one actor: a failed login is logged under the e-mail when nobody has it yet. */
+async function namesOf(needs: AuditNeeds, actor: string): Promise<string[]> {
+	const email = actor.normalize("NFKC").trim().toLowerCase();
+	const account = await needs.store.accounts.byEmail(email);
+	return account === undefined ? [actor, email] : [account.id, account.email];
+}
+
+/** What verifying the log showed. */
+export interface Verification extends ChainReport {
+	/** Signed checkpoints that were compared. */
+	checkpoints: number;
+	/** Whether a checkpoint from outside was among them: without one, a log cut off or rolled back as a whole looks intact. */
+	is_anchored: boolean;
+}
+
+/**
+ * Recomputes the chain and compares it with every signed checkpoint, and with one from outside the database if there is one.
+ * @throws AppError forbidden, insufficient_scope
+ * Design: §10
+ */
+export async function verifyLog(needs: AuditNeeds, actor: Actor, outside: Anchor | undefined): Promise<Verification> {
+	requireInstanceAdmin(actor, "read");
+	const checkpoints = await needs.store.audit.checkpoints();
+	const forged = checkpoints.find((checkpoint) => {
+		const key = needs.keyring.checkpoint().byId.get(checkpoint.key_id.toString("hex"));
+		return key === undefined || !key.verify(checkpointText(checkpoint), checkpoint.signature);
+	});
+	const anchors = outside === undefined ? checkpoints : [...checkpoints, outside];
+	const found = await needs.store.audit.verify(anchors.map(({ seq, hash }) => ({ seq, hash })));
+	const isForged = forged !== undefined && found.status === "intact";
+	const report: ChainReport = isForged ? { ...found, status: "altered", seq: forged.seq } : found;
+	const facts = { status: report.status, last_seq: report.last.seq };
+	await needs.store.audit.append(eventBy(actor, needs.system.now(), "audit.verified", undefined, facts));
+	return { ...report, checkpoints: checkpoints.length, is_anchored: outside !== undefined };
+}
+
+/** Reads an outside checkpoint as the log line gives it. @throws AppError validation_failed */
+export function parseAnchor(seq: number | undefined, hash: string | undefined): Anchor | undefined {
+	if (seq === undefined && hash === undefined) return undefined;
+	if (seq === undefined || hash === undefined)
+		throw new AppError("validation_failed", "seq and hash of a checkpoint go together");
+	return { seq, hash: Buffer.from(hash, "hex") };
+}

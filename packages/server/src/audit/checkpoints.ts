@@ -1,0 +1,44 @@
+import type { Keyring } from "../crypto/keyring.ts";
+import type { Log } from "../log.ts";
+import type { System } from "../system.ts";
+import { checkpointText } from "./chain.ts";
+import type { AuditStore } from "./model.ts";
+
+/** Events, and milliseconds, after which the end of the chain is signed again. Design: §10. */
+const EVERY_EVENTS = 10_000;
+const EVERY_MS = 60_000;
+
+/** What signing checkpoints needs. */
+export interface CheckpointNeeds {
+	store: { audit: Pick<AuditStore, "addCheckpoint" | "tip"> };
+	system: System;
+	keyring: Pick<Keyring, "checkpoint">;
+	log: Log;
+}
+
+/**
+ * Makes the function that signs the end of the chain when enough was added to it, keeps the signature, and writes it to the log, from
+ * where it can be kept elsewhere. It is called every second or so.
+ * @returns signs now when `isForced` and anything is new, else when it is due
+ */
+export function createCheckpointer(needs: CheckpointNeeds): (isForced: boolean) => Promise<void> {
+	let last = needs.store.audit.tip().seq;
+	let lastAt = needs.system.now().getTime();
+	return async (isForced) => {
+		const { seq, hash } = needs.store.audit.tip();
+		const now = needs.system.now();
+		const isDue = seq - last >= EVERY_EVENTS || now.getTime() - lastAt >= EVERY_MS || isForced;
+		if (seq === last || !isDue) return;
+		last = seq;
+		lastAt = now.getTime();
+		const key = needs.keyring.checkpoint().active;
+		const timestamp = now.toISOString();
+		const signature = key.sign(checkpointText({ seq, hash, timestamp }));
+		await needs.store.audit.addCheckpoint({ seq, timestamp, hash, key_id: key.id, signature });
+		needs.log("info", "audit.checkpoint", {
+			seq,
+			hash: hash.toString("hex"),
+			signature: signature.toString("base64url"),
+		});
+	};
+}

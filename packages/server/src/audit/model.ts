@@ -1,0 +1,152 @@
+import type { Actor } from "../policy/model.ts";
+
+/** Every type of event. Spec: API › Events. Design: §10. */
+export const EVENT_TYPES = [
+	"auth.register",
+	"auth.login",
+	"auth.login.failed",
+	"auth.logout",
+	"auth.password.changed",
+	"auth.token.created",
+	"auth.token.revoked",
+	"user.disabled",
+	"user.enabled",
+	"realm.created",
+	"realm.deleted",
+	"realm.purged",
+	"secret.set",
+	"secret.delete",
+	"secret.read",
+	"secret.list",
+	"secret.sync",
+	"secret.rollback",
+	"policy.binding.created",
+	"policy.binding.deleted",
+	"access.denied",
+	"audit.verified",
+	"encrypt",
+	"key.created",
+	"key.rotated",
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** Flat facts of an event: names and numbers, never a value, a password, a token or a comment. */
+export type EventData = Record<string, string | number | boolean>;
+
+/** An event as it is handed to the store; sequence number, hash and id are given to it in the transaction. */
+export interface AuditEvent {
+	/** ISO 8601 UTC. */
+	timestamp: string;
+	type: EventType;
+	/** User id, or the e-mail that was tried when nobody has it. */
+	actor: string;
+	/** Empty when the event belongs to no realm. */
+	realm_id: string;
+	realm: string;
+	data: EventData;
+}
+
+/** An event as it is stored. */
+export interface StoredEvent {
+	seq: number;
+	timestamp: string;
+	type: string;
+	actor: string;
+	realm_id: string;
+	realm: string;
+	/** JSON text of the event's facts. */
+	data: string;
+	/** SHA-256 over the previous hash and every field: see chain.ts. */
+	hash: Buffer;
+}
+
+/** A signed statement that the chain had this hash at this event. */
+export interface Checkpoint {
+	seq: number;
+	timestamp: string;
+	hash: Buffer;
+	/** Id of the signing key in the keyring. */
+	key_id: Buffer;
+	/** Ed25519 over the text of checkpointText. */
+	signature: Buffer;
+}
+
+/** What the caller may see of the log, and what it asked for. */
+export interface EventQuery {
+	/** Realms in which the caller may read the log. */
+	realm_ids: string[];
+	/** Whose events outside any realm are shown; every one when undefined. */
+	own: string | undefined;
+	/** Only events that say they belong to this realm. */
+	realm: string | undefined;
+	type: string | undefined;
+	/** Any of these actors: a user's id and e-mail. */
+	actors: string[] | undefined;
+	/** Only events before this one. */
+	before: number | undefined;
+	limit: number;
+}
+
+/** The store's side of the log. */
+export interface AuditStore {
+	/** Appends events that stand alone: reads and denials. Resolves once they are durable. */
+	append(event: AuditEvent): Promise<void>;
+	addCheckpoint(checkpoint: Checkpoint): Promise<void>;
+	list(query: EventQuery): Promise<StoredEvent[]>;
+	count(query: EventQuery): Promise<number>;
+	checkpoints(): Promise<Checkpoint[]>;
+	/** Recomputes the whole chain and compares it with hashes that are known from elsewhere. */
+	verify(anchors: Anchor[]): Promise<ChainReport>;
+	/** Sequence number and hash of the newest event. */
+	tip(): { seq: number; hash: Buffer };
+}
+
+/** A hash that the chain is known to have had at an event. */
+export interface Anchor {
+	seq: number;
+	hash: Buffer;
+}
+
+/** What recomputing the chain showed. */
+export interface ChainReport {
+	/** `altered`: an event, or the order, is not what was hashed. `truncated`: the chain ends before an anchor. */
+	status: "intact" | "altered" | "truncated";
+	/** Events read. */
+	events: number;
+	/** First event that is not as it was, or the first one missing. */
+	seq: number | undefined;
+	last: { seq: number; hash: Buffer };
+}
+
+/** The realm an event belongs to. */
+export interface RealmRef {
+	id: string;
+	slug: string;
+}
+
+/**
+ * Builds an event of a signed-in caller: every event carries the request, the source address and the API token used.
+ * @param data facts of the event, by type as in Design §10
+ */
+export function eventBy(
+	actor: Actor,
+	now: Date,
+	type: EventType,
+	realm: RealmRef | undefined,
+	data: EventData,
+): AuditEvent {
+	return {
+		timestamp: now.toISOString(),
+		type,
+		actor: actor.user_id,
+		realm_id: realm?.id ?? "",
+		realm: realm?.slug ?? "",
+		data: {
+			...data,
+			request_id: actor.request_id,
+			ip: actor.ip,
+			...(actor.token_id === undefined ? {} : { token_id: actor.token_id }),
+		},
+	};
+}

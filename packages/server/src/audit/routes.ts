@@ -1,0 +1,95 @@
+import * as v from "valibot";
+import { type Route, route } from "../http/route.ts";
+import { says } from "../messages.ts";
+import { PaginationSchema, pageQuery } from "../pagination.ts";
+import { type AuditNeeds, listEvents, parseAnchor, verifyLog } from "./audit.ts";
+import { eventId } from "./chain.ts";
+
+/** Events on a page when no limit is given. Spec: API › Limits. */
+const USUAL_PAGE = 50;
+
+const Filter = v.optional(
+	v.pipe(v.string(), v.maxBytes(256, says("validation_failed", "a filter must be at most 256 bytes"))),
+);
+
+const EventSchema = v.object({
+	id: v.string(),
+	timestamp: v.string(),
+	type: v.string(),
+	actor: v.string(),
+	realm: v.string(),
+	data: v.string(),
+});
+
+const Anchor = v.object({
+	seq: v.optional(
+		v.pipe(
+			v.string(),
+			v.regex(/^[1-9][0-9]{0,14}$/, says("validation_failed", "seq must be a whole number")),
+			v.transform(Number),
+		),
+	),
+	hash: v.optional(
+		v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, says("validation_failed", "hash must be 64 hexadecimal digits"))),
+	),
+});
+
+/** Spec: API › Audit. Design: §10. */
+export function auditRoutes(needs: AuditNeeds): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: "/api/v1/audit/events",
+			summary: "The audit log, newest first",
+			query: v.object({ realm: Filter, type: Filter, actor: Filter, ...pageQuery(USUAL_PAGE) }),
+			status: 200,
+			answer: v.object({ events: v.array(EventSchema), pagination: PaginationSchema }),
+			errors: ["invalid_limit", "invalid_cursor"],
+			async handle({ actor, query }) {
+				const { realm, type, actor: who, ...page } = query;
+				const { rows, pagination } = await listEvents(needs, actor, { realm, type, actor: who }, page);
+				const events = rows.map((row) => {
+					const { timestamp, type, actor, realm, data } = row;
+					return { id: eventId(row.hash), timestamp, type, actor, realm, data };
+				});
+				return { events, pagination };
+			},
+		}),
+		route({
+			method: "GET",
+			path: "/api/v1/audit/verify",
+			summary: "Recompute the audit log's hash chain and compare it with its signed checkpoints",
+			query: Anchor,
+			status: 200,
+			answer: v.object({
+				status: v.picklist(["intact", "altered", "truncated"]),
+				message: v.string(),
+				events: v.number(),
+				checkpoints: v.number(),
+				anchored: v.boolean(),
+				last_seq: v.number(),
+				last_hash: v.string(),
+			}),
+			async handle({ actor, query }) {
+				const found = await verifyLog(needs, actor, parseAnchor(query.seq, query.hash));
+				return {
+					status: found.status,
+					message: MESSAGES[found.status](found.seq ?? 0),
+					events: found.events,
+					checkpoints: found.checkpoints,
+					anchored: found.is_anchored,
+					last_seq: found.last.seq,
+					last_hash: found.last.hash.toString("hex"),
+				};
+			},
+		}),
+	];
+}
+
+const MESSAGES = {
+	intact: () =>
+		"every event is as it was written; keep a checkpoint elsewhere to notice a log that was cut off as a whole",
+	altered: (seq: number) => `the log was altered at event ${seq}: compare it with a backup`,
+	truncated: (seq: number) =>
+		`the log ends before event ${seq}, which a checkpoint vouches for: it was cut off or rolled back`,
+};

@@ -1,0 +1,24 @@
+import { eventHash, GENESIS } from "./chain.ts";
+import type { Anchor, ChainReport, StoredEvent } from "./model.ts";
+
+/**
+ * Recomputes the chain from its first event: numbers without gaps, every hash from its fields and the one before, and every anchor
+ * where it is said to be. An anchor before the first event cannot be met.
+ * @param events in order of the chain
+ */
+export function verifyChain(events: Iterable<StoredEvent>, anchors: readonly Anchor[]): ChainReport {
+	const expected = new Map(anchors.map((anchor) => [anchor.seq, anchor.hash]));
+	let last: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
+	for (const event of events) {
+		const seq = last.seq + 1;
+		const hash = eventHash(last.hash, { ...event, seq });
+		const anchor = expected.get(seq);
+		if (event.seq !== seq || !hash.equals(event.hash) || (anchor !== undefined && !hash.equals(anchor))) {
+			return { status: "altered", events: last.seq, seq, last };
+		}
+		last = { seq, hash };
+	}
+	const beyond = anchors.map((anchor) => anchor.seq).filter((seq) => seq > last.seq);
+	if (beyond.length > 0) return { status: "truncated", events: last.seq, seq: last.seq + 1, last };
+	return { status: "intact", events: last.seq, seq: undefined, last };
+}

@@ -1,0 +1,178 @@
+import { existsSync, readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import { parse as parseToml } from "smol-toml";
+import * as v from "valibot";
+import { FatalError } from "./errors.ts";
+import { LOG_LEVELS } from "./log.ts";
+import { Redacted } from "./redacted.ts";
+
+const Address = v.pipe(v.string(), v.regex(/^(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5}$/));
+const Strings = v.union([
+	v.array(v.string()),
+	v.pipe(
+		v.string(),
+		v.transform((text) =>
+			text
+				.split(",")
+				.map((part) => part.trim())
+				.filter((part) => part !== ""),
+		),
+	),
+]);
+const Flag = v.union([
+	v.boolean(),
+	v.pipe(
+		v.picklist(["true", "false"]),
+		v.transform((text) => text === "true"),
+	),
+]);
+
+/** What each setting must be; a setting that is absent keeps its default. The order is the order of the documentation. */
+const SETTINGS = {
+	data_dir: [v.pipe(v.string(), v.minLength(1)), "a path"],
+	listen: [Address, "host:port"],
+	base_url: [v.pipe(v.string(), v.url()), "an http or https address"],
+	"tls.mode": [v.picklist(["self-signed", "files", "off"]), "self-signed, files or off"],
+	"tls.certificate_file": [v.string(), "a path"],
+	"tls.key_file": [v.string(), "a path"],
+	master_key_file: [v.string(), "a path"],
+	"registration.mode": [v.picklist(["open", "domain", "admin", "closed"]), "open, domain, admin or closed"],
+	"registration.allowed_domains": [Strings, "a list of domains"],
+	plugins_dir: [v.string(), "a path"],
+	"log.level": [v.picklist(LOG_LEVELS), LOG_LEVELS.join(", ")],
+	trusted_proxies: [Strings, "a list of addresses"],
+	"secrets.enforce_expiry": [Flag, "true or false"],
+} as const;
+
+type Name = keyof typeof SETTINGS;
+type Given = { [N in Name]?: v.InferOutput<(typeof SETTINGS)[N][0]> };
+
+/** The process's settings, complete and frozen. Paths are absolute. Design: §7.1. */
+export interface Config {
+	data_dir: string;
+	listen: { host: string; port: number };
+	/** Address that people and identity providers reach us at, without a trailing slash; undefined until the port is known. */
+	base_url: string | undefined;
+	tls: { mode: "self-signed" | "files" | "off"; certificate_file: string | undefined; key_file: string | undefined };
+	master_key_file: string | undefined;
+	/** `SVC_MASTER_KEY`, when it was given. */
+	master_key: Redacted<string> | undefined;
+	/** systemd's folder of credentials. */
+	credentials_dir: string | undefined;
+	registration: { mode: "open" | "domain" | "admin" | "closed"; allowed_domains: string[] };
+	plugins_dir: string;
+	log_level: (typeof LOG_LEVELS)[number];
+	trusted_proxies: string[];
+	enforce_expiry: boolean;
+}
+
+/** Variables of the command line client, of engines and of tests: they share the prefix and are none of the server's. */
+const FOREIGN = /^SVC_(CONFIG|ADDRESS|TOKEN|REALM|ENV|CACERT|FINGERPRINT|ORCH_.*|PKI_.*|TEST_.*)$/;
+
+/**
+ * Reads the settings: environment before `svc.toml` before defaults.
+ * @param env the process's environment; the only place of the server that sees it
+ * @param cwd folder that relative paths start from
+ * @throws FatalError naming the setting that is unknown or wrong and what it must be
+ */
+export function readConfig(env: Record<string, string | undefined>, cwd: string): Config {
+	const given: Given = { ...readFile(env.SVC_CONFIG, cwd), ...readEnvironment(env) };
+	const path = (text: string) => resolve(cwd, text);
+	const data_dir = path(given.data_dir ?? "data");
+	const config: Config = {
+		data_dir,
+		listen: parseListen(given.listen ?? "127.0.0.1:8443"),
+		base_url: given.base_url?.replace(/\/+$/, ""),
+		tls: {
+			mode: given["tls.mode"] ?? "self-signed",
+			certificate_file: given["tls.certificate_file"] === undefined ? undefined : path(given["tls.certificate_file"]),
+			key_file: given["tls.key_file"] === undefined ? undefined : path(given["tls.key_file"]),
+		},
+		master_key_file: given.master_key_file === undefined ? undefined : path(given.master_key_file),
+		master_key: env.SVC_MASTER_KEY === undefined ? undefined : new Redacted(env.SVC_MASTER_KEY),
+		credentials_dir: env.CREDENTIALS_DIRECTORY,
+		registration: {
+			mode: given["registration.mode"] ?? "open",
+			allowed_domains: (given["registration.allowed_domains"] ?? []).map((domain) => domain.toLowerCase()),
+		},
+		plugins_dir: path(given.plugins_dir ?? `${data_dir}/plugins.d`),
+		log_level: given["log.level"] ?? "info",
+		trusted_proxies: given.trusted_proxies ?? [],
+		enforce_expiry: given["secrets.enforce_expiry"] ?? false,
+	};
+	refuseContradictions(config);
+	return Object.freeze(config);
+}
+
+function refuseContradictions(config: Config): void {
+	if (config.tls.mode === "files" && !(config.tls.certificate_file && config.tls.key_file)) {
+		throw new FatalError("tls.mode files needs tls.certificate_file and tls.key_file");
+	}
+	if (config.tls.mode === "off" && !isLoopback(config.listen.host) && config.trusted_proxies.length === 0) {
+		throw new FatalError(
+			"tls.mode off is for loopback or behind a proxy: listen on 127.0.0.1, or name the proxy in trusted_proxies",
+		);
+	}
+	if (config.registration.mode === "domain" && config.registration.allowed_domains.length === 0) {
+		throw new FatalError("registration.mode domain needs registration.allowed_domains");
+	}
+	for (const proxy of config.trusted_proxies) {
+		if (isIP(proxy) === 0) throw new FatalError("trusted_proxies must be a list of IP addresses");
+	}
+}
+
+/** Whether an address or host name stays on this machine. */
+export function isLoopback(host: string): boolean {
+	return host === "localhost" || host === "::1" || /^127\./.test(host);
+}
+
+function parseListen(text: string): Config["listen"] {
+	const at = text.lastIndexOf(":");
+	const port = Number(text.slice(at + 1));
+	if (port > 65_535) throw new FatalError("listen (SVC_LISTEN): the port must be at most 65535");
+	return { host: text.slice(0, at).replace(/^\[|\]$/g, ""), port };
+}
+
+function readFile(named: string | undefined, cwd: string): Given {
+	const file = resolve(cwd, named ?? "svc.toml");
+	if (named === undefined && !existsSync(file)) return {};
+	let document: Record<string, unknown>;
+	try {
+		document = parseToml(readFileSync(file, "utf8"));
+	} catch (cause) {
+		throw new FatalError(`${file} cannot be read as TOML: correct it, or remove it to start with the defaults`, 78, {
+			cause,
+		});
+	}
+	const flat: Record<string, unknown> = {};
+	for (const [key, value] of Object.entries(document)) {
+		const isTable = typeof value === "object" && value !== null && !Array.isArray(value);
+		if (!isTable) flat[key] = value;
+		else for (const [inner, leaf] of Object.entries(value)) flat[`${key}.${inner}`] = leaf;
+	}
+	return check(flat, (name) => `${name} in ${file}`);
+}
+
+function readEnvironment(env: Record<string, string | undefined>): Given {
+	const variables = new Map(Object.keys(SETTINGS).map((name) => [`SVC_${name.replace(".", "_").toUpperCase()}`, name]));
+	const flat: Record<string, unknown> = {};
+	for (const [variable, value] of Object.entries(env)) {
+		if (!variable.startsWith("SVC_") || variable === "SVC_MASTER_KEY" || FOREIGN.test(variable)) continue;
+		flat[variables.get(variable) ?? variable] = value;
+	}
+	return check(flat, (name) => (name.startsWith("SVC_") ? name : `SVC_${name.replace(".", "_").toUpperCase()}`));
+}
+
+function check(flat: Record<string, unknown>, label: (name: string) => string): Given {
+	const known: Record<string, unknown> = {};
+	for (const [name, value] of Object.entries(flat)) {
+		const setting = SETTINGS[name as Name];
+		if (!Object.hasOwn(SETTINGS, name))
+			throw new FatalError(`${label(name)} is not a setting: known are ${Object.keys(SETTINGS).join(", ")}`);
+		const result = v.safeParse(setting[0], value);
+		if (!result.success) throw new FatalError(`${label(name)} must be ${setting[1]}`);
+		known[name] = result.output;
+	}
+	return known;
+}

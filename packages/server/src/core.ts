@@ -1,0 +1,57 @@
+import { accountRoutes } from "./accounts/routes.ts";
+import { createThrottle } from "./accounts/throttle.ts";
+import { auditRoutes } from "./audit/routes.ts";
+import type { Config } from "./config.ts";
+import type { Keyring } from "./crypto/keyring.ts";
+import { createSessionTokens } from "./crypto/session.ts";
+import { engineRoutes } from "./engines/routes.ts";
+import type { Build } from "./health/build.ts";
+import { createMetrics } from "./health/metrics.ts";
+import { healthRoutes } from "./health/routes.ts";
+import { createApp } from "./http/app.ts";
+import { authenticate } from "./http/authenticate.ts";
+import { openApiRoute } from "./http/openapi.ts";
+import type { Route } from "./http/route.ts";
+import type { Log } from "./log.ts";
+import { operatorSyncRoutes } from "./operator-sync/routes.ts";
+import { policyRoutes } from "./policy/routes.ts";
+import { realmRoutes } from "./realms/routes.ts";
+import { secretRoutes } from "./secrets/routes.ts";
+import type { Store } from "./store/store.ts";
+import type { System } from "./system.ts";
+import { tokenRoutes } from "./tokens/routes.ts";
+
+/** What the server is put together from. */
+export interface Parts {
+	config: Config;
+	store: Store;
+	keyring: Keyring;
+	system: System;
+	log: Log;
+	build: Build;
+	isStopping(): boolean;
+}
+
+/** Puts the server together: every noun's routes with the parts that its rules need, and the app that carries requests to them. */
+export function createCore(parts: Parts) {
+	const { config, store, system, keyring, log, build } = parts;
+	const sessions = createSessionTokens(() => keyring.session(), system);
+	const identify = (authorization: string | undefined, request_id: string, ip: string) =>
+		authenticate({ store, system, sessions }, authorization, request_id, ip);
+	const metrics = createMetrics({ store, system, build });
+	const needs = { store, system, keyring };
+	const secrets = { ...needs, enforce_expiry: config.enforce_expiry };
+	const routes: Route[] = [
+		...healthRoutes({ ...parts, metrics }),
+		...accountRoutes({ ...needs, sessions, throttle: createThrottle(), registration: config.registration, identify }),
+		...tokenRoutes(needs),
+		...realmRoutes(needs),
+		...secretRoutes(secrets),
+		...policyRoutes(needs),
+		...engineRoutes(),
+		...operatorSyncRoutes(secrets),
+		...auditRoutes(needs),
+	];
+	routes.push(openApiRoute(routes, build.version));
+	return createApp({ log, metrics, system, trusted_proxies: config.trusted_proxies, identify }, routes);
+}

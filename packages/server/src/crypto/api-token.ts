@@ -1,0 +1,64 @@
+/**
+ * API tokens: `svc_`, 40 random characters of base62 (238 bits), and 6 more that are the CRC-32 of what stands before them,
+ * so that a mistyped token and a scanner's false find are told apart without asking the store.
+ * Design: §6.
+ */
+import { hash } from "node:crypto";
+import { crc32 } from "node:zlib";
+import type { RandomBytes } from "./seal.ts";
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_CHARACTERS = 40;
+const CHECKSUM_CHARACTERS = 6;
+const SHOWN_CHARACTERS = 12;
+const SHAPE = /^svc_[0-9A-Za-z]{46}$/;
+/** The largest multiple of 62 that a byte holds: bytes from there on would favour the first digits. */
+const UNBIASED_BELOW = 248;
+
+/** A token that was just made. */
+export interface NewApiToken {
+	/** The full token, shown once and never stored. */
+	token: string;
+	/** Its first 12 characters, by which people recognise it. Spec: API › Resources. */
+	prefix: string;
+	/** SHA-256 of the token: what is stored. */
+	digest: Buffer;
+}
+
+/** Makes an API token. */
+export function makeToken(randomBytes: RandomBytes): NewApiToken {
+	const body = `svc_${randomDigits(randomBytes)}`;
+	const token = body + checksum(body);
+	return { token, prefix: token.slice(0, SHOWN_CHARACTERS), digest: digestOf(token) };
+}
+
+/** SHA-256 of a token, 32 bytes, to look it up by; undefined when it is malformed or its checksum is wrong. */
+export function tokenDigest(text: string): Buffer | undefined {
+	if (!SHAPE.test(text) || checksum(text.slice(0, -CHECKSUM_CHARACTERS)) !== text.slice(-CHECKSUM_CHARACTERS))
+		return undefined;
+	return digestOf(text);
+}
+
+function digestOf(token: string): Buffer {
+	return hash("sha256", token, "buffer");
+}
+
+function randomDigits(randomBytes: RandomBytes): string {
+	let digits = "";
+	while (digits.length < RANDOM_CHARACTERS) {
+		for (const byte of randomBytes(RANDOM_CHARACTERS - digits.length)) {
+			if (byte < UNBIASED_BELOW) digits += DIGITS[byte % DIGITS.length];
+		}
+	}
+	return digits;
+}
+
+function checksum(body: string): string {
+	let rest = crc32(body);
+	let digits = "";
+	for (let at = 0; at < CHECKSUM_CHARACTERS; at++) {
+		digits = DIGITS[rest % DIGITS.length] + digits;
+		rest = Math.floor(rest / DIGITS.length);
+	}
+	return digits;
+}

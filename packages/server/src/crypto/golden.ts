@@ -1,0 +1,137 @@
+/**
+ * Golden ciphertexts: what a release sealed, with the keys it sealed it under, kept for ever to prove that later releases open it. Design: §5.
+ * For a new release: node golden.ts VERSION > vectors/golden-VERSION.json
+ */
+import type { AuditEvent } from "../audit/model.ts";
+import { system } from "../system.ts";
+import { makeToken } from "./api-token.ts";
+import { openKeyring } from "./keyring.ts";
+import type { KeyRow } from "./keyring-model.ts";
+import { createMemoryKeyStore, type MemoryKeyStore } from "./memory-key-store.ts";
+import { hashPassword } from "./password.ts";
+import { rotateDataKey } from "./rotation.ts";
+import { type Place, sealPortable, sealRecord } from "./seal.ts";
+import { createSessionTokens, SESSION_SECONDS } from "./session.ts";
+
+/** The realm of every golden record. */
+export const GOLDEN_REALM = "01980000-0000-7000-8000-000000000001";
+
+/** A file of golden ciphertexts. Byte strings are hexadecimal. */
+export interface Golden {
+	release: string;
+	master: string;
+	fingerprint: string;
+	keyring: {
+		id: string;
+		purpose: KeyRow["purpose"];
+		realm_id: string;
+		state: KeyRow["state"];
+		wrapped: string;
+		created_at: string;
+	}[];
+	records: { place: Place; plaintext: string; box: string }[];
+	/** Boxes that must not open at their place. */
+	broken_records: { what: string; place: Place; box: string }[];
+	portable: { plaintext: string; text: string }[];
+	/** Texts that must not be taken for ours. */
+	broken_portable: { what: string; text: string }[];
+	checkpoints: { key_id: string; message: string; signature: string }[];
+	session: { token: string; sub: string; jti: string; iat: number; exp: number };
+	api_token: { token: string; prefix: string; digest: string };
+	password: { password: string; hash: string };
+}
+
+const PLAINTEXTS = ["a secret", "", "line one\nline two\0 ключ 🔑", "x".repeat(300)];
+const PASSWORD = "correct horse battery ﬁlé";
+
+/** Seals one of everything, before and after each key was rotated once. */
+export async function makeGolden(release: string): Promise<Golden> {
+	const keys = createMemoryKeyStore();
+	const master = system.randomBytes(32);
+	const keyring = await openKeyring({ keys, master, system });
+	await keyring.withNewKey("record", GOLDEN_REALM, async (row) => void keys.state.rows.push(row));
+	const golden: Pick<Golden, "records" | "portable" | "checkpoints"> = { records: [], portable: [], checkpoints: [] };
+	for (const round of ["first", "second"]) {
+		for (const [index, plaintext] of PLAINTEXTS.entries()) {
+			const place = { ...placeOf(round), row_id: `${round}-${index}` };
+			const box = sealRecord(await keyring.record(place.realm_id), place, Buffer.from(plaintext), system.randomBytes);
+			golden.records.push({ place, plaintext, box: box.toString("hex") });
+			golden.portable.push({ plaintext, text: sealPortable(keyring.portable(), plaintext, system.randomBytes) });
+		}
+		const signer = keyring.checkpoint().active;
+		const signature = signer.sign(Buffer.from("checkpoint")).toString("hex");
+		golden.checkpoints.push({ key_id: signer.id.toString("hex"), message: "checkpoint", signature });
+		if (round === "first") await rotateEverything(keys, keyring);
+	}
+	const token = makeToken(system.randomBytes);
+	const iat = Math.floor(system.now().getTime() / 1000);
+	const claims = { sub: "user", jti: "session", iat, exp: iat + SESSION_SECONDS };
+	return {
+		release,
+		master: master.toString("hex"),
+		fingerprint: keyring.fingerprint,
+		keyring: keys.state.rows.map((row) => ({
+			...row,
+			id: row.id.toString("hex"),
+			wrapped: row.wrapped.toString("hex"),
+		})),
+		...golden,
+		...breakEach(golden),
+		session: { token: await createSessionTokens(() => keyring.session(), system).sign(claims), ...claims },
+		api_token: { ...token, digest: token.digest.toString("hex") },
+		password: { password: PASSWORD, hash: await hashPassword(PASSWORD) },
+	};
+}
+
+function placeOf(round: string): Place {
+	return {
+		label: "secret_version.value",
+		realm_id: round === "first" ? GOLDEN_REALM : "",
+		environment: "prod",
+		name: "DB/URL",
+		row_id: "",
+	};
+}
+
+async function rotateEverything(
+	keys: MemoryKeyStore,
+	keyring: Parameters<typeof rotateDataKey>[0]["keyring"],
+): Promise<void> {
+	const event: AuditEvent = { timestamp: "", type: "key.rotated", actor: "", realm_id: "", realm: "", data: {} };
+	await rotateDataKey({ keys, keyring }, "record", GOLDEN_REALM, event);
+	for (const purpose of ["record", "portable", "session", "cursor", "checkpoint"] as const) {
+		await rotateDataKey({ keys, keyring }, purpose, "", event);
+	}
+}
+
+function breakEach({
+	records,
+	portable,
+}: Pick<Golden, "records" | "portable">): Pick<Golden, "broken_records" | "broken_portable"> {
+	const broken_records: Golden["broken_records"] = [];
+	for (const { place, box } of records) {
+		broken_records.push({ what: "another row", place: { ...place, row_id: "other" }, box });
+		broken_records.push({ what: "another environment", place: { ...place, environment: "dev" }, box });
+		broken_records.push({ what: "cut short", place, box: box.slice(0, -2) });
+		broken_records.push({ what: "another suite", place, box: `02${box.slice(2)}` });
+		broken_records.push({
+			what: "last byte changed",
+			place,
+			box: box.slice(0, -2) + (box.endsWith("00") ? "01" : "00"),
+		});
+	}
+	const broken_portable: Golden["broken_portable"] = [];
+	for (const { text } of portable) {
+		broken_portable.push({ what: "cut short", text: text.slice(0, -4) });
+		broken_portable.push({ what: "padded", text: `${text}=` });
+		broken_portable.push({ what: "another version", text: text.replace("svc:v1:", "svc:v2:") });
+		broken_portable.push({
+			what: "first byte of the nonce changed",
+			text: text.slice(0, 19) + (text[19] === "A" ? "B" : "A") + text.slice(20),
+		});
+	}
+	return { broken_records, broken_portable };
+}
+
+if (import.meta.main)
+	process.stdout.write(`${JSON.stringify(await makeGolden(process.argv[2] ?? "unreleased"), undefined, "\t")}\n`);

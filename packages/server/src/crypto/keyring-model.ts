@@ -1,0 +1,40 @@
+import type { AuditEvent } from "../audit/model.ts";
+
+/** What a key of the keyring is for: a key is bound to its purpose and opens nothing else. Design: §5. */
+export type KeyPurpose = "record" | "portable" | "session" | "cursor" | "checkpoint";
+
+/** A key of the keyring as it is stored: wrapped under the master key. Design: §5. */
+export interface KeyRow {
+	/** 8 random bytes; every ciphertext names the key that made it. */
+	id: Buffer;
+	purpose: KeyPurpose;
+	/** Empty when the key belongs to no realm. */
+	realm_id: string;
+	/** There is exactly one active key of a purpose and realm; retired ones open what they sealed, for ever. */
+	state: "active" | "retired";
+	/** 73 bytes, sealed under the master key: see wrap.ts. */
+	wrapped: Buffer;
+	/** ISO 8601 UTC. */
+	created_at: string;
+}
+
+/** The store's side of the keyring. Every write is one transaction together with its event. */
+export interface KeyStore {
+	/** Fingerprint of the master key that wraps every row; undefined before `initialize`. */
+	fingerprint(): Promise<string | undefined>;
+	/** Keys that belong to no realm, active and retired. */
+	shared(): Promise<KeyRow[]>;
+	/** Record keys of one realm, active and retired. */
+	ofRealm(realm_id: string): Promise<KeyRow[]>;
+	byId(id: Buffer): Promise<KeyRow | undefined>;
+	all(): Promise<KeyRow[]>;
+	/** Fills a new store. `exists`, and nothing changed, when it has a fingerprint, any key or any realm. */
+	initialize(input: { fingerprint: string; keys: KeyRow[] }, event: AuditEvent): Promise<"done" | "exists">;
+	/** Retires the active key of the same purpose and realm and adds this one. */
+	rotate(input: { key: KeyRow }, event: AuditEvent): Promise<"done">;
+	/** Replaces every wrapped key. `changed`, and nothing written, when the fingerprint is not `from` or the ids are not exactly the stored ones. */
+	rewrap(
+		input: { from: string; to: string; keys: { id: Buffer; wrapped: Buffer }[] },
+		event: AuditEvent,
+	): Promise<"done" | "changed">;
+}

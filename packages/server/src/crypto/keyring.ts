@@ -1,0 +1,237 @@
+import { LRUCache } from "lru-cache";
+import { AppError, FatalError } from "../errors.ts";
+import type { System } from "../system.ts";
+import { type KeySet, type MacKey, openShared, recordKey, SHARED_PURPOSES, type SharedKeys } from "./key-set.ts";
+import type { KeyPurpose, KeyRow, KeyStore } from "./keyring-model.ts";
+import { createLatch } from "./latch.ts";
+import { type DataKey, keyIdOf } from "./seal.ts";
+import type { SigningKey } from "./signing-key.ts";
+import { fingerprintOf, importMaster, newKeyRow, unwrapKey, wraps } from "./wrap.ts";
+
+/** Realms whose keys are held in memory at once. */
+const MAX_REALMS = 4096;
+/** sysexits EX_DATAERR. */
+const DATA_DAMAGED = 65;
+
+/** What the keyring needs of the rest. */
+export interface KeyringNeeds {
+	keys: KeyStore;
+	system: Pick<System, "now" | "randomBytes">;
+}
+
+/**
+ * Opens the keyring, or makes one in a store that is new.
+ * @param master the master key's 32 bytes; the caller may overwrite them afterwards
+ * @throws FatalError naming the fingerprint that is needed when this is not the master key of the data, and when keys are damaged or missing
+ * Design: §5.
+ */
+export async function openKeyring(needs: KeyringNeeds & { master: Buffer }): Promise<Keyring> {
+	const master = importMaster(needs.master);
+	const given = fingerprintOf(master);
+	const needed = (await needs.keys.fingerprint()) ?? (await initialize(needs, master));
+	if (needed !== given) {
+		throw new FatalError(
+			`the data needs the master key with fingerprint ${needed}, the one given has ${given}: put the right one where the server looks for it; no other key can open the data`,
+		);
+	}
+	return new Keyring(needs, master, openAtStart(master, await needs.keys.shared()));
+}
+
+async function initialize({ keys, system }: KeyringNeeds, master: DataKey): Promise<string> {
+	const fingerprint = fingerprintOf(master);
+	const rows = SHARED_PURPOSES.map((purpose) => newKeyRow(master, purpose, "", system));
+	const event = {
+		timestamp: system.now().toISOString(),
+		type: "key.created",
+		actor: "system",
+		realm_id: "",
+		realm: "",
+		data: { fingerprint },
+	} as const;
+	if ((await keys.initialize({ fingerprint, keys: rows }, event)) === "done") return fingerprint;
+	const existing = await keys.fingerprint();
+	if (existing !== undefined) return existing;
+	throw new FatalError("the database holds data but no keyring to open it: restore it from a backup", DATA_DAMAGED);
+}
+
+function openAtStart(master: DataKey, rows: KeyRow[]): SharedKeys {
+	try {
+		return openShared(rows, (row) => unwrapWith([master], row));
+	} catch (cause) {
+		throw new FatalError("the keyring is damaged: restore the database from a backup", DATA_DAMAGED, { cause });
+	}
+}
+
+function unwrapWith(masters: DataKey[], row: KeyRow): Buffer {
+	const master = masters.find((candidate) => wraps(candidate, row));
+	const bytes = master && unwrapKey(master, row);
+	if (bytes === undefined) throw new Error(`key ${row.id.toString("hex")} does not open under the master key`);
+	return bytes;
+}
+
+/** Every key of the server, opened. Shared keys are in memory from the start, those of realms from their first use. Design: §5. */
+export class Keyring {
+	readonly #needs: KeyringNeeds;
+	readonly #realms = new LRUCache<string, KeySet<DataKey>>({ max: MAX_REALMS });
+	readonly #loading = new Map<string, Promise<KeySet<DataKey>>>();
+	/** Adding a key is shared, changing the master key exclusive: no row may be added under a master key that is gone a moment later. */
+	readonly #latch = createLatch();
+	#master: DataKey;
+	/** The next master key while rows are being moved to it. */
+	#incoming: DataKey | undefined;
+	#shared: SharedKeys;
+
+	/** Use `openKeyring`. */
+	constructor(needs: KeyringNeeds, master: DataKey, shared: SharedKeys) {
+		this.#needs = needs;
+		this.#master = master;
+		this.#shared = shared;
+	}
+
+	/** Fingerprint of the master key in use. */
+	get fingerprint(): string {
+		return fingerprintOf(this.#master);
+	}
+
+	/**
+	 * The key that seals new records of a realm, or of the instance itself when `realm_id` is empty; at once when it is in memory.
+	 * @throws AppError internal_error when the realm has no key
+	 */
+	record(realm_id: string): DataKey | Promise<DataKey> {
+		return this.#inMemory(realm_id)?.active ?? this.#load(realm_id).then((keys) => keys.active);
+	}
+
+	/** The key that a box of this realm was sealed with, active or retired; undefined when the box names no key of this realm. */
+	recordFor(realm_id: string, box: Buffer): DataKey | undefined | Promise<DataKey | undefined> {
+		const id = keyIdOf(box);
+		if (id === undefined) return undefined;
+		const keys = this.#inMemory(realm_id);
+		return (keys && find(keys, id)) ?? this.#resolve(realm_id, id);
+	}
+
+	/** The key for new `svc:v1:` text. */
+	portable(): DataKey {
+		return this.#shared.portable.active;
+	}
+
+	/** The key of that id for `svc:v1:` text, active or retired. */
+	portableById(id: Buffer): DataKey | undefined {
+		return find(this.#shared.portable, id);
+	}
+
+	/** The keys that sign sessions. */
+	session(): KeySet<MacKey> {
+		return this.#shared.session;
+	}
+
+	/** The 32 bytes that authenticate cursors; a rotation makes the cursors handed out before it invalid. */
+	cursorKey(): Buffer {
+		return this.#shared.cursor.active.bytes;
+	}
+
+	/** The keys that sign the checkpoints of the audit log. */
+	checkpoint(): KeySet<SigningKey> {
+		return this.#shared.checkpoint;
+	}
+
+	/**
+	 * Makes a fresh key and gives its row to `insert`, which stores it before it resolves. The master key is not changed meanwhile.
+	 * @returns what `insert` returned
+	 */
+	withNewKey<T>(purpose: KeyPurpose, realm_id: string, insert: (row: KeyRow) => Promise<T>): Promise<T> {
+		return this.#latch.shared(() => insert(newKeyRow(this.#master, purpose, realm_id, this.#needs.system)));
+	}
+
+	/** Drops a realm's keys from memory: when it was purged, and when they were rotated. */
+	forgetRealm(realm_id: string): void {
+		this.#realms.delete(realm_id);
+		this.#loading.delete(realm_id);
+	}
+
+	/** Reads the shared keys anew. */
+	async reload(): Promise<void> {
+		const rows = await this.#read(() => this.#needs.keys.shared());
+		this.#shared = openShared(rows, (row) => this.#unwrap(row));
+	}
+
+	/**
+	 * Changes to another master key; keys open under either meanwhile. Use `rotateMasterKey`.
+	 * @param rewrap moves every stored row; the store decides afterwards which master key holds, also when this failed
+	 * @throws AppError conflict when it is the key in use
+	 */
+	changeMaster(next: Buffer, rewrap: (from: DataKey, to: DataKey) => Promise<void>): Promise<void> {
+		return this.#latch.exclusive(async () => {
+			const to = importMaster(next);
+			if (to.id.equals(this.#master.id)) throw new AppError("conflict", "the new master key is the one in use");
+			this.#incoming = to;
+			try {
+				await rewrap(this.#master, to);
+			} finally {
+				if ((await this.#needs.keys.fingerprint()) === fingerprintOf(to)) this.#master = to;
+				this.#incoming = undefined;
+			}
+		});
+	}
+
+	#inMemory(realm_id: string): KeySet<DataKey> | undefined {
+		return realm_id === "" ? this.#shared.record : this.#realms.get(realm_id);
+	}
+
+	async #load(realm_id: string): Promise<KeySet<DataKey>> {
+		const running = this.#loading.get(realm_id);
+		if (running !== undefined) return running;
+		const reading = this.#readRealm(realm_id);
+		this.#loading.set(realm_id, reading);
+		try {
+			const keys = await reading;
+			// forgetRealm takes the entry away: what was read before it must not be kept.
+			if (this.#loading.get(realm_id) === reading) this.#realms.set(realm_id, keys);
+			return keys;
+		} finally {
+			if (this.#loading.get(realm_id) === reading) this.#loading.delete(realm_id);
+		}
+	}
+
+	/** The realm's active key; retired ones join it when a box asks for them. */
+	async #readRealm(realm_id: string): Promise<KeySet<DataKey>> {
+		const rows = await this.#read(() => this.#needs.keys.ofRealm(realm_id));
+		const row = rows.find((candidate) => candidate.state === "active");
+		if (row === undefined) throw new AppError("internal_error", "the realm has no record key");
+		const active = recordKey(row, this.#unwrap(row));
+		return { active, byId: new Map([[row.id.toString("hex"), active]]) };
+	}
+
+	async #resolve(realm_id: string, id: Buffer): Promise<DataKey | undefined> {
+		const keys = this.#inMemory(realm_id) ?? (await this.#load(realm_id));
+		const known = find(keys, id);
+		if (known !== undefined) return known;
+		const [row] = await this.#read(async () => {
+			const found = await this.#needs.keys.byId(id);
+			return found === undefined ? [] : [found];
+		});
+		if (row === undefined || row.purpose !== "record" || row.realm_id !== realm_id) return undefined;
+		const key = recordKey(row, this.#unwrap(row));
+		keys.byId.set(id.toString("hex"), key);
+		return key;
+	}
+
+	/** Reads rows, and once more when the master key was changed after they were read. */
+	async #read(query: () => Promise<KeyRow[]>): Promise<KeyRow[]> {
+		const rows = await query();
+		const masters = this.#masters();
+		return rows.every((row) => masters.some((master) => wraps(master, row))) ? rows : query();
+	}
+
+	#unwrap(row: KeyRow): Buffer {
+		return unwrapWith(this.#masters(), row);
+	}
+
+	#masters(): DataKey[] {
+		return this.#incoming === undefined ? [this.#master] : [this.#master, this.#incoming];
+	}
+}
+
+function find(keys: KeySet<DataKey>, id: Buffer): DataKey | undefined {
+	// Nearly every box was made with the active key.
+	return keys.active.id.equals(id) ? keys.active : keys.byId.get(id.toString("hex"));
+}

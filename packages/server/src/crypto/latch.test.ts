@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLatch } from "./latch.ts";
+
+test("an exclusive task waits for those inside, and keeps the next ones out until it has ended", async () => {
+	const latch = createLatch();
+	const log: string[] = [];
+	const first = Promise.withResolvers<void>();
+	const alone = Promise.withResolvers<void>();
+	const record =
+		(name: string, until: Promise<void> = Promise.resolve()) =>
+		async () => {
+			log.push(`${name} begins`);
+			await until;
+			log.push(`${name} ends`);
+		};
+	const tasks = [
+		latch.shared(record("first", first.promise)),
+		latch.exclusive(record("alone", alone.promise)),
+		latch.exclusive(record("alone too")),
+		latch.shared(record("second")),
+	];
+	first.resolve();
+	alone.resolve();
+	await Promise.all(tasks);
+	assert.deepEqual(log.slice(0, 4), ["first begins", "first ends", "alone begins", "alone ends"]);
+	const at = (entry: string) => log.indexOf(entry);
+	assert.equal(at("alone too ends") - at("alone too begins"), 1);
+	assert.equal(at("second ends") - at("second begins"), 1);
+	assert.equal(log.length, 8);
+});
+
+test("shared tasks run side by side", async () => {
+	const latch = createLatch();
+	const meet = Promise.withResolvers<void>();
+	const both = [latch.shared(() => meet.promise), latch.shared(async () => meet.resolve())];
+	await Promise.all(both);
+});
+
+test("a task that fails opens the latch again and its caller gets the error", async () => {
+	const latch = createLatch();
+	const fail = () => Promise.reject(new Error("failed"));
+	await assert.rejects(latch.exclusive(fail), /failed/);
+	await assert.rejects(latch.shared(fail), /failed/);
+	assert.equal(await latch.exclusive(async () => "open"), "open");
+});

@@ -1,0 +1,134 @@
+import { constants, type Stats } from "node:fs";
+import { link, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { AppError, FatalError } from "../errors.ts";
+import type { MasterKeyHome } from "./rotation.ts";
+import { masterFingerprint } from "./wrap.ts";
+import { KEY_BYTES } from "./xaes.ts";
+
+const ROOT = 0;
+const OTHERS = 0o077;
+const READ_ONLY = 0o400;
+/** No form of a key comes near it. */
+const MAX_FILE_BYTES = 1024;
+const FORMS = "32 random bytes, 64 hexadecimal digits, or the base64 of 32 bytes";
+
+/**
+ * Reads a master key written as text: 64 hexadecimal digits, or base64 or base64url of 32 bytes, with or without a newline.
+ * @param where what the message calls the source
+ * @throws FatalError that names the forms and shows nothing of the content
+ */
+export function parseKeyText(content: string, where: string): Buffer {
+	const text = content.replace(/\r?\n$/, "");
+	if (/^[0-9a-fA-F]{64}$/.test(text)) return Buffer.from(text, "hex");
+	const bytes = /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, "base64") : undefined;
+	const canonical = text.replace("=", "").replaceAll("+", "-").replaceAll("/", "_");
+	if (bytes?.toString("base64url") !== canonical)
+		throw new FatalError(`${where} is no master key: it must be ${FORMS}`);
+	return bytes;
+}
+
+/**
+ * Reads the master key from a file, where it may also be 32 raw bytes.
+ * @param owner user id that the file must belong to if not to root, and then nobody else may read it; undefined for systemd's credentials, which are guarded in another way
+ * @returns undefined when there is no such file
+ * @throws FatalError saying what to do
+ */
+export async function readKeyFile(file: string, owner: number | undefined): Promise<Buffer | undefined> {
+	const content = await readSmallFile(file, owner);
+	if (content?.length !== KEY_BYTES) return content && parseKeyText(content.toString("latin1"), file);
+	// 32 printable characters are a password or half a key; random bytes look like that once in 10^14.
+	if (content.every((byte) => byte >= 0x20 && byte < 0x7f)) {
+		throw new FatalError(`${file} holds 32 characters of text: a master key is ${FORMS}`);
+	}
+	return content;
+}
+
+/** Makes a file of mode 0400 with a new key, durably; it never replaces one. */
+export async function createKeyFile(file: string, key: Buffer): Promise<void> {
+	const draft = `${file}.new`;
+	await rm(draft, { force: true });
+	await writeKey(draft, key);
+	// Complete or absent, whenever we are cut off; and unlike a rename, a link does not take the place of another file.
+	await link(draft, file);
+	await rm(draft);
+	await syncFolder(file);
+}
+
+/** The place of a master key that is kept in a file. While it is rotated the next key lies beside it, in FILE.next. */
+export function masterKeyHome(file: string): MasterKeyHome {
+	const staged = `${file}.next`;
+	return {
+		async stage(next) {
+			await writeKey(staged, next);
+			await syncFolder(file);
+		},
+		async settle(fingerprint) {
+			const next = await readSmallFile(staged, undefined);
+			if (next === undefined) return;
+			if ((await fingerprintIn(file)) === fingerprint) await rm(staged);
+			else if ((await fingerprintIn(staged)) === fingerprint) await rename(staged, file);
+			await syncFolder(file);
+		},
+	};
+}
+
+async function fingerprintIn(file: string): Promise<string | undefined> {
+	try {
+		const key = await readKeyFile(file, undefined);
+		return key && masterFingerprint(key);
+	} catch (error) {
+		// Cut off while it was written: it is the key of nothing.
+		if (error instanceof FatalError) return undefined;
+		throw error;
+	}
+}
+
+async function readSmallFile(file: string, owner: number | undefined): Promise<Buffer | undefined> {
+	// Without blocking: a pipe in the file's place must not hold the start for ever.
+	const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
+		if (error.code === "ENOENT") return undefined;
+		throw new FatalError(`${file} cannot be read (${error.code}): make it readable for the user that runs the server`);
+	});
+	if (handle === undefined) return undefined;
+	try {
+		const stat = await handle.stat();
+		if (!stat.isFile() || stat.size > MAX_FILE_BYTES) {
+			throw new FatalError(`${file} is no master key: it must be a file with ${FORMS}`);
+		}
+		if (owner !== undefined) refuseForeign(file, stat, owner);
+		return await handle.readFile();
+	} finally {
+		await handle.close();
+	}
+}
+
+function refuseForeign(file: string, { uid, mode }: Stats, owner: number): void {
+	if (uid !== owner && uid !== ROOT) {
+		throw new FatalError(`${file} belongs to another user: make it yours with chown, then chmod 0400 ${file}`);
+	}
+	if ((mode & OTHERS) !== 0) throw new FatalError(`${file} is open to other users: close it with chmod 0400 ${file}`);
+}
+
+async function writeKey(file: string, key: Buffer): Promise<void> {
+	const handle = await open(file, "wx", READ_ONLY).catch((error: NodeJS.ErrnoException) => {
+		if (error.code !== "EEXIST") throw error;
+		throw new AppError("conflict", `${file} is in the way: move it elsewhere`);
+	});
+	try {
+		await handle.writeFile(`${key.toString("hex")}\n`);
+		await handle.sync();
+	} finally {
+		await handle.close();
+	}
+}
+
+/** Makes the names in a file's folder durable. */
+async function syncFolder(file: string): Promise<void> {
+	const folder = await open(dirname(file), constants.O_RDONLY);
+	try {
+		await folder.sync();
+	} finally {
+		await folder.close();
+	}
+}

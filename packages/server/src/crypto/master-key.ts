@@ -1,0 +1,108 @@
+import { join } from "node:path";
+import { FatalError } from "../errors.ts";
+import { Redacted } from "../redacted.ts";
+import type { System } from "../system.ts";
+import { createKeyFile, masterKeyHome, parseKeyText, readKeyFile } from "./master-key-file.ts";
+import type { MasterKeyHome } from "./rotation.ts";
+import { masterFingerprint } from "./wrap.ts";
+import { KEY_BYTES } from "./xaes.ts";
+
+/** Where a master key may come from, in this order: credential, file, environment. Design: §5, §7.1. */
+export interface MasterKeySources {
+	/** Folder of systemd's credentials; the key is `master-key` in it. */
+	credentials_dir: string | undefined;
+	/** The file that the configuration names. */
+	master_key_file: string | undefined;
+	/** Without a named file it is `master.key` in here. */
+	data_dir: string;
+	/** `SVC_MASTER_KEY`. */
+	master_key: Redacted<string> | undefined;
+}
+
+/** A master key and where it was found. */
+export interface MasterKey {
+	/** 32 bytes. */
+	key: Redacted<Buffer>;
+	fingerprint: string;
+	origin: "credential" | "file" | "environment";
+	/** Undefined when it came from the environment. */
+	file: string | undefined;
+	/** It was made just now: tell people to keep a copy. */
+	generated: boolean;
+	/** What its rotation works on; undefined when it is not in a file of ours. */
+	home: MasterKeyHome | undefined;
+	/** Sentences for the log. */
+	warnings: string[];
+}
+
+/**
+ * Finds the master key, and makes one in the default place when the store is new and nothing else is said. A rotation that was cut off is brought to its end first.
+ * @param needed fingerprint that the store wants; undefined when the store is new
+ * @throws FatalError saying what to do when there is none, or it is malformed, or its file is open to others
+ * Design: §5.
+ */
+export async function loadMasterKey(
+	sources: MasterKeySources,
+	needed: string | undefined,
+	system: Pick<System, "randomBytes">,
+): Promise<MasterKey> {
+	const found = (await fromCredential(sources)) ?? (await fromFile(sources, needed)) ?? fromEnvironment(sources);
+	if (found !== undefined) return found;
+	const file = defaultFile(sources);
+	if (needed !== undefined) {
+		throw new FatalError(
+			`the data needs the master key with fingerprint ${needed} and there is none: put it into ${file} with mode 0400, or name its file in master_key_file; no other key can open the data`,
+		);
+	}
+	const key = system.randomBytes(KEY_BYTES);
+	await createKeyFile(file, key);
+	return { ...describe(key, "file", file), generated: true };
+}
+
+async function fromCredential({ credentials_dir, master_key }: MasterKeySources): Promise<MasterKey | undefined> {
+	if (credentials_dir === undefined) return undefined;
+	const file = join(credentials_dir, "master-key");
+	const key = await readKeyFile(file, undefined);
+	return key && { ...describe(key, "credential", file), warnings: ignoring(master_key, file) };
+}
+
+async function fromFile(sources: MasterKeySources, needed: string | undefined): Promise<MasterKey | undefined> {
+	const file = sources.master_key_file ?? defaultFile(sources);
+	if (needed !== undefined) await masterKeyHome(file).settle(needed);
+	const key = await readKeyFile(file, process.geteuid?.());
+	if (key !== undefined) return { ...describe(key, "file", file), warnings: ignoring(sources.master_key, file) };
+	if (sources.master_key_file === undefined) return undefined;
+	const hint =
+		needed === undefined
+			? `make one with head -c 32 /dev/urandom > ${file}; chmod 0400 ${file}`
+			: `the data needs the one with fingerprint ${needed}`;
+	throw new FatalError(`master_key_file: ${file} does not exist: ${hint}`);
+}
+
+function fromEnvironment({ master_key }: MasterKeySources): MasterKey | undefined {
+	if (master_key === undefined) return undefined;
+	const key = parseKeyText(master_key.reveal(), "SVC_MASTER_KEY");
+	const warning =
+		"the master key comes from SVC_MASTER_KEY, which every process of this user can read: prefer master_key_file or a systemd credential";
+	return { ...describe(key, "environment", undefined), warnings: [warning] };
+}
+
+function describe(key: Buffer, origin: MasterKey["origin"], file: string | undefined): MasterKey {
+	return {
+		key: new Redacted(key),
+		fingerprint: masterFingerprint(key),
+		origin,
+		file,
+		generated: false,
+		home: origin === "file" && file !== undefined ? masterKeyHome(file) : undefined,
+		warnings: [],
+	};
+}
+
+function ignoring(master_key: Redacted<string> | undefined, file: string): string[] {
+	return master_key === undefined ? [] : [`SVC_MASTER_KEY is ignored: ${file} comes first`];
+}
+
+function defaultFile({ data_dir }: MasterKeySources): string {
+	return join(data_dir, "master.key");
+}

@@ -1,0 +1,118 @@
+/**
+ * Ciphertext as it is stored and handed out: suite (1 byte, 1 = XAES-256-GCM), key id (8), nonce (24), ciphertext, tag (16).
+ * What a box is bound to is its associated data: the suite and key id, and for a record everything that says where it belongs.
+ * Design: §5.
+ */
+import { importKey, NONCE_BYTES, open, seal, TAG_BYTES, type XaesKey } from "./xaes.ts";
+
+/** Bytes of a key's id. */
+export const KEY_ID_BYTES = 8;
+/** What portable ciphertext begins with. Spec: API › Versioning. */
+export const PORTABLE_PREFIX = "svc:v1:";
+
+const SUITE = 1;
+const HEADER_BYTES = 1 + KEY_ID_BYTES;
+const CIPHERTEXT_AT = HEADER_BYTES + NONCE_BYTES;
+/** The header's nine bytes are exactly twelve characters of base64. */
+const HEADER_CHARACTERS = 12;
+
+/** A key that seals, with the id that its boxes carry. */
+export interface DataKey {
+	/** 8 bytes. */
+	readonly id: Buffer;
+	/** What its boxes begin with: suite and id. */
+	readonly header: Buffer;
+	readonly cipher: XaesKey;
+}
+
+/** The place a record belongs to: a box moved to any other does not open. */
+export interface Place {
+	/** Table and column, such as `secret_version.value`. */
+	label: string;
+	/** Empty when the record belongs to no realm. */
+	realm_id: string;
+	/** Empty when the record belongs to no environment. */
+	environment: string;
+	/** Secret key, or whatever names the record among its kind. */
+	name: string;
+	/** Row id; one that is new for each version also binds the version. */
+	row_id: string;
+}
+
+/** `size` cryptographically random bytes. */
+export type RandomBytes = (size: number) => Buffer;
+
+/** Makes a key from an id of 8 bytes and 32 secret bytes, which may be overwritten afterwards. */
+export function dataKey(id: Buffer, bytes: Buffer): DataKey {
+	if (id.length !== KEY_ID_BYTES) throw new RangeError(`a key id has ${KEY_ID_BYTES} bytes`);
+	return { id, header: Buffer.concat([Buffer.from([SUITE]), id]), cipher: importKey(bytes) };
+}
+
+/** Seals a record for one place: the box to be stored, 49 bytes longer than the plaintext. */
+export function sealRecord(key: DataKey, place: Place, plaintext: Uint8Array, randomBytes: RandomBytes): Buffer {
+	return sealBox(key, bindingOf(key, place), plaintext, randomBytes);
+}
+
+/** Opens a record of this place: its plaintext, or undefined when it was altered, moved, or sealed with another key. */
+export function openRecord(key: DataKey, place: Place, box: Buffer): Buffer | undefined {
+	return openBox(key, bindingOf(key, place), box);
+}
+
+/** The id of the key that a box was sealed with, or undefined when it is no box of ours. */
+export function keyIdOf(box: Buffer): Buffer | undefined {
+	if (box.length < CIPHERTEXT_AT + TAG_BYTES || box[0] !== SUITE) return undefined;
+	return box.subarray(1, HEADER_BYTES);
+}
+
+/** Seals a text for whoever may have it opened by this server: `svc:v1:` and base64url without padding. Spec: API › Secrets and encryption. */
+export function sealPortable(key: DataKey, plaintext: string, randomBytes: RandomBytes): string {
+	const box = sealBox(key, portableBinding(key), Buffer.from(plaintext), randomBytes);
+	return PORTABLE_PREFIX + box.toString("base64url");
+}
+
+/**
+ * Opens portable ciphertext.
+ * @returns the text, or undefined when this is not exactly what `sealPortable` once made with a key we have; it never throws
+ */
+export function openPortable(text: string, keyById: (id: Buffer) => DataKey | undefined): string | undefined {
+	if (!text.startsWith(PORTABLE_PREFIX)) return undefined;
+	const bodyAt = PORTABLE_PREFIX.length;
+	// The header alone tells whether the key is ours, before work is spent on a long text that is not.
+	const header = Buffer.from(text.slice(bodyAt, bodyAt + HEADER_CHARACTERS), "base64url");
+	const key = keyById(header.subarray(1));
+	if (key === undefined) return undefined;
+	const body = text.slice(bodyAt);
+	const box = Buffer.from(body, "base64url");
+	// Node's decoder forgives; a text that does not come out the same again was not canonical.
+	if (box.toString("base64url") !== body) return undefined;
+	return openBox(key, portableBinding(key), box)?.toString();
+}
+
+function sealBox(key: DataKey, binding: Buffer, plaintext: Uint8Array, randomBytes: RandomBytes): Buffer {
+	const nonce = randomBytes(NONCE_BYTES);
+	return Buffer.concat([key.header, nonce, seal(key.cipher, nonce, plaintext, binding)]);
+}
+
+function openBox(key: DataKey, binding: Buffer, box: Buffer): Buffer | undefined {
+	if (box.length < CIPHERTEXT_AT + TAG_BYTES || key.header.compare(box, 0, HEADER_BYTES) !== 0) return undefined;
+	return open(key.cipher, box.subarray(HEADER_BYTES, CIPHERTEXT_AT), box.subarray(CIPHERTEXT_AT), binding);
+}
+
+function portableBinding(key: DataKey): Buffer {
+	return Buffer.concat([Buffer.from(PORTABLE_PREFIX), key.header]);
+}
+
+/** Every part is preceded by its length in four bytes, so no two places have the same binding. */
+function bindingOf(key: DataKey, place: Place): Buffer {
+	const parts = [place.label, place.realm_id, place.environment, place.name, place.row_id];
+	let size = HEADER_BYTES;
+	for (const part of parts) size += 4 + Buffer.byteLength(part);
+	const binding = Buffer.allocUnsafe(size);
+	let at = key.header.copy(binding);
+	for (const part of parts) {
+		const length = binding.write(part, at + 4);
+		binding.writeUInt32BE(length, at);
+		at += 4 + length;
+	}
+	return binding;
+}

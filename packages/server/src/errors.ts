@@ -1,0 +1,74 @@
+/**
+ * Every error code a caller can meet, with the HTTP status it is answered with. The list is closed and is published in OpenAPI.
+ * Spec: API › Errors. Design: §7.
+ */
+export const STATUS = {
+	bad_request: 400,
+	invalid_json: 400,
+	validation_failed: 400,
+	missing_field: 400,
+	password_too_short: 400,
+	invalid_slug: 400,
+	invalid_environment: 400,
+	invalid_ciphertext: 400,
+	invalid_limit: 400,
+	invalid_cursor: 400,
+	invalid_scope: 400,
+	invalid_role: 400,
+	invalid_ttl: 400,
+	unsupported_operation: 400,
+	engine_error: 400,
+	unauthorized: 401,
+	invalid_credentials: 401,
+	forbidden: 403,
+	insufficient_scope: 403,
+	registration_disabled: 403,
+	registration_admin_only: 403,
+	wrong_password: 403,
+	not_found: 404,
+	method_not_allowed: 405,
+	conflict: 409,
+	lease_limit_reached: 409,
+	payload_too_large: 413,
+	rate_limited: 429,
+	internal_error: 500,
+	engine_unavailable: 503,
+	unhealthy: 503,
+} as const;
+
+export type ErrorCode = keyof typeof STATUS;
+
+/** What a caller is told: `code` is stable, `message` is for people and never holds anything that was received. */
+export class AppError extends Error {
+	readonly code: ErrorCode;
+	/** Further headers of the answer, such as `Retry-After` or `Allow`. */
+	readonly headers: Record<string, string>;
+
+	constructor(code: ErrorCode, message: string, options: ErrorOptions & { headers?: Record<string, string> } = {}) {
+		super(message, options);
+		this.name = "AppError";
+		this.code = code;
+		this.headers = options.headers ?? {};
+	}
+
+	/** HTTP status of the answer. */
+	get status(): (typeof STATUS)[ErrorCode] {
+		return STATUS[this.code];
+	}
+
+	/** The error object of the specification. Spec: API › Error object. */
+	toJSON(): { error: { code: ErrorCode; message: string; status: number } } {
+		return { error: { code: this.code, message: this.message, status: this.status } };
+	}
+}
+
+/** The server cannot start, or cannot go on, and a person has to act: `message` says what to do, `exitCode` follows sysexits. */
+export class FatalError extends Error {
+	readonly exitCode: number;
+
+	constructor(message: string, exitCode = 78, options?: ErrorOptions) {
+		super(message, options);
+		this.name = "FatalError";
+		this.exitCode = exitCode;
+	}
+}

@@ -1,0 +1,28 @@
+import { execFileSync } from "node:child_process";
+
+/** What is running. Spec: API › Health and metrics. */
+export interface Build {
+	version: string;
+	/** Abbreviated commit, or `unknown`. */
+	commit: string;
+	/** ISO 8601 UTC, or `unknown`. */
+	built: string;
+}
+
+export const VERSION = "0.1.0";
+
+/** Reads commit and its time from git in a checkout. */
+export function readBuild(): Build {
+	try {
+		const git = (...args: string[]) =>
+			execFileSync("git", ["-C", import.meta.dirname, ...args], {
+				encoding: "utf8",
+				stdio: ["ignore", "pipe", "ignore"],
+				timeout: 2000,
+			}).trim();
+		const [commit = "unknown", seconds = ""] = git("log", "-1", "--format=%h %ct").split(" ");
+		return { version: VERSION, commit, built: new Date(Number(seconds) * 1000).toISOString() };
+	} catch {
+		return { version: VERSION, commit: "unknown", built: "unknown" };
+	}
+}

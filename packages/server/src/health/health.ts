@@ -1,0 +1,54 @@
+import type { Keyring } from "../crypto/keyring.ts";
+import { openPortable, sealPortable } from "../crypto/seal.ts";
+import type { Store } from "../store/store.ts";
+import type { System } from "../system.ts";
+import type { Build } from "./build.ts";
+
+/** What looking after itself needs. */
+export interface HealthNeeds {
+	store: Pick<Store, "isWritable" | "keys">;
+	system: System;
+	keyring: Keyring;
+	build: Build;
+	/** Whether the server is stopping. */
+	isStopping(): boolean;
+}
+
+type State = "healthy" | "unhealthy";
+
+/** Spec: API › Health and metrics. */
+export interface Health extends Build {
+	status: State;
+	mode: "standalone";
+	checks: { database: State; encryption: State };
+}
+
+/** Looks whether the database can be read and written and whether text can be sealed and opened. Never throws. */
+export async function checkHealth(needs: HealthNeeds): Promise<Health> {
+	const [database, encryption] = await Promise.all([checkDatabase(needs), checkEncryption(needs)]);
+	const isHealthy = database && encryption && !needs.isStopping();
+	const state = (good: boolean): State => (good ? "healthy" : "unhealthy");
+	return {
+		status: state(isHealthy),
+		...needs.build,
+		mode: "standalone",
+		checks: { database: state(database), encryption: state(encryption) },
+	};
+}
+
+async function checkDatabase({ store, system, keyring }: HealthNeeds): Promise<boolean> {
+	try {
+		return (await store.keys.fingerprint()) === keyring.fingerprint && (await store.isWritable(system.now()));
+	} catch {
+		return false;
+	}
+}
+
+async function checkEncryption({ keyring, system }: HealthNeeds): Promise<boolean> {
+	try {
+		const sealed = sealPortable(keyring.portable(), "canary", system.randomBytes);
+		return openPortable(sealed, (id) => keyring.portableById(id)) === "canary";
+	} catch {
+		return false;
+	}
+}

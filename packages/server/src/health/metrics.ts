@@ -1,0 +1,119 @@
+import { createRequire } from "node:module";
+import type { SecretStore } from "../secrets/model.ts";
+import type { System } from "../system.ts";
+import type { Build } from "./build.ts";
+
+// prom-client's entry point loads its cluster support; these are the parts that are used.
+const require = createRequire(import.meta.url);
+const { Counter, Gauge, Histogram, Registry } = require("prom-client") as typeof import("prom-client");
+
+/** What the server counts. Labels are patterns and codes: never a realm, key, user or token, because everybody may read them. */
+export interface Metrics {
+	/** Notes an answered request. @param route the route's pattern @param seconds time to answer */
+	answered(method: string, route: string, status: number, seconds: number): void;
+	/** All series in the text exposition format. */
+	render(): Promise<string>;
+	contentType: string;
+}
+
+/** What rendering needs to ask the store. */
+export interface MetricsNeeds {
+	store: { secrets: Pick<SecretStore, "countExpiring">; audit: { tip(): { seq: number } } };
+	system: Pick<System, "now">;
+	build: Build;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Milliseconds for which what has to be counted in the database is kept. */
+const FRESH_MS = 15_000;
+
+const BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+
+/** Makes the metrics. Spec: API › Health and metrics. */
+export function createMetrics(needs: MetricsNeeds): Metrics {
+	const registry = new Registry();
+	const registers = [registry];
+	const requests = new Counter({
+		name: "svc_http_requests_total",
+		help: "Answered requests",
+		labelNames: ["method", "route", "status"],
+		registers,
+	});
+	const durations = new Histogram({
+		name: "svc_http_request_duration_seconds",
+		help: "Time to answer",
+		labelNames: ["method", "route"],
+		buckets: BUCKETS_S,
+		registers,
+	});
+	const remembered = new Map<string, { inc(): void; observe(seconds: number): void }>();
+	addGauges(needs, registers);
+	return {
+		answered(method, route, status, seconds) {
+			const name = `${method} ${route} ${status}`;
+			let series = remembered.get(name);
+			if (series === undefined) {
+				const counter = requests.labels(method, route, String(status));
+				const histogram = durations.labels(method, route);
+				series = { inc: () => counter.inc(), observe: (value) => histogram.observe(value) };
+				remembered.set(name, series);
+			}
+			series.inc();
+			series.observe(seconds);
+		},
+		render: () => registry.metrics(),
+		contentType: registry.contentType,
+	};
+}
+
+function addGauges(needs: MetricsNeeds, registers: InstanceType<typeof Registry>[]): void {
+	const { version, commit } = needs.build;
+	const info = new Gauge({
+		name: "svc_build_info",
+		help: "What is running",
+		labelNames: ["version", "commit"],
+		registers,
+	});
+	info.labels(version, commit).set(1);
+	const started = new Gauge({ name: "svc_start_time_seconds", help: "Start of the server, Unix time", registers });
+	started.set(needs.system.now().getTime() / 1000);
+	new Gauge({
+		name: "svc_resident_memory_bytes",
+		help: "Resident memory",
+		registers,
+		collect() {
+			this.set(process.memoryUsage.rss());
+		},
+	});
+	new Gauge({
+		name: "svc_audit_events",
+		help: "Events in the audit log",
+		registers,
+		collect() {
+			this.set(needs.store.audit.tip().seq);
+		},
+	});
+	addExpiry(needs, registers);
+}
+
+function addExpiry(needs: MetricsNeeds, registers: InstanceType<typeof Registry>[]): void {
+	let countedAt = 0;
+	new Gauge({
+		name: "svc_secrets_expiring",
+		help: "Secrets whose expires_at is over within that time",
+		labelNames: ["within"],
+		registers,
+		async collect() {
+			const now = needs.system.now().getTime();
+			if (now - countedAt < FRESH_MS) return;
+			countedAt = now;
+			for (const [within, days] of [
+				["0d", 0],
+				["14d", 14],
+			] as const) {
+				const before = new Date(now + days * DAY_MS).toISOString();
+				this.labels(within).set(await needs.store.secrets.countExpiring(before));
+			}
+		},
+	});
+}

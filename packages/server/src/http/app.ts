@@ -1,0 +1,118 @@
+import type { HttpBindings } from "@hono/node-server";
+import { type Context, Hono } from "hono";
+import { AppError } from "../errors.ts";
+import type { Metrics } from "../health/metrics.ts";
+import type { Log } from "../log.ts";
+import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import { check, parseQuery, readJson } from "./input.ts";
+import type { Call, Route } from "./route.ts";
+import { createSourceReader } from "./source.ts";
+
+/** What carrying requests to the rules needs. */
+export interface AppNeeds {
+	log: Log;
+	metrics: Pick<Metrics, "answered">;
+	system: Pick<System, "randomBytes">;
+	trusted_proxies: readonly string[];
+	identify(authorization: string | undefined, request_id: string, ip: string): Promise<Actor>;
+}
+
+type Env = { Bindings: HttpBindings };
+type Headers = Record<string, string> & { "x-request-id": string };
+type App = Hono<Env>;
+
+const EMPTY = Object.freeze({});
+
+/**
+ * Mounts the routes: the token before anything else, then query and body, then the rule, and one place for every answer and every error.
+ * Spec: API. Design: §7.
+ */
+export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
+	const app = new Hono<Env>({ strict: true });
+	const newHeaders = createHeaders(needs.system);
+	const sourceOf = createSourceReader(needs.trusted_proxies);
+	for (const route of routes) {
+		app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
+			const started = performance.now();
+			const headers = newHeaders();
+			const request: Request = { c, headers, request_id: headers["x-request-id"], ip: sourceOf(c.env.incoming) };
+			const response = await answer(needs, request, route).catch((error) => fail(needs, request, error, route));
+			needs.metrics.answered(route.method, route.path, response.status, (performance.now() - started) / 1000);
+			return response;
+		});
+	}
+	const unrouted = (c: Context<Env>, error: unknown) =>
+		fail(needs, { c, headers: newHeaders() }, error, { path: "none" });
+	app.notFound((c) => unrouted(c, noRoute(allowedMethods(app, routes, c.req.path))));
+	app.onError((error, c) => unrouted(c, error));
+	return app;
+}
+
+interface Request {
+	c: Context<Env>;
+	headers: Headers;
+	request_id: string;
+	ip: string;
+}
+
+async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, route: Route): Promise<Response> {
+	const { incoming } = c.env;
+	const { authorization } = incoming.headers;
+	const actor = route.isPublic ? undefined : await needs.identify(authorization, request_id, ip);
+	const query = route.query === undefined ? EMPTY : check(route.query, parseQuery(incoming.url ?? ""));
+	const body = route.body === undefined ? EMPTY : check(route.body, await readJson(incoming));
+	const call = { actor, params: c.req.param(), query, body, request_id, ip, authorization, headers };
+	const result = await route.handle(call as unknown as Call<string, undefined, undefined, never>);
+	const text = typeof result === "string" ? result : JSON.stringify(result);
+	return c.body(text, route.statusOf?.(result) ?? route.status, headers);
+}
+
+/** The one place where an error becomes an answer. What is not an AppError is nobody's business but the log's. */
+function fail(
+	needs: AppNeeds,
+	{ c, headers }: Pick<Request, "c" | "headers">,
+	thrown: unknown,
+	route: Pick<Route, "path" | "notFound">,
+): Response {
+	const error = thrown instanceof AppError ? thrown : new AppError("internal_error", INTERNAL, { cause: thrown });
+	if (error.status >= 500) {
+		const { status, message, cause } = error;
+		const facts = { request_id: headers["x-request-id"], method: c.req.method, route: route.path, status, message };
+		needs.log("error", "request.failed", cause === undefined ? facts : { ...facts, error: cause });
+	}
+	const body = error.code === "not_found" && route.notFound !== undefined ? route.notFound : error;
+	return c.body(JSON.stringify(body), error.status, { ...headers, ...error.headers });
+}
+
+const INTERNAL = "something went wrong here: the server's log says more under this answer's X-Request-Id";
+
+function noRoute(allowed: readonly string[]): AppError {
+	if (allowed.length === 0) {
+		return new AppError("not_found", "there is nothing at this path: GET /api/v1/openapi.json lists what there is");
+	}
+	const allow = allowed.join(", ");
+	return new AppError("method_not_allowed", `this path takes ${allow}`, { headers: { allow } });
+}
+
+function allowedMethods(app: App, routes: readonly Route[], path: string): string[] {
+	const methods = new Set(routes.map((route) => route.method));
+	return [...methods]
+		.filter((method) => app.router.match(method, path)[0].length > 0)
+		.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+}
+
+/**
+ * Makes the headers of every answer, in one object: touching a response's headers later costs half of the server's speed. A request's
+ * id is random for the process and counted within it.
+ */
+function createHeaders(system: Pick<System, "randomBytes">): () => Headers {
+	const process_id = system.randomBytes(8).toString("hex");
+	let count = 0;
+	return () => ({
+		"content-type": "application/json",
+		"cache-control": "no-store",
+		"x-content-type-options": "nosniff",
+		"x-request-id": `${process_id}-${(++count).toString(36)}`,
+	});
+}

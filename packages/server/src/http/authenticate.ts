@@ -1,0 +1,83 @@
+import type { AccountStore } from "../accounts/model.ts";
+import { tokenDigest } from "../crypto/api-token.ts";
+import type { SessionTokens } from "../crypto/session.ts";
+import { AppError } from "../errors.ts";
+import { type Actor, SCOPES, type Scope } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import type { TokenStore } from "../tokens/model.ts";
+
+/** What finding out who is asking needs. */
+export interface IdentityNeeds {
+	store: { accounts: Pick<AccountStore, "sessionOwner">; tokens: Pick<TokenStore, "owner" | "used"> };
+	system: System;
+	sessions: SessionTokens;
+}
+
+const BEARER = /^bearer +([\x21-\x7e]+) *$/i;
+
+/** Milliseconds by which the last use of a token may be out of date. */
+const LAST_USE_MS = 60_000;
+
+/**
+ * Finds out who is asking. Every token that is not valid, for whatever reason, is answered alike.
+ * @throws AppError unauthorized
+ * Spec: API › Authentication
+ */
+export async function authenticate(
+	needs: IdentityNeeds,
+	authorization: string | undefined,
+	request_id: string,
+	ip: string,
+): Promise<Actor> {
+	const token = BEARER.exec(authorization ?? "")?.[1];
+	const identity = token === undefined ? undefined : await identify(needs, token);
+	if (identity === undefined) {
+		throw new AppError(
+			"unauthorized",
+			"a valid token is needed: sign in with `svc login`, or send an API token as Authorization: Bearer",
+			{
+				headers: { "www-authenticate": "Bearer" },
+			},
+		);
+	}
+	return { ...identity, request_id, ip };
+}
+
+type Identity = Omit<Actor, "request_id" | "ip">;
+
+function identify(needs: IdentityNeeds, token: string): Promise<Identity | undefined> {
+	return token.startsWith("svc_") ? byApiToken(needs, token) : bySession(needs, token);
+}
+
+async function byApiToken({ store, system }: IdentityNeeds, token: string): Promise<Identity | undefined> {
+	const digest = tokenDigest(token);
+	const owner = digest && (await store.tokens.owner(digest));
+	if (owner === undefined) return undefined;
+	const now = system.now();
+	if (owner.expires_at !== null && owner.expires_at <= now.toISOString()) return undefined;
+	if (owner.last_used_at === null || now.getTime() - Date.parse(owner.last_used_at) > LAST_USE_MS) {
+		store.tokens.used({ id: owner.id, at: now.toISOString() }).catch(() => undefined);
+	}
+	const { id, user_id, email, name, instance_admin, realm_id, environment, expires_at } = owner;
+	const scopes = owner.scopes.split(",") as Scope[];
+	return {
+		user_id,
+		email,
+		name,
+		instance_admin,
+		scopes,
+		token_id: id,
+		jti: undefined,
+		realm_id,
+		environment,
+		expires_at,
+	};
+}
+
+async function bySession({ store, system, sessions }: IdentityNeeds, token: string): Promise<Identity | undefined> {
+	const claims = await sessions.verify(token);
+	const owner = claims && (await store.accounts.sessionOwner(claims.jti, claims.sub, system.now().toISOString()));
+	if (owner === undefined) return undefined;
+	const unrestricted = { realm_id: null, environment: null, expires_at: null };
+	return { ...owner, scopes: SCOPES, token_id: undefined, jti: claims?.jti, ...unrestricted };
+}

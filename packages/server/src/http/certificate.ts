@@ -1,0 +1,74 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { certificateFingerprint, createServerCertificate } from "@svc/x509";
+import type { Config } from "../config.ts";
+import { FatalError } from "../errors.ts";
+import type { System } from "../system.ts";
+import type { TlsFiles } from "./listen.ts";
+
+/** Days for which a certificate that we make ourselves is good. */
+const DAYS = 3650;
+
+/** Names of the files of a self-signed certificate in the data directory. */
+export const TLS_FILES = ["tls.crt", "tls.key"] as const;
+
+/** A certificate, where it is, and what people compare. */
+export interface ServerTls extends TlsFiles {
+	file: string;
+	/** SHA-256 of the certificate, upper-case hexadecimal with colons. */
+	fingerprint: string;
+}
+
+/**
+ * Reads the server's certificate and key, or makes a self-signed pair on the first start; undefined when TLS is off.
+ * @throws FatalError saying which file is missing or wrong
+ * Design: §7
+ */
+export function loadTls(config: Config, system: System): ServerTls | undefined {
+	if (config.tls.mode === "off") return undefined;
+	const isOwn = config.tls.mode === "self-signed";
+	const file = isOwn ? join(config.data_dir, TLS_FILES[0]) : (config.tls.certificate_file ?? "");
+	const keyFile = isOwn ? join(config.data_dir, TLS_FILES[1]) : (config.tls.key_file ?? "");
+	if (isOwn && !(existsSync(file) && existsSync(keyFile))) makeOwn(config, system, file, keyFile);
+	const certificate = read(file, "certificate");
+	try {
+		return { certificate, private_key: read(keyFile, "key"), file, fingerprint: certificateFingerprint(certificate) };
+	} catch (cause) {
+		if (cause instanceof FatalError) throw cause;
+		throw new FatalError(
+			`${file} is not a PEM certificate: put the server's certificate there, or set tls.mode to self-signed`,
+			78,
+			{ cause },
+		);
+	}
+}
+
+function makeOwn(config: Config, system: System, file: string, keyFile: string): void {
+	const names = [
+		...new Set(["localhost", "127.0.0.1", "::1", hostname(), config.listen.host, ...hostOf(config.base_url)]),
+	];
+	const { now, randomBytes } = { now: system.now(), randomBytes: system.randomBytes };
+	const made = createServerCertificate({ names: names.filter(isNameable), now, days: DAYS, randomBytes });
+	writeFileSync(keyFile, made.private_key, { mode: 0o600 });
+	writeFileSync(file, made.certificate, { mode: 0o600 });
+}
+
+function hostOf(base_url: string | undefined): string[] {
+	return base_url === undefined ? [] : [new URL(base_url).hostname.replace(/^\[|\]$/g, "")];
+}
+
+/** Addresses that stand for "all" name nobody. */
+function isNameable(name: string): boolean {
+	return name !== "0.0.0.0" && name !== "::" && /^[A-Za-z0-9.:-]+$/.test(name);
+}
+
+function read(file: string, what: string): string {
+	try {
+		return readFileSync(file, "utf8");
+	} catch (cause) {
+		throw new FatalError(`the TLS ${what} ${file} cannot be read: put it there, or set tls.mode to self-signed`, 78, {
+			cause,
+		});
+	}
+}

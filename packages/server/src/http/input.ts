@@ -1,0 +1,97 @@
+import type { IncomingMessage } from "node:http";
+import * as v from "valibot";
+import { AppError } from "../errors.ts";
+import { codeOf } from "../messages.ts";
+import { parseJson } from "./json.ts";
+
+/** Bytes of a request's body. Design: §7. */
+export const MAX_BODY_BYTES = 1024 * 1024;
+
+/**
+ * Reads a request's JSON body with our own count of its bytes, whether or not its length was announced.
+ * @throws AppError payload_too_large, bad_request (another content type), invalid_json
+ */
+export async function readJson(incoming: IncomingMessage): Promise<unknown> {
+	const type = incoming.headers["content-type"];
+	if (type !== undefined && !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
+		throw new AppError("bad_request", "the body must be JSON: send it with the header Content-Type: application/json");
+	}
+	return parseJson(await readBytes(incoming));
+}
+
+function readBytes(incoming: IncomingMessage): Promise<Buffer> {
+	if (Number(incoming.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Promise.reject(tooLarge());
+	return new Promise((resolve, reject) => {
+		const chunks: Buffer[] = [];
+		let size = 0;
+		incoming.on("data", (chunk: Buffer) => {
+			size += chunk.length;
+			if (size > MAX_BODY_BYTES) reject(tooLarge());
+			else chunks.push(chunk);
+		});
+		incoming.on("end", () =>
+			resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
+		);
+		incoming.on("error", () => reject(new AppError("bad_request", "the body ended before its announced length")));
+		incoming.on("close", () => reject(new AppError("bad_request", "the body ended before its announced length")));
+	});
+}
+
+/** The rest of such a body is not read: the connection ends with the answer. */
+function tooLarge(): AppError {
+	return new AppError("payload_too_large", `the body must be at most ${MAX_BODY_BYTES} bytes`, {
+		headers: { connection: "close" },
+	});
+}
+
+/** Splits the query of a request's target; a parameter that is given twice has no meaning here. @throws AppError bad_request */
+export function parseQuery(target: string): Record<string, string> {
+	const query: Record<string, string> = Object.create(null);
+	const start = target.indexOf("?");
+	if (start < 0) return query;
+	for (const [name, value] of new URLSearchParams(target.slice(start))) {
+		if (name in query) throw new AppError("bad_request", "a query parameter is given twice");
+		query[name] = value;
+	}
+	return query;
+}
+
+/** Any schema of an object. */
+export type ObjectSchema = v.GenericSchema<unknown, Record<string, unknown>>;
+
+/**
+ * Checks input against a schema. The answer to the first problem names the field and says what it must be, and never what it was.
+ * @throws AppError with the code that the schema's own message carries, else missing_field or validation_failed
+ */
+export function check<Schema extends v.GenericSchema>(schema: Schema, input: unknown): v.InferOutput<Schema> {
+	if (typeof input !== "object" || input === null || Array.isArray(input)) {
+		throw new AppError("validation_failed", "the body must be a JSON object");
+	}
+	const result = v.safeParse(schema, input, { abortEarly: true });
+	if (result.success) return result.output;
+	throw refusal(result.issues[0]);
+}
+
+function refusal(issue: v.BaseIssue<unknown>): AppError {
+	const field = issue.path?.map((step) => String(step.key)).join(".") ?? "body";
+	const code = codeOf(issue.message);
+	if (code === "missing_field") return new AppError("missing_field", `${field} is required`);
+	if (code !== undefined && issue.kind === "validation") return new AppError(code, issue.message);
+	const isMissing = issue.input === undefined || issue.input === null;
+	if (isMissing) return new AppError("missing_field", `${field} is required`);
+	if (code !== undefined) return new AppError(code, issue.message);
+	return new AppError("validation_failed", `${field} must be ${withArticle(issue.type)}`);
+}
+
+const KINDS: Record<string, string> = {
+	string: "a string",
+	number: "a number",
+	boolean: "true or false",
+	safe_integer: "a whole number",
+	min_value: "at least 1",
+	array: "a list",
+};
+
+function withArticle(type: string): string {
+	return KINDS[type] ?? "of another kind";
+}

@@ -1,0 +1,87 @@
+import { createServer as createHttpServer, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import type { Hono } from "hono";
+import { FatalError } from "../errors.ts";
+
+/** Limits of a connection. Design: §7. */
+const LIMITS = {
+	headersTimeout: 10_000,
+	requestTimeout: 30_000,
+	keepAliveTimeout: 65_000,
+	connectionsCheckingInterval: 1000,
+	maxHeaderSize: 16 * 1024,
+} as const;
+const MAX_CONNECTIONS = 10_000;
+const MAX_HEADERS = 100;
+
+/** Milliseconds that requests under way have when the server stops. */
+const DRAIN_MS = 15_000;
+
+/** The server's certificate and key, PEM. */
+export interface TlsFiles {
+	certificate: string;
+	private_key: string;
+}
+
+/** An open listener. */
+export interface Listener {
+	address: { host: string; port: number };
+	/** Uses another certificate for new connections. */
+	renew(tls: TlsFiles): void;
+	/** Stops accepting, lets requests under way finish, then closes. */
+	close(): Promise<void>;
+}
+
+/**
+ * Listens for requests, over HTTPS unless there is no certificate.
+ * @throws FatalError when the address cannot be taken
+ */
+export async function listen(
+	app: Hono<never>,
+	listen: { host: string; port: number },
+	tls: TlsFiles | undefined,
+): Promise<Listener> {
+	const handle = getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0], {
+		overrideGlobalObjects: false,
+	});
+	const onRequest = (incoming: Parameters<typeof handle>[0], outgoing: Parameters<typeof handle>[1]) =>
+		void handle(incoming, outgoing);
+	const secure =
+		tls &&
+		createHttpsServer({ ...LIMITS, minVersion: "TLSv1.2", cert: tls.certificate, key: tls.private_key }, onRequest);
+	const server: Server = secure ?? createHttpServer(LIMITS, onRequest);
+	server.maxConnections = MAX_CONNECTIONS;
+	server.maxHeadersCount = MAX_HEADERS;
+	await new Promise<void>((resolve, reject) => {
+		server.once("error", (cause: NodeJS.ErrnoException) => reject(cannotListen(listen, cause)));
+		server.listen(listen.port, listen.host, resolve);
+	});
+	const { port } = server.address() as AddressInfo;
+	return {
+		address: { host: listen.host, port },
+		renew: ({ certificate, private_key }) =>
+			secure?.setSecureContext({ minVersion: "TLSv1.2", cert: certificate, key: private_key }),
+		close: () => close(server),
+	};
+}
+
+function close(server: Server): Promise<void> {
+	return new Promise((resolve) => {
+		const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+		server.close(() => {
+			clearTimeout(deadline);
+			resolve();
+		});
+		server.closeIdleConnections();
+	});
+}
+
+function cannotListen({ host, port }: { host: string; port: number }, cause: NodeJS.ErrnoException): FatalError {
+	const why =
+		cause.code === "EADDRINUSE"
+			? "another program has it: stop that, or set SVC_LISTEN to another address"
+			: String(cause.code);
+	return new FatalError(`cannot listen on ${host}:${port}: ${why}`, 69, { cause });
+}

@@ -1,0 +1,69 @@
+import type * as v from "valibot";
+import type { ErrorCode } from "../errors.ts";
+import type { Actor } from "../policy/model.ts";
+import type { ObjectSchema } from "./input.ts";
+
+type Fields<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Fields<Rest> : never;
+type Output<Schema> = Schema extends v.GenericSchema ? v.InferOutput<Schema> : Record<string, never>;
+
+/** A request as a route's handler gets it: checked, and with nothing of the framework in it. */
+export interface Call<Path extends string, Query, Body, Who> {
+	/** The signed-in caller; undefined on public routes. */
+	actor: Who;
+	/** Parts of the path, decoded. */
+	params: { [Name in Fields<Path>]: string };
+	query: Output<Query>;
+	body: Output<Body>;
+	request_id: string;
+	/** Source address. */
+	ip: string;
+	/** The bare Authorization header, for routes that are public under some settings. */
+	authorization: string | undefined;
+	/** Headers of the answer, to be added to. */
+	headers: Record<string, string>;
+}
+
+interface Definition<Path extends string, Query, Body, Who> {
+	method: "GET" | "POST" | "PUT" | "DELETE";
+	/** Path with its parts in braces, as OpenAPI writes it. */
+	path: Path;
+	/** One line for the reference. */
+	summary: string;
+	query?: Query;
+	body?: Body;
+	/** Status of success. */
+	status: 200 | 201 | 202;
+	/** What success answers. */
+	answer: v.GenericSchema;
+	/** Codes that this route adds to those which every route of its kind has. */
+	errors?: readonly ErrorCode[];
+	/** Another status for some answers. */
+	statusOf?(answer: unknown): 200 | 201 | 202 | 503;
+	/** Answered instead of the error object when something is not found. */
+	notFound?: object;
+	handle(call: Call<Path, Query, Body, Who>): Promise<unknown>;
+}
+
+/** A route with its types erased, as the app mounts it and OpenAPI describes it. */
+export interface Route extends Definition<string, ObjectSchema | undefined, ObjectSchema | undefined, never> {
+	/** Public routes are mounted without a token check. */
+	isPublic: boolean;
+}
+
+/** Declares a route for signed-in callers. One declaration serves the router, the validation and the reference. */
+export function route<
+	const Path extends string,
+	Query extends ObjectSchema | undefined = undefined,
+	Body extends ObjectSchema | undefined = undefined,
+>(definition: Definition<Path, Query, Body, Actor>): Route {
+	return { ...definition, isPublic: false } as unknown as Route;
+}
+
+/** Declares a route that needs no token. */
+export function publicRoute<
+	const Path extends string,
+	Query extends ObjectSchema | undefined = undefined,
+	Body extends ObjectSchema | undefined = undefined,
+>(definition: Definition<Path, Query, Body, undefined>): Route {
+	return { ...definition, isPublic: true } as unknown as Route;
+}

@@ -1,0 +1,138 @@
+import { createCheckpointer } from "./audit/checkpoints.ts";
+import { type Config, isLoopback, readConfig } from "./config.ts";
+import { createCore } from "./core.ts";
+import { openKeyring } from "./crypto/keyring.ts";
+import { loadMasterKey, type MasterKey } from "./crypto/master-key.ts";
+import { FatalError } from "./errors.ts";
+import { readBuild, VERSION } from "./health/build.ts";
+import { loadTls, type ServerTls, TLS_FILES } from "./http/certificate.ts";
+import { type Listener, listen } from "./http/listen.ts";
+import { createLog, type Log } from "./log.ts";
+import { purgeRealms } from "./realms/realms.ts";
+import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
+import type { Synchronous } from "./store/sqlite/open.ts";
+import { openSqliteStore } from "./store/sqlite/store.ts";
+import { system as realSystem, type System } from "./system.ts";
+
+/** What a test may replace. */
+export interface StartOptions {
+	system?: System;
+	/** Receives each line of the log; standard error when it is absent. */
+	writeLog?: (line: string) => void;
+	/** Less than FULL loses answered writes at a power cut: only the test that proves this asks for it. */
+	synchronous?: Synchronous;
+	/** Told that the server cannot go on. */
+	onFatal?: (error: FatalError) => void;
+}
+
+/** A running server. */
+export interface Running {
+	version: string;
+	url: string;
+	tls: ServerTls | undefined;
+	masterKey: Pick<MasterKey, "file" | "fingerprint" | "origin" | "generated">;
+	/** Answers what is under way, then lets go of everything. */
+	stop(): Promise<void>;
+	/** Reads the certificate files anew. */
+	reload(): Promise<void>;
+}
+
+const CHECKPOINT_MS = 1000;
+const HOUSEKEEPING_MS = 60 * 60 * 1000;
+
+/**
+ * Starts the server: settings, files, database, keys, listener, in this order; when one fails, nothing is left open.
+ * @throws FatalError whose message says what to do
+ */
+export async function startServer(config: Config, options: StartOptions = {}): Promise<Running> {
+	process.umask(0o077);
+	const system = options.system ?? realSystem;
+	const log = createLog(config.log_level, system, options.writeLog ?? ((line) => process.stderr.write(line)));
+	const onFatal = options.onFatal ?? exit;
+	checkDataDirectory(config.data_dir, [...DATABASE_FILES, ...TLS_FILES]);
+	const store = await openSqliteStore({
+		directory: config.data_dir,
+		now: system.now(),
+		onFailure: onFatal,
+		...(options.synchronous === undefined ? {} : { synchronous: options.synchronous }),
+	});
+	try {
+		const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
+		for (const warning of masterKey.warnings) log("warn", "master_key", { message: warning });
+		const keyring = await openKeyring({ keys: store.keys, master: masterKey.key.reveal(), system });
+		const tls = loadTls(config, system);
+		let isStopping = false;
+		const app = createCore({ config, store, keyring, system, log, build: readBuild(), isStopping: () => isStopping });
+		const listener = await listen(app as never, config.listen, tls);
+		warnAboutRegistration(config, log);
+		const chores = startChores({ store, system, keyring, log });
+		return {
+			version: VERSION,
+			url: addressOf(config, listener, tls),
+			tls,
+			masterKey,
+			async stop() {
+				isStopping = true;
+				await listener.close();
+				await chores.stop();
+				await store.close();
+			},
+			async reload() {
+				const renewed = loadTls(config, system);
+				if (renewed !== undefined) listener.renew(renewed);
+				log("info", "tls.reloaded", renewed === undefined ? {} : { fingerprint: renewed.fingerprint });
+			},
+		};
+	} catch (error) {
+		await store.close();
+		throw error;
+	}
+}
+
+type ChoreNeeds = Parameters<typeof createCheckpointer>[0] &
+	Parameters<typeof purgeRealms>[0] & { store: Awaited<ReturnType<typeof openSqliteStore>> };
+
+/** What has to be done from time to time. A failure is logged and tried again. */
+function startChores(needs: ChoreNeeds): { stop(): Promise<void> } {
+	const checkpoint = createCheckpointer(needs);
+	const attempt = (event: string, work: () => Promise<unknown>) => () =>
+		work().then(
+			() => undefined,
+			(error: unknown) => needs.log("error", event, { error }),
+		);
+	const sign = attempt("audit.checkpoint.failed", () => checkpoint(false));
+	const tidy = attempt("housekeeping.failed", async () => {
+		await needs.store.accounts.dropSessions(needs.system.now().toISOString());
+		await purgeRealms(needs);
+	});
+	const timers = [setInterval(sign, CHECKPOINT_MS), setInterval(tidy, HOUSEKEEPING_MS)];
+	for (const timer of timers) timer.unref();
+	void tidy();
+	return {
+		async stop() {
+			for (const timer of timers) clearInterval(timer);
+			await attempt("audit.checkpoint.failed", () => checkpoint(true))();
+		},
+	};
+}
+
+function warnAboutRegistration(config: Config, log: Log): void {
+	if (config.registration.mode !== "open" || isLoopback(config.listen.host)) return;
+	log("warn", "registration.open", {
+		message:
+			"anybody who reaches this address can register: set registration.mode to admin, domain or closed (SVC_REGISTRATION_MODE)",
+	});
+}
+
+function addressOf(config: Config, { address }: Listener, tls: ServerTls | undefined): string {
+	if (config.base_url !== undefined) return config.base_url;
+	const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+	return `${tls === undefined ? "http" : "https"}://${host}:${address.port}`;
+}
+
+function exit(error: FatalError): void {
+	process.stderr.write(`svc: ${error.message}\n`);
+	process.exit(error.exitCode);
+}
+
+export { FatalError, readConfig };

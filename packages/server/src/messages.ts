@@ -1,0 +1,59 @@
+import * as v from "valibot";
+import type { ErrorCode } from "./errors.ts";
+
+const CODES = new Map<string, ErrorCode>();
+
+/**
+ * A schema's message together with the error code it is answered with. Only messages made here reach a caller: valibot's own quote
+ * what they received.
+ * @returns the text, to be given to a valibot action
+ */
+export function says(code: ErrorCode, text: string): string {
+	CODES.set(text, code);
+	return text;
+}
+
+/** The code of a message made by `says`; undefined for every other text. */
+export function codeOf(text: string): ErrorCode | undefined {
+	return CODES.get(text);
+}
+
+/** A string of well-formed Unicode, as SQLite and JSON can keep it. */
+export const Text = v.pipe(
+	v.string(),
+	v.check((text) => text.isWellFormed(), says("validation_failed", "text must not hold lone surrogates")),
+);
+
+/** A required string: `""` counts as missing. */
+export const RequiredText = v.pipe(Text, v.nonEmpty(says("missing_field", "a required field is empty")));
+
+/** A string of at most `bytes` bytes of UTF-8. */
+export const atMost = (bytes: number, field: string) =>
+	v.maxBytes<string, number, string>(bytes, says("validation_failed", `${field} must be at most ${bytes} bytes`));
+
+/** The closed list of environments. Spec: API › Resources. */
+export const ENVIRONMENTS = ["dev", "staging", "prod", "test"] as const;
+
+export type Environment = (typeof ENVIRONMENTS)[number];
+
+export const Environment = v.picklist(
+	ENVIRONMENTS,
+	says("invalid_environment", "environment must be dev, staging, prod or test"),
+);
+
+const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
+
+/** An RFC 3339 instant with an offset or Z, kept as ISO 8601 UTC; a day that no calendar has is refused. Design: §7.2. */
+export const Instant = v.pipe(
+	v.string(),
+	v.check(isInstant, says("validation_failed", "expires_at must be an RFC 3339 instant such as 2030-01-31T00:00:00Z")),
+	v.transform((text) => new Date(text.toUpperCase()).toISOString()),
+);
+
+function isInstant(text: string): boolean {
+	const match = RFC3339.exec(text);
+	if (match === null) return false;
+	const [year, month, day] = match.slice(1, 4).map(Number) as [number, number, number];
+	const lastDay = new Date(Date.UTC(year, month, 0)).getUTCDate();
+	return month >= 1 && month <= 12 && day >= 1 && day <= lastDay && !Number.isNaN(Date.parse(text.toUpperCase()));
+}

@@ -1,0 +1,51 @@
+import * as v from "valibot";
+import { AppError } from "../errors.ts";
+import { type Route, route } from "../http/route.ts";
+import { Environment } from "../messages.ts";
+import { getSecret, type SecretNeeds, syncSecrets } from "../secrets/secrets.ts";
+
+/** The environment of these routes when none is named. Spec: API › Operator-sync endpoints. */
+const query = v.object({ env: v.optional(Environment, "prod") });
+
+/**
+ * Routes for a cluster's operator, which deletes the cluster's secret when it is answered 404: so 404 means only that there is no such
+ * secret, and trouble of our own is always 503.
+ * Spec: API › Operator-sync endpoints. Design: §7.
+ */
+export function operatorSyncRoutes(needs: SecretNeeds): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: "/api/v1/eso/{realm}/{key}",
+			summary: "A secret's value, for an operator",
+			query,
+			status: 200,
+			answer: v.object({ value: v.string() }),
+			errors: ["invalid_environment", "not_found", "unhealthy"],
+			notFound: { error: "secret not found" },
+			async handle({ actor, params, query, headers }) {
+				const name = { slug: params.realm, environment: query.env, key: params.key };
+				const secret = await getSecret(needs, actor, name, "eso").catch(neverInternal);
+				if (secret.is_expired) headers["x-secret-expired"] = "true";
+				return { value: secret.value };
+			},
+		}),
+		route({
+			method: "GET",
+			path: "/api/v1/eso/{realm}",
+			summary: "All values of an environment, for an operator",
+			query,
+			status: 200,
+			answer: v.object({ data: v.record(v.string(), v.string()) }),
+			errors: ["invalid_environment", "not_found", "unhealthy"],
+			handle: async ({ actor, params, query }) => ({
+				data: await syncSecrets(needs, actor, params.realm, query.env).catch(neverInternal),
+			}),
+		}),
+	];
+}
+
+function neverInternal(error: unknown): never {
+	if (error instanceof AppError && error.code !== "internal_error") throw error;
+	throw new AppError("unhealthy", "the secrets cannot be read now: the server's log says why", { cause: error });
+}

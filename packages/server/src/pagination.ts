@@ -1,0 +1,106 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import * as v from "valibot";
+import { AppError } from "./errors.ts";
+import { says } from "./messages.ts";
+
+/** Largest page, and the usual one. Spec: API › Limits. */
+const MAX_LIMIT = 100;
+const DEFAULT_LIMIT = 25;
+
+const MAC_BYTES = 16;
+
+/** Longest cursor that we make, in characters. */
+const MAX_CURSOR = 256;
+
+const Limit = (usual: number) =>
+	v.pipe(
+		v.optional(v.string(), String(usual)),
+		v.regex(/^[0-9]{1,9}$/, says("invalid_limit", "limit must be a whole number from 1 to 100")),
+		v.transform(Number),
+		v.minValue(1, says("invalid_limit", "limit must be a whole number from 1 to 100")),
+		v.transform((limit) => Math.min(limit, MAX_LIMIT)),
+	);
+
+/** The query parameters of a paginated list. Spec: API › Pagination convention. */
+export const pageQuery = (usual = DEFAULT_LIMIT) => ({
+	limit: Limit(usual),
+	cursor: v.optional(
+		v.pipe(v.string(), v.maxLength(MAX_CURSOR, says("invalid_cursor", "cursor is not one that this list gave"))),
+	),
+	include_total: v.optional(
+		v.pipe(v.picklist(["true", "false"], says("validation_failed", "include_total must be true or false"))),
+	),
+});
+
+/** What a caller asked of a list. */
+export interface PageRequest {
+	limit: number;
+	cursor?: string | undefined;
+	include_total?: "true" | "false" | undefined;
+}
+
+export interface Pagination {
+	next_cursor?: string;
+	has_more: boolean;
+	total?: number;
+}
+
+/** In answers. */
+export const PaginationSchema = v.object({
+	next_cursor: v.optional(v.string()),
+	has_more: v.boolean(),
+	total: v.optional(v.number()),
+});
+
+/** Where a list is read from. */
+interface Source<Row> {
+	/** Names the list and its filters: a cursor is good for this list only. */
+	list: string;
+	/** Rows after the position (undefined: from the start), at most `limit`. */
+	read(after: string | undefined, limit: number): Promise<Row[]>;
+	/** Position of a row. */
+	position(row: Row): string;
+	count(): Promise<number>;
+}
+
+/**
+ * Reads one page of a list.
+ * @param macKey authenticates cursors, so that a caller can neither read nor forge a position
+ * @throws AppError invalid_cursor when the cursor is not one that this list gave
+ * Spec: API › Pagination convention
+ */
+export async function readPage<Row>(
+	macKey: Buffer,
+	request: PageRequest,
+	source: Source<Row>,
+): Promise<{ rows: Row[]; pagination: Pagination }> {
+	const after = request.cursor === undefined ? undefined : openCursor(macKey, source.list, request.cursor);
+	const rows = await source.read(after, request.limit + 1);
+	const page = rows.slice(0, request.limit);
+	const last = page.at(-1);
+	const has_more = rows.length > request.limit && last !== undefined;
+	return {
+		rows: page,
+		pagination: {
+			...(has_more ? { next_cursor: makeCursor(macKey, source.list, source.position(last)) } : {}),
+			has_more,
+			...(request.include_total === "true" ? { total: await source.count() } : {}),
+		},
+	};
+}
+
+function mac(key: Buffer, list: string, position: string): Buffer {
+	return createHmac("sha256", key).update(`${list}\0${position}`).digest().subarray(0, MAC_BYTES);
+}
+
+function makeCursor(key: Buffer, list: string, position: string): string {
+	return Buffer.concat([mac(key, list, position), Buffer.from(position)]).toString("base64url");
+}
+
+function openCursor(key: Buffer, list: string, cursor: string): string {
+	const bytes = Buffer.from(cursor, "base64url");
+	const position = bytes.subarray(MAC_BYTES).toString();
+	const isOurs = bytes.length > MAC_BYTES && timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(key, list, position));
+	if (!isOurs) throw new AppError("invalid_cursor", "cursor is not one that this list gave: start again without it");
+	return position;
+}

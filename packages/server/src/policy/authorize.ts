@@ -1,0 +1,89 @@
+import { type AuditStore, eventBy } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import type { RealmAccess, RealmStore } from "../realms/model.ts";
+import type { System } from "../system.ts";
+import { type Actor, type Capability, ROLES, type Scope } from "./model.ts";
+
+/** What deciding about access needs. */
+export interface AccessNeeds {
+	store: { realms: Pick<RealmStore, "access">; audit: Pick<AuditStore, "append"> };
+	system: Pick<System, "now">;
+}
+
+/** What is to be done in a realm. */
+export interface Access {
+	capability: Capability;
+	/** Scope that a token needs for it. */
+	scope: Scope;
+	/** The environment concerned, when it is one. */
+	environment?: string | undefined;
+	/** Refuses whoever is not an admin of an existing realm with 403 instead of hiding the realm. Spec: API › Admin-only operations. */
+	isAdminOnly?: boolean;
+}
+
+/**
+ * Decides whether the caller may do something in a realm: capability of the role ∩ scopes and restrictions of the token. A refusal is
+ * in the log before it is answered.
+ * @returns the realm
+ * @throws AppError not_found (no such realm, or not a member of it), forbidden, insufficient_scope
+ * Design: §6
+ */
+export async function authorize(needs: AccessNeeds, actor: Actor, slug: string, access: Access): Promise<RealmAccess> {
+	const realm = await needs.store.realms.access(slug, actor.user_id);
+	if (realm === undefined) throw realmNotFound();
+	const refusal = refuse(actor, realm, access);
+	if (refusal === undefined) return realm;
+	const facts = { capability: access.capability, reason: refusal.code };
+	await needs.store.audit.append(eventBy(actor, needs.system.now(), "access.denied", realm, facts));
+	throw refusal;
+}
+
+/** Decides whether the token may do something that no realm governs. */
+export function requireScope(actor: Actor, scope: Scope): void {
+	if (!actor.scopes.includes(scope)) throw missingScope(scope);
+}
+
+/** Whether the caller manages the instance, with a token that allows it. @throws AppError forbidden, insufficient_scope */
+export function requireInstanceAdmin(actor: Actor, scope: Scope): void {
+	if (!actor.instance_admin) throw new AppError("forbidden", "only the instance admin can do this");
+	if (actor.realm_id !== null) throw new AppError("insufficient_scope", "the token is limited to one realm");
+	requireScope(actor, scope);
+}
+
+/** The answer for realms that do not exist, and for those that the caller is not a member of. */
+export function realmNotFound(): AppError {
+	return new AppError("not_found", "realm not found: `svc realm list` shows yours");
+}
+
+function refuse(actor: Actor, realm: RealmAccess, access: Access): AppError | undefined {
+	const isOutside = realm.role === null || (actor.realm_id !== null && actor.realm_id !== realm.id);
+	if (isOutside) {
+		return access.isAdminOnly ? new AppError("forbidden", adminOnly(access.capability)) : realmNotFound();
+	}
+	const role = realm.role ?? "viewer";
+	const capabilities: readonly Capability[] = ROLES[role];
+	if (!capabilities.includes(access.capability)) {
+		const message = access.isAdminOnly
+			? adminOnly(access.capability)
+			: `the role ${role} lacks the capability ${access.capability}: ask an admin of the realm for another role`;
+		return new AppError("forbidden", message);
+	}
+	if (!actor.scopes.includes(access.scope)) return missingScope(access.scope);
+	if (actor.environment !== null && access.environment !== undefined && actor.environment !== access.environment) {
+		return new AppError("insufficient_scope", "the token is limited to another environment");
+	}
+	return undefined;
+}
+
+function adminOnly(capability: Capability): string {
+	return capability === "policy:manage"
+		? "only admins can manage policy: the capability policy:manage is needed"
+		: `insufficient permissions: the capability ${capability} is needed`;
+}
+
+function missingScope(scope: Scope): AppError {
+	return new AppError(
+		"insufficient_scope",
+		`the token lacks the scope ${scope}: make one with it, or sign in with \`svc login\``,
+	);
+}

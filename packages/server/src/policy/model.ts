@@ -1,0 +1,67 @@
+import * as v from "valibot";
+import type { AuditEvent } from "../audit/model.ts";
+import { says } from "../messages.ts";
+
+/** What a role can do in a realm. Spec: API › Role capabilities. */
+export const ROLES = {
+	admin: ["secrets:read", "secrets:write", "secrets:delete", "realms:manage", "policy:manage", "audit:read"],
+	member: ["secrets:read", "secrets:write", "audit:read"],
+	viewer: ["secrets:read", "audit:read"],
+} as const satisfies Record<string, readonly string[]>;
+
+export type Role = keyof typeof ROLES;
+export type Capability = (typeof ROLES)["admin"][number];
+
+/** The scopes of a token, in the order in which they are answered. Spec: API › Authentication. */
+export const SCOPES = ["read", "write", "delete"] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** Who is asking: a verified token and the request it came with. */
+export interface Actor {
+	user_id: string;
+	email: string;
+	name: string;
+	/** Manages accounts, keys and engines; reads no realm it is not a member of. */
+	instance_admin: boolean;
+	scopes: readonly Scope[];
+	/** Set when an API token was used. */
+	token_id: string | undefined;
+	/** Set when a session was used. */
+	jti: string | undefined;
+	/** Restrictions of an API token; null allows everything. */
+	realm_id: string | null;
+	environment: string | null;
+	/** End of the token, ISO 8601 UTC; null when it has none. */
+	expires_at: string | null;
+	request_id: string;
+	ip: string;
+}
+
+export const Role = v.picklist(
+	["admin", "member", "viewer"],
+	says("invalid_role", "role must be admin, member or viewer"),
+);
+
+/** Spec: API › Policy. */
+export const CreateBinding = v.object({ user_id: v.string(), role: Role });
+
+export interface Binding {
+	id: string;
+	realm_id: string;
+	user_id: string;
+	role: Role;
+	granted_by: string;
+	/** ISO 8601 UTC. */
+	created_at: string;
+}
+
+/** The store's side of policy. */
+export interface PolicyStore {
+	/** Adds the binding; `realm_gone`, `no_user`, `owner` and `exists` change nothing. */
+	bind(binding: Binding, event: AuditEvent): Promise<"done" | "exists" | "owner" | "no_user" | "realm_gone">;
+	/** Removes it; false when there was none. */
+	unbind(input: { realm_id: string; user_id: string }, event: AuditEvent): Promise<boolean>;
+	list(realm_id: string, after: string, limit: number): Promise<Binding[]>;
+	count(realm_id: string): Promise<number>;
+}

@@ -1,0 +1,96 @@
+import { eventBy } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import type { RealmAccess } from "../realms/model.ts";
+import type { System } from "../system.ts";
+import { type Access, type AccessNeeds, authorize, realmNotFound } from "./authorize.ts";
+import type { Actor, Binding, PolicyStore, Role } from "./model.ts";
+
+/** What the rules of policy need. */
+export interface PolicyNeeds extends AccessNeeds {
+	store: AccessNeeds["store"] & { policy: PolicyStore };
+	system: System;
+	keyring: { cursorKey(): Buffer };
+}
+
+/**
+ * Gives a user a role in a realm.
+ * @throws AppError not_found (realm or user), forbidden, insufficient_scope, conflict (the user has a role, or owns the realm)
+ * Spec: API › Policy
+ */
+export async function createBinding(
+	needs: PolicyNeeds,
+	actor: Actor,
+	slug: string,
+	input: { user_id: string; role: Role },
+): Promise<Binding> {
+	const realm = await manage(needs, actor, slug, input.user_id, { capability: "policy:manage", scope: "write" });
+	const now = needs.system.now();
+	const binding = {
+		id: needs.system.uuid(),
+		realm_id: realm.id,
+		user_id: input.user_id,
+		role: input.role,
+		granted_by: actor.user_id,
+		created_at: now.toISOString(),
+	};
+	const facts = { user_id: input.user_id, role: input.role };
+	const outcome = await needs.store.policy.bind(binding, eventBy(actor, now, "policy.binding.created", realm, facts));
+	if (outcome === "realm_gone") throw realmNotFound();
+	if (outcome === "no_user")
+		throw new AppError("not_found", "user not found: user_id is the id that registration answered");
+	if (outcome === "owner") throw new AppError("conflict", "the user owns the realm, and so is its admin");
+	if (outcome === "exists") {
+		throw new AppError(
+			"conflict",
+			"the user already has a role in this realm: remove it first with `svc binding remove`",
+		);
+	}
+	return binding;
+}
+
+/**
+ * Takes a user's role in a realm away.
+ * @throws AppError not_found (realm or binding), forbidden, insufficient_scope
+ * Spec: API › Policy
+ */
+export async function deleteBinding(needs: PolicyNeeds, actor: Actor, slug: string, user_id: string): Promise<void> {
+	const realm = await manage(needs, actor, slug, user_id, { capability: "policy:manage", scope: "delete" });
+	const event = eventBy(actor, needs.system.now(), "policy.binding.deleted", realm, { user_id });
+	if (!(await needs.store.policy.unbind({ realm_id: realm.id, user_id }, event))) {
+		throw new AppError("not_found", "binding not found: the user has no role in this realm");
+	}
+}
+
+/** One page of a realm's bindings. @throws AppError not_found, insufficient_scope. Spec: API › Policy */
+export async function listBindings(
+	needs: PolicyNeeds,
+	actor: Actor,
+	slug: string,
+	page: PageRequest,
+): Promise<{ rows: Binding[]; pagination: Pagination }> {
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read" });
+	return readPage(needs.keyring.cursorKey(), page, {
+		list: `bindings ${realm.id}`,
+		read: (after, limit) => needs.store.policy.list(realm.id, after ?? "", limit),
+		position: (binding) => binding.id,
+		count: () => needs.store.policy.count(realm.id),
+	});
+}
+
+/** Break-glass: the instance admin may bind and unbind itself in any realm, which everybody there can see in the log. Design: §6, §7.2. */
+async function manage(
+	needs: PolicyNeeds,
+	actor: Actor,
+	slug: string,
+	user_id: string,
+	access: Access,
+): Promise<RealmAccess> {
+	const isBreakGlass = actor.instance_admin && actor.realm_id === null && user_id === actor.user_id;
+	if (isBreakGlass && actor.scopes.includes(access.scope)) {
+		const realm = await needs.store.realms.access(slug, actor.user_id);
+		if (realm === undefined) throw realmNotFound();
+		return realm;
+	}
+	return authorize(needs, actor, slug, { ...access, isAdminOnly: true });
+}

@@ -1,0 +1,69 @@
+import * as v from "valibot";
+import { type Route, route } from "../http/route.ts";
+import { PaginationSchema, pageQuery } from "../pagination.ts";
+import { CreateBinding, ROLES } from "./model.ts";
+import { createBinding, deleteBinding, listBindings, type PolicyNeeds } from "./policy.ts";
+
+const ROLE_LIST = Object.entries(ROLES).map(([name, capabilities]) => ({ name, capabilities }));
+
+const BindingSchema = v.object({
+	user_id: v.string(),
+	role: v.string(),
+	granted_by: v.string(),
+	created_at: v.string(),
+});
+
+/** Spec: API › Policy. */
+export function policyRoutes(needs: PolicyNeeds): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: "/api/v1/policy/roles",
+			summary: "Roles and their capabilities",
+			status: 200,
+			answer: v.object({ roles: v.array(v.object({ name: v.string(), capabilities: v.array(v.string()) })) }),
+			handle: async () => ({ roles: ROLE_LIST }),
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/realms/{slug}/policy/bindings",
+			summary: "Give a user a role in a realm",
+			body: CreateBinding,
+			status: 201,
+			answer: v.object({ id: v.string(), realm_id: v.string(), ...BindingSchema.entries }),
+			errors: ["invalid_role", "not_found", "conflict"],
+			handle: ({ actor, params, body }) => createBinding(needs, actor, params.slug, body),
+		}),
+		route({
+			method: "GET",
+			path: "/api/v1/realms/{slug}/policy/bindings",
+			summary: "Who has which role in a realm",
+			query: v.object(pageQuery()),
+			status: 200,
+			answer: v.object({ bindings: v.array(BindingSchema), pagination: PaginationSchema }),
+			errors: ["not_found", "invalid_limit", "invalid_cursor"],
+			async handle({ actor, params, query }) {
+				const { rows, pagination } = await listBindings(needs, actor, params.slug, query);
+				const bindings = rows.map(({ user_id, role, granted_by, created_at }) => ({
+					user_id,
+					role,
+					granted_by,
+					created_at,
+				}));
+				return { bindings, pagination };
+			},
+		}),
+		route({
+			method: "DELETE",
+			path: "/api/v1/realms/{slug}/policy/bindings/{userID}",
+			summary: "Take a user's role in a realm away",
+			status: 200,
+			answer: v.object({ message: v.string() }),
+			errors: ["not_found"],
+			async handle({ actor, params }) {
+				await deleteBinding(needs, actor, params.slug, params.userID);
+				return { message: "binding removed" };
+			},
+		}),
+	];
+}

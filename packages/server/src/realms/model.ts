@@ -1,0 +1,58 @@
+import * as v from "valibot";
+import type { AuditEvent } from "../audit/model.ts";
+import type { KeyRow } from "../crypto/keyring-model.ts";
+import { atMost, RequiredText, says, Text } from "../messages.ts";
+import type { Role } from "../policy/model.ts";
+
+/** Spec: API › Limits. Design: §7. */
+export const Slug = v.pipe(
+	RequiredText,
+	v.regex(
+		/^[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])$/,
+		says("invalid_slug", "slug must be 2 to 50 lower-case letters, digits and hyphens, with no hyphen at either end"),
+	),
+);
+
+/** Spec: API › Realms. */
+export const CreateRealm = v.object({
+	slug: Slug,
+	name: v.pipe(RequiredText, atMost(255, "name")),
+	description: v.nullish(v.pipe(Text, atMost(2048, "description")), ""),
+});
+
+/** Days between a realm's deletion and its purge. Design: §7. */
+export const PURGE_AFTER_DAYS = 30;
+
+export interface Realm {
+	id: string;
+	slug: string;
+	name: string;
+	description: string;
+	/** Owner. */
+	user_id: string;
+	/** ISO 8601 UTC. */
+	created_at: string;
+}
+
+/** A live realm as one user meets it. */
+export interface RealmAccess extends Realm {
+	/** The user's role; the owner is its admin; null for whoever is not a member. */
+	role: Role | null;
+}
+
+/** The store's side of realms. Deleted realms are invisible to every reading. */
+export interface RealmStore {
+	/** Adds the realm and its record key. */
+	create(input: { realm: Realm; key: KeyRow }, event: AuditEvent): Promise<"done" | "slug_taken">;
+	/** The realm and the role that the user has in it. */
+	access(slug: string, user_id: string): Promise<RealmAccess | undefined>;
+	/** Realms that the user owns or is bound in. `only` narrows the list to one realm. */
+	list(user_id: string, only: string | undefined, after: string, limit: number): Promise<Realm[]>;
+	count(user_id: string, only: string | undefined): Promise<number>;
+	/** Soft-deletes it; false when it was not live. */
+	remove(input: { id: string; deleted_at: string }, event: AuditEvent): Promise<boolean>;
+	/** Realms deleted before the instant. */
+	deletedBefore(instant: string): Promise<{ id: string; slug: string }[]>;
+	/** Removes a deleted realm with all rows and record keys. */
+	purge(id: string, event: AuditEvent): Promise<boolean>;
+}

@@ -1,0 +1,98 @@
+import { eventBy } from "../audit/model.ts";
+import type { Keyring } from "../crypto/keyring.ts";
+import { AppError } from "../errors.ts";
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import { type AccessNeeds, authorize, requireScope } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import { PURGE_AFTER_DAYS, type Realm, type RealmStore } from "./model.ts";
+
+/** What the rules of realms need. */
+export interface RealmNeeds extends AccessNeeds {
+	store: AccessNeeds["store"] & { realms: RealmStore };
+	system: System;
+	keyring: Pick<Keyring, "withNewKey" | "forgetRealm" | "cursorKey">;
+}
+
+/**
+ * Makes a realm, owned by the caller, with a record key of its own.
+ * @throws AppError insufficient_scope, conflict (slug taken by a live realm)
+ * Spec: API › Realms
+ */
+export async function createRealm(
+	needs: RealmNeeds,
+	actor: Actor,
+	input: { slug: string; name: string; description: string },
+): Promise<Realm> {
+	requireScope(actor, "write");
+	if (actor.realm_id !== null) throw new AppError("insufficient_scope", "the token is limited to one realm");
+	const now = needs.system.now();
+	const realm = { id: needs.system.uuid(), ...input, user_id: actor.user_id, created_at: now.toISOString() };
+	const event = eventBy(actor, now, "realm.created", { id: realm.id, slug: realm.slug }, {});
+	const outcome = await needs.keyring.withNewKey("record", realm.id, (key) =>
+		needs.store.realms.create({ realm, key }, event),
+	);
+	if (outcome === "slug_taken") throw new AppError("conflict", "a realm with this slug exists: choose another slug");
+	return realm;
+}
+
+/** One page of the realms that the caller owns or has a role in. Spec: API › Realms */
+export async function listRealms(
+	needs: RealmNeeds,
+	actor: Actor,
+	page: PageRequest,
+): Promise<{ rows: Realm[]; pagination: Pagination }> {
+	requireScope(actor, "read");
+	const only = actor.realm_id ?? undefined;
+	return readPage(needs.keyring.cursorKey(), page, {
+		list: `realms ${actor.user_id} ${only ?? ""}`,
+		read: (after, limit) => needs.store.realms.list(actor.user_id, only, after ?? "", limit),
+		position: (realm) => realm.id,
+		count: () => needs.store.realms.count(actor.user_id, only),
+	});
+}
+
+/** A realm. @throws AppError not_found, insufficient_scope. Spec: API › Realms */
+export async function getRealm(needs: RealmNeeds, actor: Actor, slug: string): Promise<Realm> {
+	const { role: _, ...realm } = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read" });
+	return realm;
+}
+
+/**
+ * Soft-deletes a realm with everything in it: nothing of it can be reached from then on, and its slug is free.
+ * @throws AppError not_found, forbidden, insufficient_scope
+ * Spec: API › Realms, States and transitions
+ */
+export async function deleteRealm(needs: RealmNeeds, actor: Actor, slug: string): Promise<void> {
+	const realm = await authorize(needs, actor, slug, {
+		capability: "realms:manage",
+		scope: "delete",
+		isAdminOnly: true,
+	});
+	const now = needs.system.now();
+	const event = eventBy(actor, now, "realm.deleted", realm, {});
+	if (!(await needs.store.realms.remove({ id: realm.id, deleted_at: now.toISOString() }, event))) {
+		throw new AppError("not_found", "realm not found: it was deleted meanwhile");
+	}
+	needs.keyring.forgetRealm(realm.id);
+}
+
+/** Removes realms that were deleted long enough ago, and destroys their keys. @returns how many. Design: §5, §7 */
+export async function purgeRealms(needs: Pick<RealmNeeds, "store" | "system" | "keyring">): Promise<number> {
+	const now = needs.system.now();
+	const limit = new Date(now.getTime() - PURGE_AFTER_DAYS * 24 * 60 * 60 * 1000);
+	const due = await needs.store.realms.deletedBefore(limit.toISOString());
+	for (const { id, slug } of due) {
+		const event = {
+			timestamp: now.toISOString(),
+			type: "realm.purged",
+			actor: "system",
+			realm_id: id,
+			realm: slug,
+			data: {},
+		} as const;
+		await needs.store.realms.purge(id, event);
+		needs.keyring.forgetRealm(id);
+	}
+	return due.length;
+}

@@ -1,0 +1,108 @@
+import * as v from "valibot";
+import type { AuditEvent } from "../audit/model.ts";
+import { atMost, Environment, Instant, RequiredText, says, Text } from "../messages.ts";
+
+/** Bytes of UTF-8 in a value. Design: §7.2. */
+export const MAX_VALUE_BYTES = 256 * 1024;
+
+/** Versions of a secret that are kept, the current one included. Design: §7. */
+export const MAX_VERSIONS = 20;
+
+/** What a text sealed by the encryption endpoint begins with. Spec: API › Versioning. */
+export const CIPHERTEXT_PREFIX = "svc:v1:";
+
+const KEY_RULE = "key must be 1 to 255 of A-Z a-z 0-9 _ . - / with no segment . or ..";
+
+/** Design: §7.2. */
+export const SecretKey = v.pipe(
+	RequiredText,
+	v.regex(/^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9_.\-/]{1,255}$/, says("validation_failed", KEY_RULE)),
+);
+
+/** Spec: API › Secrets and encryption. */
+export const SetSecret = v.pipe(
+	v.object({
+		key: SecretKey,
+		value: v.pipe(RequiredText, atMost(MAX_VALUE_BYTES, "value")),
+		environment: v.nullish(Environment, "dev"),
+		comment: v.nullish(v.pipe(Text, atMost(1024, "comment")), ""),
+		expires_at: v.nullish(Instant),
+		pre_encrypted: v.nullish(v.boolean(), false),
+	}),
+	v.check(
+		(input) => !input.pre_encrypted || input.value.startsWith(CIPHERTEXT_PREFIX),
+		says("invalid_ciphertext", "value must begin with svc:v1: when pre_encrypted is true"),
+	),
+);
+
+export type SetSecret = v.InferOutput<typeof SetSecret>;
+
+/** Spec: API › Secrets and encryption. */
+export const Encrypt = v.object({ value: v.pipe(RequiredText, atMost(MAX_VALUE_BYTES, "value")) });
+
+/** Design: §7.1. */
+export const Rollback = v.object({ version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)) });
+
+/** One version of a secret as it is stored; the value is sealed. */
+export interface SecretVersion {
+	/** Row id: part of what the seal is bound to. */
+	id: string;
+	realm_id: string;
+	environment: Environment;
+	key: string;
+	version: number;
+	/** Sealed text. */
+	value: Buffer;
+	/** The text was sealed by the caller: it is opened once more when read. */
+	pre_encrypted: boolean;
+	comment: string;
+	/** ISO 8601 UTC. */
+	expires_at: string | null;
+	created_by: string;
+	/** When this version was written: the secret's updated_at while it is the current one. */
+	created_at: string;
+}
+
+/** A version in a history. */
+export interface VersionInfo {
+	version: number;
+	created_at: string;
+	created_by: string;
+	comment: string;
+}
+
+/** The store's side of secrets. */
+export interface SecretStore {
+	/** Writes the next version, keeps MAX_VERSIONS, and puts the version into the event. `realm_gone` writes nothing. */
+	set(
+		input: Omit<SecretVersion, "version">,
+		event: AuditEvent,
+	): Promise<{ version: number; created_at: string } | "realm_gone">;
+	/** The current version; `id` orders a list. */
+	get(realm_id: string, environment: Environment, key: string): Promise<SecretVersion | undefined>;
+	version(realm_id: string, environment: Environment, key: string, version: number): Promise<SecretVersion | undefined>;
+	/** Current versions of one environment or all, in order of creation, after a secret's number in that order. */
+	list(
+		realm_id: string,
+		environment: Environment | undefined,
+		after: number,
+		limit: number,
+	): Promise<(SecretVersion & { secret_id: number })[]>;
+	count(realm_id: string, environment: Environment | undefined): Promise<number>;
+	/** Newest first; undefined when there is no such secret. */
+	history(
+		realm_id: string,
+		environment: Environment,
+		key: string,
+		before: number,
+		limit: number,
+	): Promise<VersionInfo[]>;
+	countHistory(realm_id: string, environment: Environment, key: string): Promise<number>;
+	/** Current values that expire, or expired, before the instant. */
+	countExpiring(before: string): Promise<number>;
+	/** Removes every version; the number continues if the key is written again. */
+	remove(
+		input: { realm_id: string; environment: Environment; key: string; deleted_at: string },
+		event: AuditEvent,
+	): Promise<boolean>;
+}

@@ -1,0 +1,155 @@
+import * as v from "valibot";
+import { type Route, route } from "../http/route.ts";
+import { Environment, says } from "../messages.ts";
+import { PaginationSchema, pageQuery } from "../pagination.ts";
+import { Encrypt, Rollback, SetSecret } from "./model.ts";
+import {
+	deleteSecret,
+	encrypt,
+	getSecret,
+	listSecrets,
+	listVersions,
+	rollbackSecret,
+	type SecretNeeds,
+	setSecret,
+} from "./secrets.ts";
+
+/** The environment of these routes when none is named. Spec: API › Secrets and encryption. */
+const env = v.optional(Environment, "dev");
+
+const Version = v.pipe(
+	v.string(),
+	v.regex(/^[1-9][0-9]{0,14}$/, says("validation_failed", "version must be a whole number from 1")),
+	v.transform(Number),
+);
+
+const ValueSchema = v.object({
+	key: v.string(),
+	value: v.string(),
+	environment: v.string(),
+	version: v.number(),
+	updated_at: v.string(),
+});
+
+const WrittenSchema = v.object({
+	key: v.string(),
+	environment: v.string(),
+	version: v.number(),
+	created_at: v.string(),
+	updated_at: v.string(),
+});
+
+const ONE = "/api/v1/realms/{slug}/secrets/{key}";
+
+/** Spec: API › Secrets and encryption. */
+export function secretRoutes(needs: SecretNeeds): Route[] {
+	return [...writing(needs), ...reading(needs), ...versions(needs)];
+}
+
+function writing(needs: SecretNeeds): Route[] {
+	return [
+		route({
+			method: "POST",
+			path: "/api/v1/realms/{slug}/secrets",
+			summary: "Create a secret, or write its next version",
+			body: SetSecret,
+			status: 201,
+			answer: WrittenSchema,
+			errors: ["invalid_environment", "invalid_ciphertext", "not_found"],
+			handle: ({ actor, params, body }) => setSecret(needs, actor, params.slug, body),
+		}),
+		route({
+			method: "DELETE",
+			path: ONE,
+			summary: "Delete a secret with its history",
+			query: v.object({ env }),
+			status: 200,
+			answer: v.object({ message: v.string() }),
+			errors: ["invalid_environment", "not_found"],
+			async handle({ actor, params, query }) {
+				await deleteSecret(needs, actor, { slug: params.slug, environment: query.env, key: params.key });
+				return { message: "secret deleted" };
+			},
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/encrypt",
+			summary: "Seal a text so that it can be kept anywhere",
+			body: Encrypt,
+			status: 200,
+			answer: v.object({ ciphertext: v.string() }),
+			handle: async ({ actor, body }) => ({ ciphertext: await encrypt(needs, actor, body.value) }),
+		}),
+	];
+}
+
+function reading(needs: SecretNeeds): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: "/api/v1/realms/{slug}/secrets",
+			summary: "The secrets of a realm, with their values",
+			query: v.object({ env: v.optional(Environment), ...pageQuery() }),
+			status: 200,
+			answer: v.object({ secrets: v.array(ValueSchema), pagination: PaginationSchema }),
+			errors: ["invalid_environment", "invalid_limit", "invalid_cursor", "not_found"],
+			async handle({ actor, params, query }) {
+				const { rows, pagination } = await listSecrets(needs, actor, params.slug, query.env, query);
+				return { secrets: rows, pagination };
+			},
+		}),
+		route({
+			method: "GET",
+			path: ONE,
+			summary: "A secret, or one of its versions",
+			query: v.object({ env, version: v.optional(Version) }),
+			status: 200,
+			answer: ValueSchema,
+			errors: ["invalid_environment", "not_found"],
+			async handle({ actor, params, query, headers }) {
+				const name = { slug: params.slug, environment: query.env, key: params.key };
+				const { is_expired, ...secret } = await getSecret(needs, actor, name, "api", query.version);
+				if (is_expired) headers["x-secret-expired"] = "true";
+				return secret;
+			},
+		}),
+	];
+}
+
+function versions(needs: SecretNeeds): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: `${ONE}/versions`,
+			summary: "The versions of a secret, newest first",
+			query: v.object({ env, ...pageQuery() }),
+			status: 200,
+			answer: v.object({
+				versions: v.array(
+					v.object({ version: v.number(), created_at: v.string(), created_by: v.string(), comment: v.string() }),
+				),
+				pagination: PaginationSchema,
+			}),
+			errors: ["invalid_environment", "invalid_limit", "invalid_cursor", "not_found"],
+			async handle({ actor, params, query }) {
+				const name = { slug: params.slug, environment: query.env, key: params.key };
+				const { rows, pagination } = await listVersions(needs, actor, name, query);
+				return { versions: rows, pagination };
+			},
+		}),
+		route({
+			method: "POST",
+			path: `${ONE}/rollback`,
+			summary: "Write an earlier version again as the next one",
+			query: v.object({ env }),
+			body: Rollback,
+			status: 201,
+			answer: WrittenSchema,
+			errors: ["invalid_environment", "not_found"],
+			handle({ actor, params, query, body }) {
+				const name = { slug: params.slug, environment: query.env, key: params.key };
+				return rollbackSecret(needs, actor, name, body.version);
+			},
+		}),
+	];
+}

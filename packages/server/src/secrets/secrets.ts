@@ -1,0 +1,276 @@
+import { eventBy } from "../audit/model.ts";
+import type { Keyring } from "../crypto/keyring.ts";
+import { sealPortable } from "../crypto/seal.ts";
+import { AppError } from "../errors.ts";
+import type { Environment } from "../messages.ts";
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import { type AccessNeeds, authorize, realmNotFound } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { RealmAccess } from "../realms/model.ts";
+import type { System } from "../system.ts";
+import type { SecretStore, SecretVersion, SetSecret, VersionInfo } from "./model.ts";
+import { openStored, openValue, sealValue } from "./value.ts";
+
+/** What the rules of secrets need. */
+export interface SecretNeeds extends AccessNeeds {
+	store: AccessNeeds["store"] & { secrets: SecretStore };
+	system: System;
+	keyring: Pick<Keyring, "record" | "recordFor" | "portable" | "portableById" | "cursorKey">;
+	/** Whether a secret past its expires_at is answered as if it were not there. */
+	enforce_expiry: boolean;
+}
+
+/** Which secret is meant. */
+export interface SecretName {
+	slug: string;
+	environment: Environment;
+	key: string;
+}
+
+/** A secret as it is read. */
+export interface SecretValue {
+	key: string;
+	value: string;
+	environment: Environment;
+	version: number;
+	/** ISO 8601 UTC. */
+	updated_at: string;
+	/** Whether its expires_at has passed. */
+	is_expired: boolean;
+}
+
+/** A secret as it was written. */
+export interface SecretWritten {
+	key: string;
+	environment: Environment;
+	version: number;
+	created_at: string;
+	updated_at: string;
+}
+
+/**
+ * Creates the secret, or raises its version when the key already exists in that environment.
+ * @throws AppError not_found (realm), forbidden, insufficient_scope, validation_failed (expires_at in the past)
+ * Spec: API › Secrets and encryption
+ */
+export async function setSecret(
+	needs: SecretNeeds,
+	actor: Actor,
+	slug: string,
+	input: SetSecret,
+): Promise<SecretWritten> {
+	const { environment } = input;
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:write", scope: "write", environment });
+	const expires_at = input.expires_at ?? null;
+	if (expires_at !== null && expires_at <= needs.system.now().toISOString()) {
+		throw new AppError("validation_failed", "expires_at must be in the future");
+	}
+	const { key, value, comment, pre_encrypted } = input;
+	return write(needs, actor, realm, "secret.set", { key, value, environment, comment, pre_encrypted, expires_at });
+}
+
+type NewVersion = Pick<SecretVersion, "key" | "environment" | "comment" | "pre_encrypted" | "expires_at"> & {
+	value: string;
+};
+
+async function write(
+	needs: SecretNeeds,
+	actor: Actor,
+	realm: RealmAccess,
+	type: "secret.set" | "secret.rollback",
+	input: NewVersion,
+	facts: { from_version?: number } = {},
+): Promise<SecretWritten> {
+	const now = needs.system.now();
+	const { key, environment, pre_encrypted } = input;
+	const row = {
+		...input,
+		id: needs.system.uuid(),
+		realm_id: realm.id,
+		created_by: actor.user_id,
+		created_at: now.toISOString(),
+	};
+	const event = eventBy(actor, now, type, realm, { key, environment, pre_encrypted, ...facts });
+	const written = await needs.store.secrets.set({ ...row, value: await sealValue(needs, row, input.value) }, event);
+	if (written === "realm_gone") throw realmNotFound();
+	return { key, environment, version: written.version, created_at: written.created_at, updated_at: row.created_at };
+}
+
+/**
+ * Reads a secret, its current version or one of its history. The reading is in the log before the value is given.
+ * @param via what the log says about the way it was read
+ * @throws AppError not_found (realm, secret or version), forbidden, insufficient_scope
+ * Spec: API › Secrets and encryption, Operator-sync endpoints
+ */
+export async function getSecret(
+	needs: SecretNeeds,
+	actor: Actor,
+	name: SecretName,
+	via: "api" | "eso",
+	version?: number,
+): Promise<SecretValue> {
+	const { environment, key } = name;
+	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:read", scope: "read", environment });
+	const row = await find(needs, realm.id, name, version);
+	const now = needs.system.now();
+	const secret = { ...(await reveal(needs, row)), is_expired: isExpired(row, now) };
+	if (secret.is_expired && needs.enforce_expiry) throw secretNotFound();
+	await needs.store.audit.append(
+		eventBy(actor, now, "secret.read", realm, { key, environment, version: row.version, via }),
+	);
+	return secret;
+}
+
+async function find(
+	needs: SecretNeeds,
+	realm_id: string,
+	name: SecretName,
+	version: number | undefined,
+): Promise<SecretVersion> {
+	const { environment, key } = name;
+	const { secrets } = needs.store;
+	const row =
+		version === undefined
+			? await secrets.get(realm_id, environment, key)
+			: await secrets.version(realm_id, environment, key, version);
+	if (row === undefined) throw secretNotFound();
+	return row;
+}
+
+async function reveal(needs: SecretNeeds, row: SecretVersion): Promise<Omit<SecretValue, "is_expired">> {
+	const { key, environment, version, created_at } = row;
+	return { key, value: await openValue(needs, row), environment, version, updated_at: created_at };
+}
+
+function isExpired(row: SecretVersion, now: Date): boolean {
+	return row.expires_at !== null && row.expires_at <= now.toISOString();
+}
+
+/**
+ * One page of a realm's secrets with their values, of one environment or all; one event for the page.
+ * @throws AppError not_found, forbidden, insufficient_scope
+ * Spec: API › Secrets and encryption
+ */
+export async function listSecrets(
+	needs: SecretNeeds,
+	actor: Actor,
+	slug: string,
+	asked: Environment | undefined,
+	page: PageRequest,
+): Promise<{ rows: Omit<SecretValue, "is_expired">[]; pagination: Pagination }> {
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment: asked });
+	const environment = asked ?? (actor.environment as Environment | null) ?? undefined;
+	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
+		list: `secrets ${realm.id} ${environment ?? ""}`,
+		read: (after, limit) => needs.store.secrets.list(realm.id, environment, Number(after ?? 0), limit),
+		position: (row) => String(row.secret_id),
+		count: () => needs.store.secrets.count(realm.id, environment),
+	});
+	const now = needs.system.now();
+	const live = needs.enforce_expiry ? rows.filter((row) => !isExpired(row, now)) : rows;
+	const secrets = await Promise.all(live.map((row) => reveal(needs, row)));
+	const facts = { environment: environment ?? "", count: secrets.length };
+	await needs.store.audit.append(eventBy(actor, now, "secret.list", realm, facts));
+	return { rows: secrets, pagination };
+}
+
+/** Rows read in one go while all secrets of an environment are collected. */
+const CHUNK = 1000;
+
+/**
+ * Every secret of an environment, for a cluster's operator: it deletes what is missing, so the answer is complete or an error.
+ * @throws AppError not_found, forbidden, insufficient_scope
+ * Spec: API › Operator-sync endpoints
+ */
+export async function syncSecrets(
+	needs: SecretNeeds,
+	actor: Actor,
+	slug: string,
+	environment: Environment,
+): Promise<Record<string, string>> {
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment });
+	const now = needs.system.now();
+	const values: [string, string][] = [];
+	for (let after = 0, rows: Awaited<ReturnType<SecretStore["list"]>>; ; after = rows.at(-1)?.secret_id ?? after) {
+		rows = await needs.store.secrets.list(realm.id, environment, after, CHUNK);
+		for (const row of rows) {
+			if (!(needs.enforce_expiry && isExpired(row, now))) values.push([row.key, await openValue(needs, row)]);
+		}
+		if (rows.length < CHUNK) break;
+	}
+	const facts = { environment, count: values.length, via: "eso" };
+	await needs.store.audit.append(eventBy(actor, now, "secret.sync", realm, facts));
+	return Object.fromEntries(values);
+}
+
+/**
+ * One page of a secret's versions, newest first.
+ * @throws AppError not_found, forbidden, insufficient_scope
+ * Design: §7.1
+ */
+export async function listVersions(
+	needs: SecretNeeds,
+	actor: Actor,
+	name: SecretName,
+	page: PageRequest,
+): Promise<{ rows: VersionInfo[]; pagination: Pagination }> {
+	const { environment, key } = name;
+	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:read", scope: "read", environment });
+	await find(needs, realm.id, name, undefined);
+	return readPage(needs.keyring.cursorKey(), page, {
+		list: `versions ${realm.id} ${environment} ${key}`,
+		read: (before, limit) =>
+			needs.store.secrets.history(realm.id, environment, key, Number(before ?? Number.MAX_SAFE_INTEGER), limit),
+		position: (row) => String(row.version),
+		count: () => needs.store.secrets.countHistory(realm.id, environment, key),
+	});
+}
+
+/**
+ * Writes an earlier version's value and comment again as the next version. Its expiry is not brought back.
+ * @throws AppError not_found (realm, secret or version), forbidden, insufficient_scope
+ * Design: §7.1, §7.2
+ */
+export async function rollbackSecret(
+	needs: SecretNeeds,
+	actor: Actor,
+	name: SecretName,
+	version: number,
+): Promise<SecretWritten> {
+	const { environment, key } = name;
+	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:write", scope: "write", environment });
+	await find(needs, realm.id, name, undefined);
+	const row = await find(needs, realm.id, name, version);
+	const value = await openStored(needs, row);
+	const { comment, pre_encrypted } = row;
+	const input = { key, environment, value, comment, pre_encrypted, expires_at: null };
+	return write(needs, actor, realm, "secret.rollback", input, { from_version: version });
+}
+
+/**
+ * Deletes a secret with its history.
+ * @throws AppError not_found, forbidden, insufficient_scope
+ * Spec: API › Secrets and encryption
+ */
+export async function deleteSecret(needs: SecretNeeds, actor: Actor, name: SecretName): Promise<void> {
+	const { environment, key } = name;
+	const realm = await authorize(needs, actor, name.slug, {
+		capability: "secrets:delete",
+		scope: "delete",
+		environment,
+	});
+	const now = needs.system.now();
+	const event = eventBy(actor, now, "secret.delete", realm, { key, environment });
+	const input = { realm_id: realm.id, environment, key, deleted_at: now.toISOString() };
+	if (!(await needs.store.secrets.remove(input, event))) throw secretNotFound();
+}
+
+/** Seals a text so that it can be kept anywhere and stored as a pre-encrypted secret. Spec: API › Secrets and encryption */
+export async function encrypt(needs: SecretNeeds, actor: Actor, value: string): Promise<string> {
+	await needs.store.audit.append(eventBy(actor, needs.system.now(), "encrypt", undefined, {}));
+	return sealPortable(needs.keyring.portable(), value, needs.system.randomBytes);
+}
+
+function secretNotFound(): AppError {
+	return new AppError("not_found", "secret not found: `svc secret list` shows the keys of an environment");
+}

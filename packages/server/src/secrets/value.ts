@@ -1,0 +1,52 @@
+import type { Keyring } from "../crypto/keyring.ts";
+import { openPortable, openRecord, type Place, sealRecord } from "../crypto/seal.ts";
+import { AppError } from "../errors.ts";
+import type { System } from "../system.ts";
+import type { SecretVersion } from "./model.ts";
+
+type Keys = Pick<Keyring, "record" | "recordFor" | "portableById">;
+type Location = Pick<SecretVersion, "id" | "realm_id" | "environment" | "key" | "pre_encrypted">;
+
+/** Where a value belongs: sealed for one place, it opens in no other. Whether the caller sealed it before is part of that. Design: §5 */
+function placeOf(row: Location): Place {
+	return {
+		label: row.pre_encrypted ? "secret_version.value pre_encrypted" : "secret_version.value",
+		realm_id: row.realm_id,
+		environment: row.environment,
+		name: row.key,
+		row_id: row.id,
+	};
+}
+
+/** Seals a value for its row. */
+export async function sealValue(
+	needs: { keyring: Keys; system: Pick<System, "randomBytes"> },
+	row: Location,
+	value: string,
+): Promise<Buffer> {
+	const key = await needs.keyring.record(row.realm_id);
+	return sealRecord(key, placeOf(row), Buffer.from(value), needs.system.randomBytes);
+}
+
+/**
+ * Opens a stored value as it was written.
+ * @throws AppError internal_error when the row was altered, moved, or its key is gone
+ */
+export async function openStored(needs: { keyring: Keys }, row: SecretVersion): Promise<string> {
+	const found = needs.keyring.recordFor(row.realm_id, row.value);
+	const key = found instanceof Promise ? await found : found;
+	const bytes = key && openRecord(key, placeOf(row), row.value);
+	if (bytes !== undefined) return bytes.toString();
+	const hint = "the database was altered; run `svc audit verify`, then restore a backup";
+	throw new AppError("internal_error", `a stored value does not open: ${hint}`);
+}
+
+/**
+ * Opens a stored value as it is read: text that the caller sealed is opened with our portable key, or given back as it is when it is
+ * not ours.
+ * @throws AppError internal_error as openStored
+ */
+export async function openValue(needs: { keyring: Keys }, row: SecretVersion): Promise<string> {
+	const text = await openStored(needs, row);
+	return row.pre_encrypted ? (openPortable(text, (id) => needs.keyring.portableById(id)) ?? text) : text;
+}

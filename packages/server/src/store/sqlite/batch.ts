@@ -1,0 +1,79 @@
+import type { Database } from "better-sqlite3";
+import type { Writes } from "./writes/all.ts";
+import type { Chain } from "./writes/audit.ts";
+
+/** An operation as it crosses to the writer thread: noun, verb, arguments. Never a closure. */
+export type Operation = readonly [noun: string, verb: string, ...args: unknown[]];
+
+/** What became of an operation. `full` and `failed` changed nothing. */
+export type Outcome = { done: unknown } | { full: true } | { failed: { name: string; message: string; code: string } };
+
+/** What became of a batch, in the order of its operations, and the end of the audit chain after it. */
+export interface BatchReport {
+	outcomes: Outcome[];
+	tip: { seq: number; hash: Uint8Array };
+}
+
+/** The storage cannot be trusted any more: the process has to stop and recover from the log. Design: §4. */
+export class StorageFailure extends Error {
+	readonly code: string;
+
+	constructor(code: string) {
+		super(`the database reported ${code}`);
+		this.name = "StorageFailure";
+		this.code = code;
+	}
+}
+
+/**
+ * Runs operations in one transaction and returns once it is durable. Each has its own savepoint, so that one that throws takes
+ * only itself back; when the disk is full all are taken back.
+ * @throws StorageFailure on an I/O error or corruption: after a failed fsync no later success can be believed
+ */
+export function runBatch(db: Database, chain: Chain, writes: Writes, operations: readonly Operation[]): BatchReport {
+	const start = chain.tip();
+	try {
+		db.exec("BEGIN IMMEDIATE");
+		const outcomes = operations.map((operation) => runOne(db, chain, writes, operation));
+		db.exec("COMMIT");
+		return { outcomes, tip: chain.tip() };
+	} catch (error) {
+		if (db.inTransaction) db.exec("ROLLBACK");
+		chain.rewind(start);
+		const code = codeOf(error);
+		if (code !== "SQLITE_FULL") throw new StorageFailure(code);
+		return { outcomes: operations.map(() => ({ full: true })), tip: start };
+	}
+}
+
+type Verb = (...args: unknown[]) => unknown;
+
+function runOne(db: Database, chain: Chain, writes: Writes, [noun, verb, ...args]: Operation): Outcome {
+	const operation = (writes as unknown as Record<string, Record<string, Verb>>)[noun]?.[verb];
+	if (operation === undefined) throw new StorageFailure(`unknown operation ${noun}.${verb}`);
+	// A lone statement takes itself back when it fails; the event of a read is the hottest of all operations.
+	if (noun === "audit") return { done: operation(...args) };
+	const before = chain.tip();
+	db.exec("SAVEPOINT item");
+	try {
+		const done = operation(...args);
+		db.exec("RELEASE item");
+		return { done };
+	} catch (error) {
+		const code = codeOf(error);
+		if (!db.inTransaction || isFatal(code)) throw error;
+		db.exec("ROLLBACK TO item; RELEASE item");
+		chain.rewind(before);
+		const { name, message } = error as Error;
+		return { failed: { name, message: code === "" ? message : code, code } };
+	}
+}
+
+/** Whether an error of one operation concerns the whole file: full, unreadable, or broken. */
+function isFatal(code: string): boolean {
+	return /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|PROTOCOL|NOMEM)/.test(code);
+}
+
+function codeOf(error: unknown): string {
+	return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}

@@ -1,0 +1,13 @@
+import { createRequire } from "node:module";
+
+/**
+ * drizzle's CommonJS build. Its ESM graph costs 0.4 s and 200 MB of resident memory at import, this one 50 ms and 20 MB.
+ * Only type imports may name drizzle elsewhere.
+ */
+const require = createRequire(import.meta.url);
+
+export const { drizzle } = require("drizzle-orm/better-sqlite3") as typeof import("drizzle-orm/better-sqlite3");
+export const { sqliteTable, text, integer, blob } =
+	require("drizzle-orm/sqlite-core") as typeof import("drizzle-orm/sqlite-core");
+export const { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, sql } =
+	require("drizzle-orm") as typeof import("drizzle-orm");

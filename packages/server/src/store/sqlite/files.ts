@@ -1,0 +1,66 @@
+import { chmodSync, existsSync, lstatSync, mkdirSync, type Stats, statfsSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { FatalError } from "../../errors.ts";
+
+/** Types of network file systems (statfs): SQLite's locks and syncs cannot be trusted there. NFS, SMB, CIFS, SMB2, AFS, Ceph. */
+const NETWORK = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400]);
+
+/** The database's files in a data directory. */
+export const DATABASE_FILES = ["svc.db", "svc.db-wal", "svc.db-shm", "svc.lock"] as const;
+
+/**
+ * Makes the data directory (0700), or checks that it and the files in it are ours alone.
+ * @param files names of files in it that must be private if they exist
+ * @throws FatalError saying which file it is and the command that mends it
+ */
+export function checkDataDirectory(directory: string, files: readonly string[]): void {
+	mkdirSync(directory, { recursive: true, mode: 0o700 });
+	checkPrivate(directory, lstatSync(directory), "directory", "700");
+	if (NETWORK.has(statfsSync(directory).type)) {
+		throw new FatalError(
+			`${directory} is on a network file system, where writes can be lost: choose a data_dir on a local disk`,
+		);
+	}
+	for (const name of files) {
+		const file = join(directory, name);
+		if (existsSync(file)) checkPrivate(file, lstatSync(file), "file", "600");
+	}
+}
+
+function checkPrivate(path: string, stats: Stats, kind: "directory" | "file", mode: string): void {
+	const isKind = kind === "directory" ? stats.isDirectory() : stats.isFile();
+	if (!isKind)
+		throw new FatalError(
+			`${path} must be a plain ${kind}, not a link or anything else: replace it by what it points to`,
+		);
+	const uid = process.getuid?.() ?? stats.uid;
+	if (stats.uid !== uid) {
+		throw new FatalError(
+			`${path} belongs to another user (uid ${stats.uid}): run as that user, or: chown ${uid} ${path}`,
+		);
+	}
+	if ((stats.mode & 0o077) !== 0)
+		throw new FatalError(`${path} can be read or written by others: chmod ${mode} ${path}`);
+}
+
+/**
+ * Takes the data directory for this process until it ends, however it ends.
+ * @returns lets go of it
+ * @throws FatalError when another server has it
+ */
+export function lockDataDirectory(directory: string): () => void {
+	const file = join(directory, "svc.lock");
+	const lock = new Database(file, { timeout: 0 });
+	chmodSync(file, 0o600);
+	try {
+		lock.pragma("locking_mode = EXCLUSIVE");
+		lock.exec("BEGIN EXCLUSIVE");
+	} catch (cause) {
+		lock.close();
+		throw new FatalError(`another svc server is using ${directory}: stop it, or choose another data_dir`, 78, {
+			cause,
+		});
+	}
+	return () => lock.close();
+}

@@ -1,0 +1,133 @@
+/**
+ * The schema's history. A migration is never edited after a release; a new one is added at the end.
+ * Times are ISO 8601 UTC, ids are UUIDs, both as text; `''` stands for "none" where a column takes part in an index.
+ */
+export const MIGRATIONS: readonly { name: string; sql: string }[] = [
+	{
+		name: "0001-first",
+		sql: `
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE keyring (
+  id BLOB PRIMARY KEY CHECK (length(id) = 8),
+  purpose TEXT NOT NULL CHECK (purpose IN ('record', 'portable', 'session', 'cursor', 'checkpoint')),
+  realm_id TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('active', 'retired')),
+  wrapped BLOB NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX keyring_active ON keyring (realm_id, purpose) WHERE state = 'active';
+CREATE INDEX keyring_by_realm ON keyring (realm_id);
+
+CREATE TABLE account (
+  id TEXT PRIMARY KEY,
+  email TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  password TEXT,
+  instance_admin INTEGER NOT NULL CHECK (instance_admin IN (0, 1)),
+  disabled_at TEXT,
+  created_at TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE session (
+  jti TEXT PRIMARY KEY,
+  user_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+  created_at TEXT NOT NULL,
+  expires_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX session_by_user ON session (user_id);
+CREATE INDEX session_by_end ON session (expires_at);
+
+CREATE TABLE realm (
+  id TEXT PRIMARY KEY,
+  slug TEXT NOT NULL,
+  name TEXT NOT NULL,
+  description TEXT NOT NULL,
+  user_id TEXT NOT NULL REFERENCES account (id),
+  created_at TEXT NOT NULL,
+  deleted_at TEXT
+) STRICT;
+CREATE UNIQUE INDEX realm_by_slug ON realm (slug) WHERE deleted_at IS NULL;
+CREATE INDEX realm_by_owner ON realm (user_id);
+CREATE INDEX realm_deleted ON realm (deleted_at) WHERE deleted_at IS NOT NULL;
+
+CREATE TABLE api_token (
+  id TEXT PRIMARY KEY,
+  user_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  prefix TEXT NOT NULL,
+  digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+  scopes TEXT NOT NULL,
+  realm_id TEXT REFERENCES realm (id) ON DELETE CASCADE,
+  environment TEXT,
+  expires_at TEXT,
+  last_used_at TEXT,
+  created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX api_token_by_user ON api_token (user_id);
+CREATE INDEX api_token_by_realm ON api_token (realm_id) WHERE realm_id IS NOT NULL;
+
+CREATE TABLE binding (
+  id TEXT PRIMARY KEY,
+  realm_id TEXT NOT NULL REFERENCES realm (id) ON DELETE CASCADE,
+  user_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+  role TEXT NOT NULL CHECK (role IN ('admin', 'member', 'viewer')),
+  granted_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  UNIQUE (realm_id, user_id)
+) STRICT;
+CREATE INDEX binding_by_user ON binding (user_id);
+
+-- One row a key and environment. A deleted secret keeps its row for the version number, and has no versions.
+CREATE TABLE secret (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  realm_id TEXT NOT NULL REFERENCES realm (id) ON DELETE CASCADE,
+  environment TEXT NOT NULL CHECK (environment IN ('dev', 'staging', 'prod', 'test')),
+  key TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  created_at TEXT NOT NULL,
+  deleted_at TEXT,
+  UNIQUE (realm_id, environment, key)
+) STRICT;
+CREATE INDEX secret_by_realm ON secret (realm_id);
+
+CREATE TABLE secret_version (
+  secret_id INTEGER NOT NULL REFERENCES secret (id) ON DELETE CASCADE,
+  version INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  value BLOB NOT NULL,
+  pre_encrypted INTEGER NOT NULL CHECK (pre_encrypted IN (0, 1)),
+  comment TEXT NOT NULL,
+  expires_at TEXT,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  UNIQUE (secret_id, version)
+) STRICT;
+CREATE INDEX secret_version_by_end ON secret_version (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE audit_event (
+  seq INTEGER PRIMARY KEY,
+  timestamp TEXT NOT NULL,
+  type TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  realm_id TEXT NOT NULL,
+  realm TEXT NOT NULL,
+  data TEXT NOT NULL,
+  hash BLOB NOT NULL CHECK (length(hash) = 32)
+) STRICT;
+CREATE INDEX audit_event_by_realm ON audit_event (realm_id);
+CREATE INDEX audit_event_by_actor ON audit_event (actor);
+
+CREATE TABLE audit_checkpoint (
+  seq INTEGER PRIMARY KEY,
+  timestamp TEXT NOT NULL,
+  hash BLOB NOT NULL,
+  key_id BLOB NOT NULL,
+  signature BLOB NOT NULL
+) STRICT;
+
+CREATE TRIGGER audit_event_keep BEFORE UPDATE ON audit_event BEGIN SELECT RAISE(ABORT, 'audit events are not changed'); END;
+CREATE TRIGGER audit_event_stay BEFORE DELETE ON audit_event BEGIN SELECT RAISE(ABORT, 'audit events are not deleted'); END;
+`,
+	},
+];

@@ -1,0 +1,52 @@
+import type { AccountStore } from "../../../accounts/model.ts";
+import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
+import { account, session } from "../schema.ts";
+import type { Reader } from "./reader.ts";
+
+const { placeholder } = sql;
+
+type Reads = Pick<AccountStore, "byEmail" | "byId" | "any" | "list" | "count" | "sessionOwner">;
+
+/** Questions about accounts and sessions. */
+export function accountReads(db: Reader): Reads {
+	const byEmail = db
+		.select()
+		.from(account)
+		.where(eq(account.email, placeholder("email")))
+		.prepare();
+	const byId = db
+		.select()
+		.from(account)
+		.where(eq(account.id, placeholder("id")))
+		.prepare();
+	const any = db.select({ id: account.id }).from(account).limit(1).prepare();
+	const list = db
+		.select()
+		.from(account)
+		.where(gt(account.id, placeholder("after")))
+		.orderBy(asc(account.id))
+		.limit(placeholder("limit"))
+		.prepare();
+	const total = db.select({ total: count() }).from(account).prepare();
+	const owner = db
+		.select({ user_id: account.id, email: account.email, name: account.name, instance_admin: account.instance_admin })
+		.from(session)
+		.innerJoin(account, eq(account.id, session.user_id))
+		.where(
+			and(
+				eq(session.jti, placeholder("jti")),
+				eq(session.user_id, placeholder("user_id")),
+				gt(session.expires_at, placeholder("now")),
+				isNull(account.disabled_at),
+			),
+		)
+		.prepare();
+	return {
+		byEmail: async (email) => byEmail.get({ email }),
+		byId: async (id) => byId.get({ id }),
+		any: async () => any.get() !== undefined,
+		list: async (after, limit) => list.all({ after, limit }),
+		count: async () => total.get()?.total ?? 0,
+		sessionOwner: async (jti, user_id, now) => owner.get({ jti, user_id, now }),
+	};
+}

@@ -1,0 +1,55 @@
+import type { RealmStore } from "../../../realms/model.ts";
+import { and, asc, count, eq, gt, isNotNull, isNull, lt, or, sql } from "../drizzle.ts";
+import { binding, realm } from "../schema.ts";
+import type { Reader } from "./reader.ts";
+
+const { placeholder } = sql;
+
+const columns = {
+	id: realm.id,
+	slug: realm.slug,
+	name: realm.name,
+	description: realm.description,
+	user_id: realm.user_id,
+	created_at: realm.created_at,
+};
+
+/** Questions about live realms. */
+export function realmReads(db: Reader): Pick<RealmStore, "access" | "list" | "count" | "deletedBefore"> {
+	const access = db
+		.select({ ...columns, role: binding.role })
+		.from(realm)
+		.leftJoin(binding, and(eq(binding.realm_id, realm.id), eq(binding.user_id, placeholder("user_id"))))
+		.where(and(eq(realm.slug, placeholder("slug")), isNull(realm.deleted_at)))
+		.prepare();
+	const mine = and(
+		isNull(realm.deleted_at),
+		or(
+			eq(realm.user_id, placeholder("user_id")),
+			sql`${realm.id} IN (SELECT realm_id FROM binding WHERE user_id = ${placeholder("user_id")})`,
+		),
+		or(eq(placeholder("only") as never, ""), eq(realm.id, placeholder("only"))),
+	);
+	const list = db
+		.select(columns)
+		.from(realm)
+		.where(and(mine, gt(realm.id, placeholder("after"))))
+		.orderBy(asc(realm.id))
+		.limit(placeholder("limit"))
+		.prepare();
+	const total = db.select({ total: count() }).from(realm).where(mine).prepare();
+	const deleted = db
+		.select({ id: realm.id, slug: realm.slug })
+		.from(realm)
+		.where(and(isNotNull(realm.deleted_at), lt(realm.deleted_at, placeholder("instant"))))
+		.prepare();
+	return {
+		async access(slug, user_id) {
+			const row = access.get({ slug, user_id });
+			return row === undefined || row.user_id !== user_id ? row : { ...row, role: "admin" };
+		},
+		list: async (user_id, only, after, limit) => list.all({ user_id, only: only ?? "", after, limit }),
+		count: async (user_id, only) => total.get({ user_id, only: only ?? "" })?.total ?? 0,
+		deletedBefore: async (instant) => deleted.all({ instant }),
+	};
+}

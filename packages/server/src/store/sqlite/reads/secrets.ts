@@ -1,0 +1,112 @@
+import type { SecretStore } from "../../../secrets/model.ts";
+import { and, asc, count, desc, eq, gt, isNotNull, isNull, lt, or, sql } from "../drizzle.ts";
+import { secret, secretVersion } from "../schema.ts";
+import type { Reader } from "./reader.ts";
+
+const { placeholder } = sql;
+
+const columns = {
+	id: secretVersion.id,
+	realm_id: secret.realm_id,
+	environment: secret.environment,
+	key: secret.key,
+	version: secretVersion.version,
+	value: secretVersion.value,
+	pre_encrypted: secretVersion.pre_encrypted,
+	comment: secretVersion.comment,
+	expires_at: secretVersion.expires_at,
+	created_by: secretVersion.created_by,
+	created_at: secretVersion.created_at,
+};
+
+const byName = and(
+	eq(secret.realm_id, placeholder("realm_id")),
+	eq(secret.environment, placeholder("environment")),
+	eq(secret.key, placeholder("key")),
+);
+
+const inEnvironment = or(
+	eq(placeholder("environment") as never, ""),
+	eq(secret.environment, placeholder("environment")),
+);
+
+/** Questions about secrets. A deleted secret has no versions, so joining them finds what is live. */
+export function secretReads(db: Reader): Omit<SecretStore, "set" | "remove"> {
+	const versions = db.select(columns).from(secret).innerJoin(secretVersion, eq(secretVersion.secret_id, secret.id));
+	const get = versions.where(and(byName, eq(secretVersion.version, secret.version))).prepare();
+	return {
+		get: async (realm_id, environment, key) => get.get({ realm_id, environment, key }),
+		...oneVersion(db),
+		...lists(db),
+		...histories(db),
+		...expiring(db),
+	};
+}
+
+function oneVersion(db: Reader): Pick<SecretStore, "version"> {
+	const one = db
+		.select(columns)
+		.from(secret)
+		.innerJoin(secretVersion, eq(secretVersion.secret_id, secret.id))
+		.where(and(byName, eq(secretVersion.version, placeholder("version"))))
+		.prepare();
+	return { version: async (realm_id, environment, key, version) => one.get({ realm_id, environment, key, version }) };
+}
+
+function lists(db: Reader): Pick<SecretStore, "list" | "count"> {
+	const list = db
+		.select({ ...columns, secret_id: secret.id })
+		.from(secret)
+		.innerJoin(secretVersion, and(eq(secretVersion.secret_id, secret.id), eq(secretVersion.version, secret.version)))
+		.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, gt(secret.id, placeholder("after"))))
+		.orderBy(asc(secret.id))
+		.limit(placeholder("limit"))
+		.prepare();
+	const total = db
+		.select({ total: count() })
+		.from(secret)
+		.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, isNull(secret.deleted_at)))
+		.prepare();
+	return {
+		list: async (realm_id, environment, after, limit) =>
+			list.all({ realm_id, environment: environment ?? "", after, limit }),
+		count: async (realm_id, environment) => total.get({ realm_id, environment: environment ?? "" })?.total ?? 0,
+	};
+}
+
+function histories(db: Reader): Pick<SecretStore, "history" | "countHistory"> {
+	const history = db
+		.select({
+			version: secretVersion.version,
+			created_at: secretVersion.created_at,
+			created_by: secretVersion.created_by,
+			comment: secretVersion.comment,
+		})
+		.from(secret)
+		.innerJoin(secretVersion, eq(secretVersion.secret_id, secret.id))
+		.where(and(byName, lt(secretVersion.version, placeholder("before"))))
+		.orderBy(desc(secretVersion.version))
+		.limit(placeholder("limit"))
+		.prepare();
+	const total = db
+		.select({ total: count() })
+		.from(secret)
+		.innerJoin(secretVersion, eq(secretVersion.secret_id, secret.id))
+		.where(byName)
+		.prepare();
+	return {
+		history: async (realm_id, environment, key, before, limit) =>
+			history.all({ realm_id, environment, key, before, limit }),
+		countHistory: async (realm_id, environment, key) => total.get({ realm_id, environment, key })?.total ?? 0,
+	};
+}
+
+function expiring(db: Reader): Pick<SecretStore, "countExpiring"> {
+	const total = db
+		.select({ total: count() })
+		.from(secretVersion)
+		.innerJoin(secret, and(eq(secret.id, secretVersion.secret_id), eq(secret.version, secretVersion.version)))
+		.where(and(isNotNull(secretVersion.expires_at), lt(secretVersion.expires_at, placeholder("before"))))
+		.prepare();
+	return { countExpiring: async (before) => total.get({ before })?.total ?? 0 };
+}

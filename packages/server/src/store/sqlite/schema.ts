@@ -1,0 +1,107 @@
+import type { KeyPurpose } from "../../crypto/keyring-model.ts";
+import type { Environment } from "../../messages.ts";
+import type { Role } from "../../policy/model.ts";
+import { blob, integer, sqliteTable, text } from "./drizzle.ts";
+
+/** The tables as readers see them. The truth, with checks, indexes and triggers, is in migrations.ts. */
+export const meta = sqliteTable("meta", { name: text().primaryKey(), value: text().notNull() });
+
+export const keyring = sqliteTable("keyring", {
+	id: blob({ mode: "buffer" }).primaryKey(),
+	purpose: text().$type<KeyPurpose>().notNull(),
+	realm_id: text().notNull(),
+	state: text().$type<"active" | "retired">().notNull(),
+	wrapped: blob({ mode: "buffer" }).notNull(),
+	created_at: text().notNull(),
+});
+
+export const account = sqliteTable("account", {
+	id: text().primaryKey(),
+	email: text().notNull(),
+	name: text().notNull(),
+	password: text(),
+	instance_admin: integer({ mode: "boolean" }).notNull(),
+	disabled_at: text(),
+	created_at: text().notNull(),
+});
+
+export const session = sqliteTable("session", {
+	jti: text().primaryKey(),
+	user_id: text().notNull(),
+	created_at: text().notNull(),
+	expires_at: text().notNull(),
+});
+
+export const realm = sqliteTable("realm", {
+	id: text().primaryKey(),
+	slug: text().notNull(),
+	name: text().notNull(),
+	description: text().notNull(),
+	user_id: text().notNull(),
+	created_at: text().notNull(),
+	deleted_at: text(),
+});
+
+export const apiToken = sqliteTable("api_token", {
+	id: text().primaryKey(),
+	user_id: text().notNull(),
+	name: text().notNull(),
+	prefix: text().notNull(),
+	digest: blob({ mode: "buffer" }).notNull(),
+	scopes: text().notNull(),
+	realm_id: text(),
+	environment: text(),
+	expires_at: text(),
+	last_used_at: text(),
+	created_at: text().notNull(),
+});
+
+export const binding = sqliteTable("binding", {
+	id: text().primaryKey(),
+	realm_id: text().notNull(),
+	user_id: text().notNull(),
+	role: text().$type<Role>().notNull(),
+	granted_by: text().notNull(),
+	created_at: text().notNull(),
+});
+
+export const secret = sqliteTable("secret", {
+	id: integer().primaryKey(),
+	realm_id: text().notNull(),
+	environment: text().$type<Environment>().notNull(),
+	key: text().notNull(),
+	version: integer().notNull(),
+	created_at: text().notNull(),
+	deleted_at: text(),
+});
+
+export const secretVersion = sqliteTable("secret_version", {
+	secret_id: integer().notNull(),
+	version: integer().notNull(),
+	id: text().notNull(),
+	value: blob({ mode: "buffer" }).notNull(),
+	pre_encrypted: integer({ mode: "boolean" }).notNull(),
+	comment: text().notNull(),
+	expires_at: text(),
+	created_by: text().notNull(),
+	created_at: text().notNull(),
+});
+
+export const auditEvent = sqliteTable("audit_event", {
+	seq: integer().primaryKey(),
+	timestamp: text().notNull(),
+	type: text().notNull(),
+	actor: text().notNull(),
+	realm_id: text().notNull(),
+	realm: text().notNull(),
+	data: text().notNull(),
+	hash: blob({ mode: "buffer" }).notNull(),
+});
+
+export const auditCheckpoint = sqliteTable("audit_checkpoint", {
+	seq: integer().primaryKey(),
+	timestamp: text().notNull(),
+	hash: blob({ mode: "buffer" }).notNull(),
+	key_id: blob({ mode: "buffer" }).notNull(),
+	signature: blob({ mode: "buffer" }).notNull(),
+});

@@ -1,0 +1,98 @@
+import { join } from "node:path";
+import { GENESIS } from "../../audit/chain.ts";
+import type { FatalError } from "../../errors.ts";
+import type { Store } from "../store.ts";
+import { drizzle } from "./drizzle.ts";
+import { lockDataDirectory } from "./files.ts";
+import { openReader, type Synchronous } from "./open.ts";
+import { LongReader } from "./reader.ts";
+import { accountReads } from "./reads/accounts.ts";
+import { keyReads } from "./reads/keys.ts";
+import { policyReads } from "./reads/policy.ts";
+import { realmReads } from "./reads/realms.ts";
+import { secretReads } from "./reads/secrets.ts";
+import { tokenReads } from "./reads/tokens.ts";
+import { Writer } from "./writer.ts";
+
+export interface SqliteOptions {
+	/** Absolute path of the data directory. */
+	directory: string;
+	/** Start of the server. */
+	now: Date;
+	synchronous?: Synchronous;
+	/** Told once when the storage failed for good: the process has to end. */
+	onFailure(error: FatalError): void;
+}
+
+/** Milliseconds between two attempts to write on a full disk. */
+const PROBE_EVERY_MS = 1000;
+
+/**
+ * Opens the SQLite adapter of the store: takes the directory, starts the writer thread, migrates, and opens the connection for readings.
+ * @throws FatalError when another server has the directory or the database cannot be opened
+ */
+export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
+	const unlock = lockDataDirectory(options.directory);
+	const file = join(options.directory, "svc.db");
+	let tip: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
+	const input = { file, synchronous: options.synchronous ?? "FULL", now: options.now.toISOString() };
+	const writer = await Writer.start(input, (newest) => (tip = newest), options.onFailure).catch((error) => {
+		unlock();
+		throw error;
+	});
+	const connection = openReader(file);
+	const reader = new LongReader(file);
+	return {
+		...nouns(writer, drizzle({ client: connection }), reader, () => tip),
+		isWritable: probe(writer),
+		async close() {
+			await reader.close();
+			connection.close();
+			await writer.close();
+			unlock();
+		},
+	};
+}
+
+function nouns(
+	writer: Writer,
+	db: ReturnType<typeof drizzle>,
+	reader: LongReader,
+	tip: () => { seq: number; hash: Buffer },
+): Omit<Store, "isWritable" | "close"> {
+	return {
+		accounts: {
+			...accountReads(db),
+			...writer.noun("accounts", [
+				"register",
+				"setPassword",
+				"setDisabled",
+				"openSession",
+				"closeSession",
+				"dropSessions",
+			]),
+		},
+		audit: { ...reader.log(), ...writer.noun("audit", ["append", "addCheckpoint"]), tip },
+		keys: { ...keyReads(db), ...writer.noun("keys", ["initialize", "rotate", "rewrap"]) },
+		policy: { ...policyReads(db), ...writer.noun("policy", ["bind", "unbind"]) },
+		realms: { ...realmReads(db), ...writer.noun("realms", ["create", "remove", "purge"]) },
+		secrets: { ...secretReads(db), ...writer.noun("secrets", ["set", "remove"]) },
+		tokens: { ...tokenReads(db), ...writer.noun("tokens", ["create", "revoke", "used"]) },
+	};
+}
+
+/** A full disk is tried again with one small write; while writes succeed nothing is tried. */
+function probe(writer: Writer): Store["isWritable"] {
+	const { probe: write } = writer.noun("health", ["probe"]);
+	let last = 0;
+	return async (now) => {
+		if (writer.hasFailed) return false;
+		if (!writer.isFull) return true;
+		if (now.getTime() - last < PROBE_EVERY_MS) return false;
+		last = now.getTime();
+		return write(now.toISOString()).then(
+			() => true,
+			() => false,
+		);
+	};
+}

@@ -1,0 +1,56 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { FatalError } from "../../errors.ts";
+import { type BatchReport, type Operation, runBatch, StorageFailure } from "./batch.ts";
+import { migrate } from "./migrate.ts";
+import { openWriter, type Synchronous } from "./open.ts";
+import { allWrites } from "./writes/all.ts";
+import { openChain } from "./writes/audit.ts";
+
+/** What the thread is started with. */
+export interface WriterInput {
+	file: string;
+	synchronous: Synchronous;
+	/** Start of the server, ISO 8601 UTC: when migrations are applied. */
+	now: string;
+}
+
+/** What the thread is sent: operations to run in one transaction, or the end. */
+export type WriterRequest = Operation[] | "close";
+
+/** What the thread sends: `ready` once, then a report for each batch, or why it cannot go on. */
+export type WriterMessage =
+	| { kind: "ready"; tip: BatchReport["tip"] }
+	| { kind: "report"; report: BatchReport }
+	| { kind: "failure"; message: string; code: string };
+
+const port = parentPort;
+if (port === null) throw new Error("the writer runs in a worker thread");
+const send = (message: WriterMessage) => port.postMessage(message);
+
+/** Runs a step; a failure is told and ends the thread. */
+function attempt(step: () => void): void {
+	try {
+		step();
+	} catch (error) {
+		const code = error instanceof StorageFailure ? error.code : "";
+		const known = error instanceof FatalError || error instanceof StorageFailure;
+		send({ kind: "failure", message: known ? error.message : String((error as Error).stack), code });
+		port?.close();
+	}
+}
+
+attempt(() => {
+	const { file, synchronous, now } = workerData as WriterInput;
+	const db = openWriter(file, synchronous);
+	migrate(db, now);
+	const chain = openChain(db);
+	const writes = allWrites(db, chain.append);
+	port.on("message", (request: WriterRequest) => {
+		if (request !== "close")
+			return attempt(() => send({ kind: "report", report: runBatch(db, chain, writes, request) }));
+		db.pragma("wal_checkpoint(TRUNCATE)");
+		db.close();
+		port.close();
+	});
+	send({ kind: "ready", tip: chain.tip() });
+});

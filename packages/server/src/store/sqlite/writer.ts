@@ -1,0 +1,174 @@
+import { Worker } from "node:worker_threads";
+import { AppError, FatalError } from "../../errors.ts";
+import type { BatchReport, Operation, Outcome } from "./batch.ts";
+import { withBuffers } from "./transfer.ts";
+import type { WriterInput, WriterMessage } from "./writer-thread.ts";
+import type { Writes } from "./writes/all.ts";
+
+/** Operations in one transaction at most, so that no answer waits behind an endless batch. */
+const MAX_BATCH = 512;
+
+interface Waiting {
+	operation: Operation;
+	resolve(value: unknown): void;
+	reject(error: Error): void;
+}
+
+/** A noun's verbs as callers see them: the same arguments, and a promise that resolves once the transaction is durable. */
+export type Remote<Verbs> = {
+	[Verb in keyof Verbs]: Verbs[Verb] extends (...args: infer Args) => infer Result
+		? (...args: Args) => Promise<Result>
+		: never;
+};
+
+/** Exit code of a storage failure: EX_IOERR. Design: §4. */
+export const STORAGE_EXIT_CODE = 74;
+
+/**
+ * The calling side of the writer thread: gathers operations while a batch is being committed and sends what has gathered as the next,
+ * so that one fsync serves all of them.
+ */
+export class Writer {
+	readonly #worker: Worker;
+	readonly #onFailure: (error: FatalError) => void;
+	readonly #onTip: (tip: { seq: number; hash: Buffer }) => void;
+	#waiting: Waiting[] = [];
+	#inFlight: Waiting[] = [];
+	#scheduled: NodeJS.Immediate | undefined;
+	#failure: FatalError | undefined;
+	#isFull = false;
+
+	private constructor(
+		worker: Worker,
+		onTip: (tip: { seq: number; hash: Buffer }) => void,
+		onFailure: (error: FatalError) => void,
+	) {
+		this.#worker = worker;
+		this.#onTip = onTip;
+		this.#onFailure = onFailure;
+	}
+
+	/**
+	 * Starts the thread, which migrates the database.
+	 * @param onTip told the end of the audit chain after every batch
+	 * @param onFailure told once that the storage failed; nothing succeeds afterwards
+	 * @throws FatalError when the database cannot be opened
+	 */
+	static async start(
+		input: WriterInput,
+		onTip: (tip: { seq: number; hash: Buffer }) => void,
+		onFailure: (error: FatalError) => void,
+	): Promise<Writer> {
+		const worker = new Worker(new URL("./writer-thread.ts", import.meta.url), { workerData: input });
+		const writer = new Writer(worker, onTip, onFailure);
+		await new Promise<void>((resolve, reject) => {
+			worker.once("error", (cause) =>
+				reject(new FatalError("the writer thread did not start", STORAGE_EXIT_CODE, { cause })),
+			);
+			worker.once("message", (message: WriterMessage) => {
+				if (message.kind === "ready") resolve(writer.#onTip(withBuffers(message.tip) as { seq: number; hash: Buffer }));
+				else reject(new FatalError(`the database cannot be opened: ${"message" in message ? message.message : ""}`));
+			});
+		});
+		worker.removeAllListeners("error");
+		worker.on("error", (cause) =>
+			writer.#fail(new FatalError("the writer thread ended", STORAGE_EXIT_CODE, { cause })),
+		);
+		worker.on("message", (message: WriterMessage) => writer.#receive(message));
+		return writer;
+	}
+
+	/** Whether the last batch found the disk full. */
+	get isFull(): boolean {
+		return this.#isFull;
+	}
+
+	/** Whether the storage failed for good. */
+	get hasFailed(): boolean {
+		return this.#failure !== undefined;
+	}
+
+	/** A noun's operations as asynchronous functions. */
+	noun<Noun extends keyof Writes, Verb extends keyof Writes[Noun] & string>(
+		noun: Noun,
+		verbs: readonly Verb[],
+	): Pick<Remote<Writes[Noun]>, Verb> {
+		const entries = verbs.map((verb) => [verb, (...args: unknown[]) => this.#run([noun, verb, ...args])]);
+		return Object.fromEntries(entries) as Pick<Remote<Writes[Noun]>, Verb>;
+	}
+
+	/** Ends the thread after what was already handed over; the log is moved into the database. */
+	async close(): Promise<void> {
+		if (this.#failure === undefined) await this.#idle();
+		const exited = new Promise((resolve) => this.#worker.once("exit", resolve));
+		this.#worker.postMessage("close");
+		await exited;
+	}
+
+	/** Resolves when everything that was handed over before is answered: a batch runs in order, so the last operation is the last answer. */
+	async #idle(): Promise<void> {
+		const last = [...this.#inFlight, ...this.#waiting].at(-1);
+		if (last === undefined) return;
+		const { resolve, reject } = last;
+		await new Promise<void>((done) => {
+			last.resolve = (value) => done(resolve(value));
+			last.reject = (error) => done(reject(error));
+		});
+	}
+
+	#run(operation: Operation): Promise<unknown> {
+		if (this.#failure !== undefined) return Promise.reject(storageUnavailable());
+		return new Promise((resolve, reject) => {
+			this.#waiting.push({ operation, resolve, reject });
+			if (this.#inFlight.length === 0) this.#scheduled ??= setImmediate(() => this.#sendWaiting());
+		});
+	}
+
+	#sendWaiting(): void {
+		this.#scheduled = undefined;
+		if (this.#waiting.length === 0) return;
+		this.#inFlight = this.#waiting.splice(0, MAX_BATCH);
+		this.#worker.postMessage(this.#inFlight.map(({ operation }) => operation));
+	}
+
+	#receive(message: WriterMessage): void {
+		if (message.kind !== "report") {
+			const reason = message.kind === "failure" ? message.message : "";
+			this.#fail(
+				new FatalError(`the storage failed, stopping: ${reason}; check the disk, then start again`, STORAGE_EXIT_CODE),
+			);
+			return;
+		}
+		const answered = this.#inFlight;
+		this.#inFlight = [];
+		this.#sendWaiting();
+		this.#settle(answered, message.report);
+	}
+
+	#settle(answered: Waiting[], report: BatchReport): void {
+		for (const [index, waiting] of answered.entries()) {
+			const outcome: Outcome = report.outcomes[index] ?? { full: true };
+			if ("done" in outcome) waiting.resolve(outcome.done);
+			else if ("full" in outcome) waiting.reject(diskFull());
+			else waiting.reject(new Error(`${waiting.operation[0]}.${waiting.operation[1]}: ${outcome.failed.message}`));
+		}
+		this.#isFull = report.outcomes.some((outcome) => "full" in outcome);
+		this.#onTip(withBuffers(report.tip) as { seq: number; hash: Buffer });
+	}
+
+	#fail(failure: FatalError): void {
+		if (this.#failure !== undefined) return;
+		this.#failure = failure;
+		for (const waiting of [...this.#inFlight.splice(0), ...this.#waiting.splice(0)])
+			waiting.reject(storageUnavailable());
+		this.#onFailure(failure);
+	}
+}
+
+function diskFull(): AppError {
+	return new AppError("unhealthy", "the server's disk is full: nothing was changed; free space on it and try again");
+}
+
+function storageUnavailable(): AppError {
+	return new AppError("unhealthy", "the server's storage failed and the server is stopping: nothing was changed");
+}

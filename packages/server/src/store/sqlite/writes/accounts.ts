@@ -1,0 +1,55 @@
+import type { Database } from "better-sqlite3";
+import type { Account, Session } from "../../../accounts/model.ts";
+import type { AuditEvent } from "../../../audit/model.ts";
+import type { Append } from "./audit.ts";
+
+/** Operations on accounts and sessions. */
+export function accountWrites(db: Database, append: Append) {
+	const taken = db.prepare("SELECT 1 FROM account WHERE email = ?").pluck();
+	const any = db.prepare("SELECT 1 FROM account LIMIT 1").pluck();
+	const insert = db.prepare(
+		"INSERT INTO account (id, email, name, password, instance_admin, disabled_at, created_at) VALUES (@id, @email, @name, @password, @instance_admin, @disabled_at, @created_at)",
+	);
+	const password = db.prepare("UPDATE account SET password = ? WHERE id = ?");
+	const disable = db.prepare("UPDATE account SET disabled_at = ? WHERE id = ?");
+	const unchanged = db.prepare("SELECT 1 FROM account WHERE id = ? AND disabled_at IS NULL AND password IS ?").pluck();
+	const open = db.prepare(
+		"INSERT INTO session (jti, user_id, created_at, expires_at) VALUES (@jti, @user_id, @created_at, @expires_at)",
+	);
+	const close = db.prepare("DELETE FROM session WHERE jti = ?");
+	const closeOthers = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");
+	const dropEnded = db.prepare("DELETE FROM session WHERE expires_at < ?");
+	return {
+		register(account: Account, event: AuditEvent): { outcome: "done"; first: boolean } | { outcome: "email_taken" } {
+			if (taken.get(account.email) !== undefined) return { outcome: "email_taken" };
+			const first = any.get() === undefined;
+			const instance_admin = first || account.instance_admin;
+			insert.run({ ...account, instance_admin: Number(instance_admin) });
+			append(event, { instance_admin });
+			return { outcome: "done", first };
+		},
+		setPassword(input: { user_id: string; password: string; keep: string }, event: AuditEvent): void {
+			password.run(input.password, input.user_id);
+			const { changes } = closeOthers.run(input.user_id, input.keep);
+			append(event, { sessions_ended: changes });
+		},
+		setDisabled(input: { user_id: string; disabled_at: string | null }, event: AuditEvent): boolean {
+			if (disable.run(input.disabled_at, input.user_id).changes === 0) return false;
+			if (input.disabled_at !== null) closeOthers.run(input.user_id, "");
+			append(event);
+			return true;
+		},
+		openSession(input: { session: Session; password: string | null }, event: AuditEvent): boolean {
+			if (unchanged.get(input.session.user_id, input.password) === undefined) return false;
+			open.run(input.session);
+			append(event);
+			return true;
+		},
+		closeSession(jti: string, event: AuditEvent): boolean {
+			if (close.run(jti).changes === 0) return false;
+			append(event);
+			return true;
+		},
+		dropSessions: (endedBefore: string): number => dropEnded.run(endedBefore).changes,
+	};
+}

@@ -1,0 +1,30 @@
+import type { Database } from "better-sqlite3";
+import { accountWrites } from "./accounts.ts";
+import { type Append, auditWrites } from "./audit.ts";
+import { keyWrites } from "./keys.ts";
+import { policyWrites } from "./policy.ts";
+import { realmWrites } from "./realms.ts";
+import { secretWrites } from "./secrets.ts";
+import { tokenWrites } from "./tokens.ts";
+
+/** Every operation that changes the database, by noun. They run in the writer thread, inside its transaction. */
+export function allWrites(db: Database, append: Append) {
+	const probe = db.prepare(
+		"INSERT INTO meta (name, value) VALUES ('probe', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+	);
+	return {
+		accounts: accountWrites(db, append),
+		audit: auditWrites(db, append),
+		keys: keyWrites(db, append),
+		policy: policyWrites(db, append),
+		realms: realmWrites(db, append),
+		secrets: secretWrites(db, append),
+		tokens: tokenWrites(db, append),
+		health: {
+			/** Writes a row, to find out whether the disk takes it. */
+			probe: (at: string): void => void probe.run(at),
+		},
+	};
+}
+
+export type Writes = ReturnType<typeof allWrites>;

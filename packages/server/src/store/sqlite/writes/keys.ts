@@ -1,0 +1,50 @@
+import type { Database } from "better-sqlite3";
+import type { AuditEvent } from "../../../audit/model.ts";
+import type { KeyRow } from "../../../crypto/keyring-model.ts";
+import type { Append } from "./audit.ts";
+
+/** Name under which the fingerprint of the master key is kept. */
+const FINGERPRINT = "master_key_fingerprint";
+
+/** Operations on the keyring. */
+export function keyWrites(db: Database, append: Append) {
+	const fingerprint = db.prepare("SELECT value FROM meta WHERE name = ?").pluck();
+	const setFingerprint = db.prepare(
+		"INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+	);
+	const insert = db.prepare(
+		"INSERT INTO keyring (id, purpose, realm_id, state, wrapped, created_at) VALUES (@id, @purpose, @realm_id, @state, @wrapped, @created_at)",
+	);
+	const retire = db.prepare(
+		"UPDATE keyring SET state = 'retired' WHERE purpose = @purpose AND realm_id = @realm_id AND state = 'active'",
+	);
+	const wrap = db.prepare("UPDATE keyring SET wrapped = @wrapped WHERE id = @id");
+	const total = db.prepare("SELECT count(*) FROM keyring").pluck();
+	const known = db.prepare("SELECT 1 FROM keyring WHERE id = ?").pluck();
+	return {
+		initialize(input: { fingerprint: string; keys: KeyRow[] }, event: AuditEvent): "done" | "exists" {
+			if (fingerprint.get(FINGERPRINT) !== undefined || total.get() !== 0) return "exists";
+			setFingerprint.run(FINGERPRINT, input.fingerprint);
+			for (const key of input.keys) insert.run(key);
+			append(event);
+			return "done";
+		},
+		rotate(input: { key: KeyRow }, event: AuditEvent): "done" {
+			retire.run(input.key);
+			insert.run(input.key);
+			append(event);
+			return "done";
+		},
+		rewrap(
+			input: { from: string; to: string; keys: { id: Buffer; wrapped: Buffer }[] },
+			event: AuditEvent,
+		): "done" | "changed" {
+			if (fingerprint.get(FINGERPRINT) !== input.from || total.get() !== input.keys.length) return "changed";
+			if (!input.keys.every((key) => known.get(key.id) !== undefined)) return "changed";
+			for (const key of input.keys) wrap.run(key);
+			setFingerprint.run(FINGERPRINT, input.to);
+			append(event, { keys: input.keys.length });
+			return "done";
+		},
+	};
+}

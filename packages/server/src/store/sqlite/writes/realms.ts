@@ -1,0 +1,39 @@
+import type { Database } from "better-sqlite3";
+import type { AuditEvent } from "../../../audit/model.ts";
+import type { KeyRow } from "../../../crypto/keyring-model.ts";
+import type { Realm } from "../../../realms/model.ts";
+import type { Append } from "./audit.ts";
+
+/** Operations on realms. */
+export function realmWrites(db: Database, append: Append) {
+	const taken = db.prepare("SELECT 1 FROM realm WHERE slug = ? AND deleted_at IS NULL").pluck();
+	const insert = db.prepare(
+		"INSERT INTO realm (id, slug, name, description, user_id, created_at) VALUES (@id, @slug, @name, @description, @user_id, @created_at)",
+	);
+	const addKey = db.prepare(
+		"INSERT INTO keyring (id, purpose, realm_id, state, wrapped, created_at) VALUES (@id, @purpose, @realm_id, @state, @wrapped, @created_at)",
+	);
+	const remove = db.prepare("UPDATE realm SET deleted_at = @deleted_at WHERE id = @id AND deleted_at IS NULL");
+	const purge = db.prepare("DELETE FROM realm WHERE id = ? AND deleted_at IS NOT NULL");
+	const dropKeys = db.prepare("DELETE FROM keyring WHERE realm_id = ?");
+	return {
+		create(input: { realm: Realm; key: KeyRow }, event: AuditEvent): "done" | "slug_taken" {
+			if (taken.get(input.realm.slug) !== undefined) return "slug_taken";
+			insert.run(input.realm);
+			addKey.run(input.key);
+			append(event);
+			return "done";
+		},
+		remove(input: { id: string; deleted_at: string }, event: AuditEvent): boolean {
+			if (remove.run(input).changes === 0) return false;
+			append(event);
+			return true;
+		},
+		purge(id: string, event: AuditEvent): boolean {
+			if (purge.run(id).changes === 0) return false;
+			dropKeys.run(id);
+			append(event);
+			return true;
+		},
+	};
+}

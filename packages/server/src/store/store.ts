@@ -1,0 +1,25 @@
+import type { AccountStore } from "../accounts/model.ts";
+import type { AuditStore } from "../audit/model.ts";
+import type { KeyStore } from "../crypto/keyring-model.ts";
+import type { PolicyStore } from "../policy/model.ts";
+import type { RealmStore } from "../realms/model.ts";
+import type { SecretStore } from "../secrets/model.ts";
+import type { TokenStore } from "../tokens/model.ts";
+
+/**
+ * What the server asks of its storage: the nouns' own ports, side by side. Every question and every change is asynchronous, and a
+ * change is a named operation that is decided, applied and audited in one transaction. Design: §4.
+ */
+export interface Store {
+	accounts: AccountStore;
+	audit: AuditStore;
+	keys: KeyStore;
+	policy: PolicyStore;
+	realms: RealmStore;
+	secrets: SecretStore;
+	tokens: TokenStore;
+	/** Whether a write succeeds now: at most one attempt a second while it does not. */
+	isWritable(now: Date): Promise<boolean>;
+	/** Finishes what was handed over and lets go of the files. */
+	close(): Promise<void>;
+}

@@ -1,0 +1,70 @@
+import * as v from "valibot";
+import type { AuditEvent } from "../audit/model.ts";
+import { atMost, Environment, Instant, RequiredText, says, Text } from "../messages.ts";
+import { SCOPES, type Scope } from "../policy/model.ts";
+
+/** Comma-separated scopes: blanks trimmed, repeats dropped, answered in one order; absent, null and `""` mean read. Design: §7.2. */
+export const Scopes = v.pipe(
+	v.nullish(Text, ""),
+	v.transform((text) => text.split(",").map((part) => part.trim())),
+	v.transform((parts) => (parts.length === 1 && parts[0] === "" ? ["read"] : parts)),
+	v.check(
+		(parts) => parts.every((part) => (SCOPES as readonly string[]).includes(part)),
+		says("invalid_scope", "scopes must be a comma-separated list of read, write and delete"),
+	),
+	v.transform((parts): Scope[] => SCOPES.filter((scope) => parts.includes(scope))),
+);
+
+/** Spec: API › API tokens. The restrictions are ours: Design §7.2. */
+export const CreateToken = v.object({
+	name: v.pipe(RequiredText, atMost(255, "name")),
+	scopes: Scopes,
+	realm: v.nullish(v.pipe(Text, v.nonEmpty(says("validation_failed", "realm must be a slug")))),
+	environment: v.nullish(Environment),
+	expires_at: v.nullish(Instant),
+});
+
+export interface ApiToken {
+	id: string;
+	user_id: string;
+	name: string;
+	prefix: string;
+	/** SHA-256 of the token. */
+	digest: Buffer;
+	/** Comma-separated, in the order of SCOPES. */
+	scopes: string;
+	realm_id: string | null;
+	environment: string | null;
+	/** ISO 8601 UTC. */
+	expires_at: string | null;
+	last_used_at: string | null;
+	created_at: string;
+}
+
+/** A token with its account, as a request needs it. */
+export interface TokenOwner {
+	id: string;
+	user_id: string;
+	email: string;
+	name: string;
+	instance_admin: boolean;
+	scopes: string;
+	realm_id: string | null;
+	environment: string | null;
+	expires_at: string | null;
+	last_used_at: string | null;
+}
+
+/** The store's side of API tokens. */
+export interface TokenStore {
+	create(token: ApiToken, event: AuditEvent): Promise<void>;
+	/** The token and its account, unless the account is disabled; expiry is for the caller to check. */
+	owner(digest: Buffer): Promise<TokenOwner | undefined>;
+	byId(id: string): Promise<ApiToken | undefined>;
+	list(user_id: string, after: string, limit: number): Promise<ApiToken[]>;
+	count(user_id: string): Promise<number>;
+	/** Removes a token of that user; false when there is none. */
+	revoke(input: { id: string; user_id: string }, event: AuditEvent): Promise<boolean>;
+	/** Notes the last use; not an audited change. */
+	used(input: { id: string; at: string }): Promise<void>;
+}

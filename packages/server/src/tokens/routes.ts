@@ -1,0 +1,66 @@
+import * as v from "valibot";
+import { type Route, route } from "../http/route.ts";
+import { PaginationSchema, pageQuery } from "../pagination.ts";
+import { type ApiToken, CreateToken } from "./model.ts";
+import { createToken, listTokens, revokeToken, type TokenNeeds } from "./tokens.ts";
+
+const TokenSchema = v.object({
+	id: v.string(),
+	name: v.string(),
+	prefix: v.string(),
+	scopes: v.string(),
+	created_at: v.string(),
+	realm_id: v.nullable(v.string()),
+	environment: v.nullable(v.string()),
+	expires_at: v.nullable(v.string()),
+	last_used_at: v.nullable(v.string()),
+});
+
+/** Spec: API › API tokens. The last four fields are ours: restrictions, and when it was last used. */
+function shown({ id, name, prefix, scopes, created_at, realm_id, environment, expires_at, last_used_at }: ApiToken) {
+	return { id, name, prefix, scopes, created_at, realm_id, environment, expires_at, last_used_at };
+}
+
+/** Spec: API › API tokens. */
+export function tokenRoutes(needs: TokenNeeds): Route[] {
+	return [
+		route({
+			method: "POST",
+			path: "/api/v1/auth/tokens",
+			summary: "Make an API token",
+			body: CreateToken,
+			status: 201,
+			answer: v.object({ token: v.string(), ...TokenSchema.entries }),
+			errors: ["invalid_scope", "invalid_environment", "not_found"],
+			async handle({ actor, body }) {
+				const token = await createToken(needs, actor, body);
+				return { token: token.token, ...shown(token) };
+			},
+		}),
+		route({
+			method: "GET",
+			path: "/api/v1/auth/tokens",
+			summary: "The caller's API tokens",
+			query: v.object(pageQuery()),
+			status: 200,
+			answer: v.object({ tokens: v.array(TokenSchema), pagination: PaginationSchema }),
+			errors: ["invalid_limit", "invalid_cursor"],
+			async handle({ actor, query }) {
+				const { rows, pagination } = await listTokens(needs, actor, query);
+				return { tokens: rows.map(shown), pagination };
+			},
+		}),
+		route({
+			method: "DELETE",
+			path: "/api/v1/auth/tokens/{id}",
+			summary: "Revoke an API token",
+			status: 200,
+			answer: v.object({ message: v.string() }),
+			errors: ["not_found"],
+			async handle({ actor, params }) {
+				await revokeToken(needs, actor, params.id);
+				return { message: "token revoked" };
+			},
+		}),
+	];
+}

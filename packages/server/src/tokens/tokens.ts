@@ -1,0 +1,117 @@
+import { eventBy } from "../audit/model.ts";
+import { makeToken } from "../crypto/api-token.ts";
+import { AppError } from "../errors.ts";
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import { realmNotFound, requireScope } from "../policy/authorize.ts";
+import type { Actor, Scope } from "../policy/model.ts";
+import type { RealmStore } from "../realms/model.ts";
+import type { Store } from "../store/store.ts";
+import type { System } from "../system.ts";
+import type { ApiToken, TokenStore } from "./model.ts";
+
+/** What the rules of API tokens need. */
+export interface TokenNeeds {
+	store: { tokens: TokenStore; realms: Pick<RealmStore, "access"> } & Pick<Store, "audit">;
+	system: System;
+	keyring: { cursorKey(): Buffer };
+}
+
+/** What a new token shall be able to do. */
+export interface NewToken {
+	name: string;
+	scopes: Scope[];
+	/** Slug of the only realm it is for. */
+	realm?: string | null | undefined;
+	environment?: string | null | undefined;
+	/** ISO 8601 UTC. */
+	expires_at?: string | null | undefined;
+}
+
+/**
+ * Makes an API token that exceeds its maker in nothing: scopes, realm, environment, lifetime. Restrictions of the maker are passed on.
+ * @returns the token's row and, this once, the token
+ * @throws AppError insufficient_scope, not_found (realm), validation_failed (expires_at in the past)
+ * Spec: API › API tokens. Design: §6, §7.2
+ */
+export async function createToken(
+	needs: TokenNeeds,
+	actor: Actor,
+	input: NewToken,
+): Promise<ApiToken & { token: string }> {
+	const now = needs.system.now();
+	const created_at = now.toISOString();
+	const limits = await inheritLimits(needs, actor, input, created_at);
+	const { token, prefix, digest } = makeToken(needs.system.randomBytes);
+	const scopes = input.scopes.join(",");
+	const id = needs.system.uuid();
+	const row = {
+		id,
+		user_id: actor.user_id,
+		name: input.name,
+		prefix,
+		digest,
+		scopes,
+		...limits,
+		last_used_at: null,
+		created_at,
+	};
+	const facts = { token_made: id, scopes, environment: limits.environment ?? "", expires_at: limits.expires_at ?? "" };
+	await needs.store.tokens.create(row, eventBy(actor, now, "auth.token.created", undefined, facts));
+	return { ...row, token };
+}
+
+async function inheritLimits(
+	needs: TokenNeeds,
+	actor: Actor,
+	input: NewToken,
+	now: string,
+): Promise<Pick<ApiToken, "realm_id" | "environment" | "expires_at">> {
+	for (const scope of input.scopes) requireScope(actor, scope);
+	const realm_id = input.realm == null ? actor.realm_id : await memberRealm(needs, actor, input.realm);
+	const environment = input.environment ?? actor.environment;
+	const expires_at = input.expires_at ?? (actor.token_id === undefined ? null : actor.expires_at);
+	if (actor.realm_id !== null && realm_id !== actor.realm_id) throw beyond("realm");
+	if (actor.environment !== null && environment !== actor.environment) throw beyond("environment");
+	if (expires_at !== null && expires_at <= now)
+		throw new AppError("validation_failed", "expires_at must be in the future");
+	const isLonger = actor.token_id !== undefined && actor.expires_at !== null && (expires_at ?? "~") > actor.expires_at;
+	if (isLonger) throw beyond("lifetime");
+	return { realm_id, environment, expires_at };
+}
+
+function beyond(what: string): AppError {
+	return new AppError("insufficient_scope", `a token cannot make another that exceeds it: its own ${what} is limited`);
+}
+
+async function memberRealm(needs: TokenNeeds, actor: Actor, slug: string): Promise<string> {
+	const realm = await needs.store.realms.access(slug, actor.user_id);
+	if (realm === undefined || realm.role === null) throw realmNotFound();
+	return realm.id;
+}
+
+/** One page of the caller's own tokens. Spec: API › API tokens */
+export async function listTokens(
+	needs: TokenNeeds,
+	actor: Actor,
+	page: PageRequest,
+): Promise<{ rows: ApiToken[]; pagination: Pagination }> {
+	requireScope(actor, "read");
+	return readPage(needs.keyring.cursorKey(), page, {
+		list: `tokens ${actor.user_id}`,
+		read: (after, limit) => needs.store.tokens.list(actor.user_id, after ?? "", limit),
+		position: (token) => token.id,
+		count: () => needs.store.tokens.count(actor.user_id),
+	});
+}
+
+/**
+ * Revokes one of the caller's own tokens: the one in use always, another with scope delete.
+ * @throws AppError not_found, insufficient_scope
+ * Spec: API › API tokens. Design: §7.2
+ */
+export async function revokeToken(needs: TokenNeeds, actor: Actor, id: string): Promise<void> {
+	if (actor.token_id !== id) requireScope(actor, "delete");
+	const event = eventBy(actor, needs.system.now(), "auth.token.revoked", undefined, { token_revoked: id });
+	const isDone = await needs.store.tokens.revoke({ id, user_id: actor.user_id }, event);
+	if (!isDone) throw new AppError("not_found", "token not found: `svc token list` shows yours");
+}

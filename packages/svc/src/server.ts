@@ -1,0 +1,50 @@
+import { FatalError, type Running, readConfig, startServer } from "@svc/server";
+
+/**
+ * Runs the server in this process until it is told to end: SIGTERM and SIGINT finish what is under way, SIGHUP reads the certificate
+ * files anew.
+ */
+export async function runServer(process: NodeJS.Process, args: string[]): Promise<void> {
+	try {
+		if (args.length > 0)
+			throw new FatalError("svc server takes no arguments: its settings are svc.toml and SVC_* variables", 64);
+		const config = readConfig(process.env, process.cwd());
+		const running = await startServer(config);
+		process.stdout.write(greeting(running, config.data_dir));
+		handleSignals(process, running);
+	} catch (error) {
+		if (!(error instanceof FatalError)) throw error;
+		process.stderr.write(`svc: ${error.message}\n`);
+		process.exitCode = error.exitCode;
+	}
+}
+
+/** What a person needs to go on. */
+function greeting({ url, tls, masterKey, version }: Running, data_dir: string): string {
+	const certificate = tls === undefined ? "none: plain HTTP" : `${tls.file}\n               SHA-256 ${tls.fingerprint}`;
+	const key = masterKey.file ?? "from SVC_MASTER_KEY";
+	const keep = masterKey.generated
+		? "\n               made just now: keep a copy elsewhere, nothing opens the data without it"
+		: "";
+	return `svc ${version} is listening on ${url}
+
+  certificate  ${certificate}
+  data         ${data_dir}
+  master key   ${key} (fingerprint ${masterKey.fingerprint})${keep}
+
+next, in another terminal:  npx svc register you@example.com --address ${url}
+`;
+}
+
+function handleSignals(process: NodeJS.Process, running: Running): void {
+	let isStopping = false;
+	const stop = async () => {
+		if (isStopping) process.exit(0);
+		isStopping = true;
+		await running.stop();
+		process.exit(0);
+	};
+	process.on("SIGTERM", () => void stop());
+	process.on("SIGINT", () => void stop());
+	process.on("SIGHUP", () => void running.reload());
+}

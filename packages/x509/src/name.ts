@@ -1,0 +1,39 @@
+import { objectId, sequence, setOf, utf8String } from "./der.ts";
+
+/** What a subject says; both are at most 64 characters (RFC 5280 appendix A.1). */
+export interface Name {
+	common_name: string;
+	/** Left out of the subject when empty. */
+	organization: string;
+}
+
+const MAX_CHARACTERS = 64;
+const COMMON_NAME = objectId("2.5.4.3");
+const ORGANIZATION = objectId("2.5.4.10");
+/** Control characters, NUL among them, and halves of a surrogate pair: they mislead whoever prints the name. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
+
+/**
+ * Encodes a distinguished name: organization, then common name, each in a set of its own.
+ * @throws Error when a part is too long or has control characters, or the common name is missing
+ * Spec: Engines › pki operations
+ */
+export function encodeName(name: Name): Buffer {
+	if (name.common_name === "") {
+		throw new Error("common_name is required");
+	}
+	const commonName = encodeAttribute("common_name", COMMON_NAME, name.common_name);
+	return name.organization === ""
+		? sequence(commonName)
+		: sequence(encodeAttribute("organization", ORGANIZATION, name.organization), commonName);
+}
+
+function encodeAttribute(field: keyof Name, type: Buffer, value: string): Buffer {
+	if (UNPRINTABLE.test(value)) {
+		throw new Error(`${field} must not contain control characters`);
+	}
+	if ([...value].length > MAX_CHARACTERS) {
+		throw new Error(`${field} must have at most ${MAX_CHARACTERS} characters`);
+	}
+	return setOf(sequence(type, utf8String(value)));
+}

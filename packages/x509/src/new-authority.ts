@@ -1,0 +1,83 @@
+import type { KeptAuthority } from "./authority.ts";
+import { bitString, octetString, time } from "./der.ts";
+import { exportPrivateKey, generateKeyPair, keyIdentifier } from "./key-pair.ts";
+import { encodeName, type Name } from "./name.ts";
+import { encodePem } from "./pem.ts";
+import { generateSerial, type RandomBytes } from "./serial.ts";
+import { wholeSeconds } from "./validity.ts";
+
+/** What a new certificate authority is made from. */
+export interface NewAuthority extends Name {
+	now: Date;
+	/** How long it is valid; 10 when left out. */
+	years?: number;
+	randomBytes: RandomBytes;
+}
+
+const DEFAULT_YEARS = 10;
+/** Version 3 is written as 2. */
+const VERSION_3 = 2;
+/** One more authority may stand between this one and the last certificate of a chain. */
+const PATH_LENGTH = 1;
+/** keyCertSign is bit 5, cRLSign bit 6, and one bit of the byte is unused. */
+const SIGN_CERTIFICATES_AND_LISTS = bitString(Uint8Array.of(0b0000_0110), 1);
+
+/**
+ * Makes a self-signed certificate authority: ECDSA P-256, certificate and CRL signing, path length 1.
+ * pkijs is loaded on the first call.
+ * @throws Error when a name is not acceptable, or the random source fails
+ * Spec: Engines › Certificate authority engine
+ */
+export async function createAuthority(input: NewAuthority): Promise<KeptAuthority> {
+	const [pkijs, asn1js] = await Promise.all([import("pkijs"), import("asn1js")]);
+	const keyPair = generateKeyPair();
+	const { notBefore, notAfter } = wholeSeconds(input.now, addYears(input.now, input.years ?? DEFAULT_YEARS));
+	// Decoded from bytes because pkijs writes a name made of objects as one set with several values.
+	const name = pkijs.RelativeDistinguishedNames.fromBER(exactBytes(encodeName(input)));
+	const certificate = new pkijs.Certificate({
+		version: VERSION_3,
+		serialNumber: asn1js.Integer.fromBigInt(`0x${generateSerial(input.randomBytes).hex}`),
+		issuer: name,
+		subject: name,
+		notBefore: pkijs.Time.fromBER(exactBytes(time(notBefore))),
+		notAfter: pkijs.Time.fromBER(exactBytes(time(notAfter))),
+		subjectPublicKeyInfo: pkijs.PublicKeyInfo.fromBER(
+			exactBytes(keyPair.publicKey.export({ type: "spki", format: "der" })),
+		),
+		extensions: [
+			new pkijs.Extension({
+				extnID: pkijs.id_BasicConstraints,
+				critical: true,
+				extnValue: new pkijs.BasicConstraints({ cA: true, pathLenConstraint: PATH_LENGTH }).toSchema().toBER(),
+			}),
+			new pkijs.Extension({
+				extnID: pkijs.id_KeyUsage,
+				critical: true,
+				extnValue: exactBytes(SIGN_CERTIFICATES_AND_LISTS),
+			}),
+			new pkijs.Extension({
+				extnID: pkijs.id_SubjectKeyIdentifier,
+				extnValue: exactBytes(octetString(keyIdentifier(keyPair.point))),
+			}),
+		],
+	});
+	await certificate.sign(
+		keyPair.privateKey.toCryptoKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]),
+		"SHA-256",
+	);
+	return {
+		certificate: encodePem("CERTIFICATE", Buffer.from(certificate.toSchema().toBER())),
+		private_key: exportPrivateKey(keyPair),
+	};
+}
+
+/** The same bytes in a buffer of exactly their length; a small Buffer is a slice of a larger pool, and pkijs takes the pool. */
+function exactBytes(bytes: Buffer): ArrayBuffer {
+	return Uint8Array.from(bytes).buffer;
+}
+
+function addYears(instant: Date, years: number): Date {
+	const later = new Date(instant);
+	later.setUTCFullYear(later.getUTCFullYear() + years);
+	return later;
+}

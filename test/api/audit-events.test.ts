@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Api, api } from "../harness/client.ts";
+import { events, newest, type ReadEvent } from "../harness/events.ts";
+import { fields, ok, recent, refused, uuid } from "../harness/expect.ts";
+import { apiToken, bind, login, PASSWORD, type Person, person, realm, secret, unique } from "../harness/fixtures.ts";
+import type { AuditEvent } from "../harness/resources.ts";
+import { type Server, startServer } from "../harness.ts";
+
+let server: Server;
+let client: Api;
+let root: Person;
+let alice: Person;
+let bob: Person;
+let slug: string;
+let key: string;
+
+before(async () => {
+	server = await startServer();
+	client = api(server);
+	root = await person(client, "root");
+	[alice, bob] = await Promise.all([person(client, "alice"), person(client, "bob")]);
+	slug = (await realm(client, alice)).slug;
+	key = unique("KEY");
+	await secret(client, alice, slug, key, "a value");
+	await secret(client, alice, slug, key, "another value", { environment: "prod" });
+});
+after(() => server.close());
+
+/** The newest event of the type, which must be alice's. */
+async function hers(type: string, inRealm = ""): Promise<ReadEvent> {
+	const event = await newest(client, alice, type);
+	assert.ok(event, `there is no ${type}`);
+	assert.partialDeepStrictEqual(event, { type, actor: alice.id, realm: inRealm });
+	return event;
+}
+
+function asAlice(): { token: string } {
+	return { token: alice.token };
+}
+
+test("an event has its six fields, and data is JSON in a string", async () => {
+	const { events: list } = ok(await client.get<{ events: AuditEvent[] }>("/audit/events", asAlice()));
+	assert.ok(list.length > 0);
+	for (const event of list) {
+		fields(event, ["id", "timestamp", "type", "actor", "realm", "data"]);
+		uuid(event.id);
+		recent(event.timestamp);
+		const data: Record<string, unknown> = JSON.parse(event.data);
+		assert.match(String(data.request_id), /\S/);
+		assert.equal(data.ip, "127.0.0.1");
+	}
+});
+
+test("the request id of an event is that of the answer", async () => {
+	const answer = await client.get(`/realms/${slug}/secrets/${key}`, asAlice());
+	const { data } = await hers("secret.read", slug);
+	assert.equal(data.request_id, answer.headers["x-request-id"]);
+});
+
+test("an API token is named by its id", async () => {
+	const { id, token } = await apiToken(client, alice, "read");
+	ok(await client.get(`/realms/${slug}/secrets/${key}`, { token }));
+	assert.equal((await hers("secret.read", slug)).data.token_id, id);
+});
+
+test("registration, login and logout are events", async () => {
+	const carol = await person(client, "carol");
+	const [register] = await events(client, root, `type=auth.register&actor=${carol.id}`);
+	assert.equal(register?.actor, carol.id);
+	assert.equal((await newest(client, carol, "auth.login"))?.actor, carol.id);
+	const session = await login(client, carol);
+	ok(await client.post("/auth/logout", undefined, { token: session }));
+	assert.equal((await newest(client, carol, "auth.logout"))?.actor, carol.id);
+});
+
+test("a failed login is an event of the e-mail that was tried or of its account, with a reason", async () => {
+	const email = `${unique("nobody")}@example.test`;
+	refused(await client.post("/auth/login", { email: ` ${email.toUpperCase()}`, password: PASSWORD }), 401);
+	const nobody = await newest(client, root, "auth.login.failed");
+	assert.equal(nobody?.actor, email);
+	for (const field of ["method", "reason", "ip"]) assert.equal(typeof nobody?.data[field], "string", field);
+	refused(await client.post("/auth/login", { email: alice.email, password: "not the password at all" }), 401);
+	assert.equal((await newest(client, root, "auth.login.failed"))?.actor, alice.id);
+});
+
+test("a change of password, and one with the wrong password, leave their traces", async () => {
+	const dave = await person(client, "dave");
+	const before = (await events(client, dave)).length;
+	const wrong = { current_password: "not the password at all", new_password: "another good password" };
+	refused(await client.post("/auth/password", wrong, { token: dave.token }), 403, "wrong_password");
+	const between = (await events(client, dave)).length;
+	assert.ok(between > before, "the refusal is an event");
+	ok(await client.post("/auth/password", { ...wrong, current_password: PASSWORD }, { token: dave.token }));
+	assert.ok((await events(client, dave)).length > between, "the change is an event");
+});
+
+test("tokens that are created and revoked are events", async () => {
+	const { id } = await apiToken(client, alice, "read,write");
+	assert.ok(JSON.stringify((await hers("auth.token.created")).data).includes(id));
+	ok(await client.delete(`/auth/tokens/${id}`, asAlice()));
+	assert.ok(JSON.stringify((await hers("auth.token.revoked")).data).includes(id));
+});
+
+test("disabling and enabling an account are events of the instance admin", async () => {
+	const erin = await person(client, "erin");
+	ok(await client.post(`/users/${erin.id}/disable`, undefined, { token: root.token }));
+	const disabled = await newest(client, root, "user.disabled");
+	assert.equal(disabled?.actor, root.id);
+	assert.ok(JSON.stringify(disabled?.data).includes(erin.id));
+	const count = (await events(client, root, `actor=${root.id}`)).length;
+	ok(await client.post(`/users/${erin.id}/enable`, undefined, { token: root.token }));
+	assert.equal((await events(client, root, `actor=${root.id}`)).length, count + 1);
+});
+
+test("a realm that is created and deleted gives events", async () => {
+	const made = await realm(client, alice);
+	await hers("realm.created", made.slug);
+	ok(await client.delete(`/realms/${made.slug}`, asAlice()));
+	await hers("realm.deleted", made.slug);
+});
+
+test("a write tells key, environment and version, and whether the text came encrypted", async () => {
+	const written = { key: unique("KEY"), environment: "staging" };
+	await secret(client, alice, slug, written.key, "a value", { environment: "staging", comment: "a comment" });
+	const plain = await hers("secret.set", slug);
+	assert.partialDeepStrictEqual(plain.data, { ...written, version: 1, pre_encrypted: false });
+	await secret(client, alice, slug, written.key, "svc:v1:x", { environment: "staging", pre_encrypted: true });
+	const sealed = await hers("secret.set", slug);
+	assert.partialDeepStrictEqual(sealed.data, { ...written, version: 2, pre_encrypted: true });
+});
+
+test("a read tells key, environment, version and the way", async () => {
+	ok(await client.get(`/realms/${slug}/secrets/${key}`, asAlice()));
+	const read = await hers("secret.read", slug);
+	assert.partialDeepStrictEqual(read.data, { key, environment: "dev", version: 1, via: "api" });
+	ok(await client.get(`/eso/${slug}/${key}`, asAlice()));
+	const synced = await hers("secret.read", slug);
+	assert.partialDeepStrictEqual(synced.data, { key, environment: "prod", version: 1, via: "eso" });
+	ok(await client.get(`/realms/${slug}/secrets/${key}?version=1`, asAlice()));
+	assert.partialDeepStrictEqual((await hers("secret.read", slug)).data, { key, version: 1, via: "api" });
+});
+
+test("a list and a synced map are one event each, with a count", async () => {
+	const before = (await events(client, alice, `realm=${slug}`)).length;
+	ok(await client.get(`/realms/${slug}/secrets?env=prod`, asAlice()));
+	assert.equal((await hers("secret.list", slug)).data.count, 1);
+	ok(await client.get(`/eso/${slug}`, asAlice()));
+	assert.equal((await hers("secret.sync", slug)).data.count, 1);
+	assert.equal((await events(client, alice, `realm=${slug}`)).length, before + 2);
+});
+
+test("a rollback and a deletion are events", async () => {
+	const victim = unique("KEY");
+	await secret(client, alice, slug, victim, "a value");
+	ok(await client.post(`/realms/${slug}/secrets/${victim}/rollback`, { version: 1 }, asAlice()), 201);
+	assert.partialDeepStrictEqual((await hers("secret.rollback", slug)).data, { key: victim, environment: "dev" });
+	ok(await client.delete(`/realms/${slug}/secrets/${victim}`, asAlice()));
+	assert.partialDeepStrictEqual((await hers("secret.delete", slug)).data, { key: victim, environment: "dev" });
+});
+
+test("bindings that are made and removed are events", async () => {
+	const { slug: other } = await realm(client, alice);
+	await bind(client, alice, other, bob, "viewer");
+	assert.match(
+		JSON.stringify((await hers("policy.binding.created", other)).data),
+		new RegExp(`${bob.id}.*viewer|viewer.*${bob.id}`),
+	);
+	ok(await client.delete(`/realms/${other}/policy/bindings/${bob.id}`, asAlice()));
+	assert.ok(JSON.stringify((await hers("policy.binding.deleted", other)).data).includes(bob.id));
+});
+
+test("encrypting is an event", async () => {
+	ok(await client.post("/encrypt", { value: "a value" }, asAlice()));
+	await hers("encrypt");
+});
+
+test("a denial for want of a role, of a scope or of the instance's rights is an event", async () => {
+	const { slug: other } = await realm(client, alice);
+	await bind(client, alice, other, bob, "viewer");
+	const denied = async (): Promise<ReadEvent[]> => events(client, bob, `type=access.denied&actor=${bob.id}`);
+	const { token } = bob;
+	refused(await client.post(`/realms/${other}/secrets`, { key: "KEY", value: "v" }, { token }), 403, "forbidden");
+	assert.deepEqual(
+		(await denied()).map(({ realm: where }) => where),
+		[other],
+	);
+	const reader = await apiToken(client, bob, "write");
+	refused(await client.get(`/realms/${other}/secrets`, { token: reader.token }), 403, "insufficient_scope");
+	assert.equal((await denied()).length, 2);
+	refused(await client.get("/users", { token }), 403, "forbidden");
+	assert.equal((await denied()).length, 3);
+});
+
+test("a read that finds nothing gives no value away and needs no event of a read", async () => {
+	const count = async (): Promise<number> => (await events(client, alice, "type=secret.read")).length;
+	const before = await count();
+	refused(await client.get(`/realms/${slug}/secrets/NOTHING`, asAlice()), 404, "not_found");
+	assert.equal(await count(), before);
+});

@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Answer, api } from "../harness/client.ts";
+import { openApi, routesOf } from "../harness/openapi.ts";
+import { REQUESTS } from "../harness/requests.ts";
+import type { ErrorBody } from "../harness/resources.ts";
+import { CREDENTIALS, type Credential, createWorld, PERSONAS, type Persona, type World } from "../harness/world.ts";
+import { type Server, startServer } from "../harness.ts";
+import { ENDPOINTS, type Endpoint, routeName } from "../spec/endpoints.ts";
+
+/** The least a caller must be: in the realm of the request, or on the server where no realm is concerned. */
+type Least = "public" | "user" | "viewer" | "member" | "admin" | "instance";
+/** The scope that a token must carry: every session has all of them, and `session` is what no API token can be. */
+type Scope = "any" | "read" | "write" | "delete" | "session";
+/** Endpoint, least role, scope, and how the realm is hidden from those who are not in it. */
+type Rule = readonly [endpoint: string, Least, Scope, outsiders?: 403 | 404];
+
+/** Design: §6, §7.2. */
+const RULES: readonly Rule[] = [
+	["GET /api/v1/health", "public", "any"],
+	["GET /metrics", "public", "any"],
+	["GET /api/v1/openapi.json", "public", "any"],
+	["POST /api/v1/auth/register", "public", "any"],
+	["POST /api/v1/auth/login", "public", "any"],
+	["GET /api/v1/auth/providers", "public", "any"],
+	["GET /api/v1/users", "instance", "read"],
+	["POST /api/v1/users/{id}/disable", "instance", "write"],
+	["POST /api/v1/users/{id}/enable", "instance", "write"],
+	["POST /api/v1/auth/tokens", "user", "any"],
+	["GET /api/v1/auth/tokens", "user", "read"],
+	["DELETE /api/v1/auth/tokens/{id}", "user", "delete"],
+	["POST /api/v1/realms", "user", "write"],
+	["GET /api/v1/realms", "user", "read"],
+	["GET /api/v1/realms/{slug}", "viewer", "read", 404],
+	["DELETE /api/v1/realms/{slug}", "admin", "delete", 403],
+	["POST /api/v1/realms/{slug}/secrets", "member", "write", 404],
+	["GET /api/v1/realms/{slug}/secrets", "viewer", "read", 404],
+	["GET /api/v1/realms/{slug}/secrets/{key}", "viewer", "read", 404],
+	["DELETE /api/v1/realms/{slug}/secrets/{key}", "admin", "delete", 404],
+	["GET /api/v1/realms/{slug}/secrets/{key}/versions", "viewer", "read", 404],
+	["POST /api/v1/realms/{slug}/secrets/{key}/rollback", "member", "write", 404],
+	["POST /api/v1/encrypt", "user", "any"],
+	["GET /api/v1/policy/roles", "user", "read"],
+	["POST /api/v1/realms/{slug}/policy/bindings", "admin", "write", 403],
+	["GET /api/v1/realms/{slug}/policy/bindings", "viewer", "read", 404],
+	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", "admin", "delete", 403],
+	["GET /api/v1/engines", "user", "read"],
+	["GET /api/v1/eso/{realm}/{key}", "viewer", "read", 404],
+	["GET /api/v1/eso/{realm}", "viewer", "read", 404],
+	["GET /api/v1/audit/events", "user", "read"],
+	["POST /api/v1/auth/password", "user", "session"],
+	// The last one: it ends the sessions that the others need.
+	["POST /api/v1/auth/logout", "user", "session"],
+];
+
+const RANK: Readonly<Record<Persona, number>> = { instance: 0, stranger: 0, viewer: 1, member: 2, admin: 3, owner: 3 };
+const LEAST_RANK = { viewer: 1, member: 2, admin: 3 } as const;
+
+interface Expected {
+	readonly status: number;
+	/** Undefined where several are right. */
+	readonly code?: string;
+}
+
+let server: Server;
+let world: World;
+
+before(async () => {
+	server = await startServer();
+	world = await createWorld(api(server));
+});
+after(() => server.close());
+
+function expected(
+	[, least, scope, outsiders]: Rule,
+	persona: Persona,
+	credential: Credential,
+	success: number,
+): Expected {
+	const hasScope = credential === "session" || scope === "any" || scope === credential;
+	if (least === "public") return { status: success };
+	if (least === "instance" && persona !== "instance") {
+		return hasScope ? { status: 403, code: "forbidden" } : { status: 403 };
+	}
+	if (least in LEAST_RANK) {
+		const rank = RANK[persona];
+		if (rank === 0) return outsiders === 404 ? { status: 404 } : { status: 403 };
+		if (rank < LEAST_RANK[least as keyof typeof LEAST_RANK]) {
+			return hasScope ? { status: 403, code: "forbidden" } : { status: 403 };
+		}
+	}
+	if (hasScope) return { status: success };
+	return scope === "session"
+		? { status: 400, code: "unsupported_operation" }
+		: { status: 403, code: "insufficient_scope" };
+}
+
+async function attempt(endpoint: Endpoint, persona?: Persona, credential: Credential = "session"): Promise<Answer> {
+	const prepare = REQUESTS[`${endpoint.method} ${endpoint.path}`];
+	assert.ok(prepare, "the route has a request");
+	const person = persona && world.people[persona];
+	const scopes = credential === "session" ? "read" : credential;
+	const { path, body } = await prepare(world, { person, scopes });
+	const token = persona && world.tokens[persona][credential];
+	return world.api.send(endpoint.method, path, { token, ...(body && { raw: JSON.stringify(body) }) });
+}
+
+/** Empty when the answer is the expected one, else a line that tells the difference. */
+function difference(who: string, answer: Answer, { status, code }: Expected): string[] {
+	const got = (answer.body as Partial<ErrorBody> | undefined)?.error?.code;
+	if (answer.status !== status)
+		return [`${who}: expected ${status}, got ${answer.status} ${answer.text.slice(0, 120)}`];
+	return code === undefined || code === got ? [] : [`${who}: expected the code ${code}, got ${String(got)}`];
+}
+
+for (const rule of RULES) {
+	const [name, least] = rule;
+	test(`${name}: every role and every scope is answered as the rules say`, async () => {
+		const endpoint = ENDPOINTS.find((one) => `${one.method} ${one.path}` === name);
+		assert.ok(endpoint, "the route is in the endpoint table");
+		const nobody = least === "public" ? { status: endpoint.success } : { status: 401, code: "unauthorized" };
+		const cells = PERSONAS.flatMap((persona) => CREDENTIALS.map((credential) => ({ persona, credential })));
+		const differences = await Promise.all([
+			attempt(endpoint).then((answer) => difference("anonymous", answer, nobody)),
+			...cells.map(async ({ persona, credential }) => {
+				const answer = await attempt(endpoint, persona, credential);
+				const right = expected(rule, persona, credential, endpoint.success);
+				return difference(`${persona}/${credential}`, answer, right);
+			}),
+		]);
+		assert.deepEqual(differences.flat(), []);
+	});
+}
+
+test("every route of the server has its row in the rules and its request", async () => {
+	const routes = routesOf(await openApi(world.api)).map(routeName);
+	const rules = RULES.map(([name]) => name.replaceAll(/\{[^}]*\}/g, "{}"));
+	assert.deepEqual(new Set(rules), new Set(routes));
+	assert.deepEqual(new Set(Object.keys(REQUESTS)), new Set(RULES.map(([name]) => name)));
+});

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, test } from "node:test";
+import { ok } from "../harness/expect.ts";
+import { setSecret } from "./kept-secret.ts";
+import { newOwner, type Owner } from "./owner.ts";
+import { plainApi } from "./plain-api.ts";
+import { runServer } from "./process.ts";
+
+/** What verification answers. Design: §10. */
+interface Report {
+	readonly status: string;
+	readonly message: string;
+	readonly last_seq: number;
+	readonly last_hash: string;
+}
+
+/** The event that is tampered with. */
+const VICTIM = 5;
+
+const root = mkdtempSync(join(tmpdir(), "svc-tamper-"));
+const honest = join(root, "honest");
+let owner: Owner;
+/** The end of the chain as somebody outside keeps it. */
+let outside: Report;
+
+before(async () => {
+	spawnSync("mkdir", ["-m", "700", honest]);
+	const run = await runServer({ data: honest });
+	const api = plainApi(run.url);
+	owner = await newOwner(api);
+	for (let write = 0; write < 6; write += 1) ok(await setSecret(api, owner, `key-${write}`, "value"), 201);
+	outside = ok(await api.get<Report>("/audit/verify", { token: owner.admin.token }));
+	assert.equal(outside.status, "intact");
+	assert.equal((await run.kill("SIGTERM")).code, 0);
+});
+after(() => rmSync(root, { recursive: true }));
+
+const INSERT_COPY = `INSERT INTO audit_event SELECT $seq, timestamp, type, actor, realm_id, realm, data, hash FROM audit_event`;
+
+/** What somebody with a database tool does, and the number of the event that verification must name. */
+const ATTACKS: Record<string, { sql: string; names: (last: number) => number }> = {
+	...Object.fromEntries(
+		["timestamp", "type", "actor", "realm_id", "realm", "data"].map((column) => [
+			`one character more in ${column}`,
+			{ sql: `UPDATE audit_event SET ${column} = ${column} || ' ' WHERE seq = ${VICTIM}`, names: () => VICTIM },
+		]),
+	),
+	"a character moved from one field to the next": {
+		sql: `UPDATE audit_event SET actor = actor || substr(data, 1, 1), data = substr(data, 2) WHERE seq = ${VICTIM}`,
+		names: () => VICTIM,
+	},
+	"another hash": { sql: `UPDATE audit_event SET hash = zeroblob(32) WHERE seq = ${VICTIM}`, names: () => VICTIM },
+	"an event deleted": { sql: `DELETE FROM audit_event WHERE seq = ${VICTIM}`, names: () => VICTIM },
+	"the first event deleted": { sql: "DELETE FROM audit_event WHERE seq = 1", names: () => 1 },
+	"an event deleted and the gap closed": {
+		sql: `DELETE FROM audit_event WHERE seq = ${VICTIM}; UPDATE audit_event SET seq = seq - 1 WHERE seq > ${VICTIM}`,
+		names: () => VICTIM,
+	},
+	"two events exchanged": {
+		sql: `UPDATE audit_event SET seq = -1 WHERE seq = ${VICTIM}; UPDATE audit_event SET seq = ${VICTIM} WHERE seq = ${VICTIM + 1};
+			UPDATE audit_event SET seq = ${VICTIM + 1} WHERE seq = -1`,
+		names: () => VICTIM,
+	},
+	"an event inserted": {
+		sql: `UPDATE audit_event SET seq = -seq WHERE seq >= ${VICTIM}; UPDATE audit_event SET seq = 1 - seq WHERE seq < 0;
+			${INSERT_COPY.replace("$seq", String(VICTIM))} WHERE seq = 1`,
+		names: () => VICTIM,
+	},
+	"an event added at the end": {
+		sql: `${INSERT_COPY.replace("$seq", "seq + 1")} ORDER BY seq DESC LIMIT 1`,
+		names: (last) => last + 1,
+	},
+};
+
+for (const [attack, { sql, names }] of Object.entries(ATTACKS)) {
+	test(`${attack}: verification says altered and names the event`, async () => {
+		let last = 0;
+		const report = await verifyAfter((database) => {
+			last = Number(database.prepare("SELECT max(seq) AS last FROM audit_event").get()?.last);
+			database.exec(sql);
+		});
+		assert.equal(report.status, "altered");
+		assert.match(report.message, new RegExp(`\\b${names(last)}\\b`));
+	});
+}
+
+test("a change with every later hash recomputed is found by the signed checkpoints", async () => {
+	const report = await verifyAfter(rewriteHistory);
+	assert.equal(report.status, "altered");
+});
+
+test("a recomputed chain without its checkpoints is found by a checkpoint kept outside", async () => {
+	const tamper = (database: DatabaseSync) => {
+		rewriteHistory(database);
+		database.exec("DELETE FROM audit_checkpoint");
+	};
+	assert.equal((await verifyAfter(tamper)).status, "intact", "nothing inside the database shows it");
+	assert.equal((await verifyAfter(tamper, `?seq=${outside.last_seq}&hash=${outside.last_hash}`)).status, "altered");
+});
+
+test("a checkpoint that the server did not sign is found", async () => {
+	const report = await verifyAfter((database) => database.exec("UPDATE audit_checkpoint SET signature = zeroblob(64)"));
+	assert.equal(report.status, "altered");
+});
+
+test("events cut off at the end are found by the signed checkpoints", async () => {
+	const report = await verifyAfter((database) => database.exec(`DELETE FROM audit_event WHERE seq > ${VICTIM}`));
+	assert.equal(report.status, "truncated");
+	assert.match(report.message, /\b6\b/);
+});
+
+test("events cut off together with their checkpoints are found by a checkpoint kept outside", async () => {
+	const cut = `DELETE FROM audit_event WHERE seq > ${VICTIM}; DELETE FROM audit_checkpoint`;
+	const report = await verifyAfter(
+		(database) => database.exec(cut),
+		`?seq=${outside.last_seq}&hash=${outside.last_hash}`,
+	);
+	assert.equal(report.status, "truncated");
+});
+
+test("an untouched log with a checkpoint kept outside is intact", async () => {
+	const report = await verifyAfter(() => undefined, `?seq=${outside.last_seq}&hash=${outside.last_hash}`);
+	assert.equal(report.status, "intact");
+});
+
+/** Tampers with a copy of the honest database, starts a server on it and asks for verification. */
+async function verifyAfter(tamper: (database: DatabaseSync) => void, query = ""): Promise<Report> {
+	const data = mkdtempSync(join(root, "tampered-"));
+	assert.equal(spawnSync("cp", ["-a", `${honest}/.`, data]).status, 0);
+	const database = new DatabaseSync(join(data, "svc.db"));
+	database.exec("DROP TRIGGER audit_event_keep; DROP TRIGGER audit_event_stay");
+	tamper(database);
+	database.close();
+	const run = await runServer({ data });
+	try {
+		return ok(await plainApi(run.url).get<Report>(`/audit/verify${query}`, { token: owner.admin.token }));
+	} finally {
+		await run.kill("SIGKILL");
+	}
+}
+
+/** Changes an event as somebody would who knows the format, so that the chain itself is right again. */
+function rewriteHistory(database: DatabaseSync): void {
+	database.exec(`UPDATE audit_event SET type = 'auth.logout' WHERE seq = ${VICTIM}`);
+	const update = database.prepare("UPDATE audit_event SET hash = ? WHERE seq = ?");
+	let previous = Buffer.alloc(32);
+	for (const event of database.prepare("SELECT * FROM audit_event ORDER BY seq").all()) {
+		const fields = [event.timestamp, event.type, event.actor, event.realm_id, event.realm, event.data].map(String);
+		const framed = fields.map((field) => `${Buffer.byteLength(field)}:${field}`).join("");
+		const text = `svc-audit-v1\n${event.seq}\n${previous.toString("hex")}\n${framed}`;
+		previous = createHash("sha256").update(text).digest();
+		update.run(previous, Number(event.seq));
+	}
+}

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as pass } from "node:timers/promises";
+import type { Answer, Api } from "../harness/client.ts";
+import { ok, refused } from "../harness/expect.ts";
+import { secretPath } from "../harness/fixtures.ts";
+import { assertChainIntact, getSecret, KEPT_KEY, KEPT_VALUE, setSecret, startKeeper } from "./kept-secret.ts";
+import type { Owner } from "./owner.ts";
+import { injectFault, skipWithoutStrace } from "./strace.ts";
+
+const RECOVERY_TIMEOUT_MS = 10_000;
+const RECOVERY_PAUSE_MS = 50;
+
+/** What is asked of a server that cannot write: every mutation, and every read that has to be audited. */
+const NEEDS_THE_DISK: Record<string, (api: Api, owner: Owner) => Promise<Answer>> = {
+	"write of a secret": (api, owner) => setSecret(api, owner, KEPT_KEY, "new"),
+	"write of another secret": (api, owner) => setSecret(api, owner, "other", "new"),
+	"read of a secret": (api, owner) => getSecret(api, owner, KEPT_KEY),
+	"list of secrets": (api, { slug, token }) => api.get(`/realms/${slug}/secrets`, { token }),
+	"operator-sync of a secret": (api, { slug, token }) => api.get(`/eso/${slug}/${KEPT_KEY}?env=dev`, { token }),
+	"operator-sync of a realm": (api, { slug, token }) => api.get(`/eso/${slug}?env=dev`, { token }),
+	"deletion of a secret": (api, { slug, token }) => api.delete(secretPath(slug, KEPT_KEY), { token }),
+	encryption: (api, { token }) => api.post("/encrypt", { value: KEPT_VALUE }, { token }),
+	"a new realm": (api, { token }) => api.post("/realms", { slug: "too-late", name: "Too late" }, { token }),
+	"deletion of the realm": (api, { slug, token }) => api.delete(`/realms/${slug}`, { token }),
+	login: (api, { admin }) => api.post("/auth/login", { email: admin.email, password: admin.password }),
+};
+
+test("a full disk gives 503, no value and no half change, and passes without a restart", {
+	skip: skipWithoutStrace,
+}, async (t) => {
+	const { run, api, owner } = await startKeeper(t);
+	const { lift } = await injectFault(run.pid, "pwrite64:error=ENOSPC");
+	await assertRefusesAll(api, owner);
+	await lift();
+	await assertRecovered(api, owner);
+});
+
+test("a disk that fills up anywhere in a commit keeps all of it or nothing", { skip: skipWithoutStrace }, async (t) => {
+	const { run, api, owner } = await startKeeper(t);
+	let kept = { version: 1, value: KEPT_VALUE };
+	for (let call = 1; call <= 8; call += 1) {
+		const value = `value ${call}`;
+		const { lift } = await injectFault(run.pid, `pwrite64:error=ENOSPC:when=${call}+`);
+		const answer = await setSecret(api, owner, KEPT_KEY, value);
+		await lift();
+		if (answer.status === 201) kept = { version: kept.version + 1, value };
+		else refused(answer, 503, "unhealthy");
+		const { version, value: found } = ok(await untilRecovered(() => getSecret(api, owner, KEPT_KEY)));
+		assert.deepEqual({ version, value: found }, kept, `call ${call} failed, the answer was ${answer.status}`);
+	}
+	await assertChainIntact(api, owner);
+});
+
+const skipWithoutMount =
+	spawnSync("unshare", ["--mount", "true"]).status === 0 ? false : "a small disk can only be mounted by root";
+
+test("a file system without a free block does what the injected error does", { skip: skipWithoutMount }, async (t) => {
+	const mount = 'mount -t tmpfs -o size=16m,mode=700 none "$SVC_DATA_DIR" && exec "$@"';
+	const { run, data, api, owner } = await startKeeper(t, {
+		wrap: (command) => ["unshare", "--mount", "sh", "-c", mount, "sh", ...command],
+	});
+	// The disk is mounted for the server alone; this is its data directory seen from here.
+	const ballast = join(`/proc/${run.pid}/root`, data, "ballast");
+	fillDisk(ballast);
+	await assertRefusesAll(api, owner);
+	rmSync(ballast);
+	await assertRecovered(api, owner);
+});
+
+async function assertRefusesAll(api: Api, owner: Owner): Promise<void> {
+	for (const [what, ask] of Object.entries(NEEDS_THE_DISK)) {
+		const answer = await ask(api, owner);
+		assert.equal(answer.status, 503, `${what}: ${answer.text}`);
+		refused(answer, 503, "unhealthy");
+		assert.ok(!answer.text.includes(KEPT_VALUE), `${what} answered the value`);
+	}
+	const health = await api.get<{ status: string }>("/health");
+	assert.equal(health.status, 503);
+	assert.equal(health.body.status, "unhealthy");
+}
+
+async function assertRecovered(api: Api, owner: Owner): Promise<void> {
+	const { value, version } = ok(await untilRecovered(() => getSecret(api, owner, KEPT_KEY)));
+	assert.deepEqual({ value, version }, { value: KEPT_VALUE, version: 1 });
+	assert.equal(ok(await setSecret(api, owner, KEPT_KEY, "new"), 201).version, 2);
+	assert.equal((await getSecret(api, owner, "other")).status, 404);
+	assert.equal((await api.get("/realms/too-late", { token: owner.token })).status, 404);
+	ok(await untilRecovered(() => api.get("/health")));
+	await assertChainIntact(api, owner);
+}
+
+/** Asks until the answer is no 503 any more; answers the last one when the time is up. */
+async function untilRecovered<T>(ask: () => Promise<Answer<T>>): Promise<Answer<T>> {
+	const deadline = Date.now() + RECOVERY_TIMEOUT_MS;
+	let answer = await ask();
+	while (answer.status === 503 && Date.now() < deadline) {
+		await pass(RECOVERY_PAUSE_MS);
+		answer = await ask();
+	}
+	return answer;
+}
+
+function fillDisk(file: string): void {
+	const descriptor = openSync(file, "w", 0o600);
+	try {
+		for (;;) writeSync(descriptor, Buffer.alloc(4096));
+	} catch (error) {
+		assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC");
+	} finally {
+		closeSync(descriptor);
+	}
+}

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import type { Answer } from "../harness/client.ts";
+import { ok } from "../harness/expect.ts";
+import {
+	assertChainIntact,
+	getSecret,
+	KEPT_KEY,
+	KEPT_VALUE,
+	type Keeper,
+	setSecret,
+	startKeeper,
+} from "./kept-secret.ts";
+
+const OTHER_VALUE = "the value of the other secret";
+
+test("everything answered is there after kill -9, and the audit chain is intact", async (t) => {
+	const keeper = await startKeeper(t);
+	const values = new Map(Array.from({ length: 200 }, (_, index) => [`key-${index}`, `value ${index} \u0000 ☃`]));
+	await Promise.all(
+		[...values].map(async ([key, value]) => ok(await setSecret(keeper.api, keeper.owner, key, value), 201)),
+	);
+	await keeper.run.kill("SIGKILL");
+	await keeper.restart();
+	const { api, owner } = keeper;
+	for (const [key, value] of values) assert.equal(ok(await getSecret(api, owner, key)).value, value);
+	await assertChainIntact(api, owner);
+});
+
+test("one flipped byte in a stored value is noticed: the read is refused, other secrets are served", async (t) => {
+	const keeper = await stoppedWithTwoSecrets(t);
+	flipByte(keeper.data, KEPT_KEY);
+	await keeper.restart();
+	const { api, owner } = keeper;
+	assertNoValue(await getSecret(api, owner, KEPT_KEY));
+	assertNoValue(await api.get(`/realms/${owner.slug}/secrets`, { token: owner.token }));
+	assertUnhealthy(await api.get(`/eso/${owner.slug}/${KEPT_KEY}?env=dev`, { token: owner.token }));
+	assertUnhealthy(await api.get(`/eso/${owner.slug}?env=dev`, { token: owner.token }));
+	assert.equal(ok(await getSecret(api, owner, "other")).value, OTHER_VALUE);
+});
+
+/** Rows moved about with a database tool: the value would be served under a name it was not written to. */
+const SWAPS: Record<string, string> = {
+	"the values of two secrets": `UPDATE secret_version SET value = (
+		SELECT value FROM secret_version AS o JOIN secret AS s ON s.id = o.secret_id WHERE s.key <> (
+			SELECT key FROM secret WHERE id = secret_version.secret_id) AND s.environment = 'dev')
+		WHERE secret_id IN (SELECT id FROM secret WHERE environment = 'dev')`,
+	"the whole rows of two secrets":
+		"UPDATE secret_version SET secret_id = CASE secret_id WHEN 1 THEN 2 WHEN 2 THEN 1 END",
+	"the names of two secrets": `UPDATE secret SET key = key || '~';
+		UPDATE secret SET key = CASE key WHEN '${KEPT_KEY}~' THEN 'other' ELSE '${KEPT_KEY}' END`,
+	"the environment of a secret": "UPDATE secret SET environment = 'prod'",
+};
+
+for (const [what, sql] of Object.entries(SWAPS)) {
+	test(`${what}, changed in the database: no read answers a value under a wrong name`, async (t) => {
+		const keeper = await stoppedWithTwoSecrets(t);
+		const database = new DatabaseSync(join(keeper.data, "svc.db"));
+		database.exec(sql);
+		database.close();
+		await keeper.restart();
+		const { api, owner } = keeper;
+		for (const key of [KEPT_KEY, "other"]) {
+			for (const env of ["dev", "prod"])
+				assertNoValue(await api.get(`/eso/${owner.slug}/${key}?env=${env}`, { token: owner.token }));
+			assertNoValue(await getSecret(api, owner, key));
+		}
+		assertNoValue(await api.get(`/realms/${owner.slug}/secrets`, { token: owner.token }));
+	});
+}
+
+test("an earlier version put in the place of the current one is refused", async (t) => {
+	const keeper = await startKeeper(t);
+	ok(await setSecret(keeper.api, keeper.owner, KEPT_KEY, "second"), 201);
+	await keeper.run.kill("SIGTERM");
+	const database = new DatabaseSync(join(keeper.data, "svc.db"));
+	database.exec(
+		"UPDATE secret_version SET value = (SELECT value FROM secret_version WHERE version = 1) WHERE version = 2",
+	);
+	database.close();
+	await keeper.restart();
+	const { api, owner } = keeper;
+	assertNoValue(await getSecret(api, owner, KEPT_KEY));
+});
+
+async function stoppedWithTwoSecrets(t: TestContext): Promise<Keeper> {
+	const keeper = await startKeeper(t);
+	ok(await setSecret(keeper.api, keeper.owner, "other", OTHER_VALUE), 201);
+	// Ended in good order, so that everything is in the database file and nothing in the log.
+	assert.equal((await keeper.run.kill("SIGTERM")).code, 0);
+	return keeper;
+}
+
+/** Refused as the server's own trouble, or (for a name that does not exist any more) not found; never a value. */
+function assertNoValue(answer: Answer): void {
+	assert.ok([404, 500, 503].includes(answer.status), `${answer.status}: ${answer.text}`);
+	assert.ok(!answer.text.includes(KEPT_VALUE) && !answer.text.includes(OTHER_VALUE), "a value was answered");
+}
+
+/** The operator deletes what it is told does not exist, so for it trouble is always 503. Design: §7. */
+function assertUnhealthy(answer: Answer): void {
+	assert.equal(answer.status, 503, answer.text);
+	assertNoValue(answer);
+}
+
+function flipByte(data: string, key: string): void {
+	const file = join(data, "svc.db");
+	const database = new DatabaseSync(file);
+	const select = "SELECT value FROM secret_version AS v JOIN secret AS s ON s.id = v.secret_id WHERE s.key = ?";
+	const sealed = Buffer.from(database.prepare(select).get(key)?.value as Uint8Array);
+	database.close();
+	const content = readFileSync(file);
+	const at = content.indexOf(sealed) + sealed.length - 20;
+	assert.ok(
+		at > sealed.length && content.lastIndexOf(sealed) === content.indexOf(sealed),
+		"the value is in the file once",
+	);
+	content.writeUInt8(content.readUInt8(at) ^ 1, at);
+	writeFileSync(file, content);
+}

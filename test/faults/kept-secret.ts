@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Answer, Api } from "../harness/client.ts";
+import { ok } from "../harness/expect.ts";
+import { secretPath } from "../harness/fixtures.ts";
+import type { Secret } from "../harness/resources.ts";
+import { newOwner, type Owner } from "./owner.ts";
+import { plainApi } from "./plain-api.ts";
+import { type Run, type RunOptions, runServer } from "./process.ts";
+
+/** The key of the secret that every one of these servers holds. */
+export const KEPT_KEY = "kept";
+
+/** Its value, which must never be answered where the read cannot be audited. */
+export const KEPT_VALUE = "the value that must not be answered";
+
+/** A server that holds one secret, version 1 of KEPT_KEY. */
+export interface Keeper {
+	readonly data: string;
+	readonly owner: Owner;
+	/** The newest process. */
+	readonly run: Run;
+	/** A client of the newest process. */
+	readonly api: Api;
+	/** Starts the server again on the same data, after it has ended. */
+	restart(): Promise<void>;
+}
+
+/** Starts a server on an empty folder and stores the secret; both are gone when the test ends. */
+export async function startKeeper(t: TestContext, options: Omit<RunOptions, "data"> = {}): Promise<Keeper> {
+	const data = await mkdtemp(join(tmpdir(), "svc-fault-"));
+	let run = await runServer({ data, ...options });
+	t.after(async () => {
+		await run.kill("SIGKILL");
+		await rm(data, { recursive: true });
+	});
+	let api = plainApi(run.url);
+	const owner = await newOwner(api);
+	ok(await setSecret(api, owner, KEPT_KEY, KEPT_VALUE), 201);
+	return {
+		data,
+		owner,
+		get run() {
+			return run;
+		},
+		get api() {
+			return api;
+		},
+		restart: async () => {
+			await run.ended;
+			run = await runServer({ data, ...options });
+			api = plainApi(run.url);
+		},
+	};
+}
+
+/** Writes a secret in the owner's realm. */
+export function setSecret(api: Api, { slug, token }: Owner, key: string, value: string): Promise<Answer<Secret>> {
+	return api.post<Secret>(`/realms/${slug}/secrets`, { key, value }, { token });
+}
+
+/** Reads a secret of the owner's realm. */
+export function getSecret(api: Api, { slug, token }: Owner, key: string): Promise<Answer<Secret>> {
+	return api.get<Secret>(secretPath(slug, key), { token });
+}
+
+/** Fails unless the audit chain verifies. */
+export async function assertChainIntact(api: Api, { admin }: Owner): Promise<void> {
+	const { status } = ok(await api.get<{ status: string }>("/audit/verify", { token: admin.token }));
+	assert.equal(status, "intact");
+}

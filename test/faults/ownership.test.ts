@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+	chmodSync,
+	chownSync,
+	copyFileSync,
+	mkdirSync,
+	mkdtempSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { plainApi } from "./plain-api.ts";
+import { type Ending, type RunOptions, refusedStart, runServer } from "./process.ts";
+import { snapshot } from "./snapshot.ts";
+
+const NOBODY = 65534;
+const TLS = { SVC_TLS_MODE: "self-signed" };
+const isRoot = process.getuid?.() === 0;
+const skipUnlessRoot = isRoot ? false : "only root can give files to another user";
+
+const root = mkdtempSync(join(tmpdir(), "svc-ownership-"));
+/** Data directories as a server left them, the second one under a master key of its own; every test damages a copy. */
+const sound = join(root, "sound");
+const foreign = join(root, "foreign");
+
+before(async () => {
+	for (const data of [sound, foreign]) {
+		mkdirSync(data, { mode: 0o700 });
+		const run = await runServer({ data, env: TLS });
+		assert.equal((await run.kill("SIGTERM")).code, 0);
+	}
+});
+after(() => rmSync(root, { recursive: true }));
+
+/** Something wrong with a data directory, and what the sentence on stderr has to name: the thing, and what to do. */
+interface Damage {
+	readonly what: string;
+	readonly damage: (data: string) => void;
+	readonly says: RegExp;
+	readonly skip?: string | boolean;
+}
+
+const DAMAGES: Damage[] = [
+	{
+		what: "the master key of another installation",
+		damage: (data) => {
+			rmSync(join(data, "master.key"));
+			copyFileSync(join(foreign, "master.key"), join(data, "master.key"));
+		},
+		says: /master key.*fingerprint|fingerprint.*master key/,
+	},
+	{
+		what: "existing data without its master key",
+		damage: (data) => rmSync(join(data, "master.key")),
+		says: /master key.*fingerprint|fingerprint.*master key/,
+	},
+	{ what: "an empty master key", damage: (data) => rewrite(data, "master.key", ""), says: /master\.key .*must/ },
+	{
+		what: "half a master key",
+		damage: (data) => rewrite(data, "master.key", "0123456789abcdef"),
+		says: /master\.key .*must/,
+	},
+	{
+		what: "a database that is none",
+		damage: (data) => rewrite(data, "svc.db", "not a database\n".repeat(1000)),
+		says: /svc\.db|database/,
+	},
+	{
+		what: "a database that is a link",
+		damage: (data) => {
+			renameSync(join(data, "svc.db"), join(data, "moved.db"));
+			symlinkSync("moved.db", join(data, "svc.db"));
+		},
+		says: /svc\.db .*link.*replace/,
+	},
+	{
+		what: "a database that is a link to nothing",
+		damage: (data) => {
+			rmSync(join(data, "svc.db"));
+			symlinkSync("nothing.db", join(data, "svc.db"));
+		},
+		says: /svc\.db .*link.*replace/,
+	},
+	...["master.key", "svc.db", "tls.key"].flatMap((file) => [
+		{
+			what: `a world-readable ${file}`,
+			damage: (data: string) => chmodSync(join(data, file), 0o644),
+			says: saysChmod(file),
+		},
+		{
+			what: `a group-readable ${file}`,
+			damage: (data: string) => chmodSync(join(data, file), 0o640),
+			says: saysChmod(file),
+		},
+		{
+			what: `a ${file} of another user`,
+			damage: (data: string) => chownSync(join(data, file), NOBODY, NOBODY),
+			says: new RegExp(`${file} .*another user.*chown`),
+			skip: skipUnlessRoot,
+		},
+	]),
+	{ what: "a world-readable data directory", damage: (data) => chmodSync(data, 0o755), says: /chmod/ },
+	{ what: "a data directory that its group can write", damage: (data) => chmodSync(data, 0o770), says: /chmod/ },
+	{
+		what: "a data directory of another user",
+		damage: (data) => chownSync(data, NOBODY, NOBODY),
+		says: /another user.*chown/,
+		skip: skipUnlessRoot,
+	},
+];
+
+for (const { what, damage, says, skip = false } of DAMAGES) {
+	test(`refuses to start on ${what}, says what to do and changes nothing`, { skip }, async () => {
+		const data = copyOf(sound);
+		damage(data);
+		const before = snapshot(data);
+		assertRefusal(await refusedStart({ data, env: TLS }), says);
+		assert.deepEqual(snapshot(data), before);
+	});
+}
+
+test("a second server on the same data directory is refused and the first one serves on", async () => {
+	const data = copyOf(sound);
+	const first = await runServer({ data });
+	try {
+		assertRefusal(await refusedStart({ data }), /another .*server.*stop it/);
+		assert.equal((await plainApi(first.url).get("/health")).status, 200);
+	} finally {
+		await first.kill("SIGKILL");
+	}
+	const next = await runServer({ data });
+	assert.equal((await next.kill("SIGTERM")).code, 0, "the data directory is free again after a kill");
+});
+
+const readOnly =
+	'mount --bind "$SVC_DATA_DIR" "$SVC_DATA_DIR" && mount -o remount,bind,ro "$SVC_DATA_DIR" && exec "$@"';
+const skipWithoutMount =
+	spawnSync("unshare", ["--mount", "true"]).status === 0 ? false : "only root can mount read-only";
+
+for (const [what, prepare] of Object.entries({ "existing data": sound, "an empty folder": undefined })) {
+	test(`refuses to start on ${what} on a read-only file system`, { skip: skipWithoutMount }, async () => {
+		const data = prepare === undefined ? emptyFolder() : copyOf(prepare);
+		const before = snapshot(data);
+		const wrap: RunOptions["wrap"] = (command) => ["unshare", "--mount", "sh", "-c", readOnly, "sh", ...command];
+		assertRefusal(await refusedStart({ data, env: TLS, wrap }), /read-only|cannot be written|writable/);
+		assert.deepEqual(snapshot(data), before);
+	});
+}
+
+/** One sentence for a person: no stack, no second line, and an exit code that says failure. */
+function assertRefusal({ code, signal, stderr }: Ending, says: RegExp): void {
+	assert.ok(signal === null && code !== null && code > 0 && code < 128, `ended with ${code ?? signal}: ${stderr}`);
+	assert.match(stderr, /^[^\n]+\n$/, "stderr is one line");
+	assert.match(stderr, says);
+}
+
+function saysChmod(file: string): RegExp {
+	return new RegExp(`chmod 0?[46]00 \\S*${file.replace(".", "\\.")}`);
+}
+
+function copyOf(data: string): string {
+	const copy = emptyFolder();
+	assert.equal(spawnSync("cp", ["-a", `${data}/.`, copy]).status, 0);
+	return copy;
+}
+
+function emptyFolder(): string {
+	return mkdtempSync(join(root, "data-"));
+}
+
+function rewrite(data: string, file: string, content: string): void {
+	rmSync(join(data, file));
+	writeFileSync(join(data, file), content, { mode: 0o600 });
+}

@@ -1,0 +1,32 @@
+import type { Api } from "../../harness/client.ts";
+import { ok } from "../../harness/expect.ts";
+import { secretPath } from "../../harness/fixtures.ts";
+import type { Secret } from "../../harness/resources.ts";
+import type { Owner } from "../owner.ts";
+
+const CLIENTS = 4;
+const TURNS = 12;
+
+/** Every value written, by `KEY VERSION`. */
+export type Written = Map<string, string>;
+
+/**
+ * Four clients at once write, overwrite, read and delete secrets of their own until each has had its turns. Every request
+ * leaves an event.
+ */
+export async function writeAndRead(api: Api, owner: Owner, written: Written): Promise<void> {
+	const clients = Array.from({ length: CLIENTS }, (_, client) => client);
+	await Promise.all(clients.map((client) => takeTurns(api, owner, `client-${client}`, written)));
+}
+
+async function takeTurns(api: Api, { slug, token }: Owner, client: string, written: Written): Promise<void> {
+	for (let turn = 0; turn < TURNS; turn += 1) {
+		const key = `${client}.${turn % 3}`;
+		// Long values now and then, so that a commit is more than a page.
+		const value = `${key}, write ${written.size} `.repeat(turn % 4 === 3 ? 400 : 1);
+		const { version } = ok(await api.post<Secret>(`/realms/${slug}/secrets`, { key, value }, { token }), 201);
+		written.set(`${key} ${version}`, value);
+		if (turn % 2 === 0) ok(await api.get(secretPath(slug, key), { token }));
+		if (turn % 5 === 4) ok(await api.delete(secretPath(slug, key), { token }));
+	}
+}

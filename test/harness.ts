@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
+const START_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 20_000;
+const LISTENING = /listening on (https:\/\/\S+)/;
+
+/** Settings of one test server: environment variables on top of the few that every test server has. */
+export interface ServerOptions {
+	readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A real server process on loopback with its own folder of data. Nothing of it is shared with another test file. */
+export interface Server {
+	/** Where it listens now, such as `https://127.0.0.1:40123`; a restart changes it. */
+	readonly url: string;
+	/** Its data directory, which `close` removes. */
+	readonly data: string;
+	/** The certificate it serves, in PEM, for use as `ca`. */
+	readonly ca: string;
+	/** Everything written to stdout since the first start. */
+	stdout(): string;
+	/** Everything written to stderr since the first start. */
+	stderr(): string;
+	/** Sends the signal and waits for the end; answers the exit code, or null when the signal ended it. */
+	kill(signal: NodeJS.Signals): Promise<number | null>;
+	/** Ends it with SIGTERM, which must give exit code 0. The data stays. */
+	stop(): Promise<void>;
+	/** Stops it when it runs and starts it on the same data, with these variables changed. */
+	restart(env?: Readonly<Record<string, string>>): Promise<void>;
+	/** Stops it and removes its data. */
+	close(): Promise<void>;
+}
+
+interface Running {
+	child: ChildProcess;
+	url: string;
+	ca: string;
+}
+
+/**
+ * Starts a server on a free port of the loopback interface and waits until it listens.
+ * @throws Error with what the server wrote to stderr when it ends or stays silent for 30 s
+ */
+export async function startServer(options: ServerOptions = {}): Promise<Server> {
+	const data = await mkdtemp(join(tmpdir(), "svc-test-"));
+	const written = { stdout: "", stderr: "" };
+	let env: Record<string, string> = { ...environment(data), ...options.env };
+	let running: Running | undefined = await start(data, env, written);
+	const current = (): Running => {
+		assert.ok(running, "the test server is not running");
+		return running;
+	};
+	const kill = async (signal: NodeJS.Signals): Promise<number | null> => {
+		const { child } = current();
+		running = undefined;
+		return end(child, signal);
+	};
+	const stop = async (): Promise<void> => {
+		if (running) assert.equal(await kill("SIGTERM"), 0, `SIGTERM ends the server with exit code 0\n${written.stderr}`);
+	};
+	return {
+		data,
+		get url() {
+			return current().url;
+		},
+		get ca() {
+			return current().ca;
+		},
+		stdout: () => written.stdout,
+		stderr: () => written.stderr,
+		kill,
+		stop,
+		restart: async (changes = {}) => {
+			await stop();
+			env = { ...env, ...changes };
+			running = await start(data, env, written);
+		},
+		close: async () => {
+			await stop();
+			await rm(data, { recursive: true, force: true });
+		},
+	};
+}
+
+/** Built from nothing, so that no variable of the person who runs the tests changes their outcome. */
+function environment(data: string): Record<string, string> {
+	return {
+		PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
+		HOME: data,
+		SVC_DATA_DIR: data,
+		SVC_LISTEN: "127.0.0.1:0",
+		SVC_LOG_LEVEL: "debug",
+		SVC_REGISTRATION_MODE: "open",
+	};
+}
+
+async function start(
+	data: string,
+	env: Record<string, string>,
+	written: { stdout: string; stderr: string },
+): Promise<Running> {
+	const child = spawn(process.execPath, ["packages/svc/src/main.ts", "server"], {
+		cwd: REPOSITORY,
+		env,
+		stdio: ["ignore", "pipe", "pipe"],
+	});
+	const killWithTest = (): void => void child.kill("SIGKILL");
+	process.once("exit", killWithTest);
+	child.once("exit", () => process.off("exit", killWithTest));
+	child.stderr.setEncoding("utf8").on("data", (text: string) => {
+		written.stderr += text;
+	});
+	const url = await listening(child, written);
+	return { child, url, ca: await readFile(join(data, "tls.crt"), "utf8") };
+}
+
+function listening(child: ChildProcess, written: { stdout: string; stderr: string }): Promise<string> {
+	return new Promise((resolve, reject) => {
+		let output = "";
+		const fail = (why: string): void => reject(new Error(`the server ${why}\n${output}\n${written.stderr}`));
+		const timeout = setTimeout(() => {
+			child.kill("SIGKILL");
+			fail("did not listen in time");
+		}, START_TIMEOUT_MS);
+		child.once("close", (code) => {
+			clearTimeout(timeout);
+			fail(`ended with exit code ${String(code)} before it listened`);
+		});
+		child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+			output += text;
+			written.stdout += text;
+			const url = LISTENING.exec(output)?.[1];
+			if (url === undefined) return;
+			clearTimeout(timeout);
+			resolve(url);
+		});
+	});
+}
+
+/** Waits for the streams too, so that the last lines of the log are there. */
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+	const closed = once(child, "close", { signal: AbortSignal.timeout(STOP_TIMEOUT_MS) });
+	child.kill(signal);
+	await closed;
+	return child.exitCode;
+}

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import { Agent, request } from "node:https";
+import { buffer } from "node:stream/consumers";
+import type { Server } from "../harness.ts";
+
+const PREFIX = "/api/v1";
+const ANSWER_TIMEOUT_MS = 30_000;
+
+/** What can be said about a request beyond its method, path and JSON body. */
+export interface RequestOptions {
+	readonly token?: string | undefined;
+	readonly headers?: Readonly<Record<string, string>>;
+	/** Body bytes exactly as they are sent; the content type stays `application/json` unless `headers` says otherwise. */
+	readonly raw?: string | Buffer;
+	/** Sends the body in chunks, without its length. */
+	readonly chunked?: boolean;
+	/** Sends no content type at all. */
+	readonly untyped?: boolean;
+}
+
+/** An answer that was read to its end. `body` is the parsed JSON, and undefined when the answer is no JSON. */
+export interface Answer<T = unknown> {
+	readonly status: number;
+	readonly headers: IncomingHttpHeaders;
+	readonly text: string;
+	readonly body: T;
+}
+
+/** A client of one server that trusts exactly its certificate and keeps its connections. Paths are below `/api/v1`. */
+export interface Api {
+	get<T = unknown>(path: string, options?: RequestOptions): Promise<Answer<T>>;
+	post<T = unknown>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer<T>>;
+	delete<T = unknown>(path: string, options?: RequestOptions): Promise<Answer<T>>;
+	/** Any method on any path, taken from the root of the server. */
+	send<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<Answer<T>>;
+}
+
+/** Makes the client. Every answer, whatever the test is about, must keep the promises of `assertPromises`. */
+export function api(server: Server): Api {
+	const agent = new Agent({ keepAlive: true, maxSockets: 32 });
+	const send = async <T>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> => {
+		const answer = await exchange(server, agent, method, path, options);
+		assertPromises(`${method} ${path.slice(0, 200)}`, path, answer);
+		return answer as Answer<T>;
+	};
+	return {
+		send,
+		get: (path, options) => send("GET", `${PREFIX}${path}`, options),
+		post: (path, body, options) => send("POST", `${PREFIX}${path}`, { ...json(body), ...options }),
+		delete: (path, options) => send("DELETE", `${PREFIX}${path}`, options),
+	};
+}
+
+function json(body: unknown): RequestOptions {
+	return body === undefined ? {} : { raw: JSON.stringify(body) };
+}
+
+async function exchange(
+	server: Server,
+	agent: Agent,
+	method: string,
+	path: string,
+	options: RequestOptions,
+): Promise<Answer> {
+	const { hostname, port } = new URL(server.url);
+	const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+	const outgoing = request({ agent, ca: server.ca, hostname, port, method, path, headers: headersOf(options), signal });
+	// A server may answer a body that is too large and close before all of it is written; only the answer counts.
+	outgoing.on("error", () => undefined);
+	outgoing.end(options.raw);
+	const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+	return readAnswer(incoming.statusCode ?? 0, incoming.headers, await buffer(incoming));
+}
+
+function headersOf({ token, headers, raw, chunked, untyped }: RequestOptions): OutgoingHttpHeaders {
+	const length = raw === undefined ? 0 : Buffer.byteLength(raw);
+	return {
+		...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+		...(raw === undefined || untyped ? {} : { "content-type": "application/json" }),
+		...(chunked ? { "transfer-encoding": "chunked" } : raw === undefined ? {} : { "content-length": length }),
+		...headers,
+	};
+}
+
+/** Answers are decoded strictly: a byte that is no UTF-8 fails the test, and a byte order mark is kept. */
+function readAnswer(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Answer {
+	const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+	const isJson = headers["content-type"]?.startsWith("application/json") === true;
+	return { status, headers, text, body: isJson ? JSON.parse(text) : undefined };
+}
+
+/**
+ * What holds for every answer: a request id, no caching below the prefix, never an internal error, and errors only in
+ * the shape of the error object.
+ * Design: §7, §7.2.
+ */
+function assertPromises(what: string, path: string, answer: Answer): void {
+	assert.ok(answer.status !== 500, `${what} answered 500: ${answer.text}`);
+	assert.match(String(answer.headers["x-request-id"] ?? ""), /\S/, `${what} answered without X-Request-Id`);
+	if (path.startsWith(`${PREFIX}/`)) {
+		assert.equal(answer.headers["cache-control"], "no-store", `${what} answered without Cache-Control: no-store`);
+	}
+	if (answer.status < 400) return;
+	const body = answer.body as { error?: unknown } | undefined;
+	const isSyncMiss = answer.status === 404 && answer.text === '{"error":"secret not found"}';
+	const isHealth = answer.status === 503 && path === `${PREFIX}/health`;
+	if (isSyncMiss || isHealth) return;
+	assert.ok(typeof body?.error === "object" && body.error !== null, `${what}: no error object in ${answer.text}`);
+	assert.deepEqual(new Set(Object.keys(body.error)), new Set(["code", "message", "status"]), what);
+}

@@ -1,0 +1,73 @@
+import type { Api } from "./client.ts";
+import { ok } from "./expect.ts";
+import type { ApiToken, Binding, Login, Realm, Secret, User } from "./resources.ts";
+
+/** The password of every person that a test does not give one of its own. */
+export const PASSWORD = "a password for tests only";
+
+/** Somebody with an account and an open session. */
+export interface Person {
+	readonly id: string;
+	readonly email: string;
+	readonly password: string;
+	/** Session token of the login that made this record. */
+	readonly token: string;
+}
+
+let counter = 0;
+
+/** A name that no other test of this file has: lower case, usable as slug, key and local part of an e-mail. */
+export function unique(stem: string): string {
+	counter += 1;
+	return `${stem}-${counter}`;
+}
+
+/** Registers and logs in. The first person of a server is its instance admin. Costs two password hashes. */
+export async function person(api: Api, name: string): Promise<Person> {
+	const email = `${unique(name)}@example.test`;
+	const { id } = ok(await api.post<User>("/auth/register", { email, password: PASSWORD, name }), 201);
+	const account = { id, email, password: PASSWORD };
+	return { ...account, token: await login(api, account) };
+}
+
+/** Opens another session and answers its token. */
+export async function login(api: Api, who: Pick<Person, "email" | "password">): Promise<string> {
+	const body = { email: who.email, password: who.password };
+	return ok(await api.post<Login>("/auth/login", body)).token;
+}
+
+/** Creates an API token of the person. `limits` are the optional restrictions. */
+export async function apiToken(api: Api, who: Person, scopes: string, limits: object = {}): Promise<ApiToken> {
+	const body = { name: unique("token"), scopes, ...limits };
+	return ok(await api.post<ApiToken>("/auth/tokens", body, { token: who.token }), 201);
+}
+
+/** Creates a realm that the person owns. */
+export async function realm(api: Api, owner: Person, stem = "realm"): Promise<Realm> {
+	const slug = unique(stem);
+	return ok(await api.post<Realm>("/realms", { slug, name: `Realm ${slug}` }, { token: owner.token }), 201);
+}
+
+/** Gives the person a role in the owner's realm. */
+export async function bind(api: Api, owner: Person, slug: string, who: Person, role: string): Promise<Binding> {
+	const body = { user_id: who.id, role };
+	return ok(await api.post<Binding>(`/realms/${slug}/policy/bindings`, body, { token: owner.token }), 201);
+}
+
+/** Writes one secret. `more` may hold environment, comment and the other optional fields. */
+export async function secret(
+	api: Api,
+	who: Person,
+	slug: string,
+	key: string,
+	value: string,
+	more: object = {},
+): Promise<Secret> {
+	const body = { key, value, ...more };
+	return ok(await api.post<Secret>(`/realms/${slug}/secrets`, body, { token: who.token }), 201);
+}
+
+/** The path of a secret below `/api/v1`, with the key encoded as one segment. */
+export function secretPath(slug: string, key: string): string {
+	return `/realms/${slug}/secrets/${encodeURIComponent(key)}`;
+}

@@ -1,0 +1,118 @@
+import type { Api } from "./client.ts";
+import { ok } from "./expect.ts";
+
+/** A JSON schema, as far as the tests read it. */
+export interface Schema {
+	readonly $ref?: string;
+	readonly type?: string | readonly string[];
+	readonly enum?: readonly unknown[];
+	readonly const?: unknown;
+	readonly properties?: Readonly<Record<string, Schema>>;
+	readonly required?: readonly string[];
+	readonly items?: Schema;
+	readonly additionalProperties?: boolean | Schema;
+	readonly anyOf?: readonly Schema[];
+	readonly oneOf?: readonly Schema[];
+	readonly allOf?: readonly Schema[];
+}
+
+/** One method of one path. */
+export interface Operation {
+	readonly operationId?: string;
+	readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[];
+	readonly security?: readonly object[];
+	readonly requestBody?: object;
+	readonly responses: Readonly<
+		Record<string, { readonly description?: string; readonly content?: Readonly<Record<string, { schema?: Schema }>> }>
+	>;
+}
+
+/** The document, as far as the tests read it. */
+export interface OpenApi {
+	readonly openapi: string;
+	readonly info: { readonly title: string; readonly version: string };
+	readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+	readonly components?: Readonly<Record<string, Readonly<Record<string, object>>>>;
+	readonly security?: readonly object[];
+}
+
+/** A route of the running server as its own document tells it. */
+export interface Route {
+	readonly method: string;
+	readonly path: string;
+	readonly operation: Operation;
+}
+
+const METHODS = new Set(["get", "put", "post", "delete", "patch", "head", "options", "trace"]);
+
+/** Fetches the document. */
+export async function openApi(api: Api): Promise<OpenApi> {
+	return ok(await api.get<OpenApi>("/openapi.json"));
+}
+
+/** Every route in the document. Methods are upper case. */
+export function routesOf(document: OpenApi): Route[] {
+	return Object.entries(document.paths).flatMap(([path, item]) =>
+		Object.entries(item)
+			.filter(([method]) => METHODS.has(method))
+			.map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+	);
+}
+
+/** What is wrong with the value, as `path: reason` lines; an empty list when it conforms to the schema. */
+export function problems(document: OpenApi, schema: Schema, value: unknown, at = "$"): string[] {
+	const inner = (next: Schema, item: unknown, where: string): string[] => problems(document, next, item, where);
+	if (schema.$ref !== undefined) return inner(resolve(document, schema.$ref), value, at);
+	const alternatives = schema.anyOf ?? schema.oneOf;
+	if (alternatives && !alternatives.some((one) => inner(one, value, at).length === 0)) return [`${at}: no alternative`];
+	return [
+		...(schema.type === undefined || isOfType(value, schema.type) ? [] : [`${at}: not of type ${String(schema.type)}`]),
+		...(schema.enum === undefined || schema.enum.includes(value) ? [] : [`${at}: not in the enum`]),
+		...(schema.const === undefined || schema.const === value ? [] : [`${at}: not the constant`]),
+		...(schema.allOf ?? []).flatMap((part) => inner(part, value, at)),
+		...(Array.isArray(value) && schema.items
+			? value.flatMap((item, index) => inner(schema.items ?? {}, item, `${at}[${index}]`))
+			: []),
+		...(isObject(value) ? objectProblems(schema, value, at, inner) : []),
+	];
+}
+
+function objectProblems(
+	{ properties = {}, required = [], additionalProperties }: Schema,
+	value: Record<string, unknown>,
+	at: string,
+	inner: (schema: Schema, item: unknown, at: string) => string[],
+): string[] {
+	const missing = required.filter((name) => !Object.hasOwn(value, name)).map((name) => `${at}.${name}: missing`);
+	const wrong = Object.entries(value).flatMap(([name, item]) => {
+		const schema = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
+		if (schema === false) return [`${at}.${name}: not in the schema`];
+		return typeof schema === "object" ? inner(schema, item, `${at}.${name}`) : [];
+	});
+	return [...missing, ...wrong];
+}
+
+/**
+ * Follows a reference inside the document.
+ * @throws Error when it leads nowhere
+ */
+export function resolve(document: OpenApi, reference: string): Schema {
+	let found: unknown = document;
+	for (const part of reference.replace(/^#\//, "").split("/")) {
+		found = isObject(found) ? found[part.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined;
+	}
+	if (!isObject(found)) throw new Error(`the reference ${reference} leads nowhere`);
+	return found;
+}
+
+function isOfType(value: unknown, type: string | readonly string[]): boolean {
+	if (typeof type !== "string") return type.some((one) => isOfType(value, one));
+	if (type === "integer") return Number.isInteger(value);
+	if (type === "array") return Array.isArray(value);
+	if (type === "object") return isObject(value);
+	return type === (value === null ? "null" : typeof value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}

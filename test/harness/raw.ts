@@ -1,0 +1,29 @@
+import { once } from "node:events";
+import { connect } from "node:tls";
+import type { Server } from "../harness.ts";
+
+const CLOSE_TIMEOUT_MS = 15_000;
+
+/**
+ * Sends these bytes over TLS, however little they look like a request, and answers everything that comes back until the
+ * server closes the connection. A connection that is reset counts as closed.
+ * @throws AbortError when the server keeps the connection open for 15 s
+ */
+export async function exchangeBytes(server: Server, bytes: string | Buffer): Promise<string> {
+	const { hostname, port } = new URL(server.url);
+	const socket = connect({ host: hostname, port: Number(port), ca: server.ca });
+	let received = "";
+	socket.setEncoding("latin1").on("data", (text: string) => {
+		received += text;
+	});
+	socket.on("error", () => undefined);
+	const closed = once(socket, "close", { signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS) });
+	socket.write(bytes);
+	await closed.finally(() => socket.destroy());
+	return received;
+}
+
+/** Status codes of the answers in what `exchangeBytes` received. */
+export function statusesIn(received: string): number[] {
+	return [...received.matchAll(/HTTP\/1\.[01] (\d{3}) /g)].map((match) => Number(match[1]));
+}

@@ -1,0 +1,101 @@
+import { apiToken, bind, PASSWORD, type Person, unique } from "./fixtures.ts";
+import { freshSecret, type World } from "./world.ts";
+
+/** Who sends the request: nobody, or a person with a token of these scopes. */
+export interface Caller {
+	readonly person: Person | undefined;
+	readonly scopes: string;
+}
+
+/** Everything of a request but its method and its token. */
+export interface PreparedRequest {
+	/** From the root of the server. */
+	readonly path: string;
+	readonly body?: object;
+}
+
+type Prepare = (world: World, caller: Caller) => PreparedRequest | Promise<PreparedRequest>;
+
+const V1 = "/api/v1";
+
+/** For each row of the endpoint table a request that succeeds when the caller may make it, on fixtures of its own. */
+export const REQUESTS: Readonly<Record<string, Prepare>> = {
+	"GET /api/v1/health": () => ({ path: `${V1}/health` }),
+	"GET /metrics": () => ({ path: "/metrics" }),
+	"GET /api/v1/openapi.json": () => ({ path: `${V1}/openapi.json` }),
+
+	"POST /api/v1/auth/register": () => ({
+		path: `${V1}/auth/register`,
+		body: { email: `${unique("new")}@example.test`, password: PASSWORD },
+	}),
+	"POST /api/v1/auth/login": ({ target }) => ({
+		path: `${V1}/auth/login`,
+		body: { email: target.email, password: target.password },
+	}),
+	"GET /api/v1/auth/providers": () => ({ path: `${V1}/auth/providers` }),
+	"POST /api/v1/auth/logout": () => ({ path: `${V1}/auth/logout` }),
+	"POST /api/v1/auth/password": () => ({
+		path: `${V1}/auth/password`,
+		body: { current_password: PASSWORD, new_password: `another ${PASSWORD}` },
+	}),
+
+	"GET /api/v1/users": () => ({ path: `${V1}/users` }),
+	"POST /api/v1/users/{id}/disable": ({ target }) => ({ path: `${V1}/users/${target.id}/disable` }),
+	"POST /api/v1/users/{id}/enable": ({ target }) => ({ path: `${V1}/users/${target.id}/enable` }),
+
+	"POST /api/v1/auth/tokens": (_, { scopes }) => ({
+		path: `${V1}/auth/tokens`,
+		body: { name: unique("minted"), scopes },
+	}),
+	"GET /api/v1/auth/tokens": () => ({ path: `${V1}/auth/tokens` }),
+	"DELETE /api/v1/auth/tokens/{id}": async ({ api, people }, { person }) => {
+		const { id } = await apiToken(api, person ?? people.owner, "read");
+		return { path: `${V1}/auth/tokens/${id}` };
+	},
+
+	"POST /api/v1/realms": () => ({ path: `${V1}/realms`, body: { slug: unique("made"), name: "A realm" } }),
+	"GET /api/v1/realms": () => ({ path: `${V1}/realms` }),
+	"GET /api/v1/realms/{slug}": ({ slug }) => ({ path: `${V1}/realms/${slug}` }),
+	"DELETE /api/v1/realms/{slug}": async ({ freshRealm }) => ({ path: `${V1}/realms/${await freshRealm()}` }),
+
+	"POST /api/v1/realms/{slug}/secrets": ({ slug }) => ({
+		path: `${V1}/realms/${slug}/secrets`,
+		body: { key: unique("KEY"), value: "a value" },
+	}),
+	"GET /api/v1/realms/{slug}/secrets": ({ slug }) => ({ path: `${V1}/realms/${slug}/secrets` }),
+	"GET /api/v1/realms/{slug}/secrets/{key}": async (world) => ({ path: await freshSecretPath(world) }),
+	"DELETE /api/v1/realms/{slug}/secrets/{key}": async (world) => ({ path: await freshSecretPath(world) }),
+	"GET /api/v1/realms/{slug}/secrets/{key}/versions": async (world) => ({
+		path: `${await freshSecretPath(world)}/versions`,
+	}),
+	"POST /api/v1/realms/{slug}/secrets/{key}/rollback": async (world) => ({
+		path: `${await freshSecretPath(world)}/rollback`,
+		body: { version: 1 },
+	}),
+	"POST /api/v1/encrypt": () => ({ path: `${V1}/encrypt`, body: { value: "a value" } }),
+
+	"GET /api/v1/policy/roles": () => ({ path: `${V1}/policy/roles` }),
+	"POST /api/v1/realms/{slug}/policy/bindings": async ({ freshRealm, target }) => ({
+		path: `${V1}/realms/${await freshRealm()}/policy/bindings`,
+		body: { user_id: target.id, role: "viewer" },
+	}),
+	"GET /api/v1/realms/{slug}/policy/bindings": ({ slug }) => ({ path: `${V1}/realms/${slug}/policy/bindings` }),
+	"DELETE /api/v1/realms/{slug}/policy/bindings/{userID}": async ({ api, people, freshRealm, target }) => {
+		const slug = await freshRealm();
+		await bind(api, people.owner, slug, target, "viewer");
+		return { path: `${V1}/realms/${slug}/policy/bindings/${target.id}` };
+	},
+
+	"GET /api/v1/engines": () => ({ path: `${V1}/engines` }),
+
+	"GET /api/v1/eso/{realm}/{key}": async (world) => ({
+		path: `${V1}/eso/${world.slug}/${await freshSecret(world, "prod")}`,
+	}),
+	"GET /api/v1/eso/{realm}": ({ slug }) => ({ path: `${V1}/eso/${slug}` }),
+
+	"GET /api/v1/audit/events": () => ({ path: `${V1}/audit/events` }),
+};
+
+async function freshSecretPath(world: World): Promise<string> {
+	return `${V1}/realms/${world.slug}/secrets/${await freshSecret(world)}`;
+}

@@ -1,0 +1,84 @@
+/** The resources of the specification as the tests read them. Spec: API › Resources and their fields. */
+export interface User {
+	readonly id: string;
+	readonly email: string;
+	readonly name: string;
+	readonly created_at: string;
+}
+
+/** Spec: API › Accounts and login. */
+export interface Login {
+	readonly token: string;
+	/** Unix seconds. */
+	readonly expires_at: number;
+	readonly user: Pick<User, "id" | "email" | "name">;
+}
+
+/** Spec: API › API tokens. `token` is in the answer to the creation alone. */
+export interface ApiToken {
+	readonly id: string;
+	readonly name: string;
+	readonly prefix: string;
+	readonly scopes: string;
+	readonly created_at: string;
+	readonly token: string;
+	readonly expires_at?: string | null;
+}
+
+/** Spec: API › Realms. */
+export interface Realm {
+	readonly id: string;
+	readonly slug: string;
+	readonly name: string;
+	readonly description: string;
+	readonly user_id: string;
+	readonly created_at: string;
+}
+
+/** Spec: API › Secrets and encryption. `value` is in reads, `created_at` in writes. */
+export interface Secret {
+	readonly key: string;
+	readonly value: string;
+	readonly environment: string;
+	readonly version: number;
+	readonly created_at: string;
+	readonly updated_at: string;
+}
+
+/** Design: §7.1. */
+export interface SecretVersion {
+	readonly version: number;
+	readonly created_at: string;
+	readonly created_by: string;
+	readonly comment: string;
+}
+
+/** Spec: API › Policy. */
+export interface Binding {
+	readonly id: string;
+	readonly realm_id: string;
+	readonly user_id: string;
+	readonly role: string;
+	readonly granted_by: string;
+	readonly created_at: string;
+}
+
+/** Spec: API › Audit. `data` is JSON in a string. */
+export interface AuditEvent {
+	readonly id: string;
+	readonly timestamp: string;
+	readonly type: string;
+	readonly actor: string;
+	readonly realm: string;
+	readonly data: string;
+}
+
+/** What every paginated list carries beside its collection. Spec: API › Pagination convention. */
+export interface Page {
+	readonly pagination: { readonly next_cursor?: string; readonly has_more: boolean; readonly total?: number };
+}
+
+/** Spec: API › Error object. */
+export interface ErrorBody {
+	readonly error: { readonly code: string; readonly message: string; readonly status: number };
+}

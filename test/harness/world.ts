@@ -1,0 +1,71 @@
+import type { Api } from "./client.ts";
+import { apiToken, bind, type Person, person, realm, unique } from "./fixtures.ts";
+
+/** The people of the access rules: `owner` made the realm, the next three are bound to it, `stranger` is not in it. */
+export const PERSONAS = ["stranger", "viewer", "member", "admin", "owner", "instance"] as const;
+
+/** What somebody can be to a realm. `instance` is the instance admin, who is not in it. */
+export type Persona = (typeof PERSONAS)[number];
+
+/** How a caller proves who they are: a session, or an API token with one scope. */
+export const CREDENTIALS = ["session", "read", "write", "delete"] as const;
+
+/** The kinds of token in the access rules. */
+export type Credential = (typeof CREDENTIALS)[number];
+
+/** A server with one person of each kind around one realm, and somebody to act upon. */
+export interface World {
+	readonly api: Api;
+	readonly people: Readonly<Record<Persona, Person>>;
+	readonly tokens: Readonly<Record<Persona, Readonly<Record<Credential, string>>>>;
+	/** Belongs to nothing: the one who is bound, unbound, disabled and enabled. */
+	readonly target: Person;
+	/** Slug of a realm in which the people have their roles. */
+	readonly slug: string;
+	/** Another realm like it, for a request that uses it up. Answers its slug. */
+	freshRealm(): Promise<string>;
+}
+
+/** Builds the world on an empty server. */
+export async function createWorld(api: Api): Promise<World> {
+	const people = { instance: await person(api, "instance") } as Record<Persona, Person>;
+	const others = PERSONAS.filter((name) => name !== "instance");
+	await Promise.all(
+		others.map(async (name) => {
+			people[name] = await person(api, name);
+		}),
+	);
+	const freshRealm = async (): Promise<string> => {
+		const { slug } = await realm(api, people.owner);
+		for (const role of ["viewer", "member", "admin"] as const) await bind(api, people.owner, slug, people[role], role);
+		return slug;
+	};
+	const tokens = await Promise.all(PERSONAS.map(async (name) => [name, await credentialsOf(api, people[name])]));
+	return {
+		api,
+		people,
+		tokens: Object.fromEntries(tokens),
+		target: await person(api, "target"),
+		slug: await freshRealm(),
+		freshRealm,
+	};
+}
+
+async function credentialsOf(api: Api, who: Person): Promise<Record<Credential, string>> {
+	const minted = async (scope: string): Promise<string> => (await apiToken(api, who, scope)).token;
+	return {
+		session: who.token,
+		read: await minted("read"),
+		write: await minted("write"),
+		delete: await minted("delete"),
+	};
+}
+
+/** A key of its own that holds one version in the environment, written by the owner. */
+export async function freshSecret(world: World, environment = "dev"): Promise<string> {
+	const key = unique("KEY");
+	const body = { key, value: "a value", environment };
+	const { token } = world.people.owner;
+	await world.api.post(`/realms/${world.slug}/secrets`, body, { token });
+	return key;
+}

@@ -1,0 +1,72 @@
+/** Who may call: everybody, any valid token, an admin of the realm, or the instance admin. Spec: API › Endpoints. */
+export type Auth = "none" | "token" | "admin" | "instance";
+
+/** One row of the specification's endpoint tables, or of Design §7.1. */
+export interface Endpoint {
+	readonly method: "GET" | "POST" | "DELETE";
+	/** From the root of the server, with parameters in braces. */
+	readonly path: string;
+	readonly auth: Auth;
+	/** Status of the answer when all is well. */
+	readonly success: 200 | 201;
+}
+
+type Row = readonly [Endpoint["method"], path: string, Auth, Endpoint["success"]];
+
+const ROWS: readonly Row[] = [
+	["GET", "/api/v1/health", "none", 200],
+	["GET", "/metrics", "none", 200],
+	["GET", "/api/v1/openapi.json", "none", 200],
+
+	["POST", "/api/v1/auth/register", "none", 201],
+	["POST", "/api/v1/auth/login", "none", 200],
+	["GET", "/api/v1/auth/providers", "none", 200],
+	["POST", "/api/v1/auth/logout", "token", 200],
+	["POST", "/api/v1/auth/password", "token", 200],
+
+	["GET", "/api/v1/users", "instance", 200],
+	["POST", "/api/v1/users/{id}/disable", "instance", 200],
+	["POST", "/api/v1/users/{id}/enable", "instance", 200],
+
+	["POST", "/api/v1/auth/tokens", "token", 201],
+	["GET", "/api/v1/auth/tokens", "token", 200],
+	["DELETE", "/api/v1/auth/tokens/{id}", "token", 200],
+
+	["POST", "/api/v1/realms", "token", 201],
+	["GET", "/api/v1/realms", "token", 200],
+	["GET", "/api/v1/realms/{slug}", "token", 200],
+	["DELETE", "/api/v1/realms/{slug}", "admin", 200],
+
+	["POST", "/api/v1/realms/{slug}/secrets", "token", 201],
+	["GET", "/api/v1/realms/{slug}/secrets", "token", 200],
+	["GET", "/api/v1/realms/{slug}/secrets/{key}", "token", 200],
+	["DELETE", "/api/v1/realms/{slug}/secrets/{key}", "token", 200],
+	["GET", "/api/v1/realms/{slug}/secrets/{key}/versions", "token", 200],
+	["POST", "/api/v1/realms/{slug}/secrets/{key}/rollback", "token", 201],
+	["POST", "/api/v1/encrypt", "token", 200],
+
+	["GET", "/api/v1/policy/roles", "token", 200],
+	["POST", "/api/v1/realms/{slug}/policy/bindings", "admin", 201],
+	["GET", "/api/v1/realms/{slug}/policy/bindings", "token", 200],
+	["DELETE", "/api/v1/realms/{slug}/policy/bindings/{userID}", "admin", 200],
+
+	["GET", "/api/v1/engines", "token", 200],
+
+	["GET", "/api/v1/eso/{realm}/{key}", "token", 200],
+	["GET", "/api/v1/eso/{realm}", "token", 200],
+
+	["GET", "/api/v1/audit/events", "token", 200],
+];
+
+/** Every endpoint of the running server. */
+export const ENDPOINTS: readonly Endpoint[] = ROWS.map(([method, path, auth, success]) => ({
+	method,
+	path,
+	auth,
+	success,
+}));
+
+/** Method and path with the names of the parameters left out, by which two descriptions of one route are compared. */
+export function routeName({ method, path }: Pick<Endpoint, "path"> & { readonly method: string }): string {
+	return `${method.toUpperCase()} ${path.replaceAll(/\{[^}]*\}/g, "{}")}`;
+}

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { test } from "node:test";
+
+const root = resolve(import.meta.dirname, "..");
+
+/** Folders of the server that a folder may import, beside itself and the leaves. The arrows of CONTRIBUTING.md. */
+const LEAVES = ["errors.ts", "messages.ts", "system.ts", "redacted.ts", "log.ts", "pagination.ts", "config.ts"];
+const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
+	"packages/server/src": [
+		{
+			from: /^(errors|messages|system|redacted|log|pagination|config)\.ts$/,
+			may: /^(errors|messages|system|redacted|log)\.ts$/,
+		},
+		{ from: /^crypto\//, may: /^(crypto\/|audit\/model\.ts$)/ },
+		{ from: /^(\w|-)+\/model\.ts$/, may: /^(policy|audit)\/model\.ts$|^crypto\/keyring-model\.ts$/ },
+		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model)\.ts$/ },
+		{ from: /^store\/sqlite\//, may: /^store\/|\/(model|keyring-model)\.ts$|^audit\/(chain|verify)\.ts$/ },
+		{ from: /^policy\//, may: /^(policy\/|http\/route\.ts$)|\/model\.ts$/ },
+		{ from: /^realms\//, may: /^(realms\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
+		{ from: /^secrets\//, may: /^(secrets\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
+		{ from: /^tokens\//, may: /^(tokens\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
+		{ from: /^accounts\//, may: /^(accounts\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
+		{ from: /^audit\//, may: /^(audit\/|policy\/|crypto\/keyring\.ts$|http\/route\.ts$)|\/model\.ts$/ },
+		{ from: /^engines\//, may: /^(engines\/|http\/route\.ts$)/ },
+		{ from: /^operator-sync\//, may: /^(secrets\/secrets\.ts|http\/route\.ts)$/ },
+		{ from: /^health\//, may: /^(health\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
+		{ from: /^http\//, may: /^(http\/|crypto\/(api-token|session)\.ts$|health\/metrics\.ts$)|\/model\.ts$/ },
+		{ from: /^(core|main)\.ts$/, may: /./ },
+	],
+};
+
+/** Packages that only some folders may name. */
+const RESERVED: { package: RegExp; only: RegExp }[] = [
+	{ package: /^drizzle-orm/, only: /^packages\/server\/src\/store\/sqlite\// },
+	{ package: /^better-sqlite3/, only: /^packages\/server\/src\/store\/sqlite\/|^test\/|^scripts\// },
+	{ package: /^(hono|@hono\/)/, only: /^packages\/server\/src\/http\// },
+	{ package: /^jose/, only: /^packages\/server\/src\/crypto\/session(\.test)?\.ts$|^test\// },
+	{ package: /^@node-rs\/argon2/, only: /^packages\/server\/src\/crypto\/password(\.test)?\.ts$/ },
+	{ package: /^(pkijs|asn1js)/, only: /^packages\/x509\// },
+	{ package: /^@svc\/server/, only: /^packages\/svc\// },
+];
+
+function* sources(folder: string): Generator<string> {
+	for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+		const path = join(folder, entry.name);
+		if (entry.isDirectory() && !["node_modules", "vectors", "fixtures"].includes(entry.name)) yield* sources(path);
+		else if (entry.isFile() && entry.name.endsWith(".ts")) yield path;
+	}
+}
+
+const files = ["packages", "scripts", "test"].flatMap((folder) => [...sources(folder)]);
+const read = (file: string) => readFileSync(join(root, file), "utf8");
+const isTest = (file: string) => /\.test\.ts$|\/(test|memory-)/.test(file) || /^(test|scripts)\//.test(file);
+
+function importsOf(file: string): string[] {
+	return [...read(file).matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|\bimport\("([^"]+)"\)/g)].map(
+		(match) => match[1] ?? match[2] ?? "",
+	);
+}
+
+test("every import inside the server follows the arrows", () => {
+	const wrong: string[] = [];
+	for (const [base, arrows] of Object.entries(ARROWS)) {
+		for (const file of files.filter((name) => name.startsWith(`${base}/`) && !isTest(name))) {
+			const from = relative(base, file);
+			const arrow = arrows.find((candidate) => candidate.from.test(from));
+			for (const specifier of importsOf(file).filter((name) => name.startsWith("."))) {
+				const to = relative(base, join(dirname(file), specifier));
+				if (!LEAVES.includes(to) && !arrow?.may.test(to)) wrong.push(`${from} → ${to}`);
+			}
+		}
+	}
+	assert.deepEqual(wrong, []);
+});
+
+test("a package is imported only where it belongs", () => {
+	const wrong = files.flatMap((file) =>
+		importsOf(file)
+			.filter((name) => RESERVED.some((rule) => rule.package.test(name) && !rule.only.test(file)))
+			.map((name) => `${file} → ${name}`),
+	);
+	assert.deepEqual(wrong, []);
+});
+
+test("the command line client imports nothing of the server", () => {
+	const wrong = files.filter(
+		(file) =>
+			file.startsWith("packages/cli/") &&
+			importsOf(file).some((name) => /^@svc\/|^svc$|\.\.\/(server|svc|x509)\//.test(name)),
+	);
+	assert.deepEqual(wrong, []);
+});
+
+test("no file is longer than 300 lines", () => {
+	assert.deepEqual(
+		files.filter((file) => read(file).split("\n").length > 301),
+		[],
+	);
+});
+
+test("clock, randomness and environment are read in one place each", () => {
+	const rules: [name: string, pattern: RegExp, only: RegExp][] = [
+		["the wall clock", /\bDate\.now\(|new Date\(\)/, /src\/system\.ts$/],
+		["randomness", /\bMath\.random\(|\brandomUUID(v7)?\(|[^.\w]randomBytes\(\d/, /src\/system\.ts$/],
+		["the environment", /\bprocess\.env\b/, /packages\/svc\/src\/server\.ts$/],
+		["the console", /\bconsole\./, /^$/],
+	];
+	const wrong = rules.flatMap(([name, pattern, only]) =>
+		files
+			.filter((file) => /^packages\/(server|svc|x509)\//.test(file) && !isTest(file))
+			.filter((file) => pattern.test(read(file)) && !only.test(file))
+			.map((file) => `${file}: ${name}`),
+	);
+	assert.deepEqual(wrong, []);
+});
+
+test("no file names a machine's folder or a registry's host", () => {
+	const wrong = files.filter((file) => /\/(?:home|root)\/[a-z]|registry\.npmjs/.test(read(file)));
+	assert.deepEqual(wrong, []);
+});
