@@ -20,10 +20,11 @@ export function keyWrites(db: Database, append: Append) {
 	);
 	const wrap = db.prepare("UPDATE keyring SET wrapped = @wrapped WHERE id = @id");
 	const total = db.prepare("SELECT count(*) FROM keyring").pluck();
+	const anyRealm = db.prepare("SELECT 1 FROM realm LIMIT 1").pluck();
 	const known = db.prepare("SELECT 1 FROM keyring WHERE id = ?").pluck();
 	return {
 		initialize(input: { fingerprint: string; keys: KeyRow[] }, event: AuditEvent): "done" | "exists" {
-			if (fingerprint.get(FINGERPRINT) !== undefined || total.get() !== 0) return "exists";
+			if (fingerprint.get(FINGERPRINT) !== undefined || total.get() !== 0 || anyRealm.get() !== undefined) return "exists";
 			setFingerprint.run(FINGERPRINT, input.fingerprint);
 			for (const key of input.keys) insert.run(key);
 			append(event);
