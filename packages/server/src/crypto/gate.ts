@@ -1,5 +1,7 @@
 import { AppError } from "../errors.ts";
 
+const BUSY = "too many passwords are being checked, try again in a moment";
+
 /** Runs a task when its turn comes. */
 export type Gate = <T>(task: () => Promise<T>) => Promise<T>;
 
@@ -13,10 +15,7 @@ export function createGate(width: number, queue: number): Gate {
 	return async (task) => {
 		if (running < width) running++;
 		else if (waiting.length < queue) await new Promise<void>((resolve) => waiting.push(resolve));
-		else
-			throw new AppError("unhealthy", "too many passwords are being checked, try again in a moment", {
-				headers: { "Retry-After": "1" },
-			});
+		else throw new AppError("unhealthy", BUSY, { headers: { "Retry-After": "1" } });
 		try {
 			return await task();
 		} finally {

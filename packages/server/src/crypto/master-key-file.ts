@@ -46,7 +46,7 @@ export async function readKeyFile(file: string, owner: number | undefined): Prom
 
 /** Makes a file of mode 0400 with a new key, durably; it never replaces one. */
 export async function createKeyFile(file: string, key: Buffer): Promise<void> {
-	const draft = `${file}.new`;
+	const draft = draftOf(file);
 	await rm(draft, { force: true });
 	await writeKey(draft, key);
 	// Complete or absent, whenever we are cut off; and unlike a rename, a link does not take the place of another file.
@@ -60,6 +60,8 @@ export function masterKeyHome(file: string): MasterKeyHome {
 	const staged = `${file}.next`;
 	return {
 		async stage(next) {
+			// A first start that was cut off may have left a copy of the present key, which must not outlive it.
+			await rm(draftOf(file), { force: true });
 			await writeKey(staged, next);
 			await syncFolder(file);
 		},
@@ -71,6 +73,10 @@ export function masterKeyHome(file: string): MasterKeyHome {
 			await syncFolder(file);
 		},
 	};
+}
+
+function draftOf(file: string): string {
+	return `${file}.new`;
 }
 
 async function fingerprintIn(file: string): Promise<string | undefined> {

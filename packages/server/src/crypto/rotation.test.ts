@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -51,6 +51,7 @@ const addRealm = (keyring: Keyring, keys: MemoryKeyStore, realm_id: string) =>
 
 test("the master key is replaced while the keyring goes on working, and the file holds the new one", async (t) => {
 	const { folder, keys, keyring, home, assertOpens } = await setUp(t);
+	await copyFile(join(folder, "master.key"), join(folder, "master.key.new"));
 	await rotateMasterKey({ keys, keyring, home, system }, NEXT, ROTATED);
 	assert.equal(keyring.fingerprint, masterFingerprint(NEXT));
 	await assertOpens(keyring);

@@ -1,4 +1,4 @@
-import type { AccountStore } from "../../../accounts/model.ts";
+import type { AccountStore, SessionOwner } from "../../../accounts/model.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
 import { account, session } from "../schema.ts";
 import type { Reader } from "./reader.ts";
@@ -28,25 +28,34 @@ export function accountReads(db: Reader): Reads {
 		.limit(placeholder("limit"))
 		.prepare();
 	const total = db.select({ total: count() }).from(account).prepare();
-	const owner = db
-		.select({ user_id: account.id, email: account.email, name: account.name, instance_admin: account.instance_admin })
+	const live = db
+		.select({ user_id: session.user_id })
 		.from(session)
-		.innerJoin(account, eq(account.id, session.user_id))
 		.where(
 			and(
 				eq(session.jti, placeholder("jti")),
 				eq(session.user_id, placeholder("user_id")),
 				gt(session.expires_at, placeholder("now")),
-				isNull(account.disabled_at),
 			),
 		)
 		.prepare();
+	const owner = accountOf(db);
 	return {
 		byEmail: async (email) => byEmail.get({ email }),
 		byId: async (id) => byId.get({ id }),
 		any: async () => any.get() !== undefined,
 		list: async (after, limit) => list.all({ after, limit }),
 		count: async () => total.get()?.total ?? 0,
-		sessionOwner: async (jti, user_id, now) => owner.get({ jti, user_id, now }),
+		sessionOwner: async (jti, user_id, now) => live.get({ jti, user_id, now }) && owner(user_id),
 	};
+}
+
+/** Prepares the question whose a token is: an account that is not disabled. */
+export function accountOf(db: Reader): (user_id: string) => SessionOwner | undefined {
+	const owner = db
+		.select({ user_id: account.id, email: account.email, name: account.name, instance_admin: account.instance_admin })
+		.from(account)
+		.where(and(eq(account.id, placeholder("user_id")), isNull(account.disabled_at)))
+		.prepare();
+	return (user_id) => owner.get({ user_id });
 }

@@ -1,6 +1,7 @@
+import type { Role } from "../../../policy/model.ts";
 import type { RealmStore } from "../../../realms/model.ts";
 import { and, asc, count, eq, gt, isNotNull, isNull, lt, or, sql } from "../drizzle.ts";
-import { binding, realm } from "../schema.ts";
+import { realm } from "../schema.ts";
 import type { Reader } from "./reader.ts";
 
 const { placeholder } = sql;
@@ -16,10 +17,10 @@ const columns = {
 
 /** Questions about live realms. */
 export function realmReads(db: Reader): Pick<RealmStore, "access" | "list" | "count" | "deletedBefore"> {
+	const role = sql<Role | null>`(SELECT role FROM binding WHERE realm_id = ${realm.id} AND user_id = ${placeholder("user_id")})`;
 	const access = db
-		.select({ ...columns, role: binding.role })
+		.select({ ...columns, role })
 		.from(realm)
-		.leftJoin(binding, and(eq(binding.realm_id, realm.id), eq(binding.user_id, placeholder("user_id"))))
 		.where(and(eq(realm.slug, placeholder("slug")), isNull(realm.deleted_at)))
 		.prepare();
 	const mine = and(

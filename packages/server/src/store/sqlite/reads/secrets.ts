@@ -5,11 +5,8 @@ import type { Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
-const columns = {
+const stored = {
 	id: secretVersion.id,
-	realm_id: secret.realm_id,
-	environment: secret.environment,
-	key: secret.key,
 	version: secretVersion.version,
 	value: secretVersion.value,
 	pre_encrypted: secretVersion.pre_encrypted,
@@ -18,6 +15,8 @@ const columns = {
 	created_by: secretVersion.created_by,
 	created_at: secretVersion.created_at,
 };
+
+const columns = { ...stored, realm_id: secret.realm_id, environment: secret.environment, key: secret.key };
 
 const byName = and(
 	eq(secret.realm_id, placeholder("realm_id")),
@@ -30,27 +29,31 @@ const inEnvironment = or(
 	eq(secret.environment, placeholder("environment")),
 );
 
-/** Questions about secrets. A deleted secret has no versions, so joining them finds what is live. */
+/** Questions about secrets. A deleted secret has no versions, so looking for them finds what is live. */
 export function secretReads(db: Reader): Omit<SecretStore, "set" | "remove"> {
-	const versions = db.select(columns).from(secret).innerJoin(secretVersion, eq(secretVersion.secret_id, secret.id));
-	const get = versions.where(and(byName, eq(secretVersion.version, secret.version))).prepare();
-	return {
-		get: async (realm_id, environment, key) => get.get({ realm_id, environment, key }),
-		...oneVersion(db),
-		...lists(db),
-		...histories(db),
-		...expiring(db),
-	};
+	return { ...single(db), ...lists(db), ...histories(db), ...expiring(db) };
 }
 
-function oneVersion(db: Reader): Pick<SecretStore, "version"> {
+function single(db: Reader): Pick<SecretStore, "get" | "version"> {
+	const { secret_id, version } = secretVersion;
+	const current = sql`(${secret_id}, ${version}) = (SELECT ${secret.id}, ${secret.version} FROM ${secret} WHERE ${byName})`;
+	const get = db.select(stored).from(secretVersion).where(current).prepare();
+	const ofName = sql`${secret_id} = (SELECT ${secret.id} FROM ${secret} WHERE ${byName})`;
 	const one = db
-		.select(columns)
-		.from(secret)
-		.innerJoin(secretVersion, eq(secretVersion.secret_id, secret.id))
-		.where(and(byName, eq(secretVersion.version, placeholder("version"))))
+		.select(stored)
+		.from(secretVersion)
+		.where(and(ofName, eq(version, placeholder("version"))))
 		.prepare();
-	return { version: async (realm_id, environment, key, version) => one.get({ realm_id, environment, key, version }) };
+	return {
+		async get(realm_id, environment, key) {
+			const row = get.get({ realm_id, environment, key });
+			return row && { ...row, realm_id, environment, key };
+		},
+		async version(realm_id, environment, key, version) {
+			const row = one.get({ realm_id, environment, key, version });
+			return row && { ...row, realm_id, environment, key };
+		},
+	};
 }
 
 function lists(db: Reader): Pick<SecretStore, "list" | "count"> {

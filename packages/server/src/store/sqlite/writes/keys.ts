@@ -24,7 +24,8 @@ export function keyWrites(db: Database, append: Append) {
 	const known = db.prepare("SELECT 1 FROM keyring WHERE id = ?").pluck();
 	return {
 		initialize(input: { fingerprint: string; keys: KeyRow[] }, event: AuditEvent): "done" | "exists" {
-			if (fingerprint.get(FINGERPRINT) !== undefined || total.get() !== 0 || anyRealm.get() !== undefined) return "exists";
+			if (fingerprint.get(FINGERPRINT) !== undefined || total.get() !== 0 || anyRealm.get() !== undefined)
+				return "exists";
 			setFingerprint.run(FINGERPRINT, input.fingerprint);
 			for (const key of input.keys) insert.run(key);
 			append(event);

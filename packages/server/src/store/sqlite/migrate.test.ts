@@ -1,0 +1,204 @@
+import assert from "node:assert/strict";
+import { copyFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type Database from "better-sqlite3";
+import { FatalError } from "../../errors.ts";
+import { makeFolder } from "../../testing/store.ts";
+import { migrate } from "./migrate.ts";
+import { MIGRATIONS } from "./migrations.ts";
+import { openWriter } from "./open.ts";
+
+const NOW = "2030-01-01T00:00:00.000Z";
+const LATER = "2031-01-01T00:00:00.000Z";
+
+const history = MIGRATIONS as { name: string; sql: string }[];
+const first = history[0]?.sql ?? "";
+const statements = first.split(";\n").filter((statement) => statement.trim() !== "");
+
+async function open(t: TestContext): Promise<{ db: Database.Database; folder: string }> {
+	const folder = await makeFolder(t);
+	const db = openWriter(join(folder, "svc.db"), "FULL");
+	t.after(() => db.close());
+	return { db, folder };
+}
+
+const schemaOf = (db: Database.Database) => db.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY name").all();
+const applied = (db: Database.Database) => db.prepare("SELECT name, applied_at FROM migration").all();
+const saying = (pattern: RegExp) => (error: unknown) => error instanceof FatalError && pattern.test(error.message);
+
+/** A migration at the history's end while a test runs. */
+function withMigration(t: TestContext, sql: string): void {
+	history.push({ name: "0002-test", sql });
+	t.after(() => void history.pop());
+}
+
+/** The database, but a migration's text is run by its statements, with `reached` called before each and after the last. */
+function stepping(db: Database.Database, reached: (step: number) => void): Database.Database {
+	const exec = (sql: string) => {
+		if (sql !== first) return db.exec(sql);
+		for (const [step, statement] of statements.entries()) {
+			reached(step);
+			db.exec(statement);
+		}
+		reached(statements.length);
+		return db;
+	};
+	return new Proxy(db, {
+		get: (target, name) => {
+			const value: unknown = name === "exec" ? exec : Reflect.get(target, name);
+			return typeof value === "function" ? value.bind(target) : value;
+		},
+	});
+}
+
+test("a new database gets every table, and the history says when", async (t) => {
+	const { db } = await open(t);
+	migrate(db, NOW);
+	assert.deepEqual(applied(db), [{ name: "0001-first", applied_at: NOW }]);
+	const tables = db
+		.prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
+		.all();
+	const loose = (tables as { name: string; strict: number }[]).filter(
+		({ name, strict }) => strict === 0 && !name.startsWith("sqlite_"),
+	);
+	assert.deepEqual(loose, []);
+	assert.ok(tables.length > 12);
+});
+
+test("migrating again changes nothing", async (t) => {
+	const { db } = await open(t);
+	migrate(db, NOW);
+	const before = schemaOf(db);
+	const { total_changes } = db.prepare("SELECT total_changes() AS total_changes").get() as { total_changes: number };
+	migrate(db, LATER);
+	assert.deepEqual(schemaOf(db), before);
+	assert.deepEqual(applied(db), [{ name: "0001-first", applied_at: NOW }]);
+	assert.deepEqual(db.prepare("SELECT total_changes() AS total_changes").get(), { total_changes });
+});
+
+test("a migration that fails before any of its statements, or after the last, leaves nothing of itself", async (t) => {
+	const { db } = await open(t);
+	assert.ok(statements.length > 20);
+	for (let fail = 0; fail <= statements.length; fail++) {
+		const failing = stepping(db, (step) => {
+			if (step === fail) throw new Error("the disk said no");
+		});
+		assert.throws(() => migrate(failing, NOW), /the disk said no/);
+		assert.deepEqual(
+			schemaOf(db).map((row) => (row as { name: string }).name),
+			["migration", "sqlite_autoindex_migration_1"],
+			`failed at ${fail}`,
+		);
+		assert.equal(db.inTransaction, false);
+		assert.equal(db.pragma("foreign_keys", { simple: true }), 1);
+	}
+	migrate(db, LATER);
+	assert.deepEqual(applied(db), [{ name: "0001-first", applied_at: LATER }]);
+});
+
+test("a process that is killed between any two statements leaves files that the next start migrates", async (t) => {
+	const { db, folder } = await open(t);
+	// As small as can be, so that pages of the open transaction are in the log already.
+	db.pragma("cache_size = 1");
+	const file = join(folder, "svc.db");
+	const images = statements.map((_, step) => join(folder, `image-${step}`));
+	migrate(
+		stepping(db, (step) => {
+			const image = images[step];
+			if (image === undefined) return;
+			for (const suffix of ["", "-wal"]) copyFileSync(`${file}${suffix}`, `${image}${suffix}`);
+		}),
+		NOW,
+	);
+	const whole = schemaOf(db);
+	assert.ok(statSync(`${images.at(-1)}-wal`).size > statSync(`${images[0]}-wal`).size, "the log holds open pages");
+	for (const image of images) {
+		const found = openWriter(image, "NORMAL");
+		assert.deepEqual(applied(found), []);
+		migrate(found, LATER);
+		assert.deepEqual(schemaOf(found), whole);
+		assert.equal(found.pragma("integrity_check", { simple: true }), "ok");
+		found.close();
+	}
+});
+
+test("a disk that fills up on any page of a migration leaves nothing of it", async (t) => {
+	const { db } = await open(t);
+	let failures = 0;
+	for (let pages = 4; failures < 100; pages++) {
+		db.pragma(`max_page_count = ${pages}`);
+		try {
+			migrate(db, NOW);
+			break;
+		} catch (error) {
+			assert.equal((error as { code: string }).code, "SQLITE_FULL");
+			assert.deepEqual(applied(db), []);
+			failures++;
+		}
+	}
+	assert.ok(failures > 20);
+	assert.equal(applied(db).length, 1);
+	assert.equal(db.pragma("integrity_check", { simple: true }), "ok");
+});
+
+test("a database of a newer version is refused and not touched", async (t) => {
+	const { db } = await open(t);
+	migrate(db, NOW);
+	db.prepare("INSERT INTO migration VALUES ('0002-later', 'hash', ?)").run(NOW);
+	const before = schemaOf(db);
+	assert.throws(() => migrate(db, NOW), saying(/written by a newer svc: start that version/));
+	assert.deepEqual(schemaOf(db), before);
+});
+
+const OTHER_HISTORIES: Record<string, string> = {
+	"whose migration has another text": "UPDATE migration SET hash = replace(hash, substr(hash, 1, 1), 'x')",
+	"whose migration has another name": "UPDATE migration SET name = '0001-other'",
+	"with a migration before the first": "INSERT INTO migration VALUES ('0000-zeroth', 'hash', '')",
+};
+for (const [what, statement] of Object.entries(OTHER_HISTORIES)) {
+	test(`a database ${what} is refused, naming it`, async (t) => {
+		const { db } = await open(t);
+		migrate(db, NOW);
+		db.exec(statement);
+		assert.throws(() => migrate(db, NOW), saying(/migration 000[01]-\w+ is not this program's/));
+	});
+}
+
+test("a later migration is applied to a database that has data, and rebuilding a table keeps the rows that refer to it", async (t) => {
+	const { db } = await open(t);
+	migrate(db, NOW);
+	db.exec(`INSERT INTO account VALUES ('a', 'a@example.com', 'A', NULL, 1, NULL, '');
+		INSERT INTO session VALUES ('j', 'a', '', '')`);
+	withMigration(
+		t,
+		`CREATE TABLE account_new (id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE) STRICT;
+		INSERT INTO account_new SELECT id, email FROM account;
+		DROP TABLE account;
+		ALTER TABLE account_new RENAME TO account`,
+	);
+	migrate(db, LATER);
+	assert.deepEqual(db.prepare("SELECT jti FROM session").all(), [{ jti: "j" }]);
+	assert.equal(applied(db).length, 2);
+	assert.equal(db.pragma("foreign_keys", { simple: true }), 1);
+});
+
+test("a migration that leaves a row without what it refers to is refused and taken back", async (t) => {
+	const { db } = await open(t);
+	migrate(db, NOW);
+	db.exec(`INSERT INTO account VALUES ('a', 'a@example.com', 'A', NULL, 1, NULL, '');
+		INSERT INTO session VALUES ('j', 'a', '', '')`);
+	withMigration(t, "DELETE FROM account");
+	assert.throws(() => migrate(db, LATER), saying(/0002-test breaks references/));
+	assert.equal(db.prepare("SELECT count(*) FROM account").pluck().get(), 1);
+	assert.equal(applied(db).length, 1);
+	assert.equal(db.inTransaction, false);
+});
+
+test("events of the log can be neither changed nor deleted", async (t) => {
+	const { db } = await open(t);
+	migrate(db, NOW);
+	db.exec("INSERT INTO audit_event VALUES (1, '', '', '', '', '', '{}', zeroblob(32))");
+	assert.throws(() => db.exec("UPDATE audit_event SET actor = 'x'"), /audit events are not changed/);
+	assert.throws(() => db.exec("DELETE FROM audit_event"), /audit events are not deleted/);
+});

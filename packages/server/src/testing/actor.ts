@@ -1,0 +1,31 @@
+import type { Account } from "../accounts/model.ts";
+import { type Actor, SCOPES } from "../policy/model.ts";
+
+/** Somebody who signed in with a password: every scope, no restriction. */
+export function anActor(given: Partial<Actor> = {}): Actor {
+	return {
+		user_id: "user",
+		email: "user@example.com",
+		name: "User",
+		instance_admin: false,
+		scopes: SCOPES,
+		token_id: undefined,
+		jti: "session",
+		realm_id: null,
+		environment: null,
+		expires_at: null,
+		request_id: "request",
+		ip: "192.0.2.1",
+		...given,
+	};
+}
+
+/** Somebody who uses an API token. */
+export function aTokenActor(given: Partial<Actor> = {}): Actor {
+	return anActor({ token_id: "token", jti: undefined, ...given });
+}
+
+/** The account's owner, signed in. */
+export function actorOf({ id, email, name }: Account, given: Partial<Actor> = {}): Actor {
+	return anActor({ user_id: id, email, name, ...given });
+}

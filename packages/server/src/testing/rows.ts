@@ -1,0 +1,108 @@
+import { hash } from "node:crypto";
+import type { Account, Session } from "../accounts/model.ts";
+import type { AuditEvent } from "../audit/model.ts";
+import type { KeyRow } from "../crypto/keyring-model.ts";
+import type { Binding } from "../policy/model.ts";
+import type { Realm } from "../realms/model.ts";
+import type { SecretVersion } from "../secrets/model.ts";
+import type { ApiToken } from "../tokens/model.ts";
+
+/** When everything that these makers make was made. */
+export const MADE_AT = "2030-01-01T00:00:00.000Z";
+
+let made = 0;
+
+/** A new id; later ones sort behind earlier ones. */
+export function newId(): string {
+	return `01990000-0000-7000-8000-${(++made).toString(16).padStart(12, "0")}`;
+}
+
+/** An event that belongs to no realm. */
+export function anEvent(given: Partial<AuditEvent> = {}): AuditEvent {
+	return { timestamp: MADE_AT, type: "encrypt", actor: "nobody", realm_id: "", realm: "", data: {}, ...given };
+}
+
+/** An account that never was in the store. */
+export function anAccount(given: Partial<Account> = {}): Account {
+	const id = given.id ?? newId();
+	return {
+		id,
+		email: `${id}@example.com`,
+		name: "Ada",
+		password: "a hash",
+		instance_admin: false,
+		disabled_at: null,
+		created_at: MADE_AT,
+		...given,
+	};
+}
+
+/** A session of one day. */
+export function aSession(user_id: string, given: Partial<Session> = {}): Session {
+	return { jti: newId(), user_id, created_at: MADE_AT, expires_at: "2030-01-02T00:00:00.000Z", ...given };
+}
+
+/** A realm. */
+export function aRealm(user_id: string, given: Partial<Realm> = {}): Realm {
+	const id = given.id ?? newId();
+	return { id, slug: `realm-${id.slice(-12)}`, name: "Realm", description: "", user_id, created_at: MADE_AT, ...given };
+}
+
+/** A row of the keyring that no master key opens. */
+export function aKey(realm_id: string, given: Partial<KeyRow> = {}): KeyRow {
+	const id = hash("sha256", newId(), "buffer").subarray(0, 8);
+	return {
+		id,
+		purpose: "record",
+		realm_id,
+		state: "active",
+		wrapped: Buffer.alloc(73, 7),
+		created_at: MADE_AT,
+		...given,
+	};
+}
+
+/** What a secret is set to. */
+export function aVersion(
+	realm_id: string,
+	key: string,
+	given: Partial<SecretVersion> = {},
+): Omit<SecretVersion, "version"> {
+	return {
+		id: newId(),
+		realm_id,
+		environment: "dev",
+		key,
+		value: Buffer.from(`sealed ${key}`),
+		pre_encrypted: false,
+		comment: "",
+		expires_at: null,
+		created_by: "nobody",
+		created_at: MADE_AT,
+		...given,
+	};
+}
+
+/** An API token. */
+export function aToken(user_id: string, given: Partial<ApiToken> = {}): ApiToken {
+	const id = newId();
+	return {
+		id,
+		user_id,
+		name: "ci",
+		prefix: "svc_abcdefgh",
+		digest: hash("sha256", id, "buffer"),
+		scopes: "read",
+		realm_id: null,
+		environment: null,
+		expires_at: null,
+		last_used_at: null,
+		created_at: MADE_AT,
+		...given,
+	};
+}
+
+/** A role in a realm. */
+export function aBinding(realm_id: string, user_id: string, given: Partial<Binding> = {}): Binding {
+	return { id: newId(), realm_id, user_id, role: "viewer", granted_by: "nobody", created_at: MADE_AT, ...given };
+}

@@ -1,0 +1,48 @@
+import type { Account } from "../accounts/model.ts";
+import { type Keyring, openKeyring } from "../crypto/keyring.ts";
+import type { Role } from "../policy/model.ts";
+import type { Realm } from "../realms/model.ts";
+import type { Store } from "../store/store.ts";
+import { aBinding, aKey, anAccount, anEvent, aRealm } from "./rows.ts";
+import { type Cleanup, openTestStore, type TestStore } from "./store.ts";
+import { createTestSystem, type TestSystem } from "./system.ts";
+
+/** What nearly every rule needs, on the real store. */
+export interface TestRules extends TestStore {
+	system: TestSystem;
+	keyring: Keyring;
+}
+
+/** Opens a store with a keyring of its own. */
+export async function openTestRules(cleanup: Cleanup): Promise<TestRules> {
+	const opened = await openTestStore(cleanup);
+	const system = createTestSystem();
+	const keyring = await openKeyring({ keys: opened.store.keys, master: Buffer.alloc(32, 1), system });
+	return { ...opened, system, keyring };
+}
+
+/** Adds an account; the first of a store becomes its instance admin. */
+export async function addAccount(store: Store, given: Partial<Account> = {}): Promise<Account> {
+	const account = anAccount(given);
+	await store.accounts.register(account, anEvent({ type: "auth.register", actor: account.id }));
+	return account;
+}
+
+/** Adds a realm, with a record key that the keyring opens when there is one. */
+export async function addRealm(
+	store: Store,
+	owner: Pick<Account, "id">,
+	given: Partial<Realm> & { keyring?: Keyring } = {},
+): Promise<Realm> {
+	const { keyring, ...fields } = given;
+	const realm = aRealm(owner.id, fields);
+	const event = anEvent({ type: "realm.created", actor: owner.id, realm_id: realm.id, realm: realm.slug });
+	if (keyring === undefined) await store.realms.create({ realm, key: aKey(realm.id) }, event);
+	else await keyring.withNewKey("record", realm.id, (key) => store.realms.create({ realm, key }, event));
+	return realm;
+}
+
+/** Gives an account a role in a realm. */
+export async function addBinding(store: Store, realm: Realm, account: Account, role: Role): Promise<void> {
+	await store.policy.bind(aBinding(realm.id, account.id, { role }), anEvent());
+}

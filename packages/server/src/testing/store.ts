@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FatalError } from "../errors.ts";
+import { openSqliteStore } from "../store/sqlite/store.ts";
+import type { Store } from "../store/store.ts";
+
+/** Where a test says what is to be done after it: a test's context, or node:test's own `after` for a whole file. */
+export interface Cleanup {
+	after(clean: () => Promise<void>): void;
+}
+
+/** The SQLite store in a folder of its own. */
+export interface TestStore {
+	store: Store;
+	directory: string;
+	/** The database. */
+	file: string;
+	/** What the store said before it gave up. */
+	failures: FatalError[];
+}
+
+/** Makes a temporary folder that is gone after the test. */
+export async function makeFolder(cleanup: Cleanup): Promise<string> {
+	const folder = await mkdtemp(join(tmpdir(), "svc-unit-"));
+	cleanup.after(() => rm(folder, { recursive: true, force: true }));
+	return folder;
+}
+
+/** Opens a store in a new folder, or again in one that was used before; it is closed after the test. */
+export async function openTestStore(cleanup: Cleanup, used?: string): Promise<TestStore> {
+	const directory = used ?? (await makeFolder(cleanup));
+	const failures: FatalError[] = [];
+	const opened = await openSqliteStore({
+		directory,
+		now: new Date("2030-01-01T00:00:00Z"),
+		onFailure: (failure) => failures.push(failure),
+	});
+	let closing: Promise<void> | undefined;
+	const store: Store = {
+		...opened,
+		close() {
+			closing ??= opened.close();
+			return closing;
+		},
+	};
+	cleanup.after(() => store.close());
+	return { store, directory, file: join(directory, "svc.db"), failures };
+}
