@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { accountRoutes } from "./accounts/routes.ts";
 import { createThrottle } from "./accounts/throttle.ts";
 import { auditRoutes } from "./audit/routes.ts";
@@ -32,12 +33,16 @@ export interface Parts {
 	isStopping(): boolean;
 }
 
+/** API tokens whose last use is remembered, so that it is written once a minute. */
+const MAX_NOTED = 10_000;
+
 /** Puts the server together: every noun's routes with the parts that its rules need, and the app that carries requests to them. */
 export function createCore(parts: Parts) {
 	const { config, store, system, keyring, log, build } = parts;
 	const sessions = createSessionTokens(() => keyring.session(), system);
+	const identity = { store, system, sessions, noted: new LRUCache<string, number>({ max: MAX_NOTED }) };
 	const identify = (authorization: string | undefined, request_id: string, ip: string) =>
-		authenticate({ store, system, sessions }, authorization, request_id, ip);
+		authenticate(identity, authorization, request_id, ip);
 	const metrics = createMetrics({ store, system, build });
 	const needs = { store, system, keyring };
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry };

@@ -11,6 +11,8 @@ export interface IdentityNeeds {
 	store: { accounts: Pick<AccountStore, "sessionOwner">; tokens: Pick<TokenStore, "owner" | "used"> };
 	system: System;
 	sessions: SessionTokens;
+	/** When a token's use was last noted: its id to milliseconds. */
+	noted: Pick<Map<string, number>, "get"> & { set(id: string, at: number): unknown };
 }
 
 const BEARER = /^bearer +([\x21-\x7e]+) *$/i;
@@ -49,15 +51,13 @@ function identify(needs: IdentityNeeds, token: string): Promise<Identity | undef
 	return token.startsWith("svc_") ? byApiToken(needs, token) : bySession(needs, token);
 }
 
-async function byApiToken({ store, system }: IdentityNeeds, token: string): Promise<Identity | undefined> {
+async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity | undefined> {
 	const digest = tokenDigest(token);
-	const owner = digest && (await store.tokens.owner(digest));
+	const owner = digest && (await needs.store.tokens.owner(digest));
 	if (owner === undefined) return undefined;
-	const now = system.now();
+	const now = needs.system.now();
 	if (owner.expires_at !== null && owner.expires_at <= now.toISOString()) return undefined;
-	if (owner.last_used_at === null || now.getTime() - Date.parse(owner.last_used_at) > LAST_USE_MS) {
-		store.tokens.used({ id: owner.id, at: now.toISOString() }).catch(() => undefined);
-	}
+	noteUse(needs, owner.id, now);
 	const { id, user_id, email, name, instance_admin, realm_id, environment, expires_at } = owner;
 	const scopes = owner.scopes.split(",") as Scope[];
 	return {
@@ -72,6 +72,13 @@ async function byApiToken({ store, system }: IdentityNeeds, token: string): Prom
 		environment,
 		expires_at,
 	};
+}
+
+/** Keeps the time of a token's last use, at most once a minute, and without holding up the request. */
+function noteUse({ store, noted }: IdentityNeeds, id: string, now: Date): void {
+	if (now.getTime() - (noted.get(id) ?? 0) < LAST_USE_MS) return;
+	noted.set(id, now.getTime());
+	store.tokens.used({ id, at: now.toISOString() }).catch(() => undefined);
 }
 
 async function bySession({ store, system, sessions }: IdentityNeeds, token: string): Promise<Identity | undefined> {

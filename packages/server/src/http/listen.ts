@@ -43,9 +43,7 @@ export async function listen(
 	listen: { host: string; port: number },
 	tls: TlsFiles | undefined,
 ): Promise<Listener> {
-	const handle = getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0], {
-		overrideGlobalObjects: false,
-	});
+	const handle = getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0]);
 	const onRequest = (incoming: Parameters<typeof handle>[0], outgoing: Parameters<typeof handle>[1]) =>
 		void handle(incoming, outgoing);
 	const secure =

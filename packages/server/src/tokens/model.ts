@@ -52,7 +52,6 @@ export interface TokenOwner {
 	realm_id: string | null;
 	environment: string | null;
 	expires_at: string | null;
-	last_used_at: string | null;
 }
 
 /** The store's side of API tokens. */

@@ -4,6 +4,7 @@ import type { FatalError } from "../../errors.ts";
 import type { Store } from "../store.ts";
 import { drizzle } from "./drizzle.ts";
 import { lockDataDirectory } from "./files.ts";
+import { createMemory } from "./memory.ts";
 import { openReader, type Synchronous } from "./open.ts";
 import { LongReader } from "./reader.ts";
 import { accountReads } from "./reads/accounts.ts";
@@ -36,14 +37,23 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	const file = join(options.directory, "svc.db");
 	let tip: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
 	const input = { file, synchronous: options.synchronous ?? "FULL", now: options.now.toISOString() };
-	const writer = await Writer.start(input, (newest) => (tip = newest), options.onFailure).catch((error) => {
+	const keepTip = (newest: typeof tip) => {
+		tip = newest;
+	};
+	const memory = createMemory();
+	const listener = {
+		onTip: keepTip,
+		onWritten: memory.forget,
+		onFailure: options.onFailure,
+	};
+	const writer = await Writer.start(input, listener).catch((error) => {
 		unlock();
 		throw error;
 	});
 	const connection = openReader(file);
 	const reader = new LongReader(file);
 	return {
-		...nouns(writer, drizzle({ client: connection }), reader, () => tip),
+		...memory.over(nouns(writer, drizzle({ client: connection }), reader, () => tip)),
 		isWritable: probe(writer),
 		async close() {
 			await reader.close();
@@ -72,7 +82,12 @@ function nouns(
 				"dropSessions",
 			]),
 		},
-		audit: { ...reader.log(), ...writer.noun("audit", ["append", "addCheckpoint"]), tip },
+		audit: {
+			...reader.log(),
+			...writer.noun("audit", ["addCheckpoint"]),
+			append: (event) => writer.append(event),
+			tip,
+		},
 		keys: { ...keyReads(db), ...writer.noun("keys", ["initialize", "rotate", "rewrap"]) },
 		policy: { ...policyReads(db), ...writer.noun("policy", ["bind", "unbind"]) },
 		realms: { ...realmReads(db), ...writer.noun("realms", ["create", "remove", "purge"]) },

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import type { AuditEvent } from "../../audit/model.ts";
 import { AppError, FatalError } from "../../errors.ts";
 import type { BatchReport, Operation, Outcome } from "./batch.ts";
 import { withBuffers } from "./transfer.ts";
@@ -12,6 +13,16 @@ interface Waiting {
 	operation: Operation;
 	resolve(value: unknown): void;
 	reject(error: Error): void;
+}
+
+/** Who hears what the writer learns, always before the operations' own callers do. */
+export interface WriterListener {
+	/** The end of the audit chain, after every batch. */
+	onTip(tip: { seq: number; hash: Buffer }): void;
+	/** Operations that a batch ran, as `noun.verb`. */
+	onWritten(operations: readonly string[]): void;
+	/** Once: the storage failed, and nothing succeeds afterwards. */
+	onFailure(error: FatalError): void;
 }
 
 /** A noun's verbs as callers see them: the same arguments, and a promise that resolves once the transaction is durable. */
@@ -30,43 +41,32 @@ export const STORAGE_EXIT_CODE = 74;
  */
 export class Writer {
 	readonly #worker: Worker;
-	readonly #onFailure: (error: FatalError) => void;
-	readonly #onTip: (tip: { seq: number; hash: Buffer }) => void;
+	readonly #listener: WriterListener;
 	#waiting: Waiting[] = [];
 	#inFlight: Waiting[] = [];
 	#scheduled: NodeJS.Immediate | undefined;
 	#failure: FatalError | undefined;
 	#isFull = false;
 
-	private constructor(
-		worker: Worker,
-		onTip: (tip: { seq: number; hash: Buffer }) => void,
-		onFailure: (error: FatalError) => void,
-	) {
+	private constructor(worker: Worker, listener: WriterListener) {
 		this.#worker = worker;
-		this.#onTip = onTip;
-		this.#onFailure = onFailure;
+		this.#listener = listener;
 	}
 
 	/**
 	 * Starts the thread, which migrates the database.
-	 * @param onTip told the end of the audit chain after every batch
-	 * @param onFailure told once that the storage failed; nothing succeeds afterwards
 	 * @throws FatalError when the database cannot be opened
 	 */
-	static async start(
-		input: WriterInput,
-		onTip: (tip: { seq: number; hash: Buffer }) => void,
-		onFailure: (error: FatalError) => void,
-	): Promise<Writer> {
+	static async start(input: WriterInput, listener: WriterListener): Promise<Writer> {
 		const worker = new Worker(new URL("./writer-thread.ts", import.meta.url), { workerData: input });
-		const writer = new Writer(worker, onTip, onFailure);
+		const writer = new Writer(worker, listener);
 		await new Promise<void>((resolve, reject) => {
 			worker.once("error", (cause) =>
 				reject(new FatalError("the writer thread did not start", STORAGE_EXIT_CODE, { cause })),
 			);
 			worker.once("message", (message: WriterMessage) => {
-				if (message.kind === "ready") resolve(writer.#onTip(withBuffers(message.tip) as { seq: number; hash: Buffer }));
+				if (message.kind === "ready")
+					resolve(listener.onTip(withBuffers(message.tip) as { seq: number; hash: Buffer }));
 				else reject(new FatalError(`the database cannot be opened: ${"message" in message ? message.message : ""}`));
 			});
 		});
@@ -116,6 +116,11 @@ export class Writer {
 		});
 	}
 
+	/** Appends an event that stands alone to the audit log. */
+	async append(event: AuditEvent): Promise<void> {
+		await this.#run(JSON.stringify(event));
+	}
+
 	#run(operation: Operation): Promise<unknown> {
 		if (this.#failure !== undefined) return Promise.reject(storageUnavailable());
 		return new Promise((resolve, reject) => {
@@ -145,15 +150,18 @@ export class Writer {
 		this.#settle(answered, message.report);
 	}
 
-	#settle(answered: Waiting[], report: BatchReport): void {
-		for (const [index, waiting] of answered.entries()) {
-			const outcome: Outcome = report.outcomes[index] ?? { full: true };
-			if ("done" in outcome) waiting.resolve(outcome.done);
-			else if ("full" in outcome) waiting.reject(diskFull());
-			else waiting.reject(new Error(`${waiting.operation[0]}.${waiting.operation[1]}: ${outcome.failed.message}`));
+	#settle(answered: Waiting[], { outcomes, tip }: BatchReport): void {
+		this.#listener.onTip(withBuffers(tip) as { seq: number; hash: Buffer });
+		this.#isFull = outcomes?.some((outcome) => "full" in outcome) ?? false;
+		if (outcomes === undefined) {
+			for (const waiting of answered) waiting.resolve(undefined);
+			return;
 		}
-		this.#isFull = report.outcomes.some((outcome) => "full" in outcome);
-		this.#onTip(withBuffers(report.tip) as { seq: number; hash: Buffer });
+		const changed = answered.flatMap(({ operation }) =>
+			typeof operation === "string" ? [] : [`${operation[0]}.${operation[1]}`],
+		);
+		this.#listener.onWritten(changed);
+		for (const [index, waiting] of answered.entries()) settle(waiting, outcomes[index] ?? { full: true });
 	}
 
 	#fail(failure: FatalError): void {
@@ -161,8 +169,14 @@ export class Writer {
 		this.#failure = failure;
 		for (const waiting of [...this.#inFlight.splice(0), ...this.#waiting.splice(0)])
 			waiting.reject(storageUnavailable());
-		this.#onFailure(failure);
+		this.#listener.onFailure(failure);
 	}
+}
+
+function settle(waiting: Waiting, outcome: Outcome): void {
+	if ("done" in outcome) waiting.resolve(outcome.done);
+	else if ("full" in outcome) waiting.reject(diskFull());
+	else waiting.reject(new Error(outcome.failed.message));
 }
 
 function diskFull(): AppError {

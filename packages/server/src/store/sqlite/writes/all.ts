@@ -14,7 +14,7 @@ export function allWrites(db: Database, append: Append) {
 	);
 	return {
 		accounts: accountWrites(db, append),
-		audit: auditWrites(db, append),
+		audit: auditWrites(db),
 		keys: keyWrites(db, append),
 		policy: policyWrites(db, append),
 		realms: realmWrites(db, append),

@@ -35,13 +35,12 @@ export function openChain(db: Database): Chain {
 	};
 }
 
-/** Operations on the log itself. */
-export function auditWrites(db: Database, append: Append) {
+/** Operations on the log itself, beside appending to it. */
+export function auditWrites(db: Database) {
 	const checkpoint = db.prepare(
 		"INSERT OR IGNORE INTO audit_checkpoint (seq, timestamp, hash, key_id, signature) VALUES (@seq, @timestamp, @hash, @key_id, @signature)",
 	);
 	return {
-		append: (event: AuditEvent): void => append(event),
 		addCheckpoint: (input: Checkpoint): void => void checkpoint.run(input),
 	};
 }

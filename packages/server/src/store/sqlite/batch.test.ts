@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { AuditEvent } from "../../audit/model.ts";
+import { aKey, anAccount, anEvent, aRealm, aToken, aVersion } from "../../testing/rows.ts";
+import { makeFolder } from "../../testing/store.ts";
+import { auditLog } from "./audit-log.ts";
+import { type Operation, runBatch, StorageFailure } from "./batch.ts";
+import { migrate } from "./migrate.ts";
+import { openReader, openWriter } from "./open.ts";
+import { allWrites, type Writes } from "./writes/all.ts";
+import { openChain } from "./writes/audit.ts";
+
+/** What the writer thread has, here, with one account and one realm; `broken` stands for an operation that fails. */
+async function setUp(t: TestContext) {
+	const file = join(await makeFolder(t), "svc.db");
+	const db = openWriter(file, "FULL");
+	migrate(db, "");
+	const chain = openChain(db);
+	const broken = {
+		/** Does half of its work, and then what `error` says. */
+		half(event: AuditEvent, error: Error) {
+			db.prepare("INSERT INTO meta (name, value) VALUES ('half', '')").run();
+			chain.append(event);
+			throw error;
+		},
+	};
+	const writes = { ...allWrites(db, chain.append), broken } as unknown as Writes;
+	const reader = openReader(file);
+	t.after(() => {
+		reader.close();
+		db.close();
+	});
+	const run = (...operations: Operation[]) => runBatch(db, chain, writes, operations);
+	const owner = anAccount();
+	const realm = aRealm(owner.id);
+	run(["accounts", "register", owner, anEvent()], ["realms", "create", { realm, key: aKey(realm.id) }, anEvent()]);
+	const total = (table: string) => reader.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
+	return { db, chain, run, owner, realm, total, verify: () => auditLog(reader).verify([]) };
+}
+
+const isFatal = (code: string) => (error: unknown) => error instanceof StorageFailure && error.code === code;
+const coded = (code: string) => Object.assign(new Error("CANARY"), { code });
+
+const failsLate: Record<string, (realm_id: string) => Operation> = {
+	"a reference to nobody": () => ["tokens", "create", aToken("nobody"), anEvent()],
+	"a value of the wrong type": (realm_id) => [
+		"secrets",
+		"set",
+		aVersion(realm_id, "k", { comment: undefined as never }),
+		anEvent(),
+	],
+	"a failure after half of its rows": (realm_id) => [
+		"keys",
+		"rotate",
+		{ key: aKey(realm_id, { state: "lost" as never }) },
+		anEvent(),
+	],
+	"a failure after its event": () => ["broken", "half", anEvent(), new TypeError("broken")],
+};
+
+for (const [what, operation] of Object.entries(failsLate)) {
+	test(`in a batch of 512, ${what} takes back itself only, and the chain has no gap`, async (t) => {
+		const { run, realm, chain, total, verify } = await setUp(t);
+		const before = chain.tip().seq;
+		const operations = Array.from({ length: 512 }, (_, index): Operation => {
+			return ["secrets", "set", aVersion(realm.id, `key-${index}`), anEvent({ data: { index } })];
+		});
+		operations[300] = operation(realm.id);
+		const { outcomes, tip } = run(...operations);
+		assert.deepEqual(
+			outcomes.flatMap((outcome, index) => ("done" in outcome ? [] : [index])),
+			[300],
+		);
+		assert.ok("failed" in (outcomes[300] ?? {}));
+		assert.deepEqual([total("secret"), total("secret_version"), total("api_token")], [511, 511, 0]);
+		assert.deepEqual([total("meta"), total("keyring WHERE state = 'active'")], [0, 1]);
+		assert.deepEqual(tip, chain.tip());
+		assert.deepEqual(verify(), { status: "intact", events: before + 511, seq: undefined, last: tip });
+	});
+}
+
+test("what an operation that failed says is its kind or the database's code, never the database's words", async (t) => {
+	const { run } = await setUp(t);
+	const { outcomes } = run(
+		["broken", "half", anEvent(), coded("SQLITE_CONSTRAINT_CHECK")],
+		["broken", "half", anEvent(), new TypeError("broken")],
+	);
+	assert.deepEqual(outcomes, [
+		{ failed: { name: "Error", message: "SQLITE_CONSTRAINT_CHECK", code: "SQLITE_CONSTRAINT_CHECK" } },
+		{ failed: { name: "TypeError", message: "broken", code: "" } },
+	]);
+});
+
+test("outcomes are in the order of the operations", async (t) => {
+	const { run, realm } = await setUp(t);
+	const { outcomes } = run(
+		["secrets", "set", aVersion(realm.id, "k"), anEvent()],
+		["audit", "append", anEvent()],
+		["secrets", "set", aVersion(realm.id, "k"), anEvent()],
+		["secrets", "remove", { realm_id: realm.id, environment: "dev", key: "other", deleted_at: "" }, anEvent()],
+	);
+	assert.deepEqual(
+		outcomes.map((outcome) => ("done" in outcome ? outcome.done : outcome)),
+		[
+			{ version: 1, created_at: anEvent().timestamp },
+			undefined,
+			{ version: 2, created_at: anEvent().timestamp },
+			false,
+		],
+	);
+});
+
+test("a full disk takes the whole batch back, and everything works once there is room", async (t) => {
+	const { db, run, realm, chain, total, verify } = await setUp(t);
+	const tip = chain.tip();
+	const operations = Array.from({ length: 20 }, (_, index): Operation => {
+		return ["secrets", "set", aVersion(realm.id, `key-${index}`, { value: Buffer.alloc(20_000) }), anEvent()];
+	});
+	const pages = db.pragma("page_count", { simple: true }) as number;
+	const codes: unknown[] = [];
+	for (const room of [0, 7, 40]) {
+		db.pragma(`max_page_count = ${pages + room}`);
+		codes.push(...run(...operations).outcomes);
+		assert.deepEqual(chain.tip(), tip);
+		assert.deepEqual([total("secret"), total("secret_version"), db.inTransaction], [0, 0, false]);
+	}
+	assert.deepEqual(
+		codes,
+		Array.from({ length: 60 }, () => ({ full: true })),
+	);
+	db.pragma("max_page_count = 100000");
+	assert.ok(run(...operations).outcomes.every((outcome) => "done" in outcome));
+	assert.deepEqual([total("secret"), verify().status], [20, "intact"]);
+});
+
+test("a disk that fills up under an event that stands alone takes the batch back too", async (t) => {
+	const { db, run, chain } = await setUp(t);
+	const tip = chain.tip();
+	db.pragma(`max_page_count = ${db.pragma("page_count", { simple: true })}`);
+	const operations = Array.from({ length: 100 }, (): Operation => ["audit", "append", anEvent()]);
+	const { outcomes } = run(...operations);
+	assert.ok(outcomes.every((outcome) => "full" in outcome));
+	assert.deepEqual(chain.tip(), tip);
+});
+
+const FATAL = [
+	"IOERR_WRITE",
+	"IOERR_FSYNC",
+	"IOERR",
+	"CORRUPT",
+	"CORRUPT_INDEX",
+	"NOTADB",
+	"CANTOPEN",
+	"READONLY",
+	"NOMEM",
+];
+for (const name of FATAL) {
+	test(`SQLITE_${name} in one operation ends everything and keeps nothing`, async (t) => {
+		const { run, realm, chain, total, verify } = await setUp(t);
+		const tip = chain.tip();
+		const bad: Operation = ["broken", "half", anEvent(), coded(`SQLITE_${name}`)];
+		const good: Operation = ["secrets", "set", aVersion(realm.id, "k"), anEvent()];
+		assert.throws(() => run(good, bad, good), isFatal(`SQLITE_${name}`));
+		assert.deepEqual([total("secret"), total("meta"), verify().status], [0, 0, "intact"]);
+		assert.deepEqual(chain.tip(), tip);
+	});
+}
+
+test("a sync that fails when the batch is committed ends everything, and the words of the driver are not repeated", async (t) => {
+	const { db, chain, realm } = await setUp(t);
+	const failing = new Proxy(db, {
+		get(target, name) {
+			if (name === "exec") {
+				return (sql: string) => {
+					if (sql === "COMMIT") throw coded("SQLITE_IOERR_FSYNC");
+					return target.exec(sql);
+				};
+			}
+			const value: unknown = Reflect.get(target, name);
+			return typeof value === "function" ? value.bind(target) : value;
+		},
+	});
+	const tip = chain.tip();
+	const operation: Operation = ["secrets", "set", aVersion(realm.id, "k"), anEvent()];
+	assert.throws(
+		() => runBatch(failing, chain, allWrites(db, chain.append), [operation]),
+		(error) => isFatal("SQLITE_IOERR_FSYNC")(error) && !String(error).includes("CANARY"),
+	);
+	assert.deepEqual([db.inTransaction, chain.tip()], [false, tip]);
+});
+
+test("an operation that does not exist ends everything: the two sides are not of one program", async (t) => {
+	const { run, total, realm } = await setUp(t);
+	const good: Operation = ["secrets", "set", aVersion(realm.id, "k"), anEvent()];
+	for (const unknown of [
+		["nouns", "set"],
+		["secrets", "verb"],
+	] as const) {
+		assert.throws(() => run(good, [...unknown]), StorageFailure, unknown.join("."));
+	}
+	assert.equal(total("secret"), 0);
+});
+
+test("an empty batch is harmless", async (t) => {
+	const { run, chain } = await setUp(t);
+	assert.deepEqual(run(), { outcomes: [], tip: chain.tip() });
+});
