@@ -17,7 +17,7 @@ const columns = {
 
 /** Questions about live realms. */
 export function realmReads(db: Reader): Pick<RealmStore, "access" | "list" | "count" | "deletedBefore"> {
-	const role = sql<Role | null>`(SELECT role FROM binding WHERE realm_id = ${realm.id} AND user_id = ${placeholder("user_id")})`;
+	const role = sql<Role | null>`(SELECT role FROM binding WHERE binding.realm_id = realm.id AND binding.user_id = ${placeholder("user_id")})`;
 	const access = db
 		.select({ ...columns, role })
 		.from(realm)
