@@ -15,7 +15,7 @@ const MAX_CURSOR = 256;
 const Limit = (usual: number) =>
 	v.pipe(
 		v.optional(v.string(), String(usual)),
-		v.regex(/^[0-9]{1,9}$/, says("invalid_limit", "limit must be a whole number from 1 to 100")),
+		v.regex(/^[0-9]{1,15}$/, says("invalid_limit", "limit must be a whole number from 1 to 100")),
 		v.transform(Number),
 		v.minValue(1, says("invalid_limit", "limit must be a whole number from 1 to 100")),
 		v.transform((limit) => Math.min(limit, MAX_LIMIT)),

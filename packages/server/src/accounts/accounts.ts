@@ -180,7 +180,7 @@ export async function listUsers(
 	actor: Actor,
 	page: PageRequest,
 ): Promise<{ rows: Account[]; pagination: Pagination }> {
-	requireInstanceAdmin(actor, "read");
+	await requireInstanceAdmin(needs, actor, "read");
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: "users",
 		read: (after, limit) => needs.store.accounts.list(after ?? "", limit),
@@ -200,7 +200,7 @@ export async function setDisabled(
 	user_id: string,
 	isDisabled: boolean,
 ): Promise<void> {
-	requireInstanceAdmin(actor, "write");
+	await requireInstanceAdmin(needs, actor, "write");
 	if (user_id === actor.user_id && isDisabled) {
 		throw new AppError("conflict", "the instance admin cannot disable itself: nobody could undo it");
 	}

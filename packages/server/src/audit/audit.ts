@@ -39,7 +39,7 @@ export async function listEvents(
 	filter: EventFilter,
 	page: PageRequest,
 ): Promise<{ rows: StoredEvent[]; pagination: Pagination }> {
-	requireScope(actor, "read");
+	await requireScope(needs, actor, "read");
 	const query = await visibleTo(needs, actor, filter);
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `events ${actor.user_id} ${JSON.stringify(filter)}`,
@@ -87,7 +87,7 @@ export interface Verification extends ChainReport {
  * Design: §10
  */
 export async function verifyLog(needs: AuditNeeds, actor: Actor, outside: Anchor | undefined): Promise<Verification> {
-	requireInstanceAdmin(actor, "read");
+	await requireInstanceAdmin(needs, actor, "read");
 	const checkpoints = await needs.store.audit.checkpoints();
 	const forged = checkpoints.find((checkpoint) => {
 		const key = needs.keyring.checkpoint().byId.get(checkpoint.key_id.toString("hex"));

@@ -31,8 +31,8 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Flat facts of an event: names and numbers, never a value, a password, a token or a comment. */
-export type EventData = Record<string, string | number | boolean>;
+/** Flat facts of an event: names and numbers, never a value, a password, a token or a comment. What is undefined is left out. */
+export type EventData = Record<string, string | number | boolean | undefined>;
 
 /** An event as it is handed to the store; sequence number, hash and id are given to it in the transaction. */
 export interface AuditEvent {
@@ -142,11 +142,6 @@ export function eventBy(
 		actor: actor.user_id,
 		realm_id: realm?.id ?? "",
 		realm: realm?.slug ?? "",
-		data: {
-			...data,
-			request_id: actor.request_id,
-			ip: actor.ip,
-			...(actor.token_id === undefined ? {} : { token_id: actor.token_id }),
-		},
+		data: { ...data, request_id: actor.request_id, ip: actor.ip, token_id: actor.token_id },
 	};
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { parse } from "node:querystring";
 import * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { codeOf } from "../messages.ts";
@@ -45,13 +46,11 @@ function tooLarge(): AppError {
 }
 
 /** Splits the query of a request's target; a parameter that is given twice has no meaning here. @throws AppError bad_request */
-export function parseQuery(target: string): Record<string, string> {
-	const query: Record<string, string> = Object.create(null);
+export function parseQuery(target: string): Record<string, unknown> {
 	const start = target.indexOf("?");
-	if (start < 0) return query;
-	for (const [name, value] of new URLSearchParams(target.slice(start))) {
-		if (name in query) throw new AppError("bad_request", "a query parameter is given twice");
-		query[name] = value;
+	const query = parse(start < 0 ? "" : target.slice(start + 1));
+	for (const name in query) {
+		if (typeof query[name] !== "string") throw new AppError("bad_request", "a query parameter is given twice");
 	}
 	return query;
 }

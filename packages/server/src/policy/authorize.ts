@@ -4,10 +4,15 @@ import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import { type Actor, type Capability, ROLES, type Scope } from "./model.ts";
 
-/** What deciding about access needs. */
-export interface AccessNeeds {
-	store: { realms: Pick<RealmStore, "access">; audit: Pick<AuditStore, "append"> };
+/** What refusing needs: every refusal is in the log before it is answered. */
+export interface RefusalNeeds {
+	store: { audit: Pick<AuditStore, "append"> };
 	system: Pick<System, "now">;
+}
+
+/** What deciding about access to a realm needs. */
+export interface AccessNeeds extends RefusalNeeds {
+	store: RefusalNeeds["store"] & { realms: Pick<RealmStore, "access"> };
 }
 
 /** What is to be done in a realm. */
@@ -22,8 +27,7 @@ export interface Access {
 }
 
 /**
- * Decides whether the caller may do something in a realm: capability of the role ∩ scopes and restrictions of the token. A refusal is
- * in the log before it is answered.
+ * Decides whether the caller may do something in a realm: capability of the role ∩ scopes and restrictions of the token.
  * @returns the realm
  * @throws AppError not_found (no such realm, or not a member of it), forbidden, insufficient_scope
  * Design: §6
@@ -32,22 +36,40 @@ export async function authorize(needs: AccessNeeds, actor: Actor, slug: string, 
 	const realm = await needs.store.realms.access(slug, actor.user_id);
 	if (realm === undefined) throw realmNotFound();
 	const refusal = refuse(actor, realm, access);
-	if (refusal === undefined) return realm;
-	const facts = { capability: access.capability, reason: refusal.code };
-	await needs.store.audit.append(eventBy(actor, needs.system.now(), "access.denied", realm, facts));
-	throw refusal;
+	if (refusal !== undefined) throw await logged(needs, actor, refusal, access.capability, realm);
+	return realm;
 }
 
-/** Decides whether the token may do something that no realm governs. */
-export function requireScope(actor: Actor, scope: Scope): void {
-	if (!actor.scopes.includes(scope)) throw missingScope(scope);
+/** Decides whether the token may do something that no realm governs. @throws AppError insufficient_scope */
+export async function requireScope(needs: RefusalNeeds, actor: Actor, scope: Scope): Promise<void> {
+	if (!actor.scopes.includes(scope)) throw await logged(needs, actor, missingScope(scope), scope);
 }
 
 /** Whether the caller manages the instance, with a token that allows it. @throws AppError forbidden, insufficient_scope */
-export function requireInstanceAdmin(actor: Actor, scope: Scope): void {
-	if (!actor.instance_admin) throw new AppError("forbidden", "only the instance admin can do this");
-	if (actor.realm_id !== null) throw new AppError("insufficient_scope", "the token is limited to one realm");
-	requireScope(actor, scope);
+export async function requireInstanceAdmin(needs: RefusalNeeds, actor: Actor, scope: Scope): Promise<void> {
+	if (!actor.instance_admin) {
+		throw await logged(needs, actor, new AppError("forbidden", "only the instance admin can do this"), "instance");
+	}
+	await requireUnrestricted(needs, actor);
+	await requireScope(needs, actor, scope);
+}
+
+/** Refuses tokens that are for one realm what concerns more than it. @throws AppError insufficient_scope */
+export async function requireUnrestricted(needs: RefusalNeeds, actor: Actor): Promise<void> {
+	if (actor.realm_id === null) return;
+	throw await logged(needs, actor, new AppError("insufficient_scope", "the token is limited to one realm"), "instance");
+}
+
+async function logged(
+	needs: RefusalNeeds,
+	actor: Actor,
+	refusal: AppError,
+	wanted: string,
+	realm?: RealmAccess,
+): Promise<AppError> {
+	const facts = { wanted, reason: refusal.code };
+	await needs.store.audit.append(eventBy(actor, needs.system.now(), "access.denied", realm, facts));
+	return refusal;
 }
 
 /** The answer for realms that do not exist, and for those that the caller is not a member of. */

@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import { type Access, type AccessNeeds, authorize, realmNotFound } from "./authorize.ts";
+import { type Access, type AccessNeeds, authorize, realmNotFound, requireScope } from "./authorize.ts";
 import type { Actor, Binding, PolicyStore, Role } from "./model.ts";
 
 /** What the rules of policy need. */
@@ -87,9 +87,10 @@ async function manage(
 	access: Access,
 ): Promise<RealmAccess> {
 	const isBreakGlass = actor.instance_admin && actor.realm_id === null && user_id === actor.user_id;
-	if (isBreakGlass && actor.scopes.includes(access.scope)) {
+	if (isBreakGlass) {
 		const realm = await needs.store.realms.access(slug, actor.user_id);
 		if (realm === undefined) throw realmNotFound();
+		await requireScope(needs, actor, access.scope);
 		return realm;
 	}
 	return authorize(needs, actor, slug, { ...access, isAdminOnly: true });

@@ -2,7 +2,7 @@ import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { type AccessNeeds, authorize, requireScope } from "../policy/authorize.ts";
+import { type AccessNeeds, authorize, requireScope, requireUnrestricted } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { PURGE_AFTER_DAYS, type Realm, type RealmStore } from "./model.ts";
@@ -24,8 +24,8 @@ export async function createRealm(
 	actor: Actor,
 	input: { slug: string; name: string; description: string },
 ): Promise<Realm> {
-	requireScope(actor, "write");
-	if (actor.realm_id !== null) throw new AppError("insufficient_scope", "the token is limited to one realm");
+	await requireScope(needs, actor, "write");
+	await requireUnrestricted(needs, actor);
 	const now = needs.system.now();
 	const realm = { id: needs.system.uuid(), ...input, user_id: actor.user_id, created_at: now.toISOString() };
 	const event = eventBy(actor, now, "realm.created", { id: realm.id, slug: realm.slug }, {});
@@ -42,7 +42,7 @@ export async function listRealms(
 	actor: Actor,
 	page: PageRequest,
 ): Promise<{ rows: Realm[]; pagination: Pagination }> {
-	requireScope(actor, "read");
+	await requireScope(needs, actor, "read");
 	const only = actor.realm_id ?? undefined;
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `realms ${actor.user_id} ${only ?? ""}`,

@@ -66,7 +66,7 @@ async function inheritLimits(
 	input: NewToken,
 	now: string,
 ): Promise<Pick<ApiToken, "realm_id" | "environment" | "expires_at">> {
-	for (const scope of input.scopes) requireScope(actor, scope);
+	for (const scope of input.scopes) await requireScope(needs, actor, scope);
 	const realm_id = input.realm == null ? actor.realm_id : await memberRealm(needs, actor, input.realm);
 	const environment = input.environment ?? actor.environment;
 	const expires_at = input.expires_at ?? (actor.token_id === undefined ? null : actor.expires_at);
@@ -95,7 +95,7 @@ export async function listTokens(
 	actor: Actor,
 	page: PageRequest,
 ): Promise<{ rows: ApiToken[]; pagination: Pagination }> {
-	requireScope(actor, "read");
+	await requireScope(needs, actor, "read");
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `tokens ${actor.user_id}`,
 		read: (after, limit) => needs.store.tokens.list(actor.user_id, after ?? "", limit),
@@ -110,7 +110,7 @@ export async function listTokens(
  * Spec: API › API tokens. Design: §7.2
  */
 export async function revokeToken(needs: TokenNeeds, actor: Actor, id: string): Promise<void> {
-	if (actor.token_id !== id) requireScope(actor, "delete");
+	if (actor.token_id !== id) await requireScope(needs, actor, "delete");
 	const event = eventBy(actor, needs.system.now(), "auth.token.revoked", undefined, { token_revoked: id });
 	const isDone = await needs.store.tokens.revoke({ id, user_id: actor.user_id }, event);
 	if (!isDone) throw new AppError("not_found", "token not found: `svc token list` shows yours");

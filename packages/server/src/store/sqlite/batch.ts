@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../audit/model.ts";
+import { codeOf, isFatal } from "./failure.ts";
 import type { Writes } from "./writes/all.ts";
 import type { Chain } from "./writes/audit.ts";
 
@@ -74,19 +75,10 @@ function runOne(db: Database, chain: Chain, writes: Writes, item: Operation): Ou
 		return { done };
 	} catch (error) {
 		const code = codeOf(error);
-		if (!db.inTransaction || isFatal(code)) throw error;
+		if (!db.inTransaction || code === "SQLITE_FULL" || isFatal(code)) throw error;
 		db.exec("ROLLBACK TO item; RELEASE item");
 		chain.rewind(before);
 		const { name, message } = error as Error;
 		return { failed: { name, message: code === "" ? message : code, code } };
 	}
-}
-
-/** Whether an error of one operation concerns the whole file: full, unreadable, or broken. */
-function isFatal(code: string): boolean {
-	return /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|PROTOCOL|NOMEM)/.test(code);
-}
-
-function codeOf(error: unknown): string {
-	return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { GENESIS } from "../../audit/chain.ts";
+import type { AuditEvent } from "../../audit/model.ts";
 import type { FatalError } from "../../errors.ts";
 import type { Store } from "../store.ts";
 import { drizzle } from "./drizzle.ts";
@@ -7,6 +8,7 @@ import { lockDataDirectory } from "./files.ts";
 import { createMemory } from "./memory.ts";
 import { openReader, type Synchronous } from "./open.ts";
 import { LongReader } from "./reader.ts";
+import { createReading, type Reading } from "./reading.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { keyReads } from "./reads/keys.ts";
 import { policyReads } from "./reads/policy.ts";
@@ -37,26 +39,27 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	const file = join(options.directory, "svc.db");
 	let tip: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
 	const input = { file, synchronous: options.synchronous ?? "FULL", now: options.now.toISOString() };
+	let reading: Reading | undefined;
 	const keepTip = (newest: typeof tip) => {
 		tip = newest;
+		reading?.refresh();
 	};
 	const memory = createMemory();
-	const listener = {
-		onTip: keepTip,
-		onWritten: memory.forget,
-		onFailure: options.onFailure,
-	};
+	const listener = { onTip: keepTip, onWritten: memory.forget, onFailure: options.onFailure };
 	const writer = await Writer.start(input, listener).catch((error) => {
 		unlock();
 		throw error;
 	});
 	const connection = openReader(file);
+	reading = createReading(connection, options.onFailure);
 	const reader = new LongReader(file);
+	const asked = questions(reading, drizzle({ client: connection }));
 	return {
-		...memory.over(nouns(writer, drizzle({ client: connection }), reader, () => tip)),
+		...memory.over(nouns(writer, asked, reader, () => tip)),
 		isWritable: probe(writer),
 		async close() {
 			await reader.close();
+			reading?.refresh();
 			connection.close();
 			await writer.close();
 			unlock();
@@ -64,35 +67,33 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	};
 }
 
+function questions(reading: Reading, db: ReturnType<typeof drizzle>) {
+	return {
+		accounts: reading.within(accountReads(db)),
+		keys: reading.within(keyReads(db)),
+		policy: reading.within(policyReads(db)),
+		realms: reading.within(realmReads(db)),
+		secrets: reading.within(secretReads(db)),
+		tokens: reading.within(tokenReads(db)),
+	};
+}
+
 function nouns(
 	writer: Writer,
-	db: ReturnType<typeof drizzle>,
+	asked: ReturnType<typeof questions>,
 	reader: LongReader,
 	tip: () => { seq: number; hash: Buffer },
 ): Omit<Store, "isWritable" | "close"> {
+	const account = ["register", "setPassword", "setDisabled", "openSession", "closeSession", "dropSessions"] as const;
+	const append = (event: AuditEvent) => writer.append(event);
 	return {
-		accounts: {
-			...accountReads(db),
-			...writer.noun("accounts", [
-				"register",
-				"setPassword",
-				"setDisabled",
-				"openSession",
-				"closeSession",
-				"dropSessions",
-			]),
-		},
-		audit: {
-			...reader.log(),
-			...writer.noun("audit", ["addCheckpoint"]),
-			append: (event) => writer.append(event),
-			tip,
-		},
-		keys: { ...keyReads(db), ...writer.noun("keys", ["initialize", "rotate", "rewrap"]) },
-		policy: { ...policyReads(db), ...writer.noun("policy", ["bind", "unbind"]) },
-		realms: { ...realmReads(db), ...writer.noun("realms", ["create", "remove", "purge"]) },
-		secrets: { ...secretReads(db), ...writer.noun("secrets", ["set", "remove"]) },
-		tokens: { ...tokenReads(db), ...writer.noun("tokens", ["create", "revoke", "used"]) },
+		accounts: { ...asked.accounts, ...writer.noun("accounts", account) },
+		audit: { ...reader.log(), ...writer.noun("audit", ["addCheckpoint"]), append, tip },
+		keys: { ...asked.keys, ...writer.noun("keys", ["initialize", "rotate", "rewrap"]) },
+		policy: { ...asked.policy, ...writer.noun("policy", ["bind", "unbind"]) },
+		realms: { ...asked.realms, ...writer.noun("realms", ["create", "remove", "purge"]) },
+		secrets: { ...asked.secrets, ...writer.noun("secrets", ["set", "remove"]) },
+		tokens: { ...asked.tokens, ...writer.noun("tokens", ["create", "revoke", "used"]) },
 	};
 }
 

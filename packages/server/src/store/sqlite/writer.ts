@@ -1,7 +1,8 @@
 import { Worker } from "node:worker_threads";
 import type { AuditEvent } from "../../audit/model.ts";
-import { AppError, FatalError } from "../../errors.ts";
+import { FatalError } from "../../errors.ts";
 import type { BatchReport, Operation, Outcome } from "./batch.ts";
+import { diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
 import { withBuffers } from "./transfer.ts";
 import type { WriterInput, WriterMessage } from "./writer-thread.ts";
 import type { Writes } from "./writes/all.ts";
@@ -31,9 +32,6 @@ export type Remote<Verbs> = {
 		? (...args: Args) => Promise<Result>
 		: never;
 };
-
-/** Exit code of a storage failure: EX_IOERR. Design: §4. */
-export const STORAGE_EXIT_CODE = 74;
 
 /**
  * The calling side of the writer thread: gathers operations while a batch is being committed and sends what has gathered as the next,
@@ -177,12 +175,4 @@ function settle(waiting: Waiting, outcome: Outcome): void {
 	if ("done" in outcome) waiting.resolve(outcome.done);
 	else if ("full" in outcome) waiting.reject(diskFull());
 	else waiting.reject(new Error(outcome.failed.message));
-}
-
-function diskFull(): AppError {
-	return new AppError("unhealthy", "the server's disk is full: nothing was changed; free space on it and try again");
-}
-
-function storageUnavailable(): AppError {
-	return new AppError("unhealthy", "the server's storage failed and the server is stopping: nothing was changed");
 }

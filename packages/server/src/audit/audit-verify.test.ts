@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { rotateDataKey } from "../crypto/rotation.ts";
+import { AppError } from "../errors.ts";
+import { openWriter } from "../store/sqlite/open.ts";
+import { anActor } from "../testing/actor.ts";
+import { createTestLog } from "../testing/log.ts";
+import { anEvent } from "../testing/rows.ts";
+import { openTestRules } from "../testing/rules.ts";
+import type { Cleanup } from "../testing/store.ts";
+import { parseAnchor, verifyLog } from "./audit.ts";
+import { checkpointText } from "./chain.ts";
+import { createCheckpointer } from "./checkpoints.ts";
+
+const ADMIN = anActor({ instance_admin: true });
+
+/** A log of eleven events, the first of which the keyring wrote. */
+async function setUp(t: Cleanup) {
+	const rules = await openTestRules(t);
+	const { store, keyring, system, file } = rules;
+	const write = (count: number) =>
+		Promise.all(Array.from({ length: count }, (_, index) => store.audit.append(anEvent({ data: { index } }))));
+	await write(10);
+	const sign = createCheckpointer({ store, system, keyring, log: createTestLog().log });
+	/** Signs the end of the chain, after one more event. */
+	const checkpoint = async () => {
+		await write(1);
+		await sign(true);
+		return store.audit.tip();
+	};
+	/** Changes the database behind the server's back, as somebody with a database tool can. */
+	const tamper = (statements: string) => {
+		const db = openWriter(file, "FULL");
+		db.exec(`DROP TRIGGER IF EXISTS audit_event_keep; DROP TRIGGER IF EXISTS audit_event_stay; ${statements}`);
+		db.close();
+	};
+	const verify = async (outside?: { seq: number; hash: Buffer }) => {
+		const { status, seq, checkpoints, is_anchored } = await verifyLog(rules, ADMIN, outside);
+		return { status, seq, checkpoints, is_anchored };
+	};
+	return { ...rules, write, checkpoint, tamper, verify };
+}
+
+/** For tests that leave it as they found it. */
+const shared = await setUp({ after });
+await shared.checkpoint();
+const [sharedCheckpoint = assert.fail("no checkpoint")] = await shared.store.audit.checkpoints();
+
+const INTACT = { status: "intact", seq: undefined };
+
+test("a log as it was written is intact, with its checkpoints, and verifying is in the log itself", async (t) => {
+	const { verify, checkpoint, store } = await setUp(t);
+	assert.deepEqual(await verify(), { ...INTACT, checkpoints: 0, is_anchored: false });
+	await checkpoint();
+	await checkpoint();
+	const before = store.audit.tip().seq;
+	assert.deepEqual(await verify(), { ...INTACT, checkpoints: 2, is_anchored: false });
+	const [newest] = await store.audit.list({
+		realm_ids: [],
+		own: undefined,
+		realm: undefined,
+		type: "audit.verified",
+		actors: undefined,
+		before: undefined,
+		limit: 1,
+	});
+	assert.deepEqual(JSON.parse(newest?.data ?? ""), {
+		status: "intact",
+		last_seq: before,
+		request_id: ADMIN.request_id,
+		ip: ADMIN.ip,
+	});
+	assert.equal(newest?.seq, before + 1);
+});
+
+const TAMPERINGS: Record<string, [statements: string, seq: number]> = {
+	"an event's actor": ["UPDATE audit_event SET actor = 'somebody' WHERE seq = 5", 5],
+	"an event's facts": ["UPDATE audit_event SET data = '{}' WHERE seq = 5", 5],
+	"an event taken out": ["DELETE FROM audit_event WHERE seq = 5", 5],
+	"the first event taken out": ["DELETE FROM audit_event WHERE seq = 1", 1],
+	"two events that changed places": [
+		"UPDATE audit_event SET seq = -seq WHERE seq IN (5, 6); UPDATE audit_event SET seq = 11 + seq WHERE seq < 0",
+		5,
+	],
+};
+for (const [what, [statements, seq]] of Object.entries(TAMPERINGS)) {
+	test(`a database tool that changes the log is found out: ${what}`, async (t) => {
+		const { verify, tamper } = await setUp(t);
+		tamper(statements);
+		assert.deepEqual(await verify(), { status: "altered", seq, checkpoints: 0, is_anchored: false });
+	});
+}
+
+test("a log that was cut off is found by a checkpoint in the database, and without it by one kept elsewhere", async (t) => {
+	const { verify, checkpoint, tamper } = await setUp(t);
+	const kept = await checkpoint();
+	tamper("DELETE FROM audit_event WHERE seq > 6");
+	assert.deepEqual(await verify(), { status: "truncated", seq: 7, checkpoints: 1, is_anchored: false });
+	tamper(`DELETE FROM audit_checkpoint; DELETE FROM audit_event WHERE seq > 6`);
+	assert.equal((await verify()).status, "intact", "nothing inside tells");
+	tamper(`DELETE FROM audit_event WHERE seq > 6`);
+	assert.deepEqual(await verify(kept), { status: "truncated", seq: 7, checkpoints: 0, is_anchored: true });
+});
+
+test("a checkpoint from outside that is true anchors the log, and one that is not shows where it differs", async (t) => {
+	const { verify, checkpoint } = await setUp(t);
+	const kept = await checkpoint();
+	assert.deepEqual(await verify(kept), { ...INTACT, checkpoints: 1, is_anchored: true });
+	const other = { seq: 3, hash: kept.hash };
+	assert.deepEqual(await verify(other), { status: "altered", seq: 3, checkpoints: 1, is_anchored: true });
+});
+
+const FORGERIES: Record<string, string> = {
+	"another hash": "UPDATE audit_checkpoint SET hash = zeroblob(32)",
+	"another time": "UPDATE audit_checkpoint SET timestamp = '2031-01-01T00:00:00.000Z'",
+	"another event": "UPDATE audit_checkpoint SET seq = 4",
+	"another signature": "UPDATE audit_checkpoint SET signature = zeroblob(64)",
+	"a signature cut short": "UPDATE audit_checkpoint SET signature = substr(signature, 1, 63)",
+	"no signature": "UPDATE audit_checkpoint SET signature = x''",
+	"a key that nobody has": "UPDATE audit_checkpoint SET key_id = zeroblob(8)",
+};
+for (const [what, statement] of Object.entries(FORGERIES)) {
+	test(`a checkpoint with ${what} makes the log altered at its event`, async () => {
+		const { verify, tamper, store } = shared;
+		tamper(statement);
+		const found = await verify();
+		tamper("DELETE FROM audit_checkpoint");
+		await store.audit.addCheckpoint(sharedCheckpoint);
+		assert.deepEqual([found.status, found.seq], ["altered", statement.includes("SET seq") ? 4 : sharedCheckpoint.seq]);
+		assert.equal((await verify()).status, "intact");
+	});
+}
+
+test("a checkpoint that somebody signed with a key of their own is a forgery, though it fits the log", async (t) => {
+	const { verify, store, keyring } = await setUp(t);
+	const foreign = await openTestRules(t);
+	const { seq, hash } = store.audit.tip();
+	const timestamp = "2030-01-01T00:00:00.000Z";
+	const signature = foreign.keyring.checkpoint().active.sign(checkpointText({ seq, hash, timestamp }));
+	const key_id = keyring.checkpoint().active.id;
+	await store.audit.addCheckpoint({ seq, timestamp, hash, key_id, signature });
+	assert.deepEqual(await verify(), { status: "altered", seq, checkpoints: 1, is_anchored: false });
+});
+
+test("checkpoints stay good when the checkpoint key is rotated", async (t) => {
+	const { verify, checkpoint, store, keyring } = await setUp(t);
+	await checkpoint();
+	await rotateDataKey({ keys: store.keys, keyring }, "checkpoint", "", anEvent({ type: "key.rotated" }));
+	await checkpoint();
+	assert.deepEqual(await verify(), { ...INTACT, checkpoints: 2, is_anchored: false });
+});
+
+const REFUSED: [who: string, given: Parameters<typeof anActor>[0], code: string][] = [
+	["a user", {}, "forbidden"],
+	[
+		"the instance admin without the scope read",
+		{ instance_admin: true, scopes: ["write", "delete"] },
+		"insufficient_scope",
+	],
+	["the instance admin's token for one realm", { instance_admin: true, realm_id: "r" }, "insufficient_scope"],
+];
+for (const [who, given, code] of REFUSED) {
+	test(`${who} cannot verify the log: ${code}`, async () => {
+		await assert.rejects(
+			verifyLog(shared, anActor(given), undefined),
+			(error) => error instanceof AppError && error.code === code,
+		);
+	});
+}
+
+test("number and hash of an outside checkpoint go together", () => {
+	assert.equal(parseAnchor(undefined, undefined), undefined);
+	assert.deepEqual(parseAnchor(3, "ab".repeat(32)), { seq: 3, hash: Buffer.alloc(32, 0xab) });
+	for (const [seq, hash] of [
+		[3, undefined],
+		[undefined, "ab"],
+	] as const) {
+		assert.throws(
+			() => parseAnchor(seq, hash),
+			(error) => error instanceof AppError && error.code === "validation_failed",
+		);
+	}
+});

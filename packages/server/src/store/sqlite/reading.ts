@@ -1,0 +1,63 @@
+import type { Database } from "better-sqlite3";
+import { FatalError } from "../../errors.ts";
+import { codeOf, isFatal, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
+
+type Question = (...args: never[]) => Promise<unknown>;
+
+/** Readings on one connection. */
+export interface Reading {
+	/** The same questions, each asked within the turn's transaction. */
+	within<Questions extends { [Name in keyof Questions]: Question }>(questions: Questions): Questions;
+	/** Ends the transaction: the next question sees everything that is committed by then. */
+	refresh(): void;
+}
+
+/**
+ * Lets all readings of one turn of the event loop share one read transaction: taking and dropping SQLite's read lock costs as much as
+ * finding a row. It ends with the turn, and before anybody is told that a write is done, so what was answered is always seen.
+ * @param onFailure told when the database cannot be read: an I/O error or corruption is never waited out. Design: §4
+ */
+export function createReading(db: Database, onFailure: (error: FatalError) => void): Reading {
+	const begin = db.prepare("BEGIN");
+	const commit = db.prepare("COMMIT");
+	let end: NodeJS.Immediate | undefined;
+
+	const refresh = () => {
+		if (end === undefined) return;
+		clearImmediate(end);
+		end = undefined;
+		commit.run();
+	};
+
+	async function ask(question: Question, args: never[]): Promise<unknown> {
+		try {
+			if (end === undefined) {
+				begin.run();
+				end = setImmediate(refresh);
+			}
+			return await question(...args);
+		} catch (cause) {
+			const code = codeOf(cause);
+			if (!isFatal(code)) throw cause;
+			onFailure(
+				new FatalError(
+					`the storage failed, stopping: the database reported ${code}; check the disk, then start again`,
+					STORAGE_EXIT_CODE,
+					{ cause },
+				),
+			);
+			throw storageUnavailable();
+		}
+	}
+
+	return {
+		within(questions) {
+			const entries = Object.entries<Question>(questions).map(([name, question]) => [
+				name,
+				(...args: never[]) => ask(question, args),
+			]);
+			return Object.fromEntries(entries) as typeof questions;
+		},
+		refresh,
+	};
+}
