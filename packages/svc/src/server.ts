@@ -5,6 +5,7 @@ import { FatalError, type Running, readConfig, startServer } from "@svc/server";
  * files anew.
  */
 export async function runServer(process: NodeJS.Process, args: string[]): Promise<void> {
+	dieOnSurprise(process);
 	try {
 		if (args.length > 0)
 			throw new FatalError("svc server takes no arguments: its settings are svc.toml and SVC_* variables", 64);
@@ -34,6 +35,18 @@ function greeting({ url, tls, masterKey, version }: Running, data_dir: string): 
 
 next, in another terminal:  npx svc register you@example.com --address ${url}
 `;
+}
+
+/** Nothing goes on in an unknown state: what was answered is on disk, and a restart takes well under a second. Exit code EX_SOFTWARE. */
+function dieOnSurprise(process: NodeJS.Process): void {
+	const die = (error: unknown) => {
+		const { name = typeof error, stack = "" } = error instanceof Error ? error : {};
+		const frames = stack.split("\n").filter((line) => line.startsWith("    at "));
+		process.stderr.write(`svc: stopped by an unexpected ${name}\n${frames.join("\n")}\n`);
+		process.exit(70);
+	};
+	process.on("uncaughtException", die);
+	process.on("unhandledRejection", die);
 }
 
 function handleSignals(process: NodeJS.Process, running: Running): void {

@@ -11,6 +11,9 @@ export interface Build {
 
 export const VERSION = "0.1.0";
 
+/** The environment of git: it needs none of ours. */
+const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin" };
+
 /** Reads commit and its time from git in a checkout. */
 export function readBuild(): Build {
 	try {
@@ -19,6 +22,7 @@ export function readBuild(): Build {
 				encoding: "utf8",
 				stdio: ["ignore", "pipe", "ignore"],
 				timeout: 2000,
+				env: ENVIRONMENT,
 			}).trim();
 		const [commit = "unknown", seconds = ""] = git("log", "-1", "--format=%h %ct").split(" ");
 		return { version: VERSION, commit, built: new Date(Number(seconds) * 1000).toISOString() };
