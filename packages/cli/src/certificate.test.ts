@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import test from "node:test";
 import tls from "node:tls";
-import { parseFingerprint } from "./certificate.ts";
+import { parseFingerprint, tlsOptions } from "./certificate.ts";
 import { readSession, saveServer } from "./session.ts";
-import { fingerprintOfIdentity, identityOf, page, startFake } from "./testing/fake-server.ts";
+import { fingerprintOfIdentity, identityOf, page, refusal, startFake } from "./testing/fake-server.ts";
 import { fakeIo, run, temporaryFolder } from "./testing/terminal.ts";
 
 const FIRST = fingerprintOfIdentity("first");
@@ -71,12 +72,19 @@ test("unattended, --fingerprint must match and --trust-new-certificate takes wha
 		run(["login", "ada@example.com", "--password-stdin", ...flags], { env, ...PASSWORD });
 	assert.equal((await login("--fingerprint", SECOND)).code, 5);
 	assert.deepEqual(server.requests, []);
-	assert.equal((await login("--fingerprint", FIRST)).code, 0);
+	const first = await login("--fingerprint", FIRST, "--json");
+	assert.deepEqual(
+		JSON.parse(first.stdout),
+		{ expires_at: LOGIN.expires_at, user: LOGIN.user },
+		"the token is not printed",
+	);
 	server.present("second");
-	assert.equal((await login()).code, 5, "a changed certificate is not asked about, it is refused");
+	const changed = await login();
+	assert.equal(changed.code, 5);
+	assert.match(changed.stderr, /is not the trusted one/, "a changed certificate is not asked about, it is refused");
+	const { io } = fakeIo({ env });
 	assert.equal((await login("--trust-new-certificate")).code, 0);
-	const { servers } = await readSession(fakeIo({ env }).io);
-	assert.equal(servers[server.address]?.trust?.certificate, identityOf("second").cert);
+	assert.equal((await readSession(io)).servers[server.address]?.trust?.certificate, identityOf("second").cert);
 });
 
 test("a changed certificate is refused before one byte of a request is sent", async () => {
@@ -105,14 +113,25 @@ test("a changed certificate is refused before one byte of a request is sent", as
 	assert.ok(error.message.includes(FIRST) && error.message.includes(SECOND));
 });
 
+test("trusting another certificate forgets the token that was got under the first", async () => {
+	await using server = await startFake(() => refusal(401, "invalid_credentials", "invalid email or password"));
+	await using home = await temporaryFolder();
+	const env = { HOME: home.path, SVC_ADDRESS: server.address };
+	const { io } = fakeIo({ env });
+	await saveServer(io, server.address, {
+		token: "token",
+		trust: { kind: "pinned", certificate: identityOf("second").cert },
+	});
+	assert.equal((await run(["login", "a@b", "--password-stdin", "--fingerprint", FIRST], { env, ...PASSWORD })).code, 3);
+	assert.deepEqual((await readSession(io)).servers[server.address], {
+		trust: { kind: "pinned", certificate: identityOf("first").cert },
+	});
+});
+
 test("a pinned certificate is not accepted as an authority over another one", async () => {
-	const { io } = fakeIo({});
-	const { tlsOptions } = await import("./certificate.ts");
 	const check = tlsOptions({ kind: "pinned", certificate: identityOf("first").cert }).checkServerIdentity;
-	assert.ok(io && check);
-	const other = new (await import("node:crypto")).X509Certificate(
-		identityOf("second").cert,
-	).toLegacyObject() as tls.PeerCertificate;
+	assert.ok(check);
+	const other = new X509Certificate(identityOf("second").cert).toLegacyObject() as tls.PeerCertificate;
 	assert.equal((check("127.0.0.1", other) as NodeJS.ErrnoException | undefined)?.code, "SVC_CERTIFICATE_DIFFERS");
 });
 
@@ -134,4 +153,20 @@ test("with a token and no session, the certificate comes from a file or a finger
 	assert.equal(await code({ SVC_FINGERPRINT: FIRST }), 0);
 	assert.equal(await code({ SVC_FINGERPRINT: SECOND }, "--cacert", cacert), 0);
 	assert.equal(await code({}, "--cacert", cacert, "--fingerprint", FIRST), 2);
+});
+
+test("a server that a known authority vouches for needs neither a question nor a pin", async (t) => {
+	const before = tls.getCACertificates("default");
+	t.after(() => tls.setDefaultCACertificates(before));
+	tls.setDefaultCACertificates([identityOf("first").cert]);
+	await using server = await startFake(({ url }) =>
+		url === "/api/v1/auth/login" ? { body: LOGIN } : page("realms", []),
+	);
+	await using home = await temporaryFolder();
+	const env = { HOME: home.path, SVC_ADDRESS: server.address };
+	assert.equal((await run(["login", "ada@example.com", "--password-stdin"], { env, ...PASSWORD })).code, 0);
+	assert.equal((await readSession(fakeIo({ env }).io)).servers[server.address]?.trust, undefined);
+	assert.equal((await run(["realm", "list"], { env })).code, 0);
+	server.present("second");
+	assert.equal((await run(["realm", "list"], { env })).code, 5);
 });

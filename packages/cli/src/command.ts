@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { Io } from "./io.ts";
 
 /** Options that every command takes. */
-export interface SharedOptions {
+interface SharedOptions {
 	readonly json?: boolean;
 	readonly address?: string;
 	readonly cacert?: string;

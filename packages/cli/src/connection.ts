@@ -89,8 +89,8 @@ async function askForTrust(io: Io, address: string, fingerprint: string): Promis
 
 async function remember(io: Io, { address, saved }: Target, trust: Trust | undefined): Promise<Target> {
 	if (trust?.kind === saved.trust?.kind && trust?.certificate === saved.trust?.certificate) return { address, saved };
-	const { trust: _, ...others } = saved;
-	const updated = trust === undefined ? others : { ...others, trust };
+	// Nothing else is kept: another certificate may be another server, which must not be sent the old one's token.
+	const updated = trust === undefined ? {} : { trust };
 	await saveServer(io, address, updated);
 	return { address, saved: updated };
 }

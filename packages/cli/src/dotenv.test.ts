@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { DotenvError, parseDotenv } from "./dotenv.ts";
 
-const valueOf = (line: string) => parseDotenv(line)[0]?.value;
+const firstValue = (line: string) => parseDotenv(line)[0]?.value;
 
 const VALUES: readonly (readonly [file: string, value: string])[] = [
 	["K=plain", "plain"],
@@ -23,7 +23,7 @@ const VALUES: readonly (readonly [file: string, value: string])[] = [
 	["K=''", ""],
 	['K=""', ""],
 	["K=''  # empty", ""],
-	["K=$HOME ${X} `ls` $(ls)", "$HOME ${X} `ls` $(ls)"],
+	["K=$HOME $X `ls` $(ls)", "$HOME $X `ls` $(ls)"],
 	["K=back\\slash\\n", "back\\slash\\n"],
 	["K=it's", "it's"],
 	['K=say "hi" # x', 'say "hi"'],
@@ -51,7 +51,7 @@ const VALUES: readonly (readonly [file: string, value: string])[] = [
 
 for (const [file, value] of VALUES) {
 	test(`${JSON.stringify(file)} is read as ${JSON.stringify(value)}`, () => {
-		assert.equal(valueOf(file), value);
+		assert.equal(firstValue(file), value);
 	});
 }
 
@@ -109,7 +109,7 @@ test("a file of 200 awkward values is read back exactly, whichever quotes it use
 		"\\",
 		"\\n",
 		"$",
-		"${X}",
+		"$X",
 		"\n",
 		"\r\n",
 		"\t",
@@ -139,6 +139,6 @@ function quoted(value: string, index: number): string {
 
 test("long runs of blanks and long values take no noticeable time", () => {
 	const long = `a${" ".repeat(200_000)}b`;
-	assert.equal(valueOf(`K=${long}`), long);
-	assert.equal(valueOf(`K="${"\\\\".repeat(200_000)}"`)?.length, 200_000);
+	assert.equal(firstValue(`K=${long}`), long);
+	assert.equal(firstValue(`K="${"\\\\".repeat(200_000)}"`)?.length, 200_000);
 });

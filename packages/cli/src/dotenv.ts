@@ -5,6 +5,8 @@
 // `$` is an ordinary character: nothing is expanded. Quoted text is kept byte for byte, CRLF included.
 // Errors name lines and never content, because the content is secret.
 
+import { isUtf8 } from "node:buffer";
+
 /** One `KEY=value` of a file. */
 export interface DotenvEntry {
 	readonly key: string;
@@ -38,6 +40,17 @@ const REST_OF_LINE = /([^\n]*?)\r?(?:\n|$)/y;
 const COMMENT = /[ \t]#.*$/s;
 const ESCAPE = /\\([nrt\\"$])/g;
 const ESCAPED: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
+
+/** The text of a file. @throws DotenvError naming the first line that is not UTF-8 */
+export function decodeDotenv(bytes: Buffer): string {
+	for (let line = 1, start = 0; !isUtf8(bytes.subarray(start)); line++) {
+		const lineEnd = bytes.indexOf("\n", start);
+		const end = lineEnd === -1 ? bytes.length : lineEnd + 1;
+		if (!isUtf8(bytes.subarray(start, end))) throw new DotenvError(line, "is not UTF-8 text");
+		start = end;
+	}
+	return bytes.toString("utf8");
+}
 
 /**
  * Reads the entries of a `.env` file in their order. A byte order mark and CRLF line ends are accepted.

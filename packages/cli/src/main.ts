@@ -51,6 +51,7 @@ function buildProgram(io: Io, keep: (text: string) => void): Command {
 		// So that `--version` after `secret get` is an option of that command.
 		.enablePositionalOptions()
 		.exitOverride()
+		.configureHelp({ subcommandTerm })
 		.configureOutput({
 			writeOut: keep,
 			writeErr: keep,
@@ -71,6 +72,14 @@ function buildProgram(io: Io, keep: (text: string) => void): Command {
 	addEncryptCommand(program, io);
 	addHealthCommand(program, io);
 	return program.addHelpText("after", EPILOGUE);
+}
+
+/** A command as a list of commands shows it: its name and arguments. */
+function subcommandTerm(command: Command): string {
+	const words = command.registeredArguments.map((argument) =>
+		argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+	);
+	return [command.name(), ...words].join(" ");
 }
 
 async function finish(argv: readonly string[], io: Io, help: string, error: unknown): Promise<number> {

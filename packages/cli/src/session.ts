@@ -18,7 +18,7 @@ export interface SavedServer {
 
 /** What is remembered between commands. */
 export interface Session {
-	/** Address of the latest login. */
+	/** Address of the latest login or registration. */
 	readonly current?: string;
 	/** By address, so that a token is only ever sent to where it was got from. */
 	readonly servers: Readonly<Record<string, SavedServer>>;

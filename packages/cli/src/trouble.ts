@@ -20,7 +20,9 @@ export function explainRefusal(client: Client, call: Call, { status, retryAfter,
 			? error.message
 			: `the server answered with status ${status}`;
 	const code = typeof error.code === "string" ? error.code : "unexpected_answer";
-	return new Failure(kindOf(status), message, { code, status, hint: hintFor(client, call, status, retryAfter) });
+	// The message may say itself what to do.
+	const hint = /`svc |try again/.test(message) ? undefined : hintFor(client, call, status, retryAfter);
+	return new Failure(kindOf(status), message, { code, status, hint });
 }
 
 function kindOf(status: number): FailureKind {
@@ -41,38 +43,49 @@ function hintFor(client: Client, { path }: Call, status: number, retryAfter: str
 	return undefined;
 }
 
-const SENTENCES: Readonly<Record<string, string>> = {
+/** Why there was no connection over which anything could have been sent. */
+const NOT_CONNECTED: Readonly<Record<string, string>> = {
 	ECONNREFUSED: "nothing listens there",
 	ENOTFOUND: "its host name is not known",
 	EAI_AGAIN: "its host name cannot be looked up now",
 	EHOSTUNREACH: "there is no way to it",
 	ENETUNREACH: "there is no way to it",
-	ECONNRESET: "the connection was closed without an answer",
 	EPROTO: "it does not speak https",
-	HPE_INVALID_CONSTANT: "it does not speak http",
 };
 
 /** Where a request was going. */
 type Destination = Pick<Client, "address" | "trust" | "timeoutMs">;
 
-/** The failure that a broken connection means. For a write it says that its outcome is not known. */
-export async function explainConnection(client: Destination, method: Call["method"], error: unknown): Promise<Failure> {
-	const code = error instanceof Error && "code" in error ? String(error.code) : "";
-	if (isAboutCertificate(code)) return explainCertificate(client, code);
-	const timedOut =
-		code === "ABORT_ERR" || code === "ETIMEDOUT" || (error instanceof Error && error.name === "TimeoutError");
-	const reason = timedOut
-		? `no answer within ${client.timeoutMs / 1000} s`
-		: (SENTENCES[code] ?? `connection failed (${code || "unknown"})`);
-	const unsure = method !== "GET" && code !== "ECONNREFUSED" && code !== "ENOTFOUND";
+/** The failure that a broken connection means. For a write that may have arrived it says that its outcome is not known. */
+export async function explainConnection(
+	destination: Destination,
+	method: Call["method"],
+	error: unknown,
+): Promise<Failure> {
+	const { address, timeoutMs } = destination;
+	const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+	if (isAboutCertificate(code)) return explainCertificate(destination, code);
+	const unsure = method !== "GET" && !Object.hasOwn(NOT_CONNECTED, code);
+	const reason = NOT_CONNECTED[code] ?? describeBreak(code, error, timeoutMs);
 	return new Failure(
 		"unreachable",
-		`cannot reach ${client.address}: ${reason}${unsure ? "; the change may or may not have been made" : ""}`,
+		`cannot reach ${address}: ${reason}${unsure ? "; the change may or may not have been made" : ""}`,
 		{
-			hint: "is the server running? `svc server` starts one, --address or SVC_ADDRESS names another",
+			hint:
+				code === "EPROTO"
+					? "a server without TLS is reached with http://, on its own machine only"
+					: "is the server running? `svc server` starts one, --address or SVC_ADDRESS names another",
 			cause: error,
 		},
 	);
+}
+
+function describeBreak(code: string, error: unknown, timeoutMs: number): string {
+	const timedOut =
+		code === "ABORT_ERR" || code === "ETIMEDOUT" || (error instanceof Error && error.name === "TimeoutError");
+	if (timedOut) return `no answer within ${timeoutMs / 1000} s`;
+	if (code === "ECONNRESET") return "the connection was closed without an answer";
+	return code.startsWith("HPE_") ? "it does not speak http" : `the connection failed (${code})`;
 }
 
 // OpenSSL's verification codes as Node spells them, such as DEPTH_ZERO_SELF_SIGNED_CERT or UNABLE_TO_VERIFY_LEAF_SIGNATURE.

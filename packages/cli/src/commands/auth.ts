@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { object, text } from "../answer.ts";
+import { type Answer, object, text } from "../answer.ts";
 import { createClient, send } from "../client.ts";
 import { addCommand, type Context, option } from "../command.ts";
 import {
@@ -14,12 +14,8 @@ import {
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note, show, showFields, visible } from "../output.ts";
-import { readEmail, readNewPassword, readPassword, readPasswordChange } from "../password.ts";
+import { type PasswordOptions, readEmail, readNewPassword, readPassword, readPasswordChange } from "../password.ts";
 import { saveServer } from "../session.ts";
-
-interface PasswordOptions {
-	readonly passwordStdin?: boolean;
-}
 
 interface LoginOptions extends PasswordOptions, NewTrustOptions {}
 
@@ -75,23 +71,34 @@ export function addAuthCommands(program: Command, io: Io): void {
 }
 
 async function register(context: Context<RegisterOptions>, email?: string): Promise<void> {
+	const { name } = context.options;
+	const mail = await readEmail(context, email);
 	const target = await settleTrust(context, await findTarget(context));
-	const body = {
-		email: await readEmail(context, email),
-		password: await readNewPassword(context),
-		...(context.options.name === undefined ? {} : { name: context.options.name }),
-	};
-	// Where registration is for administrators, theirs is the token that decides.
-	const client = createClient({ ...trusting(target), token: readToken(context.io) ?? target.saved.token });
-	const account = await send(client, { method: "POST", path: "auth/register", body });
+	const body = { email: mail, password: await readNewPassword(context), ...(name === undefined ? {} : { name }) };
+	// So that the login that follows goes to the same server.
+	await saveServer(context.io, target.address, target.saved);
+	const account = await sendRegistration(context, target, body);
 	await show(context, account, `registered ${visible(text(account, "email"))}`);
 	await note(context, "next: `svc login`");
 }
 
+/** Where registration is for administrators, it is asked for again with the token of the one who is logged in. */
+async function sendRegistration(context: Context, target: Target, body: object): Promise<Answer> {
+	const token = readToken(context.io) ?? target.saved.token;
+	const call = { method: "POST", path: "auth/register", body } as const;
+	try {
+		return await send(createClient({ ...trusting(target), token: undefined }), call);
+	} catch (error) {
+		if (!(error instanceof Failure) || error.code !== "registration_admin_only" || token === undefined) throw error;
+		return send(createClient({ ...trusting(target), token }), call);
+	}
+}
+
 async function login(context: Context<LoginOptions>, email?: string): Promise<void> {
 	const { io } = context;
+	const mail = await readEmail(context, email);
 	const target = await settleTrust(context, await findTarget(context));
-	const body = { email: await readEmail(context, email), password: await readPassword(context) };
+	const body = { email: mail, password: await readPassword(context) };
 	const client = createClient({ ...trusting(target), token: undefined });
 	const answer = await send(client, { method: "POST", path: "auth/login", body });
 	const { token, ...shown } = answer;

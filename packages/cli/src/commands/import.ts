@@ -4,14 +4,13 @@ import { text } from "../answer.ts";
 import { type Client, path, send } from "../client.ts";
 import { addCommand, type Context, option } from "../command.ts";
 import { connect } from "../connection.ts";
-import { type DotenvEntry, DotenvError, parseDotenv } from "../dotenv.ts";
+import { type DotenvEntry, DotenvError, decodeDotenv, parseDotenv } from "../dotenv.ts";
 import { Failure } from "../failure.ts";
 import { type Io, write } from "../io.ts";
 import { note, show, showTable } from "../output.ts";
 import { listAll } from "../pages.ts";
 import { readStdin } from "../prompt.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
-import { decodeUtf8 } from "../value.ts";
 
 interface ImportOptions extends EnvironmentOptions {
 	readonly dryRun?: boolean;
@@ -60,8 +59,7 @@ async function importFile(context: Context<ImportOptions>, file: string): Promis
 }
 
 async function readEntries({ io, options }: Context<ImportOptions>, file: string): Promise<DotenvEntry[]> {
-	const content = decodeUtf8(file === "-" ? await readStdin(io) : await readFile(file), "the file");
-	const entries = parse(content);
+	const entries = parse(file === "-" ? await readStdin(io) : await readFile(file));
 	const empty = entries.find(({ value }) => value === "");
 	if (empty === undefined) return entries;
 	if (options.skipEmpty === true) return entries.filter(({ value }) => value !== "");
@@ -70,9 +68,9 @@ async function readEntries({ io, options }: Context<ImportOptions>, file: string
 	});
 }
 
-function parse(content: string): DotenvEntry[] {
+function parse(content: Buffer): DotenvEntry[] {
 	try {
-		return parseDotenv(content);
+		return parseDotenv(decodeDotenv(content));
 	} catch (error) {
 		throw error instanceof DotenvError ? new Failure("failed", error.message) : error;
 	}

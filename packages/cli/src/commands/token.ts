@@ -70,7 +70,7 @@ async function listTokens(context: Context): Promise<void> {
 		text(token, "created_at"),
 	]);
 	const titles = ["ID", "PREFIX", "NAME", "SCOPES", "CREATED"];
-	const extra = ["realm", "environment", "expires_at", "last_used_at"].filter((field) =>
+	const extra = ["realm", "realm_id", "environment", "expires_at", "last_used_at"].filter((field) =>
 		tokens.some((token) => optional(token, field)),
 	);
 	const wide = lines.map((line, index) => [...line, ...extra.map((field) => optional(tokens[index] ?? {}, field))]);

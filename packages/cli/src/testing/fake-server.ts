@@ -17,7 +17,7 @@ export interface FakeAnswer {
 }
 
 /** A request as it arrived. */
-export interface SeenRequest {
+interface SeenRequest {
 	readonly method: string;
 	/** Path and query as they were sent. */
 	readonly url: string;
@@ -45,11 +45,11 @@ export function fingerprintOfIdentity(name: Identity): string {
 	return fingerprintOf(identityOf(name).cert);
 }
 
+/** What a fake answers with. */
+type Responder = (request: SeenRequest) => FakeAnswer | Promise<FakeAnswer>;
+
 /** Starts a fake on a free port of the loopback interface, over https, or http when `plain`. */
-export async function startFake(
-	answer: (request: SeenRequest) => FakeAnswer,
-	{ plain = false } = {},
-): Promise<FakeServer> {
+export async function startFake(answer: Responder, { plain = false } = {}): Promise<FakeServer> {
 	const requests: SeenRequest[] = [];
 	const listener: http.RequestListener = async (request, response) => {
 		const body = await text(request);
@@ -60,7 +60,7 @@ export async function startFake(
 			body: body === "" ? undefined : JSON.parse(body),
 		};
 		requests.push(seen);
-		const { status = 200, body: answered = {}, headers = {} } = answer(seen);
+		const { status = 200, body: answered = {}, headers = {} } = await answer(seen);
 		response.writeHead(status, { "content-type": "application/json", ...headers });
 		response.end(typeof answered === "string" ? answered : JSON.stringify(answered));
 	};
@@ -79,6 +79,12 @@ export async function startFake(
 			await once(server, "close");
 		},
 	};
+}
+
+/** Starts a fake over http, with the environment of somebody who has a token for it. */
+export async function startService(answer: Responder) {
+	const server = await startFake(answer, { plain: true });
+	return Object.assign(server, { env: { SVC_TOKEN: "svc_token", SVC_ADDRESS: server.address } });
 }
 
 /** The answer of a list with one page. */

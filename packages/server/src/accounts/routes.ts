@@ -31,7 +31,8 @@ function visitorRoutes(needs: AccountRouteNeeds): Route[] {
 			answer: v.object({ ...PersonSchema.entries, created_at: v.string() }),
 			errors: ["password_too_short", "registration_disabled", "registration_admin_only", "conflict", "rate_limited"],
 			async handle({ body, authorization, request_id, ip }) {
-				const registrar = authorization === undefined ? undefined : await needs.identify(authorization, request_id, ip);
+				const isAsked = needs.registration.mode === "admin" && authorization !== undefined;
+				const registrar = isAsked ? await needs.identify(authorization, request_id, ip) : undefined;
 				return register(needs, { request_id, ip }, body, registrar);
 			},
 		}),

@@ -124,16 +124,15 @@ export async function getSecret(
 async function find(
 	needs: SecretNeeds,
 	realm_id: string,
-	name: SecretName,
-	version: number | undefined,
+	{ environment, key }: SecretName,
+	version?: number,
 ): Promise<SecretVersion> {
-	const { environment, key } = name;
-	const { secrets } = needs.store;
-	const row =
-		version === undefined
-			? await secrets.get(realm_id, environment, key)
-			: await secrets.version(realm_id, environment, key, version);
-	if (row === undefined) throw secretNotFound();
+	const current = await needs.store.secrets.get(realm_id, environment, key);
+	if (current === undefined) throw secretNotFound();
+	if (version === undefined || version === current.version) return current;
+	const row = await needs.store.secrets.version(realm_id, environment, key, version);
+	if (row === undefined)
+		throw new AppError("not_found", "version not found: `svc secret history` shows those that are kept");
 	return row;
 }
 
@@ -216,7 +215,7 @@ export async function listVersions(
 ): Promise<{ rows: VersionInfo[]; pagination: Pagination }> {
 	const { environment, key } = name;
 	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:read", scope: "read", environment });
-	await find(needs, realm.id, name, undefined);
+	await find(needs, realm.id, name);
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `versions ${realm.id} ${environment} ${key}`,
 		read: (before, limit) =>
@@ -239,7 +238,6 @@ export async function rollbackSecret(
 ): Promise<SecretWritten> {
 	const { environment, key } = name;
 	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:write", scope: "write", environment });
-	await find(needs, realm.id, name, undefined);
 	const row = await find(needs, realm.id, name, version);
 	const value = await openStored(needs, row);
 	const { comment, pre_encrypted } = row;

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { readSession, saveServer } from "../session.ts";
+import { refusal, startService } from "../testing/fake-server.ts";
+import { fakeIo, run, temporaryFolder } from "../testing/terminal.ts";
+
+test("logging out forgets the token even when the server cannot be told, and keeps the trust", async () => {
+	await using home = await temporaryFolder();
+	const env = { HOME: home.path };
+	const trust = { kind: "pinned", certificate: "pem" } as const;
+	for (const [status, code] of [
+		[200, 0],
+		[401, 0],
+		[503, 5],
+	] as const) {
+		await using server = await startService(() =>
+			status === 200 ? { body: { message: "logged out" } } : refusal(status, "x", "refused"),
+		);
+		await saveServer(fakeIo({ env }).io, server.address, {
+			token: "session",
+			expires_at: 1,
+			user: { id: "i", email: "e", name: "n" },
+			trust,
+		});
+		assert.equal((await run(["logout"], { env })).code, code);
+		assert.equal(server.requests[0]?.headers.authorization, "Bearer session");
+		assert.deepEqual((await readSession(fakeIo({ env }).io)).servers[server.address], { trust });
+	}
+});
+
+test("a password is changed from two lines of stdin, or asked for three times", async () => {
+	await using server = await startService(() => ({ body: { message: "password changed" } }));
+	const { env } = server;
+	assert.equal((await run(["password", "--password-stdin"], { env, stdin: "old one\r\nnew one\r\n" })).code, 0);
+	assert.equal((await run(["password"], { env, typed: ["old\r", "new\r", "new\r"] })).code, 0);
+	assert.equal((await run(["password"], { env, typed: ["old\r", "new\r", "different\r"] })).code, 2);
+	assert.equal((await run(["password", "--password-stdin"], { env, stdin: "only one\n" })).code, 2);
+	assert.deepEqual(
+		server.requests.map(({ body }) => body),
+		[
+			{ current_password: "old one", new_password: "new one" },
+			{ current_password: "old", new_password: "new" },
+		],
+	);
+});
+
+test("whoami asks nobody", async () => {
+	await using home = await temporaryFolder();
+	const env = { HOME: home.path };
+	assert.equal((await run(["whoami"], { env })).code, 3);
+	const user = { id: "i", email: "ada@example.com", name: "Ada\u001b" };
+	await saveServer(fakeIo({ env }).io, "https://a.example", {
+		token: "session-token",
+		expires_at: 1_900_000_000,
+		user,
+	});
+	const { stdout } = await run(["whoami"], { env });
+	assert.match(stdout, /ada@example\.com.*\n.*\n?.*Ada\\u001b.*\n.*\n?.*2030-03-17T17:46:40\.000Z/);
+	assert.ok(!stdout.includes("session-token"));
+	assert.match((await run(["whoami"], { env: { ...env, SVC_TOKEN: "svc_x" } })).stdout, /from SVC_TOKEN/);
+});
+
+test("a token is shown to a registration only where that is for administrators", async () => {
+	await using home = await temporaryFolder();
+	const register = async (env: Record<string, string>) =>
+		(
+			await run(["register", "eve@example.com", "--password-stdin"], {
+				env: { HOME: home.path, ...env },
+				stdin: "correct horse\n",
+			})
+		).code;
+	const account = { status: 201, body: { email: "eve@example.com" } };
+	await using open = await startService(() => account);
+	assert.equal(await register(open.env), 0);
+	await using closed = await startService(({ headers }) =>
+		headers.authorization === undefined
+			? refusal(403, "registration_admin_only", "only an administrator registers accounts")
+			: account,
+	);
+	assert.equal(await register(closed.env), 0);
+	assert.equal(await register({ SVC_ADDRESS: closed.address }), 3);
+	await using taken = await startService(() => refusal(409, "conflict", "this e-mail has an account"));
+	assert.equal(await register(taken.env), 1);
+	const tokens = [open, closed, taken].map(({ requests }) => requests.map(({ headers }) => headers.authorization));
+	assert.deepEqual(tokens, [[undefined], [undefined, "Bearer svc_token", undefined], [undefined]]);
+});
