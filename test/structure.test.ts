@@ -37,7 +37,7 @@ const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^better-sqlite3/, only: /^packages\/server\/src\/store\/sqlite\/|^test\/|^scripts\// },
 	{ package: /^(hono|@hono\/)/, only: /^packages\/server\/src\/http\// },
 	{ package: /^jose/, only: /^packages\/server\/src\/crypto\/session(\.test)?\.ts$|^test\// },
-	{ package: /^@node-rs\/argon2/, only: /^packages\/server\/src\/crypto\/password(\.test)?\.ts$/ },
+	{ package: /^@node-rs\/argon2/, only: /^packages\/server\/src\/crypto\/(argon2-thread|password\.test)\.ts$/ },
 	{ package: /^(pkijs|asn1js)/, only: /^packages\/x509\// },
 	{ package: /^@svc\/server/, only: /^packages\/svc\// },
 ];

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { AppError } from "../errors.ts";
 
@@ -39,15 +40,16 @@ export function createThrottle(): Throttle {
 
 	return {
 		async checkLogin(email, ip) {
-			for (const name of [`pair ${ip} ${email}`, `source ${ip}`, `account ${email}`]) {
+			for (const name of Object.values(namesOf(email, ip))) {
 				const block = await blocks.get(name);
 				if (block !== null && block.msBeforeNext > 0) throw tooMany("failed logins", block.msBeforeNext);
 			}
 		},
 		async loginFailed(email, ip) {
-			await fail(pairs, `pair ${ip} ${email}`, (excess) => 2 ** excess);
-			await fail(sources, `source ${ip}`, (excess) => 2 ** Math.floor(excess / 10));
-			await fail(accounts, `account ${email}`, () => ACCOUNT_WAIT_S);
+			const { pair, source, account } = namesOf(email, ip);
+			await fail(pairs, pair, (excess) => 2 ** excess);
+			await fail(sources, source, (excess) => 2 ** Math.floor(excess / 10));
+			await fail(accounts, account, () => ACCOUNT_WAIT_S);
 		},
 		async registration(ip) {
 			await registrations.consume(ip).catch(({ msBeforeNext }) => {
@@ -55,6 +57,12 @@ export function createThrottle(): Throttle {
 			});
 		},
 	};
+}
+
+/** What is counted. The e-mail is a digest there: it is as long as the caller likes. */
+function namesOf(email: string, ip: string): { pair: string; source: string; account: string } {
+	const account = `account ${hash("sha256", email, "base64")}`;
+	return { pair: `${ip} ${account}`, source: `source ${ip}`, account };
 }
 
 function tooMany(what: string, msBeforeNext: number): AppError {

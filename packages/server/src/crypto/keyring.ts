@@ -8,8 +8,8 @@ import { type DataKey, keyIdOf } from "./seal.ts";
 import type { SigningKey } from "./signing-key.ts";
 import { fingerprintOf, importMaster, newKeyRow, unwrapKey, wraps } from "./wrap.ts";
 
-/** Realms whose keys are held in memory at once. */
-const MAX_REALMS = 4096;
+/** Realms whose keys are held in memory at once: 1 KiB each. */
+const MAX_REALMS = 16_384;
 /** sysexits EX_DATAERR. */
 const DATA_DAMAGED = 65;
 

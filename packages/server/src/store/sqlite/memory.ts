@@ -3,7 +3,7 @@ import type { RealmAccess } from "../../realms/model.ts";
 import type { Store } from "../store.ts";
 
 /** Tokens, sessions and memberships that are remembered at once, each. */
-const MAX_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 16_384;
 
 /**
  * Operations that take nothing away from anybody who is remembered. Every other one that a batch has run, known here or not, makes the

@@ -39,6 +39,7 @@ export type Remote<Verbs> = {
  */
 export class Writer {
 	readonly #worker: Worker;
+	readonly #exited: Promise<unknown>;
 	readonly #listener: WriterListener;
 	#waiting: Waiting[] = [];
 	#inFlight: Waiting[] = [];
@@ -48,6 +49,7 @@ export class Writer {
 
 	private constructor(worker: Worker, listener: WriterListener) {
 		this.#worker = worker;
+		this.#exited = new Promise((resolve) => worker.once("exit", resolve));
 		this.#listener = listener;
 	}
 
@@ -98,9 +100,8 @@ export class Writer {
 	/** Ends the thread after what was already handed over; the log is moved into the database. */
 	async close(): Promise<void> {
 		if (this.#failure === undefined) await this.#idle();
-		const exited = new Promise((resolve) => this.#worker.once("exit", resolve));
 		this.#worker.postMessage("close");
-		await exited;
+		await this.#exited;
 	}
 
 	/** Resolves when everything that was handed over before is answered: a batch runs in order, so the last operation is the last answer. */

@@ -36,12 +36,11 @@ export function secretReads(db: Reader): Omit<SecretStore, "set" | "remove"> {
 
 function single(db: Reader): Pick<SecretStore, "get" | "version"> {
 	const { secret_id, version } = secretVersion;
-	const current = sql`(${secret_id}, ${version}) = (SELECT ${secret.id}, ${secret.version} FROM ${secret} WHERE ${byName})`;
-	const get = db.select(stored).from(secretVersion).where(current).prepare();
+	const versions = () => db.select(stored).from(secretVersion);
+	// The number comes from the index alone, and so does the newest version of it: the secret's own row is not looked up.
 	const ofName = sql`${secret_id} = (SELECT ${secret.id} FROM ${secret} WHERE ${byName})`;
-	const one = db
-		.select(stored)
-		.from(secretVersion)
+	const get = versions().where(ofName).orderBy(desc(version)).limit(1).prepare();
+	const one = versions()
 		.where(and(ofName, eq(version, placeholder("version"))))
 		.prepare();
 	return {

@@ -1,0 +1,34 @@
+import { setPriority } from "node:os";
+import { parentPort } from "node:worker_threads";
+import { hashSync, verifySync } from "@node-rs/argon2";
+
+/** Argon2id, 64 MiB, three passes, one lane: 40 ms. Design: §6. */
+const COST = { memoryCost: 65_536, timeCost: 3, parallelism: 1 };
+
+/** Lower than that of the threads that answer requests: a storm of logins takes only what they leave. */
+const PRIORITY = 10;
+
+/** What the thread is asked: to hash, or to compare with a stored hash. */
+export interface PasswordQuestion {
+	password: string;
+	stored: string | undefined;
+}
+
+/** A hash, whether it matches, or that the stored hash is malformed. */
+export type PasswordAnswer = { hash: string } | { matches: boolean } | { malformed: true };
+
+// On Linux this is the priority of the calling thread alone.
+if (process.platform === "linux") setPriority(PRIORITY);
+
+parentPort?.on("message", ({ password, stored }: PasswordQuestion) => {
+	parentPort?.postMessage(answer(password, stored));
+});
+
+function answer(password: string, stored: string | undefined): PasswordAnswer {
+	if (stored === undefined) return { hash: hashSync(password, COST) };
+	try {
+		return { matches: verifySync(stored, password) };
+	} catch {
+		return { malformed: true };
+	}
+}

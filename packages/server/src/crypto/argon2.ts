@@ -1,0 +1,53 @@
+import { Worker } from "node:worker_threads";
+import { AppError } from "../errors.ts";
+import type { PasswordAnswer, PasswordQuestion } from "./argon2-thread.ts";
+import { createGate } from "./gate.ts";
+
+/** Hashes computed at once, and askers that wait: each hash holds 64 MiB. Design: §6. */
+const WIDTH = 2;
+const QUEUE = 64;
+
+/** Milliseconds after which a thread that nobody asked ends. */
+const IDLE_MS = 30_000;
+
+/** Threads that wait for a question, with the timers that end them. */
+const idle: { thread: Worker; timer: NodeJS.Timeout }[] = [];
+
+const turn = createGate(WIDTH, QUEUE);
+
+/**
+ * Computes argon2id in a thread of low priority, so that signing in holds up nobody else: neither the event loop, nor the threads that
+ * read files, nor the cores while others need them.
+ * @throws AppError unhealthy when too many are waiting, internal_error when the thread fails
+ */
+export function computeArgon2(question: PasswordQuestion): Promise<PasswordAnswer> {
+	return turn(() => ask(idle.pop(), question));
+}
+
+function ask(waiting: (typeof idle)[number] | undefined, question: PasswordQuestion): Promise<PasswordAnswer> {
+	clearTimeout(waiting?.timer);
+	const thread = waiting?.thread ?? new Worker(new URL("./argon2-thread.ts", import.meta.url));
+	thread.ref();
+	return new Promise((resolve, reject) => {
+		const fail = (cause: Error) =>
+			reject(new AppError("internal_error", "the password could not be checked", { cause }));
+		thread.once("error", fail);
+		thread.once("message", (answer: PasswordAnswer) => {
+			thread.removeListener("error", fail);
+			keep(thread);
+			resolve(answer);
+		});
+		thread.postMessage(question);
+	});
+}
+
+function keep(thread: Worker): void {
+	thread.unref();
+	const entry = { thread, timer: setTimeout(() => end(entry), IDLE_MS).unref() };
+	idle.push(entry);
+}
+
+function end(entry: (typeof idle)[number]): void {
+	idle.splice(idle.indexOf(entry), 1);
+	void entry.thread.terminate();
+}
