@@ -198,3 +198,8 @@ test("a read that finds nothing gives no value away and needs no event of a read
 	refused(await client.get(`/realms/${slug}/secrets/NOTHING`, asAlice()), 404, "not_found");
 	assert.equal(await count(), before);
 });
+
+test("the chain of all these events is intact", async () => {
+	const { status } = ok(await client.get<{ status: string }>("/audit/verify", { token: root.token }));
+	assert.equal(status, "intact");
+});

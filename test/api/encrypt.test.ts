@@ -45,7 +45,7 @@ test("the text is base64url of suite 1, key id, nonce, ciphertext and tag", asyn
 
 for (const [what, value] of [
 	["plain text", "secret"],
-	["many bytes", "v".repeat(200_000)],
+	["many bytes", "v".repeat(190_000)],
 	["unicode and NUL", "\ufeffключ\u0000🔑e\u0301"],
 	["text that looks encrypted", "svc:v1:abc"],
 ] as const) {

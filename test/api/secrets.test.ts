@@ -64,6 +64,25 @@ test("environments hold a key each on its own", async () => {
 	);
 });
 
+test("a list holds the values of every environment, or of the one that is named", async () => {
+	const { slug: own } = await realm(client, alice);
+	const path = `/realms/${own}/secrets`;
+	const { token } = alice;
+	const list = async (query = ""): Promise<Secret[]> =>
+		ok(await client.get<{ secrets: Secret[] }>(`${path}${query}`, { token })).secrets;
+	assert.deepEqual(await list(), []);
+	for (const environment of ["dev", "prod"]) {
+		ok(await client.post(path, { key: "KEY", value: `of ${environment}`, environment }, { token }), 201);
+	}
+	const everything = await list();
+	assert.deepEqual(new Set(everything.map(({ value }) => value)), new Set(["of dev", "of prod"]));
+	const [prod, ...others] = await list("?env=prod");
+	assert.ok(prod && others.length === 0);
+	fields(prod, ["key", "value", "environment", "version", "updated_at"]);
+	assert.partialDeepStrictEqual(prod, { key: "KEY", value: "of prod", environment: "prod", version: 1 });
+	assert.deepEqual(await list("?env=test"), []);
+});
+
 test("an environment of null means the default", async () => {
 	assert.equal(ok(await set(unique("KEY"), { environment: null }), 201).environment, "dev");
 });

@@ -7,6 +7,7 @@ import type { Answer } from "../harness/client.ts";
 import { ok } from "../harness/expect.ts";
 import {
 	assertChainIntact,
+	exitCode,
 	getSecret,
 	KEPT_KEY,
 	KEPT_VALUE,
@@ -30,6 +31,15 @@ test("everything answered is there after kill -9, and the audit chain is intact"
 	await assertChainIntact(api, owner);
 });
 
+test("a server that is told to end the moment it says that it listens ends in good order", async (t) => {
+	const keeper = await startKeeper(t);
+	await keeper.run.kill("SIGKILL");
+	for (let start = 1; start <= 3; start += 1) {
+		await keeper.restart();
+		assert.equal((await keeper.run.kill("SIGTERM")).code, 0);
+	}
+});
+
 test("one flipped byte in a stored value is noticed: the read is refused, other secrets are served", async (t) => {
 	const keeper = await stoppedWithTwoSecrets(t);
 	flipByte(keeper.data, KEPT_KEY);
@@ -42,14 +52,24 @@ test("one flipped byte in a stored value is noticed: the read is refused, other 
 	assert.equal(ok(await getSecret(api, owner, "other")).value, OTHER_VALUE);
 });
 
-/** Rows moved about with a database tool: the value would be served under a name it was not written to. */
+test("a destroyed page of the database answers nothing and ends the server with 74", async (t) => {
+	const keeper = await stoppedWithTwoSecrets(t);
+	destroyPage(keeper.data, "secret_version");
+	await keeper.restart();
+	const { api, owner } = keeper;
+	for (const path of [`/eso/${owner.slug}/${KEPT_KEY}?env=dev`, `/eso/${owner.slug}?env=dev`]) {
+		const answer = await api.get(path, { token: owner.token }).catch(() => undefined);
+		if (answer !== undefined) assertUnhealthy(answer);
+	}
+	assert.equal(await exitCode(keeper.run), 74);
+});
+
+/** Rows of the secrets 1 and 2 moved about with a database tool: values would be served under names they were not written to. */
 const SWAPS: Record<string, string> = {
-	"the values of two secrets": `UPDATE secret_version SET value = (
-		SELECT value FROM secret_version AS o JOIN secret AS s ON s.id = o.secret_id WHERE s.key <> (
-			SELECT key FROM secret WHERE id = secret_version.secret_id) AND s.environment = 'dev')
-		WHERE secret_id IN (SELECT id FROM secret WHERE environment = 'dev')`,
-	"the whole rows of two secrets":
-		"UPDATE secret_version SET secret_id = CASE secret_id WHEN 1 THEN 2 WHEN 2 THEN 1 END",
+	"the values of two secrets": `CREATE TEMP TABLE swap AS SELECT 3 - secret_id AS secret_id, value FROM secret_version;
+		UPDATE secret_version SET value = (SELECT value FROM swap WHERE swap.secret_id = secret_version.secret_id)`,
+	"the whole rows of two secrets": `UPDATE secret_version SET version = version + secret_id;
+		UPDATE secret_version SET secret_id = 3 - secret_id; UPDATE secret_version SET version = 1`,
 	"the names of two secrets": `UPDATE secret SET key = key || '~';
 		UPDATE secret SET key = CASE key WHEN '${KEPT_KEY}~' THEN 'other' ELSE '${KEPT_KEY}' END`,
 	"the environment of a secret": "UPDATE secret SET environment = 'prod'",
@@ -119,5 +139,17 @@ function flipByte(data: string, key: string): void {
 		"the value is in the file once",
 	);
 	content.writeUInt8(content.readUInt8(at) ^ 1, at);
+	writeFileSync(file, content);
+}
+
+/** Overwrites the first page of a table. */
+function destroyPage(data: string, table: string): void {
+	const file = join(data, "svc.db");
+	const database = new DatabaseSync(file);
+	const page = Number(database.prepare("SELECT rootpage FROM sqlite_schema WHERE name = ?").get(table)?.rootpage);
+	const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
+	database.close();
+	const content = readFileSync(file);
+	content.fill(0xff, (page - 1) * pageBytes, page * pageBytes);
 	writeFileSync(file, content);
 }

@@ -1,13 +1,20 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { Answer } from "../harness/client.ts";
 import { ok } from "../harness/expect.ts";
-import { assertChainIntact, getSecret, type Keeper, setSecret, startKeeper } from "./kept-secret.ts";
-import { injectFault, skipWithoutStrace } from "./strace.ts";
+import { assertChainIntact, exitCode, getSecret, type Keeper, setSecret, startKeeper } from "./kept-secret.ts";
+import { assertRefusal, refusedStart, runServer } from "./process.ts";
+import { faultyCommand, injectFault, skipWithoutStrace } from "./strace.ts";
 
 /** EX_IOERR: what systemd and people see. Design: §4. */
 const STORAGE_EXIT_CODE = 74;
 const WRITES = 8;
+/** So long that the log is moved into the database after some sixty of them. */
+const LONG_BYTES = 250_000;
+const MOST_LONG_WRITES = 150;
 
 /**
  * A sync that fails once is followed by syncs that succeed, although the pages of the failed one may be gone from memory and disk:
@@ -34,7 +41,7 @@ for (const fault of [
 			isAnswering = answer?.status === 201;
 		}
 		assert.equal(isAnswering, false, "the fault stopped the server");
-		assert.equal((await keeper.run.ended).code, STORAGE_EXIT_CODE);
+		assert.equal(await exitCode(keeper.run), STORAGE_EXIT_CODE);
 		await assertKeptAfterRestart(keeper, answered);
 	});
 }
@@ -52,9 +59,58 @@ test("eight writers at once get no answer out of a commit whose sync failed", {
 		answers.filter((answer) => answer?.status === 201),
 		[],
 	);
-	assert.equal((await keeper.run.ended).code, STORAGE_EXIT_CODE);
+	assert.equal(await exitCode(keeper.run), STORAGE_EXIT_CODE);
 	await assertKeptAfterRestart(keeper, []);
 });
+
+test("a failed sync of the database during a checkpoint ends the server too", {
+	skip: skipWithoutStrace,
+}, async (t) => {
+	const keeper = await startKeeper(t);
+	await injectFault(keeper.run.pid, "fsync:error=EIO:when=1", join(keeper.data, "svc.db"));
+	const answered: string[] = [];
+	let isAnswering = true;
+	for (let write = 1; isAnswering && write <= MOST_LONG_WRITES; write += 1) {
+		const key = `long-${write}`;
+		const value = `value of ${key}`.padEnd(LONG_BYTES, ".");
+		isAnswering = (await unlessGone(() => setSecret(keeper.api, keeper.owner, key, value)))?.status === 201;
+		if (isAnswering) answered.push(key);
+	}
+	assert.equal(isAnswering, false, "the fault stopped the server");
+	assert.equal(await exitCode(keeper.run), STORAGE_EXIT_CODE);
+	await keeper.restart();
+	for (const key of answered) ok(await getSecret(keeper.api, keeper.owner, key));
+});
+
+test("a database that cannot be read gives no 404 and no 200, and ends the server", {
+	skip: skipWithoutStrace,
+}, async (t) => {
+	const keeper = await startKeeper(t);
+	const { slug, token } = keeper.owner;
+	ok(await setSecret(keeper.api, keeper.owner, "long", "value".padEnd(LONG_BYTES, ".")), 201);
+	await injectFault(keeper.run.pid, "pread64:error=EIO");
+	for (const path of [`/eso/${slug}/long?env=dev`, `/eso/${slug}?env=dev`, `/realms/${slug}/secrets/long`]) {
+		const answer = await unlessGone(() => keeper.api.get(path, { token }));
+		if (answer !== undefined) assert.equal(answer.status, 503, `${path}: ${answer.text.slice(0, 200)}`);
+	}
+	assert.equal(await exitCode(keeper.run), STORAGE_EXIT_CODE);
+	await assertKeptAfterRestart(keeper, []);
+});
+
+for (const call of [1, 5]) {
+	test(`a start whose sync ${call} fails says so in a sentence and ends with 74, the next one works`, {
+		skip: skipWithoutStrace,
+	}, async (t) => {
+		const data = await mkdtemp(join(tmpdir(), "svc-fault-"));
+		t.after(() => rm(data, { recursive: true }));
+		const wrap = (command: string[]) => faultyCommand(command, `fsync:error=EIO:when=${call}`);
+		const ending = await refusedStart({ data, wrap });
+		assertRefusal(ending, /disk/);
+		assert.equal(ending.code, STORAGE_EXIT_CODE);
+		const run = await runServer({ data });
+		await run.kill("SIGKILL");
+	});
+}
 
 /** The answer, or undefined when the connection broke or could not be made. */
 async function unlessGone<T>(ask: () => Promise<Answer<T>>): Promise<Answer<T> | undefined> {

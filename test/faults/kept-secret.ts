@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { setTimeout as pass } from "node:timers/promises";
 import type { Answer, Api } from "../harness/client.ts";
 import { ok } from "../harness/expect.ts";
 import { secretPath } from "../harness/fixtures.ts";
@@ -16,6 +17,8 @@ export const KEPT_KEY = "kept";
 
 /** Its value, which must never be answered where the read cannot be audited. */
 export const KEPT_VALUE = "the value that must not be answered";
+
+const EXIT_TIMEOUT_MS = 10_000;
 
 /** A server that holds one secret, version 1 of KEPT_KEY. */
 export interface Keeper {
@@ -71,4 +74,14 @@ export function getSecret(api: Api, { slug, token }: Owner, key: string): Promis
 export async function assertChainIntact(api: Api, { admin }: Owner): Promise<void> {
 	const { status } = ok(await api.get<{ status: string }>("/audit/verify", { token: admin.token }));
 	assert.equal(status, "intact");
+}
+
+/** The exit code of a server that is expected to end; fails when it goes on for ten seconds. */
+export async function exitCode(run: Run): Promise<number | null> {
+	const patience = new AbortController();
+	const timeout = pass(EXIT_TIMEOUT_MS, undefined, { signal: patience.signal });
+	const ending = await Promise.race([run.ended, timeout.catch(() => undefined)]);
+	patience.abort();
+	assert.ok(ending, "the server goes on");
+	return ending.code;
 }

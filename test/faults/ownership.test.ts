@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { plainApi } from "./plain-api.ts";
-import { type Ending, type RunOptions, refusedStart, runServer } from "./process.ts";
+import { assertRefusal, type RunOptions, refusedStart, runServer } from "./process.ts";
 import { snapshot } from "./snapshot.ts";
 
 const NOBODY = 65534;
@@ -31,7 +31,9 @@ const foreign = join(root, "foreign");
 before(async () => {
 	for (const data of [sound, foreign]) {
 		mkdirSync(data, { mode: 0o700 });
-		const run = await runServer({ data, env: TLS });
+		await (await runServer({ data, env: TLS })).kill("SIGKILL");
+		const run = await runServer({ data });
+		assert.equal((await plainApi(run.url).get("/health")).status, 200);
 		assert.equal((await run.kill("SIGTERM")).code, 0);
 	}
 });
@@ -133,8 +135,8 @@ test("a second server on the same data directory is refused and the first one se
 	} finally {
 		await first.kill("SIGKILL");
 	}
-	const next = await runServer({ data });
-	assert.equal((await next.kill("SIGTERM")).code, 0, "the data directory is free again after a kill");
+	// The data directory is free again after a kill.
+	await (await runServer({ data })).kill("SIGKILL");
 });
 
 const readOnly =
@@ -150,13 +152,6 @@ for (const [what, prepare] of Object.entries({ "existing data": sound, "an empty
 		assertRefusal(await refusedStart({ data, env: TLS, wrap }), /read-only|cannot be written|writable/);
 		assert.deepEqual(snapshot(data), before);
 	});
-}
-
-/** One sentence for a person: no stack, no second line, and an exit code that says failure. */
-function assertRefusal({ code, signal, stderr }: Ending, says: RegExp): void {
-	assert.ok(signal === null && code !== null && code > 0 && code < 128, `ended with ${code ?? signal}: ${stderr}`);
-	assert.match(stderr, /^[^\n]+\n$/, "stderr is one line");
-	assert.match(stderr, says);
 }
 
 function saysChmod(file: string): RegExp {

@@ -1,6 +1,7 @@
 import type { Answer, Api, RequestOptions } from "../harness/client.ts";
 
 const PREFIX = "/api/v1";
+const ANSWER_TIMEOUT_MS = 30_000;
 
 /**
  * The client of a server that speaks plain HTTP; keeps its connections. Unlike the client over HTTPS it accepts every answer,
@@ -11,6 +12,7 @@ export function plainApi(url: string): Api {
 		const { token, raw } = options;
 		const response = await fetch(`${url}${path}`, {
 			method,
+			signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
 			headers: {
 				...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
 				...(raw === undefined ? {} : { "content-type": "application/json" }),

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname } from "node:path";
@@ -15,7 +16,7 @@ export interface RunOptions {
 	readonly data: string;
 	/** Variables on top of the few that every run has. */
 	readonly env?: Readonly<Record<string, string>>;
-	/** Arguments of node in place of the server's own; `serve.ts` for one with weaker promises. */
+	/** Arguments of node in place of the server's own, for one with weaker promises. */
 	readonly script?: readonly string[];
 	/** Puts another program in front of the command, such as strace. */
 	readonly wrap?: (command: string[]) => string[];
@@ -33,6 +34,8 @@ export interface Run {
 	/** The server itself, also where it runs under strace. */
 	readonly pid: number;
 	readonly url: string;
+	/** What it has written to stdout. */
+	stdout(): string;
 	/** Settles when it has ended, by whatever cause. */
 	readonly ended: Promise<Ending>;
 	/** Sends the signal and waits for the end. */
@@ -46,9 +49,11 @@ export interface Run {
 export async function runServer(options: RunOptions): Promise<Run> {
 	const child = launch(options);
 	const ended = endingOf(child);
-	const silence = globalThis.setTimeout(() => process.kill(serverPid(child), "SIGKILL"), START_TIMEOUT_MS);
-	const outcome = await Promise.race([listening(child), ended]);
-	clearTimeout(silence);
+	let stdout = "";
+	child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+		stdout += text;
+	});
+	const outcome = await startOf(child, ended);
 	if (typeof outcome !== "string") {
 		throw new Error(`the server ended with ${outcome.code ?? outcome.signal} before it listened: ${outcome.stderr}`);
 	}
@@ -59,7 +64,13 @@ export async function runServer(options: RunOptions): Promise<Run> {
 		if (child.exitCode === null && child.signalCode === null) process.kill(pid, signal);
 		return ended;
 	};
-	return { pid, url: outcome, ended: ended.finally(() => process.off("exit", killWithTest)), kill };
+	return {
+		pid,
+		url: outcome,
+		stdout: () => stdout,
+		ended: ended.finally(() => process.off("exit", killWithTest)),
+		kill,
+	};
 }
 
 /**
@@ -69,9 +80,9 @@ export async function runServer(options: RunOptions): Promise<Run> {
 export async function refusedStart(options: RunOptions): Promise<Ending> {
 	const child = launch(options);
 	const ended = endingOf(child);
-	const outcome = await Promise.race([listening(child), ended]);
+	const outcome = await startOf(child, ended);
 	if (typeof outcome !== "string") return outcome;
-	child.kill("SIGKILL");
+	process.kill(serverPid(child), "SIGKILL");
 	await ended;
 	throw new Error("the server started although it should have refused");
 }
@@ -107,7 +118,15 @@ async function endingOf(child: ChildProcess): Promise<Ending> {
 	return { code, signal, stderr };
 }
 
-/** Never settles when the process ends without listening: whoever waits races it against the end. */
+/** The address that it listens on, or how it ended without; killed when it does neither in time. */
+async function startOf(child: ChildProcess, ended: Promise<Ending>): Promise<string | Ending> {
+	const silence = globalThis.setTimeout(() => process.kill(serverPid(child), "SIGKILL"), START_TIMEOUT_MS);
+	const outcome = await Promise.race([listening(child), ended]);
+	clearTimeout(silence);
+	return outcome;
+}
+
+/** Never settles when the process ends without listening. */
 function listening(child: ChildProcess): Promise<string> {
 	return new Promise((resolve) => {
 		let stdout = "";
@@ -126,4 +145,11 @@ export async function killedStart(options: RunOptions, afterMs: number): Promise
 	await setTimeout(afterMs);
 	child.kill("SIGKILL");
 	await ended;
+}
+
+/** Fails unless a start was refused with one sentence for a person, no stack and no second line, and a failure's exit code. */
+export function assertRefusal({ code, signal, stderr }: Ending, says: RegExp): void {
+	assert.ok(signal === null && code !== null && code > 0 && code < 128, `ended with ${code ?? signal}: ${stderr}`);
+	assert.match(stderr, /^[^\n]+\n$/, "stderr is one line");
+	assert.match(stderr, says);
 }

@@ -1,10 +1,10 @@
 /** Repeatable chance: one seed gives one sequence, so a failing run can be played again. */
-export type Random = {
+export interface Random {
 	/** A number in [0, 1). */
 	next: () => number;
 	/** A whole number in [0, below). */
 	below: (below: number) => number;
-};
+}
 
 /** Makes the sequence of a 32-bit seed (mulberry32: small, fast, good enough to choose moments and sectors). */
 export function seededRandom(seed: number): Random {

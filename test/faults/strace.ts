@@ -12,6 +12,22 @@ export function recordedCommand(command: string[], log: string, calls: string[],
 	return ["strace", ...options, "-e", `trace=${calls.join(",")}`, "-o", log, "--", ...command];
 }
 
+/** The command line that runs `command` with a system call that fails or lingers, as `-e inject=` says. */
+export function faultyCommand(command: string[], fault: string): string[] {
+	const options = [
+		"-f",
+		"--seccomp-bpf",
+		"-qq",
+		"-e",
+		`trace=${callOf(fault)}`,
+		"-e",
+		`inject=${fault}`,
+		"-o",
+		"/dev/null",
+	];
+	return ["strace", ...options, "--", ...command];
+}
+
 /** The process that a running strace has started. */
 export function tracedPid(strace: ChildProcess): number {
 	const children = readFileSync(`/proc/${strace.pid}/task/${strace.pid}/children`, "latin1");
@@ -19,15 +35,18 @@ export function tracedPid(strace: ChildProcess): number {
 }
 
 /** A fault that a running process suffers until it is lifted. */
-export type Injection = { lift: () => Promise<void> };
+export interface Injection {
+	lift(): Promise<void>;
+}
 
 /**
  * Makes a system call of a running process fail, in all its threads, from the moment of the answer on.
  * @param fault what strace's `-e inject=` takes, for example `pwrite64:error=ENOSPC`
+ * @param file only calls on this file fail
  */
-export async function injectFault(pid: number, fault: string): Promise<Injection> {
-	const call = fault.split(":")[0] ?? fault;
-	const options = ["-f", "-p", String(pid), "-e", `trace=${call}`, "-e", `inject=${fault}`, "-o", "/dev/null"];
+export async function injectFault(pid: number, fault: string, file?: string): Promise<Injection> {
+	const options = ["-f", "-p", String(pid), "-e", `trace=${callOf(fault)}`, "-e", `inject=${fault}`, "-o", "/dev/null"];
+	if (file !== undefined) options.push("-P", file);
 	const strace = spawn("strace", options, { stdio: ["ignore", "ignore", "pipe"] });
 	const exited = once(strace, "exit");
 	await attached(strace);
@@ -48,4 +67,8 @@ function attached(strace: ChildProcess): Promise<void> {
 		});
 		strace.once("close", () => reject(new Error(`strace could not attach: ${said}`)));
 	});
+}
+
+function callOf(fault: string): string {
+	return fault.split(":")[0] ?? fault;
 }

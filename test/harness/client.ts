@@ -67,10 +67,18 @@ async function exchange(
 	const { hostname, port } = new URL(server.url);
 	const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
 	const outgoing = request({ agent, ca: server.ca, hostname, port, method, path, headers: headersOf(options), signal });
-	// A server may answer a body that is too large and close before all of it is written; only the answer counts.
+	// After the answer to a body that is too large, the rest of it may fail to be written; only the answer counts.
 	outgoing.on("error", () => undefined);
 	outgoing.end(options.raw);
-	const [incoming] = (await once(outgoing, "response")) as [IncomingMessage];
+	const incoming = await once(outgoing, "response").then(
+		([response]) => response as IncomingMessage,
+		(error: NodeJS.ErrnoException) => error,
+	);
+	if (incoming instanceof Error) {
+		// An idle connection that the server closed in this very moment took nothing of the request with it.
+		if (outgoing.reusedSocket && incoming.code === "ECONNRESET") return exchange(server, agent, method, path, options);
+		throw incoming;
+	}
 	return readAnswer(incoming.statusCode ?? 0, incoming.headers, await buffer(incoming));
 }
 
@@ -88,7 +96,7 @@ function headersOf({ token, headers, raw, chunked, untyped }: RequestOptions): O
 function readAnswer(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Answer {
 	const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 	const isJson = headers["content-type"]?.startsWith("application/json") === true;
-	return { status, headers, text, body: isJson ? JSON.parse(text) : undefined };
+	return { status, headers, text, body: isJson && text !== "" ? JSON.parse(text) : undefined };
 }
 
 /**

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect } from "node:tls";
 import type { Server } from "../harness.ts";
 
@@ -7,7 +6,7 @@ const CLOSE_TIMEOUT_MS = 15_000;
 /**
  * Sends these bytes over TLS, however little they look like a request, and answers everything that comes back until the
  * server closes the connection. A connection that is reset counts as closed.
- * @throws AbortError when the server keeps the connection open for 15 s
+ * @throws Error when the server keeps the connection open for 15 s
  */
 export async function exchangeBytes(server: Server, bytes: string | Buffer): Promise<string> {
 	const { hostname, port } = new URL(server.url);
@@ -17,9 +16,11 @@ export async function exchangeBytes(server: Server, bytes: string | Buffer): Pro
 		received += text;
 	});
 	socket.on("error", () => undefined);
-	const closed = once(socket, "close", { signal: AbortSignal.timeout(CLOSE_TIMEOUT_MS) });
+	const timeout = setTimeout(() => socket.destroy(new Error("timeout")), CLOSE_TIMEOUT_MS);
 	socket.write(bytes);
-	await closed.finally(() => socket.destroy());
+	await new Promise((resolve) => socket.once("close", resolve));
+	clearTimeout(timeout);
+	if (socket.errored?.message === "timeout") throw new Error("the server keeps the connection open");
 	return received;
 }
 

@@ -94,6 +94,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	"GET /api/v1/eso/{realm}": ({ slug }) => ({ path: `${V1}/eso/${slug}` }),
 
 	"GET /api/v1/audit/events": () => ({ path: `${V1}/audit/events` }),
+	"GET /api/v1/audit/verify": () => ({ path: `${V1}/audit/verify` }),
 };
 
 async function freshSecretPath(world: World): Promise<string> {

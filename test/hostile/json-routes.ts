@@ -10,6 +10,8 @@ export interface JsonRoute {
 	readonly valid: () => Record<string, unknown>;
 	/** Fields without which the body is refused. */
 	readonly required: readonly string[];
+	/** Whether an accepted body costs a password hash, which is what makes a long table of bodies slow. */
+	readonly costly: boolean;
 }
 
 /** Somebody with a realm, and all routes of the server that take a body. */
@@ -30,6 +32,7 @@ export async function jsonRoutes(api: Api): Promise<JsonRoutes> {
 		token: owner.token,
 		required,
 		valid,
+		costly: required.some((field) => field.endsWith("password")),
 	});
 	const expires_at = "2099-01-01T00:00:00Z";
 	const environment = "dev";

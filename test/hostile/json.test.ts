@@ -136,8 +136,8 @@ test("a byte order mark is refused or passed over, and never kept", async () => 
 
 test("numbers beyond all limits do no harm", async () => {
 	const numbers = ["1e400", "-1e400", "9007199254740993", "1e-400", "-0", "9".repeat(10_000)];
+	await survivedEverywhere((route) => `${text(route).slice(0, -1)},"numbers":[${numbers.join(",")}]}`);
 	for (const number of numbers) {
-		await survivedEverywhere((route) => `${text(route).slice(0, -1)},"number":${number}}`);
 		const { token } = world.owner;
 		const raw = `{"version":${number}}`;
 		const answer = await client.post(`${secretPath(world.slug, "EXISTING")}/rollback`, undefined, { token, raw });

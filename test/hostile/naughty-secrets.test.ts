@@ -126,11 +126,15 @@ test("every string is a slug when the rule for slugs says so, and else it is ref
 	await onEveryString(async (text) => {
 		const answer = await client.post("/realms", { slug: text, name: "A realm" }, { token: alice.token });
 		if (/^[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])$/.test(text) && !text.includes("\n")) ok(answer, 201);
-		else refused(answer, 400, "invalid_slug");
+		else refused(answer, 400, isText(text) ? "invalid_slug" : undefined);
 	});
 });
 
 test("the log is still one JSON object a line, and the events can all be read", async () => {
 	assert.ok((await events(client, alice)).length > NAUGHTY_STRINGS.length);
-	for (const line of server.stderr().trimEnd().split("\n")) assert.doesNotThrow(() => JSON.parse(line), line);
+	for (const line of server
+		.stderr()
+		.split("\n")
+		.filter((one) => one !== ""))
+		assert.doesNotThrow(() => JSON.parse(line), line);
 });

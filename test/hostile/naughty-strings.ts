@@ -1,4 +1,4 @@
-/** Strings that have broken programs before, by what they are mistaken for. None is longer than a name may be. */
+/** Strings that have broken programs before, by what they are mistaken for. None has more bytes than a name may have. */
 export const NAUGHTY_STRINGS: readonly string[] = [
 	// Reserved words and the literals of many languages.
 	...[
@@ -139,11 +139,11 @@ export const NAUGHTY_STRINGS: readonly string[] = [
 	],
 	...[
 		"{{7*7}}",
-		"${7*7}",
+		"\u0024{7*7}",
 		"#{7*7}",
 		"<%= 7*7 %>",
 		"{% if %}",
-		"${jndi:ldap://localhost/a}",
+		"\u0024{jndi:ldap://localhost/a}",
 		"*{7}",
 		"=1+1",
 		"@SUM(1)",
@@ -191,7 +191,7 @@ export const NAUGHTY_STRINGS: readonly string[] = [
 		"eyJhbGciOiJub25lIn0.e30.",
 	],
 	// As long as a name may be.
-	...["x".repeat(255), "🔑".repeat(60), "e\u0301".repeat(100)],
+	...["x".repeat(255), "🔑".repeat(60), "e\u0301".repeat(80)],
 ];
 
 /** Whether a string can be written down in UTF-8 at all, which a lone surrogate cannot. */

@@ -56,6 +56,8 @@ const ROWS: readonly Row[] = [
 	["GET", "/api/v1/eso/{realm}", "token", 200],
 
 	["GET", "/api/v1/audit/events", "token", 200],
+	// In neither document: what `svc audit verify` asks.
+	["GET", "/api/v1/audit/verify", "instance", 200],
 ];
 
 /** Every endpoint of the running server. */

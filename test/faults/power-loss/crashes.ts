@@ -4,11 +4,19 @@ import type { Random } from "../random.ts";
 import { createDisk, type Fate, type Image } from "./disk.ts";
 import type { DiskEvent } from "./recording.ts";
 
-/** A folder after a power cut, written out, and what had been acknowledged at that moment. */
-export type Crash = { folder: string; acked: string[]; description: string };
+/** A folder after a power cut, written out, and what had been acknowledged at that moment; it holds until the next one is asked for. */
+export interface Crash {
+	readonly folder: string;
+	readonly acked: readonly string[];
+	readonly description: string;
+}
 
 /** At how many moments the power is cut (four images each), where the images are written, and by what chance. */
-export type CrashPlan = { moments: number; folder: string; random: Random };
+export interface CrashPlan {
+	readonly moments: number;
+	readonly folder: string;
+	readonly random: Random;
+}
 
 const FATES: Fate[] = ["none", "all", "some", "some"];
 

@@ -15,12 +15,12 @@ type NameChange = { at: number; directory: string; apply: (names: Names) => void
 const SECTOR_BYTES = 512;
 
 /** A folder on a disk that keeps what was synced and may lose the rest. */
-export type Disk = {
+export interface Disk {
 	/** Takes over the next event. */
 	apply: (event: DiskEvent) => void;
 	/** The folder as it would be found after a power cut now. */
 	crash: (fate: Fate, random: Random) => Image;
-};
+}
 
 /**
  * Makes a disk that follows the letter of POSIX, not the kindness of one file system: syncing a file makes its content

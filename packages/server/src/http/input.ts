@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import { parse } from "node:querystring";
 import * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { codeOf } from "../messages.ts";
@@ -45,14 +44,32 @@ function tooLarge(): AppError {
 	});
 }
 
-/** Splits the query of a request's target; a parameter that is given twice has no meaning here. @throws AppError bad_request */
-export function parseQuery(target: string): Record<string, unknown> {
+/**
+ * Splits the query of a request's target; a parameter that is given twice has no meaning here. (URLSearchParams takes 4 µs for `env=prod`,
+ * a tenth of the whole request.)
+ * @throws AppError bad_request
+ */
+export function parseQuery(target: string): Record<string, string> {
+	const query: Record<string, string> = Object.create(null);
 	const start = target.indexOf("?");
-	const query = parse(start < 0 ? "" : target.slice(start + 1));
-	for (const name in query) {
-		if (typeof query[name] !== "string") throw new AppError("bad_request", "a query parameter is given twice");
+	if (start < 0) return query;
+	for (const part of target.slice(start + 1).split("&")) {
+		if (part === "") continue;
+		const equals = part.indexOf("=");
+		const name = decode(equals < 0 ? part : part.slice(0, equals));
+		if (name in query) throw new AppError("bad_request", "a query parameter is given twice");
+		query[name] = equals < 0 ? "" : decode(part.slice(equals + 1));
 	}
 	return query;
+}
+
+function decode(text: string): string {
+	if (!/[%+]/.test(text)) return text;
+	try {
+		return decodeURIComponent(text.replaceAll("+", " "));
+	} catch {
+		throw new AppError("bad_request", "the query is not percent-encoded UTF-8");
+	}
 }
 
 /** Any schema of an object. */

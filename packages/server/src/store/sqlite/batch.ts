@@ -10,11 +10,29 @@ import type { Chain } from "./writes/audit.ts";
  */
 export type Operation = string | readonly [noun: string, verb: string, ...args: unknown[]];
 
+/** Makes one text of events that follow each other: a message costs by its parts. JSON text has no line breaks of its own. */
+export function pack(operations: readonly Operation[]): Operation[] {
+	const packed: Operation[] = [];
+	for (const operation of operations) {
+		const last = packed.at(-1);
+		if (typeof operation === "string" && typeof last === "string") packed[packed.length - 1] = `${last}\n${operation}`;
+		else packed.push(operation);
+	}
+	return packed;
+}
+
+/** Undoes `pack`. */
+export function unpack(packed: readonly Operation[]): Operation[] {
+	return packed.flatMap<Operation>((item) => (typeof item === "string" ? item.split("\n") : [item]));
+}
+
 /** What became of an operation. `full` and `failed` changed nothing. */
 export type Outcome = { done: unknown } | { full: true } | { failed: { name: string; message: string; code: string } };
 
 /** What became of a batch, and the end of the audit chain after it. */
 export interface BatchReport {
+	/** Operations that were run. */
+	count: number;
 	/** In the order of the operations; undefined when all are done and none has a result. */
 	outcomes: Outcome[] | undefined;
 	tip: { seq: number; hash: Uint8Array };
@@ -43,13 +61,13 @@ export function runBatch(db: Database, chain: Chain, writes: Writes, operations:
 		const outcomes = operations.map((operation) => runOne(db, chain, writes, operation));
 		db.exec("COMMIT");
 		const isAllDone = outcomes.every((outcome) => outcome === DONE);
-		return { outcomes: isAllDone ? undefined : outcomes, tip: chain.tip() };
+		return { count: operations.length, outcomes: isAllDone ? undefined : outcomes, tip: chain.tip() };
 	} catch (error) {
 		if (db.inTransaction) db.exec("ROLLBACK");
 		chain.rewind(start);
 		const code = codeOf(error);
 		if (code !== "SQLITE_FULL") throw new StorageFailure(code);
-		return { outcomes: operations.map(() => ({ full: true })), tip: start };
+		return { count: operations.length, outcomes: operations.map(() => ({ full: true })), tip: start };
 	}
 }
 

@@ -1,13 +1,22 @@
 import { LRUCache } from "lru-cache";
-import type { RealmAccess } from "../../realms/model.ts";
+import type { SecretVersion } from "../../secrets/model.ts";
 import type { Store } from "../store.ts";
 
 /** Tokens, sessions and memberships that are remembered at once, each. */
 const MAX_REMEMBERED = 16_384;
 
+/** Sealed secrets that are remembered: those that everybody reads, at most so many bytes together. */
+const MAX_SECRETS = 1024;
+const MAX_SECRET_BYTES = 4 * 1024 * 1024;
+
+/** About what a remembered secret takes beside its value. */
+const SECRET_OVERHEAD = 512;
+
+/** Operations that change secrets only. */
+const ON_SECRETS = new Set(["secrets.set", "secrets.remove"]);
+
 /**
- * Operations that take nothing away from anybody who is remembered. Every other one that a batch has run, known here or not, makes the
- * memory forget everything.
+ * Operations that take nothing away from anybody who is remembered. After every other one, known here or not, everything is forgotten.
  */
 const HARMLESS = new Set([
 	"accounts.register",
@@ -15,60 +24,83 @@ const HARMLESS = new Set([
 	"accounts.dropSessions",
 	"audit.addCheckpoint",
 	"health.probe",
-	"secrets.set",
-	"secrets.remove",
 	"tokens.create",
 	"tokens.used",
 ]);
 
-type Remembering = Pick<Store, "accounts" | "realms" | "tokens">;
+type Remembering = Pick<Store, "accounts" | "realms" | "secrets" | "tokens">;
+
+/** What is remembered in front of the database. */
+export interface Memory {
+	/** The same nouns, with answers that are remembered. */
+	over<Nouns extends Remembering>(nouns: Nouns): Nouns;
+	/** Told what a batch has run, as `noun.verb`, before whoever asked for it is. */
+	forget(operations: readonly string[]): void;
+}
 
 /**
- * Remembers the three answers that every request asks for: whose token, whose session, which role. Only this process writes the
- * database, and the writer tells what it ran before it tells whoever asked for it, so an answered revocation holds for the next request.
+ * Remembers what every request asks for: whose token, whose session, which role, which sealed value. Only this process writes the
+ * database, and the writer tells what it ran before it tells whoever asked for it, so an answered change holds for the next request.
  * What does not exist is not remembered.
  */
-export function createMemory(): {
-	over<Nouns extends Remembering>(nouns: Nouns): Nouns;
-	forget(operations: readonly string[]): void;
-} {
-	const forgetters: (() => void)[] = [];
-	let forgotten = 0;
-
-	function remember<Args extends unknown[], Answer extends object>(
-		nameOf: (...args: Args) => string,
-		ask: (...args: Args) => Promise<Answer | undefined>,
-	): (...args: Args) => Promise<Answer | undefined> {
-		const known = new LRUCache<string, Answer>({ max: MAX_REMEMBERED });
-		forgetters.push(() => known.clear());
-		return async (...args) => {
-			const name = nameOf(...args);
-			const found = known.get(name);
-			if (found !== undefined) return found;
-			const before = forgotten;
-			const answer = await ask(...args);
-			if (answer !== undefined && before === forgotten) known.set(name, Object.freeze(answer));
-			return answer;
-		};
-	}
-
+export function createMemory(): Memory {
+	const access = createCaches();
+	const secrets = createCaches();
+	const sizes = {
+		max: MAX_SECRETS,
+		maxSize: MAX_SECRET_BYTES,
+		sizeCalculation: (row: SecretVersion) => row.value.length + SECRET_OVERHEAD,
+	};
 	return {
 		over: (nouns) => ({
 			...nouns,
 			accounts: {
 				...nouns.accounts,
-				sessionOwner: remember((jti, user_id) => `${jti} ${user_id}`, nouns.accounts.sessionOwner),
+				sessionOwner: access.remember((jti, user_id) => `${jti} ${user_id}`, nouns.accounts.sessionOwner),
 			},
 			realms: {
 				...nouns.realms,
-				access: remember<[string, string], RealmAccess>((slug, user_id) => `${user_id} ${slug}`, nouns.realms.access),
+				access: access.remember((slug, user_id) => `${user_id} ${slug}`, nouns.realms.access),
 			},
-			tokens: { ...nouns.tokens, owner: remember((digest) => digest.toString("latin1"), nouns.tokens.owner) },
+			secrets: {
+				...nouns.secrets,
+				get: secrets.remember((realm_id, env, key) => `${realm_id} ${env} ${key}`, nouns.secrets.get, sizes),
+			},
+			tokens: { ...nouns.tokens, owner: access.remember((digest) => digest.toString("latin1"), nouns.tokens.owner) },
 		}),
 		forget(operations) {
-			if (operations.every((operation) => HARMLESS.has(operation))) return;
-			forgotten++;
-			for (const forget of forgetters) forget();
+			const harmful = operations.filter((operation) => !HARMLESS.has(operation));
+			if (harmful.length > 0) secrets.clear();
+			if (!harmful.every((operation) => ON_SECRETS.has(operation))) access.clear();
+		},
+	};
+}
+
+/** Caches that are emptied together. */
+function createCaches() {
+	const caches: { clear(): void }[] = [];
+	let cleared = 0;
+	return {
+		remember<Args extends unknown[], Answer extends object>(
+			nameOf: (...args: Args) => string,
+			ask: (...args: Args) => Promise<Answer | undefined>,
+			options: LRUCache.Options<string, Answer, unknown> = { max: MAX_REMEMBERED },
+		): (...args: Args) => Promise<Answer | undefined> {
+			const known = new LRUCache<string, Answer>(options);
+			caches.push(known);
+			return async (...args) => {
+				const name = nameOf(...args);
+				const found = known.get(name);
+				if (found !== undefined) return found;
+				const before = cleared;
+				const answer = await ask(...args);
+				if (answer !== undefined && before === cleared) known.set(name, Object.freeze(answer));
+				return answer;
+			};
+		},
+		clear() {
+			cleared++;
+			for (const cache of caches) cache.clear();
 		},
 	};
 }

@@ -1,6 +1,6 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { FatalError } from "../../errors.ts";
-import { type BatchReport, type Operation, runBatch, StorageFailure } from "./batch.ts";
+import { type BatchReport, type Operation, runBatch, StorageFailure, unpack } from "./batch.ts";
 import { migrate } from "./migrate.ts";
 import { openWriter, type Synchronous } from "./open.ts";
 import { allWrites } from "./writes/all.ts";
@@ -23,6 +23,9 @@ export type WriterMessage =
 	| { kind: "report"; report: BatchReport }
 	| { kind: "failure"; message: string; code: string };
 
+/** Operations in one transaction, about: no answer waits behind an endless batch. */
+const MAX_BATCH = 512;
+
 const port = parentPort;
 if (port === null) throw new Error("the writer runs in a worker thread");
 const send = (message: WriterMessage) => port.postMessage(message);
@@ -39,6 +42,17 @@ function attempt(step: () => void): void {
 	}
 }
 
+/** Adds what has arrived meanwhile, so that one fsync serves all of it. Nothing follows a close. */
+function gather(first: Operation[]): Operation[] {
+	const batch = unpack(first);
+	while (batch.length < MAX_BATCH && port !== null) {
+		const next = receiveMessageOnPort(port)?.message as Operation[] | undefined;
+		if (next === undefined) break;
+		batch.push(...unpack(next));
+	}
+	return batch;
+}
+
 attempt(() => {
 	const { file, synchronous, now } = workerData as WriterInput;
 	const db = openWriter(file, synchronous);
@@ -46,8 +60,9 @@ attempt(() => {
 	const chain = openChain(db);
 	const writes = allWrites(db, chain.append);
 	port.on("message", (request: WriterRequest) => {
-		if (request !== "close")
-			return attempt(() => send({ kind: "report", report: runBatch(db, chain, writes, request) }));
+		if (request !== "close") {
+			return attempt(() => send({ kind: "report", report: runBatch(db, chain, writes, gather(request)) }));
+		}
 		db.pragma("wal_checkpoint(TRUNCATE)");
 		db.close();
 		port.close();

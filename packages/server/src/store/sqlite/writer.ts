@@ -1,14 +1,11 @@
 import { Worker } from "node:worker_threads";
 import type { AuditEvent } from "../../audit/model.ts";
 import { FatalError } from "../../errors.ts";
-import type { BatchReport, Operation, Outcome } from "./batch.ts";
+import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
 import { diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
 import { withBuffers } from "./transfer.ts";
 import type { WriterInput, WriterMessage } from "./writer-thread.ts";
 import type { Writes } from "./writes/all.ts";
-
-/** Operations in one transaction at most, so that no answer waits behind an endless batch. */
-const MAX_BATCH = 512;
 
 interface Waiting {
 	operation: Operation;
@@ -124,15 +121,14 @@ export class Writer {
 		if (this.#failure !== undefined) return Promise.reject(storageUnavailable());
 		return new Promise((resolve, reject) => {
 			this.#waiting.push({ operation, resolve, reject });
-			if (this.#inFlight.length === 0) this.#scheduled ??= setImmediate(() => this.#sendWaiting());
+			this.#scheduled ??= setImmediate(() => this.#sendWaiting());
 		});
 	}
 
 	#sendWaiting(): void {
 		this.#scheduled = undefined;
-		if (this.#waiting.length === 0) return;
-		this.#inFlight = this.#waiting.splice(0, MAX_BATCH);
-		this.#worker.postMessage(this.#inFlight.map(({ operation }) => operation));
+		this.#worker.postMessage(pack(this.#waiting.map(({ operation }) => operation)));
+		this.#inFlight.push(...this.#waiting.splice(0));
 	}
 
 	#receive(message: WriterMessage): void {
@@ -143,10 +139,7 @@ export class Writer {
 			);
 			return;
 		}
-		const answered = this.#inFlight;
-		this.#inFlight = [];
-		this.#sendWaiting();
-		this.#settle(answered, message.report);
+		this.#settle(this.#inFlight.splice(0, message.report.count), message.report);
 	}
 
 	#settle(answered: Waiting[], { outcomes, tip }: BatchReport): void {

@@ -39,7 +39,8 @@ function single(db: Reader): Pick<SecretStore, "get" | "version"> {
 	const versions = () => db.select(stored).from(secretVersion);
 	// The number comes from the index alone, and so does the newest version of it: the secret's own row is not looked up.
 	const ofName = sql`${secret_id} = (SELECT ${secret.id} FROM ${secret} WHERE ${byName})`;
-	const get = versions().where(ofName).orderBy(desc(version)).limit(1).prepare();
+	// `LIMIT 1` stands in the text: as drizzle's parameter it would make SQLite prepare the question anew each time.
+	const get = versions().where(sql`${ofName} ORDER BY ${version} DESC LIMIT 1`).prepare();
 	const one = versions()
 		.where(and(ofName, eq(version, placeholder("version"))))
 		.prepare();
