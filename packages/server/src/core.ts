@@ -11,6 +11,7 @@ import { createMetrics } from "./health/metrics.ts";
 import { healthRoutes } from "./health/routes.ts";
 import { createApp } from "./http/app.ts";
 import { authenticate } from "./http/authenticate.ts";
+import { createHeaders } from "./http/headers.ts";
 import { openApiRoute } from "./http/openapi.ts";
 import type { Route } from "./http/route.ts";
 import type { Log } from "./log.ts";
@@ -58,5 +59,7 @@ export function createCore(parts: Parts) {
 		...auditRoutes(needs),
 	];
 	routes.push(openApiRoute(routes, build.version));
-	return createApp({ log, metrics, system, trusted_proxies: config.trusted_proxies, identify }, routes);
+	const newHeaders = createHeaders(system);
+	const app = createApp({ log, metrics, newHeaders, trusted_proxies: config.trusted_proxies, identify }, routes);
+	return { app: app as never, newHeaders };
 }

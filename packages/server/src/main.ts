@@ -62,8 +62,8 @@ export async function startServer(config: Config, options: StartOptions = {}): P
 		const keyring = await openKeyring({ keys: store.keys, master: masterKey.key.reveal(), system });
 		const tls = loadTls(config, system);
 		let isStopping = false;
-		const app = createCore({ config, store, keyring, system, log, build: readBuild(), isStopping: () => isStopping });
-		const listener = await listen(app as never, config.listen, tls);
+		const core = createCore({ config, store, keyring, system, log, build: readBuild(), isStopping: () => isStopping });
+		const listener = await listen(core, config.listen, tls);
 		warnAboutRegistration(config, log);
 		const chores = startChores({ store, system, keyring, log });
 		return {

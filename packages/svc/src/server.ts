@@ -11,8 +11,8 @@ export async function runServer(process: NodeJS.Process, args: string[]): Promis
 			throw new FatalError("svc server takes no arguments: its settings are svc.toml and SVC_* variables", 64);
 		const config = readConfig(process.env, process.cwd());
 		const running = await startServer(config);
-		process.stdout.write(greeting(running, config.data_dir));
 		handleSignals(process, running);
+		process.stdout.write(greeting(running, config.data_dir));
 	} catch (error) {
 		if (!(error instanceof FatalError)) throw error;
 		process.stderr.write(`svc: ${error.message}\n`);

@@ -93,7 +93,15 @@ function visitorEvent(visitor: Visitor, now: Date, type: EventType, actor: strin
  * @throws AppError invalid_credentials, rate_limited, unhealthy (too many at once)
  * Spec: API › Accounts and login
  */
-export async function login(
+export function login(
+	needs: AccountNeeds,
+	visitor: Visitor,
+	input: { email: string; password: string },
+): Promise<{ token: string; expires_at: number; user: Person }> {
+	return needs.throttle.inTurn(input.email, visitor.ip, () => tryLogin(needs, visitor, input));
+}
+
+async function tryLogin(
 	needs: AccountNeeds,
 	visitor: Visitor,
 	input: { email: string; password: string },
@@ -158,20 +166,23 @@ export async function changePassword(
 	if (actor.jti === undefined) {
 		throw new AppError("unsupported_operation", "an API token cannot change the password: sign in with `svc login`");
 	}
-	await needs.throttle.checkLogin(actor.email, actor.ip);
-	const account = await needs.store.accounts.byId(actor.user_id);
-	if (!(await verifyPassword(account?.password ?? undefined, input.current_password))) {
-		await needs.throttle.loginFailed(actor.email, actor.ip);
-		const facts = { method: "password.change", reason: "password" };
-		await needs.store.audit.append(eventBy(actor, needs.system.now(), "auth.login.failed", undefined, facts));
-		throw new AppError("wrong_password", "current_password is not the account's password");
-	}
+	await needs.throttle.inTurn(actor.email, actor.ip, () => checkPassword(needs, actor, input.current_password));
 	const password = await hashPassword(input.new_password);
 	const change = { user_id: actor.user_id, password, keep: actor.jti };
 	await needs.store.accounts.setPassword(
 		change,
 		eventBy(actor, needs.system.now(), "auth.password.changed", undefined, {}),
 	);
+}
+
+async function checkPassword(needs: AccountNeeds, actor: Actor, password: string): Promise<void> {
+	await needs.throttle.checkLogin(actor.email, actor.ip);
+	const account = await needs.store.accounts.byId(actor.user_id);
+	if (await verifyPassword(account?.password ?? undefined, password)) return;
+	await needs.throttle.loginFailed(actor.email, actor.ip);
+	const facts = { method: "password.change", reason: "password" };
+	await needs.store.audit.append(eventBy(actor, needs.system.now(), "auth.login.failed", undefined, facts));
+	throw new AppError("wrong_password", "current_password is not the account's password");
 }
 
 /** One page of all accounts. @throws AppError forbidden, insufficient_scope. Design: §7.1 */

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { RateLimiterMemory } from "rate-limiter-flexible";
+import { createGate, type Gate } from "../crypto/gate.ts";
 import { AppError } from "../errors.ts";
 
 /** Failed logins that cost nothing but themselves, and the window in which they count, in seconds. Design: §6, §7.2. */
@@ -16,6 +17,8 @@ const REGISTRATIONS_PER_MINUTE = 300;
 
 /** Slows down guessing without locking anybody out: only failures count, and what is refused is a source, hardly ever an account. */
 export interface Throttle {
+	/** Runs attempts on one account from one source one after the other: what the first ones cost is known before the next begins. */
+	inTurn<T>(email: string, ip: string, attempt: () => Promise<T>): Promise<T>;
 	/** @throws AppError rate_limited, with the seconds to wait in Retry-After, before any work is done */
 	checkLogin(email: string, ip: string): Promise<void>;
 	loginFailed(email: string, ip: string): Promise<void>;
@@ -39,6 +42,7 @@ export function createThrottle(): Throttle {
 	}
 
 	return {
+		inTurn: createTurns(),
 		async checkLogin(email, ip) {
 			for (const name of Object.values(namesOf(email, ip))) {
 				const block = await blocks.get(name);
@@ -56,6 +60,24 @@ export function createThrottle(): Throttle {
 				throw tooMany("registrations", msBeforeNext);
 			});
 		},
+	};
+}
+
+/** Attempts that wait behind one of the same account and source. */
+const MAX_WAITING = 64;
+
+function createTurns(): Throttle["inTurn"] {
+	const turns = new Map<string, { gate: Gate; users: number }>();
+	return async (email, ip, attempt) => {
+		const { pair } = namesOf(email, ip);
+		const turn = turns.get(pair) ?? { gate: createGate(1, MAX_WAITING), users: 0 };
+		turns.set(pair, turn);
+		turn.users++;
+		try {
+			return await turn.gate(attempt);
+		} finally {
+			if (--turn.users === 0) turns.delete(pair);
+		}
 	};
 }
 

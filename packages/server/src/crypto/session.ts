@@ -51,7 +51,7 @@ export function createSessionTokens(keys: () => KeySet<MacKey>, system: Pick<Sys
 			return new SignJWT({ sub, jti, iat, exp }).setProtectedHeader(header).sign(bytes);
 		},
 		async verify(token) {
-			if (token.length > MAX_TOKEN_CHARACTERS) return undefined;
+			if (token.length > MAX_TOKEN_CHARACTERS || !isCanonical(token)) return undefined;
 			const digest = hash("sha256", token, "base64url");
 			const known = verified.get(digest);
 			if (known !== undefined) return isLive(known) ? known : undefined;
@@ -61,6 +61,12 @@ export function createSessionTokens(keys: () => KeySet<MacKey>, system: Pick<Sys
 			return claims;
 		},
 	};
+}
+
+/** Whether the signature is spelled the one way it should be: a decoder forgives padding and the last character's unused bits. */
+function isCanonical(token: string): boolean {
+	const signature = token.slice(token.lastIndexOf(".") + 1);
+	return Buffer.from(signature, "base64url").toString("base64url") === signature;
 }
 
 async function verifyToken(token: string, keys: KeySet<MacKey>, now: Date): Promise<SessionClaims | undefined> {

@@ -4,7 +4,7 @@ import { AppError } from "../errors.ts";
 import type { Metrics } from "../health/metrics.ts";
 import type { Log } from "../log.ts";
 import type { Actor } from "../policy/model.ts";
-import type { System } from "../system.ts";
+import type { AnswerHeaders, NewHeaders } from "./headers.ts";
 import { check, parseQuery, readJson } from "./input.ts";
 import type { Call, Route } from "./route.ts";
 import { createSourceReader } from "./source.ts";
@@ -13,16 +13,24 @@ import { createSourceReader } from "./source.ts";
 export interface AppNeeds {
 	log: Log;
 	metrics: Pick<Metrics, "answered">;
-	system: Pick<System, "randomBytes">;
+	newHeaders: NewHeaders;
 	trusted_proxies: readonly string[];
 	identify(authorization: string | undefined, request_id: string, ip: string): Promise<Actor>;
 }
 
 type Env = { Bindings: HttpBindings };
-type Headers = Record<string, string> & { "x-request-id": string };
 type App = Hono<Env>;
 
 const EMPTY = Object.freeze({});
+
+/**
+ * Segments `.` and `..` in any spelling, and backslashes. A URL's parser folds them away before the router sees the path, so that
+ * DELETE …/secrets/../../other would delete a realm.
+ */
+const ODD_PATH = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i;
+const NO_HOST = "the header Host is missing";
+const ODD =
+	"there is nothing at this path: segments . and .. and backslashes are not resolved; send a key percent-encoded";
 
 /**
  * Mounts the routes: the token before anything else, then query and body, then the rule, and one place for every answer and every error.
@@ -30,12 +38,11 @@ const EMPTY = Object.freeze({});
  */
 export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
 	const app = new Hono<Env>({ strict: true });
-	const newHeaders = createHeaders(needs.system);
 	const sourceOf = createSourceReader(needs.trusted_proxies);
 	for (const route of routes) {
 		app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
 			const started = performance.now();
-			const headers = newHeaders();
+			const headers = needs.newHeaders();
 			const request: Request = { c, headers, request_id: headers["x-request-id"], ip: sourceOf(c.env.incoming) };
 			const response = await answer(needs, request, route).catch((error) => fail(needs, request, error, route));
 			needs.metrics.answered(route.method, route.path, response.status, (performance.now() - started) / 1000);
@@ -43,7 +50,7 @@ export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
 		});
 	}
 	const unrouted = (c: Context<Env>, error: unknown) =>
-		fail(needs, { c, headers: newHeaders() }, error, { path: "none" });
+		fail(needs, { c, headers: needs.newHeaders() }, error, { path: "none" });
 	app.notFound((c) => unrouted(c, noRoute(allowedMethods(app, routes, c.req.path))));
 	app.onError((error, c) => unrouted(c, error));
 	return app;
@@ -51,13 +58,16 @@ export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
 
 interface Request {
 	c: Context<Env>;
-	headers: Headers;
+	headers: AnswerHeaders;
 	request_id: string;
 	ip: string;
 }
 
 async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, route: Route): Promise<Response> {
 	const { incoming } = c.env;
+	if (incoming.headers.host === undefined && incoming.httpVersion !== "1.0")
+		throw new AppError("bad_request", NO_HOST, { headers: { connection: "close" } });
+	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
 	const { authorization } = incoming.headers;
 	const actor = route.isPublic ? undefined : await needs.identify(authorization, request_id, ip);
 	const query = route.query === undefined ? EMPTY : check(route.query, parseQuery(incoming.url ?? ""));
@@ -100,19 +110,4 @@ function allowedMethods(app: App, routes: readonly Route[], path: string): strin
 	return [...methods]
 		.filter((method) => app.router.match(method, path)[0].length > 0)
 		.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
-}
-
-/**
- * Makes the headers of every answer, in one object: touching a response's headers later costs half of the server's speed. A request's
- * id is random for the process and counted within it.
- */
-function createHeaders(system: Pick<System, "randomBytes">): () => Headers {
-	const process_id = system.randomBytes(8).toString("hex");
-	let count = 0;
-	return () => ({
-		"content-type": "application/json",
-		"cache-control": "no-store",
-		"x-content-type-options": "nosniff",
-		"x-request-id": `${process_id}-${(++count).toString(36)}`,
-	});
 }

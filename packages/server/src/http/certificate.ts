@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { certificateFingerprint, createServerCertificate } from "@svc/x509";
 import type { Config } from "../config.ts";
 import { FatalError } from "../errors.ts";
@@ -50,8 +50,18 @@ function makeOwn(config: Config, system: System, file: string, keyFile: string):
 	];
 	const { now, randomBytes } = { now: system.now(), randomBytes: system.randomBytes };
 	const made = createServerCertificate({ names: names.filter(isNameable), now, days: DAYS, randomBytes });
-	writeFileSync(keyFile, made.private_key, { mode: 0o600 });
-	writeFileSync(file, made.certificate, { mode: 0o600 });
+	writeDurably(keyFile, made.private_key);
+	writeDurably(file, made.certificate);
+}
+
+/** Writes a private file that is whole or absent after a power cut: the fingerprint that people compared stays the same. */
+function writeDurably(file: string, content: string): void {
+	const draft = `${file}.new`;
+	writeFileSync(draft, content, { mode: 0o600, flush: true });
+	renameSync(draft, file);
+	const directory = openSync(dirname(file), "r");
+	fsyncSync(directory);
+	closeSync(directory);
 }
 
 function hostOf(base_url: string | undefined): string[] {

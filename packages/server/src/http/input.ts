@@ -63,12 +63,13 @@ export function parseQuery(target: string): Record<string, string> {
 	return query;
 }
 
+/** What is no percent-encoding stays as it is, and is then none of the values that are allowed. */
 function decode(text: string): string {
 	if (!/[%+]/.test(text)) return text;
 	try {
 		return decodeURIComponent(text.replaceAll("+", " "));
 	} catch {
-		throw new AppError("bad_request", "the query is not percent-encoded UTF-8");
+		return text;
 	}
 }
 

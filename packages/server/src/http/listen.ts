@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { FatalError } from "../errors.ts";
+import type { NewHeaders } from "./headers.ts";
+import { answerMalformed, malformedResponse } from "./malformed.ts";
 
 /** Limits of a connection. Design: §7. */
 const LIMITS = {
@@ -12,6 +14,8 @@ const LIMITS = {
 	keepAliveTimeout: 65_000,
 	connectionsCheckingInterval: 1000,
 	maxHeaderSize: 16 * 1024,
+	// HTTP/1.0 has none, and we do not look at it.
+	requireHostHeader: false,
 } as const;
 const MAX_CONNECTIONS = 10_000;
 const MAX_HEADERS = 100;
@@ -39,17 +43,21 @@ export interface Listener {
  * @throws FatalError when the address cannot be taken
  */
 export async function listen(
-	app: Hono<never>,
+	{ app, newHeaders }: { app: Hono<never>; newHeaders: NewHeaders },
 	listen: { host: string; port: number },
 	tls: TlsFiles | undefined,
 ): Promise<Listener> {
-	const handle = getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0]);
+	const handle = getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0], {
+		hostname: "localhost",
+		errorHandler: () => malformedResponse(newHeaders),
+	});
 	const onRequest = (incoming: Parameters<typeof handle>[0], outgoing: Parameters<typeof handle>[1]) =>
 		void handle(incoming, outgoing);
 	const secure =
 		tls &&
 		createHttpsServer({ ...LIMITS, minVersion: "TLSv1.2", cert: tls.certificate, key: tls.private_key }, onRequest);
 	const server: Server = secure ?? createHttpServer(LIMITS, onRequest);
+	answerMalformed(server, newHeaders);
 	server.maxConnections = MAX_CONNECTIONS;
 	server.maxHeadersCount = MAX_HEADERS;
 	await new Promise<void>((resolve, reject) => {

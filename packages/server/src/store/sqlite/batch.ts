@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../audit/model.ts";
-import { codeOf, isFatal } from "./failure.ts";
+import { codeOf, isFatal, StorageFailure } from "./failure.ts";
 import type { Writes } from "./writes/all.ts";
 import type { Chain } from "./writes/audit.ts";
 
@@ -36,17 +36,6 @@ export interface BatchReport {
 	/** In the order of the operations; undefined when all are done and none has a result. */
 	outcomes: Outcome[] | undefined;
 	tip: { seq: number; hash: Uint8Array };
-}
-
-/** The storage cannot be trusted any more: the process has to stop and recover from the log. Design: §4. */
-export class StorageFailure extends Error {
-	readonly code: string;
-
-	constructor(code: string) {
-		super(`the database reported ${code}`);
-		this.name = "StorageFailure";
-		this.code = code;
-	}
 }
 
 /**

@@ -1,7 +1,18 @@
-import { AppError } from "../../errors.ts";
+import { AppError, FatalError } from "../../errors.ts";
 
 /** Exit code of a storage failure: EX_IOERR. Design: §4. */
 export const STORAGE_EXIT_CODE = 74;
+
+/** The storage cannot be trusted any more: the process has to stop and recover from the log. Design: §4. */
+export class StorageFailure extends Error {
+	readonly code: string;
+
+	constructor(code: string) {
+		super(`the database reported ${code}`);
+		this.name = "StorageFailure";
+		this.code = code;
+	}
+}
 
 /** SQLite's code of an error, or `""`. */
 export function codeOf(error: unknown): string {
@@ -20,5 +31,23 @@ export function diskFull(): AppError {
 
 /** The answer once the storage failed. */
 export function storageUnavailable(): AppError {
-	return new AppError("unhealthy", "the server's storage failed and the server is stopping: nothing was changed");
+	return new AppError(
+		"unhealthy",
+		"the server's storage failed and the server is stopping: it is not known whether the change was made",
+	);
+}
+
+/** Why the server cannot start with this database, and what to do. */
+export function cannotOpen(file: string, code: string): FatalError {
+	if (code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT")) {
+		return new FatalError(`${file} is not a sound database (${code}): restore it from a backup`, STORAGE_EXIT_CODE);
+	}
+	if (code.startsWith("SQLITE_IOERR")) {
+		return new FatalError(
+			`${file} cannot be read or written (${code}): check the disk, then start again`,
+			STORAGE_EXIT_CODE,
+		);
+	}
+	const hint = "make it and its directory writable for the user that runs the server, and see that the disk has space";
+	return new FatalError(`${file} cannot be opened (${code || "unknown"}): ${hint}`, STORAGE_EXIT_CODE);
 }

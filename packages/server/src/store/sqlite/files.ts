@@ -1,7 +1,19 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, type Stats, statfsSync } from "node:fs";
-import { join } from "node:path";
+import {
+	accessSync,
+	chmodSync,
+	closeSync,
+	constants,
+	fsyncSync,
+	lstatSync,
+	mkdirSync,
+	openSync,
+	type Stats,
+	statfsSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
+import { cannotOpen, codeOf } from "./failure.ts";
 
 /** Types of network file systems (statfs): SQLite's locks and syncs cannot be trusted there. NFS, SMB, CIFS, SMB2, AFS, Ceph. */
 const NETWORK = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400]);
@@ -15,7 +27,7 @@ export const DATABASE_FILES = ["svc.db", "svc.db-wal", "svc.db-shm", "svc.lock"]
  * @throws FatalError saying which file it is and the command that mends it
  */
 export function checkDataDirectory(directory: string, files: readonly string[]): void {
-	mkdirSync(directory, { recursive: true, mode: 0o700 });
+	makeDirectory(directory);
 	checkPrivate(directory, lstatSync(directory), "directory", "700");
 	if (NETWORK.has(statfsSync(directory).type)) {
 		throw new FatalError(
@@ -24,8 +36,31 @@ export function checkDataDirectory(directory: string, files: readonly string[]):
 	}
 	for (const name of files) {
 		const file = join(directory, name);
-		if (existsSync(file)) checkPrivate(file, lstatSync(file), "file", "600");
+		const stats = lstatSync(file, { throwIfNoEntry: false });
+		if (stats !== undefined) checkPrivate(file, stats, "file", "600");
 	}
+}
+
+/** Makes it with its name durable: a power cut must not take away what was stored in it. */
+function makeDirectory(directory: string): void {
+	try {
+		const first = mkdirSync(directory, { recursive: true, mode: 0o700 });
+		if (first !== undefined) syncDirectory(dirname(first));
+		accessSync(directory, constants.W_OK);
+	} catch (cause) {
+		throw new FatalError(
+			`${directory} cannot be written (${codeOf(cause)}): make it writable, or choose another data_dir`,
+			73,
+			{ cause },
+		);
+	}
+}
+
+/** Makes the names in a directory durable. */
+export function syncDirectory(directory: string): void {
+	const handle = openSync(directory, "r");
+	fsyncSync(handle);
+	closeSync(handle);
 }
 
 function checkPrivate(path: string, stats: Stats, kind: "directory" | "file", mode: string): void {
@@ -51,16 +86,20 @@ function checkPrivate(path: string, stats: Stats, kind: "directory" | "file", mo
  */
 export function lockDataDirectory(directory: string): () => void {
 	const file = join(directory, "svc.lock");
-	const lock = new Database(file, { timeout: 0 });
-	chmodSync(file, 0o600);
+	let lock: Database.Database | undefined;
 	try {
+		lock = new Database(file, { timeout: 0 });
+		chmodSync(file, 0o600);
 		lock.pragma("locking_mode = EXCLUSIVE");
 		lock.exec("BEGIN EXCLUSIVE");
 	} catch (cause) {
-		lock.close();
+		lock?.close();
+		const code = codeOf(cause);
+		if (code !== "SQLITE_BUSY") throw cannotOpen(file, code);
 		throw new FatalError(`another svc server is using ${directory}: stop it, or choose another data_dir`, 78, {
 			cause,
 		});
 	}
-	return () => lock.close();
+	const taken = lock;
+	return () => taken.close();
 }

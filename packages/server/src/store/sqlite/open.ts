@@ -1,5 +1,6 @@
 import Database from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
+import { codeOf, StorageFailure } from "./failure.ts";
 
 /** Oldest SQLite without the WAL-reset race. Design: §4. */
 const MINIMUM_SQLITE = [3, 51, 3];
@@ -18,8 +19,11 @@ const PRAGMAS: readonly [string, string | number, unknown][] = [
 	["mmap_size", 0, 0],
 ];
 
-/** Pages of 4 KiB in the log before it is moved into the database: a checkpoint of 16 MiB takes some 30 ms of the writer's time. */
+/** Pages of 4 KiB in the write-ahead log before it is moved into the database: 16 MiB. */
 const CHECKPOINT_PAGES = 4096;
+
+/** Batches between two looks at how long the log is. */
+const LOOK_EVERY = 16;
 
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024;
 
@@ -33,12 +37,34 @@ export function openWriter(file: string, synchronous: Synchronous): Database.Dat
 	db.pragma("journal_mode = WAL");
 	db.prepare("SELECT count(*) FROM sqlite_schema").get();
 	db.pragma(`synchronous = ${synchronous}`);
-	db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+	// SQLite forgets the error of a checkpoint that it starts by itself: createLogEmptier does it instead.
+	db.pragma("wal_autocheckpoint = 0");
 	db.pragma(`journal_size_limit = ${JOURNAL_SIZE_LIMIT}`);
 	settle(db);
 	expect(db, "journal_mode", "wal");
 	expect(db, "synchronous", synchronous === "FULL" ? 2 : 1);
 	return db;
+}
+
+/**
+ * Makes the function that moves the write-ahead log into the database when it is long, to be called after each batch.
+ * @throws StorageFailure when that fails, as it does when a sync fails: nothing on this disk can be believed afterwards. Design: §4
+ */
+export function createLogEmptier(db: Database.Database): () => void {
+	const look = db.prepare("PRAGMA wal_checkpoint(NOOP)");
+	const empty = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+	let batches = 0;
+	return () => {
+		if (++batches % LOOK_EVERY !== 0) return;
+		const { log } = look.get() as { log: number };
+		if (log < CHECKPOINT_PAGES) return;
+		try {
+			empty.get();
+		} catch (error) {
+			const code = codeOf(error);
+			if (code !== "SQLITE_FULL" && code !== "SQLITE_BUSY") throw new StorageFailure(code);
+		}
+	};
 }
 
 /** Opens a connection that only reads. */

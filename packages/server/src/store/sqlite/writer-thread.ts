@@ -1,8 +1,9 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { FatalError } from "../../errors.ts";
-import { type BatchReport, type Operation, runBatch, StorageFailure, unpack } from "./batch.ts";
+import { type BatchReport, type Operation, runBatch, unpack } from "./batch.ts";
+import { codeOf, StorageFailure } from "./failure.ts";
 import { migrate } from "./migrate.ts";
-import { openWriter, type Synchronous } from "./open.ts";
+import { createLogEmptier, openWriter, type Synchronous } from "./open.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
 
@@ -26,6 +27,7 @@ export type WriterMessage =
 /** Operations in one transaction, about: no answer waits behind an endless batch. */
 const MAX_BATCH = 512;
 
+const input = workerData as WriterInput;
 const port = parentPort;
 if (port === null) throw new Error("the writer runs in a worker thread");
 const send = (message: WriterMessage) => port.postMessage(message);
@@ -35,9 +37,8 @@ function attempt(step: () => void): void {
 	try {
 		step();
 	} catch (error) {
-		const code = error instanceof StorageFailure ? error.code : "";
-		const known = error instanceof FatalError || error instanceof StorageFailure;
-		send({ kind: "failure", message: known ? error.message : String((error as Error).stack), code });
+		const isKnown = error instanceof FatalError || error instanceof StorageFailure;
+		send({ kind: "failure", message: isKnown ? error.message : "", code: codeOf(error) });
 		port?.close();
 	}
 }
@@ -54,18 +55,23 @@ function gather(first: Operation[]): Operation[] {
 }
 
 attempt(() => {
-	const { file, synchronous, now } = workerData as WriterInput;
+	const { file, synchronous, now } = input;
 	const db = openWriter(file, synchronous);
 	migrate(db, now);
 	const chain = openChain(db);
 	const writes = allWrites(db, chain.append);
+	const checkpoint = createLogEmptier(db);
 	port.on("message", (request: WriterRequest) => {
-		if (request !== "close") {
-			return attempt(() => send({ kind: "report", report: runBatch(db, chain, writes, gather(request)) }));
-		}
-		db.pragma("wal_checkpoint(TRUNCATE)");
-		db.close();
-		port.close();
+		attempt(() => {
+			if (request !== "close") {
+				send({ kind: "report", report: runBatch(db, chain, writes, gather(request)) });
+				checkpoint();
+				return;
+			}
+			db.pragma("wal_checkpoint(TRUNCATE)");
+			db.close();
+			port.close();
+		});
 	});
 	send({ kind: "ready", tip: chain.tip() });
 });

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { AuditEvent } from "../../audit/model.ts";
 import { FatalError } from "../../errors.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
-import { diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
+import { cannotOpen, diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
 import { withBuffers } from "./transfer.ts";
 import type { WriterInput, WriterMessage } from "./writer-thread.ts";
 import type { Writes } from "./writes/all.ts";
@@ -64,7 +64,8 @@ export class Writer {
 			worker.once("message", (message: WriterMessage) => {
 				if (message.kind === "ready")
 					resolve(listener.onTip(withBuffers(message.tip) as { seq: number; hash: Buffer }));
-				else reject(new FatalError(`the database cannot be opened: ${"message" in message ? message.message : ""}`));
+				else if (message.kind === "failure")
+					reject(message.message === "" ? cannotOpen(input.file, message.code) : new FatalError(message.message));
 			});
 		});
 		worker.removeAllListeners("error");
