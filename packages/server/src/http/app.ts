@@ -28,7 +28,6 @@ const EMPTY = Object.freeze({});
  * DELETE …/secrets/../../other would delete a realm.
  */
 const ODD_PATH = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i;
-const NO_HOST = "the header Host is missing";
 const ODD =
 	"there is nothing at this path: segments . and .. and backslashes are not resolved; send a key percent-encoded";
 
@@ -65,8 +64,6 @@ interface Request {
 
 async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, route: Route): Promise<Response> {
 	const { incoming } = c.env;
-	if (incoming.headers.host === undefined && incoming.httpVersion !== "1.0")
-		throw new AppError("bad_request", NO_HOST, { headers: { connection: "close" } });
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
 	const { authorization } = incoming.headers;
 	const actor = route.isPublic ? undefined : await needs.identify(authorization, request_id, ip);

@@ -1,11 +1,11 @@
-import { createServer as createHttpServer, type Server } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Hono } from "hono";
 import { FatalError } from "../errors.ts";
 import type { NewHeaders } from "./headers.ts";
-import { answerMalformed, malformedResponse } from "./malformed.ts";
+import { answerHostless, answerMalformed, malformedResponse } from "./malformed.ts";
 
 /** Limits of a connection. Design: §7. */
 const LIMITS = {
@@ -51,8 +51,9 @@ export async function listen(
 		hostname: "localhost",
 		errorHandler: () => malformedResponse(newHeaders),
 	});
-	const onRequest = (incoming: Parameters<typeof handle>[0], outgoing: Parameters<typeof handle>[1]) =>
-		void handle(incoming, outgoing);
+	const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+		if (!answerHostless(incoming, outgoing, newHeaders)) void handle(incoming, outgoing);
+	};
 	const secure =
 		tls &&
 		createHttpsServer({ ...LIMITS, minVersion: "TLSv1.2", cert: tls.certificate, key: tls.private_key }, onRequest);

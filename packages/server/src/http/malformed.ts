@@ -1,4 +1,4 @@
-import { type Server, STATUS_CODES } from "node:http";
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "../errors.ts";
 import type { NewHeaders } from "./headers.ts";
@@ -14,6 +14,18 @@ export function answerMalformed(server: Server, newHeaders: NewHeaders): void {
 		if (error.code === "ECONNRESET" || !socket.writable || isTooLate) socket.destroy();
 		else socket.end(rawAnswer(toAppError(error.code), newHeaders));
 	});
+}
+
+/**
+ * Answers a request that does not say which host it is for, as HTTP/1.1 demands it. (Node's own check would answer without the error object.)
+ * @returns whether it was one
+ */
+export function answerHostless(incoming: IncomingMessage, outgoing: ServerResponse, newHeaders: NewHeaders): boolean {
+	if (incoming.headers.host !== undefined || incoming.httpVersion === "1.0") return false;
+	const error = new AppError("bad_request", "the header Host is missing");
+	const body = JSON.stringify(error);
+	outgoing.writeHead(error.status, closingHeaders(newHeaders, body)).end(body);
+	return true;
 }
 
 /** The answer to a request whose target or host cannot be understood. */
@@ -32,7 +44,10 @@ function toAppError(code: string | undefined): AppError {
 
 function rawAnswer(error: AppError, newHeaders: NewHeaders): string {
 	const body = JSON.stringify(error);
-	const headers = { ...newHeaders(), connection: "close", "content-length": String(Buffer.byteLength(body)) };
-	const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+	const lines = Object.entries(closingHeaders(newHeaders, body)).map(([name, value]) => `${name}: ${value}\r\n`);
 	return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join("")}\r\n${body}`;
+}
+
+function closingHeaders(newHeaders: NewHeaders, body: string): Record<string, string> {
+	return { ...newHeaders(), connection: "close", "content-length": String(Buffer.byteLength(body)) };
 }

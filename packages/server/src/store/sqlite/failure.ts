@@ -29,6 +29,11 @@ export function diskFull(): AppError {
 	return new AppError("unhealthy", "the server's disk is full: nothing was changed; free space on it and try again");
 }
 
+/** The answer while the server stops. */
+export function closing(): AppError {
+	return new AppError("unhealthy", "the server is stopping: nothing was changed; try again in a moment");
+}
+
 /** The answer once the storage failed. */
 export function storageUnavailable(): AppError {
 	return new AppError(

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { AuditLog } from "./audit-log.ts";
+import { closing } from "./failure.ts";
 import type { ReaderAnswer } from "./reader-thread.ts";
 import { withBuffers } from "./transfer.ts";
 import type { Remote } from "./writer.ts";
@@ -7,12 +8,18 @@ import type { Remote } from "./writer.ts";
 /** Milliseconds without a question after which the thread ends and gives its memory back. */
 const IDLE_MS = 60_000;
 
+/** A thread, and who waits for its answers. */
+interface Asked {
+	worker: Worker;
+	waiting: Map<number, { resolve(value: unknown): void; reject(error: Error): void }>;
+	idle: NodeJS.Timeout | undefined;
+}
+
 /** Asks a thread that has its own connection, started at the first question: what may have to look at millions of rows never holds up the event loop. */
 export class LongReader {
 	readonly #file: string;
-	readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
-	#worker: Worker | undefined;
-	#idle: NodeJS.Timeout | undefined;
+	#asked: Asked | undefined;
+	#isClosed = false;
 	#next = 0;
 
 	constructor(file: string) {
@@ -25,56 +32,51 @@ export class LongReader {
 			(verb: string) =>
 			(...args: unknown[]) =>
 				this.#ask(verb, args);
-		return {
-			list: ask("list"),
-			count: ask("count"),
-			checkpoints: ask("checkpoints"),
-			verify: ask("verify"),
-		} as Remote<AuditLog>;
+		const log = { list: ask("list"), count: ask("count"), checkpoints: ask("checkpoints"), verify: ask("verify") };
+		return log as Remote<AuditLog>;
 	}
 
-	/** Ends the thread; open questions fail. */
+	/** Ends the thread for good; open questions fail. */
 	async close(): Promise<void> {
-		clearTimeout(this.#idle);
-		const worker = this.#worker;
-		this.#worker = undefined;
-		await worker?.terminate();
-		this.#rejectAll();
+		this.#isClosed = true;
+		if (this.#asked !== undefined) await this.#end(this.#asked);
 	}
 
 	#ask(verb: string, args: unknown[]): Promise<unknown> {
-		clearTimeout(this.#idle);
-		this.#worker ??= this.#start();
+		if (this.#isClosed) return Promise.reject(closing());
+		this.#asked ??= this.#start();
+		const { worker, waiting, idle } = this.#asked;
+		clearTimeout(idle);
 		const id = this.#next++;
 		return new Promise((resolve, reject) => {
-			this.#waiting.set(id, { resolve, reject });
-			this.#worker?.postMessage([id, verb, ...args]);
+			waiting.set(id, { resolve, reject });
+			worker.postMessage([id, verb, ...args]);
 		});
 	}
 
-	#start(): Worker {
+	#start(): Asked {
 		const worker = new Worker(new URL("./reader-thread.ts", import.meta.url), { workerData: this.#file });
 		worker.unref();
-		worker.on("message", (answer: ReaderAnswer) => this.#receive(answer));
-		worker.on("error", () => {
-			this.#worker = undefined;
-			this.#rejectAll();
-		});
-		return worker;
+		const asked: Asked = { worker, waiting: new Map(), idle: undefined };
+		worker.on("message", (answer: ReaderAnswer) => this.#receive(asked, answer));
+		worker.on("error", () => void this.#end(asked));
+		return asked;
 	}
 
-	#receive(answer: ReaderAnswer): void {
-		const waiting = this.#waiting.get(answer.id);
-		this.#waiting.delete(answer.id);
+	#receive(asked: Asked, answer: ReaderAnswer): void {
+		const waiting = asked.waiting.get(answer.id);
+		asked.waiting.delete(answer.id);
 		if ("value" in answer) waiting?.resolve(withBuffers(answer.value));
 		else waiting?.reject(new Error(`reading the log failed: ${answer.error}`));
-		if (this.#waiting.size > 0) return;
-		this.#idle = setTimeout(() => void this.close(), IDLE_MS);
-		this.#idle.unref();
+		if (asked.waiting.size === 0) asked.idle = setTimeout(() => void this.#end(asked), IDLE_MS).unref();
 	}
 
-	#rejectAll(): void {
-		for (const { reject } of this.#waiting.values()) reject(new Error("the reader thread ended"));
-		this.#waiting.clear();
+	/** Ends one thread and fails its questions; another one is started for the next. */
+	async #end(asked: Asked): Promise<void> {
+		if (this.#asked === asked) this.#asked = undefined;
+		clearTimeout(asked.idle);
+		for (const { reject } of asked.waiting.values()) reject(new Error("the reader thread ended"));
+		asked.waiting.clear();
+		await asked.worker.terminate();
 	}
 }

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { AuditEvent } from "../../audit/model.ts";
 import { FatalError } from "../../errors.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
-import { cannotOpen, diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
+import { cannotOpen, closing, diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
 import { withBuffers } from "./transfer.ts";
 import type { WriterInput, WriterMessage } from "./writer-thread.ts";
 import type { Writes } from "./writes/all.ts";
@@ -43,6 +43,7 @@ export class Writer {
 	#scheduled: NodeJS.Immediate | undefined;
 	#failure: FatalError | undefined;
 	#isFull = false;
+	#closing: Promise<void> | undefined;
 
 	private constructor(worker: Worker, listener: WriterListener) {
 		this.#worker = worker;
@@ -96,7 +97,12 @@ export class Writer {
 	}
 
 	/** Ends the thread after what was already handed over; the log is moved into the database. */
-	async close(): Promise<void> {
+	close(): Promise<void> {
+		this.#closing ??= this.#end();
+		return this.#closing;
+	}
+
+	async #end(): Promise<void> {
 		if (this.#failure === undefined) await this.#idle();
 		this.#worker.postMessage("close");
 		await this.#exited;
@@ -120,6 +126,7 @@ export class Writer {
 
 	#run(operation: Operation): Promise<unknown> {
 		if (this.#failure !== undefined) return Promise.reject(storageUnavailable());
+		if (this.#closing !== undefined) return Promise.reject(closing());
 		return new Promise((resolve, reject) => {
 			this.#waiting.push({ operation, resolve, reject });
 			this.#scheduled ??= setImmediate(() => this.#sendWaiting());
