@@ -7,6 +7,9 @@ import { withBuffers } from "./transfer.ts";
 import type { WriterInput, WriterMessage } from "./writer-thread.ts";
 import type { Writes } from "./writes/all.ts";
 
+/** Operations that are sent at once, without waiting for the turn of the event loop to end: the writer has work while this thread goes on. */
+const EARLY = 4;
+
 interface Waiting {
 	operation: Operation;
 	resolve(value: unknown): void;
@@ -130,10 +133,12 @@ export class Writer {
 		return new Promise((resolve, reject) => {
 			this.#waiting.push({ operation, resolve, reject });
 			this.#scheduled ??= setImmediate(() => this.#sendWaiting());
+			if (this.#waiting.length >= EARLY) this.#sendWaiting();
 		});
 	}
 
 	#sendWaiting(): void {
+		clearImmediate(this.#scheduled);
 		this.#scheduled = undefined;
 		this.#worker.postMessage(pack(this.#waiting.map(({ operation }) => operation)));
 		this.#inFlight.push(...this.#waiting.splice(0));
