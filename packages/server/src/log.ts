@@ -5,7 +5,7 @@ const LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LEVELS)[number];
 
 /** The only fields that reach the log: bodies, headers and values never do. */
-export interface LogFields {
+interface LogFields {
 	request_id?: string;
 	method?: string;
 	/** The route's pattern, not the path that was asked for. */

@@ -3,7 +3,7 @@ import type { AuditEvent } from "../audit/model.ts";
 import { atMost, RequiredText, says, Text } from "../messages.ts";
 
 /** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
-export const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;
+const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;
 
 /** An e-mail as it is compared and kept everywhere: NFKC, trimmed, lower case. Design: §6. */
 export const Email = v.pipe(

@@ -160,6 +160,19 @@ test("a failed login of nobody is found by the e-mail that was tried", async (t)
 	assert.deepEqual(await seen(actorOf(admin, { instance_admin: true }), { actor: "Nobody@example.com" }), ["failed"]);
 });
 
+test("an e-mail finds what its account did, and what was logged under the e-mail before it had one", async (t) => {
+	const { admin, store, seen } = await setUp(t);
+	const late = { id: "late", email: "late@example.com" };
+	for (const actor of [late.email, late.id])
+		await store.audit.append(anEvent({ actor, data: { mark: `by ${actor}` } }));
+	await addAccount(store, late);
+	const found = await seen(actorOf(admin, { instance_admin: true }), { actor: late.email });
+	assert.deepEqual(
+		found.filter((mark) => mark.startsWith("by")),
+		["by late", "by late@example.com"],
+	);
+});
+
 test("pages follow each other without gap or repeat while new events come in, and count the whole", async (t) => {
 	const { owner, write, realm, ...needs } = await setUp(t);
 	const actor = actorOf(owner);

@@ -1,7 +1,7 @@
 import type { Actor } from "../policy/model.ts";
 
 /** Every type of event. Spec: API › Events. Design: §10. */
-export const EVENT_TYPES = [
+const EVENT_TYPES = [
 	"auth.register",
 	"auth.login",
 	"auth.login.failed",

@@ -14,7 +14,7 @@ import { type Place, sealPortable, sealRecord } from "./seal.ts";
 import { createSessionTokens, SESSION_SECONDS } from "./session.ts";
 
 /** The realm of every golden record. */
-export const GOLDEN_REALM = "01980000-0000-7000-8000-000000000001";
+const GOLDEN_REALM = "01980000-0000-7000-8000-000000000001";
 
 /** A file of golden ciphertexts. Byte strings are hexadecimal. */
 export interface Golden {

@@ -19,7 +19,7 @@ const MAX_REMEMBERED = 10_000;
 const SET_BACK = 5;
 
 /** What a session token says. */
-export interface SessionClaims {
+interface SessionClaims {
 	/** User id. */
 	sub: string;
 	/** Id of the session's row. */

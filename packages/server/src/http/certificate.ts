@@ -1,8 +1,9 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { certificateFingerprint, createServerCertificate } from "@svc/x509";
 import type { Config } from "../config.ts";
+import { writeDurably } from "../durable-file.ts";
 import { FatalError } from "../errors.ts";
 import type { System } from "../system.ts";
 import type { TlsFiles } from "./listen.ts";
@@ -50,18 +51,9 @@ function makeOwn(config: Config, system: System, file: string, keyFile: string):
 	];
 	const { now, randomBytes } = { now: system.now(), randomBytes: system.randomBytes };
 	const made = createServerCertificate({ names: names.filter(isNameable), now, days: DAYS, randomBytes });
+	// Whole or absent, the key first: the fingerprint that people compared stays the same after a power cut.
 	writeDurably(keyFile, made.private_key);
 	writeDurably(file, made.certificate);
-}
-
-/** Writes a private file that is whole or absent after a power cut: the fingerprint that people compared stays the same. */
-function writeDurably(file: string, content: string): void {
-	const draft = `${file}.new`;
-	writeFileSync(draft, content, { mode: 0o600, flush: true });
-	renameSync(draft, file);
-	const directory = openSync(dirname(file), "r");
-	fsyncSync(directory);
-	closeSync(directory);
 }
 
 function hostOf(base_url: string | undefined): string[] {

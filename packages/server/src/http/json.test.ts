@@ -150,7 +150,7 @@ const TWICE = [
 	'{"a":"\\"","a":2}',
 ];
 for (const text of TWICE) {
-	test(`a name that is twice in one object is refused, which JSON.parse lets pass: ${text}`, () => {
+	test(`a name that is twice in one object is refused, which JSON.parse lets pass: ${JSON.stringify(text)}`, () => {
 		assert.doesNotThrow(() => JSON.parse(text));
 		assert.throws(() => parse(text), isInvalid(/^the body has a member name twice in one object$/));
 	});

@@ -5,7 +5,7 @@ import { atMost, RequiredText, says, Text } from "../messages.ts";
 import type { Role } from "../policy/model.ts";
 
 /** Spec: API › Limits. Design: §7. */
-export const Slug = v.pipe(
+const Slug = v.pipe(
 	RequiredText,
 	v.regex(
 		/^[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])$/,

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
+import { PORTABLE_PREFIX } from "../crypto/seal.ts";
 import { atMost, Environment, Instant, RequiredText, says, Text } from "../messages.ts";
 
 /** Bytes of UTF-8 in a value. Design: §7.2. */
@@ -8,13 +9,10 @@ export const MAX_VALUE_BYTES = 256 * 1024;
 /** Versions of a secret that are kept, the current one included. Design: §7. */
 export const MAX_VERSIONS = 20;
 
-/** What a text sealed by the encryption endpoint begins with. Spec: API › Versioning. */
-export const CIPHERTEXT_PREFIX = "svc:v1:";
-
 const KEY_RULE = "key must be 1 to 255 of A-Z a-z 0-9 _ . - / with no segment . or ..";
 
 /** Design: §7.2. */
-export const SecretKey = v.pipe(
+const SecretKey = v.pipe(
 	RequiredText,
 	v.regex(/^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9_.\-/]{1,255}$/, says("validation_failed", KEY_RULE)),
 );
@@ -30,7 +28,7 @@ export const SetSecret = v.pipe(
 		pre_encrypted: v.nullish(v.boolean(), false),
 	}),
 	v.check(
-		(input) => !input.pre_encrypted || input.value.startsWith(CIPHERTEXT_PREFIX),
+		(input) => !input.pre_encrypted || input.value.startsWith(PORTABLE_PREFIX),
 		says("invalid_ciphertext", "value must begin with svc:v1: when pre_encrypted is true"),
 	),
 );

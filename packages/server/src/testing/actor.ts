@@ -20,11 +20,6 @@ export function anActor(given: Partial<Actor> = {}): Actor {
 	};
 }
 
-/** Somebody who uses an API token. */
-export function aTokenActor(given: Partial<Actor> = {}): Actor {
-	return anActor({ token_id: "token", jti: undefined, ...given });
-}
-
 /** The account's owner, signed in. */
 export function actorOf({ id, email, name }: Account, given: Partial<Actor> = {}): Actor {
 	return anActor({ user_id: id, email, name, ...given });

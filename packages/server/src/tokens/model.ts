@@ -4,7 +4,7 @@ import { atMost, Environment, Instant, RequiredText, says, Text } from "../messa
 import { SCOPES, type Scope } from "../policy/model.ts";
 
 /** Comma-separated scopes: blanks trimmed, repeats dropped, answered in one order; absent, null and `""` mean read. Design: §7.2. */
-export const Scopes = v.pipe(
+const Scopes = v.pipe(
 	v.nullish(Text, ""),
 	v.transform((text) => text.split(",").map((part) => part.trim())),
 	v.transform((parts) => (parts.length === 1 && parts[0] === "" ? ["read"] : parts)),
@@ -42,7 +42,7 @@ export interface ApiToken {
 }
 
 /** A token with its account, as a request needs it. */
-export interface TokenOwner {
+interface TokenOwner {
 	id: string;
 	user_id: string;
 	email: string;

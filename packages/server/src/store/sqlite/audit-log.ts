@@ -1,4 +1,4 @@
-import type { Database } from "better-sqlite3";
+import type { Database, Statement } from "better-sqlite3";
 import type { Anchor, ChainReport, Checkpoint, EventQuery, StoredEvent } from "../../audit/model.ts";
 import { verifyChain } from "../../audit/verify.ts";
 
@@ -22,16 +22,22 @@ export function auditLog(db: Database) {
 			after = last.seq;
 		}
 	}
+	// There are a handful of shapes. A statement for each question would wait for a collection of garbage that hardly ever comes.
+	const prepared = new Map<string, Statement>();
+	const prepare = (text: string) => {
+		const known = prepared.get(text) ?? db.prepare(text);
+		prepared.set(text, known);
+		return known;
+	};
 	return {
-		list: (query: EventQuery): StoredEvent[] =>
-			db
-				.prepare(`SELECT * ${where(query)} AND seq < @before ORDER BY seq DESC LIMIT @limit`)
-				.all(bind(query)) as StoredEvent[],
-		count: (query: EventQuery): number =>
-			db
-				.prepare(`SELECT count(*) ${where(query)}`)
-				.pluck()
-				.get(bind(query)) as number,
+		list: (query: EventQuery): StoredEvent[] => {
+			const found = prepare(`SELECT * ${where(query)} AND seq < @before ORDER BY seq DESC LIMIT @limit`);
+			return found.all(bind(query)) as StoredEvent[];
+		},
+		count: (query: EventQuery): number => {
+			const { total } = prepare(`SELECT count(*) AS total ${where(query)}`).get(bind(query)) as { total: number };
+			return total;
+		},
 		checkpoints: (): Checkpoint[] => checkpoints.all() as Checkpoint[],
 		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors),
 	};

@@ -5,7 +5,8 @@ import type { AuditEvent } from "../../audit/model.ts";
 import { aKey, anAccount, anEvent, aRealm, aToken, aVersion } from "../../testing/rows.ts";
 import { makeFolder } from "../../testing/store.ts";
 import { auditLog } from "./audit-log.ts";
-import { type Operation, runBatch, StorageFailure } from "./batch.ts";
+import { type Operation, pack, runBatch, unpack } from "./batch.ts";
+import { StorageFailure } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { openReader, openWriter } from "./open.ts";
 import { allWrites, type Writes } from "./writes/all.ts";
@@ -31,7 +32,10 @@ async function setUp(t: TestContext) {
 		reader.close();
 		db.close();
 	});
-	const run = (...operations: Operation[]) => runBatch(db, chain, writes, operations);
+	const run = (...operations: Operation[]) => {
+		const { outcomes = [], tip } = runBatch(db, chain, writes, operations);
+		return { outcomes, tip };
+	};
 	const owner = anAccount();
 	const realm = aRealm(owner.id);
 	run(["accounts", "register", owner, anEvent()], ["realms", "create", { realm, key: aKey(realm.id) }, anEvent()]);
@@ -96,7 +100,7 @@ test("outcomes are in the order of the operations", async (t) => {
 	const { run, realm } = await setUp(t);
 	const { outcomes } = run(
 		["secrets", "set", aVersion(realm.id, "k"), anEvent()],
-		["audit", "append", anEvent()],
+		JSON.stringify(anEvent()),
 		["secrets", "set", aVersion(realm.id, "k"), anEvent()],
 		["secrets", "remove", { realm_id: realm.id, environment: "dev", key: "other", deleted_at: "" }, anEvent()],
 	);
@@ -134,11 +138,20 @@ test("a full disk takes the whole batch back, and everything works once there is
 	assert.deepEqual([total("secret"), verify().status], [20, "intact"]);
 });
 
+test("a disk that is full for one operation is full for its whole batch", async (t) => {
+	const { run, realm, chain, total } = await setUp(t);
+	const tip = chain.tip();
+	const good: Operation = ["secrets", "set", aVersion(realm.id, "k"), anEvent()];
+	const { outcomes } = run(good, ["broken", "half", anEvent(), coded("SQLITE_FULL")], good);
+	assert.deepEqual(outcomes, [{ full: true }, { full: true }, { full: true }]);
+	assert.deepEqual([total("secret"), total("meta"), chain.tip()], [0, 0, tip]);
+});
+
 test("a disk that fills up under an event that stands alone takes the batch back too", async (t) => {
 	const { db, run, chain } = await setUp(t);
 	const tip = chain.tip();
 	db.pragma(`max_page_count = ${db.pragma("page_count", { simple: true })}`);
-	const operations = Array.from({ length: 100 }, (): Operation => ["audit", "append", anEvent()]);
+	const operations = Array.from({ length: 100 }, (): Operation => JSON.stringify(anEvent()));
 	const { outcomes } = run(...operations);
 	assert.ok(outcomes.every((outcome) => "full" in outcome));
 	assert.deepEqual(chain.tip(), tip);
@@ -202,7 +215,21 @@ test("an operation that does not exist ends everything: the two sides are not of
 	assert.equal(total("secret"), 0);
 });
 
-test("an empty batch is harmless", async (t) => {
-	const { run, chain } = await setUp(t);
+test("a batch of nothing but events says so in one word, and an empty one is harmless", async (t) => {
+	const { db, chain, run, total } = await setUp(t);
+	const before = Number(total("audit_event"));
+	const writes = allWrites(db, chain.append);
+	const event = JSON.stringify(anEvent({ data: { text: "ключ 🔑 \ud800", none: undefined } }));
+	assert.deepEqual(runBatch(db, chain, writes, [event, event]), { count: 2, outcomes: undefined, tip: chain.tip() });
+	assert.equal(total("audit_event"), before + 2);
 	assert.deepEqual(run(), { outcomes: [], tip: chain.tip() });
+});
+
+test("operations are the same after they were packed for the way, and events that follow each other are one text", () => {
+	const event = (text: string) => JSON.stringify(anEvent({ data: { text } }));
+	const [a, b, c] = [event("a\nb\r\n\u2028"), event(""), event("🔑")] as const;
+	const operation: Operation = ["health", "probe", "a\nb"];
+	const sequences = [[], [a], [a, b, c], [operation], [a, operation, b, c, operation, operation, a], [operation, a, b]];
+	for (const sequence of sequences) assert.deepEqual(unpack(pack(sequence)), sequence);
+	assert.equal(pack([a, b, operation, c, a]).length, 3);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, mkdirSync, renameSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, renameSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { FatalError } from "../../errors.ts";
@@ -89,12 +89,45 @@ test("a link in a file's place is refused even when it leads to a file of ours",
 	assert.throws(() => check(directory), saying(/svc\.db must be a plain file, not a link/));
 });
 
+test("a link that leads nowhere is refused too: the file would be made where it points", async (t) => {
+	const directory = await dataFolder(t);
+	for (const name of ["svc.db", "svc.db-wal"]) {
+		symlinkSync(join(directory, "nowhere"), join(directory, name));
+		assert.throws(() => check(directory), saying(new RegExp(`${name} must be a plain file, not a link`)));
+		unlinkSync(join(directory, name));
+	}
+});
+
+test("a directory that cannot be made is refused, naming it", async (t) => {
+	const directory = await dataFolder(t);
+	writeFileSync(join(directory, "file"), "");
+	assert.throws(
+		() => check(join(directory, "file", "data")),
+		saying(/file\/data cannot be written \(ENOTDIR\): make it writable/),
+	);
+});
+
+test("a lock that is no lock file is told apart from one that is held", async (t) => {
+	const directory = await dataFolder(t);
+	writeFileSync(join(directory, "svc.lock"), "no database ".repeat(1000));
+	assert.throws(() => lockDataDirectory(directory), saying(/svc\.lock is not a sound database \(SQLITE_NOTADB\)/));
+	mkdirSync(join(directory, "sub"), { mode: 0o700 });
+	mkdirSync(join(directory, "sub", "svc.lock"));
+	assert.throws(
+		() => lockDataDirectory(join(directory, "sub")),
+		saying(/svc\.lock cannot be opened \(SQLITE_CANTOPEN/),
+	);
+});
+
 test("a folder in a file's place and a file in the folder's place are refused", async (t) => {
 	const directory = await dataFolder(t);
 	mkdirSync(join(directory, "svc.db"), { mode: 0o700 });
 	assert.throws(() => check(directory), saying(/svc\.db must be a plain file/));
 	writeFileSync(`${directory}-file`, "", { mode: 0o600 });
-	assert.throws(() => check(`${directory}-file`), /EEXIST|must be a plain directory/);
+	assert.throws(
+		() => check(`${directory}-file`),
+		saying(/data-file cannot be written \(EEXIST\): .* choose another data_dir$/),
+	);
 });
 
 test("the lock is given once in a process, to the next one when it is let go, and its file is private", async (t) => {

@@ -1,17 +1,7 @@
-import {
-	accessSync,
-	chmodSync,
-	closeSync,
-	constants,
-	fsyncSync,
-	lstatSync,
-	mkdirSync,
-	openSync,
-	type Stats,
-	statfsSync,
-} from "node:fs";
+import { accessSync, chmodSync, constants, lstatSync, mkdirSync, type Stats, statfsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
+import { syncDirectory } from "../../durable-file.ts";
 import { FatalError } from "../../errors.ts";
 import { cannotOpen, codeOf } from "./failure.ts";
 
@@ -54,13 +44,6 @@ function makeDirectory(directory: string): void {
 			{ cause },
 		);
 	}
-}
-
-/** Makes the names in a directory durable. */
-export function syncDirectory(directory: string): void {
-	const handle = openSync(directory, "r");
-	fsyncSync(handle);
-	closeSync(handle);
 }
 
 function checkPrivate(path: string, stats: Stats, kind: "directory" | "file", mode: string): void {

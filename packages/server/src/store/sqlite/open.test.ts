@@ -5,7 +5,8 @@ import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
 import { makeFolder } from "../../testing/store.ts";
-import { openReader, openWriter, type Synchronous } from "./open.ts";
+import { StorageFailure } from "./failure.ts";
+import { createLogEmptier, openReader, openWriter, type Synchronous } from "./open.ts";
 
 const FULL = 2;
 const NORMAL = 1;
@@ -66,7 +67,7 @@ const WRITER_PRAGMAS: Record<string, unknown> = {
 	busy_timeout: 5000,
 	temp_store: 2,
 	mmap_size: 0,
-	wal_autocheckpoint: 4096,
+	wal_autocheckpoint: 0,
 	journal_size_limit: 64 * 1024 * 1024,
 };
 
@@ -118,4 +119,45 @@ test("a file that is no database is refused", async (t) => {
 	const file = await newFile(t);
 	await writeFile(file, "not a database, and longer than a header of one hundred bytes ".repeat(20));
 	assert.throws(() => openWriter(file, "FULL"), { code: "SQLITE_NOTADB" });
+});
+
+test("the log is moved into the database when it is 16 MiB long, and not for every batch", async (t) => {
+	const db = await writer(t);
+	db.exec("CREATE TABLE t (x BLOB) STRICT");
+	const empty = createLogEmptier(db);
+	const moved = () => (db.prepare("PRAGMA wal_checkpoint(NOOP)").get() as { checkpointed: number }).checkpointed;
+	const write = (mebibytes: number) => db.prepare("INSERT INTO t VALUES (zeroblob(?))").run(mebibytes * 1024 * 1024);
+	write(15);
+	for (let batch = 0; batch < 16; batch++) empty();
+	assert.equal(moved(), 0, "it is not long enough");
+	write(2);
+	for (let batch = 0; batch < 15; batch++) empty();
+	assert.equal(moved(), 0, "it is looked at after sixteen batches");
+	empty();
+	assert.ok(moved() > 4096);
+});
+
+/** A database whose log is long and cannot be moved. */
+const stuck = (code: string) =>
+	({
+		prepare: (sql: string) => ({
+			get() {
+				if (sql.includes("NOOP")) return { log: 10_000 };
+				throw Object.assign(new Error("CANARY"), { code });
+			},
+		}),
+	}) as unknown as Database.Database;
+
+test("a log that cannot be moved for want of room or because it is read is left for later; anything else ends the process", () => {
+	const emptySixteenTimes = (code: string) => {
+		const empty = createLogEmptier(stuck(code));
+		for (let batch = 0; batch < 16; batch++) empty();
+	};
+	for (const code of ["SQLITE_FULL", "SQLITE_BUSY"]) emptySixteenTimes(code);
+	for (const code of ["SQLITE_IOERR_FSYNC", "SQLITE_IOERR_WRITE", "SQLITE_CORRUPT", "SQLITE_READONLY", ""]) {
+		assert.throws(
+			() => emptySixteenTimes(code),
+			(error) => error instanceof StorageFailure && error.code === code && !error.message.includes("CANARY"),
+		);
+	}
 });

@@ -19,7 +19,7 @@ interface Asked {
 export class LongReader {
 	readonly #file: string;
 	#asked: Asked | undefined;
-	#isClosed = false;
+	#closing: Promise<void> | undefined;
 	#next = 0;
 
 	constructor(file: string) {
@@ -37,13 +37,13 @@ export class LongReader {
 	}
 
 	/** Ends the thread for good; open questions fail. */
-	async close(): Promise<void> {
-		this.#isClosed = true;
-		if (this.#asked !== undefined) await this.#end(this.#asked);
+	close(): Promise<void> {
+		this.#closing ??= this.#asked === undefined ? Promise.resolve() : this.#end(this.#asked);
+		return this.#closing;
 	}
 
 	#ask(verb: string, args: unknown[]): Promise<unknown> {
-		if (this.#isClosed) return Promise.reject(closing());
+		if (this.#closing !== undefined) return Promise.reject(closing());
 		this.#asked ??= this.#start();
 		const { worker, waiting, idle } = this.#asked;
 		clearTimeout(idle);

@@ -3,7 +3,7 @@ import type { Environment } from "../../messages.ts";
 import type { Role } from "../../policy/model.ts";
 import { blob, integer, sqliteTable, text } from "./drizzle.ts";
 
-/** The tables as readers see them. The truth, with checks, indexes and triggers, is in migrations.ts. */
+/** The tables as readings see them; the log is read by audit-log.ts. The truth, with checks, indexes and triggers, is in migrations.ts. */
 export const meta = sqliteTable("meta", { name: text().primaryKey(), value: text().notNull() });
 
 export const keyring = sqliteTable("keyring", {
@@ -85,23 +85,4 @@ export const secretVersion = sqliteTable("secret_version", {
 	expires_at: text(),
 	created_by: text().notNull(),
 	created_at: text().notNull(),
-});
-
-export const auditEvent = sqliteTable("audit_event", {
-	seq: integer().primaryKey(),
-	timestamp: text().notNull(),
-	type: text().notNull(),
-	actor: text().notNull(),
-	realm_id: text().notNull(),
-	realm: text().notNull(),
-	data: text().notNull(),
-	hash: blob({ mode: "buffer" }).notNull(),
-});
-
-export const auditCheckpoint = sqliteTable("audit_checkpoint", {
-	seq: integer().primaryKey(),
-	timestamp: text().notNull(),
-	hash: blob({ mode: "buffer" }).notNull(),
-	key_id: blob({ mode: "buffer" }).notNull(),
-	signature: blob({ mode: "buffer" }).notNull(),
 });

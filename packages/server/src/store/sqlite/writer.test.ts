@@ -2,23 +2,29 @@ import assert from "node:assert/strict";
 import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import type { AuditEvent } from "../../audit/model.ts";
 import { AppError, FatalError } from "../../errors.ts";
 import { anEvent, aRealm, aToken, MADE_AT } from "../../testing/rows.ts";
 import { makeFolder } from "../../testing/store.ts";
+import { STORAGE_EXIT_CODE } from "./failure.ts";
 import { openReader } from "./open.ts";
-import { STORAGE_EXIT_CODE, Writer } from "./writer.ts";
+import { Writer } from "./writer.ts";
 
-/** A writer thread. `tips` gets the end of the chain once at the start and once a batch. */
+/** A writer thread, and what it told. `tips` gets the end of the chain once at the start and once a batch. */
 async function start(t: TestContext) {
 	const file = join(await makeFolder(t), "svc.db");
 	const tips: { seq: number; hash: Buffer }[] = [];
+	const written: (readonly string[])[] = [];
 	const failures: FatalError[] = [];
 	const writer = await Writer.start(
 		{ file, synchronous: "FULL", now: MADE_AT },
-		(tip) => tips.push(tip),
-		(failure) => failures.push(failure),
+		{
+			onTip: (tip) => void tips.push(tip),
+			onWritten: (operations) => void written.push(operations),
+			onFailure: (failure) => void failures.push(failure),
+		},
 	);
-	const { append } = writer.noun("audit", ["append"]);
+	const append = (event: AuditEvent) => writer.append(event);
 	const actors = () => {
 		const reader = openReader(file);
 		try {
@@ -27,7 +33,7 @@ async function start(t: TestContext) {
 			reader.close();
 		}
 	};
-	return { writer, tips, failures, append, actors, file };
+	return { writer, tips, written, failures, append, actors, file };
 }
 
 const named = (count: number) => Array.from({ length: count }, (_, index) => `actor-${index}`);
@@ -38,33 +44,26 @@ const sendNonsense = (writer: Writer): Promise<unknown> =>
 		.call(writer, "nonsense", ["verb"])
 		.verb?.() ?? Promise.resolve();
 
-test("two thousand operations at once are committed in four batches and in the order they came", async (t) => {
+test("thousands of operations at once are committed in a few batches and in the order they came", async (t) => {
 	const { writer, tips, append, actors } = await start(t);
-	const expected = named(2000);
-	await Promise.all(expected.map((actor) => append(anEvent({ actor }))));
-	await writer.close();
-	assert.deepEqual(actors(), expected);
-	assert.deepEqual(
-		tips.map((tip) => tip.seq),
-		[0, 512, 1024, 1536, 2000],
+	const expected = named(3000);
+	const answered: number[] = [];
+	await Promise.all(
+		expected.map(async (actor, index) => {
+			// A few at a time: each turn of the event loop hands over what it has.
+			for (let turn = 0; turn < index % 7; turn++) await new Promise((resolve) => setImmediate(resolve));
+			await append(anEvent({ actor }));
+			answered.push(index);
+		}),
 	);
-});
-
-test("what comes while a batch is being committed waits for it and goes together", async (t) => {
-	const { writer, tips, append, actors } = await start(t);
-	const order: string[] = [];
-	const send = async (actor: string) => {
-		await append(anEvent({ actor }));
-		order.push(actor);
-	};
-	const first = send("first");
-	// The first batch leaves at the end of this turn of the event loop; the others find it on its way.
-	await new Promise((resolve) => setImmediate(resolve));
-	await Promise.all([first, ...named(100).map(send)]);
-	assert.equal(tips.length, 3);
-	assert.deepEqual(order, ["first", ...named(100)]);
 	await writer.close();
-	assert.deepEqual(actors(), ["first", ...named(100)]);
+	assert.deepEqual(
+		actors(),
+		answered.map((index) => expected[index]),
+		"answered in the order they were written",
+	);
+	assert.equal(actors().length, 3000);
+	assert.ok(tips.length <= 12, `${tips.length} batches`);
 });
 
 test("one operation after the other is one batch each", async (t) => {
@@ -101,6 +100,17 @@ test("closing waits for everything that was handed over, and moves the log into 
 	alone.close();
 });
 
+test("what is handed over once closing began is refused, and what was handed over before is not", async (t) => {
+	const { writer, append, actors, failures } = await start(t);
+	const before = named(50).map((actor) => append(anEvent({ actor })));
+	const closing = writer.close();
+	await assert.rejects(append(anEvent()), isUnavailable);
+	await Promise.all(before);
+	await assert.rejects(append(anEvent()), isUnavailable);
+	await Promise.all([closing, writer.close()]);
+	assert.deepEqual([actors().length, failures], [50, []]);
+});
+
 test("an operation that fails is told so in words of ours, and the ones beside it succeed", async (t) => {
 	const { writer, append } = await start(t);
 	const { create } = writer.noun("tokens", ["create"]);
@@ -114,8 +124,20 @@ test("an operation that fails is told so in words of ours, and the ones beside i
 		["fulfilled", "rejected", "fulfilled"],
 	);
 	const { reason } = results[1] as PromiseRejectedResult;
-	assert.equal(String(reason), "Error: tokens.create: SQLITE_CONSTRAINT_FOREIGNKEY");
+	assert.equal(String(reason), "Error: SQLITE_CONSTRAINT_FOREIGNKEY");
 	assert.deepEqual([writer.hasFailed, writer.isFull], [false, false]);
+	await writer.close();
+});
+
+test("whoever asked hears last: the tip first, then what was written, then the answer; events alone are no change", async (t) => {
+	const { writer, tips, written, append } = await start(t);
+	const { dropSessions } = writer.noun("accounts", ["dropSessions"]);
+	await append(anEvent());
+	assert.deepEqual([tips.length, written], [2, []]);
+	const { probe } = writer.noun("health", ["probe"]);
+	await Promise.all([append(anEvent()), dropSessions(MADE_AT), probe(MADE_AT)]).then(() => {
+		assert.deepEqual([tips.at(-1)?.seq, written], [2, [["accounts.dropSessions", "health.probe"]]]);
+	});
 	await writer.close();
 });
 
@@ -134,19 +156,21 @@ test("after the storage failed everything under way and everything later is refu
 	assert.equal(failures[0]?.exitCode, STORAGE_EXIT_CODE);
 	assert.match(failures[0]?.message ?? "", /check the disk, then start again/);
 	assert.deepEqual(actors(), ["kept"]);
+	// The thread is gone by itself: closing must not wait for it to end once more.
+	await writer.close();
+	await writer.close();
 });
 
 test("a file that is no database does not start, saying so", async (t) => {
 	const file = join(await makeFolder(t), "svc.db");
 	await writeFile(file, "no database ".repeat(1000));
 	const input = { file, synchronous: "FULL", now: MADE_AT } as const;
+	const told = () => assert.fail("a storage that never ran tells nothing");
 	await assert.rejects(
-		Writer.start(
-			input,
-			() => undefined,
-			() => assert.fail("told as a failure of a running storage"),
-		),
-		(error) => error instanceof FatalError && /^the database cannot be opened: /.test(error.message),
+		Writer.start(input, { onTip: told, onWritten: told, onFailure: told }),
+		(error) =>
+			error instanceof FatalError &&
+			/svc\.db is not a sound database \(SQLITE_NOTADB\): restore it/.test(error.message),
 	);
 });
 

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Hono } from "hono";
+import { readConfig } from "../config.ts";
+import { createCore } from "../core.ts";
+import { STATUS } from "../errors.ts";
+import { createTestLog } from "../testing/log.ts";
+import { allRoutes } from "../testing/routes.ts";
+import { createTestSystem } from "../testing/system.ts";
+import { openApiDocument } from "./openapi.ts";
+
+interface Operation {
+	operationId: string;
+	summary: string;
+	security?: object[];
+	parameters: { name: string; in: string; required: boolean; schema: object }[];
+	requestBody?: { required: boolean; content: Record<string, { schema: Record<string, unknown> }> };
+	responses: Record<string, { description: string; content: Record<string, { schema: Record<string, unknown> }> }>;
+}
+
+interface Document {
+	openapi: string;
+	paths: Record<string, Record<string, Operation>>;
+	components: { schemas: Record<string, object>; securitySchemes: object };
+}
+
+const routes = allRoutes();
+const document = openApiDocument(routes, "1.2.3") as Document;
+const operations = Object.entries(document.paths).flatMap(([path, byMethod]) =>
+	Object.entries(byMethod).map(([method, operation]) => ({ path, method, operation })),
+);
+const operationOf = (method: string, path: string) =>
+	document.paths[path]?.[method.toLowerCase()] ?? assert.fail(`no ${method} ${path}`);
+
+function* nodesOf(value: unknown): Generator<Record<string, unknown>> {
+	if (typeof value !== "object" || value === null) return;
+	if (!Array.isArray(value)) yield value as Record<string, unknown>;
+	for (const inner of Object.values(value)) yield* nodesOf(inner);
+}
+
+test("every route has an operation, and every operation a route", () => {
+	const declared = routes.map((route) => `${route.method.toLowerCase()} ${route.path}`);
+	assert.equal(new Set(declared).size, declared.length, "no route is declared twice");
+	assert.deepEqual(new Set(operations.map(({ path, method }) => `${method} ${path}`)), new Set(declared));
+});
+
+test("the server answers the document of exactly these routes", async () => {
+	const { app } = createCore({
+		config: readConfig({}, import.meta.dirname),
+		store: {} as never,
+		keyring: {} as never,
+		system: createTestSystem(),
+		log: createTestLog().log,
+		build: { version: "1.2.3", commit: "", built: "" },
+		isStopping: () => false,
+	});
+	const incoming = { headers: {}, socket: { remoteAddress: "127.0.0.1" }, url: "/api/v1/openapi.json" };
+	const response = await (app as Hono).fetch(new Request("http://localhost/api/v1/openapi.json"), { incoming });
+	assert.equal(response.status, 200);
+	assert.deepEqual(await response.json(), JSON.parse(JSON.stringify(document)));
+});
+
+test("every operation has an id of its own, made of letters, and a summary without a full stop", () => {
+	const ids = operations.map(({ operation }) => operation.operationId);
+	assert.deepEqual(
+		ids.filter((id, index) => ids.indexOf(id) !== index),
+		[],
+	);
+	for (const { operation } of operations) {
+		assert.match(operation.operationId, /^[a-z]+(_[a-zA-Z]+)+$/);
+		assert.match(operation.summary, /^[A-Z].*[^.]$/);
+	}
+});
+
+test("every reference inside the document leads somewhere", () => {
+	let found = 0;
+	for (const node of nodesOf(document)) {
+		if (typeof node.$ref !== "string") continue;
+		const target = node.$ref
+			.replace(/^#\//, "")
+			.split("/")
+			.reduce((at: unknown, name) => (at as Record<string, unknown> | undefined)?.[name], document);
+		assert.ok(typeof target === "object", node.$ref);
+		found++;
+	}
+	assert.ok(found > operations.length);
+});
+
+test("every part of a path in braces is a parameter of it, required, and no other is", () => {
+	for (const { path, operation } of operations) {
+		const parts = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+		const declared = operation.parameters.filter((parameter) => parameter.in === "path");
+		assert.deepEqual(
+			declared.map((parameter) => parameter.name),
+			parts,
+			path,
+		);
+		assert.ok(declared.every((parameter) => parameter.required));
+	}
+});
+
+test("an operation asks for a token unless its route is public", () => {
+	for (const route of routes) {
+		const { security, responses } = operationOf(route.method, route.path);
+		assert.deepEqual(security, route.isPublic ? [] : undefined, route.path);
+		assert.equal("401" in responses && /(^|, )unauthorized/.test(responses["401"]?.description ?? ""), !route.isPublic);
+	}
+});
+
+test("every status has a description, and those of errors name codes of that status only", () => {
+	const codes = new Map(Object.entries(STATUS));
+	for (const { path, operation } of operations) {
+		for (const [status, { description, content }] of Object.entries(operation.responses)) {
+			assert.ok(Object.keys(content).length > 0, path);
+			if (Number(status) < 400) continue;
+			for (const code of description.split(", "))
+				assert.equal(codes.get(code as never), Number(status), `${path} ${code}`);
+		}
+	}
+});
+
+test("success and input are described by the schemas that the route declares", () => {
+	for (const route of routes) {
+		const { responses, requestBody, parameters } = operationOf(route.method, route.path);
+		assert.ok(responses[String(route.status)], route.path);
+		assert.equal(requestBody !== undefined, route.body !== undefined, route.path);
+		assert.equal(
+			parameters.some((parameter) => parameter.in === "query"),
+			route.query !== undefined,
+			route.path,
+		);
+		for (const schema of Object.values(requestBody?.content ?? {})) assert.equal(schema.schema.type, "object");
+	}
+});
+
+test("fields that a body must have are the required ones of its schema", () => {
+	const requiredOf = (method: string, path: string) =>
+		operationOf(method, path).requestBody?.content["application/json"]?.schema.required;
+	assert.deepEqual(requiredOf("POST", "/api/v1/realms/{slug}/secrets"), ["key", "value"]);
+	assert.deepEqual(requiredOf("POST", "/api/v1/auth/register"), ["email", "password"]);
+	assert.deepEqual(requiredOf("POST", "/api/v1/auth/tokens"), ["name"]);
+});
+
+test("a secret that is not there is a plain string for operators, and the error object elsewhere", () => {
+	const schemaOf = (path: string) => operationOf("GET", path).responses["404"]?.content["application/json"]?.schema;
+	assert.deepEqual(schemaOf("/api/v1/eso/{realm}/{key}"), {
+		type: "object",
+		properties: { error: { type: "string" } },
+		required: ["error"],
+	});
+	assert.deepEqual(schemaOf("/api/v1/realms/{slug}/secrets/{key}"), { $ref: "#/components/schemas/Error" });
+});
+
+test("metrics are described as text", () => {
+	assert.deepEqual(Object.keys(operationOf("GET", "/metrics").responses["200"]?.content ?? {}), ["text/plain"]);
+});
+
+test("the document can be sent: it is JSON without anything lost", () => {
+	assert.deepEqual(JSON.parse(JSON.stringify(document)), structuredClone(document));
+});

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
+import { test } from "node:test";
+import { createSourceReader } from "./source.ts";
+
+const from = (trusted: string[], remoteAddress: string | undefined, forwarded?: string | string[]) =>
+	createSourceReader(trusted)({
+		socket: { remoteAddress },
+		headers: forwarded === undefined ? {} : { "x-forwarded-for": forwarded },
+	} as unknown as IncomingMessage);
+
+const PROXY = "10.0.0.1";
+const INNER = "10.0.0.2";
+
+test("without a proxy the source is the socket's other end, and X-Forwarded-For is nobody's business", () => {
+	assert.equal(from([], "192.0.2.1"), "192.0.2.1");
+	assert.equal(from([], "192.0.2.1", "198.51.100.7"), "192.0.2.1");
+	assert.equal(from([], "127.0.0.1", "198.51.100.7"), "127.0.0.1");
+});
+
+test("whoever is not the proxy is not believed", () => {
+	assert.equal(from([PROXY], "192.0.2.1", "198.51.100.7"), "192.0.2.1");
+	assert.equal(from([PROXY], "10.0.0.11", "198.51.100.7"), "10.0.0.11");
+});
+
+test("an IPv4 address is the same in a socket of either version", () => {
+	assert.equal(from([], "::ffff:192.0.2.1"), "192.0.2.1");
+	assert.equal(from([PROXY], `::ffff:${PROXY}`, "198.51.100.7"), "198.51.100.7");
+	assert.equal(from([], "2001:db8::1"), "2001:db8::1");
+	assert.equal(from(["::1"], "::1", "2001:db8::2"), "2001:db8::2");
+});
+
+test("a socket that is gone has no address, and that is no proxy", () => {
+	assert.equal(from([], undefined, "198.51.100.7"), "");
+	assert.equal(from([PROXY], undefined, "198.51.100.7"), "");
+});
+
+const FORWARDED: [header: string | string[] | undefined, source: string][] = [
+	[undefined, PROXY],
+	["", PROXY],
+	["198.51.100.7", "198.51.100.7"],
+	["  198.51.100.7 ", "198.51.100.7"],
+	["203.0.113.9, 198.51.100.7", "198.51.100.7"],
+	["203.0.113.9,198.51.100.7", "198.51.100.7"],
+	[`198.51.100.7, ${INNER}`, "198.51.100.7"],
+	[`203.0.113.9, 198.51.100.7, ${INNER}, ${PROXY}`, "198.51.100.7"],
+	[`${INNER}, ${PROXY}`, PROXY],
+	[["203.0.113.9", "198.51.100.7"], "198.51.100.7"],
+	["2001:db8::7", "2001:db8::7"],
+	["localhost", PROXY],
+	["evil.example.com", PROXY],
+	["1.2.3", PROXY],
+	["999.1.1.1", PROXY],
+	["203.0.113.9, 198.51.100.7:4711", "198.51.100.7"],
+	["203.0.113.9, [2001:db8::7]:443", "2001:db8::7"],
+	["203.0.113.9, [2001:db8::7]", "2001:db8::7"],
+	["::ffff:198.51.100.7", "198.51.100.7"],
+	[`198.51.100.7, ${INNER}:80`, "198.51.100.7"],
+	["203.0.113.9, unknown", PROXY],
+	["203.0.113.9,", PROXY],
+	["203.0.113.9, 198.51.100.7:x", PROXY],
+	["203.0.113.9, [198.51.100", PROXY],
+];
+for (const [header, source] of FORWARDED) {
+	test(`behind a proxy, ${JSON.stringify(header)} names ${source}: the last entry that is no proxy's, if it is an address`, () => {
+		assert.equal(from([PROXY, INNER], PROXY, header), source);
+	});
+}
+
+test("what a caller writes in front of the proxy's own word changes nothing", () => {
+	for (const forged of ["203.0.113.9", "127.0.0.1", PROXY, "x", ",,,", "203.0.113.9, 203.0.113.10"]) {
+		assert.equal(from([PROXY], PROXY, `${forged}, 198.51.100.7`), "198.51.100.7", forged);
+	}
+});

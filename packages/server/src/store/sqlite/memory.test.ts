@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { SecretVersion } from "../../secrets/model.ts";
+import { aVersion } from "../../testing/rows.ts";
+import { makeFolder } from "../../testing/store.ts";
+import { createMemory } from "./memory.ts";
+import { migrate } from "./migrate.ts";
+import { openWriter } from "./open.ts";
+import { allWrites } from "./writes/all.ts";
+import { openChain } from "./writes/audit.ts";
+
+type Nouns = Parameters<ReturnType<typeof createMemory>["over"]>[0];
+
+/** A memory over nouns that count how often they are asked, and answer what `answers` says. */
+function setUp() {
+	const memory = createMemory();
+	const asked: string[] = [];
+	let answer: (question: string) => Promise<unknown> = async (question) => ({ question, value: Buffer.alloc(1) });
+	const ask =
+		(name: string) =>
+		async (...args: unknown[]) => {
+			const question = `${name}(${args.map((arg) => (Buffer.isBuffer(arg) ? arg.toString("hex") : arg)).join()})`;
+			asked.push(question);
+			return answer(question);
+		};
+	const nouns = memory.over({
+		accounts: { sessionOwner: ask("session"), byId: ask("byId") },
+		realms: { access: ask("access") },
+		secrets: { get: ask("get"), version: ask("version") },
+		tokens: { owner: ask("owner") },
+	} as unknown as Nouns);
+	const askAll = () =>
+		Promise.all([
+			nouns.accounts.sessionOwner("jti", "user", "now"),
+			nouns.realms.access("slug", "user"),
+			nouns.secrets.get("realm", "dev", "key"),
+			nouns.tokens.owner(Buffer.of(1)),
+		]);
+	const answering = (next: typeof answer) => {
+		answer = next;
+	};
+	return { memory, nouns, asked, askAll, answering };
+}
+
+test("what every request asks is asked once, and everything else every time", async () => {
+	const { nouns, asked, askAll } = setUp();
+	const first = await askAll();
+	assert.deepEqual(await askAll(), first);
+	assert.equal(asked.length, 4);
+	for (let count = 0; count < 2; count++) {
+		await nouns.accounts.byId("user");
+		await nouns.secrets.version("realm", "dev", "key", 1);
+	}
+	assert.equal(asked.length, 8);
+});
+
+test("answers to different questions are kept apart, however alike their parts are", async () => {
+	const { nouns, asked } = setUp();
+	const questions: (() => Promise<unknown>)[] = [
+		() => nouns.accounts.sessionOwner("a", "b", ""),
+		() => nouns.accounts.sessionOwner("b", "a", ""),
+		() => nouns.realms.access("a", "b"),
+		() => nouns.realms.access("b", "a"),
+		() => nouns.secrets.get("r", "dev", "k"),
+		() => nouns.secrets.get("r", "prod", "k"),
+		() => nouns.secrets.get("r", "dev", "dev"),
+		() => nouns.tokens.owner(Buffer.from([0xff, 0x20])),
+		() => nouns.tokens.owner(Buffer.from([0xfe, 0x20])),
+		() => nouns.tokens.owner(Buffer.from([0xff])),
+	];
+	const answers = [];
+	for (const question of [...questions, ...questions]) answers.push(JSON.stringify(await question()));
+	assert.equal(asked.length, questions.length);
+	assert.equal(new Set(answers).size, questions.length);
+});
+
+test("what is not there is asked for again", async () => {
+	const { asked, askAll, answering } = setUp();
+	answering(async () => undefined);
+	await askAll();
+	await askAll();
+	assert.equal(asked.length, 8);
+});
+
+test("a question that fails is asked again", async () => {
+	const { asked, askAll, answering } = setUp();
+	answering(() => Promise.reject(new Error("busy")));
+	await assert.rejects(askAll(), /busy/);
+	answering(async () => ({ value: Buffer.alloc(1) }));
+	await askAll();
+	assert.equal(asked.length, 8);
+});
+
+test("an answer that was on its way when something changed is given, and not remembered", async () => {
+	const { memory, asked, askAll, answering } = setUp();
+	const held = Promise.withResolvers<void>();
+	answering(async (question) => {
+		await held.promise;
+		return { question, value: Buffer.alloc(1) };
+	});
+	const asking = askAll();
+	memory.forget(["tokens.revoke"]);
+	held.resolve();
+	assert.equal((await asking).length, 4);
+	assert.equal(asked.length, 4);
+	await askAll();
+	assert.equal(asked.length, 8);
+	await askAll();
+	assert.equal(asked.length, 8);
+});
+
+test("an answer that is remembered cannot be changed by whoever got it", async () => {
+	const { nouns } = setUp();
+	const owner = await nouns.tokens.owner(Buffer.of(1));
+	assert.throws(() => Object.assign(owner ?? {}, { instance_admin: true }), TypeError);
+});
+
+/** Operations after which what is remembered still holds: of access, and of secrets too. Each has to be argued for here. */
+const KEEPS_ACCESS = new Set([
+	"accounts.register", // an account that nobody has asked for yet
+	"accounts.openSession", // a session likewise
+	"accounts.dropSessions", // sessions whose tokens have expired by themselves
+	"audit.addCheckpoint",
+	"health.probe",
+	"tokens.create", // a token likewise
+	"tokens.used", // not part of the answer
+	"secrets.set",
+	"secrets.remove",
+]);
+const KEEPS_SECRETS = new Set([...KEEPS_ACCESS].filter((operation) => !operation.startsWith("secrets.")));
+
+const db = openWriter(join(await makeFolder({ after }), "svc.db"), "FULL");
+after(() => void db.close());
+migrate(db, "");
+const operations = Object.entries(allWrites(db, openChain(db).append)).flatMap(([noun, verbs]) =>
+	Object.keys(verbs).map((verb) => `${noun}.${verb}`),
+);
+
+for (const operation of [...operations, "nouns.unknown"]) {
+	const [access, secrets] = [KEEPS_ACCESS.has(operation), KEEPS_SECRETS.has(operation)];
+	const kept = access ? (secrets ? "everything" : "who may do what, and no secret") : "nothing";
+	test(`after ${operation}, also among harmless ones, ${kept} is remembered`, async () => {
+		for (const batch of [[operation], ["health.probe", operation, "tokens.used"]]) {
+			const { memory, asked, askAll } = setUp();
+			await askAll();
+			memory.forget(batch);
+			asked.length = 0;
+			await askAll();
+			const again = asked.map((question) => question.split("(")[0]);
+			assert.deepEqual(again, [
+				...(access ? [] : ["session", "access"]),
+				...(secrets ? [] : ["get"]),
+				...(access ? [] : ["owner"]),
+			]);
+		}
+	});
+}
+
+test("a batch of nothing forgets nothing", async () => {
+	const { memory, asked, askAll } = setUp();
+	await askAll();
+	memory.forget([]);
+	await askAll();
+	assert.equal(asked.length, 4);
+});
+
+test("secrets that are large, or many, do not fill the memory", async () => {
+	const { nouns, asked, answering } = setUp();
+	const large = async (): Promise<SecretVersion> => ({
+		...aVersion("r", "k"),
+		version: 1,
+		value: Buffer.alloc(256 * 1024),
+	});
+	answering(large);
+	for (let count = 0; count < 100; count++) await nouns.secrets.get("realm", "dev", `key-${count}`);
+	asked.length = 0;
+	for (let count = 99; count >= 0; count--) await nouns.secrets.get("realm", "dev", `key-${count}`);
+	assert.ok(asked.length > 80 && asked.length < 100, `${asked.length} of 100 were asked for again`);
+});

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { AppError, type FatalError } from "../../errors.ts";
+import { makeFolder } from "../../testing/store.ts";
+import { STORAGE_EXIT_CODE } from "./failure.ts";
+import { openReader, openWriter } from "./open.ts";
+import { createReading } from "./reading.ts";
+
+/** A table with a counter, a writer that raises it, and readings of it. */
+async function setUp(t: TestContext) {
+	const file = join(await makeFolder(t), "svc.db");
+	const writer = openWriter(file, "FULL");
+	writer.exec("CREATE TABLE t (x INTEGER) STRICT; INSERT INTO t VALUES (0)");
+	const connection = openReader(file);
+	const failures: FatalError[] = [];
+	const reading = createReading(connection, (failure) => failures.push(failure));
+	const statement = connection.prepare("SELECT x FROM t").pluck();
+	const questions = reading.within({
+		value: async () => statement.get() as number,
+		echo: async (a: number, b: string) => [a, b] as const,
+		fail: async (error: Error) => Promise.reject(error),
+	});
+	t.after(() => {
+		reading.refresh();
+		connection.close();
+		writer.close();
+	});
+	return { questions, reading, connection, failures, raise: () => writer.exec("UPDATE t SET x = x + 1") };
+}
+
+test("questions of one turn see the same, whatever is committed meanwhile, and those of the next see it", async (t) => {
+	const { questions, raise } = await setUp(t);
+	const first = questions.value();
+	raise();
+	const second = questions.value();
+	assert.deepEqual(await Promise.all([first, second]), [0, 0]);
+	await nextTurn();
+	assert.equal(await questions.value(), 1);
+});
+
+test("a refresh lets the next question of the same turn see everything that is committed", async (t) => {
+	const { questions, reading, raise } = await setUp(t);
+	for (let count = 1; count <= 5; count++) {
+		await questions.value();
+		raise();
+		reading.refresh();
+		assert.equal(await questions.value(), count);
+	}
+});
+
+test("nothing is held open once the turn is over, so that the log can be emptied", async (t) => {
+	const { questions, connection, reading } = await setUp(t);
+	await questions.value();
+	assert.equal(connection.inTransaction, true);
+	await nextTurn();
+	await nextTurn();
+	assert.equal(connection.inTransaction, false);
+	reading.refresh();
+	reading.refresh();
+	assert.equal(connection.inTransaction, false);
+});
+
+test("a question gets its arguments and gives its answer as it is", async (t) => {
+	const { questions } = await setUp(t);
+	assert.deepEqual(await questions.echo(1, "a"), [1, "a"]);
+});
+
+test("a question that fails by itself is told so, and the others go on", async (t) => {
+	const { questions, failures } = await setUp(t);
+	const error = Object.assign(new Error("no such table"), { code: "SQLITE_ERROR" });
+	await assert.rejects(questions.fail(error), error);
+	await assert.rejects(questions.fail(new TypeError("x")), TypeError);
+	assert.equal(await questions.value(), 0);
+	assert.deepEqual(failures, []);
+});
+
+for (const code of ["SQLITE_IOERR_READ", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CANTOPEN"]) {
+	test(`${code} while reading ends the process and answers 503, and the words of the driver are not repeated`, async (t) => {
+		const { questions, failures } = await setUp(t);
+		await assert.rejects(
+			questions.fail(Object.assign(new Error("CANARY"), { code })),
+			(error) => error instanceof AppError && error.code === "unhealthy" && !error.message.includes("CANARY"),
+		);
+		assert.equal(failures.length, 1);
+		assert.equal(failures[0]?.exitCode, STORAGE_EXIT_CODE);
+		assert.match(failures[0]?.message ?? "", new RegExp(`the database reported ${code}`));
+		assert.ok(!failures[0]?.message.includes("CANARY"));
+	});
+}

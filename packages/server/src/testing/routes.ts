@@ -1,0 +1,28 @@
+import { accountRoutes } from "../accounts/routes.ts";
+import { auditRoutes } from "../audit/routes.ts";
+import { engineRoutes } from "../engines/routes.ts";
+import { healthRoutes } from "../health/routes.ts";
+import { openApiRoute } from "../http/openapi.ts";
+import type { Route } from "../http/route.ts";
+import { operatorSyncRoutes } from "../operator-sync/routes.ts";
+import { policyRoutes } from "../policy/routes.ts";
+import { realmRoutes } from "../realms/routes.ts";
+import { secretRoutes } from "../secrets/routes.ts";
+import { tokenRoutes } from "../tokens/routes.ts";
+
+/** Every route of the server as it is declared. Their handlers have nothing to work with. */
+export function allRoutes(): Route[] {
+	const nothing = {} as never;
+	const routes = [
+		...healthRoutes(nothing),
+		...accountRoutes(nothing),
+		...tokenRoutes(nothing),
+		...realmRoutes(nothing),
+		...secretRoutes(nothing),
+		...policyRoutes(nothing),
+		...engineRoutes(),
+		...operatorSyncRoutes(nothing),
+		...auditRoutes(nothing),
+	];
+	return [...routes, openApiRoute(routes, "0.0.0")];
+}

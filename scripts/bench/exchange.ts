@@ -1,0 +1,63 @@
+import { once } from "node:events";
+import { type Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { text } from "node:stream/consumers";
+
+const ANSWER_TIMEOUT_MS = 30_000;
+
+/** A request. */
+export interface Ask {
+	readonly method: "GET" | "POST";
+	readonly path: string;
+	readonly token?: string;
+	/** Sent as JSON. */
+	readonly body?: object;
+}
+
+/** An answer that was read to its end. */
+export interface Answer {
+	readonly status: number;
+	/** As they came, in order. */
+	readonly headers: readonly (readonly [name: string, value: string])[];
+	readonly body: string;
+}
+
+/** Headers of a request as both wrk and our own client send them. */
+export function headersOf({ token, body }: Ask): Record<string, string> {
+	return {
+		...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+		...(body === undefined ? {} : { "content-type": "application/json" }),
+	};
+}
+
+/**
+ * Sends one request and reads its answer. The certificate is not checked: both ends are ours and on this machine.
+ * @throws Error when there is no answer within 30 s
+ */
+export async function exchange(url: string, ask: Ask, agent?: Agent): Promise<Answer> {
+	const { protocol, hostname, port } = new URL(url);
+	const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+	const body = ask.body === undefined ? "" : JSON.stringify(ask.body);
+	const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
+	const { method, path } = ask;
+	const options = { hostname, port, method, path, headers: { ...headersOf(ask), ...length }, signal, agent };
+	const outgoing =
+		protocol === "https:" ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
+	outgoing.end(body);
+	const [incoming] = (await once(outgoing, "response", { signal })) as [IncomingMessage];
+	return { status: incoming.statusCode ?? 0, headers: pairs(incoming.rawHeaders), body: await text(incoming) };
+}
+
+/**
+ * Sends a request whose answer is JSON, and answers that.
+ * @throws Error with status and path when it did not succeed
+ */
+export async function ask<T>(url: string, request: Ask): Promise<T> {
+	const { status, body } = await exchange(url, request);
+	if (status >= 300) throw new Error(`${request.method} ${request.path} is answered with ${status}`);
+	return JSON.parse(body) as T;
+}
+
+function pairs(raw: readonly string[]): [string, string][] {
+	return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ""] as [string, string]] : []));
+}

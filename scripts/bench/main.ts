@@ -1,0 +1,84 @@
+/**
+ * `npm run bench`: measures speed and memory of the server, each scenario beside what it is compared with, and prints whether the targets are met.
+ *
+ *   node scripts/bench/main.ts [--only name,name] [--write a few words]
+ *   node scripts/bench/main.ts --only read --profile    where each microsecond goes
+ */
+import { cpus, loadavg, release, totalmem } from "node:os";
+import { parseArgs } from "node:util";
+import { keepRun } from "./keep.ts";
+import { type Machine, type Outcome, renderTables } from "./report.ts";
+import { isMet, type Scenario } from "./scenario.ts";
+import { BESIDE_BARE } from "./scenarios/beside-bare.ts";
+import { LOGIN_STORM } from "./scenarios/login-storm.ts";
+import { MEMORY } from "./scenarios/memory.ts";
+import { profileKind } from "./scenarios/profiled.ts";
+import { SCALE } from "./scenarios/scale.ts";
+import { wrkVersion } from "./wrk.ts";
+
+const SCENARIOS: readonly Scenario[] = [...BESIDE_BARE, LOGIN_STORM, SCALE, MEMORY];
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+try {
+	process.exitCode = await run();
+} catch (error) {
+	process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+	process.exitCode = 1;
+}
+process.exit();
+
+/** Answers the exit code: 0 also when a target is missed, for a busy machine is no failure. */
+async function run(): Promise<number> {
+	const { values, positionals } = parseArgs({
+		options: {
+			only: { type: "string" },
+			write: { type: "boolean", default: false },
+			profile: { type: "boolean", default: false },
+		},
+		allowPositionals: true,
+	});
+	if (values.profile) {
+		say(await profileKind(values.only ?? "read"));
+		return 0;
+	}
+	const wanted = select(values.only);
+	if (values.write && values.only !== undefined) throw new Error("--write keeps whole runs: leave --only out");
+	const started_at = new Date().toISOString();
+	const machine = describeMachine();
+	say(`${machine.cores} cores, Node ${machine.node}, wrk ${machine.wrk}, load average ${machine.load}`);
+	const outcomes: Outcome[] = [];
+	for (const { name, title, run: measure } of wanted) {
+		say(`\n— ${name}: ${title}`);
+		const outcome: Outcome = { name, title, ...(await measure()) };
+		outcomes.push(outcome);
+		say(renderTables([outcome]));
+	}
+	if (outcomes.length > 1) say(`\n${renderTables(outcomes)}`);
+	const missed = outcomes.flatMap(({ findings }) => findings).filter((finding) => isMet(finding) === false).length;
+	say(missed === 0 ? "\nevery target is met" : `\n${missed} targets are missed`);
+	if (values.write)
+		say(`kept in ${keepRun({ started_at, description: positionals.join(" ") || "a run", machine, outcomes })}`);
+	return 0;
+}
+
+function select(only: string | undefined): readonly Scenario[] {
+	if (only === undefined) return SCENARIOS;
+	return only.split(",").map((name) => {
+		const found = SCENARIOS.find((scenario) => scenario.name === name);
+		if (found !== undefined) return found;
+		throw new Error(`--only takes ${SCENARIOS.map((scenario) => scenario.name).join(", ")}`);
+	});
+}
+
+function describeMachine(): Machine {
+	return {
+		cores: cpus().length,
+		cpu: cpus()[0]?.model ?? "unknown",
+		memory_gb: Math.round(totalmem() / 2 ** 30),
+		kernel: release().replace(/-.*/, ""),
+		node: process.versions.node,
+		wrk: wrkVersion(),
+		load: Number(loadavg()[0]?.toFixed(2)),
+	};
+}

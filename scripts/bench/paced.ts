@@ -1,0 +1,38 @@
+import { Agent } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
+import { type Ask, exchange } from "./exchange.ts";
+
+/** A load far below what the server can do, so that what is seen is the time of an answer and not a queue. */
+export interface Pace {
+	readonly connections: number;
+	/** Milliseconds from one request of a connection to its next; the next waits for the answer when that is later. */
+	readonly everyMs: number;
+	readonly seconds: number;
+}
+
+/**
+ * Sends a request again and again at this pace over plain HTTP. Answers how long each answer took, milliseconds.
+ * @throws Error when a request is refused
+ */
+export async function pacedLatencies(url: string, request: Ask, pace: Pace): Promise<number[]> {
+	const end = performance.now() + pace.seconds * 1000;
+	const connections = Array.from({ length: pace.connections }, async (_, at) => {
+		await wait((at * pace.everyMs) / pace.connections);
+		return oneConnection(url, request, pace.everyMs, end);
+	});
+	return (await Promise.all(connections)).flat();
+}
+
+async function oneConnection(url: string, request: Ask, everyMs: number, end: number): Promise<number[]> {
+	const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+	const latencies: number[] = [];
+	for (let started = performance.now(); started < end; started = performance.now()) {
+		const { status } = await exchange(url, request, agent);
+		if (status !== 200) throw new Error(`a paced request is answered with ${status}`);
+		const tookMs = performance.now() - started;
+		latencies.push(tookMs);
+		await wait(Math.max(0, everyMs - tookMs));
+	}
+	agent.destroy();
+	return latencies;
+}

@@ -1,0 +1,43 @@
+import { ask } from "./exchange.ts";
+
+/** Password of every account that a measurement makes. Nothing but loopback ever sees these accounts. */
+const PASSWORD = "a password of the benchmark";
+
+/** Somebody with an API token, a realm and a secret in it. */
+export interface Resident {
+	readonly token: string;
+	/** Slug of the realm. */
+	readonly slug: string;
+	/** Key of the secret, in the default environment. */
+	readonly key: string;
+}
+
+/** Registers an account. */
+export async function register(url: string, email: string): Promise<void> {
+	await ask(url, { method: "POST", path: "/api/v1/auth/register", body: { email, password: PASSWORD } });
+}
+
+/** Signs in. Answers the session's token. */
+export async function login(url: string, email: string): Promise<string> {
+	const body = { email, password: PASSWORD };
+	const { token } = await ask<{ token: string }>(url, { method: "POST", path: "/api/v1/auth/login", body });
+	return token;
+}
+
+/** Makes the account, its API token with every scope, a realm and a secret, as a user would. */
+export async function settle(url: string): Promise<Resident> {
+	const email = "bench@example.test";
+	const slug = "bench";
+	const key = "DATABASE_URL";
+	await register(url, email);
+	const session = await login(url, email);
+	const post = <T>(path: string, body: object): Promise<T> =>
+		ask<T>(url, { method: "POST", path, token: session, body });
+	const { token } = await post<{ token: string }>("/api/v1/auth/tokens", {
+		name: "bench",
+		scopes: "read,write,delete",
+	});
+	await post("/api/v1/realms", { slug, name: "Benchmark" });
+	await post(`/api/v1/realms/${slug}/secrets`, { key, value: "postgres://app:f3Jq8@db.internal:5432/app" });
+	return { token, slug, key };
+}

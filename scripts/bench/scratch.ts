@@ -1,0 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const folders: string[] = [];
+
+process.once("exit", () => {
+	for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Makes a private temporary folder that is gone when this process ends. Answers its path. */
+export function scratchFolder(): string {
+	const folder = mkdtempSync(join(tmpdir(), "svc-bench-"));
+	folders.push(folder);
+	return folder;
+}

@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type ServerProcess, startServerProcess } from "./child.ts";
+import { scratchFolder } from "./scratch.ts";
+
+/** Over what the server is reached. */
+export type Protocol = "http" | "https";
+
+/** Our server under measurement. */
+export interface SvcServer extends ServerProcess {
+	/** Its data directory. */
+	readonly data: string;
+	/** Certificate and key, PEM; undefined over plain HTTP. */
+	readonly tls: { readonly cert: string; readonly key: string } | undefined;
+}
+
+/** What may differ from a start with the defaults on an empty data directory. */
+export interface SvcOptions {
+	readonly protocol: Protocol;
+	readonly data?: string;
+	/** Options of node itself. */
+	readonly nodeOptions?: readonly string[];
+}
+
+/** Starts our server from source on a free port of the loopback interface, with the default settings otherwise. */
+export async function startSvc({ protocol, data = scratchFolder(), nodeOptions = [] }: SvcOptions): Promise<SvcServer> {
+	const server = await startServerProcess({
+		args: [...nodeOptions, "packages/svc/src/main.ts", "server"],
+		env: {
+			HOME: data,
+			SVC_DATA_DIR: data,
+			SVC_LISTEN: "127.0.0.1:0",
+			SVC_TLS_MODE: protocol === "http" ? "off" : "self-signed",
+		},
+	});
+	const read = (name: string): string => readFileSync(join(data, name), "utf8");
+	return { ...server, data, tls: protocol === "http" ? undefined : { cert: read("tls.crt"), key: read("tls.key") } };
+}
