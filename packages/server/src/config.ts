@@ -32,7 +32,7 @@ const Flag = v.union([
 const SETTINGS = {
 	data_dir: [v.pipe(v.string(), v.minLength(1)), "a path"],
 	listen: [Address, "host:port"],
-	base_url: [v.pipe(v.string(), v.url()), "an http or https address"],
+	base_url: [v.pipe(v.string(), v.url(), v.regex(/^https?:\/\/[^?#]+$/i)), "an http or https address without ? and #"],
 	"tls.mode": [v.picklist(["self-signed", "files", "off"]), "self-signed, files or off"],
 	"tls.certificate_file": [v.string(), "a path"],
 	"tls.key_file": [v.string(), "a path"],
@@ -124,7 +124,7 @@ function refuseContradictions(config: Config): void {
 
 /** Whether an address or host name stays on this machine. */
 export function isLoopback(host: string): boolean {
-	return host === "localhost" || host === "::1" || /^127\./.test(host);
+	return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
 function parseListen(text: string): Config["listen"] {
@@ -147,9 +147,10 @@ function readFile(named: string | undefined, cwd: string): Given {
 	}
 	const flat: Record<string, unknown> = {};
 	for (const [key, value] of Object.entries(document)) {
-		const isTable = typeof value === "object" && value !== null && !Array.isArray(value);
-		if (!isTable) flat[key] = value;
-		else for (const [inner, leaf] of Object.entries(value)) flat[`${key}.${inner}`] = leaf;
+		const isTable = typeof value === "object" && !Array.isArray(value) && !(value instanceof Date);
+		const isKnownTable = Object.keys(SETTINGS).some((name) => name.startsWith(`${key}.`));
+		if (!(isTable && isKnownTable)) flat[key] = value;
+		else for (const [inner, leaf] of Object.entries(value as object)) flat[`${key}.${inner}`] = leaf;
 	}
 	return check(flat, (name) => `${name} in ${file}`);
 }

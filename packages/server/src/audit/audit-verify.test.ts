@@ -83,10 +83,15 @@ const TAMPERINGS: Record<string, [statements: string, seq: number]> = {
 		5,
 	],
 };
+const tampered = await setUp({ after });
+tampered.tamper("CREATE TABLE kept AS SELECT * FROM audit_event");
+
 for (const [what, [statements, seq]] of Object.entries(TAMPERINGS)) {
-	test(`a database tool that changes the log is found out: ${what}`, async (t) => {
-		const { verify, tamper } = await setUp(t);
-		tamper(statements);
+	test(`a database tool that changes the log is found out: ${what}`, async () => {
+		const { verify, tamper } = tampered;
+		tamper("DELETE FROM audit_event; INSERT INTO audit_event SELECT * FROM kept");
+		assert.equal((await verify()).status, "intact");
+		tamper(`DELETE FROM audit_event WHERE type = 'audit.verified'; ${statements}`);
 		assert.deepEqual(await verify(), { status: "altered", seq, checkpoints: 0, is_anchored: false });
 	});
 }

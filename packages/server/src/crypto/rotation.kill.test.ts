@@ -29,7 +29,7 @@ import { createSessionTokens, SESSION_SECONDS } from "./session.ts";
 import { masterFingerprint } from "./wrap.ts";
 
 const PROCESS = join(import.meta.dirname, "../testing/rotation-process.ts");
-const REALMS = 30;
+const REALMS = 12;
 const NEW = masterFingerprint(NEXT);
 const system = createTestSystem();
 

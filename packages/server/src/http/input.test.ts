@@ -118,6 +118,11 @@ const QUERIES: Record<string, Record<string, string>> = {
 	"/path?a[]=1": { "a[]": "1" },
 	"/path?a=1#a=2": { a: "1#a=2" },
 	"/path?toString=1": { toString: "1" },
+	"/path?&a=1&&b=2&": { a: "1", b: "2" },
+	"/path?=1": { "": "1" },
+	"/path?a=%": { a: "%" },
+	"/path?a=%zz&%c3=%c3%28": { a: "%zz", "%c3": "%c3%28" },
+	"/path?a=%00%0A": { a: "\u0000\n" },
 };
 for (const [target, expected] of Object.entries(QUERIES)) {
 	test(`the query of ${target} is read`, () => {

@@ -39,6 +39,8 @@ function attempt(step: () => void): void {
 	} catch (error) {
 		const isKnown = error instanceof FatalError || error instanceof StorageFailure;
 		send({ kind: "failure", message: isKnown ? error.message : "", code: codeOf(error) });
+		// What has arrived already must not be run either: no later success could be believed.
+		port?.removeAllListeners("message");
 		port?.close();
 	}
 }
