@@ -59,17 +59,22 @@ async function visibleTo(
 	const seesAll = actor.instance_admin && actor.realm_id === null;
 	return {
 		realm_ids: realms.map((realm) => realm.id),
-		own: seesAll ? undefined : actor.user_id,
+		own: seesAll ? undefined : ownEvents(actor),
 		realm: filter.realm,
 		type: filter.type,
 		actors: filter.actor === undefined ? undefined : await namesOf(needs, filter.actor),
 	};
 }
 
+/** A token for one realm shows nothing outside it: nobody has the empty id. */
+function ownEvents(actor: Actor): string {
+	return actor.realm_id === null ? actor.user_id : "";
+}
+
 /** An account's id and e-mail are one actor: a failed login is logged under the e-mail when nobody has it yet. */
 async function namesOf(needs: AuditNeeds, actor: string): Promise<string[]> {
 	const email = actor.normalize("NFKC").trim().toLowerCase();
-	const account = await needs.store.accounts.byEmail(email);
+	const account = (await needs.store.accounts.byEmail(email)) ?? (await needs.store.accounts.byId(actor));
 	return account === undefined ? [actor, email] : [account.id, account.email];
 }
 

@@ -29,12 +29,12 @@ export function createCheckpointer(needs: CheckpointNeeds): (isForced: boolean) 
 		const now = needs.system.now();
 		const isDue = seq - last >= EVERY_EVENTS || now.getTime() - lastAt >= EVERY_MS || isForced;
 		if (seq === last || !isDue) return;
-		last = seq;
-		lastAt = now.getTime();
 		const key = needs.keyring.checkpoint().active;
 		const timestamp = now.toISOString();
 		const signature = key.sign(checkpointText({ seq, hash, timestamp }));
 		await needs.store.audit.addCheckpoint({ seq, timestamp, hash, key_id: key.id, signature });
+		last = seq;
+		lastAt = now.getTime();
 		needs.log("info", "audit.checkpoint", {
 			seq,
 			hash: hash.toString("hex"),

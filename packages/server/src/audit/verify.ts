@@ -7,13 +7,13 @@ import type { Anchor, ChainReport, StoredEvent } from "./model.ts";
  * @param events in order of the chain
  */
 export function verifyChain(events: Iterable<StoredEvent>, anchors: readonly Anchor[]): ChainReport {
-	const expected = new Map(anchors.map((anchor) => [anchor.seq, anchor.hash]));
+	const expected = Map.groupBy(anchors, (anchor) => anchor.seq);
 	let last: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
 	for (const event of events) {
 		const seq = last.seq + 1;
 		const hash = eventHash(last.hash, { ...event, seq });
-		const anchor = expected.get(seq);
-		if (event.seq !== seq || !hash.equals(event.hash) || (anchor !== undefined && !hash.equals(anchor))) {
+		const isAnchored = (expected.get(seq) ?? []).every((anchor) => hash.equals(anchor.hash));
+		if (event.seq !== seq || !hash.equals(event.hash) || !isAnchored) {
 			return { status: "altered", events: last.seq, seq, last };
 		}
 		last = { seq, hash };

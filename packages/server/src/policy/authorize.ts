@@ -1,4 +1,4 @@
-import { type AuditStore, eventBy } from "../audit/model.ts";
+import { type AuditStore, eventBy, type RealmRef } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
@@ -36,19 +36,19 @@ export async function authorize(needs: AccessNeeds, actor: Actor, slug: string, 
 	const realm = await needs.store.realms.access(slug, actor.user_id);
 	if (realm === undefined) throw realmNotFound();
 	const refusal = refuse(actor, realm, access);
-	if (refusal !== undefined) throw await logged(needs, actor, refusal, access.capability, realm);
+	if (refusal !== undefined) throw await logRefusal(needs, actor, refusal, access.capability, realm);
 	return realm;
 }
 
 /** Decides whether the token may do something that no realm governs. @throws AppError insufficient_scope */
 export async function requireScope(needs: RefusalNeeds, actor: Actor, scope: Scope): Promise<void> {
-	if (!actor.scopes.includes(scope)) throw await logged(needs, actor, missingScope(scope), scope);
+	if (!actor.scopes.includes(scope)) throw await logRefusal(needs, actor, missingScope(scope), scope);
 }
 
 /** Whether the caller manages the instance, with a token that allows it. @throws AppError forbidden, insufficient_scope */
 export async function requireInstanceAdmin(needs: RefusalNeeds, actor: Actor, scope: Scope): Promise<void> {
 	if (!actor.instance_admin) {
-		throw await logged(needs, actor, new AppError("forbidden", "only the instance admin can do this"), "instance");
+		throw await logRefusal(needs, actor, new AppError("forbidden", "only the instance admin can do this"), "instance");
 	}
 	await requireUnrestricted(needs, actor);
 	await requireScope(needs, actor, scope);
@@ -57,15 +57,21 @@ export async function requireInstanceAdmin(needs: RefusalNeeds, actor: Actor, sc
 /** Refuses tokens that are for one realm what concerns more than it. @throws AppError insufficient_scope */
 export async function requireUnrestricted(needs: RefusalNeeds, actor: Actor): Promise<void> {
 	if (actor.realm_id === null) return;
-	throw await logged(needs, actor, new AppError("insufficient_scope", "the token is limited to one realm"), "instance");
+	throw await logRefusal(
+		needs,
+		actor,
+		new AppError("insufficient_scope", "the token is limited to one realm"),
+		"instance",
+	);
 }
 
-async function logged(
+/** Writes a refusal to the log. @returns it, to be thrown */
+export async function logRefusal(
 	needs: RefusalNeeds,
 	actor: Actor,
 	refusal: AppError,
 	wanted: string,
-	realm?: RealmAccess,
+	realm?: RealmRef,
 ): Promise<AppError> {
 	const facts = { wanted, reason: refusal.code };
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "access.denied", realm, facts));

@@ -131,6 +131,7 @@ test("making a token is in the log with what it may do, and what is refused make
 	const [event] = await store.audit.list({ ...query, type: "auth.token.created" });
 	assert.deepEqual(JSON.parse(event?.data ?? ""), {
 		token_made: id,
+		limited_to: "",
 		scopes: "read",
 		environment: "prod",
 		expires_at: SOON,
@@ -138,6 +139,14 @@ test("making a token is in the log with what it may do, and what is refused make
 		ip: "192.0.2.1",
 		token_id: "t",
 	});
+});
+
+test("a token that would exceed its maker is a refusal in the log", async () => {
+	const query = { realm_ids: [], own: owner.id, realm: undefined, actors: undefined, before: undefined, limit: 0 };
+	const refusals = () => store.audit.count({ ...query, type: "access.denied" });
+	const before = await refusals();
+	assert.equal(await outcome(make(maker({ environment: "prod" }), { environment: "dev" })), "insufficient_scope");
+	assert.equal(await refusals(), before + 1);
 });
 
 const codeOf = (attempt: Promise<unknown>): Promise<ErrorCode | "done"> =>

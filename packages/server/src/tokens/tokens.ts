@@ -2,7 +2,7 @@ import { eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
 import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { realmNotFound, requireScope } from "../policy/authorize.ts";
+import { logRefusal, realmNotFound, requireScope } from "../policy/authorize.ts";
 import type { Actor, Scope } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { Store } from "../store/store.ts";
@@ -55,7 +55,13 @@ export async function createToken(
 		last_used_at: null,
 		created_at,
 	};
-	const facts = { token_made: id, scopes, environment: limits.environment ?? "", expires_at: limits.expires_at ?? "" };
+	const facts = {
+		token_made: id,
+		limited_to: limits.realm_id ?? "",
+		scopes,
+		environment: limits.environment ?? "",
+		expires_at: limits.expires_at ?? "",
+	};
 	await needs.store.tokens.create(row, eventBy(actor, now, "auth.token.created", undefined, facts));
 	return { ...row, token };
 }
@@ -70,22 +76,24 @@ async function inheritLimits(
 	const realm_id = input.realm == null ? actor.realm_id : await memberRealm(needs, actor, input.realm);
 	const environment = input.environment ?? actor.environment;
 	const expires_at = input.expires_at ?? (actor.token_id === undefined ? null : actor.expires_at);
-	if (actor.realm_id !== null && realm_id !== actor.realm_id) throw beyond("realm");
-	if (actor.environment !== null && environment !== actor.environment) throw beyond("environment");
+	if (actor.realm_id !== null && realm_id !== actor.realm_id) throw await beyond(needs, actor, "realm");
+	if (actor.environment !== null && environment !== actor.environment) throw await beyond(needs, actor, "environment");
 	if (expires_at !== null && expires_at <= now)
 		throw new AppError("validation_failed", "expires_at must be in the future");
 	const isLonger = actor.token_id !== undefined && actor.expires_at !== null && (expires_at ?? "~") > actor.expires_at;
-	if (isLonger) throw beyond("lifetime");
+	if (isLonger) throw await beyond(needs, actor, "lifetime");
 	return { realm_id, environment, expires_at };
 }
 
-function beyond(what: string): AppError {
-	return new AppError("insufficient_scope", `a token cannot make another that exceeds it: its own ${what} is limited`);
+function beyond(needs: TokenNeeds, actor: Actor, what: string): Promise<AppError> {
+	const message = `a token cannot make another that exceeds it: its own ${what} is limited`;
+	return logRefusal(needs, actor, new AppError("insufficient_scope", message), "token");
 }
 
 async function memberRealm(needs: TokenNeeds, actor: Actor, slug: string): Promise<string> {
 	const realm = await needs.store.realms.access(slug, actor.user_id);
-	if (realm === undefined || realm.role === null) throw realmNotFound();
+	if (realm === undefined) throw realmNotFound();
+	if (realm.role === null) throw await logRefusal(needs, actor, realmNotFound(), "token", realm);
 	return realm.id;
 }
 

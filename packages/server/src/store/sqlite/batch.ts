@@ -27,7 +27,11 @@ export function unpack(packed: readonly Operation[]): Operation[] {
 }
 
 /** What became of an operation. `full` and `failed` changed nothing. */
-export type Outcome = { done: unknown } | { full: true } | { failed: { name: string; message: string; code: string } };
+export type Outcome =
+	| { done: unknown }
+	| { full: true }
+	| { busy: true }
+	| { failed: { name: string; message: string; code: string } };
 
 /** What became of a batch, and the end of the audit chain after it. */
 export interface BatchReport {
@@ -55,10 +59,14 @@ export function runBatch(db: Database, chain: Chain, writes: Writes, operations:
 		if (db.inTransaction) db.exec("ROLLBACK");
 		chain.rewind(start);
 		const code = codeOf(error);
-		if (code !== "SQLITE_FULL") throw new StorageFailure(code);
-		return { count: operations.length, outcomes: operations.map(() => ({ full: true })), tip: start };
+		const outcome: Outcome | undefined = TAKEN_BACK[code];
+		if (outcome === undefined) throw new StorageFailure(code);
+		return { count: operations.length, outcomes: operations.map(() => outcome), tip: start };
 	}
 }
+
+/** What has gone wrong when a whole batch was taken back and the storage is as sound as before. */
+const TAKEN_BACK: Record<string, Outcome> = { SQLITE_FULL: { full: true }, SQLITE_BUSY: { busy: true } };
 
 /** The outcome of an event that stands alone. */
 const DONE: Outcome = { done: undefined };

@@ -29,6 +29,14 @@ export function diskFull(): AppError {
 	return new AppError("unhealthy", "the server's disk is full: nothing was changed; free space on it and try again");
 }
 
+/** The answer while another program has the database. */
+export function busy(): AppError {
+	return new AppError(
+		"unhealthy",
+		"another program holds the server's database: nothing was changed; end that, and try again",
+	);
+}
+
 /** The answer while the server stops. */
 export function closing(): AppError {
 	return new AppError("unhealthy", "the server is stopping: nothing was changed; try again in a moment");

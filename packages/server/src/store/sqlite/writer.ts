@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { AuditEvent } from "../../audit/model.ts";
 import { FatalError } from "../../errors.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
-import { cannotOpen, closing, diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
+import { busy, cannotOpen, closing, diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
 import { withBuffers } from "./transfer.ts";
 import type { WriterInput, WriterMessage } from "./writer-thread.ts";
 import type { Writes } from "./writes/all.ts";
@@ -181,5 +181,6 @@ export class Writer {
 function settle(waiting: Waiting, outcome: Outcome): void {
 	if ("done" in outcome) waiting.resolve(outcome.done);
 	else if ("full" in outcome) waiting.reject(diskFull());
+	else if ("busy" in outcome) waiting.reject(busy());
 	else waiting.reject(new Error(outcome.failed.message));
 }

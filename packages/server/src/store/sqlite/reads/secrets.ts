@@ -104,12 +104,14 @@ function histories(db: Reader): Pick<SecretStore, "history" | "countHistory"> {
 	};
 }
 
+const inLiveRealm = sql`EXISTS (SELECT 1 FROM realm WHERE realm.id = secret.realm_id AND realm.deleted_at IS NULL)`;
+
 function expiring(db: Reader): Pick<SecretStore, "countExpiring"> {
 	const total = db
 		.select({ total: count() })
 		.from(secretVersion)
 		.innerJoin(secret, and(eq(secret.id, secretVersion.secret_id), eq(secret.version, secretVersion.version)))
-		.where(and(isNotNull(secretVersion.expires_at), lt(secretVersion.expires_at, placeholder("before"))))
+		.where(and(isNotNull(secretVersion.expires_at), lt(secretVersion.expires_at, placeholder("before")), inLiveRealm))
 		.prepare();
 	return { countExpiring: async (before) => total.get({ before })?.total ?? 0 };
 }
