@@ -20,8 +20,12 @@ const ROUND_S = 4;
  * Loads base and ours in turn, after a warm-up of each: short rounds, because the machine may be shared and changes its speed.
  * @throws Error when a request was refused
  */
-export async function compare(base: Omit<Run, "seconds">, ours: Omit<Run, "seconds">): Promise<Comparison> {
-	for (const run of [base, ours]) await measure({ ...run, seconds: WARM_UP_S });
+export async function compare(
+	base: Omit<Run, "seconds">,
+	ours: Omit<Run, "seconds">,
+	warmUpS = WARM_UP_S,
+): Promise<Comparison> {
+	for (const run of [base, ours]) await measure({ ...run, seconds: warmUpS });
 	const rounds: { base: Measurement; ours: Measurement }[] = [];
 	for (let round = 0; round < ROUNDS; round++) {
 		rounds.push({
