@@ -1,0 +1,49 @@
+import type { Fields } from "@svc/protocol";
+
+/** What an engine does. A method that is left out is answered with an error. */
+export interface Engine {
+	/** The content of plugin.json. */
+	descriptor: unknown;
+	/** What the error for unusable params begins with: `invalid params` when it is left out. */
+	invalidParams?: string;
+	/** Returns when the engine can work. @throws EngineError saying why it cannot */
+	ping?(): void | Promise<void>;
+	/** Makes a credential or a value. @throws EngineError */
+	generate?(params: Fields): Fields | Promise<Fields>;
+	/** Checks a value, or revokes a credential. @throws EngineError */
+	validate?(params: Fields): Fields | Promise<Fields>;
+}
+
+/** A refusal or failure whose message is the response's `error`, word for word. Spec: ENGINES › Errors. */
+export class EngineError extends Error {
+	override readonly name = "EngineError";
+}
+
+/** Params that are not of the shape that the engine takes; answered after the engine's own prefix. The message never quotes them. */
+export class ParamsError extends Error {
+	override readonly name = "ParamsError";
+}
+
+/**
+ * Reads an optional text of the params: absent and null are undefined.
+ * @throws ParamsError when it is no string
+ */
+export function optionalText(params: Fields, name: string): string | undefined {
+	const value = Object.hasOwn(params, name) ? params[name] : undefined;
+	if (value === undefined || value === null) return undefined;
+	if (typeof value !== "string") throw new ParamsError(`${name} must be a string`);
+	return value;
+}
+
+/**
+ * Reads an optional list of texts of the params: absent and null are an empty list.
+ * @throws ParamsError when it is no list of strings
+ */
+export function optionalTexts(params: Fields, name: string): string[] {
+	const value = Object.hasOwn(params, name) ? params[name] : undefined;
+	if (value === undefined || value === null) return [];
+	if (!Array.isArray(value) || !value.every((entry): entry is string => typeof entry === "string")) {
+		throw new ParamsError(`${name} must be a list of strings`);
+	}
+	return value;
+}

@@ -1,0 +1,5 @@
+// biome-ignore-start lint/performance/noBarrelFile: the package's only door, an explicit list
+export { expiresIn, managedName, newPassword, parseTtl, rfc3339 } from "./credentials.ts";
+export { type Engine, EngineError, optionalText, optionalTexts, ParamsError } from "./engine.ts";
+export { type Streams, serveEngine } from "./serve.ts";
+// biome-ignore-end lint/performance/noBarrelFile: the package's only door, an explicit list

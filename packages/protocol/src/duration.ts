@@ -1,0 +1,72 @@
+/** Nanoseconds of each unit. Spec: ENGINES › Endpoints. */
+const UNITS: Record<string, number> = {
+	ns: 1,
+	us: 1e3,
+	µs: 1e3,
+	μs: 1e3,
+	ms: 1e6,
+	s: 1e9,
+	m: 60e9,
+	h: 3600e9,
+};
+
+const DAYS = /^(\d{1,6})d$/;
+const TOKENS = /^(?:\d{1,15}(?:\.\d{1,15})?(?:ns|us|µs|μs|ms|s|m|h))+$/;
+const TOKEN = /([\d.]+)([a-zµμ]+)/g;
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Longest text and longest time that is read as a duration: a century. */
+const MAX_CHARACTERS = 64;
+const MAX_MS = 100 * 366 * DAY_MS;
+
+/** A text that is no duration. The message says what a duration looks like and never quotes the text. */
+export class DurationError extends Error {
+	override readonly name = "DurationError";
+}
+
+/**
+ * Reads a duration: number-and-unit tokens such as `90m` or `1h30m` with the units ns, us, ms, s, m, h.
+ * @param options `days`: also a whole number of days, such as `30d`
+ * @returns milliseconds, above 0; a fraction when it is not whole
+ * @throws DurationError
+ * Spec: ENGINES › Endpoints
+ */
+export function parseDuration(text: unknown, options: { days?: boolean } = {}): number {
+	const example = options.days === true ? "30d, 12h or 1h30m" : "1h, 90m or 1h30m";
+	const refuse = (why: string) => new DurationError(`${why}, such as ${example}`);
+	if (typeof text !== "string") throw refuse("a duration is a text");
+	const days = options.days === true ? DAYS.exec(text) : null;
+	if (days === null && (text.length > MAX_CHARACTERS || !TOKENS.test(text))) {
+		throw refuse(
+			`a duration is numbers with the units ns, us, ms, s, m, h${options.days === true ? ", or days (d)" : ""}`,
+		);
+	}
+	const ms = days === null ? sum(text) : Number(days[1]) * DAY_MS;
+	if (ms <= 0) throw refuse("a duration is more than nothing");
+	if (ms > MAX_MS) throw refuse("a duration is at most a hundred years");
+	return ms;
+}
+
+function sum(text: string): number {
+	let nanoseconds = 0;
+	for (const [, number, unit = ""] of text.matchAll(TOKEN)) nanoseconds += Number(number) * (UNITS[unit] ?? Number.NaN);
+	return nanoseconds / 1e6;
+}
+
+/** Writes whole milliseconds the way people do: `24h`, `1h30m`, `90d` is `2160h`. */
+export function formatDuration(milliseconds: number): string {
+	const parts: string[] = [];
+	let rest = milliseconds;
+	for (const [unit, size] of [
+		["h", 3_600_000],
+		["m", 60_000],
+		["s", 1000],
+		["ms", 1],
+	] as const) {
+		const count = Math.floor(rest / size);
+		if (count > 0) parts.push(`${count}${unit}`);
+		rest -= count * size;
+	}
+	return parts.join("") || "0s";
+}
