@@ -32,11 +32,15 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^tokens\//, may: /^(tokens\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
 		{ from: /^accounts\//, may: /^(accounts\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^audit\//, may: /^(audit\/|policy\/|crypto\/keyring\.ts$|http\/route\.ts$)|\/model\.ts$/ },
-		{ from: /^engines\//, may: /^(engines\/|http\/route\.ts$)/ },
+		{
+			from: /^engines\//,
+			may: /^(engines\/|policy\/|crypto\/|http\/route\.ts$|leases\/(leases|clock|reaper)\.ts$)|\/model\.ts$/,
+		},
+		{ from: /^leases\//, may: /^(leases\/|policy\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^operator-sync\//, may: /^(secrets\/secrets\.ts|http\/route\.ts)$/ },
 		{ from: /^health\//, may: /^(health\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
 		{ from: /^http\//, may: /^(http\/|crypto\/(api-token|session)\.ts$|health\/metrics\.ts$)|\/model\.ts$/ },
-		{ from: /^(core|main)\.ts$/, may: /./ },
+		{ from: /^(core|engine-parts|main)\.ts$/, may: /./ },
 	],
 };
 
@@ -48,6 +52,10 @@ const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^jose/, only: /^packages\/server\/src\/crypto\/session(\.test)?\.ts$|^test\// },
 	{ package: /^@node-rs\/argon2/, only: /^packages\/server\/src\/crypto\/(argon2-thread|password\.test)\.ts$/ },
 	{ package: /^(pkijs|asn1js)/, only: /^packages\/x509\// },
+	{ package: /^redis$/, only: /^packages\/server\/src\/engines\/connectors\/|^test\/|^scripts\// },
+	{ package: /^mongodb$/, only: /^packages\/server\/src\/engines\/connectors\/|^test\// },
+	{ package: /^execa$/, only: /^packages\/server\/src\/engines\/host\// },
+	{ package: /^@svc\/plugin-/, only: /^(packages\/svc|packages\/plugin-sdk|plugins)\/|^test\// },
 	{ package: /^@svc\/server/, only: /^packages\/svc\// },
 ];
 
@@ -59,7 +67,7 @@ function* sources(folder: string): Generator<string> {
 	}
 }
 
-const files = ["packages", "scripts", "test"].flatMap((folder) => [...sources(folder)]);
+const files = ["packages", "plugins", "scripts", "test"].flatMap((folder) => [...sources(folder)]);
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 const isTest = (file: string) => /\.test\.ts$|\/(test|memory-)/.test(file) || /^(test|scripts)\//.test(file);
 

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Answer, api } from "../harness/client.ts";
+import { MEMO_ENGINES } from "../harness/engine-requests.ts";
+import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
 import { openApi, routesOf } from "../harness/openapi.ts";
 import { REQUESTS } from "../harness/requests.ts";
 import type { ErrorBody } from "../harness/resources.ts";
@@ -45,6 +47,21 @@ const RULES: readonly Rule[] = [
 	["GET /api/v1/realms/{slug}/policy/bindings", "viewer", "read", 404],
 	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", "admin", "delete", 403],
 	["GET /api/v1/engines", "user", "any"],
+	["POST /api/v1/realms/{slug}/engines/{type}/generate", "viewer", "read", 404],
+	["POST /api/v1/realms/{slug}/engines/{type}/validate", "viewer", "read", 404],
+	["POST /api/v1/engines/{type}/ping", "instance", "read"],
+	["GET /api/v1/engines/{type}/config", "instance", "read"],
+	["PUT /api/v1/engines/{type}/config", "instance", "write"],
+	["DELETE /api/v1/engines/{type}/config", "instance", "delete"],
+	["GET /api/v1/realms/{slug}/engines/{type}/config", "instance", "read"],
+	["PUT /api/v1/realms/{slug}/engines/{type}/config", "instance", "write"],
+	["DELETE /api/v1/realms/{slug}/engines/{type}/config", "instance", "delete"],
+	["GET /api/v1/realms/{slug}/leases", "viewer", "read", 404],
+	["GET /api/v1/realms/{slug}/leases/{id}", "viewer", "read", 404],
+	["DELETE /api/v1/realms/{slug}/leases/{id}", "admin", "delete", 404],
+	["GET /api/v1/leases", "instance", "read"],
+	["POST /api/v1/leases/revoke", "instance", "delete"],
+	["POST /api/v1/leases/{id}/abandon", "instance", "delete"],
 	["GET /api/v1/eso/{realm}/{key}", "viewer", "read", 404],
 	["GET /api/v1/eso/{realm}", "viewer", "read", 404],
 	["GET /api/v1/audit/events", "user", "read"],
@@ -63,14 +80,19 @@ interface Expected {
 	readonly code?: string;
 }
 
+let engines: MemoEngines;
 let server: Server;
 let world: World;
 
 before(async () => {
-	server = await startServer();
+	engines = await installMemoEngines(MEMO_ENGINES);
+	server = await startServer({ env: { SVC_PLUGINS_DIR: engines.folder } });
 	world = await createWorld(api(server));
 });
-after(() => server.close());
+after(async () => {
+	await server.close();
+	await engines.remove();
+});
 
 function expected(
 	[, least, scope, outsiders]: Rule,

@@ -1,3 +1,4 @@
+import { ENGINE_REQUESTS } from "./engine-requests.ts";
 import { apiToken, bind, PASSWORD, type Person, unique } from "./fixtures.ts";
 import { freshSecret, type World } from "./world.ts";
 
@@ -86,7 +87,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		return { path: `${V1}/realms/${slug}/policy/bindings/${target.id}` };
 	},
 
-	"GET /api/v1/engines": () => ({ path: `${V1}/engines` }),
+	...ENGINE_REQUESTS,
 
 	"GET /api/v1/eso/{realm}/{key}": async (world) => ({
 		path: `${V1}/eso/${world.slug}/${await freshSecret(world, "prod")}`,

@@ -3,7 +3,7 @@ export type Auth = "none" | "token" | "admin" | "instance";
 
 /** One row of the specification's endpoint tables, or of Design §7.1. */
 export interface Endpoint {
-	readonly method: "GET" | "POST" | "DELETE";
+	readonly method: "GET" | "POST" | "PUT" | "DELETE";
 	/** From the root of the server, with parameters in braces. */
 	readonly path: string;
 	readonly auth: Auth;
@@ -51,6 +51,22 @@ const ROWS: readonly Row[] = [
 	["DELETE", "/api/v1/realms/{slug}/policy/bindings/{userID}", "admin", 200],
 
 	["GET", "/api/v1/engines", "token", 200],
+	["POST", "/api/v1/realms/{slug}/engines/{type}/generate", "token", 200],
+	["POST", "/api/v1/realms/{slug}/engines/{type}/validate", "token", 200],
+	["POST", "/api/v1/engines/{type}/ping", "instance", 200],
+	["GET", "/api/v1/engines/{type}/config", "instance", 200],
+	["PUT", "/api/v1/engines/{type}/config", "instance", 200],
+	["DELETE", "/api/v1/engines/{type}/config", "instance", 200],
+	["GET", "/api/v1/realms/{slug}/engines/{type}/config", "instance", 200],
+	["PUT", "/api/v1/realms/{slug}/engines/{type}/config", "instance", 200],
+	["DELETE", "/api/v1/realms/{slug}/engines/{type}/config", "instance", 200],
+
+	["GET", "/api/v1/realms/{slug}/leases", "token", 200],
+	["GET", "/api/v1/realms/{slug}/leases/{id}", "token", 200],
+	["DELETE", "/api/v1/realms/{slug}/leases/{id}", "token", 200],
+	["GET", "/api/v1/leases", "instance", 200],
+	["POST", "/api/v1/leases/revoke", "instance", 200],
+	["POST", "/api/v1/leases/{id}/abandon", "instance", 200],
 
 	["GET", "/api/v1/eso/{realm}/{key}", "token", 200],
 	["GET", "/api/v1/eso/{realm}", "token", 200],

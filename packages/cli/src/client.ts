@@ -24,7 +24,7 @@ export interface Client {
 
 /** One call of an endpoint. */
 export interface Call {
-	readonly method: "GET" | "POST" | "DELETE";
+	readonly method: "GET" | "POST" | "PUT" | "DELETE";
 	/** Below `/api/v1`, made with `path`. */
 	readonly path: string;
 	readonly query?: Readonly<Record<string, string>>;
@@ -53,17 +53,29 @@ export function path(literals: TemplateStringsArray, ...values: readonly string[
 	return String.raw({ raw: literals }, ...values.map(encodeURIComponent));
 }
 
+/** An answer, and what came with it. */
+export interface Reply {
+	readonly status: number;
+	readonly headers: http.IncomingHttpHeaders;
+	readonly answer: Answer;
+}
+
 /**
  * Sends one request, never a second time, and returns the object that it is answered with.
  * @throws Failure by the status of the answer, or unreachable when there is none that can be understood
  */
 export async function send(client: Client, call: Call): Promise<Answer> {
+	return (await sendForReply(client, call)).answer;
+}
+
+/** Like `send`, for a call whose status or headers say something, too. */
+export async function sendForReply(client: Client, call: Call): Promise<Reply> {
 	const { status, headers, body } = await exchange(client, call).catch(async (error: unknown) => {
 		throw error instanceof Failure ? error : await explainConnection(client, call.method, error);
 	});
 	const answer = parseAnswer(body);
 	if ((status >= 200 && status < 300) || call.accept?.includes(status)) {
-		if (answer !== undefined) return answer;
+		if (answer !== undefined) return { status, headers, answer };
 		throw new Failure("unreachable", "the answer is not a JSON object: this is no svc server", {
 			code: "unexpected_answer",
 		});

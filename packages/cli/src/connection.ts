@@ -32,6 +32,14 @@ export async function connect(context: Context): Promise<Client> {
 	return connectTo(context, target, token);
 }
 
+/** Milliseconds for a request that waits for an engine: one has up to 35 s for its answer, and may have to be started. Design: §8. */
+const ENGINE_TIMEOUT_MS = 60_000;
+
+/** A client that is logged in and waits as long as an engine may take. @throws Failure denied when there is no token for the address */
+export async function connectForEngine(context: Context): Promise<Client> {
+	return { ...(await connect(context)), timeoutMs: ENGINE_TIMEOUT_MS };
+}
+
 /** A client for one server and one token, or for what needs none. */
 export async function connectTo(context: Context, target: Target, token: string | undefined): Promise<Client> {
 	return createClient({ address: target.address, trust: await knownTrust(context, target), token });

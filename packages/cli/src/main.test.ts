@@ -68,6 +68,17 @@ const USAGE: readonly (readonly string[])[] = [
 	["realm", "list", "--relam", "shop"],
 	["audit", "--limit", "many"],
 	["login", "--password-stdin"],
+	["engine", "set", "keyvalue", "--set", "hunter2"],
+	["engine", "set", "keyvalue", "--set", "=hunter2"],
+	["engine", "set", "keyvalue", "--secret", "password=hunter2"],
+	["engine", "set", "keyvalue", "--set", "password=hunter2", "--secret", "password"],
+	["engine", "set", "keyvalue", "--from", "-", "--secret", "password"],
+	["engine", "generate", "keyvalue"],
+	["lease", "show", "i"],
+	["lease", "list", "--realm", "shop", "--all-realms"],
+	["lease", "revoke-all"],
+	["lease", "revoke-all", "--realm", "shop"],
+	["lease", "abandon", "i"],
 	["realm", "list", "--address", "http://vault.example.com"],
 	["realm", "list", "--address", "vault"],
 	["realm", "list", "--address", "https://user:hunter2@vault.example.com"],
@@ -123,7 +134,7 @@ test("every command has a help with an example, on stdout", async () => {
 		assert.equal(code, 0);
 		const block = stdout.split("Commands:\n")[1]?.split("\n\n")[0];
 		if (block === undefined) return [[...path]];
-		const names = block.split("\n").flatMap((line) => /^ {2}([a-z]+)/.exec(line)?.[1] ?? []);
+		const names = block.split("\n").flatMap((line) => /^ {2}([a-z-]+)/.exec(line)?.[1] ?? []);
 		return (await Promise.all(names.filter((name) => name !== "help").map((name) => commands([...path, name])))).flat();
 	};
 	const leaves = await commands([]);

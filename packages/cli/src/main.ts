@@ -5,8 +5,10 @@ import { addAuditCommands } from "./commands/audit.ts";
 import { addAuthCommands } from "./commands/auth.ts";
 import { addBindingCommands } from "./commands/binding.ts";
 import { addEncryptCommand } from "./commands/encrypt.ts";
+import { addEngineCommands } from "./commands/engine.ts";
 import { addHealthCommand } from "./commands/health.ts";
 import { addImportCommand } from "./commands/import.ts";
+import { addLeaseCommands } from "./commands/lease.ts";
 import { addRealmCommands } from "./commands/realm.ts";
 import { addSecretCommands } from "./commands/secret.ts";
 import { addTokenCommands } from "./commands/token.ts";
@@ -26,7 +28,8 @@ Examples:
   svc register ada@example.com && svc login ada@example.com
   svc realm create shop
   svc secret set DATABASE_URL --realm shop --env prod
-  svc secret get DATABASE_URL --realm shop --env prod`;
+  svc secret get DATABASE_URL --realm shop --env prod
+  svc engine generate keyvalue --realm shop --role readonly --ttl 30m`;
 
 /**
  * Runs one command of the command line client.
@@ -68,6 +71,8 @@ function buildProgram(io: Io, keep: (text: string) => void): Command {
 	addImportCommand(program, io);
 	addTokenCommands(program, io);
 	addBindingCommands(program, io);
+	addEngineCommands(program, io);
+	addLeaseCommands(program, io);
 	addAuditCommands(program, io);
 	addEncryptCommand(program, io);
 	addHealthCommand(program, io);

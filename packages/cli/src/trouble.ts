@@ -21,7 +21,9 @@ export function explainRefusal(client: Client, call: Call, { status, retryAfter,
 			: `the server answered with status ${status}`;
 	const code = typeof error.code === "string" ? error.code : "unexpected_answer";
 	// The message may say itself what to do.
-	const hint = /`svc |try again/.test(message) ? undefined : hintFor(client, call, status, retryAfter);
+	const hint = /`svc |try again/.test(message)
+		? undefined
+		: (hintForCode(code) ?? hintFor(client, call, status, retryAfter));
 	return new Failure(kindOf(status), message, { code, status, hint });
 }
 
@@ -31,9 +33,20 @@ function kindOf(status: number): FailureKind {
 	return status >= 500 || status < 400 ? "unreachable" : "failed";
 }
 
+function hintForCode(code: string): string | undefined {
+	if (code === "engine_unavailable")
+		return "the instance's administrators can look: `svc engine ping`, `svc engine show`";
+	if (code === "lease_limit_reached") return "`svc lease list` shows the leases, `svc lease revoke` ends one";
+	return undefined;
+}
+
 function hintFor(client: Client, { path }: Call, status: number, retryAfter: string | undefined): string | undefined {
 	if (status === 401 && client.token !== undefined)
 		return "the token is not valid, or not any more: `svc login`, or a new SVC_TOKEN";
+	if (status === 403 && path === "leases")
+		return "--realm or SVC_REALM names a realm: only the instance's administrators see the leases of all realms";
+	if (status === 404 && /^(realms\/[^/]+\/)?engines\//.test(path))
+		return "`svc engine list` shows the engines, `svc realm list` the realms";
 	if (status === 404 && /^realms\/[^/]+\/secrets\//.test(path))
 		return "`svc secret list` shows the keys, `svc realm list` the realms";
 	if (status === 404 && path.startsWith("realms/")) return "`svc realm list` shows the realms that you can use";

@@ -1,12 +1,15 @@
 import {
 	describeData,
-	type EngineResponse,
 	type Fields,
 	isObject,
+	MAX_ERROR_BYTES,
 	MAX_REQUEST_BYTES,
+	MAX_RESPONSE_BYTES,
+	METHODS,
 	ProtocolViolation,
 	parseDescriptor,
 	readRequest,
+	readResponse,
 	splitLines,
 	writeResponse,
 } from "@svc/protocol";
@@ -14,43 +17,66 @@ import { type Engine, EngineError, ParamsError } from "./engine.ts";
 
 /** Where requests come from and responses go to: a process, or a test. */
 export interface Streams {
-	stdin: NodeJS.ReadableStream;
-	stdout: { write(text: string): unknown };
+	stdin: NodeJS.ReadableStream & { destroy?(): unknown };
+	stdout: { write(text: string): unknown; on?(event: "error", listener: (error: Error) => void): unknown };
+	/** Where an engine's own faults are told, without what it had received. */
+	stderr?: { write(text: string): unknown };
 }
 
 /**
- * Answers requests, one line each, one after the other, until the input ends. Nothing else may be written to standard output; logs go to
- * standard error.
+ * Answers requests, one line each, one after the other, until the input ends or nobody reads the responses any more. Then nothing holds the
+ * process, and it ends by itself. Nothing else may be written to standard output; logs go to standard error.
  * @throws DescriptorError when plugin.json is not what the contract asks for
  */
 export async function serveEngine(engine: Engine, streams: Streams = process): Promise<void> {
 	const descriptor = parseDescriptor(engine.descriptor);
 	const describe = () => ({ ...describeData(descriptor) });
-	let last: Promise<void> = Promise.resolve();
+	const lines: Buffer[] = [];
+	let isTooLong = false;
+	let isUnread = false;
 	const split = splitLines(MAX_REQUEST_BYTES, {
-		onLine(line) {
-			last = last.then(async () => void streams.stdout.write(writeResponse(await answer(engine, describe, line))));
-		},
-		onOverflow() {
-			streams.stdout.write(writeResponse({ error: `the request is longer than ${MAX_REQUEST_BYTES} bytes` }));
+		onLine: (line) => lines.push(line),
+		onOverflow: () => {
+			isTooLong = true;
 		},
 	});
-	for await (const chunk of streams.stdin) split(chunk as Buffer);
-	await last;
+	streams.stdout.on?.("errorx" as "error", () => {
+		isUnread = true;
+		streams.stdin.destroy?.();
+	});
+	try {
+		for await (const chunk of streams.stdin) {
+			split(chunk as Buffer);
+			for (const line of lines.splice(0)) {
+				if (isUnread) return;
+				streams.stdout.write(await respond(engine, describe, line, streams));
+			}
+			if (isTooLong) {
+				streams.stdout.write(refusal(`the request is longer than ${MAX_REQUEST_BYTES} bytes`));
+				return;
+			}
+		}
+	} catch (error) {
+		// The input was destroyed above.
+		if (!isUnread) throw error;
+	}
 }
 
-async function answer(engine: Engine, describe: () => Fields, line: Buffer): Promise<EngineResponse> {
+/** The line of the response. Never rejects. */
+async function respond(engine: Engine, describe: () => Fields, line: Buffer, { stderr }: Streams): Promise<string> {
 	const prefix = engine.invalidParams ?? "invalid params";
 	try {
 		const { method, params } = readRequest(line);
 		if (!isObject(params)) throw new ParamsError("params must be an object");
-		return { data: await dispatch(engine, describe, method, params) };
+		return accepted(await dispatch(engine, describe, method, params));
 	} catch (error) {
-		if (error instanceof EngineError) return { error: error.message };
+		if (error instanceof EngineError) return refusal(error.message);
 		if (error instanceof ParamsError || error instanceof ProtocolViolation)
-			return { error: `${prefix}: ${error.message}` };
+			return refusal(`${prefix}: ${error.message}`);
 		// Whatever this is, its text may hold what was received.
-		return { error: `internal error: ${error instanceof Error ? error.name : "unknown"}` };
+		const name = error instanceof Error ? error.name : typeof error;
+		stderr?.write(`internal error: ${name}\n${placesOf(error)}`);
+		return refusal(`internal error: ${name}`);
 	}
 }
 
@@ -67,7 +93,43 @@ async function dispatch(engine: Engine, describe: () => Fields, method: string, 
 		case "validate":
 			if (engine.validate === undefined) throw new EngineError("engine does not support validation");
 			return engine.validate(params);
+		case "list":
+			if (engine.list === undefined) throw new EngineError("engine does not support listing");
+			return engine.list(params);
 		default:
-			throw new EngineError("unknown method: describe, ping, generate and validate are known");
+			throw new EngineError(`unknown method: ${METHODS.join(", ")} are known`);
 	}
+}
+
+/**
+ * The line of a response that the server will take.
+ * @throws EngineError saying why it would not: it would end the process for it
+ */
+function accepted(data: Fields): string {
+	const line = writeResponse({ data });
+	if (Buffer.byteLength(line) > MAX_RESPONSE_BYTES) {
+		throw new EngineError(`internal error: the response is longer than ${MAX_RESPONSE_BYTES} bytes`);
+	}
+	try {
+		readResponse(Buffer.from(line));
+	} catch (error) {
+		if (!(error instanceof ProtocolViolation)) throw error;
+		throw new EngineError(`internal error: ${error.message}`, { cause: error });
+	}
+	return line;
+}
+
+/** The line of an error; what the server would not take of it is cut off. */
+function refusal(error: string): string {
+	const text = error.toWellFormed();
+	if (Buffer.byteLength(text) <= MAX_ERROR_BYTES) return writeResponse({ error: text });
+	// A character that is cut in two becomes one of three bytes.
+	return writeResponse({ error: Buffer.from(text).toString("utf8", 0, MAX_ERROR_BYTES - 3) });
+}
+
+/** Where it happened, without the message. */
+function placesOf(error: unknown): string {
+	const { stack = "" } = error instanceof Error ? error : {};
+	const places = stack.split("\n").filter((line) => line.startsWith("    at "));
+	return places.map((place) => `${place}\n`).join("");
 }

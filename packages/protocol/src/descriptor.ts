@@ -3,8 +3,14 @@ import * as v from "valibot";
 /** Version of this contract. */
 export const SDK_VERSION = 1;
 
-/** What an engine is for, as `describe` says it; `lease_hint` is only ever in plugin.json. */
-const ENGINE_CAPABILITIES = ["dynamic_credentials", "secret_generation", "secret_validation", "lease_hint"] as const;
+/** What an engine is for, as `describe` says it, and what it can besides, which plugin.json says. */
+const ENGINE_CAPABILITIES = [
+	"dynamic_credentials",
+	"secret_generation",
+	"secret_validation",
+	"lease_hint",
+	"list",
+] as const;
 
 export type EngineCapability = (typeof ENGINE_CAPABILITIES)[number];
 
@@ -12,10 +18,16 @@ const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 const VERSION = /^\d{1,5}\.\d{1,5}\.\d{1,5}(?:[-+][0-9A-Za-z.-]{1,64})?$/;
 const VARIABLE = /^SVC_[A-Z0-9_]{1,60}$/;
 
-const Name = v.pipe(v.string(), v.regex(NAME));
-const Version = v.pipe(v.string(), v.regex(VERSION));
-const Title = v.pipe(v.string(), v.nonEmpty(), v.maxLength(100));
-const Description = v.pipe(v.string(), v.maxLength(1000));
+/** A text of at most so many characters. Only messages written here are shown: valibot's own quote what they received. */
+const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest, `has more than ${longest} characters`));
+
+const Name = v.pipe(
+	v.string(),
+	v.regex(NAME, "is not 1 to 40 lowercase letters, digits and hyphens that begin with a letter"),
+);
+const Version = v.pipe(v.string(), v.regex(VERSION, "is not a version such as 0.1.0"));
+const Title = v.pipe(text(100), v.nonEmpty("is empty"));
+const Description = text(1000);
 
 /**
  * A field of an engine's configuration, in the words of JSON Schema. `format: "password"` marks a secret; `env` names the variable in which
@@ -25,14 +37,49 @@ const ConfigField = v.looseObject({
 	type: v.picklist(["string", "integer", "number", "boolean", "array", "object"]),
 	description: v.optional(v.string()),
 	format: v.optional(v.string()),
-	env: v.optional(v.pipe(v.string(), v.regex(VARIABLE))),
+	env: v.optional(
+		v.pipe(v.string(), v.regex(VARIABLE, "is not SVC_ and capital letters, digits and underscores, at most 64")),
+	),
 });
 
-const ConfigSchema = v.looseObject({
-	type: v.literal("object"),
-	properties: v.record(v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]{0,49}$/)), ConfigField),
-	required: v.optional(v.array(v.string()), []),
-});
+const FieldName = v.pipe(
+	v.string(),
+	v.regex(
+		/^[a-z][a-z0-9_]{0,49}$/,
+		"is not 1 to 50 lowercase letters, digits and underscores that begin with a letter",
+	),
+);
+
+const ConfigSchema = v.pipe(
+	v.looseObject({
+		type: v.literal("object"),
+		properties: v.record(FieldName, ConfigField),
+		required: v.optional(v.array(v.string()), []),
+	}),
+	v.check(
+		({ properties, required }) => required.every((name) => Object.hasOwn(properties, name)),
+		"requires a field that is not among its properties",
+	),
+);
+
+const Role = v.object({ name: Title, config: v.record(v.string(), v.unknown()) });
+
+const Roles = v.pipe(
+	v.array(Role),
+	v.check((roles) => new Set(roles.map(({ name }) => name)).size === roles.length, "has two roles of one name"),
+);
+
+const Capability = v.pipe(
+	v.string(),
+	v.regex(/^(host|engine):[a-z_:]{1,50}$/, "is not a capability such as engine:secret_generation"),
+);
+
+const FileName = v.pipe(
+	v.string(),
+	v.regex(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/, "is not the name of a file in the same folder"),
+);
+
+const Sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "is not 64 lowercase hex characters"));
 
 /**
  * plugin.json. `executable` (a file beside it), `arguments` and `sha256` (of that file) are how a third party's engine is started.
@@ -45,15 +92,13 @@ export const Descriptor = v.object({
 	description: Description,
 	sdk_version: v.literal(SDK_VERSION),
 	min_core_version: Version,
-	capabilities: v.array(v.pipe(v.string(), v.regex(/^(host|engine):[a-z_:]{1,50}$/))),
-	tier: v.pipe(v.string(), v.maxLength(40)),
+	capabilities: v.array(Capability),
+	tier: text(40),
 	config_schema: ConfigSchema,
-	default_roles: v.array(
-		v.object({ name: v.pipe(v.string(), v.nonEmpty(), v.maxLength(100)), config: v.record(v.string(), v.unknown()) }),
-	),
-	executable: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/))),
-	arguments: v.optional(v.array(v.pipe(v.string(), v.maxLength(1000))), []),
-	sha256: v.optional(v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/))),
+	default_roles: Roles,
+	executable: v.optional(FileName),
+	arguments: v.optional(v.array(text(1000)), []),
+	sha256: v.optional(Sha256),
 });
 
 export type Descriptor = v.InferOutput<typeof Descriptor>;
@@ -64,14 +109,14 @@ export const DescribeData = v.looseObject({
 	version: Version,
 	display_name: Title,
 	description: Description,
-	capabilities: v.pipe(v.array(v.picklist(ENGINE_CAPABILITIES)), v.minLength(1)),
+	capabilities: v.pipe(v.array(v.picklist(ENGINE_CAPABILITIES)), v.minLength(1, "is empty")),
 	sdk_version: v.optional(v.literal(SDK_VERSION)),
 	min_core_version: v.optional(Version),
 });
 
 export type DescribeData = v.InferOutput<typeof DescribeData>;
 
-/** A descriptor that cannot be used. The message names the field and what it must be. */
+/** A descriptor that cannot be used. The message names the field and what is wrong with it, and never quotes it. */
 export class DescriptorError extends Error {
 	override readonly name = "DescriptorError";
 }
@@ -91,7 +136,12 @@ function read<Schema extends v.GenericSchema>(schema: Schema, value: unknown, wh
 	if (result.success) return result.output;
 	const [issue] = result.issues;
 	const field = issue.path?.map((step) => String(step.key)).join(".") ?? "it";
-	throw new DescriptorError(`${what}: ${field} is missing or not what the contract asks for (${issue.type})`);
+	throw new DescriptorError(`${what}: ${field} ${fault(issue)}`);
+}
+
+function fault(issue: v.BaseIssue<unknown>): string {
+	if (issue.kind === "validation") return issue.message;
+	return issue.received === "undefined" ? "is missing" : `is not ${issue.expected}`;
 }
 
 /** The `engine:` capabilities of a descriptor, without the prefix: what the engine is for. */
@@ -99,15 +149,18 @@ export function engineCapabilities(descriptor: Pick<Descriptor, "capabilities">)
 	return ENGINE_CAPABILITIES.filter((capability) => descriptor.capabilities.includes(`engine:${capability}`));
 }
 
-/** What an engine that has this descriptor answers to `describe`. */
+/** Capabilities that `describe` need not say. */
+const BESIDES: readonly EngineCapability[] = ["lease_hint", "list"];
+
+/** What an engine that has this descriptor answers to `describe`. Spec: ENGINES › Plugin protocol. */
 export function describeData(descriptor: Descriptor): DescribeData {
 	const { name, version, display_name, description } = descriptor;
-	const capabilities = engineCapabilities(descriptor).filter((capability) => capability !== "lease_hint");
+	const capabilities = engineCapabilities(descriptor).filter((capability) => !BESIDES.includes(capability));
 	return { name, version, display_name, description, capabilities };
 }
 
 /**
- * Compares what an engine says of itself with its descriptor.
+ * Compares what an engine says of itself with its descriptor: name, version and what it is for. Texts for people may differ.
  * @returns how they differ, or undefined
  */
 export function disagreement(descriptor: Descriptor, said: DescribeData): string | undefined {
@@ -117,6 +170,10 @@ export function disagreement(descriptor: Descriptor, said: DescribeData): string
 	const declared = engineCapabilities(descriptor);
 	if (!said.capabilities.every((capability) => declared.includes(capability))) {
 		return "describe answers a capability that plugin.json does not declare";
+	}
+	const { capabilities } = describeData(descriptor);
+	if (!capabilities.every((capability) => said.capabilities.includes(capability))) {
+		return "describe leaves out a capability that plugin.json declares";
 	}
 	return undefined;
 }

@@ -1,7 +1,10 @@
 import { JsonError, parseJson } from "./json.ts";
 
-/** What an engine can be asked. Spec: ENGINES › Plugin protocol. */
-export const METHODS = ["describe", "ping", "generate", "validate"] as const;
+/**
+ * What an engine can be asked. Spec: ENGINES › Plugin protocol. `list` is for engines that declare `engine:list`: the managed names at the
+ * target, `{names: […]}`, by which the server sees that a credential is gone.
+ */
+export const METHODS = ["describe", "ping", "generate", "validate", "list"] as const;
 
 export type Method = (typeof METHODS)[number];
 
@@ -38,12 +41,14 @@ export function writeResponse(response: EngineResponse): string {
 }
 
 /**
- * Reads a response: UTF-8, one JSON object, exactly one of `data` (an object) and `error` (a string).
+ * Reads a response: UTF-8, one JSON object, exactly one of `data` (an object) and `error` (a string). What is valid JSON and would change
+ * or do harm on its way to a caller is refused too: see `refuseUnportable`.
  * @param line without its line feed
  * @throws ProtocolViolation
  */
 export function readResponse(line: Uint8Array): EngineResponse {
 	const message = readObject(line, "the response");
+	refuseUnportable(message);
 	const names = Object.keys(message);
 	const [name] = names;
 	if (names.length !== 1) throw new ProtocolViolation("the response must have exactly one member: data or error");
@@ -79,6 +84,25 @@ function readObject(line: Uint8Array, what: string): Fields {
 	}
 	if (!isObject(value)) throw new ProtocolViolation(`${what} must be a JSON object`);
 	return value;
+}
+
+/**
+ * Half a surrogate pair cannot be written as UTF-8, a number too large for a double is no number any more, and a member named `__proto__`
+ * replaces the prototype of whatever it is copied into.
+ */
+function refuseUnportable(value: unknown): void {
+	if (typeof value === "string" && !value.isWellFormed()) {
+		throw new ProtocolViolation("the response has half a surrogate pair in a string");
+	}
+	if (typeof value === "number" && !Number.isFinite(value)) {
+		throw new ProtocolViolation("the response has a number that is too large");
+	}
+	if (typeof value !== "object" || value === null) return;
+	for (const name of Object.keys(value)) {
+		if (name === "__proto__") throw new ProtocolViolation("the response has a member named __proto__");
+		refuseUnportable(name);
+	}
+	for (const member of Object.values(value)) refuseUnportable(member);
 }
 
 /** Whether a value is a JSON object. */

@@ -1,5 +1,9 @@
 const LINE_FEED = 0x0a;
 
+/** First size of the buffer for a line that comes in parts; it doubles from there. */
+const FIRST_BYTES = 1024;
+const NOTHING = Buffer.alloc(0);
+
 /** Where the lines of a stream go. */
 export interface LineListener {
 	/** A whole line, without its line feed. */
@@ -9,37 +13,50 @@ export interface LineListener {
 }
 
 /**
- * Makes a function that takes a stream's chunks and gives out its lines. It holds at most `maxBytes` and the chunk at hand; readline would
- * hold a line without end until the process dies.
+ * Makes a function that takes a stream's chunks and gives out its lines. It holds at most `maxBytes` and the chunk at hand, also when every
+ * chunk is one byte; readline would hold a line without end until the process dies.
  * @param maxBytes longest line, without its line feed
  */
 export function splitLines(maxBytes: number, listener: LineListener): (chunk: Buffer) => void {
-	let held: Buffer[] = [];
+	let held = NOTHING;
 	let size = 0;
 	let isOver = false;
 
-	const overflow = () => {
-		isOver = true;
-		held = [];
-		listener.onOverflow();
+	const hold = (part: Buffer) => {
+		if (part.length === 0) return;
+		const needed = size + part.length;
+		if (needed > held.length) {
+			const larger = Buffer.allocUnsafeSlow(Math.min(maxBytes, Math.max(FIRST_BYTES, held.length * 2, needed)));
+			held.copy(larger, 0, 0, size);
+			held = larger;
+		}
+		part.copy(held, size);
+		size = needed;
+	};
+
+	/** The line is its listener's from now on: nothing is written into its bytes again. */
+	const take = () => {
+		const line = held.subarray(0, size);
+		held = NOTHING;
+		size = 0;
+		return line;
 	};
 
 	return (chunk) => {
 		let start = 0;
-		while (!isOver && start <= chunk.length) {
+		while (!isOver) {
 			const end = chunk.indexOf(LINE_FEED, start);
 			const part = chunk.subarray(start, end < 0 ? chunk.length : end);
-			size += part.length;
-			if (size > maxBytes) return overflow();
-			if (end < 0) {
-				if (part.length > 0) held.push(part);
-				return;
+			if (size + part.length > maxBytes) {
+				isOver = true;
+				take();
+				return listener.onOverflow();
 			}
-			const line = held.length === 0 ? part : Buffer.concat([...held, part]);
-			held = [];
-			size = 0;
+			if (end >= 0 && size === 0) listener.onLine(part);
+			else hold(part);
+			if (end < 0) return;
+			if (size > 0) listener.onLine(take());
 			start = end + 1;
-			listener.onLine(line);
 		}
 	};
 }

@@ -65,6 +65,8 @@ export interface Config {
 	log_level: (typeof LOG_LEVELS)[number];
 	trusted_proxies: string[];
 	enforce_expiry: boolean;
+	/** Variables that are for engines. Spec: ENGINES › Container orchestrator engine configuration, Certificate authority engine */
+	engine_environment: Readonly<Record<string, string>>;
 }
 
 /** Variables of the command line client, of engines and of tests: they share the prefix and are none of the server's. */
@@ -100,9 +102,17 @@ export function readConfig(env: Record<string, string | undefined>, cwd: string)
 		log_level: given["log.level"] ?? "info",
 		trusted_proxies: given.trusted_proxies ?? [],
 		enforce_expiry: given["secrets.enforce_expiry"] ?? false,
+		engine_environment: readEngineEnvironment(env),
 	};
 	refuseContradictions(config);
 	return Object.freeze(config);
+}
+
+const FOR_ENGINES = /^(SVC_ORCH_|SVC_PKI_|KUBERNETES_SERVICE_(HOST|PORT)$)/;
+
+function readEngineEnvironment(env: Record<string, string | undefined>): Record<string, string> {
+	const entries = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+	return Object.freeze(Object.fromEntries(entries.filter(([name]) => FOR_ENGINES.test(name))));
 }
 
 function refuseContradictions(config: Config): void {

@@ -5,6 +5,7 @@ import { auditRoutes } from "./audit/routes.ts";
 import type { Config } from "./config.ts";
 import type { Keyring } from "./crypto/keyring.ts";
 import { createSessionTokens } from "./crypto/session.ts";
+import type { EngineParts } from "./engine-parts.ts";
 import { engineRoutes } from "./engines/routes.ts";
 import type { Build } from "./health/build.ts";
 import { createMetrics } from "./health/metrics.ts";
@@ -14,6 +15,7 @@ import { authenticate } from "./http/authenticate.ts";
 import { createHeaders } from "./http/headers.ts";
 import { openApiRoute } from "./http/openapi.ts";
 import type { Route } from "./http/route.ts";
+import { leaseRoutes } from "./leases/routes.ts";
 import type { Log } from "./log.ts";
 import { operatorSyncRoutes } from "./operator-sync/routes.ts";
 import { policyRoutes } from "./policy/routes.ts";
@@ -31,6 +33,7 @@ export interface Parts {
 	system: System;
 	log: Log;
 	build: Build;
+	engines: EngineParts;
 	isStopping(): boolean;
 }
 
@@ -44,7 +47,7 @@ export function createCore(parts: Parts) {
 	const identity = { store, system, sessions, noted: new LRUCache<string, number>({ max: MAX_NOTED }) };
 	const identify = (authorization: string | undefined, request_id: string, ip: string) =>
 		authenticate(identity, authorization, request_id, ip);
-	const metrics = createMetrics({ store, system, build });
+	const metrics = createMetrics({ store, system, build, engines: parts.engines });
 	const needs = { store, system, keyring };
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry };
 	const routes: Route[] = [
@@ -54,7 +57,8 @@ export function createCore(parts: Parts) {
 		...realmRoutes(needs),
 		...secretRoutes(secrets),
 		...policyRoutes(needs),
-		...engineRoutes(),
+		...engineRoutes({ ...needs, ...parts.engines }),
+		...leaseRoutes({ ...needs, ...parts.engines }),
 		...operatorSyncRoutes(secrets),
 		...auditRoutes(needs),
 	];

@@ -16,6 +16,8 @@ interface LogFields {
 	message?: string;
 	address?: string;
 	file?: string;
+	/** Type of an engine. */
+	engine?: string;
 	fingerprint?: string;
 	count?: number;
 	/** Last event of a checkpoint. */

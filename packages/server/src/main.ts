@@ -3,6 +3,8 @@ import { type Config, isLoopback, readConfig } from "./config.ts";
 import { createCore } from "./core.ts";
 import { openKeyring } from "./crypto/keyring.ts";
 import { loadMasterKey, type MasterKey } from "./crypto/master-key.ts";
+import { type Around, createEngineParts } from "./engine-parts.ts";
+import type { ShippedEngine } from "./engines/host/catalog.ts";
 import { FatalError } from "./errors.ts";
 import { readBuild, VERSION } from "./health/build.ts";
 import { loadTls, type ServerTls, TLS_FILES } from "./http/certificate.ts";
@@ -21,6 +23,7 @@ export interface StartOptions {
 	writeLog?: (line: string) => void;
 	/** Less than FULL loses answered writes at a power cut: only the test that proves this asks for it. */
 	synchronous?: Synchronous;
+	around?: Around;
 	/** Told that the server cannot go on. */
 	onFatal?: (error: FatalError) => void;
 }
@@ -41,30 +44,48 @@ const CHECKPOINT_MS = 1000;
 const HOUSEKEEPING_MS = 60 * 60 * 1000;
 
 /**
- * Starts the server: settings, files, database, keys, listener, in this order; when one fails, nothing is left open.
+ * Starts the server: settings, files, database, keys, engines, listener, in this order; when one fails, nothing is left open.
+ * @param shipped the engines that come with it
  * @throws FatalError whose message says what to do
  */
-export async function startServer(config: Config, options: StartOptions = {}): Promise<Running> {
+export async function startServer(
+	config: Config,
+	shipped: readonly ShippedEngine[],
+	options: StartOptions = {},
+): Promise<Running> {
 	process.umask(0o077);
 	const system = options.system ?? realSystem;
 	const log = createLog(config.log_level, system, options.writeLog ?? ((line) => process.stderr.write(line)));
 	const onFatal = options.onFatal ?? exit;
 	checkDataDirectory(config.data_dir, [...DATABASE_FILES, ...TLS_FILES]);
-	const store = await openSqliteStore({
+	const opened = await openSqliteStore({
 		directory: config.data_dir,
 		now: system.now(),
 		onFailure: onFatal,
 		...(options.synchronous === undefined ? {} : { synchronous: options.synchronous }),
 	});
+	const store = options.around?.store?.(opened) ?? opened;
 	try {
 		const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
 		for (const warning of masterKey.warnings) log("warn", "master_key", { message: warning });
 		const keyring = await openKeyring({ keys: store.keys, master: masterKey.key.reveal(), system });
 		const tls = loadTls(config, system);
 		let isStopping = false;
-		const core = createCore({ config, store, keyring, system, log, build: readBuild(), isStopping: () => isStopping });
+		const engines = await createEngineParts({
+			config,
+			store,
+			keyring,
+			system,
+			log,
+			shipped,
+			version: VERSION,
+			around: options.around ?? {},
+		});
+		const parts = { config, store, keyring, system, log, engines, build: readBuild(), isStopping: () => isStopping };
+		const core = createCore(parts);
 		const listener = await listen(core, config.listen, tls);
 		warnAboutRegistration(config, log);
+		engines.start();
 		const chores = startChores({ store, system, keyring, log });
 		return {
 			version: VERSION,
@@ -74,6 +95,7 @@ export async function startServer(config: Config, options: StartOptions = {}): P
 			async stop() {
 				isStopping = true;
 				await listener.close();
+				await engines.stop();
 				await chores.stop();
 				await store.close();
 			},
@@ -135,4 +157,4 @@ function exit(error: FatalError): void {
 	process.exit(error.exitCode);
 }
 
-export { FatalError, readConfig };
+export { FatalError, readConfig, type ShippedEngine };

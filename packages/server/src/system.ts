@@ -1,4 +1,6 @@
 import { randomBytes, randomUUIDv7 } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { uptime } from "node:os";
 
 /** The impure inputs of every rule: tests replace them, nothing else reads a clock or a random source. */
 export interface System {
@@ -6,6 +8,10 @@ export interface System {
 	now(): Date;
 	/** `size` cryptographically random bytes. */
 	randomBytes(size: number): Buffer;
+	/** Milliseconds since the machine started, those in which it slept included. */
+	uptimeMs(): number;
+	/** Names this start of the machine; empty where there is no such name. */
+	bootId(): string;
 	/** A new identifier: UUID version 7, so that rows made one after the other lie side by side. */
 	uuid(): string;
 }
@@ -30,5 +36,15 @@ function pooled(): System["randomBytes"] {
 export const system: System = {
 	now: () => new Date(),
 	randomBytes: pooled(),
+	uptimeMs: () => Math.round(uptime() * 1000),
+	bootId: readBootId,
 	uuid: () => randomUUIDv7(),
 };
+
+function readBootId(): string {
+	try {
+		return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+	} catch {
+		return "";
+	}
+}

@@ -1,4 +1,5 @@
 import { FatalError, type Running, readConfig, startServer } from "@svc/server";
+import { SHIPPED } from "./shipped-engines.ts";
 
 /**
  * Runs the server in this process until it is told to end: SIGTERM and SIGINT finish what is under way, SIGHUP reads the certificate
@@ -10,7 +11,7 @@ export async function runServer(process: NodeJS.Process, args: string[]): Promis
 		if (args.length > 0)
 			throw new FatalError("svc server takes no arguments: its settings are svc.toml and SVC_* variables", 64);
 		const config = readConfig(process.env, process.cwd());
-		const running = await startServer(config);
+		const running = await startServer(config, SHIPPED);
 		handleSignals(process, running);
 		process.stdout.write(greeting(running, config.data_dir));
 	} catch (error) {

@@ -6,6 +6,19 @@ import { run } from "../testing/terminal.ts";
 const REALM = { slug: "shop", name: "Shop", description: "", id: "i", user_id: "u", created_at: "t" };
 const TOKEN = { id: "i", prefix: "p", name: "n", scopes: "read", created_at: "t", expires_at: "soon" };
 const BINDING = { user_id: "u", role: "viewer", granted_by: "g", created_at: "t" };
+const LEASE = {
+	id: "i",
+	engine: "keyvalue",
+	role: "readonly",
+	name: "svc_1a2b3c4d",
+	state: "active",
+	user_id: "u",
+	created_at: "t",
+	expires_at: "e",
+	attempts: 0,
+	last_error: "",
+};
+const ENGINE = { type: "totp", description: "codes", capabilities: ["secret_generation", "secret_validation"] };
 
 const COMMANDS: readonly (readonly [words: string, request: string, answer: object, stdout: string])[] = [
 	["realm list", "GET realms?limit=100", page("realms", [REALM]), "SLUG  NAME  CREATED\nshop  Shop  t\n"],
@@ -46,6 +59,72 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		"DELETE realms/shop/policy/bindings/u",
 		{ body: { message: "binding removed" } },
 		"binding removed\n",
+	],
+	[
+		"engine list",
+		"GET engines",
+		{ body: { engines: [ENGINE] } },
+		"TYPE  CAPABILITIES                          DESCRIPTION\ntotp  secret_generation, secret_validation  codes\n",
+	],
+	[
+		"engine set keyvalue --set tls=true",
+		'PUT engines/keyvalue/config {"tls":true}',
+		{ body: { tls: true, password: "********", status: "healthy" } },
+		"tls       true\npassword  ********\nstatus    healthy\n",
+	],
+	[
+		"engine set keyvalue --realm shop --set database=2",
+		'PUT realms/shop/engines/keyvalue/config {"database":2}',
+		{ body: { database: 2, status: "healthy" } },
+		"database  2\nstatus    healthy\n",
+	],
+	["engine show pki", "GET engines/pki/config", { body: { status: "healthy" } }, "status  healthy\n"],
+	[
+		"engine show pki --realm shop",
+		"GET realms/shop/engines/pki/config",
+		{ body: { status: "healthy" } },
+		"status  healthy\n",
+	],
+	["engine remove pki", "DELETE engines/pki/config", { body: { message: "gone" } }, "gone\n"],
+	["engine remove pki --realm shop", "DELETE realms/shop/engines/pki/config", { body: { message: "gone" } }, "gone\n"],
+	["engine ping pki", "POST engines/pki/ping", { body: { status: "healthy" } }, "healthy\n"],
+	["engine ping pki --realm shop", "POST engines/pki/ping?realm=shop", { body: { status: "healthy" } }, "healthy\n"],
+	[
+		"engine validate totp --realm shop --param code=123456",
+		'POST realms/shop/engines/totp/validate {"code":"123456"}',
+		{ body: { valid: false } },
+		"valid  false\n",
+	],
+	[
+		"lease list --realm shop --engine keyvalue --state active",
+		"GET realms/shop/leases?engine=keyvalue&state=active&limit=100",
+		page("leases", [LEASE]),
+		"ID  ENGINE    ROLE      NAME          STATE   EXPIRES\ni   keyvalue  readonly  svc_1a2b3c4d  active  e\n",
+	],
+	[
+		"lease list",
+		"GET leases?limit=100",
+		page("leases", [{ ...LEASE, last_error: "away" }]),
+		"ID  ENGINE    ROLE      NAME          STATE   EXPIRES  LAST ERROR\ni   keyvalue  readonly  svc_1a2b3c4d  active  e        away\n",
+	],
+	[
+		"lease show i --realm shop",
+		"GET realms/shop/leases/i",
+		{ body: LEASE },
+		"id          i\nengine      keyvalue\nrole        readonly\nname        svc_1a2b3c4d\nstate       active\nuser        u\ncreated     t\nexpires     e\nattempts    0\nlast error\n",
+	],
+	["lease revoke i --realm shop", "DELETE realms/shop/leases/i", { body: { message: "gone" } }, "gone\n"],
+	[
+		"lease revoke-all --realm shop --user u --engine pki --yes",
+		'POST leases/revoke {"realm":"shop","user_id":"u","engine":"pki"}',
+		{ body: { count: 3 } },
+		"leases that are being revoked: 3\n",
+	],
+	[
+		"lease abandon i --reason gone",
+		'POST leases/i/abandon {"reason":"gone"}',
+		{ body: { message: "lease abandoned" } },
+		"lease abandoned\n",
 	],
 	["encrypt x", 'POST encrypt {"value":"x"}', { body: { ciphertext: "svc:v1:x" } }, "svc:v1:x\n"],
 ];

@@ -1,18 +1,136 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
+import { type ConfigScope, getConfig, pingEngine, removeConfig, setConfig } from "./configs.ts";
+import { type EngineNeeds, listEngines } from "./engines.ts";
+import { generate } from "./generate.ts";
+import { validate } from "./validate.ts";
 
-/** Spec: API › Engines. No engine is there yet. */
-export function engineRoutes(): Route[] {
+/** What an engine takes and gives is its own. */
+const Anything = v.record(v.string(), v.unknown());
+
+const EngineSchema = v.object({ type: v.string(), description: v.string(), capabilities: v.array(v.string()) });
+
+const INVOCATION_ERRORS = [
+	"not_found",
+	"unsupported_operation",
+	"invalid_ttl",
+	"engine_error",
+	"lease_limit_reached",
+	"engine_unavailable",
+] as const;
+
+/** What invoking an engine needs: hearing whether its answer arrived. */
+export interface EngineRouteNeeds extends EngineNeeds {
+	/** Follows an answer that carries a credential. */
+	delivery(lease_id: string, onAnswered: (listener: (isDelivered: boolean) => void) => void): void;
+}
+
+/** Spec: API › Engines. Design: §7.1. */
+export function engineRoutes(needs: EngineRouteNeeds): Route[] {
+	return [
+		...invocationRoutes(needs),
+		...configRoutes(needs, "/api/v1/engines/{type}/config", "for all realms", ({ type = "" }) => ({
+			type,
+			slug: undefined,
+		})),
+		...configRoutes(needs, "/api/v1/realms/{slug}/engines/{type}/config", "for one realm", ({ type = "", slug }) => ({
+			type,
+			slug,
+		})),
+	];
+}
+
+type Params = Partial<Record<"type" | "slug", string>>;
+
+function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 	return [
 		route({
 			method: "GET",
 			path: "/api/v1/engines",
 			summary: "The engines",
 			status: 200,
-			answer: v.object({
-				engines: v.array(v.object({ type: v.string(), description: v.string(), capabilities: v.array(v.string()) })),
-			}),
-			handle: async () => ({ engines: [] }),
+			answer: v.object({ engines: v.array(EngineSchema) }),
+			handle: async () => ({ engines: await listEngines(needs) }),
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/realms/{slug}/engines/{type}/generate",
+			summary: "Let an engine make a value or a credential; the lease's id is in X-Lease-Id",
+			body: Anything,
+			status: 200,
+			answer: Anything,
+			errors: INVOCATION_ERRORS,
+			async handle({ actor, params, body, headers, onAnswered }) {
+				const { data, lease_id } = await generate(needs, actor, params.slug, params.type, body);
+				if (lease_id !== undefined) {
+					headers["x-lease-id"] = lease_id;
+					needs.delivery(lease_id, onAnswered);
+				}
+				return data;
+			},
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/realms/{slug}/engines/{type}/validate",
+			summary: "Let an engine check a value, or revoke a credential",
+			body: Anything,
+			status: 200,
+			answer: Anything,
+			errors: INVOCATION_ERRORS,
+			handle: ({ actor, params, body }) => validate(needs, actor, params.slug, params.type, body),
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/engines/{type}/ping",
+			summary: "Ask an engine and its target whether they work",
+			query: v.object({ realm: v.optional(v.string()) }),
+			status: 200,
+			answer: v.object({ status: v.literal("healthy") }),
+			errors: ["not_found", "engine_unavailable"],
+			handle: ({ actor, params, query }) => pingEngine(needs, actor, { type: params.type, slug: query.realm }),
+		}),
+	];
+}
+
+/** The same three, for the configuration of all realms and for a realm's own. */
+function configRoutes(
+	needs: EngineNeeds,
+	path: string,
+	whose: string,
+	scopeOf: (params: Params) => ConfigScope,
+): Route[] {
+	const scope = (params: object) => scopeOf(params as Params);
+	return [
+		route({
+			method: "GET",
+			path,
+			summary: `An engine's configuration ${whose}, secrets masked`,
+			status: 200,
+			answer: Anything,
+			errors: ["not_found"],
+			handle: ({ actor, params }) => getConfig(needs, actor, scope(params)),
+		}),
+		route({
+			method: "PUT",
+			path,
+			summary: `Set an engine's configuration ${whose}`,
+			body: Anything,
+			status: 200,
+			answer: Anything,
+			errors: ["not_found", "invalid_ttl"],
+			handle: ({ actor, params, body }) => setConfig(needs, actor, scope(params), body),
+		}),
+		route({
+			method: "DELETE",
+			path,
+			summary: `Remove an engine's configuration ${whose}`,
+			status: 200,
+			answer: v.object({ message: v.string() }),
+			errors: ["not_found"],
+			async handle({ actor, params }) {
+				await removeConfig(needs, actor, scope(params));
+				return { message: "configuration removed" };
+			},
 		}),
 	];
 }

@@ -3,10 +3,12 @@ import { openPortable, sealPortable } from "../crypto/seal.ts";
 import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
+import { describeEngines, type EngineHealth, type EngineHealthNeeds } from "./engine-health.ts";
 
 /** What looking after itself needs. */
 export interface HealthNeeds {
-	store: Pick<Store, "isWritable" | "keys">;
+	store: Pick<Store, "isWritable" | "keys" | "leases">;
+	engines: Omit<EngineHealthNeeds, "store">;
 	system: System;
 	keyring: Keyring;
 	build: Build;
@@ -21,11 +23,14 @@ export interface Health extends Build {
 	status: State;
 	mode: "standalone";
 	checks: { database: State; encryption: State };
+	/** Ours: engines, targets and leases. A target that is away does not make the server unhealthy. Absent when the database cannot tell. */
+	details?: EngineHealth;
 }
 
 /** Looks whether the database can be read and written and whether text can be sealed and opened. Never throws. */
 export async function checkHealth(needs: HealthNeeds): Promise<Health> {
 	const [database, encryption] = await Promise.all([checkDatabase(needs), checkEncryption(needs)]);
+	const details = await describeEngines({ ...needs.engines, store: needs.store }).catch(() => undefined);
 	const isHealthy = database && encryption && !needs.isStopping();
 	const state = (good: boolean): State => (good ? "healthy" : "unhealthy");
 	return {
@@ -33,6 +38,7 @@ export async function checkHealth(needs: HealthNeeds): Promise<Health> {
 		...needs.build,
 		mode: "standalone",
 		checks: { database: state(database), encryption: state(encryption) },
+		...(details === undefined ? {} : { details }),
 	};
 }
 

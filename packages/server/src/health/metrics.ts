@@ -1,11 +1,10 @@
-import { createRequire } from "node:module";
 import type { SecretStore } from "../secrets/model.ts";
 import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
+import { addEngineMetrics, type EngineMetricsNeeds } from "./engine-metrics.ts";
+import { prometheus } from "./prometheus.ts";
 
-// prom-client's entry point loads its cluster support; these are the parts that are used.
-const require = createRequire(import.meta.url);
-const { Counter, Gauge, Histogram, Registry } = require("prom-client") as typeof import("prom-client");
+const { Counter, Gauge, Histogram, Registry } = prometheus;
 
 /** What the server counts. Labels are patterns and codes: never a realm, key, user or token, because everybody may read them. */
 export interface Metrics {
@@ -18,9 +17,13 @@ export interface Metrics {
 
 /** What rendering needs to ask the store. */
 export interface MetricsNeeds {
-	store: { secrets: Pick<SecretStore, "countExpiring">; audit: { tip(): { seq: number } } };
+	store: EngineMetricsNeeds["store"] & {
+		secrets: Pick<SecretStore, "countExpiring">;
+		audit: { tip(): { seq: number } };
+	};
 	system: Pick<System, "now">;
 	build: Build;
+	engines: Omit<EngineMetricsNeeds, "store">;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -48,6 +51,7 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 	});
 	const remembered = new Map<string, { inc(): void; observe(seconds: number): void }>();
 	addGauges(needs, registers);
+	addEngineMetrics({ ...needs.engines, store: needs.store }, registers);
 	return {
 		answered(method, route, status, seconds) {
 			const name = `${method} ${route} ${status}`;

@@ -5,6 +5,23 @@ import type { Metrics } from "./metrics.ts";
 
 const State = v.picklist(["healthy", "unhealthy"]);
 
+const Details = v.object({
+	engines: v.array(
+		v.object({
+			type: v.string(),
+			status: State,
+			processes: v.number(),
+			breaker: v.picklist(["closed", "open"]),
+			message: v.string(),
+		}),
+	),
+	targets: v.array(
+		v.object({ target: v.string(), status: v.picklist(["healthy", "away", "blocked"]), since: v.string() }),
+	),
+	leases: v.object({ open: v.record(v.string(), v.number()), oldest_overdue_seconds: v.number() }),
+	clock: v.picklist(["steady", "jumped"]),
+});
+
 /** Spec: API › Health and metrics. */
 export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[] {
 	return [
@@ -21,6 +38,7 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 				built: v.string(),
 				mode: v.string(),
 				checks: v.object({ database: State, encryption: State }),
+				details: v.optional(Details),
 			}),
 			handle: () => checkHealth(needs),
 		}),

@@ -63,16 +63,22 @@ interface Request {
 }
 
 async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, route: Route): Promise<Response> {
-	const { incoming } = c.env;
+	const { incoming, outgoing } = c.env;
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
 	const { authorization } = incoming.headers;
 	const actor = route.isPublic ? undefined : await needs.identify(authorization, request_id, ip);
 	const query = route.query === undefined ? EMPTY : check(route.query, parseQuery(incoming.url ?? ""));
 	const body = route.body === undefined ? EMPTY : check(route.body, await readJson(incoming));
-	const call = { actor, params: c.req.param(), query, body, request_id, ip, authorization, headers };
+	const onAnswered = (listener: (isDelivered: boolean) => void) => watchAnswer(outgoing, listener);
+	const call = { actor, params: c.req.param(), query, body, request_id, ip, authorization, headers, onAnswered };
 	const result = await route.handle(call as unknown as Call<string, undefined, undefined, never>);
 	const text = typeof result === "string" ? result : JSON.stringify(result);
 	return c.body(text, route.statusOf?.(result) ?? route.status, headers);
+}
+
+function watchAnswer(outgoing: HttpBindings["outgoing"], listener: (isDelivered: boolean) => void): void {
+	if (outgoing.closed || outgoing.destroyed) setImmediate(() => listener(false));
+	else outgoing.once("close", () => listener(outgoing.writableFinished));
 }
 
 /** The one place where an error becomes an answer. What is not an AppError is nobody's business but the log's. */

@@ -52,6 +52,7 @@ test("the server answers the document of exactly these routes", async () => {
 		system: createTestSystem(),
 		log: createTestLog().log,
 		build: { version: "1.2.3", commit: "", built: "" },
+		engines: { watchLag: () => undefined } as never,
 		isStopping: () => false,
 	});
 	const incoming = { headers: {}, socket: { remoteAddress: "127.0.0.1" }, url: "/api/v1/openapi.json" };

@@ -21,6 +21,8 @@ export interface Call<Path extends string, Query, Body, Who> {
 	authorization: string | undefined;
 	/** Headers of the answer, to be added to. */
 	headers: Record<string, string>;
+	/** Calls the listener once the answer is written out, or cannot be any more because the caller is gone. */
+	onAnswered(listener: (isDelivered: boolean) => void): void;
 }
 
 interface Definition<Path extends string, Query, Body, Who> {

@@ -18,8 +18,8 @@ export interface AccessNeeds extends RefusalNeeds {
 /** What is to be done in a realm. */
 export interface Access {
 	capability: Capability;
-	/** Scope that a token needs for it. */
-	scope: Scope;
+	/** Scope that a token needs for it; none when any token will do. */
+	scope?: Scope;
 	/** The environment concerned, when it is one. */
 	environment?: string | undefined;
 	/** Refuses whoever is not an admin of an existing realm with 403 instead of hiding the realm. Spec: API › Admin-only operations. */
@@ -96,7 +96,7 @@ function refuse(actor: Actor, realm: RealmAccess, access: Access): AppError | un
 			: `the role ${role} lacks the capability ${access.capability}: ask an admin of the realm for another role`;
 		return new AppError("forbidden", message);
 	}
-	if (!actor.scopes.includes(access.scope)) return missingScope(access.scope);
+	if (access.scope !== undefined && !actor.scopes.includes(access.scope)) return missingScope(access.scope);
 	if (actor.environment !== null && access.environment !== undefined && actor.environment !== access.environment) {
 		return new AppError("insufficient_scope", "the token is limited to another environment");
 	}

@@ -4,7 +4,7 @@ import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import { type Access, type AccessNeeds, authorize, realmNotFound, requireScope } from "./authorize.ts";
-import type { Actor, Binding, PolicyStore, Role } from "./model.ts";
+import type { Actor, Binding, PolicyStore, Role, Scope } from "./model.ts";
 
 /** What the rules of policy need. */
 export interface PolicyNeeds extends AccessNeeds {
@@ -84,7 +84,7 @@ async function manage(
 	actor: Actor,
 	slug: string,
 	user_id: string,
-	access: Access,
+	access: Access & { scope: Scope },
 ): Promise<RealmAccess> {
 	const isBreakGlass = actor.instance_admin && actor.realm_id === null && user_id === actor.user_id;
 	if (isBreakGlass) {

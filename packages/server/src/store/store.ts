@@ -1,6 +1,8 @@
 import type { AccountStore } from "../accounts/model.ts";
 import type { AuditStore } from "../audit/model.ts";
 import type { KeyStore } from "../crypto/keyring-model.ts";
+import type { EngineStore } from "../engines/model.ts";
+import type { LeaseStore } from "../leases/model.ts";
 import type { PolicyStore } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { SecretStore } from "../secrets/model.ts";
@@ -13,7 +15,9 @@ import type { TokenStore } from "../tokens/model.ts";
 export interface Store {
 	accounts: AccountStore;
 	audit: AuditStore;
+	engines: EngineStore;
 	keys: KeyStore;
+	leases: LeaseStore;
 	policy: PolicyStore;
 	realms: RealmStore;
 	secrets: SecretStore;

@@ -4,6 +4,7 @@ import { engineRoutes } from "../engines/routes.ts";
 import { healthRoutes } from "../health/routes.ts";
 import { openApiRoute } from "../http/openapi.ts";
 import type { Route } from "../http/route.ts";
+import { leaseRoutes } from "../leases/routes.ts";
 import { operatorSyncRoutes } from "../operator-sync/routes.ts";
 import { policyRoutes } from "../policy/routes.ts";
 import { realmRoutes } from "../realms/routes.ts";
@@ -20,7 +21,8 @@ export function allRoutes(): Route[] {
 		...realmRoutes(nothing),
 		...secretRoutes(nothing),
 		...policyRoutes(nothing),
-		...engineRoutes(),
+		...engineRoutes(nothing),
+		...leaseRoutes(nothing),
 		...operatorSyncRoutes(nothing),
 		...auditRoutes(nothing),
 	];

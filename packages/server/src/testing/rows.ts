@@ -2,6 +2,8 @@ import { hash } from "node:crypto";
 import type { Account, Session } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
+import type { EngineConfigRow } from "../engines/model.ts";
+import type { NewLease } from "../leases/model.ts";
 import type { Binding } from "../policy/model.ts";
 import type { Realm } from "../realms/model.ts";
 import type { SecretVersion } from "../secrets/model.ts";
@@ -105,4 +107,41 @@ export function aToken(user_id: string, given: Partial<ApiToken> = {}): ApiToken
 /** A role in a realm. */
 export function aBinding(realm_id: string, user_id: string, given: Partial<Binding> = {}): Binding {
 	return { id: newId(), realm_id, user_id, role: "viewer", granted_by: "nobody", created_at: MADE_AT, ...given };
+}
+
+/** An engine's configuration for all realms that nothing opens. */
+export function aConfig(given: Partial<EngineConfigRow> = {}): EngineConfigRow {
+	return {
+		id: newId(),
+		engine: "keyvalue",
+		realm_id: "",
+		state: "active",
+		sealed: Buffer.alloc(40, 7),
+		created_by: "nobody",
+		created_at: MADE_AT,
+		...given,
+	};
+}
+
+/** A credential of one hour that is not written down yet, of an engine without a configuration. */
+export function aLease(realm_id: string, given: Partial<NewLease> = {}): NewLease {
+	const id = given.id ?? newId();
+	return {
+		id,
+		engine: "keyvalue",
+		target: "keyvalue:target",
+		name: `svc_${id.slice(-8)}`,
+		scope: "",
+		realm_id,
+		realm: "realm",
+		config_id: "",
+		config_realm_id: "",
+		role: "readonly",
+		user_id: "nobody",
+		due_at: Date.parse(MADE_AT) + 60 * 60 * 1000,
+		expires_at: "2030-01-01T01:00:00.000Z",
+		fence: "",
+		created_at: MADE_AT,
+		...given,
+	};
 }

@@ -3,20 +3,36 @@ import type { System } from "../system.ts";
 
 /** A system whose clock stands still until it is moved, and whose ids are counted. */
 export interface TestSystem extends System {
-	/** Moves the clock. */
+	/** Moves the clock, and the uptime with it. */
 	advance(milliseconds: number): void;
+	/** Sets the wall clock alone, as a person or a time server does. */
+	setClock(instant: string): void;
+	/** Starts the machine anew: another boot, no uptime. */
+	reboot(): void;
 }
 
 /** Makes a system. Its ids are in the order in which they were made. @param start of its clock, ISO 8601 */
 export function createTestSystem(start = "2030-01-01T00:00:00.000Z"): TestSystem {
 	let now = Date.parse(start);
+	let up = 1_000_000;
+	let boots = 1;
 	let ids = 0;
 	return {
 		now: () => new Date(now),
 		randomBytes: (size) => randomBytes(size),
 		uuid: () => `01980000-0000-7000-8000-${(++ids).toString(16).padStart(12, "0")}`,
+		uptimeMs: () => up,
+		bootId: () => `boot-${boots}`,
 		advance(milliseconds) {
 			now += milliseconds;
+			up += milliseconds;
+		},
+		setClock(instant) {
+			now = Date.parse(instant);
+		},
+		reboot() {
+			boots++;
+			up = 0;
 		},
 	};
 }

@@ -1,6 +1,7 @@
-import type { Database, Statement } from "better-sqlite3";
+import type { Database } from "better-sqlite3";
 import type { Anchor, ChainReport, Checkpoint, EventQuery, StoredEvent } from "../../audit/model.ts";
 import { verifyChain } from "../../audit/verify.ts";
+import { createStatements } from "./statements.ts";
 
 /** Events read in one go while verifying, so that no long read keeps the write-ahead log from being emptied. */
 const SEGMENT = 5000;
@@ -22,13 +23,7 @@ export function auditLog(db: Database) {
 			after = last.seq;
 		}
 	}
-	// There are a handful of shapes. A statement for each question would wait for a collection of garbage that hardly ever comes.
-	const prepared = new Map<string, Statement>();
-	const prepare = (text: string) => {
-		const known = prepared.get(text) ?? db.prepare(text);
-		prepared.set(text, known);
-		return known;
-	};
+	const prepare = createStatements(db);
 	return {
 		list: (query: EventQuery): StoredEvent[] => {
 			const found = prepare(`SELECT * ${where(query)} AND seq < @before ORDER BY seq DESC LIMIT @limit`);
@@ -42,8 +37,6 @@ export function auditLog(db: Database) {
 		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors),
 	};
 }
-
-export type AuditLog = ReturnType<typeof auditLog>;
 
 function where(query: EventQuery): string {
 	const own = query.own === undefined ? "" : "AND actor = @own";

@@ -127,6 +127,12 @@ const KEEPS_ACCESS = new Set([
 	"tokens.used", // not part of the answer
 	"secrets.set",
 	"secrets.remove",
+	// Nobody's token, session, role or secret depends on an engine's configuration or on a lease.
+	...["setConfig", "removeConfig", "keepGenerated"].map((verb) => `engines.${verb}`),
+	...["begin", "activate", "doubt", "abort", "revoke", "revokeMany", "settle", "postpone"].map(
+		(verb) => `leases.${verb}`,
+	),
+	...["abandon", "reopen", "markLost", "delivered", "recover", "saveClock", "forget"].map((verb) => `leases.${verb}`),
 ]);
 const KEEPS_SECRETS = new Set([...KEEPS_ACCESS].filter((operation) => !operation.startsWith("secrets.")));
 

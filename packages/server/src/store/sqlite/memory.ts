@@ -15,6 +15,9 @@ const SECRET_OVERHEAD = 512;
 /** Operations that change secrets only. */
 const ON_SECRETS = new Set(["secrets.set", "secrets.remove"]);
 
+/** Nouns that nothing is remembered of. */
+const APART = /^(engines|leases)\./;
+
 /**
  * Operations that take nothing away from anybody who is remembered. After every other one, known here or not, everything is forgotten.
  */
@@ -69,7 +72,7 @@ export function createMemory(): Memory {
 			tokens: { ...nouns.tokens, owner: access.remember((digest) => digest.toString("latin1"), nouns.tokens.owner) },
 		}),
 		forget(operations) {
-			const harmful = operations.filter((operation) => !HARMLESS.has(operation));
+			const harmful = operations.filter((operation) => !(HARMLESS.has(operation) || APART.test(operation)));
 			if (harmful.length > 0) secrets.clear();
 			if (!harmful.every((operation) => ON_SECRETS.has(operation))) access.clear();
 		},

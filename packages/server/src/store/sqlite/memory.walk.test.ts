@@ -2,7 +2,20 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Environment } from "../../messages.ts";
 import type { Role } from "../../policy/model.ts";
-import { aBinding, aKey, anAccount, anEvent, aRealm, aSession, aToken, aVersion, MADE_AT } from "../../testing/rows.ts";
+import {
+	aBinding,
+	aConfig,
+	aKey,
+	aLease,
+	anAccount,
+	anEvent,
+	aRealm,
+	aSession,
+	aToken,
+	aVersion,
+	MADE_AT,
+} from "../../testing/rows.ts";
+import { seeded } from "../../testing/seeded.ts";
 import { openTestStore } from "../../testing/store.ts";
 import { drizzle } from "./drizzle.ts";
 import { openReader } from "./open.ts";
@@ -13,15 +26,6 @@ import { tokenReads } from "./reads/tokens.ts";
 
 const STEPS = 600;
 const SEED = 20_300_101;
-
-/** Whole numbers below a bound that are the same in every run. */
-function seeded(seed: number): (bound: number) => number {
-	let state = seed;
-	return (bound) => {
-		state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-		return (state >> 8) % bound;
-	};
-}
 
 const { store, file } = await openTestStore({ after });
 const connection = openReader(file);
@@ -87,6 +91,13 @@ const CHANGES: (() => Promise<unknown>)[] = [
 	async () =>
 		store.secrets.remove({ realm_id: await liveRealm(), environment: "dev", key: "k", deleted_at: MADE_AT }, anEvent()),
 	async () => store.keys.rotate({ key: aKey(await liveRealm()) }, anEvent()),
+	async () => store.engines.setConfig(aConfig({ realm_id: await liveRealm() }), anEvent()),
+	async () => store.leases.begin(aLease(await liveRealm()), null, anEvent()),
+	async () =>
+		store.leases.revokeMany(
+			{ realm_id: await liveRealm(), user_id: undefined, engine: undefined, now_ms: 0 },
+			anEvent(),
+		),
 ];
 
 /** Asks everything that may be remembered of the store and of the database. */

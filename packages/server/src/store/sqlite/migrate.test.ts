@@ -13,8 +13,16 @@ const NOW = "2030-01-01T00:00:00.000Z";
 const LATER = "2031-01-01T00:00:00.000Z";
 
 const history = MIGRATIONS as { name: string; sql: string }[];
-const first = history[0]?.sql ?? "";
-const statements = first.split(";\n").filter((statement) => statement.trim() !== "");
+
+/** Every statement of the history, and behind each migration one of nothing, before which all of it has run. */
+const steps = history.flatMap(({ sql }, migration) =>
+	[...statementsOf(sql), ""].map((statement) => ({ migration, statement })),
+);
+
+/** A trigger's own statements are indented, or end it. */
+function statementsOf(sql: string): string[] {
+	return sql.split(/;\n(?=\n|CREATE|--|$)/).filter((statement) => statement.trim() !== "");
+}
 
 async function open(t: TestContext): Promise<{ db: Database.Database; folder: string }> {
 	const folder = await makeFolder(t);
@@ -25,23 +33,25 @@ async function open(t: TestContext): Promise<{ db: Database.Database; folder: st
 
 const schemaOf = (db: Database.Database) => db.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY name").all();
 const applied = (db: Database.Database) => db.prepare("SELECT name, applied_at FROM migration").all();
+const all = (applied_at: string) => history.map(({ name }) => ({ name, applied_at }));
 const saying = (pattern: RegExp) => (error: unknown) => error instanceof FatalError && pattern.test(error.message);
 
 /** A migration at the history's end while a test runs. */
 function withMigration(t: TestContext, sql: string): void {
-	history.push({ name: "0002-test", sql });
+	history.push({ name: "9999-test", sql });
 	t.after(() => void history.pop());
 }
 
-/** The database, but a migration's text is run by its statements, with `reached` called before each and after the last. */
+/** The database, but migrations' texts are run by their statements, with `reached` called before each step. */
 function stepping(db: Database.Database, reached: (step: number) => void): Database.Database {
 	const exec = (sql: string) => {
-		if (sql !== first) return db.exec(sql);
-		for (const [step, statement] of statements.entries()) {
+		const migration = history.findIndex((known) => known.sql === sql);
+		if (migration < 0) return db.exec(sql);
+		for (const [step, one] of steps.entries()) {
+			if (one.migration !== migration) continue;
 			reached(step);
-			db.exec(statement);
+			db.exec(one.statement);
 		}
-		reached(statements.length);
 		return db;
 	};
 	return new Proxy(db, {
@@ -52,10 +62,21 @@ function stepping(db: Database.Database, reached: (step: number) => void): Datab
 	});
 }
 
+/** The schema before the first migration, and after each. */
+async function schemas(t: TestContext): Promise<unknown[][]> {
+	const { db } = await open(t);
+	const found: unknown[][] = [];
+	const look = (step: number) => {
+		if (steps[step]?.migration === found.length) found.push(schemaOf(db));
+	};
+	migrate(stepping(db, look), NOW);
+	return [...found, schemaOf(db)];
+}
+
 test("a new database gets every table, and the history says when", async (t) => {
 	const { db } = await open(t);
 	migrate(db, NOW);
-	assert.deepEqual(applied(db), [{ name: "0001-first", applied_at: NOW }]);
+	assert.deepEqual(applied(db), all(NOW));
 	const tables = db
 		.prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND type = 'table'")
 		.all();
@@ -73,28 +94,26 @@ test("migrating again changes nothing", async (t) => {
 	const { total_changes } = db.prepare("SELECT total_changes() AS total_changes").get() as { total_changes: number };
 	migrate(db, LATER);
 	assert.deepEqual(schemaOf(db), before);
-	assert.deepEqual(applied(db), [{ name: "0001-first", applied_at: NOW }]);
+	assert.deepEqual(applied(db), all(NOW));
 	assert.deepEqual(db.prepare("SELECT total_changes() AS total_changes").get(), { total_changes });
 });
 
 test("a migration that fails before any of its statements, or after the last, leaves nothing of itself", async (t) => {
 	const { db } = await open(t);
-	assert.ok(statements.length > 20);
-	for (let fail = 0; fail <= statements.length; fail++) {
+	const whole = await schemas(t);
+	assert.ok(steps.length > 40);
+	for (const [fail, { migration }] of steps.entries()) {
 		const failing = stepping(db, (step) => {
 			if (step === fail) throw new Error("the disk said no");
 		});
 		assert.throws(() => migrate(failing, NOW), /the disk said no/);
-		assert.deepEqual(
-			schemaOf(db).map((row) => (row as { name: string }).name),
-			["migration", "sqlite_autoindex_migration_1"],
-			`failed at ${fail}`,
-		);
+		assert.deepEqual(schemaOf(db), whole[migration], `failed at ${fail}`);
+		assert.deepEqual(applied(db), all(NOW).slice(0, migration));
 		assert.equal(db.inTransaction, false);
 		assert.equal(db.pragma("foreign_keys", { simple: true }), 1);
 	}
-	migrate(db, LATER);
-	assert.deepEqual(applied(db), [{ name: "0001-first", applied_at: LATER }]);
+	migrate(db, NOW);
+	assert.deepEqual(applied(db), all(NOW));
 });
 
 test("a process that is killed between any two statements leaves files that the next start migrates", async (t) => {
@@ -102,7 +121,7 @@ test("a process that is killed between any two statements leaves files that the 
 	// As small as can be, so that pages of the open transaction are in the log already.
 	db.pragma("cache_size = 1");
 	const file = join(folder, "svc.db");
-	const images = statements.map((_, step) => join(folder, `image-${step}`));
+	const images = steps.map((_, step) => join(folder, `image-${step}`));
 	migrate(
 		stepping(db, (step) => {
 			const image = images[step];
@@ -113,9 +132,9 @@ test("a process that is killed between any two statements leaves files that the 
 	);
 	const whole = schemaOf(db);
 	assert.ok(statSync(`${images.at(-1)}-wal`).size > statSync(`${images[0]}-wal`).size, "the log holds open pages");
-	for (const image of images) {
+	for (const [step, image] of images.entries()) {
 		const found = openWriter(image, "NORMAL");
-		assert.deepEqual(applied(found), []);
+		assert.deepEqual(applied(found), all(NOW).slice(0, steps[step]?.migration));
 		migrate(found, LATER);
 		assert.deepEqual(schemaOf(found), whole);
 		assert.equal(found.pragma("integrity_check", { simple: true }), "ok");
@@ -125,27 +144,28 @@ test("a process that is killed between any two statements leaves files that the 
 
 test("a disk that fills up on any page of a migration leaves nothing of it", async (t) => {
 	const { db } = await open(t);
+	const whole = await schemas(t);
 	let failures = 0;
-	for (let pages = 4; failures < 100; pages++) {
+	for (let pages = 4; failures < 200; pages++) {
 		db.pragma(`max_page_count = ${pages}`);
 		try {
 			migrate(db, NOW);
 			break;
 		} catch (error) {
 			assert.equal((error as { code: string }).code, "SQLITE_FULL");
-			assert.deepEqual(applied(db), []);
+			assert.deepEqual(schemaOf(db), whole[applied(db).length]);
 			failures++;
 		}
 	}
 	assert.ok(failures > 20);
-	assert.equal(applied(db).length, 1);
+	assert.deepEqual(applied(db), all(NOW));
 	assert.equal(db.pragma("integrity_check", { simple: true }), "ok");
 });
 
 test("a database of a newer version is refused and not touched", async (t) => {
 	const { db } = await open(t);
 	migrate(db, NOW);
-	db.prepare("INSERT INTO migration VALUES ('0002-later', 'hash', ?)").run(NOW);
+	db.prepare("INSERT INTO migration VALUES ('9999-later', 'hash', ?)").run(NOW);
 	const before = schemaOf(db);
 	assert.throws(() => migrate(db, NOW), saying(/written by a newer svc: start that version/));
 	assert.deepEqual(schemaOf(db), before);
@@ -153,7 +173,7 @@ test("a database of a newer version is refused and not touched", async (t) => {
 
 const OTHER_HISTORIES: Record<string, string> = {
 	"whose migration has another text": "UPDATE migration SET hash = replace(hash, substr(hash, 1, 1), 'x')",
-	"whose migration has another name": "UPDATE migration SET name = '0001-other'",
+	"whose migration has another name": "UPDATE migration SET name = '0001-other' WHERE name = '0001-first'",
 	"with a migration before the first": "INSERT INTO migration VALUES ('0000-zeroth', 'hash', '')",
 };
 for (const [what, statement] of Object.entries(OTHER_HISTORIES)) {
@@ -179,7 +199,7 @@ test("a later migration is applied to a database that has data, and rebuilding a
 	);
 	migrate(db, LATER);
 	assert.deepEqual(db.prepare("SELECT jti FROM session").all(), [{ jti: "j" }]);
-	assert.equal(applied(db).length, 2);
+	assert.deepEqual(applied(db).at(-1), { name: "9999-test", applied_at: LATER });
 	assert.equal(db.pragma("foreign_keys", { simple: true }), 1);
 });
 
@@ -189,9 +209,9 @@ test("a migration that leaves a row without what it refers to is refused and tak
 	db.exec(`INSERT INTO account VALUES ('a', 'a@example.com', 'A', NULL, 1, NULL, '');
 		INSERT INTO session VALUES ('j', 'a', '', '')`);
 	withMigration(t, "DELETE FROM account");
-	assert.throws(() => migrate(db, LATER), saying(/0002-test breaks references/));
+	assert.throws(() => migrate(db, LATER), saying(/9999-test breaks references/));
 	assert.equal(db.prepare("SELECT count(*) FROM account").pluck().get(), 1);
-	assert.equal(applied(db).length, 1);
+	assert.deepEqual(applied(db), all(NOW).slice(0, -1));
 	assert.equal(db.inTransaction, false);
 });
 

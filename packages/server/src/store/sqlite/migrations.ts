@@ -130,4 +130,77 @@ CREATE TRIGGER audit_event_keep BEFORE UPDATE ON audit_event BEGIN SELECT RAISE(
 CREATE TRIGGER audit_event_stay BEFORE DELETE ON audit_event BEGIN SELECT RAISE(ABORT, 'audit events are not deleted'); END;
 `,
 	},
+	{
+		name: "0002-engines-and-leases",
+		sql: `
+CREATE TABLE engine_config (
+  id TEXT PRIMARY KEY,
+  engine TEXT NOT NULL,
+  realm_id TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('active', 'retired', 'generated')),
+  sealed BLOB NOT NULL,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX engine_config_current ON engine_config (engine, realm_id, state) WHERE state <> 'retired';
+CREATE INDEX engine_config_by_scope ON engine_config (realm_id, engine);
+
+-- A row lives on after its end: its name must never be given out again. It has no foreign keys, because it outlives realm and user.
+CREATE TABLE lease (
+  id TEXT PRIMARY KEY,
+  engine TEXT NOT NULL,
+  target TEXT NOT NULL,
+  name TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  realm_id TEXT NOT NULL,
+  realm TEXT NOT NULL,
+  config_id TEXT NOT NULL,
+  config_realm_id TEXT NOT NULL,
+  role TEXT NOT NULL,
+  user_id TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('intent', 'active', 'uncertain', 'revoking', 'revoked', 'aborted', 'abandoned')),
+  due_at INTEGER,
+  expires_at TEXT NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  last_error TEXT NOT NULL DEFAULT '',
+  fence TEXT NOT NULL,
+  reason TEXT NOT NULL DEFAULT '',
+  payload BLOB,
+  created_at TEXT NOT NULL,
+  delivered_at TEXT,
+  closed_at TEXT,
+  CHECK ((due_at IS NULL) = (closed_at IS NOT NULL)),
+  CHECK ((due_at IS NULL) = (state IN ('revoked', 'aborted', 'abandoned')))
+) STRICT;
+CREATE UNIQUE INDEX lease_by_credential ON lease (target, scope, name) WHERE name <> '';
+CREATE INDEX lease_by_realm ON lease (realm_id, id);
+CREATE INDEX lease_closed ON lease (closed_at) WHERE closed_at IS NOT NULL;
+-- The rest holds open leases only: rows that are closed are kept for months, and nothing that happens every second may pass them.
+CREATE INDEX lease_due ON lease (target, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX lease_by_config ON lease (config_id) WHERE due_at IS NOT NULL;
+CREATE INDEX lease_open ON lease (state, id) WHERE due_at IS NOT NULL;
+CREATE INDEX lease_open_of_realm ON lease (realm_id, state, id) WHERE due_at IS NOT NULL;
+
+-- Kept by the triggers in the same transaction, so that a limit can be checked and a metric read without counting rows.
+CREATE TABLE lease_count (
+  engine TEXT NOT NULL,
+  config_realm_id TEXT NOT NULL,
+  state TEXT NOT NULL,
+  count INTEGER NOT NULL CHECK (count >= 0),
+  PRIMARY KEY (engine, config_realm_id, state)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER lease_counted AFTER INSERT ON lease BEGIN
+  INSERT INTO lease_count VALUES (NEW.engine, NEW.config_realm_id, NEW.state, 1)
+    ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+CREATE TRIGGER lease_recounted AFTER UPDATE OF state ON lease WHEN OLD.state <> NEW.state BEGIN
+  UPDATE lease_count SET count = count - 1 WHERE engine = OLD.engine AND config_realm_id = OLD.config_realm_id AND state = OLD.state;
+  INSERT INTO lease_count VALUES (NEW.engine, NEW.config_realm_id, NEW.state, 1)
+    ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+CREATE TRIGGER lease_uncounted AFTER DELETE ON lease BEGIN
+  UPDATE lease_count SET count = count - 1 WHERE engine = OLD.engine AND config_realm_id = OLD.config_realm_id AND state = OLD.state;
+END;
+`,
+	},
 ];

@@ -1,21 +1,29 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { type AuditLog, auditLog } from "./audit-log.ts";
+import { auditLog } from "./audit-log.ts";
+import { leaseLists } from "./lease-lists.ts";
 import { openReader } from "./open.ts";
 import { withBuffers } from "./transfer.ts";
 
-/** A question to the thread: its number, the verb, the arguments. */
-export type ReaderRequest = [id: number, verb: keyof AuditLog, ...args: unknown[]];
+/** A question to the thread: its number, noun and verb, the arguments. */
+export type ReaderRequest = [id: number, noun: keyof LongQuestions, verb: string, ...args: unknown[]];
 
 /** Its answer. */
 export type ReaderAnswer = { id: number; value: unknown } | { id: number; error: string };
 
+/** What the thread can be asked, by noun. */
+export type LongQuestions = typeof questions;
+
 const port = parentPort;
 if (port === null) throw new Error("the reader runs in a worker thread");
-const log = auditLog(openReader(workerData as string)) as unknown as Record<string, (...args: unknown[]) => unknown>;
+const db = openReader(workerData as string);
+const questions = { audit: auditLog(db), leases: leaseLists(db) };
 
-port.on("message", ([id, verb, ...args]: ReaderRequest) => {
+type Verb = (...args: unknown[]) => unknown;
+
+port.on("message", ([id, noun, verb, ...args]: ReaderRequest) => {
 	try {
-		port.postMessage({ id, value: log[verb]?.(...args.map(withBuffers)) } satisfies ReaderAnswer);
+		const question = (questions[noun] as unknown as Record<string, Verb>)[verb];
+		port.postMessage({ id, value: question?.(...args.map(withBuffers)) } satisfies ReaderAnswer);
 	} catch (error) {
 		port.postMessage({ id, error: (error as Error).message } satisfies ReaderAnswer);
 	}

@@ -1,7 +1,6 @@
 import { Worker } from "node:worker_threads";
-import type { AuditLog } from "./audit-log.ts";
 import { closing } from "./failure.ts";
-import type { ReaderAnswer } from "./reader-thread.ts";
+import type { LongQuestions, ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
 import { withBuffers } from "./transfer.ts";
 import type { Remote } from "./writer.ts";
 
@@ -26,14 +25,13 @@ export class LongReader {
 		this.#file = file;
 	}
 
-	/** The log's questions as asynchronous functions. */
-	log(): Remote<AuditLog> {
-		const ask =
-			(verb: string) =>
-			(...args: unknown[]) =>
-				this.#ask(verb, args);
-		const log = { list: ask("list"), count: ask("count"), checkpoints: ask("checkpoints"), verify: ask("verify") };
-		return log as Remote<AuditLog>;
+	/** A noun's questions as asynchronous functions. */
+	noun<Noun extends keyof LongQuestions, Verb extends keyof LongQuestions[Noun] & string>(
+		noun: Noun,
+		verbs: readonly Verb[],
+	): Pick<Remote<LongQuestions[Noun]>, Verb> {
+		const entries = verbs.map((verb) => [verb, (...args: unknown[]) => this.#ask(noun, verb, args)]);
+		return Object.fromEntries(entries) as Pick<Remote<LongQuestions[Noun]>, Verb>;
 	}
 
 	/** Ends the thread for good; open questions fail. */
@@ -42,7 +40,7 @@ export class LongReader {
 		return this.#closing;
 	}
 
-	#ask(verb: string, args: unknown[]): Promise<unknown> {
+	#ask(noun: keyof LongQuestions, verb: string, args: unknown[]): Promise<unknown> {
 		if (this.#closing !== undefined) return Promise.reject(closing());
 		this.#asked ??= this.#start();
 		const { worker, waiting, idle } = this.#asked;
@@ -50,7 +48,7 @@ export class LongReader {
 		const id = this.#next++;
 		return new Promise((resolve, reject) => {
 			waiting.set(id, { resolve, reject });
-			worker.postMessage([id, verb, ...args]);
+			worker.postMessage([id, noun, verb, ...args] satisfies ReaderRequest);
 		});
 	}
 
@@ -67,7 +65,7 @@ export class LongReader {
 		const waiting = asked.waiting.get(answer.id);
 		asked.waiting.delete(answer.id);
 		if ("value" in answer) waiting?.resolve(withBuffers(answer.value));
-		else waiting?.reject(new Error(`reading the log failed: ${answer.error}`));
+		else waiting?.reject(new Error(`reading the database failed: ${answer.error}`));
 		if (asked.waiting.size === 0) asked.idle = setTimeout(() => void this.#end(asked), IDLE_MS).unref();
 	}
 

@@ -1,4 +1,6 @@
 import type { KeyPurpose } from "../../crypto/keyring-model.ts";
+import type { EngineConfigRow } from "../../engines/model.ts";
+import type { LeaseState, RevokeReason } from "../../leases/model.ts";
 import type { Environment } from "../../messages.ts";
 import type { Role } from "../../policy/model.ts";
 import { blob, integer, sqliteTable, text } from "./drizzle.ts";
@@ -85,4 +87,46 @@ export const secretVersion = sqliteTable("secret_version", {
 	expires_at: text(),
 	created_by: text().notNull(),
 	created_at: text().notNull(),
+});
+
+export const engineConfig = sqliteTable("engine_config", {
+	id: text().primaryKey(),
+	engine: text().notNull(),
+	realm_id: text().notNull(),
+	state: text().$type<EngineConfigRow["state"]>().notNull(),
+	sealed: blob({ mode: "buffer" }).notNull(),
+	created_by: text().notNull(),
+	created_at: text().notNull(),
+});
+
+export const lease = sqliteTable("lease", {
+	id: text().primaryKey(),
+	engine: text().notNull(),
+	target: text().notNull(),
+	name: text().notNull(),
+	scope: text().notNull(),
+	realm_id: text().notNull(),
+	realm: text().notNull(),
+	config_id: text().notNull(),
+	config_realm_id: text().notNull(),
+	role: text().notNull(),
+	user_id: text().notNull(),
+	state: text().$type<LeaseState>().notNull(),
+	due_at: integer(),
+	expires_at: text().notNull(),
+	attempts: integer().notNull(),
+	last_error: text().notNull(),
+	fence: text().notNull(),
+	reason: text().$type<RevokeReason | "">().notNull(),
+	payload: blob({ mode: "buffer" }),
+	created_at: text().notNull(),
+	delivered_at: text(),
+	closed_at: text(),
+});
+
+export const leaseCount = sqliteTable("lease_count", {
+	engine: text().notNull(),
+	config_realm_id: text().notNull(),
+	state: text().$type<LeaseState>().notNull(),
+	count: integer().notNull(),
 });

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent } from "../../audit/model.ts";
 import type { FatalError } from "../../errors.ts";
+import type { LeaseStore } from "../../leases/model.ts";
 import type { Store } from "../store.ts";
 import { drizzle } from "./drizzle.ts";
 import { lockDataDirectory } from "./files.ts";
@@ -10,12 +11,15 @@ import { openReader, type Synchronous } from "./open.ts";
 import { LongReader } from "./reader.ts";
 import { createReading, type Reading } from "./reading.ts";
 import { accountReads } from "./reads/accounts.ts";
+import { engineReads } from "./reads/engines.ts";
 import { keyReads } from "./reads/keys.ts";
+import { leaseReads } from "./reads/leases.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { Writer } from "./writer.ts";
+import { LEASE_VERBS } from "./writes/leases.ts";
 
 export interface SqliteOptions {
 	/** Absolute path of the data directory. */
@@ -70,7 +74,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 function questions(reading: Reading, db: ReturnType<typeof drizzle>) {
 	return {
 		accounts: reading.within(accountReads(db)),
+		engines: reading.within(engineReads(db)),
 		keys: reading.within(keyReads(db)),
+		leases: reading.within(leaseReads(db)),
 		policy: reading.within(policyReads(db)),
 		realms: reading.within(realmReads(db)),
 		secrets: reading.within(secretReads(db)),
@@ -86,14 +92,27 @@ function nouns(
 ): Omit<Store, "isWritable" | "close"> {
 	const account = ["register", "setPassword", "setDisabled", "openSession", "closeSession", "dropSessions"] as const;
 	const append = (event: AuditEvent) => writer.append(event);
+	const log = reader.noun("audit", ["list", "count", "checkpoints", "verify"]);
+	const { forget, ...lease } = writer.noun("leases", LEASE_VERBS);
 	return {
 		accounts: { ...asked.accounts, ...writer.noun("accounts", account) },
-		audit: { ...reader.log(), ...writer.noun("audit", ["addCheckpoint"]), append, tip },
+		audit: { ...log, ...writer.noun("audit", ["addCheckpoint"]), append, tip },
+		engines: { ...asked.engines, ...writer.noun("engines", ["setConfig", "removeConfig", "keepGenerated"]) },
 		keys: { ...asked.keys, ...writer.noun("keys", ["initialize", "rotate", "rewrap"]) },
+		leases: { ...asked.leases, ...reader.noun("leases", ["list", "count"]), ...lease, forget: untilNothing(forget) },
 		policy: { ...asked.policy, ...writer.noun("policy", ["bind", "unbind"]) },
 		realms: { ...asked.realms, ...writer.noun("realms", ["create", "remove", "purge"]) },
 		secrets: { ...asked.secrets, ...writer.noun("secrets", ["set", "remove"]) },
 		tokens: { ...asked.tokens, ...writer.noun("tokens", ["create", "revoke", "used"]) },
+	};
+}
+
+/** Removes in small steps, so that other writes get their turn between them. */
+function untilNothing(step: LeaseStore["forget"]): LeaseStore["forget"] {
+	return async (closed_before) => {
+		let total = 0;
+		for (let count = -1; count !== 0; total += count) count = await step(closed_before);
+		return total;
 	};
 }
 

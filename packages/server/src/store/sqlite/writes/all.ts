@@ -1,7 +1,9 @@
 import type { Database } from "better-sqlite3";
 import { accountWrites } from "./accounts.ts";
 import { type Append, auditWrites } from "./audit.ts";
+import { engineWrites } from "./engines.ts";
 import { keyWrites } from "./keys.ts";
+import { leaseWrites } from "./leases.ts";
 import { policyWrites } from "./policy.ts";
 import { realmWrites } from "./realms.ts";
 import { secretWrites } from "./secrets.ts";
@@ -15,7 +17,9 @@ export function allWrites(db: Database, append: Append) {
 	return {
 		accounts: accountWrites(db, append),
 		audit: auditWrites(db),
+		engines: engineWrites(db, append),
 		keys: keyWrites(db, append),
+		leases: leaseWrites(db, append),
 		policy: policyWrites(db, append),
 		realms: realmWrites(db, append),
 		secrets: secretWrites(db, append),

@@ -3,6 +3,7 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import type { KeyRow } from "../../../crypto/keyring-model.ts";
 import type { Realm } from "../../../realms/model.ts";
 import type { Append } from "./audit.ts";
+import { IS_UNUSED } from "./engines.ts";
 
 /** Operations on realms. */
 export function realmWrites(db: Database, append: Append) {
@@ -14,6 +15,14 @@ export function realmWrites(db: Database, append: Append) {
 		"INSERT INTO keyring (id, purpose, realm_id, state, wrapped, created_at) VALUES (@id, @purpose, @realm_id, @state, @wrapped, @created_at)",
 	);
 	const remove = db.prepare("UPDATE realm SET deleted_at = @deleted_at WHERE id = @id AND deleted_at IS NULL");
+	// Intents are left to whoever is at work on them: activating one finds the realm gone.
+	const revokeLeases = db.prepare(
+		"UPDATE lease SET state = 'revoking', due_at = ?, reason = 'realm_deleted' WHERE realm_id = ? AND state = 'active' AND due_at IS NOT NULL",
+	);
+	const retireConfigs = db.prepare(
+		"UPDATE engine_config SET state = 'retired' WHERE realm_id = ? AND state = 'active'",
+	);
+	const dropConfigs = db.prepare(`DELETE FROM engine_config WHERE realm_id = ? AND ${IS_UNUSED}`);
 	const purge = db.prepare("DELETE FROM realm WHERE id = ? AND deleted_at IS NOT NULL");
 	const dropKeys = db.prepare("DELETE FROM keyring WHERE realm_id = ?");
 	return {
@@ -26,7 +35,10 @@ export function realmWrites(db: Database, append: Append) {
 		},
 		remove(input: { id: string; deleted_at: string }, event: AuditEvent): boolean {
 			if (remove.run(input).changes === 0) return false;
-			append(event);
+			const { changes: leases } = revokeLeases.run(Date.parse(input.deleted_at), input.id);
+			retireConfigs.run(input.id);
+			dropConfigs.run(input.id);
+			append(event, leases === 0 ? {} : { leases });
 			return true;
 		},
 		purge(id: string, event: AuditEvent): boolean {

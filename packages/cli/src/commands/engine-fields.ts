@@ -1,0 +1,111 @@
+import { readFile } from "node:fs/promises";
+import type { Option } from "commander";
+import { type Answer, isAnswer } from "../answer.ts";
+import { type Context, option } from "../command.ts";
+import { Failure } from "../failure.ts";
+import { visible } from "../output.ts";
+import { askHidden, readStdin } from "../prompt.ts";
+import { decodeUtf8 } from "../value.ts";
+
+/** Options of a command that sends fields to an engine. */
+export interface FieldOptions {
+	readonly from?: string;
+	readonly secret?: readonly string[];
+}
+
+/** A field and what it is to be. */
+type Field = readonly [name: string, value: unknown];
+
+/** A paragraph of the help of commands whose fields are likely to be secrets. */
+export const SECRET_HELP =
+	"A secret does not belong on the command line, which others can see: --secret asks for it, hidden, on a terminal, and else takes it from standard input. There one --secret takes everything but a line break at the end; several take one line each, in their order.";
+
+/** Options that say what the fields are, beside the command's own for plain ones. */
+export const FIELD_OPTIONS: readonly Option[] = [
+	repeatable("--secret <name>", "a field that is asked for, hidden, or read from standard input"),
+	option("--from <file>", "a JSON object of fields, which the other options change (- for standard input)"),
+];
+
+/** An option that may be given several times. */
+export function repeatable(flags: string, description: string): Option {
+	return option(flags, description).argParser((value: string, before: string[] = []) => [...before, value]);
+}
+
+const JSON_VALUE = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?)$|^["[{]/;
+const JSON_LIST_OR_OBJECT = /^[[{]/;
+
+/** Reads a setting: true, false, null, a plain number, and valid JSON in quotes, brackets or braces mean themselves; all else is a text. */
+export function parseSetting(text: string): unknown {
+	return JSON_VALUE.test(text) ? parseOrText(text) : text;
+}
+
+/** Reads a param: engines take texts, so a code of digits is one; only valid JSON in brackets or braces means itself. */
+export function parseParam(text: string): unknown {
+	return JSON_LIST_OR_OBJECT.test(text) ? parseOrText(text) : text;
+}
+
+function parseOrText(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return text;
+	}
+}
+
+/**
+ * The fields of --from, changed by the assignments, and by what is read for each --secret.
+ * @param assignments of the form `name=value`
+ * @param parse what the text after the sign means
+ * @throws Failure usage when one is given twice, or is not what its option takes; the message repeats nothing of it
+ */
+export async function readFields(
+	context: Context<FieldOptions>,
+	assignments: readonly string[],
+	parse: (text: string) => unknown,
+): Promise<Answer> {
+	const { from, secret: secrets = [] } = context.options;
+	const plain = assignments.map((assignment) => parseAssignment(assignment, parse));
+	const names = [...plain.map(([name]) => name), ...secrets];
+	if (secrets.some((name) => name.includes("=") || name === ""))
+		throw new Failure("usage", "--secret takes a name only: the value is asked for");
+	if (new Set(names).size < names.length) throw new Failure("usage", "a field is given twice");
+	if (from === "-" && secrets.length > 0 && context.io.stdin.isTTY !== true)
+		throw new Failure("usage", "standard input cannot hold both the file and the secrets");
+	const base = from === undefined ? {} : await readObject(context, from);
+	return { ...base, ...Object.fromEntries([...plain, ...(await readSecrets(context, secrets))]) };
+}
+
+function parseAssignment(assignment: string, parse: (text: string) => unknown): Field {
+	const at = assignment.indexOf("=");
+	if (at < 1) throw new Failure("usage", "a field is given as name=value");
+	return [assignment.slice(0, at), parse(assignment.slice(at + 1))];
+}
+
+async function readObject({ io }: Context, file: string): Promise<Answer> {
+	const content = decodeUtf8(file === "-" ? await readStdin(io) : await readFile(file), "the file of --from");
+	const value = parseOrText(content);
+	if (!isAnswer(value)) throw new Failure("usage", "the file of --from is not a JSON object");
+	return value;
+}
+
+async function readSecrets({ io }: Context, names: readonly string[]): Promise<Field[]> {
+	const values: string[] = [];
+	if (io.stdin.isTTY === true) {
+		for (const name of names) values.push(await askHidden(io, `${visible(name)} (hidden): `));
+	} else if (names.length > 0) {
+		const text = decodeUtf8(await readStdin(io), "standard input").replace(/\r?\n$/, "");
+		values.push(...(names.length === 1 ? [text] : text.split(/\r?\n/)));
+		if (values.length !== names.length)
+			throw new Failure("usage", "standard input must hold one line for each --secret, in their order");
+	}
+	if (values.includes("")) throw new Failure("usage", "the value of a --secret is empty");
+	return names.map((name, index) => [name, values[index]]);
+}
+
+/** Names and values as they are shown; what is no text is shown as JSON. */
+export function fieldsOf(answer: Answer): [string, string][] {
+	return Object.entries(answer).map(([name, value]) => [
+		visible(name),
+		typeof value === "string" ? value : JSON.stringify(value),
+	]);
+}

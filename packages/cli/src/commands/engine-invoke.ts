@@ -1,0 +1,96 @@
+import type { Command } from "commander";
+import { path, send, sendForReply } from "../client.ts";
+import { addCommand, type Context, option } from "../command.ts";
+import { connectForEngine } from "../connection.ts";
+import type { Io } from "../io.ts";
+import { note, showFields, visible } from "../output.ts";
+import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
+import {
+	FIELD_OPTIONS,
+	type FieldOptions,
+	fieldsOf,
+	parseParam,
+	readFields,
+	repeatable,
+	SECRET_HELP,
+} from "./engine-fields.ts";
+
+interface ParamOptions extends RealmOptions, FieldOptions {
+	readonly param?: readonly string[];
+}
+
+interface GenerateOptions extends ParamOptions {
+	readonly role?: string;
+	readonly ttl?: string;
+}
+
+const PARAM_HELP =
+	'In --param name=value the value is a text, unless it is JSON in brackets or braces, such as \'san=["a.example","b.example"]\'.';
+
+const PARAM_OPTIONS = [
+	repeatable("--param <name=value>", "what else the engine is told; may be given several times"),
+	...FIELD_OPTIONS,
+];
+
+/** Adds the commands that let an engine do its work. */
+export function addInvocationCommands(engine: Command, io: Io): void {
+	addCommand<GenerateOptions>(engine, io, {
+		usage: "generate <type>",
+		summary: "make a credential, a certificate or a one-time password's secret; it is printed this once",
+		details: `A credential ends by itself with its lease. --json prints values of several lines, such as certificates, so that they can be taken apart, and the lease's id as lease_id.\n${PARAM_HELP}`,
+		options: [
+			REALM_OPTION,
+			option("--role <role>", "what it is good for; each engine has its own roles"),
+			option("--ttl <duration>", "how long it lives, such as 30m or 12h"),
+			...PARAM_OPTIONS,
+		],
+		examples: [
+			"svc engine generate keyvalue --realm shop --role readonly --ttl 30m",
+			"svc engine generate documentdb --realm shop --role readWrite --param database=shop",
+			"svc engine generate pki --realm shop --ttl 7d --param common_name=app.example.com --json",
+		],
+		run: generate,
+	});
+	addCommand<ParamOptions>(engine, io, {
+		usage: "validate <type>",
+		summary: "check a certificate or a one-time password, or revoke a credential by its name",
+		details: `For engines that make users and service accounts, such as keyvalue, this revokes what it is given.\n${PARAM_HELP}\n${SECRET_HELP}`,
+		options: [REALM_OPTION, ...PARAM_OPTIONS],
+		examples: [
+			"svc engine validate totp --realm shop --secret secret --param code=123456",
+			'svc engine validate pki --realm shop --param certificate="$(cat app.pem)"',
+			"svc engine validate keyvalue --realm shop --param username=svc_1a2b3c4d",
+		],
+		run: validate,
+	});
+}
+
+async function generate(context: Context<GenerateOptions>, type: string): Promise<void> {
+	const { role, ttl, param = [] } = context.options;
+	const realm = realmOf(context);
+	const client = await connectForEngine(context);
+	const body = {
+		...(await readFields(context, param, parseParam)),
+		...(role === undefined ? {} : { role }),
+		...(ttl === undefined ? {} : { ttl }),
+	};
+	const call = { method: "POST", path: path`realms/${realm}/engines/${type}/generate`, body } as const;
+	const { answer, headers } = await sendForReply(client, call);
+	const lease = headers["x-lease-id"];
+	const made = lease === undefined ? answer : { ...answer, lease_id: String(lease) };
+	await showFields(context, made, fieldsOf(made));
+	if (lease !== undefined)
+		await note(context, `\`svc lease revoke ${visible(String(lease))} --realm ${visible(realm)}\` ends it early`);
+}
+
+async function validate(context: Context<ParamOptions>, type: string): Promise<void> {
+	const realm = realmOf(context);
+	const client = await connectForEngine(context);
+	const body = await readFields(context, context.options.param ?? [], parseParam);
+	const answer = await send(client, {
+		method: "POST",
+		path: path`realms/${realm}/engines/${type}/validate`,
+		body,
+	});
+	await showFields(context, answer, fieldsOf(answer));
+}

@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import test from "node:test";
+import { refusal, startService } from "../testing/fake-server.ts";
+import { run, temporaryFolder } from "../testing/terminal.ts";
+
+const SETTINGS: readonly (readonly [text: string, value: unknown])[] = [
+	["tls=true", true],
+	["a=false", false],
+	["a=null", null],
+	["database=2", 2],
+	["a=-1.5", -1.5],
+	["a=007", "007"],
+	["a=1e3", "1e3"],
+	["address=host:6379", "host:6379"],
+	["address=a=b", "a=b"],
+	["ca_cert=", ""],
+	['database="2"', "2"],
+	['names=["a","b"]', ["a", "b"]],
+	['role_capabilities={"readonly":"secrets:write"}', { readonly: "secrets:write" }],
+	["a=[not JSON", "[not JSON"],
+	["a=True", "True"],
+];
+
+for (const [text, value] of SETTINGS) {
+	test(`--set ${text} means ${JSON.stringify(value)}`, async () => {
+		await using server = await startService(() => ({ body: { status: "healthy" } }));
+		assert.equal((await run(["engine", "set", "keyvalue", "--set", text], { env: server.env })).code, 0);
+		assert.deepEqual(server.requests[0]?.body, { [text.split("=")[0] ?? ""]: value });
+	});
+}
+
+test("a secret is asked for, or read from stdin, and never shown", async () => {
+	await using server = await startService(() => ({ body: { password: "********", status: "healthy" } }));
+	const { env } = server;
+	const pem = "-----BEGIN KEY-----\nhunter2\n-----END KEY-----";
+	const set = ["engine", "set", "keyvalue", "--set", "a=b", "--secret", "one"];
+	const outcomes = [
+		await run(set, { env, typed: ["hunter2\r"] }),
+		await run([...set, "--secret", "two"], { env, typed: ["hunter2\r", "2\r"] }),
+		await run(set, { env, stdin: `${pem}\n` }),
+		await run([...set, "--secret", "two"], { env, stdin: "hunter2\r\n2\n" }),
+	];
+	for (const { code, stdout, stderr } of outcomes) {
+		assert.equal(code, 0, stderr);
+		assert.doesNotMatch(stdout + stderr, /hunter2/);
+	}
+	assert.match(outcomes[1]?.stderr ?? "", /^one \(hidden\): \ntwo \(hidden\): \n$/);
+	assert.deepEqual(
+		server.requests.map(({ body }) => body),
+		[
+			{ a: "b", one: "hunter2" },
+			{ a: "b", one: "hunter2", two: "2" },
+			{ a: "b", one: pem },
+			{ a: "b", one: "hunter2", two: "2" },
+		],
+	);
+});
+
+test("secrets that are missing, too many or empty are a wrong use, and nothing is sent", async () => {
+	await using server = await startService(() => ({ body: { status: "healthy" } }));
+	const set = ["engine", "set", "keyvalue", "--secret", "one"];
+	const table: readonly (readonly [more: readonly string[], stdin: string, message: RegExp])[] = [
+		[[], "\n", /is empty/],
+		[["--secret", "two"], "hunter2\n", /one line for each/],
+		[["--secret", "two"], "hunter2\n\n", /is empty/],
+		[["--secret", "two"], "hunter2\nb\nc\n", /one line for each/],
+		[["--secret", "one"], "hunter2\nb\n", /given twice/],
+		[["--set", "one=hunter2"], "b\n", /given twice/],
+		[["--secret", "two=hunter2"], "a\nb\n", /a name only/],
+		[["--from", "-"], '{"one":"hunter2"}', /both the file and the secrets/],
+	];
+	for (const [more, stdin, message] of table) {
+		const { code, stderr } = await run([...set, ...more], { env: server.env, stdin });
+		assert.equal(code, 2);
+		assert.match(stderr, message);
+		assert.doesNotMatch(stderr, /hunter2/);
+	}
+	assert.deepEqual(server.requests, []);
+});
+
+test("what show printed can be changed and set again", async () => {
+	const shown = { address: "a:1", database: 0, password: "********", status: "healthy" };
+	await using server = await startService(() => ({ body: shown }));
+	await using folder = await temporaryFolder();
+	const { env } = server;
+	const { stdout } = await run(["engine", "show", "keyvalue", "--json"], { env });
+	assert.deepEqual(JSON.parse(stdout), shown);
+	const file = join(folder.path, "keyvalue.json");
+	await writeFile(file, stdout);
+	await run(["engine", "set", "keyvalue", "--from", file, "--set", "database=2"], { env });
+	await run(["engine", "set", "keyvalue", "--from", "-", "--set", "database=2"], { env, stdin: stdout });
+	const sent = { address: "a:1", database: 2, password: "********" };
+	assert.deepEqual(
+		server.requests.slice(1).map(({ body }) => body),
+		[sent, sent],
+	);
+	for (const content of ['["hunter2"]', '{"password": hunter2}', "", Buffer.from([0xff])]) {
+		const { code, stderr } = await run(["engine", "set", "keyvalue", "--from", "-"], { env, stdin: content });
+		assert.equal(code, 2);
+		assert.doesNotMatch(stderr, /hunter2/);
+	}
+});
+
+test("a configuration that does not work is stored, which is told", async () => {
+	await using server = await startService(() => ({ body: { address: "a:1", status: "ping failed: refused\u001b" } }));
+	const { code, stdout, stderr } = await run(["engine", "set", "keyvalue", "--set", "address=a:1"], {
+		env: server.env,
+	});
+	assert.equal(code, 0);
+	assert.match(stdout, /^status +ping failed: refused\\u001b$/m);
+	assert.match(stderr, /stored, but the engine does not work with it/);
+});
+
+test("the realm of a configuration is never taken from the environment", async () => {
+	await using server = await startService(() => ({ body: { status: "healthy", message: "gone" } }));
+	const env = { ...server.env, SVC_REALM: "shop" };
+	for (const command of ["set", "show", "remove", "ping"]) await run(["engine", command, "pki"], { env });
+	assert.deepEqual(
+		server.requests.map(({ method, url }) => `${method} ${url}`),
+		["PUT", "GET", "DELETE"]
+			.map((method) => `${method} /api/v1/engines/pki/config`)
+			.concat("POST /api/v1/engines/pki/ping"),
+	);
+});
+
+const CREDENTIAL = { username: "svc_1a2b3c4d", password: "p", database: 0 };
+const GENERATE = ["engine", "generate", "keyvalue", "--role", "readonly", "--ttl", "30m"];
+
+test("a new credential is shown with its lease and the command that ends it", async () => {
+	await using server = await startService(() => ({ body: CREDENTIAL, headers: { "x-lease-id": "0190-l" } }));
+	const env = { ...server.env, SVC_REALM: "shop" };
+	const { stdout, stderr } = await run([...GENERATE, "--param", "n=1", "--param", 'l=["a"]', "--param", "c=true"], {
+		env,
+	});
+	assert.equal(stdout, "username  svc_1a2b3c4d\npassword  p\ndatabase  0\nlease_id  0190-l\n");
+	assert.equal(stderr, "`svc lease revoke 0190-l --realm shop` ends it early\n");
+	const [request] = server.requests;
+	assert.equal(request?.url, "/api/v1/realms/shop/engines/keyvalue/generate");
+	assert.deepEqual(request?.body, { n: "1", l: ["a"], c: "true", role: "readonly", ttl: "30m" });
+	const json = await run([...GENERATE, "--json"], { env });
+	assert.deepEqual([JSON.parse(json.stdout), json.stderr], [{ ...CREDENTIAL, lease_id: "0190-l" }, ""]);
+});
+
+test("what has no lease is shown as it is answered, each value on one line", async () => {
+	await using server = await startService(() => ({ body: { certificate: "a\nb\n", san: ["x"] } }));
+	const { stdout, stderr } = await run(["engine", "generate", "pki", "--realm", "shop"], { env: server.env });
+	assert.deepEqual([stdout, stderr], ['certificate  a\\nb\\n\nsan          ["x"]\n', ""]);
+	assert.deepEqual(server.requests[0]?.body, {});
+});
+
+test("a param may be a secret, too", async () => {
+	await using server = await startService(() => ({ body: { valid: true } }));
+	const argv = ["engine", "validate", "totp", "--realm", "shop", "--secret", "secret", "--param", "code=012345"];
+	const { stdout } = await run(argv, { env: server.env, stdin: "GEZDGNBV\n" });
+	assert.equal(stdout, "valid  true\n");
+	assert.deepEqual(server.requests[0]?.body, { code: "012345", secret: "GEZDGNBV" });
+});
+
+const TROUBLE: readonly (readonly [status: number, code: string, exit: number, hint: RegExp])[] = [
+	[400, "engine_error", 1, /^svc: why\n$/],
+	[404, "not_found", 4, /^svc: why\nhint: `svc engine list` /],
+	[409, "lease_limit_reached", 1, /^svc: why\nhint: `svc lease list` /],
+	[503, "engine_unavailable", 5, /^svc: why\nhint: .*`svc engine ping`/],
+];
+
+for (const [status, code, exit, hint] of TROUBLE) {
+	test(`an engine's ${code} ends with ${exit} and says what to try`, async () => {
+		await using server = await startService(() => refusal(status, code, "why"));
+		const outcome = await run([...GENERATE, "--realm", "shop"], { env: server.env });
+		assert.equal(outcome.code, exit);
+		assert.match(outcome.stderr, hint);
+	});
+}

@@ -1,0 +1,135 @@
+import type { Command } from "commander";
+import { optional, rows, text } from "../answer.ts";
+import { path, send } from "../client.ts";
+import { addCommand, addGroup, type Context, option } from "../command.ts";
+import { connect, connectForEngine } from "../connection.ts";
+import type { Io } from "../io.ts";
+import { note, show, showFields, showTable, visible } from "../output.ts";
+import type { RealmOptions } from "../realm-scope.ts";
+import {
+	FIELD_OPTIONS,
+	type FieldOptions,
+	fieldsOf,
+	parseSetting,
+	readFields,
+	repeatable,
+	SECRET_HELP,
+} from "./engine-fields.ts";
+import { addInvocationCommands } from "./engine-invoke.ts";
+
+interface SetOptions extends RealmOptions, FieldOptions {
+	readonly set?: readonly string[];
+}
+
+const ADMINISTRATORS = "Only for the instance's administrators.";
+/** Not SVC_REALM: what holds for all realms and what holds for one must not be mixed up. */
+const ONE_REALM = option(
+	"--realm <slug>",
+	"the realm's own configuration; without it, the one that all other realms use",
+);
+
+const SET_DETAILS = `${ADMINISTRATORS} It holds at once, also when the engine turns out not to work with it: the status says so.
+The configuration is written as a whole: a field that is left out gets its default, and a secret that is given as ******** keeps its value. So what \`svc engine show --json\` prints can be changed and set again with --from.
+In --set field=value, true, false, null, numbers, and JSON in quotes, brackets or braces mean themselves, everything else is a text; '"2"' is the text 2.
+${SECRET_HELP}`;
+
+/** Adds the commands of engines. */
+export function addEngineCommands(program: Command, io: Io): void {
+	const engine = addGroup(program, "engine", "engines, which make credentials, certificates and one-time passwords");
+	engine.addHelpText(
+		"after",
+		"\nTo try out an engine of your own, without a server: `svc engine test` (see `svc engine test --help`).",
+	);
+	addCommand(engine, io, {
+		usage: "list",
+		summary: "list the engines",
+		examples: ["svc engine list", "svc engine list --json"],
+		run: listEngines,
+	});
+	addInvocationCommands(engine, io);
+	addConfigurationCommands(engine, io);
+}
+
+function addConfigurationCommands(engine: Command, io: Io): void {
+	addCommand<SetOptions>(engine, io, {
+		usage: "set <type>",
+		summary: "configure an engine",
+		details: SET_DETAILS,
+		options: [ONE_REALM, repeatable("--set <field=value>", "a field; may be given several times"), ...FIELD_OPTIONS],
+		examples: [
+			"svc engine set keyvalue --set address=redis.internal:6379 --set tls=true --secret password",
+			"svc engine set documentdb --realm shop --set database=shop --secret connection_uri < uri",
+			"svc engine set pki --from ca.json",
+		],
+		run: setConfiguration,
+	});
+	addCommand<RealmOptions>(engine, io, {
+		usage: "show <type>",
+		summary: "show an engine's configuration, secrets masked, and whether it works",
+		details: ADMINISTRATORS,
+		options: [ONE_REALM],
+		examples: ["svc engine show keyvalue", "svc engine show keyvalue --realm shop --json"],
+		run: showConfiguration,
+	});
+	addCommand<RealmOptions>(engine, io, {
+		usage: "remove <type>",
+		summary: "remove an engine's configuration; what was made with it can still be revoked",
+		details: ADMINISTRATORS,
+		options: [ONE_REALM],
+		examples: ["svc engine remove keyvalue --realm shop"],
+		run: removeConfiguration,
+	});
+	addCommand<RealmOptions>(engine, io, {
+		usage: "ping <type>",
+		summary: "ask an engine, and the system behind it, whether they work",
+		details: ADMINISTRATORS,
+		options: [option("--realm <slug>", "with the configuration that this realm uses")],
+		examples: ["svc engine ping keyvalue", "svc engine ping keyvalue --realm shop"],
+		run: pingEngine,
+	});
+}
+
+async function listEngines(context: Context): Promise<void> {
+	const answer = await send(await connect(context), { method: "GET", path: "engines" });
+	const lines = rows(answer, "engines").map((engine) => [
+		text(engine, "type"),
+		[engine.capabilities].flat().join(", "),
+		text(engine, "description"),
+	]);
+	await showTable(context, answer, ["TYPE", "CAPABILITIES", "DESCRIPTION"], lines, "no engines");
+}
+
+function configPath(type: string, { realm }: RealmOptions): string {
+	return realm === undefined ? path`engines/${type}/config` : path`realms/${realm}/engines/${type}/config`;
+}
+
+async function setConfiguration(context: Context<SetOptions>, type: string): Promise<void> {
+	const { options } = context;
+	const client = await connectForEngine(context);
+	// The status belongs to the answer: whoever sets again what was shown may leave it in.
+	const { status: _, ...body } = await readFields(context, options.set ?? [], parseSetting);
+	const answer = await send(client, { method: "PUT", path: configPath(type, options), body });
+	await showFields(context, answer, fieldsOf(answer));
+	if (!optional(answer, "status").startsWith("healthy"))
+		await note(context, "the configuration is stored, but the engine does not work with it: see its status");
+}
+
+async function showConfiguration(context: Context<RealmOptions>, type: string): Promise<void> {
+	const call = { method: "GET", path: configPath(type, context.options) } as const;
+	const answer = await send(await connectForEngine(context), call);
+	await showFields(context, answer, fieldsOf(answer));
+}
+
+async function removeConfiguration(context: Context<RealmOptions>, type: string): Promise<void> {
+	const call = { method: "DELETE", path: configPath(type, context.options) } as const;
+	const answer = await send(await connect(context), call);
+	await show(context, answer, visible(text(answer, "message")));
+}
+
+async function pingEngine(context: Context<RealmOptions>, type: string): Promise<void> {
+	const { realm } = context.options;
+	const query = realm === undefined ? {} : { realm };
+	const call = { method: "POST", path: path`engines/${type}/ping`, query } as const;
+	const answer = await send(await connectForEngine(context), call);
+	await show(context, answer, visible(text(answer, "status")));
+}

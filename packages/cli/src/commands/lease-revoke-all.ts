@@ -1,0 +1,65 @@
+import type { Command } from "commander";
+import { count } from "../answer.ts";
+import { send } from "../client.ts";
+import { addCommand, type Context, option } from "../command.ts";
+import { connect } from "../connection.ts";
+import { Failure } from "../failure.ts";
+import { type Io, isInteractive } from "../io.ts";
+import { note, show, visible } from "../output.ts";
+import { confirm } from "../prompt.ts";
+
+interface RevokeAllOptions {
+	readonly realm?: string;
+	readonly user?: string;
+	readonly engine?: string;
+	readonly yes?: boolean;
+}
+
+/** Adds the command that ends many leases at once. */
+export function addRevokeAllCommand(lease: Command, io: Io): void {
+	addCommand<RevokeAllOptions>(lease, io, {
+		usage: "revoke-all",
+		summary: "end all leases of a realm, of a user, or of an engine",
+		details: "Only for the instance's administrators. Of several options, the leases that all of them mean.",
+		options: [
+			option("--realm <slug>", "of this realm"),
+			option("--user <id>", "made by this user"),
+			option("--engine <type>", "of this engine"),
+			option("--yes", "do not ask"),
+		],
+		examples: [
+			"svc lease revoke-all --realm shop --engine keyvalue",
+			"svc lease revoke-all --user 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --yes",
+		],
+		run: revokeAll,
+	});
+}
+
+async function revokeAll(context: Context<RevokeAllOptions>): Promise<void> {
+	const { io, options } = context;
+	const { realm, user, engine } = options;
+	const body = {
+		...(realm === undefined ? {} : { realm }),
+		...(user === undefined ? {} : { user_id: user }),
+		...(engine === undefined ? {} : { engine }),
+	};
+	if (Object.keys(body).length === 0) throw new Failure("usage", "say whose leases: --realm, --user or --engine");
+	const client = await connect(context);
+	if (options.yes !== true) {
+		if (!isInteractive(io)) throw new Failure("usage", "revoking all leases needs --yes where nobody can be asked");
+		if (!(await confirm(io, `Revoke all leases of ${describe(options)}?`)))
+			throw new Failure("failed", "nothing was revoked");
+	}
+	const answer = await send(client, { method: "POST", path: "leases/revoke", body });
+	await show(context, answer, `leases that are being revoked: ${count(answer, "count")}`);
+	await note(context, "`svc lease list --state revoking` shows which are left");
+}
+
+function describe({ realm, user, engine }: RevokeAllOptions): string {
+	const parts = [
+		...(realm === undefined ? [] : [`the realm ${realm}`]),
+		...(user === undefined ? [] : [`the user ${user}`]),
+		...(engine === undefined ? [] : [`the engine ${engine}`]),
+	];
+	return visible(parts.join(" and "));
+}

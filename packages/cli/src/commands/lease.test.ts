@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { page, refusal, startService } from "../testing/fake-server.ts";
+import { run } from "../testing/terminal.ts";
+
+test("leases are listed of one realm, or of all when none is named or all are wanted", async () => {
+	await using server = await startService(() => page("leases", []));
+	const env = { ...server.env, SVC_REALM: "shop" };
+	await run(["lease", "list"], { env });
+	await run(["lease", "list", "--realm", "till"], { env });
+	await run(["lease", "list", "--all-realms"], { env });
+	const { stderr } = await run(["lease", "list"], { env: server.env });
+	assert.match(stderr, /^no leases/);
+	assert.deepEqual(
+		server.requests.map(({ url }) => url.replace(/\?.*/, "")),
+		["/api/v1/realms/shop/leases", "/api/v1/realms/till/leases", "/api/v1/leases", "/api/v1/leases"],
+	);
+});
+
+test("a list goes on as long as there are pages", async () => {
+	const lease = { id: "i", engine: "e", state: "intent", role: null, name: null, expires_at: null };
+	await using server = await startService(({ url }) => ({
+		body: {
+			leases: [lease, lease],
+			pagination: url.includes("cursor=") ? { has_more: false } : { has_more: true, next_cursor: "c" },
+		},
+	}));
+	const { stdout } = await run(["lease", "list", "--json"], { env: server.env });
+	assert.equal(JSON.parse(stdout).leases.length, 4);
+});
+
+test("whoever may not see all leases is told to name a realm", async () => {
+	await using server = await startService(() => refusal(403, "forbidden", "only instance admins"));
+	const { code, stderr } = await run(["lease", "list"], { env: server.env });
+	assert.equal(code, 3);
+	assert.match(stderr, /hint: --realm or SVC_REALM/);
+});
+
+test("a revocation that has to wait says how to see its end", async () => {
+	await using server = await startService(({ url }) => ({
+		status: url.endsWith("queued") ? 202 : 200,
+		body: { message: "as it is" },
+	}));
+	const revoke = (id: string, ...more: string[]) =>
+		run(["lease", "revoke", id, "--realm", "shop", ...more], { env: server.env });
+	assert.deepEqual(await revoke("done").then(({ code, stderr }) => [code, stderr]), [0, ""]);
+	const queued = await revoke("queued");
+	assert.deepEqual([queued.code, queued.stdout], [0, "as it is\n"]);
+	assert.equal(queued.stderr, "`svc lease show queued --realm shop` shows whether it is done\n");
+	assert.deepEqual(JSON.parse((await revoke("queued", "--json")).stdout), { message: "as it is" });
+});
+
+test("all leases are revoked on a terminal only after a yes, and never by SVC_REALM alone", async () => {
+	await using server = await startService(() => ({ body: { count: 2 } }));
+	const env = { ...server.env, SVC_REALM: "shop" };
+	assert.equal((await run(["lease", "revoke-all", "--yes"], { env })).code, 2);
+	const refused = await run(["lease", "revoke-all", "--realm", "shop", "--user", "u\u001b"], { env, typed: ["\n"] });
+	assert.equal(refused.code, 1);
+	assert.match(refused.stderr, /Revoke all leases of the realm shop and the user u\\u001b\? \[y\/N\] /);
+	assert.equal(server.requests.length, 0);
+	assert.equal((await run(["lease", "revoke-all", "--engine", "pki"], { env, typed: ["y\n"] })).code, 0);
+	assert.deepEqual(server.requests[0]?.body, { engine: "pki" });
+});

@@ -1,0 +1,119 @@
+import type { Command } from "commander";
+import { optional, text } from "../answer.ts";
+import { path, send, sendForReply } from "../client.ts";
+import { addCommand, addGroup, type Context, option } from "../command.ts";
+import { connect, connectForEngine } from "../connection.ts";
+import type { Io } from "../io.ts";
+import { setting } from "../io.ts";
+import { note, show, showFields, showTable, visible } from "../output.ts";
+import { listAll } from "../pages.ts";
+import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
+import { addRevokeAllCommand } from "./lease-revoke-all.ts";
+
+interface ListOptions extends RealmOptions {
+	readonly allRealms?: boolean;
+	readonly engine?: string;
+	readonly state?: string;
+}
+
+interface AbandonOptions {
+	readonly reason: string;
+}
+
+/** Adds the commands of leases. */
+export function addLeaseCommands(program: Command, io: Io): void {
+	const lease = addGroup(program, "lease", "leases: the credentials that engines made, until they are revoked");
+	addCommand<ListOptions>(lease, io, {
+		usage: "list",
+		summary: "list leases, the newest first",
+		details: "Without a realm, the leases of all realms, for the instance's administrators.",
+		options: [
+			REALM_OPTION,
+			option("--all-realms", "of all realms, also when SVC_REALM is set").conflicts("realm"),
+			option("--engine <type>", "of this engine"),
+			option("--state <state>", "intent, active, uncertain, revoking, revoked, aborted or abandoned"),
+		],
+		examples: ["svc lease list --realm shop --state active", "svc lease list --all-realms --state uncertain --json"],
+		run: listLeases,
+	});
+	addCommand<RealmOptions>(lease, io, {
+		usage: "show <id>",
+		summary: "show one lease",
+		options: [REALM_OPTION],
+		examples: ["svc lease show 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --realm shop"],
+		run: showLease,
+	});
+	addCommand<RealmOptions>(lease, io, {
+		usage: "revoke <id>",
+		summary: "end a lease: its credential is deleted where it lives",
+		details: "When that system is away, the credential is deleted as soon as it returns.",
+		options: [REALM_OPTION],
+		examples: ["svc lease revoke 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --realm shop"],
+		run: revokeLease,
+	});
+	addRevokeAllCommand(lease, io);
+	addCommand<AbandonOptions>(lease, io, {
+		usage: "abandon <id>",
+		summary: "give a lease up that cannot be revoked: its credential stays, to be deleted by hand",
+		details: "Only for the instance's administrators.",
+		options: [option("--reason <text>", "why; it is kept in the audit log").makeOptionMandatory()],
+		examples: ['svc lease abandon 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --reason "the cluster is gone"'],
+		run: abandonLease,
+	});
+}
+
+async function listLeases(context: Context<ListOptions>): Promise<void> {
+	const { io, options } = context;
+	const { allRealms, engine, state } = options;
+	const realm = allRealms === true ? undefined : (options.realm ?? setting(io, "SVC_REALM"));
+	const query = { ...(engine === undefined ? {} : { engine }), ...(state === undefined ? {} : { state }) };
+	const list = realm === undefined ? "leases" : path`realms/${realm}/leases`;
+	const leases = await Array.fromAsync(listAll(await connect(context), list, "leases", query));
+	const failed = leases.some((lease) => optional(lease, "last_error") !== "");
+	const lines = leases.map((lease) => [
+		text(lease, "id"),
+		text(lease, "engine"),
+		optional(lease, "role"),
+		optional(lease, "name"),
+		text(lease, "state"),
+		optional(lease, "expires_at"),
+		...(failed ? [optional(lease, "last_error")] : []),
+	]);
+	const titles = ["ID", "ENGINE", "ROLE", "NAME", "STATE", "EXPIRES", ...(failed ? ["LAST ERROR"] : [])];
+	await showTable(context, { leases }, titles, lines, "no leases: `svc engine generate` makes one");
+}
+
+async function showLease(context: Context<RealmOptions>, id: string): Promise<void> {
+	const realm = realmOf(context);
+	const lease = await send(await connect(context), { method: "GET", path: path`realms/${realm}/leases/${id}` });
+	await showFields(context, lease, [
+		["id", text(lease, "id")],
+		["engine", text(lease, "engine")],
+		["role", optional(lease, "role")],
+		["name", optional(lease, "name")],
+		["state", text(lease, "state")],
+		["user", optional(lease, "user_id")],
+		["created", text(lease, "created_at")],
+		["expires", optional(lease, "expires_at")],
+		["attempts", optional(lease, "attempts")],
+		["last error", optional(lease, "last_error")],
+	]);
+}
+
+const ACCEPTED = 202;
+
+async function revokeLease(context: Context<RealmOptions>, id: string): Promise<void> {
+	const realm = realmOf(context);
+	const call = { method: "DELETE", path: path`realms/${realm}/leases/${id}` } as const;
+	const { status, answer } = await sendForReply(await connectForEngine(context), call);
+	await show(context, answer, visible(text(answer, "message")));
+	if (status === ACCEPTED)
+		await note(context, visible(`\`svc lease show ${id} --realm ${realm}\` shows whether it is done`));
+}
+
+async function abandonLease(context: Context<AbandonOptions>, id: string): Promise<void> {
+	const { reason } = context.options;
+	const call = { method: "POST", path: path`leases/${id}/abandon`, body: { reason } } as const;
+	const answer = await send(await connect(context), call);
+	await show(context, answer, visible(text(answer, "message")));
+}

@@ -1,0 +1,31 @@
+import type { Descriptor, EngineResponse, Fields } from "@svc/protocol";
+import type { Conversation } from "./conversation.ts";
+import { Finding } from "./finding.ts";
+
+/** What is tried on an engine. Each case has a process to itself. */
+export interface Case {
+	/** A sentence on how the engine behaves. */
+	name: string;
+	/** @throws Finding when it does not */
+	run(engine: Conversation, descriptor: Descriptor): Promise<void>;
+}
+
+/** The response's data. @throws Finding with the remedy when it is an error */
+export function expectData(response: EngineResponse, what: string, remedy: string): Fields {
+	if ("data" in response) return response.data;
+	throw new Finding(`${what} is answered with an error`, remedy);
+}
+
+/** @throws Finding with the remedy when the response is data */
+export function expectError(response: EngineResponse, what: string, remedy: string): void {
+	if ("data" in response) throw new Finding(`${what} is answered with data`, remedy);
+}
+
+/** Asks for what every engine can answer, to see that it still can. @throws Finding */
+export async function expectLife(engine: Conversation, after: string): Promise<Fields> {
+	return expectData(
+		await engine.ask("describe"),
+		`describe, after ${after},`,
+		"keep nothing of a request that was refused: the next one is another caller's",
+	);
+}

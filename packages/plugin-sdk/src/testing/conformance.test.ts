@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type Result, testEngine } from "./conformance.ts";
+
+const ENGINE = fileURLToPath(new URL("./broken-engine.ts", import.meta.url));
+
+const DESCRIPTOR = {
+	name: "sample",
+	version: "0.1.0",
+	display_name: "Sample",
+	description: "An engine for tests",
+	sdk_version: 1,
+	min_core_version: "0.1.0",
+	capabilities: ["engine:secret_generation", "engine:secret_validation"],
+	tier: "community",
+	config_schema: { type: "object", properties: {} },
+	default_roles: [],
+};
+
+const scratch = mkdtempSync(join(tmpdir(), "svc-test-engine-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+/** Longer than a start takes on a machine that is busy. */
+const PATIENCE_MS = 30_000;
+
+/** Tries the one case on an engine with one flaw, not waiting for long: some say nothing. */
+const tryFlaw = (flaw: string, only: string) =>
+	testEngine({
+		command: [process.execPath, ENGINE, flaw],
+		descriptor: DESCRIPTOR,
+		timeout_ms: 3000,
+		only: [only],
+	});
+
+/** What is wrong, by case. */
+function problems(results: readonly Result[]): Record<string, string> {
+	return Object.fromEntries(results.flatMap((result) => (result.passed ? [] : [[result.name, result.problem]])));
+}
+
+test("an engine that keeps the contract passes every case, and each is told as soon as it is known", async () => {
+	const told: Result[] = [];
+	const options = { command: [process.execPath, ENGINE], descriptor: DESCRIPTOR, timeout_ms: PATIENCE_MS };
+	const results = await testEngine({ ...options, onResult: (result) => told.push(result) });
+	assert.deepEqual(problems(results), {});
+	assert.ok(results.length > 15);
+	assert.deepEqual(told, results);
+	assert.equal(new Set(results.map(({ name }) => name)).size, results.length);
+});
+
+test("an engine that ends after each answer passes every case", async () => {
+	const command = [process.execPath, ENGINE, "one shot"];
+	assert.deepEqual(problems(await testEngine({ command, descriptor: DESCRIPTOR, timeout_ms: PATIENCE_MS })), {});
+});
+
+const DESCRIBE = "describe answers in time and agrees with plugin.json";
+const ONE_LINE = "each request is answered with one line, and nothing else is written to standard output";
+const NO_JSON = "a line that is no JSON is answered with an error";
+const LAST = "a request is answered also when the input ends right after it";
+const MADE = "generate without params is answered, and so is validate with what it made";
+
+/** What is found in an engine with the flaw: in which case, and what is said. */
+const FLAWS: [flaw: string, name: string, problem: RegExp][] = [
+	["a greeting", DESCRIBE, /^a line on standard output is no response: the response is not valid JSON$/],
+	["a pretty response", DESCRIBE, /^a line on standard output is no response: the response is not valid JSON$/],
+	["no UTF-8", DESCRIBE, /^a line on standard output is no response: the response is not valid UTF-8$/],
+	["data and error", DESCRIBE, /must have exactly one member: data or error$/],
+	["no line feed", DESCRIBE, /^the response is not followed by a line feed$/],
+	["silence", DESCRIBE, /^there was no response within 3 s$/],
+	["an early end", DESCRIBE, /^the process ended \(exit code 3\) without a response$/],
+	["another name", DESCRIBE, /^describe answers another name than plugin.json has$/],
+	["a capability too few", DESCRIBE, /^describe leaves out a capability that plugin.json declares$/],
+	[
+		"an error that is an object",
+		"an unknown method is answered with an error",
+		/\{data: an object\} or \{error: a string\}$/,
+	],
+	["two responses", ONE_LINE, /^more than one line was written for one request$/],
+	["a log line", ONE_LINE, /^(more than one line was written|a line on standard output is no response)/],
+	["an empty line", ONE_LINE, /^(more than one line was written|a line on standard output is no response)/],
+	["half a line more", ONE_LINE, /^something was written after the line of the response$/],
+	[
+		"an endless line",
+		ONE_LINE,
+		/^(something was written after the line|a line on standard output is longer than 1 MiB)/,
+	],
+	["one bad shot", ONE_LINE, /^the process ended \(exit code 1\) without a response$/],
+	["an ill ping", "ping answers that the engine is healthy, or with an error that says why it is not", /not healthy$/],
+	["data for all", "an unknown method is answered with an error", /^an unknown method is answered with data$/],
+	[
+		"params of any kind",
+		"params that are no object are answered with an error",
+		/^generate with params .* answered with data$/,
+	],
+	[
+		"no unknown params",
+		"params that the engine does not know are ignored",
+		/^describe with params .* answered with an error$/,
+	],
+	[
+		"a prototype to change",
+		"members named __proto__ or constructor do no harm",
+		/^describe answers something else after/,
+	],
+	["an end at bad JSON", NO_JSON, /^the process ended \(exit code 1\) without a response$/],
+	["describe for bad JSON", NO_JSON, /^a line that is no JSON object is answered with data$/],
+	["an end at generate", MADE, /^the process ended \(exit code 7\) without a response$/],
+	["a fall at nonsense", "validate is answered for what the engine never made", /^the process ended \(exit code 1\)/],
+	[
+		"a wrong list",
+		"list answers the managed names, or with an error",
+		/names are no list of strings, though plugin.json/,
+	],
+	["a chunk for a line", "a request that arrives in pieces is answered once it is whole", /^describe in three pieces/],
+	["a small buffer", "a request of 256 KiB is answered", /^the process ended \(exit code 1\) without a response$/],
+	["an echo", "an error has at most 8 KiB, whatever was sent", /error is longer than 8192 bytes$/],
+	[
+		"an error for the second describe",
+		"many requests are answered one after the other, each with its own response",
+		/^request 3 of one process is answered as if it were another$/,
+	],
+	["slow last words", LAST, /^the process ended \(exit code 0\) without a response$/],
+	["a life of its own", "the end of the input ends the engine within 2 s", /^the process still runs 2 s after/],
+];
+for (const [flaw, name, problem] of FLAWS) {
+	test(`the flaw is named: ${flaw}`, async () => {
+		const results = await tryFlaw(flaw, name);
+		const found = results.find((result) => result.name === name);
+		assert.ok(found?.passed === false, JSON.stringify(problems(results)));
+		assert.match(found.problem, problem);
+		assert.ok(found.remedy.length > 10);
+	});
+}
+
+test("only the cases that are asked for are tried, after describe", async () => {
+	const results = await tryFlaw("none", NO_JSON);
+	assert.deepEqual(
+		results.map(({ name, passed }) => [name, passed]),
+		[
+			[DESCRIBE, true],
+			[NO_JSON, true],
+		],
+	);
+});
+
+test("where describe fails nothing else is tried", async () => {
+	const results = await testEngine({ command: [process.execPath, ENGINE, "another name"], descriptor: DESCRIPTOR });
+	assert.deepEqual(
+		results.map(({ name, passed }) => [name, passed]),
+		[[DESCRIBE, false]],
+	);
+});
+
+test("a program that cannot be started is named with the system's reason", async () => {
+	for (const [command, reason] of [
+		[[join(scratch, "absent")], "ENOENT"],
+		[[scratch], "EACCES"],
+	] as const) {
+		const [result] = await testEngine({ command, descriptor: DESCRIPTOR });
+		assert.ok(result?.passed === false);
+		assert.equal(result.problem, `the program could not be started (${reason})`);
+	}
+});
+
+/** A folder with such files. */
+function folder(name: string, descriptor: unknown, executable?: { name: string; text: string; mode?: number }): string {
+	const directory = mkdtempSync(join(scratch, `${name}-`));
+	const text = typeof descriptor === "string" ? descriptor : JSON.stringify(descriptor);
+	writeFileSync(join(directory, "plugin.json"), text);
+	if (executable === undefined) return directory;
+	writeFileSync(join(directory, executable.name), executable.text);
+	chmodSync(join(directory, executable.name), executable.mode ?? 0o755);
+	return directory;
+}
+
+const SCRIPT = `#!/bin/sh
+while IFS= read -r line; do
+	case $PWD,$0,$SVC_SAMPLE,$HOME,$line in
+	*/empty,*/run.sh,given,,*describe*) echo '{"data":{"name":"sample","version":"0.1.0","display_name":"Sample","description":"","capabilities":["secret_generation","secret_validation"]}}' ;;
+	*) echo '{"error":"no"}' ;;
+	esac
+done
+`;
+
+test("the executable of a folder runs as in the server: a copy, in an empty folder, with no variables but its own", async () => {
+	const sha256 = createHash("sha256").update(SCRIPT).digest("hex");
+	const directory = folder("copied", { ...DESCRIPTOR, executable: "run.sh", sha256 }, { name: "run.sh", text: SCRIPT });
+	const results = await testEngine({ directory, env: { SVC_SAMPLE: "given", PATH: "/nowhere" } });
+	assert.deepEqual([results[0]?.passed, results[1]?.passed], [true, true], JSON.stringify(results));
+	const without = await testEngine({ directory });
+	assert.deepEqual(problems(without), { [DESCRIBE]: "describe is answered with an error" });
+});
+
+test("a folder that cannot be used is named with what is wrong, and nothing is tried", async () => {
+	const run = { name: "run.sh", text: SCRIPT };
+	const named = { ...DESCRIPTOR, executable: "run.sh" };
+	const linked = folder("linked", named);
+	symlinkSync("/bin/sh", join(linked, "run.sh"));
+	const table: [directory: string, problem: string][] = [
+		[join(scratch, "absent"), "there is no file plugin.json in the folder"],
+		[folder("no-json", "{,}"), "plugin.json is not valid JSON"],
+		[folder("twice", '{"name":"a","name":"b"}'), "plugin.json has a member name twice in one object"],
+		[folder("long", `"${"x".repeat(300_000)}"`), "plugin.json is longer than 256 KiB"],
+		[folder("no-descriptor", { ...DESCRIPTOR, sdk_version: 2 }), "plugin.json: sdk_version is not 1"],
+		[folder("no-program", DESCRIPTOR), "plugin.json names no executable, and there is no main.ts"],
+		[folder("absent-program", named), "the executable that plugin.json names is no file in the folder"],
+		[linked, "the executable that plugin.json names is no file in the folder"],
+		[folder("not-executable", named, { ...run, mode: 0o644 }), "the executable may not be executed"],
+		[
+			folder("other-hash", { ...named, sha256: "0".repeat(64) }, run),
+			"sha256 of plugin.json is not that of the executable",
+		],
+	];
+	for (const [directory, problem] of table) {
+		const results = await testEngine({ directory });
+		assert.deepEqual(Object.values(problems(results)), [problem]);
+		assert.equal(results.length, 1);
+	}
+});
+
+test("a folder whose plugin.json names no executable is run by its main.ts, where it is", async () => {
+	const main = { name: "main.ts", text: `process.argv[2] = "none";\nawait import(${JSON.stringify(ENGINE)});\n` };
+	const directory = folder("main", DESCRIPTOR, main);
+	assert.deepEqual(problems(await testEngine({ directory, timeout_ms: PATIENCE_MS })), {});
+});

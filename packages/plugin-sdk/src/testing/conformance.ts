@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { engineCapabilities, parseDescriptor } from "@svc/protocol";
+import type { Case } from "./case.ts";
+import { converse } from "./conversation.ts";
+import { DESCRIBE, METHOD_CASES } from "./describing.ts";
+import { Finding } from "./finding.ts";
+import { openFolder, type Startable } from "./folder.ts";
+import { FRAMING_CASES } from "./framing.ts";
+
+/** An engine to be tried, and how. */
+export type TestOptions = (
+	| {
+			/** Folder with plugin.json and the executable that it names, or with plugin.json and main.ts. */
+			directory: string;
+	  }
+	| {
+			/** Program and arguments. */
+			command: readonly string[];
+			/** The content of plugin.json. */
+			descriptor: unknown;
+	  }
+) & {
+	/** Variables beside the few that every engine has; those of the engine's configuration. */
+	env?: Readonly<Record<string, string>>;
+	/** Milliseconds for a response. When it is left out they are the server's: 5,000, and 35,000 for engines that make credentials. */
+	timeout_ms?: number;
+	/** Where the engine's standard error goes: to this process's own, or nowhere, which it does when it is left out. */
+	stderr?: "inherit" | "ignore";
+	/** Names of the cases to try besides describe; all when it is left out. */
+	only?: readonly string[];
+	/** Told of each result as soon as it is there. */
+	onResult?(result: Result): void;
+};
+
+/** How an engine did in one case. */
+export type Result =
+	| { name: string; passed: true }
+	| {
+			name: string;
+			passed: false;
+			/** What is wrong, without what the engine wrote. */
+			problem: string;
+			/** What its author can do. */
+			remedy: string;
+	  };
+
+const FOLDER = "plugin.json and the executable are what the contract asks for";
+
+/** What the server starts engines with. Design: §8 */
+const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8", TZ: "UTC" } as const;
+
+/** Of an engine that works by itself, and of one that may have to reach a system. Design: §8 */
+const TIMEOUT_MS = 5000;
+const NETWORK_TIMEOUT_MS = 35_000;
+
+/**
+ * Tries whether an engine keeps the contract, case by case, each with a new process. It calls generate and revokes what that makes: an
+ * engine that reaches a system needs one to try with, or none.
+ * @returns a result for each case that was tried; only the first failure when plugin.json cannot be read or describe does not work
+ * @throws DescriptorError when the descriptor in the options is none
+ */
+export async function testEngine(options: TestOptions): Promise<Result[]> {
+	const scratch = mkdtempSync(join(tmpdir(), "svc-engine-test-"));
+	const results: Result[] = [];
+	const attempt = async (name: string, run: () => void | Promise<void>) => {
+		const result = await resultOf(name, run);
+		results.push(result);
+		options.onResult?.(result);
+		return result.passed;
+	};
+	try {
+		let engine: Startable | undefined;
+		if ("directory" in options) {
+			await attempt(FOLDER, () => {
+				engine = openFolder(options.directory, scratch);
+			});
+		} else {
+			engine = { descriptor: parseDescriptor(options.descriptor), command: options.command, cwd: undefined };
+		}
+		if (engine === undefined) return results;
+		const ready = engine;
+		if (!(await attempt(DESCRIBE.name, () => runCase(DESCRIBE, ready, options)))) return results;
+		for (const each of [...METHOD_CASES, ...FRAMING_CASES]) {
+			if (options.only?.includes(each.name) === false) continue;
+			await attempt(each.name, () => runCase(each, ready, options));
+		}
+		return results;
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+}
+
+async function resultOf(name: string, run: () => void | Promise<void>): Promise<Result> {
+	try {
+		await run();
+		return { name, passed: true };
+	} catch (error) {
+		if (!(error instanceof Finding)) throw error;
+		return { name, passed: false, problem: error.message, remedy: error.remedy };
+	}
+}
+
+async function runCase({ run }: Case, { descriptor, command, cwd }: Startable, options: TestOptions): Promise<void> {
+	const isNetworked = engineCapabilities(descriptor).includes("dynamic_credentials");
+	const timeout_ms = options.timeout_ms ?? (isNetworked && run !== DESCRIBE.run ? NETWORK_TIMEOUT_MS : TIMEOUT_MS);
+	const env = { ...options.env, ...ENVIRONMENT };
+	const engine = converse({ command, env, cwd, stderr: options.stderr ?? "ignore" }, timeout_ms);
+	try {
+		await run(engine, descriptor);
+	} finally {
+		engine.kill();
+	}
+}

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { JsonError, parseJson } from "./json.ts";
+
+const parse = (text: string) => parseJson(Buffer.from(text));
+const says = (message: string) => (error: unknown) => error instanceof JsonError && error.message === message;
+
+test("what is JSON is read as JSON.parse reads it", () => {
+	const texts = [
+		...["null", "true", "-0", "1.5e+300", "1E-2", '""', "[]", "{}", " \t\r\n{ } "],
+		...['{"a":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"":0}', '{"__proto__":{"a":1}}'],
+		...['"\\u0000\\ud83d\\udd11"', '"\\"\\\\\\/\\b\\f\\n\\r\\t"', '"\u007f\u2028"', '{"a\\\\":1,"a":2}'],
+		`{"a":"${"[{".repeat(100)}"}`,
+		`${"[".repeat(32)}${"]".repeat(32)}`,
+		`[${"0,".repeat(10_000)}0]`,
+	];
+	for (const text of texts) assert.deepEqual(parse(text), JSON.parse(text), text.slice(0, 80));
+});
+
+test("what is no JSON is refused", () => {
+	const texts = [
+		...["", " ", "{", "[", '"', '"a\\', '{"a"', '{"a":', '{"a":1', "[1,", "tru", "-", "1e", '"\\u00'],
+		...["{}{}", "[]]", "1 2", "[,1]", "[1,,2]", "[1,]", '{"a":1,}', "{,}", '{"a",1}', "{:1}", "{a:1}", "{1:1}"],
+		...["01", "+1", ".5", "1.", "0x10", "NaN", "Infinity", "-Infinity", "１", "True", "nul", "undefined"],
+		...["'a'", '"\\x41"', '"\\u12"', '"\\a"', '"a\nb"', '"a\tb"', "[}", "{]", "]", "}", "/**/{}", "{}//a", "#"],
+		...["\u00a0{}", "\ufeff{}", "{}\u2028", "\f{}", "{}\0", "{'a':1}", "1n"],
+	];
+	for (const text of texts) {
+		assert.throws(() => JSON.parse(text), SyntaxError, text);
+		assert.throws(() => parse(text), says("is not valid JSON"), JSON.stringify(text));
+	}
+});
+
+test("a name that is twice in one object is refused in every spelling, which JSON.parse lets pass", () => {
+	const texts = [
+		...['{"a":1,"a":1}', '{"a":1,"b":{"a":1},"a":2}', '{"a" :1,"a"\t:2}', '{"a":1,"\\u0061":2}', '{"\\/":1,"/":2}'],
+		...['[0,{"x":[{"a":1,"b":[],"a":2}]}]', '{"a":"\\\\","a":2}', '{"__proto__":1,"__proto__":2}'],
+	];
+	for (const text of texts) {
+		assert.doesNotThrow(() => JSON.parse(text));
+		assert.throws(() => parse(text), says("has a member name twice in one object"), text);
+	}
+});
+
+test("too deep and too wide are refused before anything is parsed", () => {
+	for (const text of [`${"[".repeat(33)}${"]".repeat(33)}`, `${'{"a":'.repeat(33)}0`, "[".repeat(1024 * 1024)]) {
+		assert.throws(() => parse(text), says("is nested deeper than 32 levels"));
+	}
+	assert.throws(() => parse(`[${"0,".repeat(10_001)}0]`), says("has more than 10000 members"));
+});
+
+test("bytes that are no UTF-8 are refused", () => {
+	for (const bytes of [[0x80], [0xc3], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xff]]) {
+		const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
+		assert.throws(() => parseJson(body), says("is not valid UTF-8"));
+	}
+});
+
+test("a megabyte of quotes, backslashes or blanks takes no noticeable time", () => {
+	const size = 1_000_000;
+	const texts = [`"${'\\"'.repeat(size / 2)}"`, '"'.repeat(size), `{"a"${" ".repeat(size)}`, '"" '.repeat(size / 3)];
+	const start = performance.now();
+	for (const text of [...texts, `{${'"a\\\\"'.repeat(size / 5)}`, "\\".repeat(size)]) {
+		try {
+			parse(text);
+		} catch (error) {
+			assert.ok(error instanceof JsonError);
+		}
+	}
+	assert.ok(performance.now() - start < 3000);
+});

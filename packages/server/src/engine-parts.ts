@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import type { Config } from "./config.ts";
+import type { Keyring } from "./crypto/keyring.ts";
+import { createDocumentDbConnector } from "./engines/connectors/documentdb.ts";
+import { createKeyValueConnector } from "./engines/connectors/keyvalue.ts";
+import { loadCatalog, type ShippedEngine } from "./engines/host/catalog.ts";
+import { createEngineHost, type EngineHost } from "./engines/host/host.ts";
+import { removeCredential } from "./engines/removal.ts";
+import { type Connect, createRuntime } from "./engines/runtime.ts";
+import { createInventory, createProbe } from "./engines/targets.ts";
+import { createVault } from "./engines/vault.ts";
+import { openLeaseClock } from "./leases/clock.ts";
+import { createDelivery } from "./leases/delivery.ts";
+import { createReaper } from "./leases/reaper.ts";
+import { createSweeper } from "./leases/sweep.ts";
+import type { Log } from "./log.ts";
+import type { Store } from "./store/store.ts";
+import type { System } from "./system.ts";
+
+/** What engines and leases are put together from. */
+export interface EnginePartsInput {
+	config: Config;
+	store: Store;
+	keyring: Keyring;
+	system: System;
+	log: Log;
+	shipped: readonly ShippedEngine[];
+	version: string;
+	around: Around;
+}
+
+/** Connects to the systems that the core itself drives. Spec: ENGINES › What the service does */
+const connectToTarget: Connect = (type, fields) => {
+	if (type === "keyvalue") return createKeyValueConnector(fields);
+	if (type === "documentdb") return createDocumentDbConnector(fields);
+	return undefined;
+};
+
+/** What a test lays around the parts on the way of a credential, to stop or break them between any two steps. */
+export interface Around {
+	store?(store: Store): Store;
+	host?(host: EngineHost): EngineHost;
+	connect?(connect: Connect): Connect;
+}
+
+export type EngineParts = Awaited<ReturnType<typeof createEngineParts>>;
+
+/** Puts engines and leases together. Leases know no engines: they are handed the functions that reach them. */
+export async function createEngineParts(input: EnginePartsInput) {
+	const { config, store, keyring, system, log, shipped, version, around } = input;
+	const catalog = loadCatalog({
+		shipped,
+		plugins_dir: config.plugins_dir,
+		runtime_dir: join(config.data_dir, "run"),
+		log,
+	});
+	const bareHost = createEngineHost({ catalog, log, core_version: version });
+	const host = around.host?.(bareHost) ?? bareHost;
+	const vault = createVault({ keyring, system });
+	const connect = around.connect?.(connectToTarget) ?? connectToTarget;
+	const { engine_environment } = config;
+	const runtime = createRuntime({ store, system, vault, catalog, host, connect, engine_environment });
+	const clock = await openLeaseClock({ store, system, log });
+	const lagListeners: ((lag_ms: number) => void)[] = [];
+	const reaper = createReaper({
+		store,
+		system,
+		log,
+		clock,
+		remove: (lease) => removeCredential({ runtime, vault }, lease),
+		probe: createProbe({ store, runtime }),
+		onRevoked: (lag_ms) => {
+			for (const listener of lagListeners) listener(lag_ms);
+		},
+	});
+	const sweeper = createSweeper({ store, system, log, clock, reaper, targets: createInventory({ store, runtime }) });
+	const delivery = createDelivery({ store, system, log, clock, reaper });
+	return {
+		catalog,
+		host,
+		runtime,
+		vault,
+		clock,
+		reaper,
+		sweeper,
+		delivery,
+		/** Calls the listener with how late each credential was taken back, in milliseconds. */
+		watchLag(listener: (lag_ms: number) => void): void {
+			lagListeners.push(listener);
+		},
+		/** Begins to take credentials back. */
+		start(): void {
+			reaper.start();
+			sweeper.start();
+		},
+		/** Ends what is under way; engines' processes end. */
+		async stop(): Promise<void> {
+			await Promise.all([reaper.stop(), sweeper.stop()]);
+			await runtime.close();
+			catalog.close();
+		},
+	};
+}

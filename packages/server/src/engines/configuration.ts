@@ -1,0 +1,205 @@
+import { hash } from "node:crypto";
+import { type Schema, Validator } from "@cfworker/json-schema";
+import { type Descriptor, DurationError, type Fields, isObject, parseDuration } from "@svc/protocol";
+import { AppError } from "../errors.ts";
+import { type Capability, ROLES } from "../policy/model.ts";
+
+/** What a secret is shown as; sent back, it means that the secret stays. */
+const MASK = "********";
+
+/** An engine's configuration, opened and complete. */
+export interface Configuration {
+	/** Row in the store; empty when nobody configured the engine and it needs no configuration. */
+	id: string;
+	/** Whose it is: empty for that of all realms. */
+	realm_id: string;
+	/** Its fields with the defaults of config_schema. */
+	fields: Fields;
+}
+
+const NAMES = { type: "array", items: { type: "string", minLength: 1, maxLength: 253 }, maxItems: 1000 } as const;
+const CAPABILITIES = ROLES.admin;
+
+/** Fields that every engine's configuration may have beside its own. Design: §7.1 */
+const COMMON = {
+	allowed_databases: NAMES,
+	allowed_namespaces: NAMES,
+	role_capabilities: { type: "object", additionalProperties: { enum: CAPABILITIES } },
+	exclusive: { type: "boolean" },
+} as const;
+
+/**
+ * Checks the fields that somebody set against the engine's config_schema, and adds its defaults.
+ * @param current the fields that are there now: a secret sent as its mask keeps its value
+ * @throws AppError missing_field, validation_failed, invalid_ttl naming the field
+ * Design: §7.1, §8
+ */
+export function checkFields(descriptor: Descriptor, given: Fields, current: Fields | undefined): Fields {
+	const { properties, required } = descriptor.config_schema;
+	const fields: Fields = {};
+	for (const [name, { default: usual }] of Object.entries(properties)) if (usual !== undefined) fields[name] = usual;
+	for (const [name, value] of Object.entries(given)) {
+		if (!(Object.hasOwn(properties, name) || Object.hasOwn(COMMON, name))) throw unknownField(descriptor);
+		const isKept = value === MASK && isSecret(descriptor, name);
+		if (isKept && current?.[name] === undefined)
+			throw new AppError("missing_field", `${name} is required: there is no former value to keep`);
+		if (value !== null) fields[name] = isKept ? current?.[name] : value;
+	}
+	for (const name of required) {
+		if (fields[name] === undefined || fields[name] === "") throw new AppError("missing_field", `${name} is required`);
+	}
+	const { valid, errors } = new Validator(validationSchema(descriptor), "2020-12").validate(fields);
+	if (!valid) throw refusal(errors.at(-1)?.instanceLocation ?? "#");
+	checkDurations(fields);
+	return fields;
+}
+
+/** Formats are for people and for masking; what they would check is checked by whoever uses the field. Unknown fields are refused before. */
+function validationSchema({ config_schema }: Descriptor): Schema {
+	const own = Object.entries(config_schema.properties).map(([name, { format: _, env: __, ...schema }]) => [
+		name,
+		schema,
+	]);
+	return {
+		...config_schema,
+		properties: { ...Object.fromEntries(own), ...COMMON },
+		additionalProperties: true,
+	} as Schema;
+}
+
+function refusal(location: string): AppError {
+	const field = location.replace(/^#\/?/, "").split("/")[0] ?? "";
+	return new AppError(
+		"validation_failed",
+		`${field || "the configuration"} is not what the engine's config_schema asks for`,
+	);
+}
+
+function unknownField(descriptor: Descriptor): AppError {
+	const known = [...Object.keys(descriptor.config_schema.properties), ...Object.keys(COMMON)].join(", ");
+	return new AppError("validation_failed", `the configuration has a field that is not known: known are ${known}`);
+}
+
+/** Longest and usual life of a credential, and that of an orchestrator's token. */
+const TTL_FIELDS = ["max_ttl", "default_ttl", "token_ttl"] as const;
+
+function checkDurations(fields: Fields): void {
+	const [max, usual] = TTL_FIELDS.map((name) => durationOf(fields, name));
+	if (max !== undefined && usual !== undefined && usual > max) {
+		throw new AppError("invalid_ttl", "default_ttl must not exceed max_ttl");
+	}
+}
+
+/** A field that is a duration, in milliseconds; undefined when it is absent. @throws AppError invalid_ttl */
+export function durationOf(fields: Fields, name: (typeof TTL_FIELDS)[number]): number | undefined {
+	if (fields[name] === undefined) return undefined;
+	try {
+		return parseDuration(fields[name]);
+	} catch (error) {
+		if (error instanceof DurationError) throw new AppError("invalid_ttl", `${name}: ${error.message}`);
+		throw error;
+	}
+}
+
+function isSecret(descriptor: Descriptor, name: string): boolean {
+	return descriptor.config_schema.properties[name]?.format === "password";
+}
+
+/** The fields as they are shown: every secret masked. */
+export function maskFields(descriptor: Descriptor, fields: Fields): Fields {
+	return Object.fromEntries(
+		Object.entries(fields).map(([name, value]) => [name, isSecret(descriptor, name) ? MASK : value]),
+	);
+}
+
+/** Texts that must show up in no message: the secret fields, and the password inside of an address. */
+export function secretsOf(descriptor: Descriptor, fields: Fields): string[] {
+	return Object.entries(fields)
+		.filter(([name, value]) => isSecret(descriptor, name) && typeof value === "string" && value !== "")
+		.flatMap(([, value]) => {
+			const text = String(value);
+			const password = /^[a-z+]+:\/\/[^/@]*?:([^/]+)@/.exec(text)?.[1];
+			return password === undefined ? [text] : [text, password, decodeOr(password)];
+		});
+}
+
+function decodeOr(text: string): string {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
+}
+
+/** Replaces every known secret in a text. */
+export function maskSecrets(text: string, secrets: readonly string[]): string {
+	return secrets.reduce((masked, secret) => masked.replaceAll(secret, MASK), text);
+}
+
+/** The environment that config_schema says the engine's process gets. */
+export function environmentOf(descriptor: Descriptor, fields: Fields): Record<string, string> {
+	const environment: Record<string, string> = {};
+	for (const [name, { env }] of Object.entries(descriptor.config_schema.properties)) {
+		const value = fields[name];
+		if (env === undefined || value === undefined) continue;
+		environment[env] = typeof value === "object" ? JSON.stringify(value) : String(value);
+	}
+	return environment;
+}
+
+/**
+ * Names the system that a configuration leads to, so that a new password or limit is still the same target.
+ * @param outside what the process's environment adds to the configuration
+ */
+export function targetOf(descriptor: Descriptor, fields: Fields, outside: Readonly<Record<string, string>>): string {
+	const place =
+		placeOf(descriptor, fields) ?? JSON.stringify(Object.entries(outside).filter(([name]) => /SERVER|HOST/.test(name)));
+	return `${descriptor.name}:${hash("sha256", place).slice(0, 16)}`;
+}
+
+function placeOf(descriptor: Descriptor, fields: Fields): string | undefined {
+	const { address, connection_uri, api_server, kubeconfig_path } = fields;
+	if (descriptor.name === "keyvalue") return String(address).toLowerCase();
+	if (descriptor.name === "documentdb")
+		return /^[a-z+]+:\/\/(?:[^/]*@)?([^/?]*)/.exec(String(connection_uri))?.[1]?.toLowerCase();
+	if (descriptor.name === "containerorch") {
+		const place = api_server ?? kubeconfig_path;
+		return place === undefined ? undefined : String(place);
+	}
+	const open = Object.entries(fields).filter(([name]) => !(isSecret(descriptor, name) || Object.hasOwn(COMMON, name)));
+	return JSON.stringify(open);
+}
+
+/** The names that a configuration allows beside its own. */
+export function allowedNames(fields: Fields, name: "allowed_databases" | "allowed_namespaces"): readonly string[] {
+	return (fields[name] as string[] | undefined) ?? [];
+}
+
+const USUAL_CAPABILITY: Record<string, Capability> = {
+	readonly: "secrets:read",
+	read: "secrets:read",
+	viewer: "secrets:read",
+	server: "secrets:read",
+	client: "secrets:read",
+	both: "secrets:read",
+	readwrite: "secrets:write",
+	readWrite: "secrets:write",
+	editor: "secrets:write",
+	admin: "realms:manage",
+	dbAdmin: "realms:manage",
+};
+
+/**
+ * What somebody needs for a credential of that role. A role that the engine has and nobody placed needs realms:manage; one that it does
+ * not have is left for the engine to refuse; an engine without roles takes any member, or writers when its credentials live elsewhere.
+ * Design: §8
+ */
+export function capabilityFor(descriptor: Descriptor, fields: Fields, role: string | undefined): Capability {
+	const changed = isObject(fields.role_capabilities) ? fields.role_capabilities : {};
+	if (role !== undefined && Object.hasOwn(changed, role)) return changed[role] as Capability;
+	const isKnown = descriptor.default_roles.some(({ name }) => name === role);
+	if (role !== undefined && isKnown)
+		return (Object.hasOwn(USUAL_CAPABILITY, role) && USUAL_CAPABILITY[role]) || "realms:manage";
+	const isDynamic = descriptor.capabilities.includes("engine:dynamic_credentials");
+	return isDynamic && descriptor.default_roles.length === 0 ? "secrets:write" : "secrets:read";
+}

@@ -1,0 +1,150 @@
+import { type EngineResponse, engineCapabilities, type Fields, type Method } from "@svc/protocol";
+import { type EventData, eventBy } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import type { LeaseClock } from "../leases/clock.ts";
+import type { LeaseStore } from "../leases/model.ts";
+import type { Reaper } from "../leases/reaper.ts";
+import { type AccessNeeds, authorize } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { RealmAccess } from "../realms/model.ts";
+import type { System } from "../system.ts";
+import { ForbiddenCommand } from "./commands.ts";
+import { capabilityFor } from "./configuration.ts";
+import { TargetError } from "./connectors/connector.ts";
+import type { Catalog } from "./host/catalog.ts";
+import { EngineUnavailable } from "./host/host.ts";
+import type { EngineStore } from "./model.ts";
+import type { ReadyEngine, Runtime } from "./runtime.ts";
+import type { EngineVault } from "./vault.ts";
+
+/** What the rules of engines need. */
+export interface EngineNeeds extends AccessNeeds {
+	store: AccessNeeds["store"] & { engines: EngineStore; leases: LeaseStore };
+	system: System;
+	catalog: Catalog;
+	runtime: Runtime;
+	vault: EngineVault;
+	clock: LeaseClock;
+	reaper: Pick<Reaper, "wake" | "revokeNow" | "reconsider">;
+}
+
+/** An engine as it is listed. Spec: API › Resources and their fields */
+export interface EngineInfo {
+	type: string;
+	description: string;
+	capabilities: string[];
+}
+
+/** Every engine that can be used, configured or not. Spec: API › Engines */
+export async function listEngines({ catalog }: Pick<EngineNeeds, "catalog">): Promise<EngineInfo[]> {
+	return catalog
+		.list()
+		.filter(({ unavailable }) => unavailable === undefined)
+		.map(({ type, descriptor }) => ({
+			type,
+			description: descriptor.description,
+			capabilities: engineCapabilities(descriptor).filter((name) => name !== "lease_hint" && name !== "list"),
+		}));
+}
+
+/** A member of a realm, and the engine that this realm meets. */
+export interface Caller {
+	realm: RealmAccess;
+	engine: ReadyEngine;
+}
+
+/**
+ * Lets a member of a realm to an engine, as far as anybody who may use it at all.
+ * @throws AppError not_found (realm, engine type), engine_unavailable
+ */
+export async function admit(needs: EngineNeeds, actor: Actor, slug: string, type: string): Promise<Caller> {
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read" });
+	return { realm, engine: await needs.runtime.forRealm(type, realm.id) };
+}
+
+/** Lets a member use a role of an engine. @throws AppError forbidden, insufficient_scope. Design: §8 */
+export async function authorizeRole(
+	needs: EngineNeeds,
+	actor: Actor,
+	{ realm, engine }: Caller,
+	role: string | undefined,
+): Promise<void> {
+	const { entry, config } = engine;
+	if (entry.type === "totp") return;
+	const capability = capabilityFor(entry.descriptor, config.fields, role);
+	await authorize(needs, actor, realm.slug, { capability, scope: capability === "secrets:read" ? "read" : "write" });
+}
+
+/**
+ * Asks an engine. What goes wrong is in the log before it is answered.
+ * @throws AppError engine_error with the engine's own words, engine_unavailable
+ * Design: §8
+ */
+export async function ask(
+	needs: EngineNeeds,
+	actor: Actor,
+	caller: Caller,
+	method: Method,
+	params: Fields,
+): Promise<Fields> {
+	const answer = await caller.engine.call(method, params).catch((error) => fail(needs, actor, caller, method, error));
+	return read(needs, actor, caller, method, answer);
+}
+
+/** An engine's data, or its error as an exception. @throws AppError engine_error */
+export async function read(
+	needs: EngineNeeds,
+	actor: Actor,
+	caller: Caller,
+	method: Method,
+	answer: EngineResponse,
+): Promise<Fields> {
+	if ("data" in answer) return answer.data;
+	await logEngine(needs, actor, caller, "engine.error", { method, code: "engine_error" });
+	throw new AppError("engine_error", caller.engine.mask(answer.error));
+}
+
+/**
+ * Turns what went wrong on the way to an engine or a target into the answer, and writes it to the log.
+ * @throws AppError always: engine_unavailable, or engine_error when the target answered with an error
+ */
+export async function fail(
+	needs: EngineNeeds,
+	actor: Actor,
+	caller: Caller,
+	method: Method,
+	error: unknown,
+): Promise<never> {
+	const answer = translate(caller.engine.entry.type, error);
+	if (answer === undefined) throw error;
+	await logEngine(needs, actor, caller, "engine.error", { method, code: answer.code });
+	throw answer;
+}
+
+function translate(type: string, error: unknown): AppError | undefined {
+	if (error instanceof EngineUnavailable) {
+		return new AppError("engine_unavailable", `engine ${type} did not answer: ${error.reason}`);
+	}
+	if (error instanceof ForbiddenCommand) {
+		return new AppError(
+			"engine_unavailable",
+			`engine ${type} answered with a command that is not allowed: ${error.message}`,
+		);
+	}
+	if (error instanceof TargetError) {
+		return new AppError(error.kind === "unreachable" ? "engine_unavailable" : "engine_error", error.message);
+	}
+	return undefined;
+}
+
+/** Writes to the log that an engine was used, before its answer is given. Design: §10 */
+export async function logEngine(
+	needs: EngineNeeds,
+	actor: Actor,
+	{ realm, engine }: Caller,
+	type: "engine.generate" | "engine.validate" | "engine.error",
+	facts: EventData,
+): Promise<void> {
+	const data = { engine: engine.entry.type, ...facts };
+	await needs.store.audit.append(eventBy(actor, needs.system.now(), type, realm, data));
+}

@@ -1,0 +1,75 @@
+import type { Fields } from "@svc/protocol";
+import type { EventData } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import type { Actor } from "../policy/model.ts";
+import type { Generated } from "./birth.ts";
+import { admit, ask, authorizeRole, type Caller, type EngineNeeds, logEngine } from "./engines.ts";
+import { generateByCore } from "./generate-by-core.ts";
+import { generateByEngine } from "./generate-by-engine.ts";
+import { ownParams, placeParams, roleOf, ttlOf } from "./params.ts";
+import { isDynamic } from "./runtime.ts";
+
+/**
+ * Lets an engine make a value or a credential. A credential is written down before it exists.
+ * @param given the engine's params
+ * @throws AppError not_found (realm, engine type), forbidden, insufficient_scope, unsupported_operation, invalid_ttl, validation_failed,
+ * lease_limit_reached, engine_error, engine_unavailable
+ * Spec: API › Engines, ENGINES. Design: §8, §9
+ */
+export async function generate(
+	needs: EngineNeeds,
+	actor: Actor,
+	slug: string,
+	type: string,
+	given: Fields,
+): Promise<Generated> {
+	const caller = await admit(needs, actor, slug, type);
+	const { entry } = caller.engine;
+	if (!isDynamic(entry) && !entry.descriptor.capabilities.includes("engine:secret_generation")) {
+		throw new AppError("unsupported_operation", "engine does not support generation");
+	}
+	const params = ownParams(given);
+	const role = roleOf(caller.engine, params);
+	await authorizeRole(needs, actor, caller, role);
+	if (!isDynamic(entry)) return generateValue(needs, actor, caller, params, role);
+	return generateCredential(needs, actor, caller, params, role ?? "");
+}
+
+async function generateValue(
+	needs: EngineNeeds,
+	actor: Actor,
+	caller: Caller,
+	params: Fields,
+	role: string | undefined,
+): Promise<Generated> {
+	const data = await ask(needs, actor, caller, "generate", params);
+	await logEngine(needs, actor, caller, "engine.generate", { role, ...certificateFacts(data) });
+	return { data, lease_id: undefined };
+}
+
+/** What the log keeps of a certificate: never its key. */
+function certificateFacts({ serial, common_name, san, expires_at }: Fields): EventData {
+	const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+	return {
+		serial: text(serial),
+		common_name: text(common_name),
+		san: Array.isArray(san) && san.length > 0 ? san.join(",").slice(0, 1024) : undefined,
+		expires_at: text(expires_at),
+	};
+}
+
+async function generateCredential(
+	needs: EngineNeeds,
+	actor: Actor,
+	caller: Caller,
+	given: Fields,
+	role: string,
+): Promise<Generated> {
+	const { engine } = caller;
+	const { ttl_ms, ttl } = ttlOf(engine, given);
+	const { params, scope } = placeParams(engine, given);
+	const wanted = { caller, actor, params: { ...params, ttl }, role, scope, ttl_ms };
+	return engine.connector === undefined
+		? generateByEngine(needs, wanted)
+		: generateByCore(needs, wanted, engine.connector);
+}

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Timing } from "./model.ts";
+import { failure, isRunning, scripted, settings, startHost, until } from "./testing.ts";
+
+/** A host with one hostile engine, which writes down what it was asked to do. */
+async function startHostile(t: TestContext, script: string, timing: Partial<Timing> = {}, environment = {}) {
+	const made = await startHost(t, [scripted(`hostile/${script}`)], timing);
+	const journal = join(made.folder, "journal");
+	const started = settings({
+		environment: { SVC_TEST_JOURNAL: journal, ...environment },
+		secrets: ["CANARY-password"],
+	});
+	const type = script.replace(/\.\w+$/, "");
+	return {
+		...made,
+		ask: (method: "generate" | "validate" | "describe", params = {}) => made.host.call(type, started, method, params),
+		journal: () => (existsSync(journal) ? readFileSync(journal, "utf8").trim().split("\n") : []),
+		state: () => made.host.state()[0] ?? assert.fail(),
+	};
+}
+
+const HOW = { 0: "exited with status 0", 1: "exited with status 1", 137: "was ended by SIGKILL" } as const;
+
+for (const [status, how] of Object.entries(HOW)) {
+	for (const moment of ["before", "during"]) {
+		test(`an engine that ${how} ${moment} its answer: generate is not sent again`, async (t) => {
+			const { ask, journal, state } = await startHostile(t, "exits.mjs");
+			const { reason, sent } = await failure(ask("generate", { moment, status: Number(status) }));
+			assert.deepEqual([reason, sent], [`the process ${how}`, true]);
+			assert.deepEqual(journal(), ["generate"]);
+			assert.equal(state().last_failure, `the process ${how}`);
+			assert.ok("data" in (await ask("describe")), "a new process answers");
+		});
+	}
+
+	test(`an engine that ${how} after its answer has answered`, async (t) => {
+		const { ask, journal, state } = await startHostile(t, "exits.mjs");
+		for (let round = 0; round < 2; round++) {
+			assert.deepEqual(await ask("generate", { moment: "after", status: Number(status) }), {
+				data: { moment: "after" },
+			});
+			await until(() => state().processes === 0);
+		}
+		assert.deepEqual(journal(), ["generate", "generate"]);
+		assert.equal(state().last_failure, status === "0" ? undefined : `the process ${how}`);
+	});
+}
+
+test("anything but generate is sent once more, to a fresh process, when the first died over it", async (t) => {
+	const { ask, journal } = await startHostile(t, "exits.mjs");
+	const { sent } = await failure(ask("validate", { moment: "before", status: 1 }));
+	assert.equal(sent, true);
+	assert.deepEqual(journal(), ["validate", "validate"]);
+});
+
+test("generate is sent once when it is not answered in time; validate is sent again; the late answer is nobody's", async (t) => {
+	const { ask, journal, state } = await startHostile(t, "slow.mjs", { call_ms: 100 });
+	const { reason, sent } = await failure(ask("generate", { of: "a", wait_ms: 150 }));
+	assert.deepEqual([reason, sent, journal()], ["it did not answer within 0.1 s", true, ["generate"]]);
+	assert.equal((await answered(ask("generate", { of: "b", wait_ms: 0 }))).of, "b");
+	await failure(ask("validate", { of: "c", wait_ms: 150 }));
+	assert.deepEqual(journal(), ["generate", "generate", "validate", "validate"]);
+	assert.equal((await answered(ask("validate", { of: "d", wait_ms: 0 }))).of, "d");
+	assert.equal(state().processes, 1);
+});
+
+test("an engine that talks to a system of its own is waited for longer", async (t) => {
+	const engine = { ...scripted("hostile/slow.mjs"), network: true };
+	const { host, folder } = await startHost(t, [engine], { call_ms: 50, network_call_ms: 5000 });
+	const started = settings({ environment: { SVC_TEST_JOURNAL: join(folder, "journal") } });
+	assert.equal((await answered(host.call("slow", started, "generate", { of: "a", wait_ms: 150 }))).of, "a");
+});
+
+test("a process that stops reading is ended, however large its requests are, and nothing piles up", async (t) => {
+	const { ask } = await startHostile(t, "deaf.mjs", { write_ms: 200, call_ms: 5000 });
+	const params = { text: "x".repeat(255 * 1024) };
+	const { reason, sent } = await failure(ask("generate", params));
+	assert.deepEqual([reason, sent], ["it did not read its request within 0.2 s", true]);
+	const before = process.memoryUsage().arrayBuffers;
+	for (let round = 0; round < 3; round++) await failure(ask("generate", params));
+	assert.ok(process.memoryUsage().arrayBuffers - before < 4 * 1024 * 1024);
+});
+
+test("a request of more than 256 KiB is refused before it is sent", async (t) => {
+	const { ask, state } = await startHostile(t, "exits.mjs");
+	const { reason, sent } = await failure(ask("generate", { text: "x".repeat(256 * 1024) }));
+	assert.deepEqual([reason, sent], ["the request is longer than 262144 bytes", false]);
+	assert.equal(state().processes, 0);
+});
+
+test("why an engine could not start is in the reason: bounded, masked, control characters visible", async (t) => {
+	const { ask, state } = await startHostile(t, "refuses-to-start.mjs", {}, { SVC_TEST_PASSWORD: "CANARY-password" });
+	const { reason, sent } = await failure(ask("generate"));
+	assert.equal(sent, false);
+	assert.match(reason, /^the process exited with status 1: password \*{8} is\\u\{1b\}\[31m wrong x+/);
+	assert.ok(reason.length < 600, `${reason.length} characters`);
+	assert.equal(state().last_failure, reason);
+});
+
+for (const [file, said] of [
+	["/bin/true", /^the process exited with status 0$/],
+	[
+		"/nowhere/engine",
+		/^the process exited with status 127: .*\/nowhere\/engine|^the process did not start \(ENOENT\)$/,
+	],
+] as const) {
+	test(`an engine whose program is ${file} cannot be reached, and the server goes on`, async (t) => {
+		const engine = { ...scripted("echo.mjs"), launch: { file, arguments: [] } };
+		const { host } = await startHost(t, [engine]);
+		const { reason, sent } = await failure(host.call("echo", settings(), "generate", {}));
+		assert.match(reason, said);
+		assert.equal(sent, false);
+	});
+}
+
+for (const [name, value, code] of [
+	["no process can have", "a\0b", "ERR_INVALID_ARG_VALUE"],
+	["is too large for a process", "x".repeat(4 * 1024 * 1024), "E2BIG"],
+]) {
+	test(`a variable that ${name} makes the engine unavailable, and the server goes on`, async (t) => {
+		const { host } = await startHost(t, [scripted("echo.mjs")]);
+		const { reason, sent } = await failure(
+			host.call("echo", settings({ environment: { SVC_TEST_A: value ?? "" } }), "generate", {}),
+		);
+		assert.deepEqual([reason, sent], [`the process did not start (${code})`, false]);
+		assert.ok("data" in (await host.call("echo", settings({ key: "b" }), "generate", {})));
+	});
+}
+
+test("after the sixth failure within a minute calls are refused at once, until one attempt is answered", async (t) => {
+	const { ask, journal, state, log } = await startHostile(t, "exits.mjs", { pause_ms: 1, probe_ms: 1000 });
+	for (let round = 0; round < 6; round++) await failure(ask("generate", { moment: "before", status: 1 }));
+	assert.equal(state().breaker, "open");
+	const { reason, sent } = await failure(ask("generate", { moment: "before", status: 1 }));
+	const rule = "it failed too often and is left alone for a while; at last, the process exited with status 1";
+	assert.deepEqual([reason, sent, journal().length], [rule, false, 6]);
+	assert.equal(log.entries().filter(({ event }) => event === "engine.breaker.open").length, 1);
+	await new Promise((resolve) => setTimeout(resolve, 1000));
+	const [probe, other] = await Promise.allSettled([ask("describe"), ask("describe")]);
+	assert.deepEqual([probe.status, other.status], ["fulfilled", "rejected"], "one attempt at a time");
+	assert.equal(state().breaker, "closed");
+});
+
+test("a failed attempt keeps the breaker open", async (t) => {
+	const { ask, state, journal } = await startHostile(t, "exits.mjs", { pause_ms: 1, probe_ms: 200 });
+	for (let round = 0; round < 6; round++) await failure(ask("generate", { moment: "before", status: 1 }));
+	await new Promise((resolve) => setTimeout(resolve, 200));
+	await failure(ask("generate", { moment: "before", status: 1 }));
+	assert.match((await failure(ask("generate"))).reason, /left alone/);
+	assert.deepEqual([state().breaker, journal().length], ["open", 7]);
+});
+
+test("an engine that exits with status 0 after each answer is started for each call, and that is no failure", async (t) => {
+	const { ask, journal, state, log } = await startHostile(t, "one-shot.sh");
+	const answers = [];
+	for (let round = 0; round < 10; round++) answers.push(await answered(ask("generate")));
+	assert.equal(new Set(answers.map(({ pid }) => pid)).size, 10);
+	assert.equal(journal().length, 10);
+	const calls = Array.from({ length: 20 }, () => answered(ask("generate")));
+	const counts = new Set<number>();
+	for (const call of calls) void call.then(() => counts.add(state().processes));
+	const together = await Promise.all(calls);
+	assert.ok(Math.max(...counts) <= 4, [...counts].join());
+	assert.equal(new Set(together.map(({ pid }) => pid)).size, 20);
+	await until(() => state().processes === 0);
+	assert.deepEqual([state().last_failure, log.lines], [undefined, []]);
+});
+
+for (const detached of [false, true]) {
+	test(`a child that keeps the streams open holds up nothing${detached ? ", though it left the group" : " and is ended too"}`, async (t) => {
+		const { ask, log, state } = await startHostile(t, "leaves-child.mjs");
+		const { reason, sent } = await failure(ask("generate", { detached }));
+		assert.deepEqual([reason, sent], ["the process exited with status 3", true]);
+		assert.equal(state().processes, 0);
+		const said = log.entries().find(({ event }) => event === "engine.stderr")?.message;
+		const child = Number(String(said).replace("child ", ""));
+		assert.ok(child > 1, String(said));
+		if (detached) process.kill(child, "SIGKILL");
+		await until(() => !isRunning(child));
+	});
+}
+
+async function answered(call: Promise<unknown>): Promise<Record<string, unknown>> {
+	const { data } = (await call) as { data: Record<string, unknown> };
+	return data;
+}

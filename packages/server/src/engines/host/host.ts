@@ -1,0 +1,119 @@
+import { type EngineResponse, type Fields, MAX_REQUEST_BYTES, type Method, writeRequest } from "@svc/protocol";
+import type { Log } from "../../log.ts";
+import { system as realSystem, type System } from "../../system.ts";
+import type { Catalog, CatalogEntry } from "./catalog.ts";
+import { faultOfVersion } from "./introduction.ts";
+import { type EngineSettings, type EngineState, EngineUnavailable, TIMING, type Timing } from "./model.ts";
+import { Pool } from "./pool.ts";
+
+/** Runs the engines' processes and asks them. */
+export interface EngineHost {
+	/**
+	 * Has an engine answer a request. `generate` is sent once; anything else is sent a second time, to a fresh process, when the first died
+	 * or was killed over it.
+	 * @throws EngineUnavailable
+	 */
+	call(type: string, settings: EngineSettings, method: Method, params: Fields): Promise<EngineResponse>;
+	/** The configuration changed: its processes get no more calls, and end after the one that they are at. */
+	retire(key: string): void;
+	/** How each engine is doing. */
+	state(): EngineState[];
+	/** Ends every process: end of input, after 2 s SIGTERM, after another 2 s SIGKILL. Later calls are refused. */
+	close(): Promise<void>;
+}
+
+interface HostOptions {
+	catalog: Catalog;
+	log: Log;
+	core_version: string;
+	system?: Pick<System, "randomBytes">;
+	/** What a test shortens. */
+	timing?: Partial<Timing>;
+}
+
+interface MadePool {
+	entry: CatalogEntry;
+	key: string;
+	pool: Pool;
+}
+
+/** Makes a host. Processes are started when they are first needed. Design: §8 */
+export function createEngineHost(options: HostOptions): EngineHost {
+	const { catalog, log, core_version, system = realSystem } = options;
+	const timing = { ...TIMING, ...options.timing };
+	const pools = new Map<string, MadePool>();
+	const leaving = new Set<Pool>();
+	const refusals = new Map<string, string>();
+	let isClosed = false;
+
+	function unavailable(entry: CatalogEntry): string | undefined {
+		const { type, descriptor, unavailable: reason } = entry;
+		return reason ?? refusals.get(type) ?? faultOfVersion(descriptor.min_core_version, core_version);
+	}
+
+	/** @throws EngineUnavailable */
+	function poolOf(type: string, settings: EngineSettings): Pool {
+		const entry = catalog.get(type);
+		const reason = entry === undefined ? "there is no such engine" : unavailable(entry);
+		if (isClosed) throw new EngineUnavailable("the server is stopping", false);
+		if (entry === undefined || reason !== undefined) throw new EngineUnavailable(reason ?? "", false);
+		const name = `${type} ${settings.key}`;
+		const existing = pools.get(name);
+		if (existing !== undefined) return existing.pool;
+		const pool = new Pool({
+			...{ entry, settings, cwd: catalog.cwd, core_version, log, system, timing },
+			onRefused(refusal) {
+				refusals.set(type, refusal);
+				log("error", "engine.refused", { engine: type, message: refusal });
+				for (const made of pools.values()) if (made.entry.type === type) void made.pool.retire(refusal);
+			},
+		});
+		pools.set(name, { entry, key: settings.key, pool });
+		return pool;
+	}
+
+	return {
+		async call(type, settings, method, params) {
+			const line = writeRequest({ method, params });
+			if (line.length - 1 > MAX_REQUEST_BYTES) {
+				throw new EngineUnavailable(`the request is longer than ${MAX_REQUEST_BYTES} bytes`, false);
+			}
+			try {
+				return await poolOf(type, settings).call(line);
+			} catch (error) {
+				const mayRepeat = method !== "generate" && error instanceof EngineUnavailable && error.sent;
+				if (!mayRepeat) throw error;
+				return poolOf(type, settings).call(line);
+			}
+		},
+		retire(key) {
+			for (const [name, made] of pools) {
+				if (made.key !== key) continue;
+				pools.delete(name);
+				leaving.add(made.pool);
+				void made.pool.retire("its configuration changed").then(() => leaving.delete(made.pool));
+			}
+		},
+		state: () => catalog.list().map((entry) => stateOf(entry, unavailable(entry), [...pools.values()])),
+		async close() {
+			isClosed = true;
+			const all = [...[...pools.values()].map(({ pool }) => pool), ...leaving];
+			await Promise.all(all.map((pool) => pool.close("the server is stopping")));
+		},
+	};
+}
+
+function stateOf(entry: CatalogEntry, unavailable: string | undefined, pools: readonly MadePool[]): EngineState {
+	// An entry may have the type of another one: it is unavailable, and has no pools.
+	const own = pools.filter((made) => made.entry === entry).map(({ pool }) => pool);
+	const failures = own.flatMap(({ lastFailure }) => lastFailure ?? []).sort((a, b) => a.at_ms - b.at_ms);
+	return {
+		type: entry.type,
+		processes: own.reduce((sum, pool) => sum + pool.size, 0),
+		breaker: own.some((pool) => pool.isOpen) ? "open" : "closed",
+		last_failure: failures.at(-1)?.reason,
+		unavailable,
+	};
+}
+
+export { type EngineSettings, type EngineState, EngineUnavailable };

@@ -1,0 +1,47 @@
+import { existsSync } from "node:fs";
+import { execa } from "execa";
+import type { Launch } from "./catalog.ts";
+
+/** Ends a process with the thread that started it, and keeps it from gaining rights. A part of util-linux; elsewhere the end of its input ends it. */
+const SETPRIV = "/usr/bin/setpriv";
+const hasSetpriv = existsSync(SETPRIV);
+
+/** What every process has in its environment. Nothing of the server's own is passed on. */
+const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8", TZ: "UTC" } as const;
+
+/** Changes what Node does, so nobody but the launch itself may say it. */
+const NODE_OPTIONS = "NODE_OPTIONS";
+
+/** A process with pipes for its three streams. */
+export type Child = ReturnType<typeof spawnEngine>;
+
+/**
+ * Starts a process: no shell, an environment made from nothing, three pipes and no other descriptor, a process group of its own, so that
+ * its children end with it and a terminal's Ctrl-C reaches the server alone. The result never rejects.
+ * @param cwd an empty folder
+ * Design: §8
+ */
+export function spawnEngine(launch: Launch, environment: Readonly<Record<string, string>>, cwd: string) {
+	const { file, arguments: args } = hasSetpriv ? tied(launch) : launch;
+	const { [NODE_OPTIONS]: _, ...variables } = environment;
+	return execa(file, args, {
+		cwd,
+		env: { ...variables, ...ENVIRONMENT },
+		extendEnv: false,
+		stdin: "pipe",
+		stdout: "pipe",
+		stderr: "pipe",
+		encoding: "buffer",
+		buffer: false,
+		reject: false,
+		killDescendants: true,
+		// Its handlers would be installed on every signal of the server, and it sends only a SIGTERM.
+		cleanup: false,
+		forceKillAfterDelay: false,
+		verbose: "none",
+	});
+}
+
+function tied({ file, arguments: args }: Launch): Launch {
+	return { file: SETPRIV, arguments: ["--pdeathsig", "KILL", "--no-new-privs", "--", file, ...args] };
+}

@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import {
+	closeSync,
+	constants,
+	fstatSync,
+	mkdirSync,
+	openSync,
+	readSync,
+	realpathSync,
+	rmSync,
+	type Stats,
+	statSync,
+	writeSync,
+} from "node:fs";
+import { join, sep } from "node:path";
+import process from "node:process";
+import type { Descriptor } from "@svc/protocol";
+
+const MAX_EXECUTABLE_BYTES = 256 * 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
+
+/** Write permission of the group and of others. */
+const FOREIGN_HANDS = 0o022;
+
+/** An engine that is not used. The message says why. */
+export class Refusal extends Error {
+	override readonly name = "Refusal";
+}
+
+/** @throws Refusal when somebody beside the server's user and root may change a file or folder */
+export function refuseForeignHands(path: string, what: string): void {
+	refuseStat(statSync(path), what);
+}
+
+function refuseStat({ mode, uid }: Stats, what: string): void {
+	if ((mode & FOREIGN_HANDS) !== 0) throw new Refusal(`${what} can be written by its group or by others`);
+	if (uid !== 0 && uid !== process.getuid?.())
+		throw new Refusal(`${what} belongs to another user than the server's or root`);
+}
+
+/**
+ * Copies an engine's program, checking what it copies: the bytes whose hash is known are the bytes that run, whatever happens to the
+ * original. The copy keeps the file's name, because interpreters look at its ending.
+ * @param folder the engine's folder
+ * @param target folder that is made for the copy
+ * @returns the copy
+ * @throws Refusal
+ * Design: §8
+ */
+export function pinExecutable(folder: string, { executable, sha256 }: Descriptor, target: string): string {
+	if (executable === undefined) throw new Refusal("plugin.json names no executable");
+	if (sha256 === undefined) throw new Refusal("plugin.json has no sha256 of its executable");
+	const source = openExecutable(folder, executable);
+	mkdirSync(target, { recursive: true, mode: 0o700 });
+	const copy = join(target, executable);
+	try {
+		if (copyAndHash(source, copy) === sha256) return copy;
+	} finally {
+		closeSync(source);
+	}
+	rmSync(target, { recursive: true });
+	throw new Refusal("the executable is not the one whose sha256 is in plugin.json");
+}
+
+/** Opens it once: everything that is checked is checked on what was opened. */
+function openExecutable(folder: string, executable: string): number {
+	const file = realpathSync(join(folder, executable));
+	if (!file.startsWith(realpathSync(folder) + sep))
+		throw new Refusal("the executable is a link that leaves its folder");
+	const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+	const handle = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	try {
+		const stat = fstatSync(handle);
+		if (!stat.isFile()) throw new Refusal("the executable is no regular file");
+		refuseStat(stat, "the executable");
+		if (stat.size > MAX_EXECUTABLE_BYTES) throw new Refusal("the executable is larger than 256 MiB");
+		return handle;
+	} catch (error) {
+		closeSync(handle);
+		throw error;
+	}
+}
+
+/** @returns SHA-256 of the bytes that were written, in hex */
+function copyAndHash(source: number, copy: string): string {
+	const hash = createHash("sha256");
+	const target = openSync(copy, "wx", 0o500);
+	const chunk = Buffer.alloc(CHUNK_BYTES);
+	try {
+		for (let total = 0; total <= MAX_EXECUTABLE_BYTES; ) {
+			const part = chunk.subarray(0, readSync(source, chunk));
+			if (part.length === 0) break;
+			hash.update(part);
+			writeSync(target, part);
+			total += part.length;
+		}
+	} finally {
+		closeSync(target);
+	}
+	return hash.digest("hex");
+}

@@ -1,0 +1,268 @@
+import { type EngineResponse, writeRequest } from "@svc/protocol";
+import type { Log } from "../../log.ts";
+import type { System } from "../../system.ts";
+import type { CatalogEntry } from "./catalog.ts";
+import { faultOfIntroduction } from "./introduction.ts";
+import { spawnEngine } from "./launch.ts";
+import { createMask, type Mask } from "./masking.ts";
+import { type EngineSettings, EngineUnavailable, type Timing } from "./model.ts";
+import { type End, EngineProcess } from "./process.ts";
+import { createRestarts, type Restarts } from "./restarts.ts";
+import { followStderr } from "./stderr.ts";
+
+/** Processes of one engine with one configuration, and calls that wait for one of them. Design: §8 */
+const MAX_PROCESSES = 4;
+const MAX_WAITING = 64;
+
+const DESCRIBE = writeRequest({ method: "describe", params: {} });
+
+/** What a pool is made of. */
+export interface PoolParts {
+	entry: CatalogEntry;
+	settings: EngineSettings;
+	/** Empty folder that processes start in. */
+	cwd: string;
+	core_version: string;
+	log: Log;
+	system: Pick<System, "randomBytes">;
+	timing: Timing;
+	/** The engine is not what its descriptor says: it is never asked again. */
+	onRefused(reason: string): void;
+}
+
+interface Job {
+	line: Buffer;
+	resolve(response: EngineResponse): void;
+	reject(error: unknown): void;
+	timer: NodeJS.Timeout;
+}
+
+/** An idle process: it is given a call, or none when it is to end, or hears that it is lost. */
+interface Seat {
+	give(job: Job | undefined): void;
+	lose(): void;
+}
+
+/**
+ * The processes of one engine with one configuration. Each has one request at a time, and a second one is started only when the first is
+ * busy. Between two calls a process answers `describe` again: that proves that it lives, and that the next line it writes belongs to the
+ * next request, which nothing in the line itself says.
+ */
+export class Pool {
+	readonly #parts: PoolParts;
+	readonly #mask: Mask;
+	readonly #restarts: Restarts;
+	readonly #waiting: Job[] = [];
+	/** Every process that is not gone yet, with its life. */
+	readonly #processes = new Map<EngineProcess, Promise<void>>();
+	/** Processes that will soon take a call: they start, or prove that they are in step. */
+	readonly #coming = new Set<EngineProcess>();
+	/** Processes that wait for a call, the one that was used last at the end. */
+	readonly #idle = new Map<EngineProcess, Seat>();
+	#lastFailure: { reason: string; at_ms: number } | undefined;
+	#timer: NodeJS.Timeout | undefined;
+	#isWarm: boolean = false;
+	/** The engine exits after each answer, so its processes are not asked to introduce themselves. */
+	#isOneShot: boolean = false;
+	/** Why no call is taken any more. */
+	#closed: string | undefined;
+
+	constructor(parts: PoolParts) {
+		this.#parts = parts;
+		this.#mask = createMask(parts.settings.secrets);
+		this.#restarts = createRestarts(parts.timing, parts.system);
+	}
+
+	/** Processes that are not gone yet. */
+	get size(): number {
+		return this.#processes.size;
+	}
+
+	/** What went wrong last, and when on the monotonic clock. */
+	get lastFailure(): { reason: string; at_ms: number } | undefined {
+		return this.#lastFailure;
+	}
+
+	/** Whether calls are refused because processes failed too often. */
+	get isOpen(): boolean {
+		return this.#restarts.isOpen();
+	}
+
+	/**
+	 * Has one process answer a request, once. Secrets in an engine's error are masked.
+	 * @param line with its line feed
+	 * @throws EngineUnavailable
+	 */
+	async call(line: Buffer): Promise<EngineResponse> {
+		const refusal = this.#closed ?? this.#restarts.refusal();
+		if (refusal !== undefined) throw new EngineUnavailable(refusal, false);
+		if (this.#waiting.length >= MAX_WAITING) throw new EngineUnavailable("too many requests wait for it", false);
+		const { promise, resolve, reject } = Promise.withResolvers<EngineResponse>();
+		const job: Job = { line, resolve, reject, timer: setTimeout(() => this.#giveUp(job), this.#parts.timing.queue_ms) };
+		this.#waiting.push(job);
+		this.#advance();
+		const response = await promise;
+		return "error" in response ? { error: this.#mask(response.error) } : response;
+	}
+
+	/** Takes no more calls. A process ends after the call that it is at. Resolves when all are gone. */
+	async retire(reason: string): Promise<void> {
+		this.#close(reason);
+		await Promise.all(this.#processes.values());
+	}
+
+	/** Takes no more calls and ends the processes in order. What they still answer is delivered. */
+	async close(reason: string): Promise<void> {
+		this.#close(reason);
+		await Promise.all([...this.#processes].flatMap(([process, life]) => [process.end(), life]));
+	}
+
+	#close(reason: string): void {
+		this.#closed ??= reason;
+		clearTimeout(this.#timer);
+		this.#refuseWaiting(this.#closed);
+		for (const seat of [...this.#idle.values()]) seat.give(undefined);
+	}
+
+	#giveUp(job: Job): void {
+		this.#waiting.splice(this.#waiting.indexOf(job), 1);
+		job.reject(new EngineUnavailable(`no process was free within ${this.#parts.timing.queue_ms / 1000} s`, false));
+	}
+
+	#refuseWaiting(reason: string): void {
+		for (const job of this.#waiting.splice(0)) {
+			clearTimeout(job.timer);
+			job.reject(new EngineUnavailable(reason, false));
+		}
+	}
+
+	/** Gives waiting calls to idle processes, and starts processes for the rest. */
+	#advance(): void {
+		while (this.#idle.size > 0 && this.#waiting.length > 0) {
+			const job = this.#waiting.shift();
+			clearTimeout(job?.timer);
+			[...this.#idle.values()].at(-1)?.give(job);
+		}
+		clearTimeout(this.#timer);
+		while (this.#waiting.length > this.#coming.size && this.size < MAX_PROCESSES) {
+			const pause_ms = this.#restarts.pause();
+			if (pause_ms > 0) {
+				this.#timer = setTimeout(() => this.#advance(), pause_ms);
+				return;
+			}
+			this.#start();
+		}
+	}
+
+	#start(): void {
+		const { entry, settings, cwd, log, timing } = this.#parts;
+		const child = spawnEngine(entry.launch(settings.reads), settings.environment, cwd);
+		const stderr = followStderr(child.stderr, { engine: entry.type, log, mask: this.#mask });
+		const process = new EngineProcess({ child, stderr, timing, onLost: () => this.#idle.get(process)?.lose() });
+		this.#coming.add(process);
+		// It is counted before it takes a call.
+		this.#processes.set(
+			process,
+			Promise.resolve().then(() => this.#live(process)),
+		);
+	}
+
+	/** The life of a process, from its start until it is gone. */
+	async #live(process: EngineProcess): Promise<void> {
+		const { entry, timing } = this.#parts;
+		const isOneShot = this.#isOneShot;
+		const deadline_ms = entry.network ? timing.network_call_ms : timing.call_ms;
+		let owed: Job | undefined;
+		try {
+			if (!isOneShot) await this.#introduce(process);
+			while (this.#closed === undefined) {
+				if (!isOneShot) await this.#keepInStep(process);
+				owed = await this.#nextJob(process);
+				if (owed === undefined) break;
+				owed.resolve(await process.ask(owed.line, deadline_ms));
+				owed = undefined;
+				this.#restarts.succeeded();
+				if (isOneShot) break;
+				this.#coming.add(process);
+			}
+			await process.end();
+		} catch (error) {
+			if (owed !== undefined)
+				this.#noteFailure(error instanceof EngineUnavailable ? error.reason : "it cannot be used");
+			owed?.reject(error);
+			process.kill("it cannot be used");
+			if (owed === undefined) this.#learn(process, await process.ended);
+		}
+		this.#coming.delete(process);
+		this.#processes.delete(process);
+		if (this.#closed === undefined) this.#advance();
+	}
+
+	/** @throws EngineUnavailable when it is not what its descriptor says */
+	async #introduce(process: EngineProcess): Promise<void> {
+		const { entry, core_version, timing, onRefused } = this.#parts;
+		const response = await process.ask(DESCRIBE, this.#isWarm ? timing.start_ms : timing.cold_start_ms);
+		const fault = faultOfIntroduction(entry.descriptor, response, core_version);
+		if (fault !== undefined) {
+			process.kill(fault);
+			// An error may come from the configuration; an answer that does not agree comes from the program.
+			if ("data" in response) onRefused(fault);
+			throw new EngineUnavailable(fault, false);
+		}
+		this.#isWarm = true;
+	}
+
+	/** @throws EngineUnavailable when it answers anything else than before */
+	async #keepInStep(process: EngineProcess): Promise<void> {
+		const { entry, core_version, timing } = this.#parts;
+		const response = await process.ask(DESCRIBE, timing.start_ms);
+		if (faultOfIntroduction(entry.descriptor, response, core_version) === undefined) return;
+		const fault = "it answered describe with something else: its answers are out of step with the requests";
+		process.kill(fault);
+		throw new EngineUnavailable(fault, false);
+	}
+
+	/** @throws EngineUnavailable when the process is lost meanwhile */
+	#nextJob(process: EngineProcess): Promise<Job | undefined> {
+		this.#coming.delete(process);
+		if (this.#closed !== undefined) return Promise.resolve(undefined);
+		const { promise, resolve, reject } = Promise.withResolvers<Job | undefined>();
+		const leave = () => {
+			clearTimeout(timer);
+			this.#idle.delete(process);
+		};
+		const seat: Seat = {
+			give(job) {
+				leave();
+				resolve(job);
+			},
+			lose() {
+				leave();
+				reject(new EngineUnavailable("the process was lost", false));
+			},
+		};
+		const timer = setTimeout(() => seat.give(undefined), this.#parts.timing.idle_ms).unref();
+		this.#idle.set(process, seat);
+		this.#advance();
+		return promise;
+	}
+
+	/** Learns from the end of a process that owed nobody an answer. One that leaves in peace is replaced when the next call comes. */
+	#learn({ answers }: EngineProcess, { status, reason }: End): void {
+		if (this.#closed !== undefined) return;
+		if (status === 0 && answers > 0) this.#isOneShot ||= answers === 1;
+		else this.#noteFailure(reason);
+		// A process that never answered says what the next one would say.
+		if (answers === 0 && this.size === 1) this.#refuseWaiting(reason);
+	}
+
+	#noteFailure(reason: string): void {
+		const { entry, log } = this.#parts;
+		log("warn", "engine.failed", { engine: entry.type, message: reason });
+		this.#lastFailure = { reason, at_ms: performance.now() };
+		this.#restarts.failed(reason);
+		if (!this.#restarts.isOpen()) return;
+		log("error", "engine.breaker.open", { engine: entry.type, message: reason });
+		this.#refuseWaiting(reason);
+	}
+}

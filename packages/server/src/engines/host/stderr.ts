@@ -1,0 +1,110 @@
+import type { Readable } from "node:stream";
+import type { Log } from "../../log.ts";
+import { type Mask, showControls } from "./masking.ts";
+
+const LINE_FEED = 0x0a;
+
+/** Bytes of a line that are kept. */
+const MAX_LINE_BYTES = 8 * 1024;
+
+/** Lines that are logged within a second, and bytes that are read: a process that writes more waits until the second is over. */
+const WINDOW_MS = 1000;
+const MAX_WINDOW_LINES = 100;
+const MAX_WINDOW_BYTES = 1024 * 1024;
+
+/** Characters of the beginning that are kept for whoever asks why the process ended. */
+const MAX_BEGINNING = 500;
+
+/** What a process says on its standard error. */
+export interface Stderr {
+	/** How it began, masked, on one line. */
+	beginning(): string;
+}
+
+interface Options {
+	engine: string;
+	log: Log;
+	mask: Mask;
+}
+
+/** Carries a process's standard error to the log, line by line as `engine.stderr`, bounded in length and rate. Design: §8 */
+export function followStderr(stream: Readable, { engine, log, mask }: Options): Stderr {
+	const rate = createRate((count) => log("warn", "engine.stderr.dropped", { engine, count }));
+	const line = Buffer.alloc(MAX_LINE_BYTES);
+	let size = 0;
+	let isCut = false;
+	let beginning = "";
+
+	const hold = (part: Buffer) => {
+		isCut ||= part.length > line.length - size;
+		size += part.copy(line, size);
+	};
+	const say = () => {
+		const message = showControls(readable(line.toString("utf8", 0, size), isCut, mask));
+		size = 0;
+		isCut = false;
+		if (message.trim() === "") return;
+		if (beginning.length < MAX_BEGINNING) {
+			beginning = `${beginning}${beginning === "" ? "" : "; "}${message}`.slice(0, MAX_BEGINNING);
+		}
+		if (rate.addLine()) log("info", "engine.stderr", { engine, message });
+	};
+
+	stream.on("data", (chunk: Buffer) => {
+		let start = 0;
+		for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
+			hold(chunk.subarray(start, end));
+			say();
+			start = end + 1;
+		}
+		hold(chunk.subarray(start));
+		const wait_ms = rate.addBytes(chunk.length);
+		if (wait_ms > 0) pause(stream, wait_ms);
+	});
+	stream.once("close", () => {
+		say();
+		rate.end();
+	});
+	return { beginning: () => beginning };
+}
+
+/** The end of a line that was cut is left out when it may be the beginning of a secret. */
+function readable(text: string, isCut: boolean, mask: Mask): string {
+	const masked = mask(text.replace(/\r$/, ""));
+	return isCut ? `${masked.slice(0, masked.length - mask.longest)}…` : masked;
+}
+
+function pause(stream: Readable, wait_ms: number): void {
+	stream.pause();
+	setTimeout(() => stream.resume(), wait_ms).unref();
+}
+
+/** Counts within windows of a second. @param report is told how many lines of a window were dropped */
+function createRate(report: (dropped: number) => void) {
+	let start = performance.now();
+	let lines = 0;
+	let bytes = 0;
+
+	const renew = () => {
+		if (lines > MAX_WINDOW_LINES) report(lines - MAX_WINDOW_LINES);
+		start = performance.now();
+		lines = 0;
+		bytes = 0;
+	};
+	const rest = () => start + WINDOW_MS - performance.now();
+
+	return {
+		/** Whether the line may be logged. */
+		addLine(): boolean {
+			if (rest() <= 0) renew();
+			return ++lines <= MAX_WINDOW_LINES;
+		},
+		/** Milliseconds to wait before more is read. */
+		addBytes(count: number): number {
+			if (rest() <= 0) renew();
+			bytes += count;
+			return bytes > MAX_WINDOW_BYTES ? Math.max(1, rest()) : 0;
+		},
+		end: renew,
+	};
+}

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { failure, scripted, settings, startHost, until } from "./testing.ts";
+
+async function startHostile(t: TestContext, name: string) {
+	const { host, log } = await startHost(t, [scripted(`hostile/${name}.mjs`), scripted("echo.mjs")]);
+	return {
+		host,
+		log,
+		generate: (params = {}) => host.call(name, settings(), "generate", params),
+		isWell: async () => assert.ok("data" in (await host.call("echo", settings(), "generate", {}))),
+	};
+}
+
+test("a line without end is ended at 1 MiB, takes no memory, and other engines answer meanwhile", async (t) => {
+	const { generate, isWell, host } = await startHostile(t, "endless-line");
+	await isWell();
+	const before = process.memoryUsage();
+	const flood = failure(generate());
+	await Promise.all([isWell(), isWell()]);
+	const { reason, sent } = await flood;
+	const after = process.memoryUsage();
+	assert.deepEqual([reason, sent], ["it answered with a line longer than 1048576 bytes", true]);
+	const growth = after.arrayBuffers + after.heapUsed - before.arrayBuffers - before.heapUsed;
+	assert.ok(growth < 8 * 1024 * 1024, `${growth} bytes`);
+	await isWell();
+	assert.match(host.state()[0]?.last_failure ?? "", /longer than 1048576 bytes/);
+});
+
+test("a banner before the first answer is a violation", async (t) => {
+	const { host, generate } = await startHostile(t, "banner");
+	const { reason, sent } = await failure(generate());
+	assert.match(reason, /^it broke the protocol|^it wrote without having been asked|^it answered one request with more/);
+	assert.equal(sent, false, "the caller's own request was never sent");
+	assert.equal(host.state()[0]?.processes, 0);
+});
+
+test("a line of a log among the answers is a violation", async (t) => {
+	const { generate } = await startHostile(t, "chatty");
+	const { reason, sent } = await failure(generate({ moment: "before" }));
+	assert.match(reason, /^it broke the protocol: the response is not valid JSON$|with more than one line$/);
+	assert.equal(sent, true);
+});
+
+test("what a process writes while it owes no answer ends it", async (t) => {
+	const { host, log, generate } = await startHostile(t, "chatty");
+	assert.deepEqual(await generate({ moment: "after" }), { data: { moment: "after" } });
+	await until(() => host.state()[0]?.processes === 0);
+	assert.equal(host.state()[0]?.last_failure, "it wrote without having been asked");
+	assert.deepEqual(
+		log.entries().map(({ event, engine, message }) => [event, engine, message]),
+		[["engine.failed", "chatty", "it wrote without having been asked"]],
+	);
+});
+
+test("two answers in one write are a violation, and the first is not believed", async (t) => {
+	const { generate } = await startHostile(t, "twice");
+	const { reason, sent } = await failure(generate({ of: "a" }));
+	assert.deepEqual([reason, sent], ["it answered one request with more than one line", true]);
+});
+
+test("a second answer 10 ms later ends the process, and the next caller never receives it", async (t) => {
+	const { host, generate } = await startHostile(t, "twice");
+	assert.deepEqual(await generate({ of: "a", wait_ms: 10 }), { data: { of: "a" } });
+	await until(() => host.state()[0]?.processes === 0);
+	assert.deepEqual(await generate({ of: "b", wait_ms: 10 }), { data: { of: "b" } });
+});
+
+test("a second answer is not given to a caller that is already waiting for the same process", async (t) => {
+	const { host, generate } = await startHostile(t, "twice-blocking");
+	const callers = ["a", "b", "c", "d"];
+	const answers = await Promise.all(callers.map((of) => generate({ of })));
+	assert.deepEqual(
+		answers,
+		callers.map((of) => ({ data: { of } })),
+	);
+	assert.match(host.state()[0]?.last_failure ?? "", /out of step|without having been asked/);
+});
+
+test("an answer that comes byte by byte is an answer", async (t) => {
+	const { host, generate } = await startHostile(t, "byte-by-byte");
+	assert.deepEqual(await generate({ of: "a" }), { data: { of: "a" } });
+	assert.deepEqual(await generate({ of: "b" }), { data: { of: "b" } });
+	assert.equal(host.state()[0]?.last_failure, undefined);
+});
+
+const MALFORMED: [name: string, line: string | Buffer][] = [
+	["data and error", '{"data":{},"error":"x"}'],
+	["an object without members", "{}"],
+	["an array", "[]"],
+	["null", "null"],
+	["a string", '"x"'],
+	["data that is a string", '{"data":"x"}'],
+	["data that is null", '{"data":null}'],
+	["an error that is an object", '{"error":{}}'],
+	["an error longer than 8 KiB", `{"error":"${"x".repeat(8193)}"}`],
+	["another member", '{"data":{},"id":1}'],
+	["a member name twice", '{"data":{"a":1,"a":2}}'],
+	["a member named __proto__", '{"data":{"__proto__":{"isAdmin":true}}}'],
+	["10,000 levels", `{"data":${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}}`],
+	["half a surrogate pair", '{"data":{"a":"\\ud800"}}'],
+	["invalid UTF-8", Buffer.from([...Buffer.from('{"data":{"a":"'), 0xff, ...Buffer.from('"}}')])],
+	["NaN", '{"data":{"a":NaN}}'],
+	["a byte order mark", '\ufeff{"data":{}}'],
+	["an empty line", ""],
+	["a carriage return alone", "\r"],
+];
+
+for (const [name, line] of MALFORMED) {
+	test(`an answer that is ${name} is a violation`, async (t) => {
+		const { generate, isWell } = await startHostile(t, "verbatim");
+		const base64 = Buffer.concat([Buffer.from(line), Buffer.from("\n")]).toString("base64");
+		const { reason, sent } = await failure(generate({ base64 }));
+		assert.match(reason, /^it broke the protocol: the response/);
+		assert.equal(sent, true);
+		await isWell();
+		const whole = Buffer.from('{"data":{"is":"well"}}\n').toString("base64");
+		assert.deepEqual(await generate({ base64: whole }), { data: { is: "well" } }, "a new process answers");
+	});
+}

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { createTestLog, type TestLog } from "../../testing/log.ts";
+import { type Cleanup, makeFolder } from "../../testing/store.ts";
+import { type Catalog, loadCatalog, type ShippedEngine } from "./catalog.ts";
+import { createEngineHost, type EngineHost, type EngineSettings, EngineUnavailable } from "./host.ts";
+import type { Timing } from "./model.ts";
+
+/** Folder with the engines of the tests. */
+export const FIXTURES = fileURLToPath(new URL("./fixtures/", import.meta.url));
+
+/** The fields that every descriptor has. */
+export function descriptorOf(name: string, changes: object = {}) {
+	return {
+		name,
+		version: "0.1.0",
+		display_name: "An engine of the tests",
+		description: "Misbehaves",
+		sdk_version: 1,
+		min_core_version: "0.1.0",
+		capabilities: ["engine:secret_generation", "engine:secret_validation"],
+		tier: "test",
+		config_schema: { type: "object", properties: {}, required: [] },
+		default_roles: [],
+		...changes,
+	};
+}
+
+/** A script as an engine that nothing restricts; its file's name is its type. @param script below `fixtures`, such as `hostile/deaf.mjs` */
+export function scripted(script: string, changes: object = {}): ShippedEngine {
+	const file = join(FIXTURES, script);
+	const type = script.replace(/^.*\/|\.\w+$/g, "");
+	const launch = { file: script.endsWith(".sh") ? "/bin/sh" : process.execPath, arguments: [file] };
+	return { descriptor: descriptorOf(type, changes), network: false, node: false, launch };
+}
+
+/** Settings without a secret. */
+export function settings(changes: Partial<EngineSettings> = {}): EngineSettings {
+	return { key: "a", environment: {}, reads: [], secrets: [], ...changes };
+}
+
+/** A host with a catalogue of its own. */
+export interface TestHost {
+	host: EngineHost;
+	catalog: Catalog;
+	log: TestLog;
+	/** Private folder that is gone after the test. */
+	folder: string;
+}
+
+/** Makes a host; its processes are ended after the test. Pauses after failures are short unless `timing` says otherwise. */
+export async function startHost(
+	cleanup: Cleanup,
+	engines: readonly ShippedEngine[],
+	timing: Partial<Timing> = {},
+): Promise<TestHost> {
+	const folder = await makeFolder(cleanup);
+	const log = createTestLog();
+	const plugins_dir = join(folder, "plugins.d");
+	const catalog = loadCatalog({ shipped: engines, plugins_dir, runtime_dir: join(folder, "run"), log: log.log });
+	const host = createEngineHost({ catalog, log: log.log, core_version: "0.1.0", timing: { pause_ms: 5, ...timing } });
+	cleanup.after(async () => {
+		await host.close();
+		catalog.close();
+	});
+	return { host, catalog, log, folder };
+}
+
+/** What a call that must fail fails with. */
+export async function failure(call: Promise<unknown>): Promise<EngineUnavailable> {
+	const outcome = await call.then(
+		(answer) => assert.fail(`answered ${JSON.stringify(answer).slice(0, 200)}`),
+		(error: unknown) => error,
+	);
+	assert.ok(outcome instanceof EngineUnavailable, String(outcome));
+	return outcome;
+}
+
+/** Waits until something is so, for at most 10 s. */
+export async function until(holds: () => boolean): Promise<void> {
+	const end = performance.now() + 10_000;
+	while (!holds()) {
+		assert.ok(performance.now() < end, "not within 10 s");
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	}
+}
+
+/** Whether a process of this id runs. One that is dead and waits for its parent to notice does not. */
+export function isRunning(pid: number): boolean {
+	try {
+		return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+	} catch {
+		return false;
+	}
+}

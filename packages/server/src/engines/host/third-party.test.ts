@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import { existsSync } from "node:fs";
+import {
+	appendFile,
+	chmod,
+	copyFile,
+	mkdir,
+	readdir,
+	readFile,
+	rename,
+	stat,
+	symlink,
+	truncate,
+	writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { createTestLog } from "../../testing/log.ts";
+import { makeFolder } from "../../testing/store.ts";
+import { loadCatalog } from "./catalog.ts";
+import { createEngineHost } from "./host.ts";
+import { descriptorOf, FIXTURES, failure, scripted, settings } from "./testing.ts";
+
+/** A folder of engines in which `one-shot` is installed, and a server that has `echo`. */
+async function install(t: TestContext, changes: object = {}) {
+	const folder = await makeFolder(t);
+	const plugins_dir = join(folder, "plugins.d");
+	const own = join(plugins_dir, "one-shot");
+	const executable = join(own, "engine.sh");
+	const plugin_json = join(own, "plugin.json");
+	await mkdir(own, { recursive: true, mode: 0o755 });
+	const script = `#!/bin/sh\n${await readFile(join(FIXTURES, "hostile/one-shot.sh"), "utf8")}`;
+	await writeFile(executable, script, { mode: 0o755 });
+	const described = { executable: "engine.sh", sha256: hash("sha256", script), ...changes };
+	await writeFile(plugin_json, JSON.stringify(descriptorOf("one-shot", described)), { mode: 0o644 });
+	const load = () => {
+		const { log, entries } = createTestLog();
+		const runtime_dir = join(folder, "run");
+		const catalog = loadCatalog({ shipped: [scripted("echo.mjs")], plugins_dir, runtime_dir, log });
+		const host = createEngineHost({ catalog, log, core_version: "0.1.0" });
+		t.after(() => host.close());
+		return { catalog, host, log: entries };
+	};
+	return { folder, plugins_dir, own, executable, plugin_json, load };
+}
+
+test("a third party's engine is listed after ours and answers", async (t) => {
+	const { load, folder } = await install(t);
+	const { catalog, host } = load();
+	assert.deepEqual(
+		catalog.list().map(({ type, is_shipped, network, unavailable }) => [type, is_shipped, network, unavailable]),
+		[
+			["echo", true, false, undefined],
+			["one-shot", false, false, undefined],
+		],
+	);
+	assert.ok("data" in (await host.call("one-shot", settings(), "generate", {})));
+	const { file } = catalog.get("one-shot")?.launch([]) ?? assert.fail();
+	assert.ok(file.startsWith(join(folder, "run")) && file.endsWith("/engine.sh"), "its copy runs, under its own name");
+	assert.equal((await stat(file)).mode & 0o777, 0o500);
+	assert.equal((await stat(join(folder, "run/engines"))).mode & 0o777, 0o700);
+});
+
+test("an engine that makes credentials is waited for longer", async (t) => {
+	const { load } = await install(t, { capabilities: ["engine:dynamic_credentials"] });
+	assert.equal(load().catalog.get("one-shot")?.network, true);
+});
+
+test("what replaces the program after the start does not run", async (t) => {
+	const { load, executable } = await install(t);
+	const { host, catalog } = load();
+	await writeFile(`${executable}.new`, "#!/bin/sh\nexit 66\n", { mode: 0o755 });
+	await rename(`${executable}.new`, executable);
+	assert.ok("data" in (await host.call("one-shot", settings(), "generate", {})));
+	const { unavailable } = load().catalog.get("one-shot") ?? assert.fail();
+	assert.equal(unavailable, "the executable is not the one whose sha256 is in plugin.json");
+	assert.ok(catalog.get("one-shot"));
+});
+
+type Installed = Awaited<ReturnType<typeof install>>;
+
+const REFUSED: [name: string, reason: RegExp, changes: object, spoil: (made: Installed) => Promise<unknown>][] = [
+	["without a hash", /no sha256/, { sha256: undefined }, async () => undefined],
+	["without an executable", /names no executable/, { executable: undefined }, async () => undefined],
+	["with another hash", /not the one whose sha256/, { sha256: "0".repeat(64) }, async () => undefined],
+	["with one byte more", /not the one whose sha256/, {}, ({ executable }) => appendFile(executable, "\n")],
+	["whose executable is absent", /cannot be read or copied \(ENOENT\)/, { executable: "other" }, async () => undefined],
+	["whose executable is a path", /executable is not the name of a file/, { executable: "../x" }, async () => undefined],
+	["whose name is not its folder's", /another name than its folder/, { name: "other" }, async () => undefined],
+	["with another sdk_version", /sdk_version/, { sdk_version: 2 }, async () => undefined],
+	["with a descriptor that is none", /plugin\.json: /, {}, ({ plugin_json }) => writeFile(plugin_json, "[]")],
+	["in a folder that its group may write", /its folder can be written/, {}, ({ own }) => chmod(own, 0o775)],
+	["in a folder that all may write", /its folder can be written/, {}, ({ own }) => chmod(own, 0o757)],
+	[
+		"below a folder that all may write",
+		/folder of all engines can be/,
+		{},
+		({ plugins_dir }) => chmod(plugins_dir, 0o777),
+	],
+	["whose program others may write", /the executable can be written/, {}, ({ executable }) => chmod(executable, 0o757)],
+	[
+		"whose plugin.json others may write",
+		/plugin\.json can be written/,
+		{},
+		({ plugin_json }) => chmod(plugin_json, 0o646),
+	],
+	[
+		"that is too large, without reading it",
+		/larger than 256 MiB/,
+		{},
+		({ executable }) => truncate(executable, 2 ** 28 + 1),
+	],
+	[
+		"whose program is a link that leaves the folder",
+		/link that leaves its folder/,
+		{},
+		async ({ executable, folder }) => {
+			await rename(executable, join(folder, "outside"));
+			await symlink(join(folder, "outside"), executable);
+		},
+	],
+	[
+		"whose program is a folder",
+		/no regular file/,
+		{},
+		async ({ executable, own }) => {
+			await rename(executable, join(own, "x"));
+			await mkdir(executable);
+		},
+	],
+];
+
+for (const [name, reason, changes, spoil] of REFUSED) {
+	test(`an engine ${name} is listed with the reason, and the others are usable`, async (t) => {
+		const made = await install(t, changes);
+		await spoil(made);
+		const { catalog, host, log } = made.load();
+		const entry = catalog.get("one-shot") ?? assert.fail();
+		assert.match(entry.unavailable ?? "", reason);
+		assert.deepEqual(
+			log().map(({ event, engine, message }) => [event, engine, message]),
+			[["engine.refused", "one-shot", entry.unavailable]],
+		);
+		assert.equal((await failure(host.call("one-shot", settings(), "generate", {}))).reason, entry.unavailable);
+		assert.equal(host.state().find(({ type }) => type === "one-shot")?.unavailable, entry.unavailable);
+		assert.ok("data" in (await host.call("echo", settings(), "generate", {})));
+		assert.ok(!existsSync(join(made.folder, "run/engines/pinned/one-shot/engine.sh")), "no copy is kept");
+	});
+}
+
+test("an engine that has the type of one of ours does not replace it", async (t) => {
+	const { load, plugins_dir, own } = await install(t, { name: "echo" });
+	await rename(own, join(plugins_dir, "echo"));
+	const { catalog, host } = load();
+	assert.deepEqual(
+		catalog.list().map(({ type, is_shipped, unavailable }) => [type, is_shipped, unavailable]),
+		[
+			["echo", true, undefined],
+			["echo", false, "an engine of this type comes with the server"],
+		],
+	);
+	assert.ok("data" in (await host.call("echo", settings(), "generate", {})));
+	assert.deepEqual(
+		host.state().map(({ processes, unavailable }) => [processes, unavailable]),
+		[
+			[1, undefined],
+			[0, "an engine of this type comes with the server"],
+		],
+	);
+});
+
+test("a link to a program inside the folder is followed", async (t) => {
+	const { load, executable, own } = await install(t);
+	await rename(executable, join(own, "engine-1.0"));
+	await symlink("engine-1.0", executable);
+	assert.equal(load().catalog.get("one-shot")?.unavailable, undefined);
+});
+
+test("what is no engine is at most in the log", async (t) => {
+	const { load, plugins_dir, own } = await install(t);
+	await mkdir(join(plugins_dir, "empty"));
+	await mkdir(join(plugins_dir, "Upper"));
+	await copyFile(join(own, "plugin.json"), join(plugins_dir, "Upper/plugin.json"));
+	await mkdir(join(plugins_dir, "garbage"));
+	await writeFile(join(plugins_dir, "garbage/plugin.json"), "CANARY {");
+	await mkdir(join(plugins_dir, "huge"));
+	await writeFile(join(plugins_dir, "huge/plugin.json"), " ".repeat(300 * 1024));
+	await symlink(own, join(plugins_dir, "linked"));
+	await writeFile(join(plugins_dir, "README"), "");
+	const { catalog, log } = load();
+	assert.deepEqual(
+		catalog.list().map(({ type }) => type),
+		["echo", "one-shot"],
+	);
+	assert.deepEqual(
+		log().map(({ event, file }) => [event, String(file).replace(`${plugins_dir}/`, "")]),
+		["Upper", "empty", "garbage", "huge"].map((name) => ["engine.ignored", name]),
+	);
+	assert.ok(!JSON.stringify(log()).includes("CANARY"));
+});
+
+test("without a folder of engines there are ours; with one that is a file, too, and that is logged", async (t) => {
+	const folder = await makeFolder(t);
+	const { log, entries } = createTestLog();
+	const options = { shipped: [scripted("echo.mjs")], runtime_dir: join(folder, "run"), log };
+	assert.equal(loadCatalog({ ...options, plugins_dir: join(folder, "nowhere") }).list().length, 1);
+	assert.deepEqual(entries(), []);
+	await writeFile(join(folder, "file"), "");
+	assert.equal(loadCatalog({ ...options, plugins_dir: join(folder, "file") }).list().length, 1);
+	assert.equal(entries()[0]?.event, "engine.ignored");
+});
+
+test("the copies of the last start are gone, and those of this one after the end", async (t) => {
+	const { folder, load } = await install(t);
+	const run = join(folder, "run/engines");
+	await mkdir(run, { recursive: true });
+	await writeFile(join(run, "stale"), "");
+	const { catalog, host } = load();
+	assert.deepEqual((await readdir(run)).sort(), ["empty", "pinned"]);
+	await host.close();
+	catalog.close();
+	assert.equal(existsSync(run), false);
+});

@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type Descriptor, DescriptorError, engineCapabilities, parseDescriptor, parseJson } from "@svc/protocol";
+import type { Log } from "../../log.ts";
+import type { CatalogEntry } from "./catalog.ts";
+import { pinExecutable, Refusal, refuseForeignHands } from "./pin.ts";
+
+/** What can be a type, and so the name of a folder. */
+const TYPE = /^[a-z][a-z0-9-]{0,39}$/;
+
+const MAX_PLUGIN_JSON_BYTES = 256 * 1024;
+
+interface ThirdPartyOptions {
+	plugins_dir: string;
+	/** Where the copies go. */
+	pinned_dir: string;
+	/** Types that come with the server. */
+	shipped: ReadonlySet<string>;
+	log: Log;
+}
+
+/**
+ * Reads the engines of a folder, in the order of their names. One that is refused has the reason; a folder without a readable plugin.json
+ * is only logged.
+ * Design: §8
+ */
+export function loadThirdParty(options: ThirdPartyOptions): CatalogEntry[] {
+	const { plugins_dir, log } = options;
+	const entries: CatalogEntry[] = [];
+	for (const name of foldersOf(plugins_dir, log)) {
+		const folder = join(plugins_dir, name);
+		const plugin = TYPE.test(name) ? readPlugin(folder) : undefined;
+		if (plugin === undefined) {
+			log("warn", "engine.ignored", { file: folder, message: "it has no readable plugin.json, or no possible name" });
+			continue;
+		}
+		const entry = entryOf(name, plugin, options);
+		if (entry.unavailable !== undefined) log("warn", "engine.refused", { engine: name, message: entry.unavailable });
+		entries.push(entry);
+	}
+	return entries;
+}
+
+function foldersOf(plugins_dir: string, log: Log): string[] {
+	try {
+		const found = readdirSync(plugins_dir, { withFileTypes: true });
+		return found.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+	} catch (error) {
+		const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
+		if (!isAbsent) log("error", "engine.ignored", { file: plugins_dir, message: "the folder cannot be read", error });
+		return [];
+	}
+}
+
+/** @returns the JSON of plugin.json, or undefined when there is none */
+function readPlugin(folder: string): { json: unknown } | undefined {
+	const file = join(folder, "plugin.json");
+	try {
+		const stat = statSync(file);
+		if (!stat.isFile() || stat.size > MAX_PLUGIN_JSON_BYTES) return undefined;
+		return { json: parseJson(readFileSync(file)) };
+	} catch {
+		return undefined;
+	}
+}
+
+function entryOf(type: string, { json }: { json: unknown }, options: ThirdPartyOptions): CatalogEntry {
+	let descriptor = placeholder(type);
+	try {
+		if (options.shipped.has(type)) throw new Refusal("an engine of this type comes with the server");
+		descriptor = parseDescriptor(json);
+		if (descriptor.name !== type) throw new Refusal("plugin.json has another name than its folder");
+		const folder = join(options.plugins_dir, type);
+		refuseForeignHands(options.plugins_dir, "the folder of all engines");
+		refuseForeignHands(folder, "its folder");
+		refuseForeignHands(join(folder, "plugin.json"), "plugin.json");
+		const file = pinExecutable(folder, descriptor, join(options.pinned_dir, type));
+		return { ...entry(type, descriptor), launch: () => ({ file, arguments: descriptor.arguments }) };
+	} catch (error) {
+		return { ...entry(type, descriptor), unavailable: reasonOf(error) };
+	}
+}
+
+/** Whatever it is, it concerns this engine only. */
+function reasonOf(error: unknown): string {
+	if (error instanceof Refusal || error instanceof DescriptorError) return error.message;
+	const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+	return `its files cannot be read or copied (${code})`;
+}
+
+function entry(type: string, descriptor: Descriptor): CatalogEntry {
+	const network = engineCapabilities(descriptor).includes("dynamic_credentials");
+	const launch = () => {
+		throw new Error(`engine ${type} is unavailable`);
+	};
+	return { type, descriptor, is_shipped: false, network, unavailable: undefined, launch };
+}
+
+/** Stands where plugin.json has nothing that can be used. */
+function placeholder(type: string): Descriptor {
+	return {
+		name: type,
+		version: "0.0.0",
+		display_name: type,
+		description: "",
+		sdk_version: 1,
+		min_core_version: "0.0.0",
+		capabilities: [],
+		tier: "",
+		config_schema: { type: "object", properties: {}, required: [] },
+		default_roles: [],
+		arguments: [],
+	};
+}

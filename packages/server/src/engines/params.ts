@@ -1,0 +1,107 @@
+import { DurationError, engineCapabilities, type Fields, formatDuration, parseDuration } from "@svc/protocol";
+import { AppError } from "../errors.ts";
+import { allowedNames, durationOf } from "./configuration.ts";
+import { isDynamic, type ReadyEngine } from "./runtime.ts";
+
+/** Shortest life of a credential. */
+const MIN_TTL_MS = 1000;
+
+/** Lives of credentials of engines that configure none. Spec: ENGINES › Limits */
+const USUAL_TTL_MS = 60 * 60 * 1000;
+const USUAL_MAX_TTL_MS = 24 * 60 * 60 * 1000;
+
+/** Databases and namespaces that are reached only when a configuration lists them by name. Design: §8 */
+const PROTECTED = ["admin", "local", "config", "kube-system"];
+
+/** Params as the core sends them on: what begins with an underscore is the core's own and never a caller's. Design: §9 */
+export function ownParams(given: Fields): Fields {
+	return Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith("_")));
+}
+
+/** The role that is asked for; the engine's first one when none is named and the engine does not insist. */
+export function roleOf({ entry }: ReadyEngine, params: Fields): string | undefined {
+	const { role } = params;
+	if (typeof role === "string" && role !== "") return role;
+	return entry.type === "containerorch" ? undefined : entry.descriptor.default_roles[0]?.name;
+}
+
+/**
+ * The life of the credential that is asked for: the caller's ttl, else the configuration's, within its max_ttl.
+ * @returns milliseconds, and the text that the engine is sent
+ * @throws AppError invalid_ttl
+ * Design: §8
+ */
+export function ttlOf({ config }: ReadyEngine, params: Fields): { ttl_ms: number; ttl: string } {
+	const { fields } = config;
+	const usual_ms = durationOf(fields, "default_ttl") ?? durationOf(fields, "token_ttl") ?? USUAL_TTL_MS;
+	const ttl_ms = params.ttl === undefined || params.ttl === null ? usual_ms : parseTtl(params.ttl);
+	const ttl = params.ttl === undefined || params.ttl === null ? formatDuration(usual_ms) : String(params.ttl);
+	if (ttl_ms < MIN_TTL_MS) throw new AppError("invalid_ttl", "invalid ttl: a credential lives for at least 1s");
+	const max_ms =
+		durationOf(fields, "max_ttl") ?? (fields.token_ttl === undefined ? USUAL_MAX_TTL_MS : Number.POSITIVE_INFINITY);
+	if (ttl_ms > max_ms)
+		throw new AppError("invalid_ttl", `ttl ${ttl} exceeds max ${String(fields.max_ttl ?? formatDuration(max_ms))}`);
+	return { ttl_ms, ttl };
+}
+
+function parseTtl(text: unknown): number {
+	try {
+		return parseDuration(text);
+	} catch (error) {
+		if (error instanceof DurationError) throw new AppError("invalid_ttl", `invalid ttl: ${error.message}`);
+		throw error;
+	}
+}
+
+/**
+ * Keeps a request within the databases and namespaces of the configuration, and fills in what it leaves out.
+ * @returns the params with the place in them, and the place
+ * @throws AppError validation_failed
+ * Design: §8
+ */
+export function placeParams(engine: ReadyEngine, params: Fields): { params: Fields; scope: string } {
+	const { fields } = engine.config;
+	if (engine.entry.type === "documentdb") {
+		const own = String(fields.auth_database ?? "admin");
+		const auth_database = given(params, "auth_database") ?? own;
+		if (auth_database !== own) throw new AppError("validation_failed", `auth_database must be the configured one`);
+		const database = given(params, "database");
+		if (database !== undefined)
+			allow("database", database, String(fields.database), allowedNames(fields, "allowed_databases"));
+		return { params: { ...params, auth_database }, scope: auth_database };
+	}
+	if (engine.entry.type === "containerorch") {
+		const own = String(fields.namespace ?? "default");
+		const namespace = given(params, "namespace") ?? own;
+		allow("namespace", namespace, own, allowedNames(fields, "allowed_namespaces"));
+		return { params: { ...params, namespace }, scope: namespace };
+	}
+	return { params, scope: "" };
+}
+
+/** A param as a text; absent, null and empty are undefined, what is no text is left for the engine to refuse. */
+function given(params: Fields, name: string): string | undefined {
+	const value = params[name];
+	if (value === undefined || value === null || value === "") return undefined;
+	if (typeof value !== "string") throw new AppError("validation_failed", `${name} must be a string`);
+	return value;
+}
+
+function allow(what: "database" | "namespace", name: string, own: string, listed: readonly string[]): void {
+	if (listed.includes(name) || (name === own && !PROTECTED.includes(name))) return;
+	throw new AppError(
+		"validation_failed",
+		`this ${what} is not allowed: the instance admin lists it in allowed_${what}s of the engine's configuration`,
+	);
+}
+
+/** How many credentials of the configuration may be open at once; null when it sets no limit. */
+export function limitOf({ config, entry }: ReadyEngine): number | null {
+	const { max_connections } = config.fields;
+	return isDynamic(entry) && typeof max_connections === "number" ? max_connections : null;
+}
+
+/** Whether the core chooses the names of an engine's credentials. Design: §9 */
+export function takesNames({ entry }: ReadyEngine): boolean {
+	return engineCapabilities(entry.descriptor).includes("lease_hint");
+}

@@ -1,0 +1,55 @@
+import type { EngineState } from "../engines/host/model.ts";
+import type { LeaseState, LeaseStore } from "../leases/model.ts";
+
+/** What looking after engines and leases needs. */
+export interface EngineHealthNeeds {
+	store: { leases: Pick<LeaseStore, "counts" | "nextDue"> };
+	host: { state(): EngineState[] };
+	clock: { now(): number; lastJump(): { at: string; ahead_ms: number; is_holding: boolean } | undefined };
+	reaper: { targets(): { target: string; state: TargetState; since: string; message: string }[] };
+}
+
+/** Whether a target answers: `away` does not, `blocked` refuses our admin credential. */
+export type TargetState = "healthy" | "away" | "blocked";
+
+/** Engines, targets and leases, for anybody to see: no realm, name or address is in it. */
+export interface EngineHealth {
+	engines: {
+		type: string;
+		status: "healthy" | "unhealthy";
+		processes: number;
+		breaker: "closed" | "open";
+		message: string;
+	}[];
+	targets: { target: string; status: TargetState; since: string }[];
+	leases: { open: Partial<Record<LeaseState, number>>; oldest_overdue_seconds: number };
+	clock: "steady" | "jumped";
+}
+
+const OPEN: readonly LeaseState[] = ["intent", "active", "uncertain", "revoking"];
+
+/** Looks at engines, targets and leases. Design: §9, §12 */
+export async function describeEngines(needs: EngineHealthNeeds): Promise<EngineHealth> {
+	const open: Partial<Record<LeaseState, number>> = Object.fromEntries(OPEN.map((state) => [state, 0]));
+	for (const { state, count } of await needs.store.leases.counts()) {
+		if (OPEN.includes(state)) open[state] = (open[state] ?? 0) + count;
+	}
+	return {
+		engines: needs.host.state().map(({ type, processes, breaker, unavailable }) => ({
+			type,
+			status: breaker === "open" || unavailable !== undefined ? "unhealthy" : "healthy",
+			processes,
+			breaker,
+			message: unavailable ?? "",
+		})),
+		targets: needs.reaper.targets().map(({ target, state, since }) => ({ target, status: state, since })),
+		leases: { open, oldest_overdue_seconds: await oldestOverdue(needs) },
+		clock: needs.clock.lastJump() === undefined ? "steady" : "jumped",
+	};
+}
+
+/** Seconds by which the longest due lease is late. */
+export async function oldestOverdue({ store, clock }: Pick<EngineHealthNeeds, "store" | "clock">): Promise<number> {
+	const due_at = await store.leases.nextDue();
+	return due_at === undefined ? 0 : Math.max(0, Math.round((clock.now() - due_at) / 1000));
+}

@@ -1,0 +1,75 @@
+import type { Registry } from "prom-client";
+import { type EngineHealthNeeds, oldestOverdue, type TargetState } from "./engine-health.ts";
+import { prometheus } from "./prometheus.ts";
+
+const { Gauge, Histogram } = prometheus;
+
+/** What metrics of engines and leases need. */
+export interface EngineMetricsNeeds extends EngineHealthNeeds {
+	/** Calls the listener with how late each credential was taken back, in milliseconds. */
+	watchLag(listener: (lag_ms: number) => void): void;
+}
+
+const LAG_BUCKETS_S = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 900, 3600, 86_400];
+const STATES: readonly TargetState[] = ["healthy", "away", "blocked"];
+
+/** Adds the series of engines, targets and leases. Labels are engine types and states, never a realm or a name. Design: §9 */
+export function addEngineMetrics(needs: EngineMetricsNeeds, registers: Registry[]): void {
+	addLeases(needs, registers);
+	new Gauge({
+		name: "svc_targets",
+		help: "Targets that the reaper knows, by state",
+		labelNames: ["state"],
+		registers,
+		collect() {
+			const targets = needs.reaper.targets();
+			for (const state of STATES) this.labels(state).set(targets.filter((target) => target.state === state).length);
+		},
+	});
+	new Gauge({
+		name: "svc_engine_processes",
+		help: "Processes of an engine that run",
+		labelNames: ["engine"],
+		registers,
+		collect() {
+			for (const { type, processes } of needs.host.state()) this.labels(type).set(processes);
+		},
+	});
+	new Gauge({
+		name: "svc_engine_breaker_open",
+		help: "1 while an engine failed so often that it is not asked",
+		labelNames: ["engine"],
+		registers,
+		collect() {
+			for (const { type, breaker } of needs.host.state()) this.labels(type).set(breaker === "open" ? 1 : 0);
+		},
+	});
+}
+
+function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
+	new Gauge({
+		name: "svc_leases",
+		help: "Leases that are kept, by engine and state",
+		labelNames: ["engine", "state"],
+		registers,
+		async collect() {
+			this.reset();
+			for (const { engine, state, count } of await needs.store.leases.counts()) this.labels(engine, state).set(count);
+		},
+	});
+	new Gauge({
+		name: "svc_lease_oldest_overdue_seconds",
+		help: "Seconds by which the longest due lease is late",
+		registers,
+		async collect() {
+			this.set(await oldestOverdue(needs));
+		},
+	});
+	const lag = new Histogram({
+		name: "svc_lease_revocation_lag_seconds",
+		help: "Time between the end of a lease and its credential's verified absence",
+		buckets: LAG_BUCKETS_S,
+		registers,
+	});
+	needs.watchLag((lag_ms) => lag.observe(lag_ms / 1000));
+}

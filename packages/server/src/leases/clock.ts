@@ -1,0 +1,179 @@
+import type { AuditStore } from "../audit/model.ts";
+import type { Log } from "../log.ts";
+import type { System } from "../system.ts";
+import type { ClockMark, LeaseStore } from "./model.ts";
+
+/** What the lease clock needs. */
+export interface ClockNeeds {
+	store: { leases: Pick<LeaseStore, "clock" | "saveClock">; audit: Pick<AuditStore, "append"> };
+	system: Pick<System, "now" | "uptimeMs" | "bootId">;
+	log: Log;
+}
+
+/** The wall clock went ahead of the time that has passed. */
+interface ClockJump {
+	/** When it was noticed, ISO 8601 UTC by the clock that jumped. */
+	at: string;
+	/** How far it went ahead, in milliseconds. */
+	ahead_ms: number;
+	/** Whether revocations by expiry still wait because of it. */
+	is_holding: boolean;
+}
+
+/**
+ * The clock by which leases end: Unix milliseconds that neither stop nor go back. It advances with the machine's uptime and is raised to
+ * the wall clock whenever that is ahead, so a wall clock that is set back never prolongs a lease. Design: §9
+ */
+export interface LeaseClock {
+	/** Milliseconds. */
+	now(): number;
+	/** Writes the clock down when it is time to, and reports a jump. It is called every second or so. */
+	tick(): Promise<void>;
+	/**
+	 * Whether a lease that is due since then may be revoked for its expiry now; a yes is used up by one lease. Leases that only a jump made
+	 * due are held for a minute and then let through at 100 a second, so that a wrong clock does not end everything silently.
+	 */
+	admits(due_at: number): boolean;
+	/** The last jump since the server was started. */
+	lastJump(): ClockJump | undefined;
+}
+
+/** Milliseconds between two savings. */
+const SAVE_MS = 10_000;
+
+/** A raise by more is saved with the next tick, because leases that are made from now on count from it. */
+const RAISE_MS = 1000;
+
+/** A wall clock that gets further ahead at once was set, not corrected. */
+const JUMP_MS = 5 * 60 * 1000;
+
+/** How long revocations by expiry wait after a jump, and how many a second follow then. */
+const HOLD_MS = 60_000;
+const ADMITTED_A_SECOND = 100;
+
+interface Jump {
+	at: string;
+	ahead_ms: number;
+	/** Leases that are due later, in milliseconds of the lease clock, were not touched. */
+	until_ms: number;
+	/** The offset as it would be without the jump. */
+	steady_offset: number;
+	/** Uptime until which revocations by expiry wait. */
+	held_until: number;
+}
+
+interface State {
+	/** Milliseconds of the lease clock when the machine started: its uptime is added. */
+	offset: number;
+	/** Uptime at the last saving; undefined when it is to be saved at once. */
+	saved_at: number | undefined;
+	jump: Jump | undefined;
+	is_reported: boolean;
+	/** Uptime at which the current second of admissions began, and how many there were in it. */
+	second: { began_at: number; admitted: number };
+}
+
+/** Lets the clock go on from where it was written down. A jump while the server was not running is noticed too. */
+export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
+	const { system } = needs;
+	const state: State = {
+		offset: startOffset(system, await needs.store.leases.clock()),
+		saved_at: undefined,
+		jump: undefined,
+		is_reported: true,
+		second: { began_at: 0, admitted: 0 },
+	};
+	const clock: LeaseClock = {
+		now: () => read(system, state),
+		async tick() {
+			read(system, state);
+			await Promise.all([report(needs, state), save(needs, state)]);
+		},
+		admits: (due_at) => admits(system, state, due_at),
+		lastJump() {
+			if (state.jump === undefined) return undefined;
+			const { at, ahead_ms, held_until } = state.jump;
+			return { at, ahead_ms, is_holding: system.uptimeMs() < held_until };
+		},
+	};
+	await clock.tick();
+	return clock;
+}
+
+/** In the same boot the uptime says how much time has passed. After another one it says only how much at least: what the wall clock adds is no jump. */
+function startOffset(system: ClockNeeds["system"], mark: ClockMark | undefined): number {
+	const uptime_ms = system.uptimeMs();
+	const wall = system.now().getTime() - uptime_ms;
+	if (mark === undefined) return wall;
+	const isSameBoot = mark.boot_id === system.bootId() && mark.uptime_ms <= uptime_ms;
+	return isSameBoot ? mark.lease_ms - mark.uptime_ms : Math.max(mark.lease_ms, wall);
+}
+
+function read(system: ClockNeeds["system"], state: State): number {
+	const now = system.now();
+	const uptime_ms = system.uptimeMs();
+	const ahead_ms = now.getTime() - uptime_ms - state.offset;
+	if (ahead_ms > JUMP_MS) {
+		state.jump = {
+			at: now.toISOString(),
+			ahead_ms,
+			until_ms: now.getTime(),
+			// Of several jumps the first counts: what it made due must not get through with the second.
+			steady_offset: state.jump?.steady_offset ?? state.offset,
+			held_until: uptime_ms + HOLD_MS,
+		};
+		state.is_reported = false;
+	}
+	if (ahead_ms > RAISE_MS) state.saved_at = undefined;
+	state.offset += Math.max(0, ahead_ms);
+	return uptime_ms + state.offset;
+}
+
+function admits(system: ClockNeeds["system"], state: State, due_at: number): boolean {
+	read(system, state);
+	const { jump, second } = state;
+	const uptime_ms = system.uptimeMs();
+	if (jump === undefined || due_at > jump.until_ms || due_at <= uptime_ms + jump.steady_offset) return true;
+	if (uptime_ms < jump.held_until) return false;
+	if (uptime_ms - second.began_at >= 1000) {
+		second.began_at = uptime_ms;
+		second.admitted = 0;
+	}
+	if (second.admitted === ADMITTED_A_SECOND) return false;
+	second.admitted++;
+	return true;
+}
+
+async function save({ store, system }: ClockNeeds, state: State): Promise<void> {
+	const uptime_ms = system.uptimeMs();
+	if (state.saved_at !== undefined && uptime_ms - state.saved_at < SAVE_MS) return;
+	state.saved_at = uptime_ms;
+	try {
+		await store.leases.saveClock({ lease_ms: uptime_ms + state.offset, uptime_ms, boot_id: system.bootId() });
+	} catch (error) {
+		state.saved_at = undefined;
+		throw error;
+	}
+}
+
+async function report({ store, system, log }: ClockNeeds, state: State): Promise<void> {
+	if (state.jump === undefined || state.is_reported) return;
+	state.is_reported = true;
+	const { ahead_ms } = state.jump;
+	log("error", "clock.jump", {
+		message: `the clock went ${Math.round(ahead_ms / 1000)} seconds ahead: leases that this ends are revoked slowly, from a minute on; check the clock`,
+	});
+	try {
+		await store.audit.append({
+			timestamp: system.now().toISOString(),
+			type: "clock.jump",
+			actor: "system",
+			realm_id: "",
+			realm: "",
+			data: { ahead_ms },
+		});
+	} catch (error) {
+		state.is_reported = false;
+		throw error;
+	}
+}

@@ -1,0 +1,182 @@
+import { setImmediate } from "node:timers/promises";
+import type { AuditStore } from "../audit/model.ts";
+import type { Log } from "../log.ts";
+import type { System } from "../system.ts";
+import type { LeaseClock } from "./clock.ts";
+import { leaseEvent } from "./events.ts";
+import type { Lease, LeaseState, LeaseStore, Removal } from "./model.ts";
+
+/** What comparing a target with the ledger needs. */
+export interface CompareNeeds {
+	store: {
+		leases: Pick<LeaseStore, "byId" | "byNames" | "activeAt" | "reopen" | "markLost">;
+		audit: Pick<AuditStore, "append">;
+	};
+	system: Pick<System, "now" | "uptimeMs">;
+	log: Log;
+	clock: Pick<LeaseClock, "now">;
+	/** Ends the comparison between two chunks. */
+	stopping: AbortSignal;
+}
+
+/** A target, or one scope of it, whose managed names can be listed. */
+export interface SweepTarget {
+	target: string;
+	/** Authentication database, namespace, or empty. */
+	scope: string;
+	/** Whether nobody else makes managed names there. */
+	exclusive: boolean;
+	/** @returns undefined when the target is away or cannot list */
+	list(): Promise<string[] | undefined>;
+	/** Removes a name that no lease knows; without it none is removed. */
+	remove?(name: string): Promise<Removal>;
+}
+
+/** A managed name that no lease knows. */
+interface Orphan {
+	/** Uptime at which it was first seen. */
+	seen_at: number;
+	is_removing: boolean;
+}
+
+/** The orphans of each target and scope. They are kept in memory: each is reported once per start. */
+export type Orphans = Map<string, Map<string, Orphan>>;
+
+/** Names that are looked up at once. */
+const CHUNK = 500;
+
+/** An orphan of an exclusive target is removed when it is seen again after that time, in milliseconds. */
+const ORPHAN_MS = 15 * 60 * 1000;
+
+/** A lease that is younger is not missed: a target may list late. */
+const YOUNG_MS = 60_000;
+
+const LOST = "it is not at its target any more";
+
+const CLOSED: readonly LeaseState[] = ["revoked", "aborted", "abandoned"];
+
+type Row = Pick<Lease, "id" | "name">;
+
+/** By what the orphans of a target and scope are found. */
+export function keyOf({ target, scope }: Pick<SweepTarget, "target" | "scope">): string {
+	return JSON.stringify([target, scope]);
+}
+
+/**
+ * Compares the managed names at a target with the ledger. What is closed and there is taken back again; what is active and not there is
+ * marked; what no lease knows is reported, and removed only where nobody else makes such names.
+ * @returns how many are taken back again
+ */
+export async function compareTarget(needs: CompareNeeds, at: SweepTarget, orphans: Orphans): Promise<number> {
+	const names = await at.list();
+	if (names === undefined) return 0;
+	const present = new Set(names);
+	const { closed, unknown } = await lookUp(needs, at, present);
+	await meetOrphans(needs, at, unknown, orphans);
+	const missing = await findMissing(needs, at, present);
+	if (closed.length + missing.length === 0) return 0;
+	// Leases were made and closed while the first list was on its way. What the ledger said before the second one is older than that.
+	const again = await at.list();
+	if (again === undefined) return 0;
+	const seen = new Set(again);
+	const lost = missing.filter(({ name }) => !seen.has(name));
+	await inChunks(needs, lost, (chunk) => Promise.all(chunk.map((lease) => markLost(needs, lease))));
+	const zombies = closed.filter(({ name }) => seen.has(name));
+	await inChunks(needs, zombies, (chunk) => Promise.all(chunk.map((row) => reopen(needs, row))));
+	return zombies.length;
+}
+
+/** Looks every name up. */
+async function lookUp(
+	needs: CompareNeeds,
+	at: SweepTarget,
+	present: Set<string>,
+): Promise<{ closed: Row[]; unknown: string[] }> {
+	const closed: Row[] = [];
+	const unknown: string[] = [];
+	await inChunks(needs, [...present], async (chunk) => {
+		const rows = await needs.store.leases.byNames(at.target, at.scope, chunk);
+		closed.push(...rows.filter(({ state }) => CLOSED.includes(state)));
+		const known = new Set(rows.map(({ name }) => name));
+		unknown.push(...chunk.filter((name) => !known.has(name)));
+	});
+	return { closed, unknown };
+}
+
+/** Reports names that were not seen before, and removes those that have been seen for long enough where they can be nobody else's. */
+async function meetOrphans(needs: CompareNeeds, at: SweepTarget, names: string[], orphans: Orphans): Promise<void> {
+	const uptime_ms = needs.system.uptimeMs();
+	const before = orphans.get(keyOf(at));
+	const found = new Map(names.map((name) => [name, before?.get(name) ?? { seen_at: uptime_ms, is_removing: false }]));
+	const fresh = names.filter((name) => before?.has(name) !== true);
+	if (fresh.length > 0) needs.log("warn", "lease.orphans", { count: fresh.length });
+	await inChunks(needs, fresh, (chunk) => Promise.all(chunk.map((name) => reportOrphan(needs, at, name, false))));
+	orphans.set(keyOf(at), found);
+	if (!at.exclusive) return;
+	const old = [...found].filter(([, { seen_at }]) => uptime_ms - seen_at >= ORPHAN_MS);
+	await inChunks(needs, old, async (chunk) => {
+		for (const [name, orphan] of chunk) await removeOrphan(needs, at, name, orphan);
+	});
+}
+
+async function removeOrphan(needs: CompareNeeds, at: SweepTarget, name: string, orphan: Orphan): Promise<void> {
+	if (at.remove === undefined || needs.stopping.aborted) return;
+	if (!orphan.is_removing) await reportOrphan(needs, at, name, true);
+	orphan.is_removing = true;
+	const removal = await at.remove(name);
+	if ("message" in removal) needs.log("warn", "lease.orphan.kept", { message: removal.message });
+}
+
+async function reportOrphan(
+	{ store, system }: CompareNeeds,
+	{ target, scope }: SweepTarget,
+	name: string,
+	is_removed: boolean,
+): Promise<void> {
+	await store.audit.append({
+		timestamp: system.now().toISOString(),
+		type: "lease.orphan",
+		actor: "system",
+		realm_id: "",
+		realm: "",
+		data: { target, scope, name, is_removed },
+	});
+}
+
+/** Active leases whose names are not there. */
+async function findMissing(needs: CompareNeeds, at: SweepTarget, present: Set<string>): Promise<Lease[]> {
+	const grown = new Date(needs.system.now().getTime() - YOUNG_MS).toISOString();
+	const isMissing = ({ scope, name, created_at, last_error }: Lease) =>
+		scope === at.scope && name !== "" && !present.has(name) && created_at < grown && last_error !== LOST;
+	const missing: Lease[] = [];
+	for (let after: Lease | undefined; !needs.stopping.aborted; ) {
+		const page = await needs.store.leases.activeAt(at.target, after, CHUNK);
+		missing.push(...page.filter(isMissing));
+		after = page.at(-1);
+		if (page.length < CHUNK) break;
+		await setImmediate();
+	}
+	return missing;
+}
+
+async function markLost({ store, system }: CompareNeeds, lease: Lease): Promise<void> {
+	await store.leases.markLost({ id: lease.id, last_error: LOST }, leaseEvent(system, "lease.lost", lease));
+}
+
+async function reopen({ store, system, clock }: CompareNeeds, { id }: Row): Promise<void> {
+	const lease = await store.leases.byId(id);
+	if (lease === undefined) return;
+	await store.leases.reopen({ id, due_at: clock.now() }, leaseEvent(system, "lease.zombie", lease));
+}
+
+/** Lets others have their turn between two chunks: a target may hold 80,000 names. */
+async function inChunks<Item>(
+	{ stopping }: Pick<CompareNeeds, "stopping">,
+	items: Item[],
+	work: (chunk: Item[]) => Promise<unknown>,
+): Promise<void> {
+	for (let start = 0; start < items.length && !stopping.aborted; start += CHUNK) {
+		await work(items.slice(start, start + CHUNK));
+		await setImmediate();
+	}
+}

@@ -1,0 +1,56 @@
+import type { Log } from "../log.ts";
+import type { System } from "../system.ts";
+import type { LeaseClock } from "./clock.ts";
+import type { LeaseStore } from "./model.ts";
+import type { Reaper } from "./reaper.ts";
+
+/** What following answers needs. */
+export interface DeliveryNeeds {
+	store: { leases: Pick<LeaseStore, "delivered" | "revoke" | "byId"> };
+	system: Pick<System, "now">;
+	log: Log;
+	clock: Pick<LeaseClock, "now">;
+	reaper: Pick<Reaper, "wake">;
+}
+
+/** Milliseconds for which delivered answers are gathered. Nothing is lost when the server ends first: delivery is then unknown. */
+const GATHER_MS = 100;
+
+/**
+ * Makes the function that follows an answer with a credential: one that arrived is noted, one that did not is taken back.
+ * Design: §9
+ */
+export function createDelivery(needs: DeliveryNeeds) {
+	const { store, system, log } = needs;
+	let arrived: string[] = [];
+
+	async function note(): Promise<void> {
+		const ids = arrived;
+		arrived = [];
+		await store.leases.delivered({ ids, at: system.now().toISOString() });
+	}
+
+	async function takeBack(id: string): Promise<void> {
+		const lease = await store.leases.byId(id);
+		if (lease === undefined) return;
+		const event = {
+			timestamp: system.now().toISOString(),
+			type: "lease.revoking",
+			actor: "system",
+			realm_id: lease.realm_id,
+			realm: lease.realm,
+			data: { lease_id: id, engine: lease.engine, name: lease.name, reason: "undelivered" },
+		} as const;
+		await store.leases.revoke({ id, due_at: needs.clock.now(), reason: "undelivered" }, event);
+		needs.reaper.wake();
+	}
+
+	const attempt = (work: Promise<void>) =>
+		void work.catch((error: unknown) => log("error", "lease.delivery.failed", { error }));
+	return (lease_id: string, onAnswered: (listener: (isDelivered: boolean) => void) => void): void => {
+		onAnswered((isDelivered) => {
+			if (!isDelivered) attempt(takeBack(lease_id));
+			else if (arrived.push(lease_id) === 1) setTimeout(() => attempt(note()), GATHER_MS).unref();
+		});
+	};
+}

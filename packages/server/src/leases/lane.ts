@@ -1,0 +1,84 @@
+import type { LeaseClock } from "./clock.ts";
+import type { Lease, LeaseStore } from "./model.ts";
+import { isQuarantined, LONGEST_PAUSE_MS } from "./take-back.ts";
+import type { TargetHealth } from "./target-health.ts";
+
+/** Leases of one target that are read at once. */
+const BATCH = 500;
+
+/** What the reaper knows of one target. */
+export interface Lane {
+	target: string;
+	health: TargetHealth;
+	/** Ids of leases that are due, the longest due first. */
+	queue: string[];
+	/** Whether more were due than were read. */
+	has_more: boolean;
+	/** Removals that have begun and not ended. */
+	under_way: number;
+	/** The probe that is under way. */
+	probing: Promise<void> | undefined;
+	/** Whether it is to be probed at once, however it is. */
+	is_doubted: boolean;
+	/** Whether leases are due that may not be tried. */
+	is_waiting: boolean;
+}
+
+/** What reading a target's leases needs. */
+export interface LaneNeeds {
+	store: { leases: Pick<LeaseStore, "due" | "postpone"> };
+	clock: Pick<LeaseClock, "now" | "admits">;
+}
+
+/** Makes the lane of a target that nothing is known of. */
+export function createLane(target: string, health: TargetHealth): Lane {
+	return {
+		target,
+		health,
+		queue: [],
+		has_more: false,
+		under_way: 0,
+		probing: undefined,
+		is_doubted: false,
+		is_waiting: false,
+	};
+}
+
+/** Reads what is due into an empty queue, beside what is under way. */
+export async function refill(needs: LaneNeeds, lane: Lane, isUnderWay: (id: string) => boolean): Promise<void> {
+	const { clock } = needs;
+	const due = await needs.store.leases.due(lane.target, clock.now(), BATCH);
+	const ready = due.filter(
+		({ id, state, due_at }) => !isUnderWay(id) && (state !== "active" || clock.admits(due_at ?? 0)),
+	);
+	lane.queue = ready.map(({ id }) => id);
+	lane.has_more = due.length === BATCH && ready.length > 0;
+}
+
+/** The lease that waits longest at a target. */
+export async function oldestDue({ store, clock }: LaneNeeds, { target }: Lane): Promise<Lease | undefined> {
+	const [oldest] = await store.leases.due(target, clock.now(), 1);
+	return oldest;
+}
+
+/**
+ * Makes leases due again that were put off because their target was not well.
+ * @returns whether any lease is due now
+ */
+export async function hasten(
+	needs: LaneNeeds,
+	{ target }: Lane,
+	isUnderWay: (id: string) => boolean,
+): Promise<boolean> {
+	const { leases } = needs.store;
+	const now_ms = needs.clock.now();
+	const soon = await leases.due(target, now_ms + LONGEST_PAUSE_MS, BATCH);
+	const isDue = ({ due_at }: Lease) => (due_at ?? 0) <= now_ms;
+	const isPutOff = (lease: Lease) =>
+		(lease.state === "revoking" || lease.state === "uncertain") && !isQuarantined(lease) && !isUnderWay(lease.id);
+	const late = soon.filter((lease) => !isDue(lease) && isPutOff(lease));
+	await Promise.all(
+		late.map(({ id, attempts, last_error }) => leases.postpone({ id, due_at: now_ms, attempts, last_error })),
+	);
+	return late.length > 0 || soon.some(isDue);
+}

@@ -1,0 +1,160 @@
+import { eventBy, type RealmRef } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import { type AccessNeeds, authorize, requireInstanceAdmin } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import type { LeaseClock } from "./clock.ts";
+import type { Lease, LeaseState, LeaseStore } from "./model.ts";
+import type { Reaper } from "./reaper.ts";
+
+/** What the rules of leases need. */
+export interface LeaseNeeds extends AccessNeeds {
+	store: AccessNeeds["store"] & { leases: LeaseStore };
+	system: System;
+	clock: Pick<LeaseClock, "now">;
+	reaper: Pick<Reaper, "revokeNow" | "wake">;
+}
+
+interface ListNeeds extends LeaseNeeds {
+	keyring: { cursorKey(): Buffer };
+}
+
+/** Behind every id. */
+const NEWEST = "~";
+
+/** Which leases somebody asks for. */
+export interface LeaseQuery extends PageRequest {
+	engine?: string | undefined;
+	state?: LeaseState | undefined;
+}
+
+type Page = { rows: Lease[]; pagination: Pagination };
+
+/** One page of a realm's leases, newest first. @throws AppError not_found, forbidden, insufficient_scope. Design: §7.1 */
+export async function listRealmLeases(needs: ListNeeds, actor: Actor, slug: string, query: LeaseQuery): Promise<Page> {
+	const realm = await authorize(needs, actor, slug, { capability: "audit:read", scope: "read" });
+	return listPage(needs, realm.id, query);
+}
+
+/** One page of all realms' leases, newest first. @throws AppError forbidden, insufficient_scope. Design: §7.1 */
+export async function listAllLeases(needs: ListNeeds, actor: Actor, query: LeaseQuery): Promise<Page> {
+	await requireInstanceAdmin(needs, actor, "read");
+	return listPage(needs, "", query);
+}
+
+function listPage(needs: ListNeeds, realm_id: string, query: LeaseQuery): Promise<Page> {
+	const filter = { realm_id, engine: query.engine ?? "", state: query.state ?? "" } as const;
+	return readPage(needs.keyring.cursorKey(), query, {
+		list: `leases ${JSON.stringify(filter)}`,
+		read: (before, limit) => needs.store.leases.list(filter, before ?? NEWEST, limit),
+		position: (lease) => lease.id,
+		count: () => needs.store.leases.count(filter),
+	});
+}
+
+/** A lease of a realm. @throws AppError not_found, forbidden, insufficient_scope. Design: §7.1 */
+export async function getLease(needs: LeaseNeeds, actor: Actor, slug: string, id: string): Promise<Lease> {
+	const realm = await authorize(needs, actor, slug, { capability: "audit:read", scope: "read" });
+	return find(needs, realm, id);
+}
+
+async function find(needs: LeaseNeeds, realm: RealmRef, id: string): Promise<Lease> {
+	const lease = await needs.store.leases.byId(id);
+	if (lease === undefined || lease.realm_id !== realm.id) throw leaseNotFound();
+	return lease;
+}
+
+/**
+ * Revokes a lease: whoever made it may, and who manages the realm.
+ * @returns `done` once the credential is verified absent; `queued` when its target is away
+ * @throws AppError not_found, forbidden, insufficient_scope
+ * Design: §7.1
+ */
+export async function revokeLease(
+	needs: LeaseNeeds,
+	actor: Actor,
+	slug: string,
+	id: string,
+): Promise<"done" | "queued"> {
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read" });
+	const lease = await find(needs, realm, id);
+	if (lease.user_id !== actor.user_id)
+		await authorize(needs, actor, slug, { capability: "realms:manage", scope: "delete" });
+	return requestRevoke(needs, actor, realm, lease);
+}
+
+/** States that are over. */
+const CLOSED: readonly LeaseState[] = ["revoked", "aborted"];
+
+/**
+ * Writes down that a credential is to be taken back, and takes it back now if its target answers.
+ * @throws AppError conflict when the lease was given up, or is not made yet
+ */
+export async function requestRevoke(
+	needs: Pick<LeaseNeeds, "store" | "system" | "clock" | "reaper">,
+	actor: Actor,
+	realm: RealmRef,
+	lease: Lease,
+): Promise<"done" | "queued"> {
+	const facts = { lease_id: lease.id, engine: lease.engine, name: lease.name, reason: "requested" };
+	const event = eventBy(actor, needs.system.now(), "lease.revoking", realm, facts);
+	const change = { id: lease.id, due_at: needs.clock.now(), reason: "requested" } as const;
+	const state = await needs.store.leases.revoke(change, event);
+	if (state === undefined || CLOSED.includes(state)) return "done";
+	if (state === "abandoned")
+		throw new AppError("conflict", "the lease was abandoned: its credential is to be removed by hand");
+	if (state === "intent") throw new AppError("conflict", "the credential is being made at this moment: try again");
+	const open = await needs.store.leases.byId(lease.id);
+	if (open === undefined || CLOSED.includes(open.state)) return "done";
+	const { outcome } = await needs.reaper.revokeNow(open);
+	return outcome === "absent" ? "done" : "queued";
+}
+
+/** Whose leases are to be revoked: at least one is given. */
+export interface RevokeSelection {
+	realm?: string | undefined;
+	user_id?: string | undefined;
+	engine?: string | undefined;
+}
+
+/**
+ * Revokes every active lease of a realm, a user or an engine, or of what they have in common. @returns how many
+ * @throws AppError forbidden, insufficient_scope, validation_failed, not_found
+ * Design: §7.1
+ */
+export async function revokeLeases(needs: LeaseNeeds, actor: Actor, selection: RevokeSelection): Promise<number> {
+	await requireInstanceAdmin(needs, actor, "delete");
+	const { realm: slug, user_id, engine } = selection;
+	if ([slug, user_id, engine].every((given) => given === undefined)) {
+		throw new AppError("validation_failed", "at least one of realm, user_id and engine is needed");
+	}
+	const realm = slug === undefined ? undefined : await needs.store.realms.access(slug, actor.user_id);
+	if (slug !== undefined && realm === undefined) throw new AppError("not_found", "realm not found");
+	const event = eventBy(actor, needs.system.now(), "lease.revoking", realm, { user_id, engine, reason: "requested" });
+	const now_ms = needs.clock.now();
+	const count = await needs.store.leases.revokeMany({ realm_id: realm?.id, user_id, engine, now_ms }, event);
+	needs.reaper.wake();
+	return count;
+}
+
+/**
+ * Gives a lease up: nothing is done at its target any more, but its name stays known.
+ * @throws AppError forbidden, insufficient_scope, not_found, conflict (it is closed)
+ * Design: §7.1
+ */
+export async function abandonLease(needs: LeaseNeeds, actor: Actor, id: string, reason: string): Promise<void> {
+	await requireInstanceAdmin(needs, actor, "delete");
+	const lease = await needs.store.leases.byId(id);
+	if (lease === undefined) throw leaseNotFound();
+	const now = needs.system.now();
+	const facts = { lease_id: id, engine: lease.engine, name: lease.name, state: lease.state, why: reason };
+	const event = eventBy(actor, now, "lease.abandoned", { id: lease.realm_id, slug: lease.realm }, facts);
+	if (!(await needs.store.leases.abandon({ id, closed_at: now.toISOString() }, event))) {
+		throw new AppError("conflict", "the lease is closed already");
+	}
+}
+
+function leaseNotFound(): AppError {
+	return new AppError("not_found", "lease not found: `svc lease list` shows those of the realm");
+}

@@ -1,0 +1,167 @@
+import type { AuditEvent } from "../audit/model.ts";
+
+/**
+ * Where a lease is in its life. Open: `intent` (written down, perhaps not made yet), `active`, `uncertain` (it is not known whether it
+ * exists), `revoking`. Closed: `revoked`, `aborted` (never came to life), `abandoned` (given up by a person). Design: §9.
+ */
+export const LEASE_STATES = ["intent", "active", "uncertain", "revoking", "revoked", "aborted", "abandoned"] as const;
+
+export type LeaseState = (typeof LEASE_STATES)[number];
+
+/** Why a credential is taken back. */
+export type RevokeReason = "expired" | "requested" | "realm_deleted" | "undelivered" | "uncertain" | "zombie";
+
+/** What identifies a credential at its target. */
+interface Credential {
+	engine: string;
+	/** The system that it lives in: a hash of address and kind. */
+	target: string;
+	/** User or service account; empty for engines that do not say. */
+	name: string;
+	/** Authentication database, namespace, or empty. */
+	scope: string;
+}
+
+/** A credential that may exist at a target, written down before it does. */
+export interface Lease extends Credential {
+	id: string;
+	realm_id: string;
+	/** Slug of the realm, for the log. */
+	realm: string;
+	/** The configuration it was made with; empty when the engine has none. */
+	config_id: string;
+	/** Whose configuration that is: empty for the one of all realms. */
+	config_realm_id: string;
+	role: string;
+	user_id: string;
+	state: LeaseState;
+	/** Next action, in milliseconds of the lease clock; null once it is closed. */
+	due_at: number | null;
+	/** ISO 8601 UTC. */
+	expires_at: string;
+	attempts: number;
+	last_error: string;
+	/** How the create can be kept from landing late; empty when that is not known. */
+	fence: string;
+	/** Empty until the credential is to be taken back. */
+	reason: RevokeReason | "";
+	/** What the engine needs to revoke it beyond its name, sealed; null when nothing. */
+	payload: Buffer | null;
+	created_at: string;
+	/** When the answer was written out; null while that is not known. */
+	delivered_at: string | null;
+	closed_at: string | null;
+}
+
+/**
+ * What came of removing a credential. `absent`: it is gone, verified, and no create can still land. `unproven`: it is absent now, but a
+ * create that was sent may still land: look again later. The others did not get that far.
+ */
+export type Removal =
+	| { outcome: "absent" | "unproven" }
+	| {
+			/** `unreachable`: the target is away; `denied`: our rights there do not suffice; `rejected`: it refused; `present`: it said done, and it is still there. */
+			outcome: "unreachable" | "denied" | "rejected" | "present";
+			/** For people; without secrets. */
+			message: string;
+	  };
+
+/** What is known of a lease before it exists. */
+export type NewLease = Omit<
+	Lease,
+	"state" | "attempts" | "last_error" | "reason" | "payload" | "delivered_at" | "closed_at"
+>;
+
+/** Which leases are listed. Empty strings select nothing in particular. */
+export interface LeaseFilter {
+	realm_id: string;
+	engine: string;
+	state: LeaseState | "";
+}
+
+/** How many open leases there are, by engine and state. */
+interface LeaseCount {
+	engine: string;
+	state: LeaseState;
+	count: number;
+}
+
+/** The lease clock as it was last written down. Design: §9. */
+export interface ClockMark {
+	/** Milliseconds of the lease clock, which are Unix milliseconds that never go back. */
+	lease_ms: number;
+	/** Milliseconds since the machine started, then. */
+	uptime_ms: number;
+	boot_id: string;
+}
+
+/** Who asked for many leases to be revoked, and which. */
+interface RevokeMany {
+	realm_id: string | undefined;
+	user_id: string | undefined;
+	engine: string | undefined;
+	now_ms: number;
+}
+
+/** The store's side of leases. Every change names the states that it starts from: whoever comes second changes nothing. */
+export interface LeaseStore {
+	/** Writes the intent, when the realm is live, fewer than `limit` leases of the configuration are open, and nobody ever had the name. */
+	begin(
+		lease: NewLease,
+		limit: number | null,
+		event: AuditEvent,
+	): Promise<"done" | "limit_reached" | "name_taken" | "realm_gone">;
+	/** The credential exists: intent → active; → revoking when the realm is gone by now. `lost` when it is no intent any more. */
+	activate(
+		input: Pick<Lease, "id" | "name" | "scope" | "expires_at" | "payload"> & { due_at: number },
+		event: AuditEvent,
+	): Promise<"done" | "realm_gone" | "lost">;
+	/** It is not known whether it exists: intent → uncertain. */
+	doubt(input: { id: string; due_at: number; last_error: string }): Promise<boolean>;
+	/** Nothing was made: intent → aborted. */
+	abort(input: { id: string; closed_at: string }, event: AuditEvent): Promise<boolean>;
+	/** It is to be taken back: active → revoking. @returns the state it had, or undefined when there is no such lease */
+	revoke(
+		input: { id: string; due_at: number; reason: RevokeReason },
+		event: AuditEvent,
+	): Promise<LeaseState | undefined>;
+	/** active → revoking for all of a realm, user or engine. @returns how many */
+	revokeMany(input: RevokeMany, event: AuditEvent): Promise<number>;
+	/** Absent for certain: revoking → revoked, uncertain → aborted. */
+	settle(input: { id: string; closed_at: string }, event: AuditEvent): Promise<boolean>;
+	/** To be tried again. */
+	postpone(input: { id: string; due_at: number; attempts: number; last_error: string }): Promise<void>;
+	/** A person gives it up: any open state → abandoned. */
+	abandon(input: { id: string; closed_at: string }, event: AuditEvent): Promise<boolean>;
+	/** A closed credential is back at its target: → revoking. */
+	reopen(input: { id: string; due_at: number }, event: AuditEvent): Promise<boolean>;
+	/** An active credential is not at its target any more. */
+	markLost(input: { id: string; last_error: string }, event: AuditEvent): Promise<boolean>;
+	/** Their answers were written out. */
+	delivered(input: { ids: string[]; at: string }): Promise<void>;
+	/** Intents of a server that is gone: → uncertain, due at once. @returns how many */
+	recover(input: { due_at: number }): Promise<number>;
+	/** Writes the lease clock down. */
+	saveClock(mark: ClockMark): Promise<void>;
+	/** Removes what was closed before the instant. @returns how many */
+	forget(closed_before: string): Promise<number>;
+
+	byId(id: string): Promise<Lease | undefined>;
+	/** Open or closed. */
+	byCredential(credential: Omit<Credential, "engine">): Promise<Lease | undefined>;
+	/** Those of the names that the ledger knows at that target. */
+	byNames(target: string, scope: string, names: string[]): Promise<Pick<Lease, "id" | "name" | "state">[]>;
+	/** Active leases at a target in the order in which they end, after that one. */
+	activeAt(target: string, after: Pick<Lease, "due_at" | "id"> | undefined, limit: number): Promise<Lease[]>;
+	/** Newest first. @param before an id, or a text behind every id */
+	list(filter: LeaseFilter, before: string, limit: number): Promise<Lease[]>;
+	count(filter: LeaseFilter): Promise<number>;
+	/** Targets with open leases. */
+	openTargets(): Promise<string[]>;
+	/** Open leases of a target that are due, the longest due first. */
+	due(target: string, now_ms: number, limit: number): Promise<Lease[]>;
+	/** When the next open lease of any target is due, in milliseconds of the lease clock. */
+	nextDue(): Promise<number | undefined>;
+	counts(): Promise<LeaseCount[]>;
+	clock(): Promise<ClockMark | undefined>;
+}

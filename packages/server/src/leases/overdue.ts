@@ -1,0 +1,104 @@
+import type { AuditEvent, AuditStore } from "../audit/model.ts";
+import type { System } from "../system.ts";
+import type { LeaseClock } from "./clock.ts";
+import type { LeaseStore } from "./model.ts";
+
+/** Milliseconds after which what should be gone is overdue, and stuck. */
+const FLAGS = [
+	{ flag: "overdue", after_ms: 60_000 },
+	{ flag: "stuck", after_ms: 15 * 60_000 },
+] as const;
+
+/** What keeping watch needs. */
+export interface OverdueNeeds {
+	store: { audit: Pick<AuditStore, "append">; leases: Pick<LeaseStore, "byId"> };
+	system: Pick<System, "now">;
+	clock: Pick<LeaseClock, "now">;
+}
+
+/** How late revocations are. */
+export interface Lateness {
+	/** Leases whose removal failed, and targets at which leases wait, that are more than a minute late. */
+	overdue: number;
+	/** Those that are more than a quarter of an hour late. */
+	stuck: number;
+	/** Milliseconds by which the latest of them is late. */
+	oldest_ms: number;
+}
+
+/** What is told of something late. One that names a `lease_id` is told only while that lease is open. */
+type LateEvent = Omit<AuditEvent, "timestamp">;
+
+/** Keeps watch over what should be gone and is not: single leases that failed, and targets at which leases wait. Design: §9 */
+export interface Overdue {
+	/** @param since_ms when it should have been gone, by the lease clock; what is watched already keeps its own @param event without flag */
+	watch(name: string, since_ms: number, event: LateEvent): void;
+	forget(name: string): void;
+	/** Since when it should have been gone; undefined when it is not watched. */
+	since(name: string): number | undefined;
+	/** Writes one event for each that has become overdue or stuck since the last time, however often it was tried. */
+	check(): Promise<void>;
+	lateness(): Lateness;
+}
+
+interface Watched {
+	since_ms: number;
+	event: LateEvent;
+	/** How many of the flags were told. */
+	told: number;
+}
+
+/** Leases that each check looks up, in turn: somebody may have given them up. */
+const LOOKED_UP = 20;
+
+/** Keeps watch in memory: after a restart, what is still late is told once more. */
+export function createOverdue({ store, system, clock }: OverdueNeeds): Overdue {
+	const watched = new Map<string, Watched>();
+
+	/** Looks whether it is still to be watched. */
+	async function keep(name: string, entry: Watched): Promise<boolean> {
+		const { lease_id } = entry.event.data;
+		const lease = typeof lease_id === "string" ? await store.leases.byId(lease_id) : undefined;
+		if (watched.get(name) !== entry) return false;
+		watched.delete(name);
+		if (lease?.due_at === null) return false;
+		watched.set(name, entry);
+		return true;
+	}
+
+	async function tell(name: string, entry: Watched, flags: number): Promise<void> {
+		if (!(await keep(name, entry))) return;
+		const { flag } = FLAGS[flags - 1] ?? {};
+		const { data, ...event } = entry.event;
+		await store.audit.append({ ...event, timestamp: system.now().toISOString(), data: { ...data, flag } });
+		entry.told = flags;
+	}
+
+	return {
+		watch(name, since_ms, event) {
+			if (!watched.has(name)) watched.set(name, { since_ms, event, told: 0 });
+		},
+		forget: (name) => void watched.delete(name),
+		since: (name) => watched.get(name)?.since_ms,
+		async check() {
+			for (const [name, entry] of [...watched.entries().take(LOOKED_UP)]) await keep(name, entry);
+			const now_ms = clock.now();
+			const all = [...watched].map(([name, entry]) => ({ name, entry, flags: flagsAt(now_ms - entry.since_ms) }));
+			const news = all.filter(({ entry, flags }) => flags > entry.told);
+			await Promise.all(news.map(({ name, entry, flags }) => tell(name, entry, flags)));
+		},
+		lateness() {
+			const now_ms = clock.now();
+			const late = [...watched.values()].map(({ since_ms }) => now_ms - since_ms);
+			return {
+				overdue: late.filter((ms) => flagsAt(ms) >= 1).length,
+				stuck: late.filter((ms) => flagsAt(ms) >= 2).length,
+				oldest_ms: late.reduce((most, ms) => Math.max(most, ms), 0),
+			};
+		},
+	};
+}
+
+function flagsAt(late_ms: number): number {
+	return FLAGS.filter(({ after_ms }) => late_ms > after_ms).length;
+}

@@ -1,0 +1,152 @@
+import type { AuditStore } from "../audit/model.ts";
+import type { System } from "../system.ts";
+import type { LeaseClock } from "./clock.ts";
+import { leaseEvent } from "./events.ts";
+import { createLane, type Lane } from "./lane.ts";
+import type { Lease, LeaseStore, Removal } from "./model.ts";
+import { createOverdue, type Overdue } from "./overdue.ts";
+import { type TakeBackNeeds, takeBack } from "./take-back.ts";
+import { createTargetHealth } from "./target-health.ts";
+
+/** What running removals needs. */
+export interface RemovalNeeds extends TakeBackNeeds {
+	store: { leases: LeaseStore; audit: Pick<AuditStore, "append"> };
+	system: System;
+	clock: LeaseClock;
+	/** Told how long after its time a credential was gone, in milliseconds. */
+	onRevoked?(lag_ms: number): void;
+}
+
+/** How many removals of one target run at once, and of all. */
+export interface RemovalLimits {
+	width: number;
+	total: number;
+}
+
+/** How long nothing new begins after the store has failed, in milliseconds: what is removed could not be written down. */
+const STALL_MS = 5000;
+
+/** The removals that are under way, and those that come next. */
+export class Removals {
+	/** By target; the one whose turn is longest ago comes first. */
+	readonly lanes = new Map<string, Lane>();
+	/** What should be gone and is not. */
+	readonly overdue: Overdue;
+	readonly #needs: RemovalNeeds;
+	readonly #limits: RemovalLimits;
+	readonly #onDrained: () => void;
+	/** By lease. */
+	readonly #running = new Map<string, Promise<Removal>>();
+	#stalledUntil = 0;
+
+	/** @param onDrained called when a queue is empty and more is due */
+	constructor(needs: RemovalNeeds, limits: RemovalLimits, onDrained: () => void) {
+		this.#needs = needs;
+		this.#limits = limits;
+		this.#onDrained = onDrained;
+		this.overdue = createOverdue(needs);
+	}
+
+	/** Whether nothing new begins because the store has failed. */
+	get isStalled(): boolean {
+		return this.#needs.system.uptimeMs() < this.#stalledUntil;
+	}
+
+	/** Everything that has begun and not ended. */
+	get running(): Promise<Removal>[] {
+		return [...this.#running.values()];
+	}
+
+	/** Whether a removal of that lease is under way. */
+	readonly isRunning = (id: string): boolean => this.#running.has(id);
+
+	/** The lane of a target; a target that was not known is healthy. */
+	lane(target: string): Lane {
+		const known = this.lanes.get(target);
+		if (known !== undefined) return known;
+		const lane = createLane(target, createTargetHealth({ ...this.#needs, width: this.#limits.width }, target));
+		this.lanes.set(target, lane);
+		return lane;
+	}
+
+	/** Begins what is queued, one target after the other, up to the limits. */
+	fill(): void {
+		while (this.#running.size < this.#limits.total) {
+			const lane = this.lanes
+				.values()
+				.find(({ queue, health, under_way }) => queue.length > 0 && health.hasRoom(under_way));
+			const id = lane?.queue.shift();
+			if (lane === undefined || id === undefined) return;
+			this.lanes.delete(lane.target);
+			this.lanes.set(lane.target, lane);
+			// A failure stalls, and is in the log by then.
+			this.begin(id, lane).catch(() => undefined);
+		}
+	}
+
+	/** Begins a removal whatever the limits are, or joins the one under way. */
+	begin(id: string, lane: Lane): Promise<Removal> {
+		const running = this.#running.get(id);
+		if (running !== undefined) return running;
+		lane.under_way++;
+		lane.health.begin();
+		const removal = this.#remove(id, lane).finally(() => {
+			this.#running.delete(id);
+			lane.under_way--;
+			this.fill();
+			if (lane.queue.length > 0 || !lane.has_more) return;
+			lane.has_more = false;
+			this.#onDrained();
+		});
+		this.#running.set(id, removal);
+		return removal;
+	}
+
+	/** Lets nothing new begin for a while. */
+	stall(error: unknown): void {
+		if (!this.isStalled) this.#needs.log("error", "lease.reaper.failed", { error });
+		this.#pauseUntil(this.#needs.system.uptimeMs() + STALL_MS);
+	}
+
+	/** Lets nothing new begin but what is asked for by name. */
+	stop(): void {
+		this.#pauseUntil(Number.POSITIVE_INFINITY);
+	}
+
+	#pauseUntil(uptime_ms: number): void {
+		this.#stalledUntil = Math.max(this.#stalledUntil, uptime_ms);
+		for (const lane of this.lanes.values()) lane.queue = [];
+	}
+
+	async #remove(id: string, lane: Lane): Promise<Removal> {
+		try {
+			const attempt = await takeBack(this.#needs, id);
+			if (attempt === undefined) return { outcome: "absent" };
+			lane.health.end(attempt.removal);
+			this.#note(attempt.lease, attempt.removal);
+			return attempt.removal;
+		} catch (error) {
+			this.stall(error);
+			throw error;
+		}
+	}
+
+	#note(lease: Lease, removal: Removal): void {
+		const { clock, system, onRevoked } = this.#needs;
+		const since_ms = this.overdue.since(lease.id) ?? sinceOf(lease, clock.now());
+		if ("message" in removal) {
+			const event = leaseEvent(system, "lease.revoke_failed", lease, { reason: lease.reason });
+			this.overdue.watch(lease.id, since_ms, event);
+			return;
+		}
+		this.overdue.forget(lease.id);
+		if (lease.state === "revoking") onRevoked?.(Math.max(0, clock.now() - since_ms));
+	}
+}
+
+/** When a credential should have been gone, by the lease clock. A row that was put off, and one that was due at once, say it only roughly. */
+function sinceOf({ reason, attempts, due_at, expires_at, created_at }: Lease, now_ms: number): number {
+	if (attempts > 0 && reason === "expired") return Date.parse(expires_at);
+	if (attempts > 0 && reason === "uncertain") return Date.parse(created_at);
+	return due_at || now_ms;
+}

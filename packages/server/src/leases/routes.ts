@@ -1,0 +1,135 @@
+import * as v from "valibot";
+import { type Route, route } from "../http/route.ts";
+import { atMost, RequiredText, says } from "../messages.ts";
+import { PaginationSchema, pageQuery } from "../pagination.ts";
+import {
+	abandonLease,
+	getLease,
+	type LeaseNeeds,
+	listAllLeases,
+	listRealmLeases,
+	revokeLease,
+	revokeLeases,
+} from "./leases.ts";
+import { LEASE_STATES, type Lease } from "./model.ts";
+
+const State = v.picklist(LEASE_STATES, says("validation_failed", `state must be one of ${LEASE_STATES.join(", ")}`));
+
+const LeaseSchema = v.object({
+	id: v.string(),
+	realm: v.string(),
+	engine: v.string(),
+	role: v.string(),
+	name: v.string(),
+	state: State,
+	user_id: v.string(),
+	created_at: v.string(),
+	expires_at: v.string(),
+	attempts: v.number(),
+	last_error: v.string(),
+});
+
+/** Design: §7.1. The realm's slug is ours: the list of all realms would not say whose a lease is. */
+function shown({ id, realm, engine, role, name, state, user_id, created_at, expires_at, attempts, last_error }: Lease) {
+	return { id, realm, engine, role, name, state, user_id, created_at, expires_at, attempts, last_error };
+}
+
+const Query = v.object({ ...pageQuery(), engine: v.optional(v.string()), state: v.optional(State) });
+const Page = v.object({ leases: v.array(LeaseSchema), pagination: PaginationSchema });
+const Message = v.object({ message: v.string() });
+
+const REVOKED = "lease revoked";
+const QUEUED = "the target is away: the lease is revoked as soon as it returns";
+
+/** Design: §7.1. */
+export function leaseRoutes(needs: LeaseNeeds & { keyring: { cursorKey(): Buffer } }): Route[] {
+	return [...realmLeaseRoutes(needs), ...instanceLeaseRoutes(needs)];
+}
+
+function realmLeaseRoutes(needs: LeaseNeeds & { keyring: { cursorKey(): Buffer } }): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: "/api/v1/realms/{slug}/leases",
+			summary: "The leases of a realm, newest first",
+			query: Query,
+			status: 200,
+			answer: Page,
+			errors: ["not_found", "invalid_limit", "invalid_cursor"],
+			async handle({ actor, params, query }) {
+				const { rows, pagination } = await listRealmLeases(needs, actor, params.slug, query);
+				return { leases: rows.map(shown), pagination };
+			},
+		}),
+		route({
+			method: "GET",
+			path: "/api/v1/realms/{slug}/leases/{id}",
+			summary: "A lease",
+			status: 200,
+			answer: LeaseSchema,
+			errors: ["not_found"],
+			handle: async ({ actor, params }) => shown(await getLease(needs, actor, params.slug, params.id)),
+		}),
+		route({
+			method: "DELETE",
+			path: "/api/v1/realms/{slug}/leases/{id}",
+			summary: "Revoke a lease: 202 when its target is away",
+			status: 200,
+			statusOf: (answer) => ((answer as { message: string }).message === REVOKED ? 200 : 202),
+			answer: Message,
+			errors: ["not_found", "conflict"],
+			async handle({ actor, params }) {
+				const outcome = await revokeLease(needs, actor, params.slug, params.id);
+				return { message: outcome === "done" ? REVOKED : QUEUED };
+			},
+		}),
+	];
+}
+
+function instanceLeaseRoutes(needs: LeaseNeeds & { keyring: { cursorKey(): Buffer } }): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: "/api/v1/leases",
+			summary: "The leases of all realms, newest first",
+			query: Query,
+			status: 200,
+			answer: Page,
+			errors: ["invalid_limit", "invalid_cursor"],
+			async handle({ actor, query }) {
+				const { rows, pagination } = await listAllLeases(needs, actor, query);
+				return { leases: rows.map(shown), pagination };
+			},
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/leases/revoke",
+			summary: "Revoke all leases of a realm, a user or an engine",
+			body: v.object({
+				realm: v.nullish(RequiredText),
+				user_id: v.nullish(RequiredText),
+				engine: v.nullish(RequiredText),
+			}),
+			status: 200,
+			answer: v.object({ count: v.number() }),
+			errors: ["not_found"],
+			async handle({ actor, body: { realm, user_id, engine } }) {
+				const selection = { realm: realm ?? undefined, user_id: user_id ?? undefined, engine: engine ?? undefined };
+				return { count: await revokeLeases(needs, actor, selection) };
+			},
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/leases/{id}/abandon",
+			summary: "Give a lease up that cannot be revoked",
+			body: v.object({ reason: v.pipe(RequiredText, atMost(1024, "reason")) }),
+			status: 200,
+			answer: Message,
+			errors: ["not_found", "conflict"],
+			async handle({ actor, params, body }) {
+				await abandonLease(needs, actor, params.id, body.reason);
+				return { message: "lease abandoned" };
+			},
+		}),
+	];
+}

@@ -1,0 +1,102 @@
+import type { Log } from "../log.ts";
+import type { System } from "../system.ts";
+import type { LeaseClock } from "./clock.ts";
+import { leaseEvent } from "./events.ts";
+import type { Lease, LeaseStore, Removal } from "./model.ts";
+
+/** What taking one credential back needs. */
+export interface TakeBackNeeds {
+	store: { leases: Pick<LeaseStore, "byId" | "doubt" | "revoke" | "settle" | "postpone"> };
+	system: Pick<System, "now" | "randomBytes">;
+	log: Log;
+	clock: Pick<LeaseClock, "now">;
+	/** Removes the credential at its target and looks whether it is gone. Trouble at the target is an outcome, not an exception. */
+	remove(lease: Lease): Promise<Removal>;
+}
+
+/** The lease as it was when its removal began, and what came of that. */
+export interface Attempt {
+	lease: Lease;
+	removal: Removal;
+}
+
+/** Longest pause between two attempts, in milliseconds; the first is at most a second, and each may be twice as long as the one before. */
+export const LONGEST_PAUSE_MS = 5 * 60 * 1000;
+const FIRST_PAUSE_MS = 1000;
+
+/** Pauses between the looks at a credential that a create may still make, in milliseconds: looks at 0 s, 5 s, 30 s, 2, 10 and 20 minutes. */
+const QUARANTINE_MS: readonly number[] = [5_000, 25_000, 90_000, 480_000, 600_000];
+
+/** How a row says that it is between two of these looks; its attempts are the looks then. Trouble in between starts them over. */
+const QUARANTINED = "it is absent, but a create that was sent may still land";
+
+/** Characters of a message that are kept. */
+const MAX_MESSAGE = 500;
+
+/** Whether the lease waits for its next look, rather than for a target that gave trouble. */
+export function isQuarantined({ state, last_error }: Pick<Lease, "state" | "last_error">): boolean {
+	return state === "uncertain" && last_error === QUARANTINED;
+}
+
+/**
+ * Takes a credential back: writes down that it is to go, removes it, and closes its lease once it is absent for certain, or says when it is
+ * to be tried again. It may be cut off after any step and called again. Never gives a lease up.
+ * @returns undefined when there is nothing to be taken back
+ * Design: §9
+ */
+export async function takeBack(needs: TakeBackNeeds, id: string): Promise<Attempt | undefined> {
+	const lease = await claim(needs, id);
+	if (lease === undefined) return undefined;
+	const removal = await needs.remove(lease).catch((error: unknown): Removal => {
+		needs.log("error", "lease.remove.failed", { error });
+		return { outcome: "unreachable", message: "removing it failed inside the server: its log says why" };
+	});
+	if ("message" in removal) await retry(needs, lease, removal.message);
+	else if (removal.outcome === "unproven") await quarantine(needs, lease);
+	else await settle(needs, lease);
+	return { lease, removal };
+}
+
+/** From here on nobody takes the lease for a live one. */
+async function claim({ store, system, clock }: TakeBackNeeds, id: string): Promise<Lease | undefined> {
+	const lease = await store.leases.byId(id);
+	const now_ms = clock.now();
+	if (lease?.state === "intent") {
+		await store.leases.doubt({ id, due_at: now_ms, last_error: "nobody said in time whether it was made" });
+	} else if (lease?.state === "active") {
+		const due_at = Math.min(lease.due_at ?? now_ms, now_ms);
+		const event = leaseEvent(system, "lease.revoking", lease, { reason: "expired" });
+		await store.leases.revoke({ id, due_at, reason: "expired" }, event);
+	} else {
+		return lease?.due_at === null ? undefined : lease;
+	}
+	const claimed = await store.leases.byId(id);
+	return claimed?.state === "revoking" || claimed?.state === "uncertain" ? claimed : undefined;
+}
+
+async function settle({ store, system }: TakeBackNeeds, lease: Lease): Promise<void> {
+	const { id, state, reason } = lease;
+	const event = leaseEvent(system, state === "uncertain" ? "lease.aborted" : "lease.revoked", lease, { reason });
+	await store.leases.settle({ id, closed_at: event.timestamp }, event);
+}
+
+async function quarantine(needs: TakeBackNeeds, lease: Lease): Promise<void> {
+	const looks = isQuarantined(lease) ? lease.attempts : 0;
+	const pause_ms = QUARANTINE_MS[looks];
+	if (pause_ms === undefined) return settle(needs, lease);
+	const due_at = needs.clock.now() + pause_ms;
+	await needs.store.leases.postpone({ id: lease.id, due_at, attempts: looks + 1, last_error: QUARANTINED });
+}
+
+/** Pauses are drawn between nothing and twice as much each time, so that leases that failed together do not come back together. */
+async function retry({ store, system, clock }: TakeBackNeeds, lease: Lease, message: string): Promise<void> {
+	const failures = isQuarantined(lease) ? 0 : lease.attempts;
+	const longest_ms = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
+	const share = system.randomBytes(4).readUInt32BE() / 2 ** 32;
+	await store.leases.postpone({
+		id: lease.id,
+		due_at: clock.now() + Math.floor(share * longest_ms),
+		attempts: failures + 1,
+		last_error: message.slice(0, MAX_MESSAGE),
+	});
+}

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTestLog } from "../testing/log.ts";
+import { createTestSystem } from "../testing/system.ts";
+import type { Removal } from "./model.ts";
+import { createTargetHealth, type Probe } from "./target-health.ts";
+
+const GONE: Removal = { outcome: "absent" };
+const AWAY: Removal = { outcome: "unreachable", message: "connection refused" };
+const DENIED: Removal = { outcome: "denied", message: "no permission" };
+const WELL: Probe = { outcome: "healthy", message: "" };
+
+function setUp() {
+	const system = createTestSystem();
+	const { log, entries } = createTestLog();
+	const health = createTargetHealth({ system, log, width: 8 }, "target");
+	const said = () => entries().map(({ level, event }) => `${level} ${event}`);
+	const fail = (times: number) => {
+		for (let count = 0; count < times; count++) health.end(AWAY);
+	};
+	/** Seconds until a probe is due. */
+	const probeIn = () => {
+		let seconds = 0;
+		for (; !health.isProbeDue(); seconds++) system.advance(1000);
+		return seconds;
+	};
+	return { system, health, entries, said, fail, probeIn };
+}
+
+test("a target is taken for healthy and gets eight removals at once", () => {
+	const { health } = setUp();
+	assert.equal(health.state, "healthy");
+	assert.equal(health.hasRoom(7), true);
+	assert.equal(health.hasRoom(8), false);
+	assert.equal(health.isProbeDue(), false);
+});
+
+test("five removals in a row without an answer make it away; an answer in between starts the count anew", () => {
+	const { health, fail, said } = setUp();
+	fail(4);
+	health.end({ outcome: "present", message: "it is still there" });
+	fail(4);
+	assert.equal(health.state, "healthy");
+	fail(1);
+	assert.equal(health.state, "away");
+	assert.equal(health.message, "connection refused");
+	assert.equal(health.hasRoom(0), false);
+	assert.deepEqual(health.refusal(), AWAY);
+	fail(10);
+	assert.deepEqual(said(), ["error lease.target.away"], "that is said once");
+});
+
+test("a target that is away is probed after one, two, four, and then every five seconds", () => {
+	const { health, fail, probeIn } = setUp();
+	fail(5);
+	const pauses = Array.from({ length: 6 }, () => {
+		const seconds = probeIn();
+		health.probed({ outcome: "unreachable", message: "no route" }, false);
+		return seconds;
+	});
+	assert.deepEqual(pauses, [1, 2, 4, 5, 5, 5]);
+	assert.equal(health.message, "no route");
+});
+
+test("after a probe that went well one lease is tried, and when that comes off all are", () => {
+	const { health, fail, said } = setUp();
+	fail(5);
+	health.probed(WELL, true);
+	assert.equal(health.state, "away");
+	assert.equal(health.hasRoom(3), true);
+	health.begin();
+	assert.equal(health.hasRoom(0), false);
+	health.end(GONE);
+	assert.equal(health.state, "healthy");
+	assert.equal(health.message, "");
+	assert.equal(health.hasRoom(7), true);
+	assert.deepEqual(said(), ["error lease.target.away", "info lease.target.healthy"]);
+});
+
+test("a target that answers probes and no removals stays away and gets one removal a probe", () => {
+	const { health, fail, said, probeIn } = setUp();
+	fail(5);
+	for (let count = 0; count < 10; count++) {
+		probeIn();
+		health.probed(WELL, true);
+		health.begin();
+		health.end(AWAY);
+		assert.equal(health.hasRoom(0), false);
+	}
+	assert.equal(probeIn(), 5);
+	assert.deepEqual(said(), ["error lease.target.away"]);
+});
+
+test("with no lease to try, a probe that went well is enough", () => {
+	const { health, fail } = setUp();
+	fail(5);
+	health.probed(WELL, false);
+	assert.equal(health.state, "healthy");
+});
+
+test("a denial blocks at once and is an alarm, and one more lease is tried", () => {
+	const { health, said } = setUp();
+	health.end(DENIED);
+	assert.equal(health.state, "blocked");
+	assert.deepEqual(health.refusal(), DENIED);
+	assert.deepEqual(said(), ["error lease.target.blocked"]);
+	assert.equal(health.hasRoom(0), true);
+	health.begin();
+	health.end(DENIED);
+	assert.equal(health.hasRoom(0), false);
+	assert.deepEqual(said(), ["error lease.target.blocked"]);
+});
+
+test("when only one lease is denied, the next one shows it", () => {
+	const { health } = setUp();
+	health.end(DENIED);
+	health.begin();
+	health.end(GONE);
+	assert.equal(health.state, "healthy");
+});
+
+test("a blocked target is probed every minute", () => {
+	const { health, probeIn } = setUp();
+	health.end(DENIED);
+	for (let count = 0; count < 3; count++) {
+		assert.equal(probeIn(), 60);
+		health.probed({ outcome: "denied", message: "wrong password" }, false);
+	}
+	assert.equal(health.message, "wrong password");
+});
+
+test("a blocked target that goes away is away, and one that comes back without rights is blocked", () => {
+	const { health, probeIn, said } = setUp();
+	health.end(DENIED);
+	health.probed({ outcome: "unreachable", message: "no route" }, false);
+	assert.equal(health.state, "away");
+	assert.equal(probeIn(), 1);
+	health.probed({ outcome: "denied", message: "wrong password" }, false);
+	assert.equal(health.state, "blocked");
+	assert.deepEqual(said(), ["error lease.target.blocked", "error lease.target.away", "error lease.target.blocked"]);
+});
+
+test("a target that answers probes with a refusal is not well yet", () => {
+	const { health, fail } = setUp();
+	fail(5);
+	health.probed({ outcome: "rejected", message: "loading the data set" }, true);
+	assert.equal(health.state, "away");
+	assert.equal(health.hasRoom(0), false);
+});
+
+test("it says since when it is as it is", () => {
+	const { health, system, fail } = setUp();
+	system.advance(3000);
+	fail(5);
+	assert.equal(health.since, "2030-01-01T00:00:03.000Z");
+	system.advance(3000);
+	fail(5);
+	assert.equal(health.since, "2030-01-01T00:00:03.000Z");
+});

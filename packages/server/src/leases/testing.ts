@@ -1,0 +1,140 @@
+import { eventsAfter } from "../testing/events.ts";
+import { addLease } from "../testing/leases.ts";
+import { createTestLog } from "../testing/log.ts";
+import { aLease, newId } from "../testing/rows.ts";
+import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
+import type { Cleanup } from "../testing/store.ts";
+import { openLeaseClock } from "./clock.ts";
+import type { SweepTarget } from "./compare.ts";
+import type { Lease, LeaseState, NewLease, Removal } from "./model.ts";
+import { createReaper, type ReaperLimits } from "./reaper.ts";
+import { createSweeper, type SweepNeeds } from "./sweep.ts";
+import type { Probe } from "./target-health.ts";
+
+/** A target in memory, which behaves as it is told. */
+export interface FakeTarget {
+	names: Set<string>;
+	/** `lying`: it says that a name is removed and keeps it. `unsure`: a create may still land there. */
+	mood: "well" | "away" | "denied" | "rejecting" | "lying" | "unsure";
+	/** Names whose removal is refused for want of rights, whatever the mood is. */
+	forbidden: Set<string>;
+	/** How often it was asked. */
+	removals: number;
+	probes: number;
+	/** Runs before each removal. */
+	before: (lease: Lease) => Promise<void>;
+	remove(lease: Lease): Promise<Removal>;
+	probe(): Promise<Probe>;
+}
+
+const TROUBLE = {
+	away: { outcome: "unreachable", message: "connection refused" },
+	denied: { outcome: "denied", message: "no permission" },
+	rejecting: { outcome: "rejected", message: "it said no" },
+} as const;
+
+/** Makes a target that is well and empty. */
+export function createFakeTarget(): FakeTarget {
+	return {
+		names: new Set(),
+		mood: "well",
+		forbidden: new Set(),
+		removals: 0,
+		probes: 0,
+		before: async () => undefined,
+		async remove(lease) {
+			this.removals++;
+			await this.before(lease);
+			if (this.forbidden.has(lease.name)) return TROUBLE.denied;
+			if (this.mood === "lying") return { outcome: "present", message: "it is still there" };
+			if (this.mood !== "well" && this.mood !== "unsure") return TROUBLE[this.mood];
+			this.names.delete(lease.name);
+			return { outcome: this.mood === "unsure" && lease.state === "uncertain" ? "unproven" : "absent" };
+		},
+		async probe() {
+			this.probes++;
+			return this.mood === "away" || this.mood === "denied" ? TROUBLE[this.mood] : { outcome: "healthy", message: "" };
+		},
+	};
+}
+
+/** A reaper on the real store, with targets that are made as they are named. */
+export async function openReaper(cleanup: Cleanup, limits: Partial<ReaperLimits> = {}) {
+	const opened = await openTestRules(cleanup);
+	const { store, system } = opened;
+	const realm = await addRealm(store, await addAccount(store));
+	const { log, entries } = createTestLog();
+	const clock = await openLeaseClock({ store, system, log });
+	const targets = new Map<string, FakeTarget>();
+	const at = (name: string): FakeTarget => {
+		const known = targets.get(name) ?? createFakeTarget();
+		targets.set(name, known);
+		return known;
+	};
+	const lags: number[] = [];
+	const needs = {
+		store,
+		system,
+		log,
+		clock,
+		remove: (lease: Lease) => at(lease.target).remove(lease),
+		probe: (target: string) => at(target).probe(),
+		onRevoked: (lag_ms: number) => void lags.push(lag_ms),
+	};
+	const reaper = createReaper(needs, limits);
+	cleanup.after(() => reaper.stop());
+
+	/** Makes a lease in a state, with its credential at the target; it is due now unless said otherwise. */
+	async function add(state: LeaseState, given: Partial<NewLease> = {}): Promise<Lease> {
+		const now_ms = clock.now();
+		const made = { due_at: now_ms, expires_at: new Date(now_ms).toISOString(), target: "a", id: newId() };
+		const lease = aLease(realm.id, { ...made, name: `svc_${made.id.slice(-12)}`, ...given });
+		if (state !== "revoked") at(lease.target).names.add(lease.name);
+		return addLease(store, state, lease);
+	}
+
+	const stateOf = async ({ id }: Pick<Lease, "id">) => (await store.leases.byId(id))?.state;
+	return { ...opened, realm, clock, log, entries, at, needs, reaper, add, lags, stateOf };
+}
+
+/** Lets time pass in steps of a second, with a look at each. */
+export async function pass(
+	{ system, reaper }: Pick<Awaited<ReturnType<typeof openReaper>>, "system" | "reaper">,
+	seconds: number,
+): Promise<void> {
+	for (let second = 0; second < seconds; second++) {
+		system.advance(1000);
+		await reaper.runOnce();
+	}
+}
+
+/** A sweeper of one target, which shares it with others unless said otherwise. */
+export async function openSweeper(cleanup: Cleanup, given: Partial<SweepTarget> = {}) {
+	const opened = await openReaper(cleanup);
+	const { at, needs, reaper, store, realm } = opened;
+	const target: SweepTarget = {
+		target: "a",
+		scope: "",
+		exclusive: false,
+		list: async () => [...at("a").names],
+		async remove(name) {
+			at("a").names.delete(name);
+			return { outcome: "absent" };
+		},
+		...given,
+	};
+	const sweepNeeds: SweepNeeds = { ...needs, reaper, targets: async () => [target] };
+	const sweeper = createSweeper(sweepNeeds);
+	cleanup.after(() => sweeper.stop());
+	const { seq } = store.audit.tip();
+	let seen = seq;
+	/** What has been written to the log since it was asked last. */
+	const news = async () => {
+		const events = await eventsAfter(store, seen, [realm.id]);
+		seen = store.audit.tip().seq;
+		return events;
+	};
+	/** Lets leases become older than a minute. */
+	const grow = () => opened.system.advance(120_000);
+	return { ...opened, target, sweepNeeds, sweeper, news, grow };
+}

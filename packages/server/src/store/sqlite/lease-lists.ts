@@ -1,0 +1,43 @@
+import type { Database } from "better-sqlite3";
+import type { Lease, LeaseFilter, LeaseState } from "../../leases/model.ts";
+import { createStatements } from "./statements.ts";
+
+/** States of a lease that is not over. */
+export const OPEN_STATES: LeaseState[] = ["intent", "active", "uncertain", "revoking"];
+
+/** Questions about leases that may have to look at all of them, when what is wanted is rare. They run in the reader thread. */
+export function leaseLists(db: Database) {
+	const prepare = createStatements(db);
+	return {
+		list(filter: LeaseFilter, before: string, limit: number): Lease[] {
+			const found = prepare(
+				`SELECT * FROM lease WHERE ${among(filter)} AND id < @before ORDER BY id DESC LIMIT @limit`,
+			);
+			return found.all({ ...filter, before, limit }) as Lease[];
+		},
+		count(filter: LeaseFilter): number {
+			const total =
+				filter.realm_id === ""
+					? prepare(`SELECT coalesce(sum(count), 0) AS total FROM lease_count WHERE ${matching(filter)}`)
+					: prepare(`SELECT count(*) AS total FROM lease WHERE ${among(filter)}`);
+			return (total.get(filter) as { total: number }).total;
+		},
+	};
+}
+
+function matching({ engine, state }: LeaseFilter): string {
+	return ["true", ...(engine === "" ? [] : ["engine = @engine"]), ...(state === "" ? [] : ["state = @state"])].join(
+		" AND ",
+	);
+}
+
+/** Of open leases there are indexes of their own, which are used when it is said that nothing else is wanted. */
+function among(filter: LeaseFilter): string {
+	const { realm_id, state } = filter;
+	const isOpen = state !== "" && OPEN_STATES.includes(state);
+	return [
+		matching(filter),
+		...(realm_id === "" ? [] : ["realm_id = @realm_id"]),
+		...(isOpen ? ["due_at IS NOT NULL"] : []),
+	].join(" AND ");
+}

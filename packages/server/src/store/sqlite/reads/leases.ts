@@ -1,0 +1,106 @@
+import type { LeaseStore } from "../../../leases/model.ts";
+import { and, asc, eq, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
+import { OPEN_STATES } from "../lease-lists.ts";
+import { lease, leaseCount, meta } from "../schema.ts";
+import type { Reader } from "./reader.ts";
+
+const { placeholder } = sql;
+
+/** Questions about leases that are answered at once; lists are made by lease-lists.ts. */
+export function leaseReads(db: Reader) {
+	return { ...single(db), ...queue(db), ...targets(db), ...sums(db) };
+}
+
+function single(db: Reader): Pick<LeaseStore, "byId" | "byCredential" | "byNames"> {
+	const byId = db
+		.select()
+		.from(lease)
+		.where(eq(lease.id, placeholder("id")))
+		.prepare();
+	const at = and(eq(lease.target, placeholder("target")), eq(lease.scope, placeholder("scope")), ne(lease.name, ""));
+	const byCredential = db
+		.select()
+		.from(lease)
+		.where(and(at, eq(lease.name, placeholder("name"))))
+		.prepare();
+	const byNames = db
+		.select({ id: lease.id, name: lease.name, state: lease.state })
+		.from(lease)
+		.where(and(at, sql`${lease.name} IN (SELECT value FROM json_each(${placeholder("names")}))`))
+		.prepare();
+	return {
+		byId: async (id) => byId.get({ id }),
+		byCredential: async ({ target, scope, name }) => byCredential.get({ target, scope, name }),
+		byNames: async (target, scope, names) => byNames.all({ target, scope, names: JSON.stringify(names) }),
+	};
+}
+
+const atTarget = eq(lease.target, placeholder("target"));
+
+function queue(db: Reader): Pick<LeaseStore, "due" | "activeAt"> {
+	const due = db
+		.select()
+		.from(lease)
+		.where(and(atTarget, lte(lease.due_at, placeholder("now_ms"))))
+		.orderBy(asc(lease.due_at))
+		.limit(placeholder("limit"))
+		.prepare();
+	const active = db
+		.select()
+		.from(lease)
+		.where(
+			and(
+				atTarget,
+				eq(lease.state, "active"),
+				isNotNull(lease.due_at),
+				sql`(${lease.due_at}, ${lease.id}) > (${placeholder("due_at")}, ${placeholder("id")})`,
+			),
+		)
+		.orderBy(asc(lease.due_at), asc(lease.id))
+		.limit(placeholder("limit"))
+		.prepare();
+	return {
+		due: async (target, now_ms, limit) => due.all({ target, now_ms, limit }),
+		activeAt: async (target, after, limit) =>
+			active.all({ target, due_at: after?.due_at ?? 0, id: after?.id ?? "", limit }),
+	};
+}
+
+/** Targets with open leases. There are few of them and many leases: each step is one look into the index, and so is each first due time. */
+const open = sql`(
+	WITH RECURSIVE open (target) AS (
+		SELECT min(target) FROM lease WHERE due_at IS NOT NULL
+		UNION ALL
+		SELECT (SELECT min(target) FROM lease WHERE target > open.target AND due_at IS NOT NULL) FROM open WHERE open.target IS NOT NULL
+	)
+	SELECT target, (SELECT min(due_at) FROM lease WHERE target = open.target AND due_at IS NOT NULL) AS due_at
+	FROM open WHERE target IS NOT NULL
+)`;
+
+function targets(db: Reader): Pick<LeaseStore, "openTargets" | "nextDue"> {
+	const all = db.select({ target: sql<string>`target`, due_at: sql<number>`due_at` }).from(open).prepare();
+	return {
+		openTargets: async () => all.all().map(({ target }) => target),
+		async nextDue() {
+			const times = all.all().map(({ due_at }) => due_at);
+			return times.length === 0 ? undefined : Math.min(...times);
+		},
+	};
+}
+
+function sums(db: Reader): Pick<LeaseStore, "counts" | "clock"> {
+	const counts = db
+		.select({ engine: leaseCount.engine, state: leaseCount.state, count: sum(leaseCount.count).mapWith(Number) })
+		.from(leaseCount)
+		.where(inArray(leaseCount.state, OPEN_STATES))
+		.groupBy(leaseCount.engine, leaseCount.state)
+		.prepare();
+	const clock = db.select({ value: meta.value }).from(meta).where(eq(meta.name, "lease_clock")).prepare();
+	return {
+		counts: async () => counts.all(),
+		async clock() {
+			const row = clock.get();
+			return row === undefined ? undefined : JSON.parse(row.value);
+		},
+	};
+}

@@ -1,0 +1,44 @@
+import type { Database } from "better-sqlite3";
+import type { AuditEvent } from "../../../audit/model.ts";
+import type { EngineConfigRow } from "../../../engines/model.ts";
+import type { Append } from "./audit.ts";
+
+/** Of a row of engine_config: it was retired, and no lease that was made with it is open. */
+export const IS_UNUSED =
+	"state = 'retired' AND NOT EXISTS (SELECT 1 FROM lease WHERE config_id = engine_config.id AND due_at IS NOT NULL)";
+
+/** Operations on engines' configurations. */
+export function engineWrites(db: Database, append: Append) {
+	const live = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NULL").pluck();
+	const retire = db.prepare(
+		"UPDATE engine_config SET state = 'retired' WHERE engine = @engine AND realm_id = @realm_id AND state = 'active'",
+	);
+	const insert =
+		"INSERT INTO engine_config (id, engine, realm_id, state, sealed, created_by, created_at) VALUES (@id, @engine, @realm_id, @state, @sealed, @created_by, @created_at)";
+	const set = db.prepare(insert);
+	const keep = db.prepare(`${insert} ON CONFLICT (engine, realm_id, state) WHERE state <> 'retired' DO NOTHING`);
+	const dropUnused = db.prepare(
+		`DELETE FROM engine_config WHERE engine = @engine AND realm_id = @realm_id AND ${IS_UNUSED}`,
+	);
+	return {
+		setConfig(row: EngineConfigRow, event: AuditEvent): "done" | "realm_gone" {
+			if (row.realm_id !== "" && live.get(row.realm_id) === undefined) return "realm_gone";
+			retire.run(row);
+			set.run(row);
+			dropUnused.run(row);
+			append(event);
+			return "done";
+		},
+		removeConfig(input: { engine: string; realm_id: string }, event: AuditEvent): boolean {
+			if (retire.run(input).changes === 0) return false;
+			dropUnused.run(input);
+			append(event);
+			return true;
+		},
+		keepGenerated(row: EngineConfigRow, event: AuditEvent): boolean {
+			if (keep.run(row).changes === 0) return false;
+			append(event);
+			return true;
+		},
+	};
+}

@@ -1,0 +1,216 @@
+import type { Database } from "better-sqlite3";
+import type { AuditEvent } from "../../../audit/model.ts";
+import type { LeaseState, LeaseStore, NewLease } from "../../../leases/model.ts";
+import type { Append } from "./audit.ts";
+import { IS_UNUSED } from "./engines.ts";
+
+/** The operations on leases, by which the store's port is put together. */
+export const LEASE_VERBS = [
+	"begin",
+	"activate",
+	"doubt",
+	"abort",
+	"revoke",
+	"revokeMany",
+	"settle",
+	"postpone",
+	"abandon",
+	"reopen",
+	"markLost",
+	"delivered",
+	"recover",
+	"saveClock",
+	"forget",
+] as const satisfies readonly (keyof LeaseStore)[];
+
+type LeaseWrites = { [Verb in (typeof LEASE_VERBS)[number]]: Ran<LeaseStore[Verb]> };
+
+/** An operation of the port as it is run in the transaction. */
+type Ran<Asked> = Asked extends (...args: infer Args) => Promise<infer Result> ? (...args: Args) => Result : never;
+
+/** Leases that are forgotten at once: a day's worth in one transaction would hold up every other write for seconds. */
+export const MAX_FORGOTTEN = 1000;
+
+/** Operations on leases. Each names the states it starts from, so that of two that race one changes nothing. */
+export function leaseWrites(db: Database, append: Append): LeaseWrites {
+	return { ...birth(db, append), ...revocation(db, append), ...end(db, append), ...upkeep(db) };
+}
+
+/** What is known of a lease before it exists. */
+const GIVEN = [
+	...[
+		"id",
+		"engine",
+		"target",
+		"name",
+		"scope",
+		"realm_id",
+		"realm",
+		"config_id",
+		"config_realm_id",
+		"role",
+		"user_id",
+	],
+	...["due_at", "expires_at", "fence", "created_at"],
+];
+
+/** What has to hold for a lease to begin. */
+function conditions(db: Database) {
+	const realm = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NULL");
+	const config = db.prepare("SELECT 1 FROM engine_config WHERE id = ?");
+	const name = db.prepare(
+		"SELECT 1 FROM lease WHERE target = @target AND scope = @scope AND name = @name AND name <> ''",
+	);
+	const open = db
+		.prepare(
+			"SELECT coalesce(sum(count), 0) FROM lease_count WHERE engine = @engine AND config_realm_id = @config_realm_id " +
+				"AND state IN ('intent', 'active', 'uncertain', 'revoking')",
+		)
+		.pluck();
+	return {
+		isLive: (realm_id: unknown): boolean => realm.get(realm_id) !== undefined,
+		isKept: (config_id: string): boolean => config_id === "" || config.get(config_id) !== undefined,
+		isKnown: (lease: NewLease): boolean => name.get(lease) !== undefined,
+		countOpen: (lease: NewLease) => open.get(lease) as number,
+	};
+}
+
+/** From nothing to active. */
+function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activate" | "doubt"> {
+	const { isLive, isKept, isKnown, countOpen } = conditions(db);
+	const insert = db.prepare(
+		`INSERT INTO lease (state, ${GIVEN.join(", ")}) VALUES ('intent', ${GIVEN.map((name) => `@${name}`).join(", ")})`,
+	);
+	const realmOf = db.prepare("SELECT realm_id FROM lease WHERE id = ? AND state = 'intent'").pluck();
+	const activate = db.prepare(
+		"UPDATE lease SET state = @state, reason = @reason, name = @name, scope = @scope, expires_at = @expires_at, payload = @payload, due_at = @due_at " +
+			"WHERE id = @id",
+	);
+	const doubt = db.prepare(
+		"UPDATE lease SET state = 'uncertain', reason = 'uncertain', due_at = @due_at, last_error = @last_error WHERE id = @id AND state = 'intent'",
+	);
+	return {
+		begin(lease, limit, event) {
+			if (!isLive(lease.realm_id)) return "realm_gone";
+			if (limit !== null && countOpen(lease) >= limit) return "limit_reached";
+			if (isKnown(lease)) return "name_taken";
+			// Without it nobody could ever revoke what is about to be made.
+			if (!isKept(lease.config_id)) throw new Error("the engine's configuration was replaced meanwhile");
+			insert.run(lease);
+			append(event);
+			return "done";
+		},
+		activate(input, event) {
+			const realm_id = realmOf.get(input.id);
+			if (realm_id === undefined) return "lost";
+			const isWanted = isLive(realm_id);
+			const fate = isWanted
+				? { state: "active", reason: "" }
+				: { state: "revoking", reason: "realm_deleted", due_at: Date.parse(event.timestamp) };
+			activate.run({ ...input, ...fate });
+			append(event);
+			return isWanted ? "done" : "realm_gone";
+		},
+		doubt: (input) => doubt.run(input).changes > 0,
+	};
+}
+
+/** From active to revoking, and back to it. */
+function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | "revokeMany" | "reopen" | "markLost"> {
+	const change = changing(db, append);
+	const stateOf = db.prepare("SELECT state FROM lease WHERE id = ?").pluck();
+	const revoke = change(
+		"UPDATE lease SET state = 'revoking', due_at = @due_at, reason = @reason WHERE id = @id AND state = 'active'",
+	);
+	const many = (ofRealm: string) =>
+		db.prepare(
+			`UPDATE lease SET state = 'revoking', due_at = @now_ms, reason = 'requested' WHERE state = 'active' AND due_at IS NOT NULL ${ofRealm} ` +
+				"AND (@user_id IS NULL OR user_id = @user_id) AND (@engine IS NULL OR engine = @engine)",
+		);
+	const [anywhere, inRealm] = [many(""), many("AND realm_id = @realm_id")];
+	return {
+		revoke(input, event) {
+			const state = stateOf.get(input.id) as LeaseState | undefined;
+			revoke(input, event);
+			return state;
+		},
+		revokeMany({ realm_id = null, user_id = null, engine = null, now_ms }, event) {
+			const statement = realm_id === null ? anywhere : inRealm;
+			const { changes: count } = statement.run({ realm_id, user_id, engine, now_ms });
+			append(event, { count });
+			return count;
+		},
+		reopen: change(
+			"UPDATE lease SET state = 'revoking', reason = 'zombie', due_at = @due_at, closed_at = NULL, attempts = 0 " +
+				"WHERE id = @id AND due_at IS NULL",
+		),
+		markLost: change(
+			"UPDATE lease SET last_error = @last_error WHERE id = @id AND state = 'active' AND last_error <> @last_error",
+		),
+	};
+}
+
+/** From an open state to a closed one. The last lease of a retired configuration takes that with it. */
+function end(db: Database, append: Append): Pick<LeaseWrites, "abort" | "settle" | "abandon"> {
+	const change = changing(db, append);
+	const dropConfig = db.prepare(
+		`DELETE FROM engine_config WHERE id = (SELECT config_id FROM lease WHERE id = @id) AND ${IS_UNUSED}`,
+	);
+	const close = (set: string, where: string) => {
+		const closed = change(
+			`UPDATE lease SET ${set}, due_at = NULL, closed_at = @closed_at, payload = NULL WHERE id = @id AND ${where}`,
+		);
+		return (input: { id: string; closed_at: string }, event: AuditEvent): boolean => {
+			if (!closed(input, event)) return false;
+			dropConfig.run(input);
+			return true;
+		};
+	};
+	return {
+		abort: close("state = 'aborted'", "state = 'intent'"),
+		settle: close(
+			"state = iif(state = 'uncertain', 'aborted', 'revoked'), last_error = ''",
+			"state IN ('revoking', 'uncertain')",
+		),
+		abandon: close("state = 'abandoned'", "due_at IS NOT NULL"),
+	};
+}
+
+/** Makes an operation of a statement that changes one lease: its event is written when it did. */
+function changing(db: Database, append: Append) {
+	return (sql: string) => {
+		const statement = db.prepare(sql);
+		return (input: { id: string }, event: AuditEvent): boolean => {
+			if (statement.run(input).changes === 0) return false;
+			append(event);
+			return true;
+		};
+	};
+}
+
+/** What nobody asked for. */
+function upkeep(db: Database): Pick<LeaseWrites, "postpone" | "delivered" | "recover" | "saveClock" | "forget"> {
+	const postpone = db.prepare(
+		"UPDATE lease SET due_at = @due_at, attempts = @attempts, last_error = @last_error WHERE id = @id AND state IN ('revoking', 'uncertain')",
+	);
+	const delivered = db.prepare(
+		"UPDATE lease SET delivered_at = ? WHERE id IN (SELECT value FROM json_each(?)) AND delivered_at IS NULL",
+	);
+	const recover = db.prepare(
+		"UPDATE lease SET state = 'uncertain', reason = 'uncertain', due_at = @due_at, last_error = 'the server ended in the middle of it' " +
+			"WHERE state = 'intent' AND due_at IS NOT NULL",
+	);
+	const saveClock = db.prepare(
+		"INSERT INTO meta (name, value) VALUES ('lease_clock', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+	);
+	const forget = db.prepare(
+		`DELETE FROM lease WHERE rowid IN (SELECT rowid FROM lease WHERE closed_at < ? LIMIT ${MAX_FORGOTTEN})`,
+	);
+	return {
+		postpone: (input) => void postpone.run(input),
+		delivered: ({ ids, at }) => void delivered.run(at, JSON.stringify(ids)),
+		recover: (input) => recover.run(input).changes,
+		saveClock: (mark) => void saveClock.run(JSON.stringify(mark)),
+		forget: (closed_before) => forget.run(closed_before).changes,
+	};
+}

@@ -1,0 +1,24 @@
+/** The engines that come with svc. Each import is spelled out, so that a bundler finds it. */
+const SHIPPED: Record<string, () => Promise<{ run(process: NodeJS.Process): Promise<void> }>> = {
+	containerorch: () => import("@svc/plugin-containerorch"),
+	documentdb: () => import("@svc/plugin-documentdb"),
+	keyvalue: () => import("@svc/plugin-keyvalue"),
+	pki: () => import("@svc/plugin-pki"),
+	totp: () => import("@svc/plugin-totp"),
+};
+
+/**
+ * Runs a shipped engine in this process: it answers requests from standard input until that ends. The server starts its engines so.
+ * @param args the words after `svc plugin`: the engine's type
+ */
+export async function runPlugin(process: NodeJS.Process, args: readonly string[]): Promise<void> {
+	const [type = "", ...more] = args;
+	const load = Object.hasOwn(SHIPPED, type) ? SHIPPED[type] : undefined;
+	if (load === undefined || more.length > 0) {
+		process.stderr.write(`svc: svc plugin takes one of the shipped engines: ${Object.keys(SHIPPED).join(", ")}\n`);
+		process.exitCode = 2;
+		return;
+	}
+	const { run } = await load();
+	await run(process);
+}

@@ -1,0 +1,171 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { isIPv6 } from "node:net";
+import { join } from "node:path";
+import { type ConnectionOptions, createSecureContext, getCACertificates } from "node:tls";
+import { EngineError, parseTtl } from "@svc/plugin-sdk";
+import { readKubeconfig } from "./kubeconfig.ts";
+import { isNamespace, NAMESPACE_RULE } from "./names.ts";
+import { ConfigError, errorCode, type Identity, type Source, type Trust } from "./source.ts";
+
+/** Of a TLS connection's options those that a configuration decides. */
+type TlsOptions = Pick<ConnectionOptions, "ca" | "cert" | "key" | "rejectUnauthorized" | "servername">;
+
+/** Where the orchestrator is and how it is reached. */
+export interface Connection {
+	/** Http or https; every call's path comes after its own. */
+	api_server: URL;
+	/**
+	 * Reads the bearer token; undefined when a client certificate takes its place.
+	 * @throws ConfigError when the file that holds it cannot be read any more
+	 */
+	bearerToken: (() => string) | undefined;
+	tls: TlsOptions;
+}
+
+/** What the engine works with. Spec: ENGINES › Container orchestrator engine configuration */
+export interface Config extends Connection {
+	/** The namespace of a request that names none. */
+	namespace: string;
+	/** The lifetime of a token whose request names none, as it was written. */
+	token_ttl: string;
+}
+
+/** Where a pod finds its service account. */
+const MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/**
+ * Reads the configuration: each value from its variable, else from the client configuration file when there is one, else from the pod.
+ * @param warn takes what whoever runs the engine should know
+ * @throws ConfigError
+ * Spec: ENGINES › Container orchestrator engine configuration
+ */
+export function readConfig(env: NodeJS.ProcessEnv, warn: (text: string) => void): Config {
+	const given = fromVariables(env);
+	const found = env.SVC_ORCH_KUBECONFIG ? readKubeconfig(env.SVC_ORCH_KUBECONFIG) : fromPod(env);
+	const api_server = readAddress(given.server ?? found.server);
+	const trust = given.trust ?? found.trust;
+	if (api_server.protocol === "http:")
+		warn("the API server is reached over plain HTTP: the token can be read on the way");
+	else if (trust === "unverified") warn("TLS verification of the API server is skipped: use this in development only");
+	return {
+		api_server,
+		...readIdentity(given.identity ?? found.identity, {
+			...trustOptions(trust),
+			...(found.servername === undefined ? {} : { servername: found.servername }),
+		}),
+		namespace: readNamespace(given.namespace ?? found.namespace ?? "default"),
+		token_ttl: readTokenTtl(env.SVC_ORCH_TOKEN_TTL || "1h"),
+	};
+}
+
+/** A variable that is set but empty is not set, save for the CA certificate. */
+function fromVariables(env: NodeJS.ProcessEnv): Source {
+	const { SVC_ORCH_API_SERVER, SVC_ORCH_TOKEN, SVC_ORCH_NAMESPACE, SVC_ORCH_SKIP_TLS, SVC_ORCH_CA_CERT } = env;
+	const trust = SVC_ORCH_SKIP_TLS === "true" || SVC_ORCH_CA_CERT === "" ? "unverified" : undefined;
+	return {
+		server: SVC_ORCH_API_SERVER || undefined,
+		trust: trust ?? (SVC_ORCH_CA_CERT === undefined ? undefined : { ca: SVC_ORCH_CA_CERT }),
+		identity: SVC_ORCH_TOKEN ? { token: SVC_ORCH_TOKEN } : undefined,
+		namespace: SVC_ORCH_NAMESPACE || undefined,
+	};
+}
+
+/** What a pod knows of its cluster; nothing outside of one. SVC_ORCH_MOUNT takes the mount's place in tests. */
+function fromPod(env: NodeJS.ProcessEnv): Source {
+	const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, SVC_ORCH_MOUNT: folder = MOUNT } = env;
+	if (!host || !port) return {};
+	const tokenFile = join(folder, "token");
+	const ca = readMounted(join(folder, "ca.crt"));
+	return {
+		server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
+		trust: ca === undefined ? undefined : { ca },
+		identity: readMounted(tokenFile) === undefined ? undefined : { tokenFile },
+		namespace: readMounted(join(folder, "namespace")),
+	};
+}
+
+function readMounted(path: string): string | undefined {
+	try {
+		return readFileSync(path, "utf8").trim();
+	} catch (error) {
+		if (errorCode(error) === "ENOENT") return undefined;
+		throw new ConfigError(`the service-account mount cannot be read (${errorCode(error)})`);
+	}
+}
+
+function readAddress(text: string | undefined): URL {
+	if (text === undefined) {
+		throw new ConfigError(
+			"the API server address cannot be resolved: set SVC_ORCH_API_SERVER or SVC_ORCH_KUBECONFIG, or run in a pod",
+		);
+	}
+	const url = URL.parse(text);
+	if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+		throw new ConfigError("the API server address must be a URL such as https://10.0.0.1:6443, without user or query");
+	}
+	return url;
+}
+
+function trustOptions(trust: Trust | undefined): TlsOptions {
+	if (trust === "unverified") return { rejectUnauthorized: false };
+	if (trust === undefined) return { ca: [...getCACertificates("default"), ...getCACertificates("system")] };
+	try {
+		new X509Certificate(trust.ca);
+	} catch {
+		// TLS itself would silently trust nobody.
+		throw new ConfigError("the CA certificate of the API server is not a PEM certificate");
+	}
+	return { ca: trust.ca };
+}
+
+function readIdentity(identity: Identity | undefined, tls: TlsOptions): Pick<Connection, "bearerToken" | "tls"> {
+	if (identity === undefined) {
+		throw new ConfigError(
+			"the API server token cannot be resolved: set SVC_ORCH_TOKEN, name a user with a token or a client certificate in the kubeconfig, or run in a pod",
+		);
+	}
+	if ("certificate" in identity) {
+		const { certificate: cert, key } = identity;
+		try {
+			createSecureContext({ cert, key });
+		} catch {
+			throw new ConfigError("kubeconfig: the client certificate and its key cannot be used");
+		}
+		return { bearerToken: undefined, tls: { ...tls, cert, key } };
+	}
+	// The orchestrator replaces a mounted token well before it expires.
+	const bearerToken = () => checkToken("token" in identity ? identity.token : readTokenFile(identity.tokenFile));
+	bearerToken();
+	return { bearerToken, tls };
+}
+
+function readTokenFile(path: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch (error) {
+		throw new ConfigError(`the token file cannot be read (${errorCode(error)})`);
+	}
+}
+
+/** @returns the token as it stands in a header */
+function checkToken(text: string): string {
+	const token = text.trim();
+	if (!/^[\x21-\x7e]+$/.test(token)) throw new ConfigError("the API server token must be visible ASCII characters");
+	return token;
+}
+
+function readNamespace(text: string): string {
+	if (!isNamespace(text)) throw new ConfigError(`the default namespace ${NAMESPACE_RULE}`);
+	return text;
+}
+
+function readTokenTtl(text: string): string {
+	try {
+		parseTtl(text);
+		return text;
+	} catch (error) {
+		if (error instanceof EngineError) throw new ConfigError(`SVC_ORCH_TOKEN_TTL: ${error.message}`);
+		throw error;
+	}
+}

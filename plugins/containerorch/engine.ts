@@ -1,0 +1,33 @@
+import type { Engine } from "@svc/plugin-sdk";
+import type { Config } from "./config.ts";
+import { createCredential, deleteCredential, inStep } from "./credential.ts";
+import { listAccounts } from "./list.ts";
+import type { Orchestrator } from "./orchestrator.ts";
+import { readAccountParams, readCredentialParams, readNamespace } from "./params.ts";
+import descriptor from "./plugin.json" with { type: "json" };
+
+/**
+ * The container orchestrator engine: service accounts that are bound to a cluster role in one namespace, and their tokens.
+ * @param defaults what a request gets that does not say
+ * Spec: ENGINES › containerorch operations
+ */
+export function createEngine(orchestrator: Orchestrator, defaults: Pick<Config, "namespace" | "token_ttl">): Engine {
+	return {
+		descriptor,
+		async ping() {
+			await orchestrator.call({ method: "GET", path: "/api/v1/namespaces/default" }).catch((error: unknown) => {
+				throw inStep("ping failed", error);
+			});
+		},
+		generate: (params) => createCredential(orchestrator, readCredentialParams(params, defaults)),
+		async validate(params) {
+			const { namespace, name } = readAccountParams(params, defaults);
+			await deleteCredential(orchestrator, namespace, name);
+			// False: what was asked about is no longer a credential.
+			return { valid: false, message: `service account ${name} and bindings deleted` };
+		},
+		async list(params) {
+			return { names: await listAccounts(orchestrator, readNamespace(params, defaults)) };
+		},
+	};
+}

@@ -1,0 +1,137 @@
+/* The engine as the server starts it: a process of its own, few permissions, an environment built from nothing; OpenSSL is the judge. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { createAuthority } from "@svc/x509";
+import { readSettings } from "./settings.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const FLAGS = ["--permission", "--disallow-code-generation-from-strings", "--disable-proto=delete"];
+const withoutOpenssl = spawnSync("openssl", ["version"]).error === undefined ? false : "openssl is not on PATH";
+
+const folder = mkdtempSync(join(tmpdir(), "svc-pki-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const kept = await createAuthority({ common_name: "Kept CA", organization: "", now: new Date(), randomBytes });
+const KEPT_ENV = { SVC_PKI_CA_CERT: kept.certificate, SVC_PKI_CA_KEY: kept.private_key };
+
+/** Runs the engine until it has answered the requests. */
+function serve(env: Record<string, string>, ...requests: [method: string, params?: object][]) {
+	const input = requests.map(([method, params = {}]) => `${JSON.stringify({ method, params })}\n`).join("");
+	const { status, stdout, stderr } = spawnSync(
+		process.execPath,
+		[...FLAGS, `--allow-fs-read=${ROOT}`, join(ROOT, "plugins/pki/main.ts")],
+		{ input, env, encoding: "utf8", timeout: 20_000 },
+	);
+	const lines = stdout.split("\n").filter((line) => line !== "");
+	return { status, stderr, responses: lines.map((line) => JSON.parse(line)) };
+}
+
+function file(name: string, text: string): string {
+	const path = join(folder, name);
+	writeFileSync(path, text);
+	return path;
+}
+
+function openssl(...args: string[]): { status: number | null; text: string } {
+	const { status, stdout, stderr } = spawnSync("openssl", args, { encoding: "utf8", timeout: 10_000 });
+	return { status, text: stdout + stderr };
+}
+
+test("without a CA one is made for the life of the process, which is told on standard error", () => {
+	const { status, stderr, responses } = serve({}, ["describe"], ["ping"], ["generate", { common_name: "x" }]);
+	assert.equal(status, 0);
+	assert.deepEqual(responses[0].data.capabilities, ["secret_generation", "secret_validation"]);
+	assert.deepEqual(responses[1], { data: { status: "healthy" } });
+	assert.match(responses[2].data.ca_certificate, /^-----BEGIN CERTIFICATE-----\n/);
+	assert.match(stderr, /^pki: warning: SVC_PKI_CA_CERT and SVC_PKI_CA_KEY are not both set: .*ephemeral CA.*\n$/);
+});
+
+test("a CA that is given signs from one process to the next, without a word", () => {
+	const first = serve(KEPT_ENV, ["generate", { common_name: "x" }]);
+	const { certificate, ca_certificate } = first.responses[0].data;
+	assert.equal(ca_certificate, kept.certificate);
+	const second = serve(KEPT_ENV, ["validate", { certificate }]);
+	assert.deepEqual([first.stderr, second.stderr, second.responses[0].data.valid], ["", "", true]);
+	for (const SVC_PKI_CA_KEY of ["", undefined]) {
+		const { responses, stderr } = serve(
+			{ SVC_PKI_CA_CERT: kept.certificate, ...(SVC_PKI_CA_KEY === undefined ? {} : { SVC_PKI_CA_KEY }) },
+			["validate", { certificate }],
+		);
+		assert.equal(responses[0].data.valid, false, "half a CA is none");
+		assert.match(stderr, /ephemeral CA/);
+	}
+});
+
+test("settings that cannot be used end the process with 1 and a message that holds nothing of them", async () => {
+	const other = await createAuthority({ common_name: "Other", organization: "", now: new Date(), randomBytes });
+	const garbage = "-----BEGIN CERTIFICATE-----\nhunter2h\n-----END CERTIFICATE-----\n";
+	const table: [Record<string, string>, RegExp][] = [
+		[{ ...KEPT_ENV, SVC_PKI_CA_CERT: "hunter2" }, /CA certificate must be one PEM block/],
+		[{ ...KEPT_ENV, SVC_PKI_CA_CERT: garbage }, /CA certificate cannot be parsed/],
+		[{ ...KEPT_ENV, SVC_PKI_CA_KEY: "hunter2" }, /CA private key must be PEM/],
+		[
+			{ ...KEPT_ENV, SVC_PKI_CA_KEY: garbage.replaceAll("CERTIFICATE", "PRIVATE KEY") },
+			/CA private key cannot be parsed/,
+		],
+		[{ ...KEPT_ENV, SVC_PKI_CA_KEY: other.private_key }, /do not belong together/],
+		[{ ...KEPT_ENV, SVC_PKI_ORGANIZATION: "hunter2\n" }, /SVC_PKI_ORGANIZATION must not contain control characters/],
+		[{ SVC_PKI_ORGANIZATION: "hunter2".repeat(10) }, /SVC_PKI_ORGANIZATION must have at most 64 characters/],
+	];
+	for (const [env, message] of table) {
+		const { status, stderr, responses } = serve(env, ["ping"]);
+		assert.deepEqual([status, responses], [1, []]);
+		assert.match(stderr, message);
+		assert.doesNotMatch(stderr, /hunter2|\n./);
+	}
+});
+
+test("an engine that could not make its CA answers that none is loaded", async () => {
+	const said: string[] = [];
+	const make = () => Promise.reject(new Error("no entropy"));
+	const { authority } = await readSettings({}, (text) => said.push(text), make);
+	assert.equal(authority, undefined);
+	assert.match(said.join("\n"), /ephemeral CA could not be made: no entropy$/);
+});
+
+const ROLES: readonly (readonly [role: string, asServer: number, asClient: number])[] = [
+	["server", 0, 2],
+	["client", 2, 0],
+	["both", 0, 0],
+];
+
+for (const [role, asServer, asClient] of ROLES) {
+	test(`OpenSSL takes a certificate of the role ${role} for what it is`, { skip: withoutOpenssl }, () => {
+		for (const env of [{}, KEPT_ENV]) {
+			const params = { common_name: "app", san: ["app.example.com", "*.example.org", "10.0.0.1", "::1"], role };
+			const { data } = serve({ ...env, SVC_PKI_ORGANIZATION: "Acme" }, ["generate", params]).responses[0];
+			const [root, leaf] = [file("root.pem", data.ca_certificate), file("leaf.pem", data.certificate)];
+			const verify = (...options: string[]) => openssl("verify", "-x509_strict", "-CAfile", root, ...options, leaf);
+			assert.equal(verify("-purpose", "sslserver").status, asServer);
+			assert.equal(verify("-purpose", "sslclient").status, asClient);
+			for (const name of ["app.example.com", "any.example.org"])
+				assert.equal(verify("-verify_hostname", name).status, 0);
+			for (const address of ["10.0.0.1", "::1"]) assert.equal(verify("-verify_ip", address).status, 0);
+			assert.equal(verify("-verify_hostname", "example.org").status, 2);
+			assert.match(openssl("x509", "-in", leaf, "-noout", "-subject").text, /O ?= ?Acme, CN ?= ?app\n/);
+			assert.match(openssl("ec", "-in", file("leaf.key", data.private_key), "-noout", "-check").text, /EC Key valid/);
+		}
+	});
+}
+
+test("a name with control characters that OpenSSL signed with our key is shown on one line", {
+	skip: withoutOpenssl,
+}, () => {
+	const key = file("odd.key", openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout").text);
+	const request = file("odd.csr", openssl("req", "-new", "-key", key, "-subj", "/CN=a\nb").text);
+	const signer = ["-CA", file("ca.pem", kept.certificate), "-CAkey", file("ca.key", kept.private_key)];
+	const { text } = openssl("x509", "-req", "-in", request, "-days", "2", ...signer);
+	const certificate = text.slice(text.indexOf("-----BEGIN"));
+	const { data } = serve(KEPT_ENV, ["validate", { certificate }]).responses[0];
+	assert.equal(data.valid, true);
+	assert.match(data.message, /^cn=a\\x0ab serial=[0-9a-f]{32,40} expires=\S+Z$/);
+});

@@ -1,0 +1,63 @@
+import { randomBytes } from "node:crypto";
+import { type Authority, createAuthority, type KeptAuthority, loadAuthority } from "@svc/x509";
+import { faultOfName } from "./params.ts";
+
+/** What the engine works with. */
+export interface Settings {
+	/** Undefined when there is none to sign with. */
+	authority: Authority | undefined;
+	/** Organization of issued subjects; empty when they have none. */
+	organization: string;
+}
+
+/** A setting that the engine cannot work with. The message names it and holds nothing of it. */
+export class SettingsError extends Error {
+	override readonly name = "SettingsError";
+}
+
+/**
+ * Reads SVC_PKI_CA_CERT and SVC_PKI_CA_KEY, without both of which an authority is made that ends with the process, and SVC_PKI_ORGANIZATION.
+ * @param warn takes what whoever runs the engine should know
+ * @param make makes the authority
+ * @throws SettingsError
+ * Spec: ENGINES › Certificate authority engine
+ */
+export async function readSettings(
+	env: NodeJS.ProcessEnv,
+	warn: (text: string) => void,
+	make = createAuthority,
+): Promise<Settings> {
+	const { SVC_PKI_CA_CERT: certificate, SVC_PKI_CA_KEY: private_key, SVC_PKI_ORGANIZATION: organization = "" } = env;
+	const fault = faultOfName(organization);
+	if (fault !== undefined) throw new SettingsError(`SVC_PKI_ORGANIZATION ${fault}`);
+	if (certificate && private_key) return { authority: load({ certificate, private_key }), organization };
+	warn(
+		"SVC_PKI_CA_CERT and SVC_PKI_CA_KEY are not both set: certificates are signed by an ephemeral CA, which ends with this process",
+	);
+	return { authority: await makeEphemeral(organization, warn, make), organization };
+}
+
+function load(kept: KeptAuthority): Authority {
+	try {
+		return loadAuthority(kept);
+	} catch (error) {
+		throw new SettingsError(
+			`SVC_PKI_CA_CERT and SVC_PKI_CA_KEY: ${error instanceof Error ? error.message : "unusable"}`,
+			{ cause: error },
+		);
+	}
+}
+
+/** Undefined when it cannot be made: the engine then answers that no CA is loaded, which a ping shows. */
+async function makeEphemeral(
+	organization: string,
+	warn: (text: string) => void,
+	make: typeof createAuthority,
+): Promise<Authority | undefined> {
+	try {
+		return loadAuthority(await make({ common_name: "svc ephemeral CA", organization, now: new Date(), randomBytes }));
+	} catch (error) {
+		warn(`the ephemeral CA could not be made: ${error instanceof Error ? error.message : "unknown failure"}`);
+		return undefined;
+	}
+}

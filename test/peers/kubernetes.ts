@@ -1,0 +1,127 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ApiAnswer, apiClient, type KubernetesApi } from "./kubernetes-api.ts";
+import { type Launched, startAssets } from "./kubernetes-assets.ts";
+import { findKubernetes } from "./kubernetes-binary.ts";
+import { createIdentity, kubeconfigOf } from "./kubernetes-identity.ts";
+import { startPeer } from "./kubernetes-process.ts";
+
+const found = await findKubernetes();
+
+/** `false` where a Kubernetes can be started, else the reason to give for a skipped test. Whoever imports this first builds it: minutes, once. */
+export const skipWithoutKubernetes: string | false = "missing" in found ? found.missing : false;
+
+/** A rule of a cluster role. */
+export interface PolicyRule {
+	readonly apiGroups: readonly string[];
+	readonly resources: readonly string[];
+	readonly verbs: readonly string[];
+	readonly resourceNames?: readonly string[];
+}
+
+/** A real Kubernetes API server on loopback, without nodes: nothing ever runs in it. */
+export interface Kubernetes {
+	readonly url: string;
+	/** PEM of the authority that has signed its certificate. */
+	readonly ca: string;
+	/** May do everything. */
+	readonly adminToken: string;
+	/** A client configuration of the administrator, in YAML. */
+	readonly kubeconfig: string;
+	/** Sends one request, as the administrator unless a token is given. */
+	request(method: string, path: string, body?: object, token?: string): Promise<ApiAnswer>;
+	/** Makes a namespace. */
+	namespace(name: string): Promise<void>;
+	/** The token of a new service account that these rules hold for: in the namespaces, or everywhere when none are given. */
+	restrictedToken(rules: readonly PolicyRule[], namespaces?: readonly string[]): Promise<string>;
+	/** Ends it and removes its folder. */
+	stop(): Promise<void>;
+}
+
+/**
+ * Starts a Kubernetes: some three seconds.
+ * @throws Error when there is none to start, or with what it wrote when it does not get ready
+ */
+export async function startKubernetes(): Promise<Kubernetes> {
+	const dir = await mkdtemp(join(tmpdir(), "svc-kubernetes-"));
+	try {
+		const { ca, token } = await writeFiles(dir);
+		const { url, end } = await launch(dir, (address) => apiClient(address, ca, token));
+		const api = apiClient(url, ca, token);
+		return {
+			url,
+			ca,
+			adminToken: token,
+			kubeconfig: kubeconfigOf(url, ca, token),
+			request: api.request,
+			namespace: (name) => create(api, "/api/v1/namespaces", { metadata: { name } }),
+			restrictedToken: (rules, namespaces) => restrictedToken(api, rules, namespaces),
+			stop: async () => {
+				api.close();
+				await end();
+				await rm(dir, { recursive: true });
+			},
+		};
+	} catch (error) {
+		await rm(dir, { recursive: true, force: true });
+		throw error;
+	}
+}
+
+/** Writes what the server needs to know of itself and of its administrator. */
+async function writeFiles(dir: string): Promise<{ ca: string; token: string }> {
+	const { ca, cert, key } = await createIdentity(["127.0.0.1", "localhost"]);
+	const token = randomBytes(32).toString("base64url");
+	const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+	for (const [name, content] of Object.entries({
+		"ca.crt": ca,
+		"server.crt": cert,
+		"server.key": key,
+		"sa.key": privateKey.export({ type: "sec1", format: "pem" }),
+		"admin.token": token,
+		"tokens.csv": `${token},admin,admin,"system:masters"`,
+	})) {
+		await writeFile(join(dir, name), content, { mode: 0o600 });
+	}
+	return { ca, token };
+}
+
+async function launch(dir: string, connect: (url: string) => KubernetesApi): Promise<Launched> {
+	if ("missing" in found) throw new Error(found.missing);
+	if ("assets" in found) return startAssets(found.assets, dir, connect);
+	const peer = startPeer(found.program, ["--dir", dir], dir);
+	try {
+		return { url: await peer.until(() => /^ready (\S+)$/m.exec(peer.output())?.[1]), end: peer.end };
+	} catch (error) {
+		await peer.end();
+		throw error;
+	}
+}
+
+let accounts = 0;
+
+async function restrictedToken(api: KubernetesApi, rules: readonly PolicyRule[], namespaces?: readonly string[]) {
+	accounts += 1;
+	const name = `restricted-${accounts}`;
+	const rbac = "/apis/rbac.authorization.k8s.io/v1";
+	const binding = {
+		metadata: { name },
+		roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name },
+		subjects: [{ kind: "ServiceAccount", name, namespace: "default" }],
+	};
+	await create(api, `${rbac}/clusterroles`, { metadata: { name }, rules });
+	await create(api, "/api/v1/namespaces/default/serviceaccounts", { metadata: { name } });
+	if (namespaces === undefined) await create(api, `${rbac}/clusterrolebindings`, binding);
+	for (const each of namespaces ?? []) await create(api, `${rbac}/namespaces/${each}/rolebindings`, binding);
+	const { body } = await api.request("POST", `/api/v1/namespaces/default/serviceaccounts/${name}/token`, {
+		spec: { expirationSeconds: 3600 },
+	});
+	return (body.status as { token: string }).token;
+}
+
+async function create(api: KubernetesApi, collection: string, object: object): Promise<void> {
+	const { status, body } = await api.request("POST", collection, object);
+	if (status !== 201) throw new Error(`POST ${collection}: ${status} ${body.message}`);
+}

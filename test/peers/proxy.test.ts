@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { startProxy, type TcpProxy } from "./proxy.ts";
+
+/** What a server behind a proxy has read, and the proxy. It answers each chunk with the same. */
+async function serverFor(t: TestContext): Promise<{ proxy: TcpProxy; read: () => string }> {
+	let read = "";
+	const server = createServer((socket) => {
+		socket
+			.on("error", () => undefined)
+			.on("data", (chunk) => {
+				read += chunk;
+				socket.write(chunk);
+			});
+	});
+	await once(server.listen(0, "127.0.0.1"), "listening");
+	const proxy = await startProxy((server.address() as AddressInfo).port);
+	t.after(async () => {
+		await proxy.stop();
+		server.close();
+	});
+	return { proxy, read: () => read };
+}
+
+async function client(t: TestContext, proxy: TcpProxy): Promise<Socket> {
+	const socket = connect(proxy.port, "127.0.0.1");
+	t.after(() => socket.destroy());
+	await once(socket, "connect");
+	return socket;
+}
+
+async function answerTo(socket: Socket, text: string): Promise<string> {
+	socket.write(text);
+	return String((await once(socket, "data"))[0]);
+}
+
+/** Whether nothing comes for a while. */
+async function staysSilent(socket: Socket): Promise<boolean> {
+	const answer = once(socket, "data").then(() => false);
+	return Promise.race([answer, setTimeout(100, true)]);
+}
+
+test("it passes both ways, and both ends", async (t) => {
+	const { proxy } = await serverFor(t);
+	const socket = await client(t, proxy);
+	assert.equal(await answerTo(socket, "hello"), "hello");
+	socket.end();
+	await once(socket, "close");
+});
+
+test("what is held arrives when it is released, although the client has gone", async (t) => {
+	const { proxy, read } = await serverFor(t);
+	const [held, other] = [await client(t, proxy), await client(t, proxy)];
+	assert.equal(await answerTo(held, "one "), "one ");
+	const hold = proxy.hold("TWO");
+	held.write("a TWO ");
+	await hold.caught;
+	held.write("three ");
+	assert.equal(await staysSilent(held), true);
+	held.destroy();
+	assert.equal(await answerTo(other, "other "), "other ", "other connections pass");
+	await hold.release();
+	assert.equal(read(), "one other a TWO three ");
+});
+
+test("a black hole takes everything and gives nothing, until it is closed", async (t) => {
+	const { proxy, read } = await serverFor(t);
+	proxy.blackhole();
+	const socket = await client(t, proxy);
+	socket.write("lost");
+	assert.equal(await staysSilent(socket), true);
+	proxy.restore();
+	assert.equal(await answerTo(socket, "found"), "found");
+	assert.equal(read(), "found");
+});
+
+test("a delay keeps the order", async (t) => {
+	const { proxy, read } = await serverFor(t);
+	const socket = await client(t, proxy);
+	proxy.delay(100);
+	const started = performance.now();
+	socket.write("a");
+	await setTimeout(10);
+	socket.write("b");
+	while (read() !== "ab" && performance.now() - started < 5000) await setTimeout(5);
+	assert.equal(read(), "ab");
+	assert.ok(performance.now() - started >= 99);
+});
+
+test("a reset ends every connection there is, and refusing those to come as well", async (t) => {
+	const { proxy } = await serverFor(t);
+	const reset = { code: "ECONNRESET" };
+	const socket = await client(t, proxy);
+	assert.equal(await answerTo(socket, "hello"), "hello");
+	const broken = assert.rejects(once(socket, "data"), reset);
+	proxy.reset();
+	await broken;
+	proxy.refuse();
+	const refused = connect(proxy.port, "127.0.0.1");
+	await assert.rejects(once(refused, "data"), reset);
+	proxy.restore();
+	assert.equal(await answerTo(await client(t, proxy), "again"), "again");
+});

@@ -1,0 +1,130 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
+
+/** What a client sent and the server has not got yet, the end of its connection included. */
+export interface Held {
+	/** Settles when the text has come. */
+	readonly caught: Promise<unknown>;
+	/**
+	 * Sends it on as a slow network would, whether or not the client is still there. Where it is not, this settles when the server has read
+	 * everything and closed the connection, or had closed it before: nothing of it can have an effect afterwards.
+	 */
+	release(): Promise<void>;
+}
+
+/** A TCP proxy on loopback that can be made to misbehave. */
+export interface TcpProxy {
+	readonly port: number;
+	/** host:port */
+	readonly address: string;
+	/** Holds a connection's way to the server from the next chunk on that contains this text; all other connections pass. */
+	hold(text: string): Held;
+	/** Swallows everything in both directions, and accepts new connections all the same. */
+	blackhole(): void;
+	/** Delays what goes to the server. */
+	delay(ms: number): void;
+	/** Ends every connection with a reset. */
+	reset(): void;
+	/** Resets every connection, and each new one too. */
+	refuse(): void;
+	/** Ends the misbehaviour; what was swallowed is lost. */
+	restore(): void;
+	stop(): Promise<void>;
+}
+
+/** How the proxy treats what passes. */
+interface Conduct {
+	mode: "pass" | "swallow" | "refuse";
+	delay_ms: number;
+	trap: Trap | undefined;
+}
+
+/** `caught` gives the function that waits until the held connection has run its course. */
+interface Trap {
+	text: string;
+	caught: PromiseWithResolvers<() => Promise<void>>;
+	released: PromiseWithResolvers<void>;
+}
+
+/** Starts a proxy in front of a server. */
+export async function startProxy(target_port: number, target_host = "127.0.0.1"): Promise<TcpProxy> {
+	const conduct: Conduct = { mode: "pass", delay_ms: 0, trap: undefined };
+	const sockets = new Set<Socket>();
+	const track = (socket: Socket) => {
+		sockets.add(socket);
+		socket.once("close", () => sockets.delete(socket));
+		// Broken connections are what this proxy is for.
+		socket.on("error", () => undefined);
+		return socket;
+	};
+	const server = createServer({ allowHalfOpen: true }, (client) => {
+		if (conduct.mode === "refuse") track(client).resetAndDestroy();
+		else join(track(client), track(connect(target_port, target_host)), conduct);
+	});
+	await once(server.listen(0, "127.0.0.1"), "listening");
+	const { port } = server.address() as AddressInfo;
+	const reset = () => {
+		for (const socket of sockets) socket.resetAndDestroy();
+	};
+	return {
+		port,
+		address: `127.0.0.1:${port}`,
+		hold: (text) => {
+			const trap: Trap = { text, caught: Promise.withResolvers(), released: Promise.withResolvers() };
+			conduct.trap = trap;
+			const release = async () => {
+				trap.released.resolve();
+				await (await trap.caught.promise)();
+			};
+			return { caught: trap.caught.promise, release };
+		},
+		blackhole: () => void Object.assign(conduct, { mode: "swallow" }),
+		delay: (delay_ms) => void Object.assign(conduct, { delay_ms }),
+		reset,
+		refuse: () => {
+			conduct.mode = "refuse";
+			reset();
+		},
+		restore: () => void Object.assign(conduct, { mode: "pass", delay_ms: 0, trap: undefined }),
+		stop: async () => {
+			reset();
+			await once(server.close(), "close");
+		},
+	};
+}
+
+/** Ties a client's connection to one of its own to the server. */
+function join(client: Socket, upstream: Socket, conduct: Conduct): void {
+	const closed = new Promise((resolve) => upstream.once("close", resolve));
+	let trap: Trap | undefined;
+	let way: Promise<unknown> = Promise.resolve();
+	/** Lets a step follow all those before it, after the delay and the release that hold now. */
+	const follow = (step: () => unknown) => {
+		const { delay_ms } = conduct;
+		const released = trap?.released.promise;
+		way = way
+			.then(() => released)
+			.then(() => (delay_ms > 0 ? setTimeout(delay_ms) : undefined))
+			.then(step);
+	};
+	const finish = async () => {
+		await way;
+		if (client.destroyed) await closed;
+	};
+	client.on("data", (chunk) => {
+		if (conduct.mode !== "pass") return;
+		if (conduct.trap !== undefined && chunk.includes(conduct.trap.text)) {
+			trap = conduct.trap;
+			conduct.trap = undefined;
+			trap.caught.resolve(finish);
+		}
+		follow(() => upstream.write(chunk));
+	});
+	client.once("end", () => follow(() => upstream.end()));
+	client.once("close", () => follow(() => upstream.end()));
+	upstream.on("data", (chunk) => {
+		if (conduct.mode === "pass") client.write(chunk);
+	});
+	upstream.once("close", () => client.destroy());
+}
