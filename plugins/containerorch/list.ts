@@ -1,4 +1,4 @@
-import { EngineError, type Fields, isObject } from "@svc/plugin-sdk";
+import { EngineError, isObject } from "@svc/plugin-sdk";
 import { inStep } from "./credential.ts";
 import { isManagedName } from "./names.ts";
 import { accountsPath } from "./objects.ts";
@@ -33,6 +33,7 @@ export async function listAccounts(orchestrator: Orchestrator, namespace: string
 	throw new EngineError(`listing service accounts: GET ${accounts}: the answer is no list, or has no end`);
 }
 
-function nameOf({ metadata }: Fields): string {
+function nameOf(item: unknown): string {
+	const { metadata } = isObject(item) ? item : {};
 	return isObject(metadata) && typeof metadata.name === "string" ? metadata.name : "";
 }

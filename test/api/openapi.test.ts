@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { api } from "../harness/client.ts";
+import { MEMO_ENGINES } from "../harness/engine-requests.ts";
+import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
 import { type OpenApi, openApi, problems, resolve, routesOf } from "../harness/openapi.ts";
 import { REQUESTS } from "../harness/requests.ts";
 import { createWorld, type World } from "../harness/world.ts";
@@ -13,19 +15,25 @@ const CODES = [
 	...["invalid_environment", "invalid_ciphertext", "invalid_limit", "invalid_cursor", "invalid_scope", "invalid_role"],
 	...["unsupported_operation", "unauthorized", "invalid_credentials", "forbidden", "insufficient_scope"],
 	...["registration_disabled", "registration_admin_only", "wrong_password", "not_found", "conflict"],
+	...["invalid_ttl", "engine_error", "engine_unavailable", "lease_limit_reached"],
 	...["payload_too_large", "rate_limited", "internal_error", "unhealthy"],
 ];
 
+let engines: MemoEngines;
 let server: Server;
 let world: World;
 let document: OpenApi;
 
 before(async () => {
-	server = await startServer();
+	engines = await installMemoEngines(MEMO_ENGINES);
+	server = await startServer({ env: { SVC_PLUGINS_DIR: engines.folder } });
 	world = await createWorld(api(server));
 	document = await openApi(world.api);
 });
-after(() => server.close());
+after(async () => {
+	await server.close();
+	await engines.remove();
+});
 
 /** Every object in the document, with its place. */
 function* objects(value: unknown, at = "#"): Generator<{ at: string; object: Record<string, unknown> }> {

@@ -201,7 +201,7 @@ function perform(objects: Map<string, ApiObject>, call: SeenCall): Answer {
 	if (call.step === "ping") return success(200, { kind: "Namespace", apiVersion: "v1", metadata: { name: "default" } });
 	if (call.method === "POST" && LIST.test(pathname)) return create(objects, pathname, call.body ?? {});
 	if (call.step === "request_token") return mint(objects, pathname.slice(0, -"/token".length), call.body ?? {});
-	if (call.method === "GET" && LIST.test(pathname)) return list(objects, pathname, searchParams.get("labelSelector"));
+	if (call.method === "GET" && LIST.test(pathname)) return list(objects, pathname, searchParams);
 	const found = OBJECT.test(pathname) ? objects.get(pathname) : undefined;
 	if (found === undefined) return failure(404, "NotFound", `${pathname} not found`);
 	if (call.method === "DELETE") objects.delete(pathname);
@@ -228,18 +228,23 @@ function mint(objects: Map<string, ApiObject>, account: string, body: ApiObject)
 	return success(201, { ...body, status });
 }
 
-/** Only selectors of the form `name=value,name=value`. */
-function list(objects: Map<string, ApiObject>, collection: string, selector: string | null): Answer {
-	const [, kind = ""] = /\/(\w+)$/.exec(collection) ?? [];
-	const wanted = (selector ?? "").split(",").filter((term) => term !== "");
-	const items = [...objects].filter(([path, { metadata }]) => {
-		const { labels = {} } = metadata as { labels?: Record<string, string> };
-		const isInside = collection.includes("/namespaces/")
-			? path.startsWith(`${collection}/`)
-			: path.includes(`/${kind}/`);
-		return isInside && wanted.every((term) => `${term.split("=")[0]}=${labels[term.split("=")[0] ?? ""]}` === term);
-	});
-	return success(200, { kind: "List", apiVersion: "v1", metadata: {}, items: items.map(([, object]) => object) });
+/** Only selectors of the form `name=value,name=value`. `continue` is the number of those that were answered before. */
+function list(objects: Map<string, ApiObject>, collection: string, query: URLSearchParams): Answer {
+	const kind = collection.slice(collection.lastIndexOf("/"));
+	const wanted = (query.get("labelSelector") ?? "").split(",").filter((term) => term !== "");
+	const items = [...objects]
+		.filter(([path, { metadata }]) => {
+			const { labels = {} } = metadata as { labels?: Record<string, string> };
+			const isInside = collection.includes("/namespaces/")
+				? path.startsWith(`${collection}/`)
+				: path.includes(`${kind}/`);
+			return isInside && wanted.every((term) => Object.entries(labels).some((label) => label.join("=") === term));
+		})
+		.map(([, object]) => object);
+	const start = Number(query.get("continue") ?? 0);
+	const end = start + Number(query.get("limit") ?? items.length);
+	const metadata = end < items.length ? { continue: String(end) } : {};
+	return success(200, { kind: "List", apiVersion: "v1", metadata, items: items.slice(start, end) });
 }
 
 function success(status: number, body: ApiObject): Answer {

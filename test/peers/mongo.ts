@@ -114,7 +114,10 @@ function written(child: ChildProcess, text: string): Promise<string> {
 	return new Promise((found, reject) => {
 		let all = "";
 		const silence = setTimeout(() => child.kill("SIGKILL"), START_TIMEOUT_MS);
-		child.once("close", () => reject(new Error(`the peer did not start: ${all}`)));
+		child.once("close", () => {
+			clearTimeout(silence);
+			reject(new Error(`the peer did not start: ${all}`));
+		});
 		const read = (part: string) => {
 			all += part;
 			if (!all.includes(text)) return;

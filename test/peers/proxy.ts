@@ -108,9 +108,14 @@ function join(client: Socket, upstream: Socket, conduct: Conduct): void {
 			.then(() => (delay_ms > 0 ? setTimeout(delay_ms) : undefined))
 			.then(step);
 	};
+	let isOver = false;
+	const end = () => {
+		isOver = true;
+		follow(() => upstream.end());
+	};
 	const finish = async () => {
 		await way;
-		if (client.destroyed) await closed;
+		if (isOver) await closed;
 	};
 	client.on("data", (chunk) => {
 		if (conduct.mode !== "pass") return;
@@ -121,8 +126,8 @@ function join(client: Socket, upstream: Socket, conduct: Conduct): void {
 		}
 		follow(() => upstream.write(chunk));
 	});
-	client.once("end", () => follow(() => upstream.end()));
-	client.once("close", () => follow(() => upstream.end()));
+	client.once("end", end);
+	client.once("close", end);
 	upstream.on("data", (chunk) => {
 		if (conduct.mode === "pass") client.write(chunk);
 	});

@@ -137,9 +137,11 @@ async function launch(config: string): Promise<ChildProcess> {
 function ready(child: ChildProcess): Promise<void> {
 	return new Promise((resolve, reject) => {
 		let written = "";
-		const fail = () => reject(new Error(`redis-server did not start: ${written}`));
 		const silence = setTimeout(() => child.kill("SIGKILL"), START_TIMEOUT_MS);
-		child.once("close", fail);
+		child.once("close", () => {
+			clearTimeout(silence);
+			reject(new Error(`redis-server did not start: ${written}`));
+		});
 		const read = (text: string) => {
 			written = (written + text).slice(-4096);
 			if (!written.includes("Ready to accept connections")) return;

@@ -58,8 +58,8 @@ test("an engine whose responses nobody reads ends without a word, though its inp
 	await readLine(child);
 	child.stdout.destroy();
 	const more = setInterval(() => child.stdin.write(PING), 20);
-	assert.deepEqual(await ended, QUIET_END);
-	clearInterval(more);
+	const end = await ended.finally(() => clearInterval(more));
+	assert.deepEqual(end, QUIET_END);
 });
 
 test("an engine whose output was closed before it began ends without a word", async () => {

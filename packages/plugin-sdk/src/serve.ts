@@ -40,7 +40,7 @@ export async function serveEngine(engine: Engine, streams: Streams = process): P
 			isTooLong = true;
 		},
 	});
-	streams.stdout.on?.("errorx" as "error", () => {
+	streams.stdout.on?.("error", () => {
 		isUnread = true;
 		streams.stdin.destroy?.();
 	});

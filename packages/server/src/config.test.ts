@@ -230,7 +230,10 @@ test("variables of the client, of engines, of tests and of others are left alone
 		"MY_SVC_LISTEN",
 	];
 	const config = readConfig(Object.fromEntries(foreign.map((name) => [name, "x"])), folder);
-	assert.deepEqual(config, readConfig({}, folder));
+	assert.deepEqual(config, {
+		...readConfig({}, folder),
+		engine_environment: { SVC_PKI_CA: "x", SVC_ORCH_URL: "x" },
+	});
 });
 
 test("the file that SVC_CONFIG names is read instead, and must be there", async (t) => {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
+import { Text } from "../messages.ts";
 import { type ConfigScope, getConfig, pingEngine, removeConfig, setConfig } from "./configs.ts";
 import { type EngineNeeds, listEngines } from "./engines.ts";
 import { generate } from "./generate.ts";
@@ -83,7 +84,7 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/engines/{type}/ping",
 			summary: "Ask an engine and its target whether they work",
-			query: v.object({ realm: v.optional(v.string()) }),
+			query: v.object({ realm: v.optional(Text) }),
 			status: 200,
 			answer: v.object({ status: v.literal("healthy") }),
 			errors: ["not_found", "engine_unavailable"],

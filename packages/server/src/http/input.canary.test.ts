@@ -34,6 +34,9 @@ const GOOD: Record<string, unknown> = {
 	actor: "ada@example.com",
 	seq: "1",
 	hash: "ab".repeat(32),
+	engine: "keyvalue",
+	state: "active",
+	reason: "text",
 };
 
 const NUMBER = 918_273_645;
@@ -89,6 +92,8 @@ for (const route of routes) {
 		const schema = route[part];
 		if (schema === undefined) continue;
 		const fields = fieldsOf(route, part);
+		// What an engine takes is its own.
+		if (fields.length === 0) continue;
 		const good = Object.fromEntries(fields.map((field) => [field, goodFor(part, field)]));
 
 		test(`the ${part} of ${route.method} ${route.path} is accepted when every field is good`, () => {
@@ -121,8 +126,11 @@ for (const route of routes) {
 	}
 }
 
+/** Bodies of which nothing is required, and those that are an engine's own. */
+const NOTHING_REQUIRED = /\/(leases\/revoke|config|generate|validate)$/;
+
 test("every field that is required is asked for by its name", () => {
-	for (const route of routes.filter((candidate) => candidate.body !== undefined)) {
+	for (const route of routes.filter(({ body, path }) => body !== undefined && !NOTHING_REQUIRED.test(path))) {
 		const fields = fieldsOf(route, "body");
 		const good = Object.fromEntries(fields.map((field) => [field, GOOD[field]]));
 		let required = 0;

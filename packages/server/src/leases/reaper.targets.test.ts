@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { eventsAfter } from "../testing/events.ts";
+import { anEvent } from "../testing/rows.ts";
 import { openReaper, pass } from "./testing.ts";
 
 const START = Date.parse("2030-01-01T00:00:00Z");
+const IN_QUARANTINE = "it is absent, but a create that was sent may still land";
 
 const failed = async ({ store, realm }: Pick<Awaited<ReturnType<typeof openReaper>>, "store" | "realm">, seq: number) =>
 	(await eventsAfter(store, seq, [realm.id]))
@@ -73,21 +75,20 @@ test("leases that were put off far into the future are tried within ten seconds 
 	const { add, at, store, stateOf, reaper } = opened;
 	const leases = await Promise.all(Array.from({ length: 5 }, () => add("revoking")));
 	const early = await add("active", { due_at: START + 280_000 });
-	const quarantined = await add("uncertain", { target: "b" });
-	at("b").mood = "unsure";
-	await reaper.runOnce();
+	const quarantined = await add("uncertain");
 	at("a").mood = "away";
+	await reaper.runOnce();
 	await pass(opened, 30);
-	for (const { id } of leases) {
-		await store.leases.postpone({ id, due_at: START + 290_000, attempts: 12, last_error: "connection refused" });
+	for (const { id } of [...leases, quarantined]) {
+		const last_error = id === quarantined.id ? IN_QUARANTINE : "connection refused";
+		await store.leases.postpone({ id, due_at: START + 290_000, attempts: 12, last_error });
 	}
-	await add("revoking");
 	await pass(opened, 30);
 	at("a").mood = "well";
 	await pass(opened, 10);
 	assert.deepEqual(new Set(await Promise.all(leases.map(stateOf))), new Set(["revoked"]));
 	assert.equal(await stateOf(early), "active", "nobody's time is cut short by that");
-	assert.equal(await stateOf(quarantined), "uncertain");
+	assert.equal(await stateOf(quarantined), "uncertain", "nor is the quarantine");
 });
 
 test("a target that answers probes but no removals gets one removal a probe", async (t) => {
@@ -172,19 +173,12 @@ test("a target that says done and keeps the credential leaves the lease open and
 
 test("a lease that a person gives up counts as late no longer, and is told of no longer", async (t) => {
 	const opened = await openReaper(t);
-	const { add, at, reaper, store, system } = opened;
+	const { add, at, reaper, store } = opened;
 	const lease = await add("active");
 	at("a").mood = "lying";
 	await pass(opened, 120);
 	assert.equal(reaper.lateness().overdue, 1);
-	const event = {
-		timestamp: system.now().toISOString(),
-		type: "lease.abandoned",
-		actor: "x",
-		realm_id: "",
-		realm: "",
-	} as const;
-	await store.leases.abandon({ id: lease.id, closed_at: event.timestamp }, { ...event, data: {} });
+	await store.leases.abandon({ id: lease.id, closed_at: lease.created_at }, anEvent());
 	const { seq } = store.audit.tip();
 	await pass(opened, 15 * 60);
 	assert.deepEqual(reaper.lateness(), { overdue: 0, stuck: 0, oldest_ms: 0 });
@@ -217,21 +211,53 @@ test("a target that is away is not asked when a person revokes, and a probe that
 	assert.doesNotMatch(JSON.stringify(entries()), /hunter2/);
 });
 
+test("a target that is back is healthy though no lease is due there", async (t) => {
+	const opened = await openReaper(t);
+	const { add, at, reaper, store } = opened;
+	const lease = await add("revoking");
+	await add("active", { due_at: START + 3_600_000 });
+	at("a").mood = "denied";
+	await reaper.runOnce();
+	await store.leases.settle({ id: lease.id, closed_at: lease.created_at }, anEvent());
+	at("a").mood = "well";
+	await pass(opened, 60);
+	assert.equal(reaper.targets()[0]?.state, "healthy");
+});
+
+test("how late a credential was counts from when it was to go, however often it was put off", async (t) => {
+	const opened = await openReaper(t);
+	const { add, at, reaper, lags } = opened;
+	await add("revoking");
+	at("a").mood = "lying";
+	await reaper.runOnce();
+	await pass(opened, 100);
+	at("a").mood = "well";
+	await pass(opened, 300);
+	assert.equal(lags.length, 1);
+	assert.ok((lags[0] ?? 0) >= 100_000);
+});
+
+test("a credential that is absent, though for how long is not certain, is not late", async (t) => {
+	const opened = await openReaper(t);
+	const { add, at, reaper } = opened;
+	await add("uncertain");
+	at("a").mood = "lying";
+	await reaper.runOnce();
+	await pass(opened, 100);
+	assert.equal(reaper.lateness().overdue, 1);
+	at("a").mood = "unsure";
+	await pass(opened, 300);
+	assert.deepEqual(reaper.lateness(), { overdue: 0, stuck: 0, oldest_ms: 0 });
+});
+
 test("a target without open leases is forgotten, whatever it was", async (t) => {
 	const opened = await openReaper(t);
-	const { add, at, reaper, store, system } = opened;
+	const { add, at, reaper, store } = opened;
 	const lease = await add("revoking");
 	at("a").mood = "denied";
 	await reaper.runOnce();
 	assert.equal(reaper.targets().length, 1);
-	const event = {
-		timestamp: system.now().toISOString(),
-		type: "lease.abandoned",
-		actor: "x",
-		realm_id: "",
-		realm: "",
-	} as const;
-	await store.leases.abandon({ id: lease.id, closed_at: event.timestamp }, { ...event, data: {} });
+	await store.leases.abandon({ id: lease.id, closed_at: lease.created_at }, anEvent());
 	await reaper.runOnce();
 	assert.deepEqual(reaper.targets(), []);
 });

@@ -188,9 +188,10 @@ test("a lease that a person gives up in the middle stays given up", async (t) =>
 test("while the store cannot write, little is tried; afterwards everything is done", async (t) => {
 	const { add, at, needs, store, system, stateOf, entries } = await openReaper(t);
 	const leases = await Promise.all(Array.from({ length: 100 }, () => add("revoking")));
-	const disk = { isFull: true };
+	let refusals = Number.POSITIVE_INFINITY;
+	let refusals = Number.POSITIVE_INFINITY;
 	const settle: typeof store.leases.settle = async (...args) => {
-		if (disk.isFull) throw new Error("disk full");
+		if (refusals-- > 0) throw new Error("disk full");
 		return store.leases.settle(...args);
 	};
 	const fragile = { ...store, leases: { ...store.leases, settle } };
@@ -201,7 +202,7 @@ test("while the store cannot write, little is tried; afterwards everything is do
 	}
 	assert.ok(at("a").removals <= 5 * 8, `${at("a").removals} removals`);
 	assert.ok(entries().filter(({ event }) => event === "lease.reaper.failed").length <= 5);
-	disk.isFull = false;
+	refusals = 0;
 	await pass({ system, reaper }, 6);
 	assert.deepEqual(new Set(await Promise.all(leases.map(stateOf))), new Set(["revoked"]));
 });

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { atMost, RequiredText, says } from "../messages.ts";
+import { atMost, RequiredText, says, Text } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import {
 	abandonLease,
@@ -34,7 +34,7 @@ function shown({ id, realm, engine, role, name, state, user_id, created_at, expi
 	return { id, realm, engine, role, name, state, user_id, created_at, expires_at, attempts, last_error };
 }
 
-const Query = v.object({ ...pageQuery(), engine: v.optional(v.string()), state: v.optional(State) });
+const Query = v.object({ ...pageQuery(), engine: v.optional(Text), state: v.optional(State) });
 const Page = v.object({ leases: v.array(LeaseSchema), pagination: PaginationSchema });
 const Message = v.object({ message: v.string() });
 

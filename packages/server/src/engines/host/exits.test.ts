@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Timing } from "./model.ts";
@@ -172,12 +172,14 @@ test("an engine that exits with status 0 after each answer is started for each c
 for (const detached of [false, true]) {
 	test(`a child that keeps the streams open holds up nothing${detached ? ", though it left the group" : " and is ended too"}`, async (t) => {
 		const { ask, log, state } = await startHostile(t, "leaves-child.mjs");
+		const before = readdirSync("/proc/self/fd").length;
 		const { reason, sent } = await failure(ask("generate", { detached }));
 		assert.deepEqual([reason, sent], ["the process exited with status 3", true]);
 		assert.equal(state().processes, 0);
 		const said = log.entries().find(({ event }) => event === "engine.stderr")?.message;
 		const child = Number(String(said).replace("child ", ""));
 		assert.ok(child > 1, String(said));
+		await until(() => readdirSync("/proc/self/fd").length <= before);
 		if (detached) process.kill(child, "SIGKILL");
 		await until(() => !isRunning(child));
 	});

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createTestLog } from "../../testing/log.ts";
 import { createMask, showControls } from "./masking.ts";
 import { followStderr } from "./stderr.ts";
-import { scripted, settings, startHost } from "./testing.ts";
+import { scripted, settings, startHost, until } from "./testing.ts";
 
 /** What is logged of these bytes. */
 async function logged(chunks: readonly (string | Buffer)[], secrets: readonly string[] = []) {
@@ -51,6 +51,17 @@ test("a hundred lines a second are logged, the rest is counted", async () => {
 		dropped.map(({ level, engine, count }) => [level, engine, count]),
 		[["warn", "x", 4900]],
 	);
+});
+
+test("what is more than 1 MiB a second is read later: its writer waits", async () => {
+	const stream = new PassThrough();
+	followStderr(stream, { engine: "x", log: createTestLog().log, mask: createMask([]) });
+	const chunk = Buffer.alloc(64 * 1024, "x\n");
+	for (let written = 0; written < 32; written++) stream.write(chunk);
+	await until(() => stream.isPaused());
+	assert.ok(stream.readableLength > 0);
+	await until(() => stream.readableLength === 0);
+	stream.destroy();
 });
 
 test("secrets are masked: whole, as in JSON, line by line, and where a line was cut through one", async () => {

@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Answer, type Api, api } from "../harness/client.ts";
+import { ok, refused } from "../harness/expect.ts";
+import { bind, type Person, person, realm, unique } from "../harness/fixtures.ts";
+import { type Server, startServer } from "../harness.ts";
+import { type Redis, skipWithoutRedis, startRedis } from "../peers/redis.ts";
+
+interface Credential {
+	username: string;
+	password: string;
+	expires_at: string;
+	address: string;
+	database: number;
+}
+
+const options = { skip: skipWithoutRedis };
+let server: Server;
+let redis: Redis;
+let client: Api;
+let admin: Person;
+let slug: string;
+
+before(async () => {
+	if (skipWithoutRedis !== false) return;
+	redis = await startRedis({ aclfile: true });
+	server = await startServer();
+	client = api(server);
+	admin = await person(client, "admin");
+	({ slug } = await realm(client, admin));
+	ok(await configure({}));
+});
+after(async () => {
+	if (skipWithoutRedis !== false) return;
+	await server.close();
+	await redis.stop();
+});
+
+function configure(more: object): Promise<Answer<{ status: string; password: string }>> {
+	const raw = JSON.stringify({ address: redis.address, password: redis.password, ...more });
+	return client.send("PUT", "/api/v1/engines/keyvalue/config", { token: admin.token, raw });
+}
+
+function invoke<T = Credential>(what: "generate" | "validate", params: object, where = slug): Promise<Answer<T>> {
+	return client.post<T>(`/realms/${where}/engines/keyvalue/${what}`, params, { token: admin.token });
+}
+
+async function isThere(username: string): Promise<boolean> {
+	return (await redis.users()).includes(username);
+}
+
+async function leaseOf(answer: Answer): Promise<{ state: string; name: string }> {
+	return ok(await client.get(`/realms/${slug}/leases/${String(answer.headers["x-lease-id"])}`, { token: admin.token }));
+}
+
+/** Waits for something that has to happen soon. */
+async function eventually(what: string, holds: () => Promise<boolean>, seconds = 15): Promise<void> {
+	const end = performance.now() + seconds * 1000;
+	while (!(await holds())) {
+		assert.ok(performance.now() < end, `within ${seconds} s: ${what}`);
+		await sleep(50);
+	}
+}
+
+test(
+	"a credential logs in, may do what its role says, and is gone after validate with its connection",
+	options,
+	async () => {
+		const answer = await invoke("generate", { role: "readonly", ttl: "10m" });
+		const made = ok(answer);
+		assert.deepEqual(
+			new Set(Object.keys(made)),
+			new Set(["address", "database", "expires_at", "password", "username"]),
+		);
+		assert.match(made.username, /^svc_[0-9a-f]{8}$/);
+		assert.match(made.password, /^[0-9a-f]{24}$/);
+		const session = await redis.login(made.username, made.password);
+		assert.equal(await session.send("GET", "nothing"), null);
+		await assert.rejects(session.send("SET", "a", "b"), /NOPERM/);
+		assert.equal((await leaseOf(answer)).state, "active");
+		const message = `credentials revoked: user ${made.username} deleted`;
+		assert.deepEqual(ok(await invoke("validate", { username: made.username })), { valid: true, message });
+		await session.ended;
+		assert.equal(await isThere(made.username), false);
+		assert.equal((await leaseOf(answer)).state, "revoked");
+		assert.deepEqual(ok(await invoke("validate", { username: made.username })), { valid: true, message }, "and again");
+	},
+);
+
+test("a credential is gone soon after its end", options, async () => {
+	const { username } = ok(await invoke("generate", { ttl: "1s" }));
+	await eventually("the user is gone", async () => !(await isThere(username)));
+});
+
+test("a credential outlives neither a kill of the server nor the absence of its target", options, async () => {
+	const { username } = ok(await invoke("generate", { ttl: "2s" }));
+	await server.kill("SIGKILL");
+	await redis.kill();
+	await sleep(2500);
+	await server.restart();
+	client = api(server);
+	await redis.start();
+	await eventually("the user is gone", async () => !(await isThere(username)), 20);
+});
+
+test("the realm's deletion takes its credentials back", options, async () => {
+	const other = await realm(client, admin);
+	const { username } = ok(await invoke("generate", {}, other.slug));
+	ok(await client.delete(`/realms/${other.slug}`, { token: admin.token }));
+	await eventually("the user is gone", async () => !(await isThere(username)));
+});
+
+test("another realm's credential is not found, and lives", options, async () => {
+	const { username } = ok(await invoke("generate", {}));
+	const other = await realm(client, admin);
+	refused(await invoke("validate", { username }, other.slug), 404, "not_found");
+	assert.equal(await isThere(username), true);
+});
+
+test("a name that nobody made is answered when it is absent, and left alone when it exists", options, async () => {
+	const message = "credentials revoked: user svc_00000001 deleted";
+	assert.deepEqual(ok(await invoke("validate", { username: "svc_00000001" })), { valid: true, message });
+	await redis.admin("ACL", "SETUSER", "svc_00000002", "on", ">x");
+	refused(await invoke("validate", { username: "svc_00000002" }), 404, "not_found");
+	assert.equal(await isThere("svc_00000002"), true);
+});
+
+test("of two hundred at once exactly max_connections are made", options, async () => {
+	const other = await realm(client, admin, unique("crowd"));
+	const path = `/api/v1/realms/${other.slug}/engines/keyvalue/config`;
+	const raw = JSON.stringify({ address: redis.address, password: redis.password, max_connections: 50 });
+	ok(await client.send("PUT", path, { token: admin.token, raw }));
+	const answers = await Promise.all(Array.from({ length: 200 }, () => invoke("generate", {}, other.slug)));
+	const won = answers.filter(({ status }) => status === 200);
+	assert.equal(won.length, 50);
+	for (const lost of answers.filter(({ status }) => status !== 200)) refused(lost, 409, "lease_limit_reached");
+	ok(await client.post("/leases/revoke", { realm: other.slug }, { token: admin.token }));
+	const names = won.map(({ body }) => body.username);
+	await eventually("all are gone", async () => (await redis.users()).every((name) => !names.includes(name)));
+});
+
+for (const ttl of ["0s", "-1h", "1ns", "9999999h", "1h 1h", "", 5, "1e3h", "NaN", "48h"]) {
+	test(`ttl ${JSON.stringify(ttl)} is refused, and nothing is made`, options, async () => {
+		const before = (await redis.users()).length;
+		const answer = await invoke("generate", { ttl });
+		refused(answer, 400, "invalid_ttl");
+		assert.match(answer.text, ttl === "48h" ? /ttl 48h exceeds max 24h/ : /"invalid ttl|exceeds max/);
+		assert.equal((await redis.users()).length, before);
+	});
+}
+
+const MESSAGES: [what: "generate" | "validate", params: object, message: RegExp][] = [
+	["generate", { role: "root" }, /^unknown role root.*readonly.*readwrite.*admin/],
+	["generate", { role: 5 }, /^parsing params:/],
+	["validate", {}, /^username is required$/],
+	["validate", { username: "default" }, /^refusing to delete/],
+	["validate", { username: "svc_" }, /^refusing to delete/],
+	["validate", { username: "SVC_aaaaaaaa" }, /^refusing to delete/],
+	["validate", { username: "svc_../aaaa\r\nFLUSHALL" }, /^refusing to delete/],
+];
+for (const [what, params, message] of MESSAGES) {
+	test(`${what} ${JSON.stringify(params)} is refused in the engine's own words`, options, async () => {
+		const answer = await invoke<{ error: { message: string } }>(what, params);
+		refused(answer, 400, "engine_error");
+		assert.match(answer.body.error.message, message);
+	});
+}
+
+test("who may only read gets a readonly credential and no other", options, async () => {
+	const viewer = await person(client, "viewer");
+	await bind(client, admin, slug, viewer, "viewer");
+	const path = `/realms/${slug}/engines/keyvalue/generate`;
+	ok(await client.post(path, { role: "readonly" }, { token: viewer.token }));
+	refused(await client.post(path, { role: "readwrite" }, { token: viewer.token }), 403, "forbidden");
+	refused(await client.post(path, { role: "admin" }, { token: viewer.token }), 403, "forbidden");
+});
+
+test("reserved and poisonous params are nobody's but the core's", options, async () => {
+	const raw = '{"_lease":{"id":"x","name":"svc_99999999"},"__proto__":{"role":"admin"},"role":"readonly"}';
+	const path = `/api/v1/realms/${slug}/engines/keyvalue/generate`;
+	const answer = await client.send<Credential>("POST", path, { token: admin.token, raw });
+	assert.notEqual(ok(answer).username, "svc_99999999");
+	await assert.rejects((await redis.login(answer.body.username, answer.body.password)).send("SET", "a", "b"), /NOPERM/);
+});
+
+test("a configuration is shown without its secret, and a target that is away is told", options, async () => {
+	const shown = ok(await configure({ address: "127.0.0.1:1" }));
+	assert.equal(shown.password, "********");
+	assert.match(shown.status, /^ping failed: /);
+	refused(await invoke("generate", {}), 503, "engine_unavailable");
+	refused(await client.post("/engines/keyvalue/ping", undefined, { token: admin.token }), 503, "engine_unavailable");
+	assert.equal(ok(await configure({})).status, "healthy");
+});
