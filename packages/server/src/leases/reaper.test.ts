@@ -188,7 +188,6 @@ test("a lease that a person gives up in the middle stays given up", async (t) =>
 test("while the store cannot write, little is tried; afterwards everything is done", async (t) => {
 	const { add, at, needs, store, system, stateOf, entries } = await openReaper(t);
 	const leases = await Promise.all(Array.from({ length: 100 }, () => add("revoking")));
-	const refusals = Number.POSITIVE_INFINITY;
 	let refusals = Number.POSITIVE_INFINITY;
 	const settle: typeof store.leases.settle = async (...args) => {
 		if (refusals-- > 0) throw new Error("disk full");
