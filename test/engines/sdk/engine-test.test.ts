@@ -1,0 +1,115 @@
+/* `svc engine test`, as an engine's author uses it. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const SH = join(ROOT, "packages/plugin-sdk/examples/sh");
+
+const scratch = mkdtempSync(join(tmpdir(), "svc-engine-author-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+function engineTest(...args: string[]) {
+	const { status, stdout, stderr } = spawnSync(
+		process.execPath,
+		[join(ROOT, "packages/svc/src/main.ts"), "engine", "test", ...args],
+		{ env: { PATH: "/usr/bin:/bin" }, encoding: "utf8", timeout: 120_000 },
+	);
+	return { status, lines: stdout.trimEnd().split("\n"), stderr };
+}
+
+/** The example in sh, changed. */
+function changed(change: (script: string) => string): string {
+	const directory = mkdtempSync(join(scratch, "engine-"));
+	copyFileSync(join(SH, "plugin.json"), join(directory, "plugin.json"));
+	writeFileSync(join(directory, "voucher.sh"), change(readFileSync(join(SH, "voucher.sh"), "utf8")));
+	chmodSync(join(directory, "voucher.sh"), 0o755);
+	return directory;
+}
+
+test("an engine that keeps the contract gets a line for each case, and 0", () => {
+	const { status, lines, stderr } = engineTest(SH);
+	assert.deepEqual([status, stderr], [0, ""]);
+	assert.equal(lines.pop(), `${lines.length} ok, 0 not ok`);
+	for (const line of lines) assert.match(line, /^ok - \S.*[^.]$/);
+	assert.ok(lines.includes("ok - describe answers in time and agrees with plugin.json"));
+});
+
+test("an engine that does not gets what is wrong and what to do on one line, and 1", () => {
+	const directory = changed((script) => script.replace("*) error 'unknown method'", "*) data '{}'"));
+	const { status, lines } = engineTest(directory);
+	assert.equal(status, 1);
+	assert.deepEqual(
+		lines.filter((line) => line.startsWith("not ok")),
+		[
+			"not ok - an unknown method is answered with an error: an unknown method is answered with data. To do: answer an error for every method that is not known",
+			"not ok - list answers the managed names, or with an error: list is answered with data whose names are no list of strings, though plugin.json does not declare engine:list. To do: answer {data: {names: a list of strings}}, or an error when the engine cannot list",
+			"not ok - many requests are answered one after the other, each with its own response: request 1 of one process is answered as if it were another. To do: answer requests in the order in which they come, and keep nothing from one to the next",
+		],
+	);
+	assert.match(lines.at(-1) ?? "", /^\d+ ok, 3 not ok$/);
+});
+
+test("what the engine writes to standard error is shown, and the variables that it is given reach it", () => {
+	const directory = changed((script) =>
+		script.replace("\nexit 0", '\necho "limit $SVC_VOUCHER_LIMIT, home $HOME" >&2'),
+	);
+	const { status, stderr } = engineTest(directory, "--env", "SVC_VOUCHER_LIMIT=5=a", "--env=SVC_OTHER=");
+	assert.equal(status, 0);
+	assert.match(stderr, /^(limit 5=a, home \n)+$/);
+});
+
+test("a shipped engine is run from its folder", () => {
+	const { status, lines, stderr } = engineTest(join(ROOT, "plugins/keyvalue"));
+	assert.deepEqual([status, stderr], [0, ""]);
+	assert.match(lines.at(-1) ?? "", /, 0 not ok$/);
+});
+
+test("a folder without an engine is told so, and 1", () => {
+	const { status, lines } = engineTest(scratch);
+	assert.equal(status, 1);
+	assert.equal(lines.length, 2);
+	assert.match(lines[0] ?? "", /^not ok - .*: there is no file plugin\.json in the folder\. To do: /);
+});
+
+test("what cannot be meant is told with the usage and nothing of what was given, and 2", () => {
+	const CANARY = "SVC_CANARY";
+	const calls: [args: string[], says: RegExp][] = [
+		[[], /^svc: svc engine test takes one folder\n\nusage: /],
+		[[SH, SH], /^svc: svc engine test takes one folder\n/],
+		[[join(scratch, CANARY)], /^svc: there is no such folder\n/],
+		[[join(SH, "plugin.json")], /^svc: there is no such folder\n/],
+		[[SH, `--${CANARY}`], /^svc: svc engine test takes a folder and --env SVC_NAME=VALUE\n/],
+		[[SH, "--env"], /^svc: svc engine test takes a folder and --env SVC_NAME=VALUE\n/],
+		...["PATH=CANARY", "LD_PRELOAD=CANARY", CANARY, "SVC_=CANARY", "svc_a=CANARY", "=CANARY"].map(
+			(variable): [string[], RegExp] => [
+				[SH, "--env", variable],
+				/^svc: --env takes SVC_NAME=VALUE: engines get no other/,
+			],
+		),
+	];
+	for (const [args, says] of calls) {
+		const { status, lines, stderr } = engineTest(...args);
+		assert.deepEqual([status, lines], [2, [""]]);
+		assert.match(stderr, says);
+		assert.ok(!stderr.includes("CANARY"));
+	}
+});
+
+test("--help shows the usage, and 0", () => {
+	const { status, lines } = engineTest("--help");
+	assert.equal(status, 0);
+	assert.match(lines[0] ?? "", /^usage: svc engine test <folder>/);
+});
+
+test("other commands about engines are the command line client's", () => {
+	const main = join(ROOT, "packages/svc/src/main.ts");
+	const env = { PATH: "/usr/bin:/bin" };
+	const { status, stdout } = spawnSync(process.execPath, [main, "engine", "--help"], { env, encoding: "utf8" });
+	assert.equal(status, 0);
+	assert.match(stdout, /^Usage: svc engine .*\bgenerate\b/s);
+});
