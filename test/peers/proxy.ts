@@ -65,7 +65,8 @@ export async function startProxy(target_port: number, target_host = "127.0.0.1")
 	await once(server.listen(0, "127.0.0.1"), "listening");
 	const { port } = server.address() as AddressInfo;
 	const reset = () => {
-		for (const socket of sockets) socket.resetAndDestroy();
+		// A reset after an end leaves a handle that Node waits for, busily, when the process ends.
+		for (const socket of sockets) socket.writableEnded ? socket.destroy() : socket.resetAndDestroy();
 	};
 	return {
 		port,

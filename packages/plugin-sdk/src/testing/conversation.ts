@@ -80,7 +80,7 @@ export function converse(launch: Launch, timeout_ms: number): Conversation {
 }
 
 /** How long the engine waits for the rest of a line that comes in parts. */
-const PAUSE_MS = 50;
+const PAUSE_MS = 200;
 
 async function writeParts(engine: EngineProcess, parts: readonly string[]): Promise<void> {
 	for (const [index, part] of parts.entries()) {

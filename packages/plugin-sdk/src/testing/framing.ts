@@ -42,6 +42,8 @@ export const FRAMING_CASES: readonly Case[] = [
 		name: "a request that arrives in pieces is answered once it is whole",
 		async run(engine) {
 			const remedy = "collect what comes until the line feed; one read may give half a line";
+			// An engine that still starts would find all pieces at once.
+			await engine.ask("describe");
 			const response = await engine.send('{"method":"desc', 'ribe","par', 'ams":{}}\n');
 			expectData(response, "describe in three pieces", remedy);
 		},
