@@ -14,6 +14,8 @@ const LISTENING = /listening on (https:\/\/\S+)/;
 /** Settings of one test server: environment variables on top of the few that every test server has. */
 export interface ServerOptions {
 	readonly env?: Readonly<Record<string, string>>;
+	/** What Node runs in place of `svc server`: a test's own program that starts the server in its own way. */
+	readonly program?: string;
 }
 
 /** A real server process on loopback with its own folder of data. Nothing of it is shared with another test file. */
@@ -52,7 +54,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 	const data = await mkdtemp(join(tmpdir(), "svc-test-"));
 	const written = { stdout: "", stderr: "" };
 	let env: Record<string, string> = { ...environment(data), ...options.env };
-	let running: Running | undefined = await start(data, env, written);
+	const args = options.program === undefined ? ["packages/svc/src/main.ts", "server"] : [options.program];
+	let running: Running | undefined = await start(args, data, env, written);
 	const current = (): Running => {
 		assert.ok(running, "the test server is not running");
 		return running;
@@ -80,7 +83,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 		restart: async (changes = {}) => {
 			await stop();
 			env = { ...env, ...changes };
-			running = await start(data, env, written);
+			running = await start(args, data, env, written);
 		},
 		close: async () => {
 			await stop();
@@ -102,11 +105,12 @@ function environment(data: string): Record<string, string> {
 }
 
 async function start(
+	args: readonly string[],
 	data: string,
 	env: Record<string, string>,
 	written: { stdout: string; stderr: string },
 ): Promise<Running> {
-	const child = spawn(process.execPath, ["packages/svc/src/main.ts", "server"], {
+	const child = spawn(process.execPath, args, {
 		cwd: REPOSITORY,
 		env,
 		stdio: ["ignore", "pipe", "pipe"],

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Answer, type Api, api } from "../harness/client.ts";
+import { type EngineWorld, eventually, startEngineWorld } from "../harness/engine-world.ts";
 import { ok, refused } from "../harness/expect.ts";
-import { bind, type Person, person, realm, unique } from "../harness/fixtures.ts";
-import { type Server, startServer } from "../harness.ts";
+import { bind, person, realm, unique } from "../harness/fixtures.ts";
 import { type Redis, skipWithoutRedis, startRedis } from "../peers/redis.ts";
 
 interface Credential {
@@ -16,51 +15,29 @@ interface Credential {
 }
 
 const options = { skip: skipWithoutRedis };
-let server: Server;
+let world: EngineWorld;
 let redis: Redis;
-let client: Api;
-let admin: Person;
-let slug: string;
 
 before(async () => {
 	if (skipWithoutRedis !== false) return;
 	redis = await startRedis({ aclfile: true });
-	server = await startServer();
-	client = api(server);
-	admin = await person(client, "admin");
-	({ slug } = await realm(client, admin));
+	world = await startEngineWorld();
 	ok(await configure({}));
 });
 after(async () => {
 	if (skipWithoutRedis !== false) return;
-	await server.close();
+	await world.close();
 	await redis.stop();
 });
 
-function configure(more: object): Promise<Answer<{ status: string; password: string }>> {
-	const raw = JSON.stringify({ address: redis.address, password: redis.password, ...more });
-	return client.send("PUT", "/api/v1/engines/keyvalue/config", { token: admin.token, raw });
-}
+const configure = (more: object) =>
+	world.configure("keyvalue", { address: redis.address, password: redis.password, ...more });
 
-function invoke<T = Credential>(what: "generate" | "validate", params: object, where = slug): Promise<Answer<T>> {
-	return client.post<T>(`/realms/${where}/engines/keyvalue/${what}`, params, { token: admin.token });
-}
+const invoke = <T = Credential>(what: "generate" | "validate", params: object, where?: string) =>
+	world[what]<T>("keyvalue", params, where);
 
 async function isThere(username: string): Promise<boolean> {
 	return (await redis.users()).includes(username);
-}
-
-async function leaseOf(answer: Answer): Promise<{ state: string; name: string }> {
-	return ok(await client.get(`/realms/${slug}/leases/${String(answer.headers["x-lease-id"])}`, { token: admin.token }));
-}
-
-/** Waits for something that has to happen soon. */
-async function eventually(what: string, holds: () => Promise<boolean>, seconds = 15): Promise<void> {
-	const end = performance.now() + seconds * 1000;
-	while (!(await holds())) {
-		assert.ok(performance.now() < end, `within ${seconds} s: ${what}`);
-		await sleep(50);
-	}
 }
 
 test(
@@ -78,12 +55,12 @@ test(
 		const session = await redis.login(made.username, made.password);
 		assert.equal(await session.send("GET", "nothing"), null);
 		await assert.rejects(session.send("SET", "a", "b"), /NOPERM/);
-		assert.equal((await leaseOf(answer)).state, "active");
+		assert.equal((await world.leaseOf(answer)).state, "active");
 		const message = `credentials revoked: user ${made.username} deleted`;
 		assert.deepEqual(ok(await invoke("validate", { username: made.username })), { valid: true, message });
 		await session.ended;
 		assert.equal(await isThere(made.username), false);
-		assert.equal((await leaseOf(answer)).state, "revoked");
+		assert.equal((await world.leaseOf(answer)).state, "revoked");
 		assert.deepEqual(ok(await invoke("validate", { username: made.username })), { valid: true, message }, "and again");
 	},
 );
@@ -95,25 +72,24 @@ test("a credential is gone soon after its end", options, async () => {
 
 test("a credential outlives neither a kill of the server nor the absence of its target", options, async () => {
 	const { username } = ok(await invoke("generate", { ttl: "2s" }));
-	await server.kill("SIGKILL");
+	await world.server.kill("SIGKILL");
 	await redis.kill();
 	await sleep(2500);
-	await server.restart();
-	client = api(server);
+	await world.server.restart();
 	await redis.start();
 	await eventually("the user is gone", async () => !(await isThere(username)), 20);
 });
 
 test("the realm's deletion takes its credentials back", options, async () => {
-	const other = await realm(client, admin);
+	const other = await realm(world.client, world.admin);
 	const { username } = ok(await invoke("generate", {}, other.slug));
-	ok(await client.delete(`/realms/${other.slug}`, { token: admin.token }));
+	ok(await world.client.delete(`/realms/${other.slug}`, { token: world.admin.token }));
 	await eventually("the user is gone", async () => !(await isThere(username)));
 });
 
 test("another realm's credential is not found, and lives", options, async () => {
 	const { username } = ok(await invoke("generate", {}));
-	const other = await realm(client, admin);
+	const other = await realm(world.client, world.admin);
 	refused(await invoke("validate", { username }, other.slug), 404, "not_found");
 	assert.equal(await isThere(username), true);
 });
@@ -127,15 +103,15 @@ test("a name that nobody made is answered when it is absent, and left alone when
 });
 
 test("of two hundred at once exactly max_connections are made", options, async () => {
-	const other = await realm(client, admin, unique("crowd"));
+	const other = await realm(world.client, world.admin, unique("crowd"));
 	const path = `/api/v1/realms/${other.slug}/engines/keyvalue/config`;
 	const raw = JSON.stringify({ address: redis.address, password: redis.password, max_connections: 50 });
-	ok(await client.send("PUT", path, { token: admin.token, raw }));
+	ok(await world.client.send("PUT", path, { token: world.admin.token, raw }));
 	const answers = await Promise.all(Array.from({ length: 200 }, () => invoke("generate", {}, other.slug)));
 	const won = answers.filter(({ status }) => status === 200);
 	assert.equal(won.length, 50);
 	for (const lost of answers.filter(({ status }) => status !== 200)) refused(lost, 409, "lease_limit_reached");
-	ok(await client.post("/leases/revoke", { realm: other.slug }, { token: admin.token }));
+	ok(await world.client.post("/leases/revoke", { realm: other.slug }, { token: world.admin.token }));
 	const names = won.map(({ body }) => body.username);
 	await eventually("all are gone", async () => (await redis.users()).every((name) => !names.includes(name)));
 });
@@ -168,18 +144,18 @@ for (const [what, params, message] of MESSAGES) {
 }
 
 test("who may only read gets a readonly credential and no other", options, async () => {
-	const viewer = await person(client, "viewer");
-	await bind(client, admin, slug, viewer, "viewer");
-	const path = `/realms/${slug}/engines/keyvalue/generate`;
-	ok(await client.post(path, { role: "readonly" }, { token: viewer.token }));
-	refused(await client.post(path, { role: "readwrite" }, { token: viewer.token }), 403, "forbidden");
-	refused(await client.post(path, { role: "admin" }, { token: viewer.token }), 403, "forbidden");
+	const viewer = await person(world.client, "viewer");
+	await bind(world.client, world.admin, world.slug, viewer, "viewer");
+	const path = `/realms/${world.slug}/engines/keyvalue/generate`;
+	ok(await world.client.post(path, { role: "readonly" }, { token: viewer.token }));
+	refused(await world.client.post(path, { role: "readwrite" }, { token: viewer.token }), 403, "forbidden");
+	refused(await world.client.post(path, { role: "admin" }, { token: viewer.token }), 403, "forbidden");
 });
 
 test("reserved and poisonous params are nobody's but the core's", options, async () => {
 	const raw = '{"_lease":{"id":"x","name":"svc_99999999"},"__proto__":{"role":"admin"},"role":"readonly"}';
-	const path = `/api/v1/realms/${slug}/engines/keyvalue/generate`;
-	const answer = await client.send<Credential>("POST", path, { token: admin.token, raw });
+	const path = `/api/v1/realms/${world.slug}/engines/keyvalue/generate`;
+	const answer = await world.client.send<Credential>("POST", path, { token: world.admin.token, raw });
 	assert.notEqual(ok(answer).username, "svc_99999999");
 	await assert.rejects((await redis.login(answer.body.username, answer.body.password)).send("SET", "a", "b"), /NOPERM/);
 });
@@ -189,6 +165,10 @@ test("a configuration is shown without its secret, and a target that is away is 
 	assert.equal(shown.password, "********");
 	assert.match(shown.status, /^ping failed: /);
 	refused(await invoke("generate", {}), 503, "engine_unavailable");
-	refused(await client.post("/engines/keyvalue/ping", undefined, { token: admin.token }), 503, "engine_unavailable");
+	refused(
+		await world.client.post("/engines/keyvalue/ping", undefined, { token: world.admin.token }),
+		503,
+		"engine_unavailable",
+	);
 	assert.equal(ok(await configure({})).status, "healthy");
 });
