@@ -55,6 +55,7 @@ const ConfigSchema = v.pipe(
 		type: v.literal("object"),
 		properties: v.record(FieldName, ConfigField),
 		required: v.optional(v.array(v.string()), []),
+		dependentRequired: v.optional(v.record(FieldName, v.array(v.string()))),
 	}),
 	v.check(
 		({ properties, required }) => required.every((name) => Object.hasOwn(properties, name)),

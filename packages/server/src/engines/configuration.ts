@@ -28,6 +28,14 @@ const COMMON = {
 	exclusive: { type: "boolean" },
 } as const;
 
+/** What the core's own connections know besides: the authority of a private network, and whether each removal is followed by ACL SAVE. */
+const OF_CONNECTION: Readonly<Record<string, object>> = {
+	keyvalue: { ca_cert: { type: "string" }, acl_save: { type: "boolean" } },
+};
+
+/** The fields that the core adds to an engine's config_schema. */
+const coreFields = ({ name }: Descriptor): object => ({ ...COMMON, ...OF_CONNECTION[name] });
+
 /**
  * Checks the fields that somebody set against the engine's config_schema, and adds its defaults.
  * @param current the fields that are there now: a secret sent as its mask keeps its value
@@ -35,18 +43,23 @@ const COMMON = {
  * Design: §7.1, §8
  */
 export function checkFields(descriptor: Descriptor, given: Fields, current: Fields | undefined): Fields {
-	const { properties, required } = descriptor.config_schema;
+	const { properties, required, dependentRequired } = descriptor.config_schema;
 	const fields: Fields = {};
 	for (const [name, { default: usual }] of Object.entries(properties)) if (usual !== undefined) fields[name] = usual;
 	for (const [name, value] of Object.entries(given)) {
-		if (!(Object.hasOwn(properties, name) || Object.hasOwn(COMMON, name))) throw unknownField(descriptor);
+		if (!(Object.hasOwn(properties, name) || Object.hasOwn(coreFields(descriptor), name)))
+			throw unknownField(descriptor);
 		const isKept = value === MASK && isSecret(descriptor, name);
 		if (isKept && current?.[name] === undefined)
 			throw new AppError("missing_field", `${name} is required: there is no former value to keep`);
 		if (value !== null) fields[name] = isKept ? current?.[name] : value;
 	}
-	for (const name of required) {
-		if (fields[name] === undefined || fields[name] === "") throw new AppError("missing_field", `${name} is required`);
+	const isMissing = (name: string) => fields[name] === undefined || fields[name] === "";
+	const missing = required.find(isMissing);
+	if (missing !== undefined) throw new AppError("missing_field", `${missing} is required`);
+	for (const [name, others] of Object.entries(dependentRequired ?? {})) {
+		const absent = isMissing(name) ? undefined : others.find(isMissing);
+		if (absent !== undefined) throw new AppError("missing_field", `${absent} is required when ${name} is given`);
 	}
 	const { valid, errors } = new Validator(validationSchema(descriptor), "2020-12").validate(fields);
 	if (!valid) throw refusal(errors.at(-1)?.instanceLocation ?? "#");
@@ -55,14 +68,15 @@ export function checkFields(descriptor: Descriptor, given: Fields, current: Fiel
 }
 
 /** Formats are for people and for masking; what they would check is checked by whoever uses the field. Unknown fields are refused before. */
-function validationSchema({ config_schema }: Descriptor): Schema {
+function validationSchema(descriptor: Descriptor): Schema {
+	const { config_schema } = descriptor;
 	const own = Object.entries(config_schema.properties).map(([name, { format: _, env: __, ...schema }]) => [
 		name,
 		schema,
 	]);
 	return {
 		...config_schema,
-		properties: { ...Object.fromEntries(own), ...COMMON },
+		properties: { ...Object.fromEntries(own), ...coreFields(descriptor) },
 		additionalProperties: true,
 	} as Schema;
 }
@@ -76,7 +90,9 @@ function refusal(location: string): AppError {
 }
 
 function unknownField(descriptor: Descriptor): AppError {
-	const known = [...Object.keys(descriptor.config_schema.properties), ...Object.keys(COMMON)].join(", ");
+	const known = [...Object.keys(descriptor.config_schema.properties), ...Object.keys(coreFields(descriptor))].join(
+		", ",
+	);
 	return new AppError("validation_failed", `the configuration has a field that is not known: known are ${known}`);
 }
 
