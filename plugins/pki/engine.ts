@@ -40,7 +40,7 @@ export function createPkiEngine({ authority, organization }: Settings, now = () 
 		},
 		validate(params) {
 			const certificate = optionalText(params, "certificate") ?? "";
-			const verification = verifyCertificate(certificate, loaded().certificate, now());
+			const verification = verifyCertificate(certificate, loaded(), now());
 			if (!verification.valid) return { ...verification };
 			const { common_name, serial, expires_at } = verification;
 			return { valid: true, message: `cn=${shown(common_name)} serial=${serial} expires=${expires_at}` };
@@ -48,7 +48,7 @@ export function createPkiEngine({ authority, organization }: Settings, now = () 
 	};
 }
 
-/** What the request says is good by now, so any failure is a step of the signing, and its message says which. */
+/** What fails now is a name that the authority's constraints do not allow, or a step of the signing; the message says which. */
 function issue(authority: Authority, request: CertificateRequest): Record<string, unknown> {
 	try {
 		return { ...issueCertificate(authority, request) };

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { EngineError, optionalText, optionalTexts, ParamsError, parseTtl } from "@svc/plugin-sdk";
+import { isHostName } from "@svc/x509";
 import { findRole, type Role } from "./roles.ts";
 
 /** What a certificate is asked for. */
@@ -17,13 +18,8 @@ const DEFAULT_TTL = "30d";
 /** Of a common name and an organization. RFC 5280 appendix A.1. */
 const MAX_NAME_CHARACTERS = 64;
 const MAX_SAN_ENTRIES = 100;
-/** RFC 1035 §3.1. */
-const MAX_HOST_NAME_CHARACTERS = 253;
 /** Control characters, NUL among them, and halves of a surrogate pair: they mislead whoever prints the name. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
-const LABEL = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?";
-/** Labels between dots, before which a wildcard may stand. */
-const HOST_NAME = new RegExp(`^(?:\\*\\.)?${LABEL}(?:\\.${LABEL})*$`);
 
 /**
  * Reads the params of generate.
@@ -62,10 +58,6 @@ function readSan(params: Record<string, unknown>): string[] {
 /** A zone (`fe80::1%eth0`) means something on one machine only. */
 function isAddress(entry: string): boolean {
 	return isIP(entry) !== 0 && !entry.includes("%");
-}
-
-function isHostName(entry: string): boolean {
-	return entry.length <= MAX_HOST_NAME_CHARACTERS && HOST_NAME.test(entry);
 }
 
 function readTtl(params: Record<string, unknown>, role: Role): { ttl: string; ttl_ms: number } {

@@ -90,6 +90,49 @@ test("settings that cannot be used end the process with 1 and a message that hol
 	}
 });
 
+/** A CA of OpenSSL's making, as the engine's environment. */
+function opensslCa(SVC_PKI_CA_KEY: string, ...extensions: string[]) {
+	const options = extensions.flatMap((extension) => ["-addext", extension]);
+	const key = file("own.key", SVC_PKI_CA_KEY);
+	const { text } = openssl("req", "-x509", "-new", "-key", key, "-subj", "/CN=Own CA", "-days", "100", ...options);
+	return { SVC_PKI_CA_CERT: text.slice(text.indexOf("-----BEGIN")), SVC_PKI_CA_KEY };
+}
+
+test("a CA that may not sign, or asks for what is not understood, ends the process with 1 and the reason", {
+	skip: withoutOpenssl,
+}, () => {
+	const table: [extension: string, message: RegExp][] = [
+		["keyUsage=critical,digitalSignature", /CA certificate must be one of a certificate authority that may sign/],
+		["1.2.3.4=critical,ASN1:NULL", /CA certificate has a critical extension that is not understood\n$/],
+		["nameConstraints=critical,permitted;DNS:.hunter2", /CA certificate has name constraints that cannot be applied: /],
+	];
+	for (const [extension, message] of table) {
+		const { status, stderr, responses } = serve(opensslCa(kept.private_key, extension), ["ping"]);
+		assert.deepEqual([status, responses], [1, []]);
+		assert.match(stderr, message);
+		assert.doesNotMatch(stderr, /hunter2|\n./);
+	}
+});
+
+test("a CA for a few names issues certificates for these only, and makes no others valid", {
+	skip: withoutOpenssl,
+}, () => {
+	const free = opensslCa(kept.private_key);
+	const env = opensslCa(kept.private_key, "nameConstraints=critical,permitted;DNS:example.com");
+	const [good, bad, named] = serve(
+		env,
+		["generate", { common_name: "app", san: ["app.example.com", "10.0.0.1"] }],
+		["generate", { common_name: "app", san: ["app.example.com", "hunter2.example.org"] }],
+		["generate", { common_name: "hunter2.example.org" }],
+	).responses;
+	const outside = (place: string) => `${place} is not allowed by the name constraints of the CA certificate`;
+	assert.deepEqual([bad, named], [{ error: outside("san entry 2") }, { error: outside("common_name") }]);
+	const [foreign] = serve(free, ["generate", { common_name: "app", san: ["app.example.org"] }]).responses;
+	const verdicts = serve(env, ["validate", good.data], ["validate", foreign.data]).responses;
+	assert.equal(verdicts[0].data.valid, true);
+	assert.deepEqual(verdicts[1].data, { valid: false, message: outside("san entry 1") });
+});
+
 test("an engine that could not make its CA answers that none is loaded", async () => {
 	const said: string[] = [];
 	const make = () => Promise.reject(new Error("no entropy"));

@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, generateKeyPairSync, randomBytes, X509Certificate } from "node:crypto";
 import { test } from "node:test";
-import { file, issue, makeAuthority, NOW, openssl, opensslIssue, withoutOpenssl } from "../test/openssl.ts";
+import {
+	file,
+	issue,
+	makeAuthority,
+	NOW,
+	openssl,
+	opensslAuthority,
+	opensslIssue,
+	withoutOpenssl,
+} from "../test/openssl.ts";
 import { createAuthority, type KeptAuthority, loadAuthority } from "./index.ts";
 
 const CA_EXTENSIONS = "basicConstraints=critical,CA:TRUE\nsubjectKeyIdentifier=hash\nkeyUsage=critical,keyCertSign";
-
-function opensslAuthority(curve: string, ...extensions: string[]): KeptAuthority {
-	const private_key = openssl("ecparam", "-name", curve, "-genkey").text;
-	const options = extensions.flatMap((extension) => ["-addext", extension]);
-	const key = file("authority.key", private_key);
-	const { text } = openssl("req", "-x509", "-new", "-key", key, "-subj", "/CN=Mine", "-days", "2", ...options);
-	return { certificate: text.slice(text.indexOf("-----BEGIN")), private_key };
-}
 
 test("a new authority is what the specification says, in OpenSSL's words", { skip: withoutOpenssl }, async () => {
 	const { kept } = await makeAuthority();
@@ -126,11 +127,29 @@ test("an authority that cannot sign is refused with the reason and nothing of it
 	}
 });
 
-test("an authority's certificate must be an authority's, and its key usage must allow signing", {
+test("an authority's certificate must be an authority's, and say nothing that is not understood", {
 	skip: withoutOpenssl,
 }, () => {
-	for (const extension of ["keyUsage=critical,cRLSign", "basicConstraints=CA:FALSE"]) {
-		const kept = opensslAuthority("prime256v1", extension);
-		assert.throws(() => loadAuthority(kept), { message: /must be one of a certificate authority that may sign/ });
+	const notAuthority = /^CA certificate must be one of a certificate authority that may sign certificates$/;
+	const table: [string[], RegExp][] = [
+		[["keyUsage=critical,cRLSign"], notAuthority],
+		[["basicConstraints=CA:FALSE"], notAuthority],
+		[["1.2.3.4=critical,ASN1:NULL"], /^CA certificate has a critical extension that is not understood$/],
+		[
+			["nameConstraints=permitted;DNS:.example.com"],
+			/^CA certificate has name constraints that cannot be applied: one is/,
+		],
+	];
+	for (const [extensions, message] of table) {
+		const kept = opensslAuthority("prime256v1", ...extensions);
+		assert.throws(() => loadAuthority(kept), { message });
 	}
+});
+
+test("an authority must have a subject", { skip: withoutOpenssl }, () => {
+	const private_key = openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout").text;
+	const key = file("nameless.key", private_key);
+	const { text } = openssl("req", "-x509", "-new", "-key", key, "-subj", "/", "-days", "2");
+	const kept = { certificate: text.slice(text.indexOf("-----BEGIN")), private_key };
+	assert.throws(() => loadAuthority(kept), { message: /^CA certificate must have a subject/ });
 });

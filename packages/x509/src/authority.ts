@@ -1,14 +1,12 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { readFields } from "./certificate-fields.ts";
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { type CertificateFields, extensionValue } from "./certificate-fields.ts";
+import { readElements } from "./der-reader.ts";
 import { createSigner, type SignatureHash, type Signer } from "./leaf.ts";
-import { decodePem, encodePem } from "./pem.ts";
+import { EXTENSION } from "./oid.ts";
+import { type Root, readRoot } from "./root.ts";
 
 /** A certificate authority that is ready to sign. */
-export interface Authority {
-	/** The authority's certificate, PEM. */
-	certificate: string;
-	notBefore: Date;
-	notAfter: Date;
+export interface Authority extends Root {
 	signer: Signer;
 }
 
@@ -28,38 +26,22 @@ const CURVE_HASH: Record<string, SignatureHash> = { prime256v1: "sha256", secp38
  * Spec: Engines › Certificate authority engine
  */
 export function loadAuthority(kept: KeptAuthority): Authority {
-	const certificate = parseCertificate(kept.certificate);
+	const root = readRoot(kept.certificate);
 	const privateKey = parsePrivateKey(kept.private_key);
 	const hash = CURVE_HASH[privateKey.asymmetricKeyDetails?.namedCurve ?? ""];
 	if (hash === undefined) {
 		throw new Error("CA private key must be an EC key on P-256, P-384 or P-521");
 	}
-	if (!certificate.checkPrivateKey(privateKey)) {
+	if (!root.parsed.checkPrivateKey(privateKey)) {
 		throw new Error("CA certificate and CA private key do not belong together");
 	}
-	// OpenSSL looks at the basic constraints and at the key usage for this.
-	if (!certificate.ca) {
-		throw new Error("CA certificate must be one of a certificate authority that may sign certificates");
-	}
-	const { subject, subjectKeyIdentifier } = readFields(certificate.raw);
-	return {
-		certificate: encodePem("CERTIFICATE", certificate.raw),
-		notBefore: certificate.validFromDate,
-		notAfter: certificate.validToDate,
-		signer: createSigner(privateKey, hash, subject, subjectKeyIdentifier),
-	};
+	return { ...root, signer: createSigner(privateKey, hash, root.fields.subject, readKeyIdentifier(root.fields)) };
 }
 
-function parseCertificate(pem: string): X509Certificate {
-	const block = decodePem(pem);
-	if (block?.label !== "CERTIFICATE") {
-		throw new Error("CA certificate must be one PEM block of type CERTIFICATE");
-	}
-	try {
-		return new X509Certificate(block.der);
-	} catch (cause) {
-		throw new Error("CA certificate cannot be parsed", { cause });
-	}
+/** Empty when the certificate has none. */
+function readKeyIdentifier(fields: CertificateFields): Buffer {
+	const [identifier] = readElements(extensionValue(fields, EXTENSION.subjectKeyIdentifier));
+	return identifier?.content ?? Buffer.alloc(0);
 }
 
 /** Not through `decodePem`: `openssl ecparam -genkey` writes the curve as a block of its own before the key. */

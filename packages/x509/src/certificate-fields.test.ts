@@ -2,24 +2,30 @@ import assert from "node:assert/strict";
 import { randomBytes, X509Certificate } from "node:crypto";
 import { test } from "node:test";
 import { NOW } from "../test/openssl.ts";
-import { readFields } from "./certificate-fields.ts";
+import { extensionValue, readFields } from "./certificate-fields.ts";
 import { sequence, unsignedInteger } from "./der.ts";
 import { createAuthority } from "./index.ts";
 import { encodeName } from "./name.ts";
+import { EXTENSION } from "./oid.ts";
 
 const name = { common_name: "Ünïcode CA", organization: "Acme" };
 const { certificate } = await createAuthority({ ...name, now: NOW, randomBytes });
 const { raw } = new X509Certificate(certificate);
 
-test("a certificate's subject, key identifier and critical extensions are read byte for byte", () => {
+test("a certificate's version, subject and extensions are read byte for byte", () => {
 	const fields = readFields(raw);
+	assert.equal(fields.version, 3);
 	assert.deepEqual(fields.subject, encodeName(name));
-	assert.equal(fields.subjectKeyIdentifier.length, 20);
-	assert.ok(raw.includes(fields.subjectKeyIdentifier));
 	assert.deepEqual(
-		fields.criticalExtensions.map((id) => id.toString("hex")),
-		["0603551d13", "0603551d0f"],
+		fields.extensions.map(({ id, isCritical }) => [id.toString("hex"), isCritical]),
+		[
+			["0603551d13", true],
+			["0603551d0f", true],
+			["0603551d0e", false],
+		],
 	);
+	assert.equal(extensionValue(fields, EXTENSION.basicConstraints).toString("hex"), "30060101ff020101");
+	assert.equal(extensionValue(fields, EXTENSION.nameConstraints).length, 0);
 });
 
 test("a certificate of version 1 has no version field and no extensions", () => {
@@ -28,8 +34,8 @@ test("a certificate of version 1 has no version field and no extensions", () => 
 	const subject = encodeName(name);
 	const fields = readFields(sequence(sequence(serial, algorithm, issuer, validity, subject, publicKey)));
 	assert.deepEqual(fields.subject, subject);
-	assert.deepEqual(fields.criticalExtensions, []);
-	assert.equal(fields.subjectKeyIdentifier.length, 0);
+	assert.equal(fields.version, 1);
+	assert.deepEqual(fields.extensions, []);
 });
 
 test("bytes that are not DER throw, wherever they end", () => {

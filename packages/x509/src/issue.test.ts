@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { test } from "node:test";
-import { file, issue, makeAuthority, NOW, openssl, withoutOpenssl } from "../test/openssl.ts";
-import type { CertificateRequest } from "./index.ts";
+import { file, issue, makeAuthority, NOW, openssl, opensslAuthority, withoutOpenssl } from "../test/openssl.ts";
+import { type CertificateRequest, loadAuthority } from "./index.ts";
 
 const { kept, authority } = await makeAuthority();
 const root = file("issue-root.pem", kept.certificate);
@@ -126,6 +126,14 @@ test("a request that cannot be met is refused with the reason", () => {
 	for (const [changes, message] of table) {
 		assert.throws(() => issue(authority, changes), { message });
 	}
+});
+
+test("a name that the authority may not sign is refused before anything is made", { skip: withoutOpenssl }, () => {
+	const constrained = loadAuthority(opensslAuthority("prime256v1", "nameConstraints=permitted;DNS:example.com"));
+	const randomBytes = () => assert.fail("something was made");
+	assert.throws(() => issue(constrained, { san: ["app.example.com", "app.example.org"], randomBytes }), {
+		message: "san entry 2 is not allowed by the name constraints of the CA certificate",
+	});
 });
 
 test("a step that fails is named before its reason", () => {

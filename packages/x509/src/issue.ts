@@ -2,6 +2,7 @@ import type { Authority } from "./authority.ts";
 import { exportPrivateKey, generateKeyPair } from "./key-pair.ts";
 import { type ExtendedKeyUsage, signLeaf } from "./leaf.ts";
 import { encodeName, type Name } from "./name.ts";
+import { faultOfNames } from "./name-constraints.ts";
 import { encodeAlternativeNames } from "./san.ts";
 import { generateSerial, type RandomBytes } from "./serial.ts";
 import { rfc3339, wholeSeconds } from "./validity.ts";
@@ -51,6 +52,10 @@ export function issueCertificate(authority: Authority, request: CertificateReque
 	}
 	if (notBefore > authority.notAfter) {
 		throw new Error("CA certificate has expired");
+	}
+	const fault = faultOfNames(authority.nameConstraints, subject, alternativeNames);
+	if (fault !== undefined) {
+		throw new Error(fault);
 	}
 	const { extended_key_usage: extendedKeyUsage, randomBytes } = request;
 	const keyPair = attempt("generating key", generateKeyPair);

@@ -1,4 +1,5 @@
-import { objectId, sequence, setOf, utf8String } from "./der.ts";
+import { sequence, setOf, utf8String } from "./der.ts";
+import { ATTRIBUTE } from "./oid.ts";
 
 /** What a subject says; both are at most 64 characters (RFC 5280 appendix A.1). */
 export interface Name {
@@ -8,8 +9,6 @@ export interface Name {
 }
 
 const MAX_CHARACTERS = 64;
-const COMMON_NAME = objectId("2.5.4.3");
-const ORGANIZATION = objectId("2.5.4.10");
 /** Control characters, NUL among them, and halves of a surrogate pair: they mislead whoever prints the name. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
@@ -22,10 +21,10 @@ export function encodeName(name: Name): Buffer {
 	if (name.common_name === "") {
 		throw new Error("common_name is required");
 	}
-	const commonName = encodeAttribute("common_name", COMMON_NAME, name.common_name);
+	const commonName = encodeAttribute("common_name", ATTRIBUTE.commonName, name.common_name);
 	return name.organization === ""
 		? sequence(commonName)
-		: sequence(encodeAttribute("organization", ORGANIZATION, name.organization), commonName);
+		: sequence(encodeAttribute("organization", ATTRIBUTE.organization, name.organization), commonName);
 }
 
 function encodeAttribute(field: keyof Name, type: Buffer, value: string): Buffer {

@@ -1,12 +1,10 @@
 import { isIP } from "node:net";
 import { implicit, sequence } from "./der.ts";
+import { NAME_KIND } from "./general-name.ts";
 
 const MAX_ENTRIES = 100;
 /** RFC 1035 limits a host name to 253 characters. */
 const HOST_NAME = /^[A-Za-z0-9._*-]{1,253}$/;
-/** Numbers of the choices in GeneralName, RFC 5280 §4.2.1.6. */
-const DNS_NAME = 2;
-const IP_ADDRESS = 7;
 
 /**
  * Encodes the names of a certificate (GeneralNames): an entry that parses as an IP address as such, any other as a DNS name.
@@ -24,14 +22,14 @@ export function encodeAlternativeNames(entries: readonly string[]): Buffer {
 function encodeEntry(entry: string, index: number): Buffer {
 	const address = encodeAddress(entry);
 	if (address !== undefined) {
-		return implicit(IP_ADDRESS, address);
+		return implicit(NAME_KIND.address, address);
 	}
 	if (!HOST_NAME.test(entry)) {
 		throw new Error(
 			`san entry ${index + 1} must be an IP address or a host name of letters, digits, "-", "_", "." and "*"; write an international name in its xn-- form`,
 		);
 	}
-	return implicit(DNS_NAME, Buffer.from(entry, "ascii"));
+	return implicit(NAME_KIND.dns, Buffer.from(entry, "ascii"));
 }
 
 function encodeAddress(entry: string): Buffer | undefined {

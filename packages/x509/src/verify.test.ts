@@ -12,7 +12,7 @@ const leafDer = new X509Certificate(leaf.certificate).raw;
 const DAY_MS = 86_400_000;
 
 function refusal(pem: string, now = NOW): string {
-	const verification = verifyCertificate(pem, kept.certificate, now);
+	const verification = verifyCertificate(pem, authority, now);
 	assert.ok(!verification.valid);
 	return verification.message;
 }
@@ -34,7 +34,7 @@ function nested(depth: number): Buffer {
 test("a certificate of this authority is valid and says what it was issued with", () => {
 	const serial = `00${"9a".repeat(15)}`;
 	const issued = issue(authority, { common_name: "zoë, *", randomBytes: () => Buffer.from(serial, "hex") });
-	assert.deepEqual(verifyCertificate(issued.certificate, kept.certificate, NOW), {
+	assert.deepEqual(verifyCertificate(issued.certificate, authority, NOW), {
 		valid: true,
 		common_name: "zoë, *",
 		serial,
@@ -44,7 +44,7 @@ test("a certificate of this authority is valid and says what it was issued with"
 
 test("text around the one block and Windows line ends do not matter", () => {
 	const pem = `Certificate:\r\n    Data:\r\n${leaf.certificate.replaceAll("\n", "\r\n")}\r\n`;
-	assert.equal(verifyCertificate(pem, kept.certificate, NOW).valid, true);
+	assert.equal(verifyCertificate(pem, authority, NOW).valid, true);
 });
 
 test("a text that is not one PEM block is invalid PEM data", () => {
@@ -112,7 +112,7 @@ test("a certificate of another authority is refused, also under the same name an
 
 test("a certificate with any single byte changed is refused", () => {
 	for (let position = 0; position < leafDer.length; position++) {
-		assert.equal(verifyCertificate(flipped(position), kept.certificate, NOW).valid, false, `byte ${position}`);
+		assert.equal(verifyCertificate(flipped(position), authority, NOW).valid, false, `byte ${position}`);
 	}
 });
 
@@ -120,8 +120,8 @@ test("a certificate is valid from its first second to its last", () => {
 	const { certificate, not_before, expires_at } = issue(authority, { not_before: LATER });
 	const start = new Date(not_before);
 	const end = new Date(expires_at);
-	assert.equal(verifyCertificate(certificate, kept.certificate, start).valid, true);
-	assert.equal(verifyCertificate(certificate, kept.certificate, end).valid, true);
+	assert.equal(verifyCertificate(certificate, authority, start).valid, true);
+	assert.equal(verifyCertificate(certificate, authority, end).valid, true);
 	assert.equal(refusal(certificate, new Date(end.getTime() + 1)), "certificate has expired");
 	assert.equal(refusal(certificate, new Date(start.getTime() - 1)), "certificate is not yet valid");
 	assert.equal(refusal(certificate, new Date(Number.NaN)), "CA certificate is not yet valid");
@@ -130,18 +130,14 @@ test("a certificate is valid from its first second to its last", () => {
 test("no certificate outlives its authority", async () => {
 	const short = await createAuthority({ common_name: "CA", organization: "", now: NOW, years: 1, randomBytes });
 	const not_after = new Date(NOW.getTime() + 800 * DAY_MS);
-	const { certificate } = issue(loadAuthority(short), { not_after });
+	const loaded = loadAuthority(short);
+	const { certificate } = issue(loaded, { not_after });
 	const afterwards = new Date(NOW.getTime() + 400 * DAY_MS);
-	assert.equal(verifyCertificate(certificate, short.certificate, NOW).valid, true);
-	assert.deepEqual(verifyCertificate(certificate, short.certificate, afterwards), {
+	assert.equal(verifyCertificate(certificate, loaded, NOW).valid, true);
+	assert.deepEqual(verifyCertificate(certificate, loaded, afterwards), {
 		valid: false,
 		message: "CA certificate has expired",
 	});
-});
-
-test("an authority that cannot be read makes nothing valid", () => {
-	const message = "CA certificate cannot be parsed";
-	assert.deepEqual(verifyCertificate(leaf.certificate, "", NOW), { valid: false, message });
 });
 
 test("what OpenSSL signs with the authority's key is held to the same rules", { skip: withoutOpenssl }, () => {
@@ -163,7 +159,7 @@ test("what OpenSSL signs with the authority's key is held to the same rules", { 
 	];
 	for (const [what, extensions, options, message] of table) {
 		const { certificate } = opensslIssue(kept, "device", extensions, ...options);
-		const verification = verifyCertificate(certificate, kept.certificate, LATER);
+		const verification = verifyCertificate(certificate, authority, LATER);
 		assert.equal(verification.valid ? undefined : verification.message, message, what);
 	}
 });
@@ -181,7 +177,7 @@ test("a certificate that is signed but not DER is refused", () => {
 });
 
 test("the largest certificate that can be issued can be verified", () => {
-	const san = Array.from({ length: 100 }, () => "a".repeat(253));
+	const san = Array.from({ length: 100 }, () => `${"a.".repeat(126)}b`);
 	const { certificate } = issue(authority, { san, common_name: "😀".repeat(64), organization: "😀".repeat(64) });
-	assert.equal(verifyCertificate(certificate, kept.certificate, NOW).valid, true);
+	assert.equal(verifyCertificate(certificate, authority, NOW).valid, true);
 });

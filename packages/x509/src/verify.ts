@@ -1,7 +1,10 @@
 import { X509Certificate } from "node:crypto";
-import { readFields } from "./certificate-fields.ts";
+import { extensionValue, readFields } from "./certificate-fields.ts";
+import { faultOfNames } from "./name-constraints.ts";
 import { EXTENSION } from "./oid.ts";
 import { decodePem } from "./pem.ts";
+import { faultOfProfile } from "./profile.ts";
+import type { Root } from "./root.ts";
 import { serialHex } from "./serial.ts";
 import { rfc3339 } from "./validity.ts";
 
@@ -23,29 +26,25 @@ class Refusal extends Error {}
 
 /** ECDSA with SHA-256, SHA-384 and SHA-512. */
 const SIGNATURE_ALGORITHMS = new Set(["1.2.840.10045.4.3.2", "1.2.840.10045.4.3.3", "1.2.840.10045.4.3.4"]);
-/** What these demand concerns whoever connects to the holder; none of them makes a certificate untrue. */
-const UNDERSTOOD_EXTENSIONS = [
-	EXTENSION.keyUsage,
-	EXTENSION.subjectAlternativeName,
-	EXTENSION.basicConstraints,
-	EXTENSION.extendedKeyUsage,
-];
+/** Twenty bytes, RFC 5280 §4.1.2.2. */
+const MAX_SERIAL_DIGITS = 40;
 
 /**
- * Says whether the authority signed a certificate and both are within their dates. Takes any text, never throws, and its
- * messages hold nothing of the text: `invalid PEM data`, `parse error: <detail>`, or what the verification found.
+ * Says whether the authority signed a certificate, may have signed one of its names, and both are within their dates.
+ * Whoever connects to the holder has to look at the names and at what the certificate is for: nobody here knows them.
+ * Takes any text, never throws, and its messages hold nothing of the text: `invalid PEM data`, `parse error: <detail>`, or what
+ * the verification found.
  * @param pem the certificate, one PEM block of at most 65,536 characters
- * @param authorityPem the certificate of the authority, the only root
+ * @param root the certificate of the authority, the only root
  * Spec: Engines › pki operations
  */
-export function verifyCertificate(pem: string, authorityPem: string, now: Date): Verification {
+export function verifyCertificate(pem: string, root: Root, now: Date): Verification {
 	try {
 		const certificate = parseCertificate(pem);
-		const authority = parseAuthority(authorityPem);
-		refuseUnsigned(certificate, authority);
-		refuseOutOfDate("CA certificate", authority, now);
+		refuseUnsigned(certificate, root.parsed);
+		refuseOutOfDate("CA certificate", root.parsed, now);
 		refuseOutOfDate("certificate", certificate, now);
-		refuseUnknownDemands(certificate);
+		refuseBrokenRules(certificate, root);
 		return {
 			valid: true,
 			common_name: readCommonName(certificate),
@@ -73,6 +72,9 @@ function parseCertificate(pem: string): X509Certificate {
 	if (!/^0*[1-9A-F]/.test(certificate.serialNumber)) {
 		throw new Refusal("parse error: the serial number is not positive");
 	}
+	if (certificate.serialNumber.length > MAX_SERIAL_DIGITS) {
+		throw new Refusal("parse error: the serial number is longer than 20 bytes");
+	}
 	return certificate;
 }
 
@@ -83,14 +85,6 @@ function parseDer(der: Buffer): X509Certificate {
 		// OpenSSL's reasons are fixed phrases, such as "wrong tag" or "too long".
 		const reason = error instanceof Error && "reason" in error ? String(error.reason) : "not a certificate";
 		throw new Refusal(`parse error: ${reason}`);
-	}
-}
-
-function parseAuthority(pem: string): X509Certificate {
-	try {
-		return new X509Certificate(pem);
-	} catch {
-		throw new Refusal("CA certificate cannot be parsed");
 	}
 }
 
@@ -115,10 +109,16 @@ function refuseOutOfDate(what: string, certificate: X509Certificate, now: Date):
 	}
 }
 
-function refuseUnknownDemands(certificate: X509Certificate): void {
-	const { criticalExtensions } = readFields(certificate.raw);
-	if (criticalExtensions.some((id) => !UNDERSTOOD_EXTENSIONS.some((understood) => understood.equals(id)))) {
-		throw new Refusal("certificate has a critical extension that is not understood");
+function refuseBrokenRules(certificate: X509Certificate, root: Root): void {
+	const fields = readFields(certificate.raw);
+	const fault = faultOfProfile(fields, certificate.ca);
+	if (fault !== undefined) {
+		throw new Refusal(`certificate ${fault}`);
+	}
+	const alternativeNames = extensionValue(fields, EXTENSION.subjectAlternativeName);
+	const faultOfName = faultOfNames(root.nameConstraints, fields.subject, alternativeNames);
+	if (faultOfName !== undefined) {
+		throw new Refusal(faultOfName);
 	}
 }
 

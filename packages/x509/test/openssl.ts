@@ -60,6 +60,15 @@ export function issue(authority: Authority, changes: Partial<CertificateRequest>
 	});
 }
 
+/** Has OpenSSL make an authority, with `extensions` beside its own, in the format of its configuration files. */
+export function opensslAuthority(curve: string, ...extensions: string[]): KeptAuthority {
+	const private_key = openssl("ecparam", "-name", curve, "-genkey").text;
+	const options = extensions.flatMap((extension) => ["-addext", extension]);
+	const key = file("authority.key", private_key);
+	const { text } = openssl("req", "-x509", "-new", "-key", key, "-subj", "/CN=Mine", "-days", "2", ...options);
+	return { certificate: text.slice(text.indexOf("-----BEGIN")), private_key };
+}
+
 /** Has OpenSSL issue a certificate for a new key, with `extensions` in the format of its configuration files. */
 export function opensslIssue(
 	signer: KeptAuthority,

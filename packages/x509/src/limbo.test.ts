@@ -1,0 +1,97 @@
+/* The verdicts of x509-limbo, and that a certificate is refused for what is wrong with it; see vectors/limbo/README.md. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { encodePem } from "./pem.ts";
+import { readRoot } from "./root.ts";
+import cases from "./vectors/limbo/cases.json" with { type: "json" };
+import { verifyCertificate } from "./verify.ts";
+
+/** Certificates that are labelled as failures and valid here, or the other way round, and why. */
+const DIFFERENCES: readonly (readonly [id: RegExp, reason: string])[] = [
+	[
+		/::(aki::(leaf|intermediate|cross-signed-root)|ski::\w+)-missing-/,
+		"identifiers help to find the authority, which is given; an authority may have none",
+	],
+	[/::root-non-critical-basic-constraints$/, "OpenSSL made authorities like this for twenty years"],
+	[/^rfc5280::nc::permitted-dns-match-noncritical$/, "the constraints count all the same; webpki's twin is valid"],
+	[/::pc::ica-noncritical-pc$/, "nobody asks for a policy"],
+	[/::eku::ee-wrong-eku$/, "nobody says what the certificate is to be used for"],
+	[/::ca-as-leaf-wrong-san$/, "nobody says which host is looked for"],
+	[/::san::underscore-dns$/, "generate issues names such as _srv.example.com"],
+	[
+		/::validity::notafter-fractional$/,
+		"a certificate ends at its expires_at and not a second later; ambiguous by its own words",
+	],
+];
+
+/** What a refusal says; the first line that fits a case decides. */
+const REFUSALS: readonly (readonly [id: RegExp, message: RegExp])[] = [
+	[/::nc::not-allowed-in-ee/, /^certificate has name constraints, and is not one of an authority$/],
+	[/::nc::(invalid-|.*-both-)/, /^CA certificate has name constraints that cannot be applied: /],
+	[/::nc::nc-permits-invalid-dns-san$/, /^certificate has a DNS name that is not a host name$/],
+	[/::nc::.*-dn-/, /^subject is not allowed by the name constraints of the CA certificate$/],
+	[/::nc::|^cve::/, /^san entry \d is not allowed by the name constraints of the CA certificate$/],
+	[/::validity::not(-yet|before)/, /is not yet valid$/],
+	[/::validity::/, /has expired$/],
+	[/::serial::too-long$/, /^parse error: the serial number is longer than 20 bytes$/],
+	[/::serial::zero$/, /^parse error: the serial number is not positive$/],
+	[/::san::noncritical-with-empty-subject$/, /^certificate has neither a subject nor critical alternative names$/],
+	// OpenSSL takes a certificate with extensions that it cannot read for nobody's, and one with an unreadable key for no issuer's.
+	[
+		/::(san::malformed|duplicate-extensions|ee-empty-issuer|invalid-issuer-key)$/,
+		/^certificate was not issued by this CA$/,
+	],
+	[/::san::/, /^certificate has a DNS name that is not a host name$/],
+	[/::eku::ee-eku-empty$/, /^certificate has an empty extended key usage$/],
+	[/::leaf-ku-keycertsign$/, /^certificate may sign certificates, and is not one of an authority$/],
+	[/critical-.*-ee$|::ee-critical/, /^certificate has a critical extension that is not understood$/],
+	[/critical-|::serial::negative$/, /^CA certificate has a critical extension that is not understood$/],
+	[/::ca-empty-subject$/, /^CA certificate must have a subject, /],
+	[
+		/ca-bit$|basic-constraints$|inconsistent-ca/,
+		/^CA certificate must be one of a certificate authority that may sign /,
+	],
+];
+
+interface Case {
+	authority: string;
+	certificate: string;
+	time: string;
+}
+
+/** Why a certificate is not valid, or its authority cannot be one; empty when it is valid. */
+function refusal({ authority, certificate, time }: Case): string {
+	const [rootPem, pem] = [authority, certificate].map((der) => encodePem("CERTIFICATE", Buffer.from(der, "base64")));
+	try {
+		const verification = verifyCertificate(pem ?? "", readRoot(rootPem ?? ""), new Date(time));
+		return verification.valid ? "" : verification.message;
+	} catch (error) {
+		return (error as Error).message;
+	}
+}
+
+function find<Value>(table: readonly (readonly [RegExp, Value])[], id: string): Value | undefined {
+	return table.find(([pattern]) => pattern.test(id))?.[1];
+}
+
+for (const { id, description, expected, ...material } of cases) {
+	const difference = find(DIFFERENCES, id);
+	const isValid = (expected === "SUCCESS") === (difference === undefined);
+	test(`${id} is ${isValid ? "valid" : "refused"}${difference ? `, for ${difference}` : ""}: ${description}`, () => {
+		const message = refusal(material);
+		if (isValid) {
+			assert.equal(message, "");
+		} else {
+			assert.match(message, find(REFUSALS, id) ?? /^$/);
+		}
+	});
+}
+
+test("every difference is one of a case", () => {
+	for (const [pattern] of DIFFERENCES) {
+		assert.ok(
+			cases.some(({ id }) => pattern.test(id)),
+			String(pattern),
+		);
+	}
+});

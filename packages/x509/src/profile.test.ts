@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { test } from "node:test";
+import { issue, makeAuthority } from "../test/openssl.ts";
+import { type CertificateFields, readFields } from "./certificate-fields.ts";
+import { bitString, sequence } from "./der.ts";
+import { EXTENSION } from "./oid.ts";
+import { faultOfProfile } from "./profile.ts";
+
+const { authority } = await makeAuthority();
+const fields = readFields(new X509Certificate(issue(authority).certificate).raw);
+
+/** The fields of a certificate in which one extension has another value. */
+function withExtension(id: Buffer, value: Buffer): CertificateFields {
+	const others = fields.extensions.filter((extension) => !extension.id.equals(id));
+	return { ...fields, extensions: [...others, { id, value, isCritical: false }] };
+}
+
+test("what is issued here breaks no rule", () => {
+	assert.equal(faultOfProfile(fields, false), undefined);
+	assert.equal(faultOfProfile(authority.fields, true), undefined);
+});
+
+test("only a certificate of version 3 has extensions", () => {
+	for (const version of [1, 2]) {
+		assert.equal(faultOfProfile({ ...fields, version }, false), "has extensions, and is not of version 3");
+		assert.equal(faultOfProfile({ ...fields, version, extensions: [] }, false), undefined);
+	}
+});
+
+test("a list that is there has an entry", () => {
+	const usages = withExtension(EXTENSION.extendedKeyUsage, sequence());
+	const names = withExtension(EXTENSION.subjectAlternativeName, sequence());
+	assert.equal(faultOfProfile(usages, false), "has an empty extended key usage");
+	assert.equal(faultOfProfile(names, false), "has an empty list of alternative names");
+});
+
+test("name constraints and the signing of certificates are for authorities", () => {
+	const constrained = withExtension(EXTENSION.nameConstraints, sequence());
+	const signing = withExtension(EXTENSION.keyUsage, bitString(Uint8Array.of(0b0000_0100), 2));
+	assert.equal(faultOfProfile(constrained, false), "has name constraints, and is not one of an authority");
+	assert.equal(faultOfProfile(signing, false), "may sign certificates, and is not one of an authority");
+	assert.equal(faultOfProfile(constrained, true), undefined);
+	assert.equal(faultOfProfile(signing, true), undefined);
+});
