@@ -23,7 +23,7 @@ export function explainRefusal(client: Client, call: Call, { status, retryAfter,
 	// The message may say itself what to do.
 	const hint = /`svc |try again/.test(message)
 		? undefined
-		: (hintForCode(code) ?? hintFor(client, call, status, retryAfter));
+		: (hintForCode(code, call) ?? hintFor(client, call, status, retryAfter));
 	return new Failure(kindOf(status), message, { code, status, hint });
 }
 
@@ -33,9 +33,11 @@ function kindOf(status: number): FailureKind {
 	return status >= 500 || status < 400 ? "unreachable" : "failed";
 }
 
-function hintForCode(code: string): string | undefined {
+function hintForCode(code: string, { path }: Call): string | undefined {
 	if (code === "engine_unavailable")
-		return "the instance's administrators can look: `svc engine ping`, `svc engine show`";
+		return /^engines\/[^/]+\/ping$/.test(path)
+			? "`svc engine show` shows the configuration, `svc engine set` changes it"
+			: "the instance's administrators can look: `svc engine ping`, `svc engine show`";
 	if (code === "lease_limit_reached") return "`svc lease list` shows the leases, `svc lease revoke` ends one";
 	return undefined;
 }

@@ -61,4 +61,6 @@ function handleSignals(process: NodeJS.Process, running: Running): void {
 	process.on("SIGTERM", () => void stop());
 	process.on("SIGINT", () => void stop());
 	process.on("SIGHUP", () => void running.reload());
+	// Without a listener Node would open a debugger, through which whoever may connect runs what they like.
+	process.on("SIGUSR1", () => undefined);
 }

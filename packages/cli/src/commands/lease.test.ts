@@ -17,6 +17,21 @@ test("leases are listed of one realm, or of all when none is named or all are wa
 	);
 });
 
+test("only a list of all realms says whose a lease is", async () => {
+	const lease = { id: "i", realm: "shop", engine: "e", state: "active" };
+	await using server = await startService(() => page("leases", [lease]));
+	const heads = async (...args: string[]) =>
+		(await run(["lease", "list", ...args], { env: server.env })).stdout.split("\n").slice(0, 2);
+	assert.deepEqual(await heads(), [
+		"ID  REALM  ENGINE  ROLE  NAME  STATE   EXPIRES",
+		"i   shop   e                   active",
+	]);
+	assert.deepEqual(await heads("--realm", "shop"), [
+		"ID  ENGINE  ROLE  NAME  STATE   EXPIRES",
+		"i   e                   active",
+	]);
+});
+
 test("a list goes on as long as there are pages", async () => {
 	const lease = { id: "i", engine: "e", state: "intent", role: null, name: null, expires_at: null };
 	await using server = await startService(({ url }) => ({

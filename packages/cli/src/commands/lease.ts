@@ -72,6 +72,7 @@ async function listLeases(context: Context<ListOptions>): Promise<void> {
 	const failed = leases.some((lease) => optional(lease, "last_error") !== "");
 	const lines = leases.map((lease) => [
 		text(lease, "id"),
+		...(realm === undefined ? [optional(lease, "realm")] : []),
 		text(lease, "engine"),
 		optional(lease, "role"),
 		optional(lease, "name"),
@@ -79,7 +80,12 @@ async function listLeases(context: Context<ListOptions>): Promise<void> {
 		optional(lease, "expires_at"),
 		...(failed ? [optional(lease, "last_error")] : []),
 	]);
-	const titles = ["ID", "ENGINE", "ROLE", "NAME", "STATE", "EXPIRES", ...(failed ? ["LAST ERROR"] : [])];
+	const titles = [
+		"ID",
+		...(realm === undefined ? ["REALM"] : []),
+		...["ENGINE", "ROLE", "NAME", "STATE", "EXPIRES"],
+		...(failed ? ["LAST ERROR"] : []),
+	];
 	await showTable(context, { leases }, titles, lines, "no leases: `svc engine generate` makes one");
 }
 
