@@ -7,7 +7,7 @@ const ANSWER_TIMEOUT_MS = 30_000;
 
 /** A request. */
 export interface Ask {
-	readonly method: "GET" | "POST";
+	readonly method: "GET" | "POST" | "PUT";
 	readonly path: string;
 	readonly token?: string;
 	/** Sent as JSON. */

@@ -10,13 +10,26 @@ import { keepRun } from "./keep.ts";
 import { type Machine, type Outcome, renderTables } from "./report.ts";
 import { isMet, type Scenario } from "./scenario.ts";
 import { BESIDE_BARE } from "./scenarios/beside-bare.ts";
+import { GENERATE } from "./scenarios/generate.ts";
+import { LEASES_DUE } from "./scenarios/leases-due.ts";
+import { LEASES_MILLION } from "./scenarios/leases-million.ts";
 import { LOGIN_STORM } from "./scenarios/login-storm.ts";
 import { MEMORY } from "./scenarios/memory.ts";
+import { PLUGIN_ROUND_TRIP } from "./scenarios/plugin-round-trip.ts";
 import { profileKind } from "./scenarios/profiled.ts";
 import { SCALE } from "./scenarios/scale.ts";
 import { wrkVersion } from "./wrk.ts";
 
-const SCENARIOS: readonly Scenario[] = [...BESIDE_BARE, LOGIN_STORM, SCALE, MEMORY];
+const SCENARIOS: readonly Scenario[] = [
+	...BESIDE_BARE,
+	...GENERATE,
+	PLUGIN_ROUND_TRIP,
+	LOGIN_STORM,
+	SCALE,
+	LEASES_MILLION,
+	LEASES_DUE,
+	MEMORY,
+];
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 

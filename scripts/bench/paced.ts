@@ -16,17 +16,28 @@ export interface Pace {
  */
 export async function pacedLatencies(url: string, request: Ask, pace: Pace): Promise<number[]> {
 	const end = performance.now() + pace.seconds * 1000;
+	return pacedLatenciesUntil(url, request, pace, () => performance.now() >= end);
+}
+
+/** The same until something is over. @throws Error when a request is refused */
+export async function pacedLatenciesUntil(
+	url: string,
+	request: Ask,
+	pace: Omit<Pace, "seconds">,
+	isOver: () => boolean,
+): Promise<number[]> {
 	const connections = Array.from({ length: pace.connections }, async (_, at) => {
 		await wait((at * pace.everyMs) / pace.connections);
-		return oneConnection(url, request, pace.everyMs, end);
+		return oneConnection(url, request, pace.everyMs, isOver);
 	});
 	return (await Promise.all(connections)).flat();
 }
 
-async function oneConnection(url: string, request: Ask, everyMs: number, end: number): Promise<number[]> {
+async function oneConnection(url: string, request: Ask, everyMs: number, isOver: () => boolean): Promise<number[]> {
 	const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 	const latencies: number[] = [];
-	for (let started = performance.now(); started < end; started = performance.now()) {
+	while (!isOver()) {
+		const started = performance.now();
 		const { status } = await exchange(url, request, agent);
 		if (status !== 200) throw new Error(`a paced request is answered with ${status}`);
 		const tookMs = performance.now() - started;

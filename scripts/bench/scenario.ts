@@ -4,7 +4,7 @@ import type { Comparison } from "./rounds.ts";
 export interface Finding {
 	readonly measure: string;
 	readonly value: number;
-	readonly unit: "ratio" | "ms" | "MB" | "per second" | "s";
+	readonly unit: "ratio" | "µs" | "ms" | "MB" | "per second" | "s";
 	/** What it should be; a figure without a target is there to be read. */
 	readonly target?: { readonly atLeast: number } | { readonly atMost: number };
 }

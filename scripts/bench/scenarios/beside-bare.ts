@@ -4,7 +4,7 @@ import { requestsInTurn, sameRequest } from "../load.ts";
 import { type Resident, settle } from "../resident.ts";
 import { type Comparison, compare } from "../rounds.ts";
 import type { Result, Scenario } from "../scenario.ts";
-import { type Protocol, startSvc } from "../svc-server.ts";
+import { type Protocol, type SvcServer, startSvc } from "../svc-server.ts";
 import { writeScript } from "../wrk.ts";
 
 /** Connections of the load, all kept alive. */
@@ -20,6 +20,10 @@ export interface Kind {
 	readonly atLeast: number;
 	/** Most times of the bare server's p99; undefined when nothing is promised. */
 	readonly p99AtMost?: number;
+	/** Connections of the load, when not as many as usual. */
+	readonly connections?: number;
+	/** Starts and sets up what the requests need beside the server. */
+	prepare?(server: SvcServer, resident: Resident): Promise<{ stop(): Promise<void> }>;
 	requests(resident: Resident): readonly [Ask, ...Ask[]];
 }
 
@@ -71,14 +75,17 @@ export const BESIDE_BARE: readonly Scenario[] = (["http", "https"] as const).fla
 	})),
 );
 
-async function besideBare(kind: Kind, protocol: Protocol): Promise<Result> {
+/** Loads our server with one kind of request, and in turn a bare server that gives the same answer. */
+export async function besideBare(kind: Kind, protocol: Protocol): Promise<Result> {
 	const ours = await startSvc({ protocol });
-	const requests = kind.requests(await settle(ours.url));
+	const resident = await settle(ours.url);
+	const prepared = await kind.prepare?.(ours, resident);
+	const requests = kind.requests(resident);
 	const bare = await startBare(ours, requests[0]);
 	const script = writeScript(requests.length === 1 ? sameRequest(requests[0]) : requestsInTurn(requests));
-	const load = { script, connections: CONNECTIONS };
+	const load = { script, connections: kind.connections ?? CONNECTIONS };
 	const comparison = await compare({ ...load, server: bare }, { ...load, server: ours });
-	await Promise.all([ours.stop(), bare.stop()]);
+	await Promise.all([ours.stop(), bare.stop(), prepared?.stop()]);
 	return { findings: judge(kind, comparison), comparison: { ...comparison, baseName: `bare node:${protocol}` } };
 }
 

@@ -5,6 +5,7 @@ import { scratchFolder } from "../scratch.ts";
 import { startSvc } from "../svc-server.ts";
 import { runWrk, writeScript } from "../wrk.ts";
 import { CONNECTIONS, KINDS } from "./beside-bare.ts";
+import { ENGINE_KINDS } from "./generate.ts";
 
 const WARM_UP_S = 3;
 const PROFILED_S = 8;
@@ -19,19 +20,23 @@ const INTERVAL_US = 200;
  * @throws Error when there is no such kind
  */
 export async function profileKind(name: string): Promise<string> {
-	const kind = KINDS.find((candidate) => candidate.name === name);
+	const kinds = [...KINDS, ...ENGINE_KINDS];
+	const kind = kinds.find((candidate) => candidate.name === name);
 	if (kind === undefined)
-		throw new Error(`--profile goes with --only ${KINDS.map((known) => known.name).join(" or ")}`);
+		throw new Error(`--profile goes with --only ${kinds.map((known) => known.name).join(" or ")}`);
 	const folder = scratchFolder();
 	const options = ["--cpu-prof", `--cpu-prof-dir=${folder}`, `--cpu-prof-interval=${INTERVAL_US}`];
 	const server = await startSvc({ protocol: "http", nodeOptions: options });
-	const [request] = kind.requests(await settle(server.url));
-	const load = { server, script: writeScript(sameRequest(request)), connections: CONNECTIONS };
+	const resident = await settle(server.url);
+	const prepared = await kind.prepare?.(server, resident);
+	const [request] = kind.requests(resident);
+	const { connections = CONNECTIONS } = kind;
+	const load = { server, script: writeScript(sameRequest(request)), connections };
 	await runWrk({ ...load, seconds: WARM_UP_S });
 	const fromUs = nowUs();
 	const { requests, perSecond } = await runWrk({ ...load, seconds: PROFILED_S });
 	const span = { fromUs, toUs: nowUs() };
-	await server.stop();
+	await Promise.all([server.stop(), prepared?.stop()]);
 	const threads = readProfiles(folder, span);
 	const head = `${name}: ${Math.round(perSecond)} req/s under the profiler; microseconds are per request`;
 	return [head, ...threads.map((thread) => describe(thread, requests))].join("\n\n");

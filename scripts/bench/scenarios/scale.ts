@@ -55,7 +55,8 @@ function making({ madeInS }: DataSet): Finding {
 
 const pathOf = (realm: string, secret: string): string => `/api/v1/realms/${slugOf(realm)}/secrets/${keyOf(secret)}`;
 
-async function startTimes(name: string, { directory }: DataSet): Promise<Finding[]> {
+/** How long the server takes from its spawning until it listens, on a data directory. @param name what is in it */
+export async function startTimes(name: string, { directory }: Pick<DataSet, "directory">): Promise<Finding[]> {
 	const seconds: number[] = [];
 	for (let start = 0; start < STARTS; start++) {
 		const server = await startSvc({ protocol: "http", data: directory });

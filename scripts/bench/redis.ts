@@ -1,0 +1,26 @@
+import { type Redis, skipWithoutRedis, startRedis as start } from "../../test/peers/redis.ts";
+import { ask } from "./exchange.ts";
+
+/** More than any scenario makes: what is measured is never the refusal. */
+const MAX_CONNECTIONS = 10_000_000;
+
+/**
+ * Starts a Redis that is gone when this process ends.
+ * @throws Error saying how to get it when it is not there
+ */
+export function startRedis(): Promise<Redis> {
+	if (skipWithoutRedis === false) return start();
+	throw new Error("redis-server is not on the PATH: install it (Debian and Ubuntu: apt-get install redis-server)");
+}
+
+/** Lets keyvalue make its users at a store, in one realm or in all. @throws Error when the configuration is refused */
+export async function configureKeyValue(
+	url: string,
+	token: string,
+	{ address, password }: Pick<Redis, "address" | "password">,
+	slug?: string,
+): Promise<void> {
+	const path = `/api/v1${slug === undefined ? "" : `/realms/${slug}`}/engines/keyvalue/config`;
+	const body = { address, password, max_connections: MAX_CONNECTIONS };
+	await ask(url, { method: "PUT", path, token, body });
+}
