@@ -22,6 +22,8 @@ export interface ServerOptions {
 export interface Server {
 	/** Where it listens now, such as `https://127.0.0.1:40123`; a restart changes it. */
 	readonly url: string;
+	/** Its process; a restart changes it. */
+	readonly pid: number;
 	/** Its data directory, which `close` removes. */
 	readonly data: string;
 	/** The certificate it serves, in PEM, for use as `ca`. */
@@ -32,6 +34,8 @@ export interface Server {
 	stderr(): string;
 	/** Sends the signal and waits for the end; answers the exit code, or null when the signal ended it. */
 	kill(signal: NodeJS.Signals): Promise<number | null>;
+	/** Waits until it has ended by itself; answers the signal that it was ended by, if there was one. The data stays. */
+	ended(): Promise<NodeJS.Signals | null>;
 	/** Ends it with SIGTERM, which must give exit code 0. The data stays. */
 	stop(): Promise<void>;
 	/** Stops it when it runs and starts it on the same data, with these variables changed. */
@@ -42,6 +46,8 @@ export interface Server {
 
 interface Running {
 	child: ChildProcess;
+	/** Settles when it has ended and everything that it wrote was read. */
+	closed: Promise<unknown>;
 	url: string;
 	ca: string;
 }
@@ -76,9 +82,20 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 		get ca() {
 			return current().ca;
 		},
+		get pid() {
+			return current().child.pid ?? 0;
+		},
 		stdout: () => written.stdout,
 		stderr: () => written.stderr,
 		kill,
+		ended: async () => {
+			const { child, closed } = current();
+			const timeout = setTimeout(() => child.kill("SIGTERM"), START_TIMEOUT_MS);
+			await closed;
+			clearTimeout(timeout);
+			running = undefined;
+			return child.signalCode;
+		},
 		stop,
 		restart: async (changes = {}) => {
 			await stop();
@@ -121,8 +138,9 @@ async function start(
 	child.stderr.setEncoding("utf8").on("data", (text: string) => {
 		written.stderr += text;
 	});
+	const closed = once(child, "close");
 	const url = await listening(child, written);
-	return { child, url, ca: await readFile(join(data, "tls.crt"), "utf8") };
+	return { child, closed, url, ca: await readFile(join(data, "tls.crt"), "utf8") };
 }
 
 function listening(child: ChildProcess, written: { stdout: string; stderr: string }): Promise<string> {

@@ -6,13 +6,17 @@ export interface FaultSettings {
 	seed: number;
 	/** How many times the server is killed under load. */
 	kills: number;
+	/** How many seconds credentials are made and taken back while everything fails. */
+	walk_seconds: number;
 }
 
 const KILLS_IN_CI = 200;
 const KILLS_ELSEWHERE = 25;
+const WALK_SECONDS = 30;
 
 /**
- * Reads SVC_TEST_SEED (default: a new one) and SVC_TEST_KILLS (default: 200 in CI, which takes minutes, else 25).
+ * Reads SVC_TEST_SEED (default: a new one), SVC_TEST_KILLS (default: 200 in CI, which takes minutes, else 25) and SVC_TEST_WALK_SECONDS
+ * (default: 30).
  * @throws Error when one is not a whole number
  */
 export function faultSettings(): FaultSettings {
@@ -21,6 +25,7 @@ export function faultSettings(): FaultSettings {
 	return {
 		seed: wholeNumber(env, "SVC_TEST_SEED") ?? randomInt(2 ** 31),
 		kills: wholeNumber(env, "SVC_TEST_KILLS") ?? (env.CI === "true" ? KILLS_IN_CI : KILLS_ELSEWHERE),
+		walk_seconds: wholeNumber(env, "SVC_TEST_WALK_SECONDS") ?? WALK_SECONDS,
 	};
 }
 

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { installEngine } from "./install-engine.ts";
 
 /** A third party's engine that needs no target: its credentials live nowhere, its core chooses their names. */
 const SCRIPT = `#!/bin/sh
@@ -15,6 +15,14 @@ while IFS= read -r line; do
 done
 `;
 
+/** What plugin.json says of it. */
+const DESCRIPTOR = {
+	display_name: "Memo",
+	capabilities: ["engine:dynamic_credentials", "engine:lease_hint"],
+	config_schema: { type: "object", properties: { note: { type: "string" } } },
+	default_roles: [{ name: "readonly", config: {} }],
+};
+
 /** A folder of engines, for `SVC_PLUGINS_DIR`. */
 export interface MemoEngines {
 	readonly folder: string;
@@ -26,29 +34,8 @@ export interface MemoEngines {
 export async function installMemoEngines(count: number): Promise<MemoEngines> {
 	const folder = await mkdtemp(join(tmpdir(), "svc-engines-"));
 	const types = Array.from({ length: count }, (_, at) => `memo-${at + 1}`);
-	for (const type of types) await install(folder, type);
+	for (const type of types) {
+		await installEngine(folder, type, { file: "engine.sh", text: SCRIPT.replace("NAME", type) }, DESCRIPTOR);
+	}
 	return { folder, types, remove: () => rm(folder, { recursive: true, force: true }) };
-}
-
-async function install(folder: string, type: string): Promise<void> {
-	const home = join(folder, type);
-	const script = SCRIPT.replace("NAME", type);
-	await mkdir(home, { mode: 0o700 });
-	await writeFile(join(home, "engine.sh"), script);
-	await chmod(join(home, "engine.sh"), 0o700);
-	const descriptor = {
-		name: type,
-		version: "0.1.0",
-		display_name: "Memo",
-		description: "Nothing at all",
-		sdk_version: 1,
-		min_core_version: "0.1.0",
-		capabilities: ["engine:dynamic_credentials", "engine:lease_hint"],
-		tier: "community",
-		config_schema: { type: "object", properties: { note: { type: "string" } } },
-		default_roles: [{ name: "readonly", config: {} }],
-		executable: "engine.sh",
-		sha256: createHash("sha256").update(script).digest("hex"),
-	};
-	await writeFile(join(home, "plugin.json"), JSON.stringify(descriptor), { mode: 0o600 });
 }

@@ -10,8 +10,12 @@ export interface ApiAnswer {
 
 /** A client that a test asks with. */
 export interface KubernetesApi {
-	/** Sends one request, as the administrator unless a token is given. @throws Error when there is no answer within 10 s */
-	request(method: string, path: string, body?: object, token?: string): Promise<ApiAnswer>;
+	/**
+	 * Sends one request, as the administrator unless a token is given.
+	 * @param body a text is sent as YAML, anything else as JSON
+	 * @throws Error when there is no answer within 10 s
+	 */
+	request(method: string, path: string, body?: object | string, token?: string): Promise<ApiAnswer>;
 	/** Ends its connections. */
 	close(): void;
 }
@@ -24,14 +28,16 @@ export function apiClient(url: string, ca: string, adminToken: string): Kubernet
 	return {
 		async request(method, path, body, token = adminToken) {
 			const { promise, resolve, reject } = Promise.withResolvers<ApiAnswer>();
-			const payload = body === undefined ? "" : JSON.stringify(body);
+			const isYaml = typeof body === "string";
+			const payload = isYaml ? body : body === undefined ? "" : JSON.stringify(body);
 			const request = https.request(url + path, {
 				agent,
 				method,
 				signal: AbortSignal.timeout(TIMEOUT_MS),
 				headers: {
 					authorization: `Bearer ${token}`,
-					"content-type": "application/json",
+					accept: "application/json",
+					"content-type": isYaml ? "application/yaml" : "application/json",
 					// Node would leave it out of a DELETE, and the server would take the body for the next request.
 					"content-length": Buffer.byteLength(payload),
 				},

@@ -38,6 +38,8 @@ export type Fault = {
 	| { readonly does: "hang" | "drop" | "break" }
 	/** The right answer, its bytes `ms` apart, or `ms` late. */
 	| { readonly does: "drip" | "delay"; readonly ms: number }
+	/** The right thing, but not before that. */
+	| { readonly does: "wait"; readonly until: Promise<unknown> }
 );
 
 /** A call as it arrived. */
@@ -166,6 +168,9 @@ async function respond(response: http.ServerResponse, fault: Fault | undefined, 
 			await setTimeout(fault.ms);
 			return send(response, answer);
 		}
+		case "wait":
+			await fault.until;
+			return send(response, act());
 		case "drip":
 			return drip(response, act(), fault.ms);
 		case "break": {

@@ -30,8 +30,8 @@ export interface Kubernetes {
 	readonly adminToken: string;
 	/** A client configuration of the administrator, in YAML. */
 	readonly kubeconfig: string;
-	/** Sends one request, as the administrator unless a token is given. */
-	request(method: string, path: string, body?: object, token?: string): Promise<ApiAnswer>;
+	/** Sends one request, as the administrator unless a token is given. A text is sent as YAML. */
+	request(method: string, path: string, body?: object | string, token?: string): Promise<ApiAnswer>;
 	/** Makes a namespace. */
 	namespace(name: string): Promise<void>;
 	/** The token of a new service account that these rules hold for: in the namespaces, or everywhere when none are given. */

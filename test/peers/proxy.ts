@@ -20,10 +20,16 @@ export interface TcpProxy {
 	readonly address: string;
 	/** Holds a connection's way to the server from the next chunk on that contains this text; all other connections pass. */
 	hold(text: string): Held;
+	/** Passes a connection's next chunk that contains this text, and nothing of what the server says on it afterwards. */
+	mute(text: string): void;
 	/** Swallows everything in both directions, and accepts new connections all the same. */
 	blackhole(): void;
 	/** Delays what goes to the server. */
 	delay(ms: number): void;
+	/** Changes what goes to the server, chunk by chunk; the text has a character for each byte. */
+	alter(change: (text: string) => string): void;
+	/** How many connections were asked of it so far, those that it refused included. */
+	accepted(): number;
 	/** Ends every connection with a reset. */
 	reset(): void;
 	/** Resets every connection, and each new one too. */
@@ -37,8 +43,12 @@ export interface TcpProxy {
 interface Conduct {
 	mode: "pass" | "swallow" | "refuse";
 	delay_ms: number;
+	alter: ((text: string) => string) | undefined;
 	trap: Trap | undefined;
+	muted: string | undefined;
 }
+
+const PASS: Conduct = { mode: "pass", delay_ms: 0, alter: undefined, trap: undefined, muted: undefined };
 
 /** `caught` gives the function that waits until the held connection has run its course. */
 interface Trap {
@@ -49,7 +59,8 @@ interface Trap {
 
 /** Starts a proxy in front of a server. */
 export async function startProxy(target_port: number, target_host = "127.0.0.1"): Promise<TcpProxy> {
-	const conduct: Conduct = { mode: "pass", delay_ms: 0, trap: undefined };
+	const conduct: Conduct = { ...PASS };
+	let accepted = 0;
 	const sockets = new Set<Socket>();
 	const track = (socket: Socket) => {
 		sockets.add(socket);
@@ -59,6 +70,7 @@ export async function startProxy(target_port: number, target_host = "127.0.0.1")
 		return socket;
 	};
 	const server = createServer({ allowHalfOpen: true }, (client) => {
+		accepted++;
 		if (conduct.mode === "refuse") track(client).resetAndDestroy();
 		else join(track(client), track(connect(target_port, target_host)), conduct);
 	});
@@ -80,14 +92,17 @@ export async function startProxy(target_port: number, target_host = "127.0.0.1")
 			};
 			return { caught: trap.caught.promise, release };
 		},
+		mute: (muted) => void Object.assign(conduct, { muted }),
 		blackhole: () => void Object.assign(conduct, { mode: "swallow" }),
 		delay: (delay_ms) => void Object.assign(conduct, { delay_ms }),
+		alter: (alter) => void Object.assign(conduct, { alter }),
+		accepted: () => accepted,
 		reset,
 		refuse: () => {
 			conduct.mode = "refuse";
 			reset();
 		},
-		restore: () => void Object.assign(conduct, { mode: "pass", delay_ms: 0, trap: undefined }),
+		restore: () => void Object.assign(conduct, PASS),
 		stop: async () => {
 			reset();
 			await once(server.close(), "close");
@@ -109,6 +124,7 @@ function join(client: Socket, upstream: Socket, conduct: Conduct): void {
 			.then(() => (delay_ms > 0 ? setTimeout(delay_ms) : undefined))
 			.then(step);
 	};
+	let isMuted = false;
 	let isOver = false;
 	const end = () => {
 		isOver = true;
@@ -118,19 +134,25 @@ function join(client: Socket, upstream: Socket, conduct: Conduct): void {
 		await way;
 		if (isOver) await closed;
 	};
-	client.on("data", (chunk) => {
+	client.on("data", (received) => {
 		if (conduct.mode !== "pass") return;
+		const { alter } = conduct;
+		const chunk = alter === undefined ? received : Buffer.from(alter(received.toString("latin1")), "latin1");
 		if (conduct.trap !== undefined && chunk.includes(conduct.trap.text)) {
 			trap = conduct.trap;
 			conduct.trap = undefined;
 			trap.caught.resolve(finish);
+		}
+		if (conduct.muted !== undefined && chunk.includes(conduct.muted)) {
+			isMuted = true;
+			conduct.muted = undefined;
 		}
 		follow(() => upstream.write(chunk));
 	});
 	client.once("end", end);
 	client.once("close", end);
 	upstream.on("data", (chunk) => {
-		if (conduct.mode === "pass") client.write(chunk);
+		if (conduct.mode === "pass" && !isMuted) client.write(chunk);
 	});
 	upstream.once("close", () => client.destroy());
 }

@@ -1,8 +1,6 @@
 import { join } from "node:path";
 import type { Config } from "./config.ts";
 import type { Keyring } from "./crypto/keyring.ts";
-import { createDocumentDbConnector } from "./engines/connectors/documentdb.ts";
-import { createKeyValueConnector } from "./engines/connectors/keyvalue.ts";
 import { loadCatalog, type ShippedEngine } from "./engines/host/catalog.ts";
 import { createEngineHost, type EngineHost } from "./engines/host/host.ts";
 import { removeCredential } from "./engines/removal.ts";
@@ -29,10 +27,14 @@ export interface EnginePartsInput {
 	around: Around;
 }
 
-/** Connects to the systems that the core itself drives. Spec: ENGINES › What the service does */
-const connectToTarget: Connect = (type, fields) => {
-	if (type === "keyvalue") return createKeyValueConnector(fields);
-	if (type === "documentdb") return createDocumentDbConnector(fields);
+/**
+ * Connects to the systems that the core itself drives. Their drivers take 50 MB and a quarter of a second, so only who needs one loads it.
+ * Spec: ENGINES › What the service does
+ */
+const connectToTarget: Connect = async (type, fields) => {
+	if (type === "keyvalue") return (await import("./engines/connectors/keyvalue.ts")).createKeyValueConnector(fields);
+	if (type === "documentdb")
+		return (await import("./engines/connectors/documentdb.ts")).createDocumentDbConnector(fields);
 	return undefined;
 };
 
@@ -41,6 +43,8 @@ export interface Around {
 	store?(store: Store): Store;
 	host?(host: EngineHost): EngineHost;
 	connect?(connect: Connect): Connect;
+	/** Milliseconds between two sweeps, in place of ten minutes. */
+	sweep_ms?: number;
 }
 
 export type EngineParts = Awaited<ReturnType<typeof createEngineParts>>;
@@ -73,7 +77,8 @@ export async function createEngineParts(input: EnginePartsInput) {
 			for (const listener of lagListeners) listener(lag_ms);
 		},
 	});
-	const sweeper = createSweeper({ store, system, log, clock, reaper, targets: createInventory({ store, runtime }) });
+	const targets = createInventory({ store, runtime, vault });
+	const sweeper = createSweeper({ store, system, log, clock, reaper, targets }, around.sweep_ms);
 	const delivery = createDelivery({ store, system, log, clock, reaper });
 	return {
 		catalog,

@@ -13,12 +13,19 @@ interface AuthorityNeeds {
 
 const COMMON_NAME = "svc CA";
 
+/** Where an authority can come from: the configuration's field, else the server's own variable. */
+const SOURCES = [
+	["ca_certificate", "SVC_PKI_CA_CERT"],
+	["ca_private_key", "SVC_PKI_CA_KEY"],
+] as const;
+
 /**
  * Adds the certificate authority to a pki configuration that names none: made once, kept sealed, so that a restart keeps it.
  * Spec: ENGINES › Certificate authority engine. Design: §8
  */
 export async function withAuthority(needs: AuthorityNeeds, type: string, fields: Fields): Promise<Fields> {
-	const isGiven = fields.ca_certificate !== undefined || Object.hasOwn(needs.engine_environment, "SVC_PKI_CA_CERT");
+	// With half of one, each of the engine's processes would make an authority of its own.
+	const isGiven = SOURCES.every(([field, variable]) => Boolean(fields[field] ?? needs.engine_environment[variable]));
 	if (type !== "pki" || isGiven) return fields;
 	const kept = (await needs.store.engines.config("pki", "", "generated")) ?? (await generate(needs, fields));
 	return { ...fields, ...(kept === undefined ? {} : await needs.vault.open(kept)) };

@@ -30,7 +30,7 @@ const INTENT_MS = 2 * 60 * 1000;
 /**
  * Writes a credential down, before it exists.
  * @returns the lease's id, or undefined when somebody had the name
- * @throws AppError not_found (the realm is gone), lease_limit_reached
+ * @throws AppError not_found (the realm is gone), lease_limit_reached, engine_unavailable (the configuration is gone)
  */
 export async function begin(
 	needs: EngineNeeds,
@@ -69,6 +69,9 @@ export async function begin(
 	const limit = limitOf(engine);
 	const outcome = await needs.store.leases.begin(lease, limit, event);
 	if (outcome === "realm_gone") throw realmNotFound();
+	if (outcome === "config_gone") {
+		throw new AppError("engine_unavailable", "the engine's configuration was replaced meanwhile: try again");
+	}
 	if (outcome === "limit_reached") {
 		throw new AppError(
 			"lease_limit_reached",

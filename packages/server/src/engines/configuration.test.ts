@@ -4,7 +4,7 @@ import { type Descriptor, type Fields, parseDescriptor } from "@svc/protocol";
 import keyvalue from "../../../../plugins/keyvalue/plugin.json" with { type: "json" };
 import pki from "../../../../plugins/pki/plugin.json" with { type: "json" };
 import { AppError } from "../errors.ts";
-import { checkFields, environmentOf, maskFields, secretsOf, targetOf } from "./configuration.ts";
+import { capabilityFor, checkFields, environmentOf, maskFields, secretsOf, targetOf } from "./configuration.ts";
 
 const KEYVALUE = parseDescriptor(keyvalue);
 const PKI = parseDescriptor(pki);
@@ -81,6 +81,24 @@ test("a password within an address is a secret of its own, as it is written and 
 	} as const;
 	const uri = "mongodb://root:p%40ss@db.internal/?tls=true";
 	assert.deepEqual(secretsOf(secret, { uri }), [uri, "p%40ss", "p@ss"]);
+});
+
+test("a role needs what it says, or what the configuration says, and an undeclared one of a third party all there is", () => {
+	const [ours, foreign] = [true, false].map((is_shipped) => ({ descriptor: KEYVALUE, is_shipped }));
+	const without = { descriptor: { ...KEYVALUE, default_roles: [] }, is_shipped: false };
+	const table: [typeof ours, role: string | undefined, fields: Fields, capability: string][] = [
+		[ours, "readonly", {}, "secrets:read"],
+		[ours, "readwrite", {}, "secrets:write"],
+		[ours, "admin", {}, "realms:manage"],
+		[ours, "unknown", {}, "secrets:read"],
+		[ours, "readonly", { role_capabilities: { readonly: "realms:manage" } }, "realms:manage"],
+		[foreign, "unknown", {}, "realms:manage"],
+		[foreign, "constructor", {}, "realms:manage"],
+		[foreign, undefined, {}, "secrets:read"],
+		[without, "unknown", {}, "secrets:write"],
+	];
+	for (const [entry = without, role, fields, capability] of table)
+		assert.equal(capabilityFor(entry, fields, role), capability, `${role}`);
 });
 
 test("only fields that name a variable reach the process", () => {

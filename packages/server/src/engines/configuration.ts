@@ -3,6 +3,7 @@ import { type Schema, Validator } from "@cfworker/json-schema";
 import { type Descriptor, DurationError, type Fields, isObject, parseDuration } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import { type Capability, ROLES } from "../policy/model.ts";
+import type { CatalogEntry } from "./host/catalog.ts";
 
 /** What a secret is shown as; sent back, it means that the secret stays. */
 const MASK = "********";
@@ -206,16 +207,21 @@ const USUAL_CAPABILITY: Record<string, Capability> = {
 };
 
 /**
- * What somebody needs for a credential of that role. A role that the engine has and nobody placed needs realms:manage; one that it does
- * not have is left for the engine to refuse; an engine without roles takes any member, or writers when its credentials live elsewhere.
+ * What somebody needs for a credential of that role. A role that the engine has and nobody placed needs realms:manage, and so does one that
+ * a third party's engine did not declare; an engine of ours refuses that itself. An engine without roles takes any member, or writers
+ * when its credentials live elsewhere.
  * Design: §8
  */
-export function capabilityFor(descriptor: Descriptor, fields: Fields, role: string | undefined): Capability {
+export function capabilityFor(
+	{ descriptor, is_shipped }: Pick<CatalogEntry, "descriptor" | "is_shipped">,
+	fields: Fields,
+	role: string | undefined,
+): Capability {
 	const changed = isObject(fields.role_capabilities) ? fields.role_capabilities : {};
 	if (role !== undefined && Object.hasOwn(changed, role)) return changed[role] as Capability;
 	const isKnown = descriptor.default_roles.some(({ name }) => name === role);
 	if (role !== undefined && isKnown)
 		return (Object.hasOwn(USUAL_CAPABILITY, role) && USUAL_CAPABILITY[role]) || "realms:manage";
-	const isDynamic = descriptor.capabilities.includes("engine:dynamic_credentials");
-	return isDynamic && descriptor.default_roles.length === 0 ? "secrets:write" : "secrets:read";
+	if (descriptor.default_roles.length > 0) return is_shipped || role === undefined ? "secrets:read" : "realms:manage";
+	return descriptor.capabilities.includes("engine:dynamic_credentials") ? "secrets:write" : "secrets:read";
 }

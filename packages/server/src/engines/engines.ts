@@ -12,7 +12,7 @@ import { ForbiddenCommand } from "./commands.ts";
 import { capabilityFor } from "./configuration.ts";
 import { TargetError } from "./connectors/connector.ts";
 import type { Catalog } from "./host/catalog.ts";
-import { EngineUnavailable } from "./host/host.ts";
+import { type EngineHost, EngineUnavailable } from "./host/host.ts";
 import type { EngineStore } from "./model.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
 import type { EngineVault } from "./vault.ts";
@@ -22,6 +22,7 @@ export interface EngineNeeds extends AccessNeeds {
 	store: AccessNeeds["store"] & { engines: EngineStore; leases: LeaseStore };
 	system: System;
 	catalog: Catalog;
+	host: Pick<EngineHost, "state">;
 	runtime: Runtime;
 	vault: EngineVault;
 	clock: LeaseClock;
@@ -35,11 +36,12 @@ export interface EngineInfo {
 	capabilities: string[];
 }
 
-/** Every engine that can be used, configured or not. Spec: API › Engines */
-export async function listEngines({ catalog }: Pick<EngineNeeds, "catalog">): Promise<EngineInfo[]> {
+/** Every engine that can be used, configured or not. Why one cannot be, the server's health tells. Spec: API › Engines */
+export async function listEngines({ catalog, host }: Pick<EngineNeeds, "catalog" | "host">): Promise<EngineInfo[]> {
+	const states = host.state();
 	return catalog
 		.list()
-		.filter(({ unavailable }) => unavailable === undefined)
+		.filter((_, index) => states[index]?.unavailable === undefined)
 		.map(({ type, descriptor }) => ({
 			type,
 			description: descriptor.description,
@@ -71,7 +73,7 @@ export async function authorizeRole(
 ): Promise<void> {
 	const { entry, config } = engine;
 	if (entry.type === "totp") return;
-	const capability = capabilityFor(entry.descriptor, config.fields, role);
+	const capability = capabilityFor(entry, config.fields, role);
 	await authorize(needs, actor, realm.slug, { capability, scope: capability === "secrets:read" ? "read" : "write" });
 }
 
@@ -92,7 +94,7 @@ export async function ask(
 }
 
 /** An engine's data, or its error as an exception. @throws AppError engine_error */
-export async function read(
+async function read(
 	needs: EngineNeeds,
 	actor: Actor,
 	caller: Caller,

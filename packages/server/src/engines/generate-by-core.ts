@@ -40,6 +40,7 @@ async function makeOne(
 		const lease_id = await begin(needs, wanted, name, channel.fence);
 		if (lease_id === undefined) return undefined;
 		await channel.create(command).catch((error) => giveUp(needs, wanted, lease_id, error));
+		channel.release();
 		const due_at = needs.clock.now() + wanted.ttl_ms;
 		await confirm(needs, wanted, { lease_id, name, expires_at, due_at, payload: null });
 		return { data: { ...withoutCommand(data), ...connector.details(detailsOf(wanted, command)) }, lease_id };

@@ -1,7 +1,8 @@
-import type { EngineResponse, Fields } from "@svc/protocol";
+import type { Fields } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import { abort, begin, confirm, doubt, type Generated, type Wanted } from "./birth.ts";
-import { type EngineNeeds, fail, read } from "./engines.ts";
+import { TargetError } from "./connectors/connector.ts";
+import { type EngineNeeds, fail } from "./engines.ts";
 import { EngineUnavailable } from "./host/host.ts";
 import { takesNames } from "./params.ts";
 
@@ -11,10 +12,14 @@ const NAME_BYTES = 4;
 
 /**
  * Errors after which nothing exists: the params were refused, or the very first step was. A name that is taken is somebody else's, and
- * must not be deleted.
+ * must not be deleted. What stands behind the first step's own status was said by others, or is of the clean-up.
  */
 const NOTHING_MADE =
-	/^(?:unknown role|invalid (?:ttl|params)|parsing params|ttl )|^creating service account: .*?\bstatus 4\d\d\b/s;
+	/^(?:unknown role|invalid (?:ttl|params)|parsing params|ttl |creating service account: \S+ \S+: (?:status 4\d\d|no connection)\b)/;
+
+/** Errors of containerorch whose API server gave no answer. */
+const AWAY =
+	/^(?:creating service account|creating role binding|requesting token): \S+ \S+: no (?:connection|answer)\b/;
 
 /**
  * Makes a credential of an engine that does the work itself: the core chooses the name, writes it down, and hands both over with the
@@ -31,16 +36,13 @@ export async function generateByEngine(needs: EngineNeeds, wanted: Wanted): Prom
 }
 
 async function make(needs: EngineNeeds, wanted: Wanted, name: string, lease_id: string): Promise<Generated> {
-	const { caller, actor, params } = wanted;
+	const { caller, params } = wanted;
 	const { engine } = caller;
 	const answer = await engine
 		.call("generate", { ...params, _lease: { id: lease_id, name } })
 		.catch((error) => unanswered(needs, wanted, lease_id, error));
-	if ("error" in answer) {
-		await refused(needs, wanted, lease_id, engine.mask(answer.error));
-		await read(needs, actor, caller, "generate", answer);
-	}
-	const { data } = answer as Extract<EngineResponse, { data: Fields }>;
+	if ("error" in answer) return refused(needs, wanted, lease_id, engine.mask(answer.error));
+	const { data } = answer;
 	const usual_end = new Date(needs.system.now().getTime() + wanted.ttl_ms).toISOString();
 	const made = readCredential(wanted, name, { expires_at: usual_end, ...data });
 	if (made === undefined) {
@@ -63,9 +65,11 @@ async function unanswered(needs: EngineNeeds, wanted: Wanted, lease_id: string, 
 	return fail(needs, wanted.actor, wanted.caller, "generate", error);
 }
 
-async function refused(needs: EngineNeeds, wanted: Wanted, lease_id: string, message: string): Promise<void> {
+async function refused(needs: EngineNeeds, wanted: Wanted, lease_id: string, message: string): Promise<never> {
 	if (NOTHING_MADE.test(message)) await abort(needs, wanted, lease_id);
 	else await doubt(needs, lease_id, message.slice(0, 500));
+	const trouble = new TargetError(AWAY.test(message) ? "unreachable" : "rejected", message);
+	return fail(needs, wanted.actor, wanted.caller, "generate", trouble);
 }
 
 /** Name and end of what an engine made; undefined when it is not what was asked for. */

@@ -13,7 +13,7 @@ import { isDynamic } from "./runtime.ts";
  * Lets an engine make a value or a credential. A credential is written down before it exists.
  * @param given the engine's params
  * @throws AppError not_found (realm, engine type), forbidden, insufficient_scope, unsupported_operation, invalid_ttl, validation_failed,
- * lease_limit_reached, engine_error, engine_unavailable
+ * payload_too_large, lease_limit_reached, engine_error, engine_unavailable
  * Spec: API › Engines, ENGINES. Design: §8, §9
  */
 export async function generate(

@@ -2,7 +2,7 @@ import type { AuditEvent } from "../audit/model.ts";
 
 /**
  * A configuration of an engine as it is stored. A new one takes the place of an `active` one, which stays, `retired`, for as long as leases
- * that were made with it are open. `generated` is what the server made for itself: the certificate authority of pki.
+ * are open that were made with it or with one before it. `generated` is what the server made for itself: the certificate authority of pki.
  */
 export interface EngineConfigRow {
 	id: string;
@@ -29,6 +29,6 @@ export interface EngineStore {
 	config(engine: string, realm_id: string, state: "active" | "generated"): Promise<EngineConfigRow | undefined>;
 	/** Any that is still kept. */
 	configById(id: string): Promise<EngineConfigRow | undefined>;
-	/** All that are still kept, active and retired. */
+	/** All that are still kept, active and retired, in the order in which they were set. */
 	configs(): Promise<EngineConfigRow[]>;
 }

@@ -1,4 +1,11 @@
-import { DurationError, engineCapabilities, type Fields, formatDuration, parseDuration } from "@svc/protocol";
+import {
+	DurationError,
+	engineCapabilities,
+	type Fields,
+	formatDuration,
+	MAX_REQUEST_BYTES,
+	parseDuration,
+} from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import { allowedNames, durationOf } from "./configuration.ts";
 import { isDynamic, type ReadyEngine } from "./runtime.ts";
@@ -13,15 +20,27 @@ const USUAL_MAX_TTL_MS = 24 * 60 * 60 * 1000;
 /** Databases and namespaces that are reached only when a configuration lists them by name. Design: §8 */
 const PROTECTED = ["admin", "local", "config", "kube-system"];
 
-/** Params as the core sends them on: what begins with an underscore is the core's own and never a caller's. Design: §9 */
+/** Bytes of a caller's params: the rest of an engine's line is for what the core adds. */
+const MAX_PARAMS_BYTES = MAX_REQUEST_BYTES - 1024;
+
+/**
+ * Params as the core sends them on: what begins with an underscore is the core's own and never a caller's.
+ * @throws AppError payload_too_large
+ * Design: §9
+ */
 export function ownParams(given: Fields): Fields {
-	return Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith("_")));
+	const params = Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith("_")));
+	if (Buffer.byteLength(JSON.stringify(params)) <= MAX_PARAMS_BYTES) return params;
+	throw new AppError("payload_too_large", `the params must be at most ${MAX_PARAMS_BYTES} bytes`);
 }
 
-/** The role that is asked for; the engine's first one when none is named and the engine does not insist. */
+/** Characters of a role's name that are written down: one more than a declared one can have, so that no other is taken for it. */
+const MAX_ROLE_CHARACTERS = 101;
+
+/** The role that is asked for, cut off; the engine's first one when none is named and the engine does not insist. */
 export function roleOf({ entry }: ReadyEngine, params: Fields): string | undefined {
 	const { role } = params;
-	if (typeof role === "string" && role !== "") return role;
+	if (typeof role === "string" && role !== "") return role.slice(0, MAX_ROLE_CHARACTERS);
 	return entry.type === "containerorch" ? undefined : entry.descriptor.default_roles[0]?.name;
 }
 
@@ -56,34 +75,37 @@ function parseTtl(text: unknown): number {
 /**
  * Keeps a request within the databases and namespaces of the configuration, and fills in what it leaves out.
  * @returns the params with the place in them, and the place
- * @throws AppError validation_failed
+ * @throws AppError validation_failed, engine_error (it is no text)
  * Design: §8
  */
 export function placeParams(engine: ReadyEngine, params: Fields): { params: Fields; scope: string } {
 	const { fields } = engine.config;
 	if (engine.entry.type === "documentdb") {
 		const own = String(fields.auth_database ?? "admin");
-		const auth_database = given(params, "auth_database") ?? own;
+		const auth_database = given(params, "auth_database", "parsing params") ?? own;
 		if (auth_database !== own) throw new AppError("validation_failed", `auth_database must be the configured one`);
-		const database = given(params, "database");
+		const database = given(params, "database", "parsing params");
 		if (database !== undefined)
 			allow("database", database, String(fields.database), allowedNames(fields, "allowed_databases"));
 		return { params: { ...params, auth_database }, scope: auth_database };
 	}
 	if (engine.entry.type === "containerorch") {
 		const own = String(fields.namespace ?? "default");
-		const namespace = given(params, "namespace") ?? own;
+		const namespace = given(params, "namespace", "invalid params") ?? own;
 		allow("namespace", namespace, own, allowedNames(fields, "allowed_namespaces"));
 		return { params: { ...params, namespace }, scope: namespace };
 	}
 	return { params, scope: "" };
 }
 
-/** A param as a text; absent, null and empty are undefined, what is no text is left for the engine to refuse. */
-function given(params: Fields, name: string): string | undefined {
+/**
+ * A param as a text; absent, null and empty are undefined.
+ * @param refusal what the engine's own refusal of unusable params begins with
+ */
+function given(params: Fields, name: string, refusal: "parsing params" | "invalid params"): string | undefined {
 	const value = params[name];
 	if (value === undefined || value === null || value === "") return undefined;
-	if (typeof value !== "string") throw new AppError("validation_failed", `${name} must be a string`);
+	if (typeof value !== "string") throw new AppError("engine_error", `${refusal}: ${name} must be a string`);
 	return value;
 }
 

@@ -1,7 +1,7 @@
 import { engineCapabilities, type Fields } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import type { Lease, Removal } from "../leases/model.ts";
-import { type Connector, TargetError } from "./connectors/connector.ts";
+import { type Connector, type Subject, TargetError } from "./connectors/connector.ts";
 import { EngineUnavailable } from "./host/host.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
 import type { EngineVault } from "./vault.ts";
@@ -17,23 +17,54 @@ export interface RemovalNeeds {
  * Design: §9
  */
 export async function removeCredential(needs: RemovalNeeds, lease: Lease): Promise<Removal> {
+	let refusal: Removal | undefined;
+	for await (const engine of waysTo(needs.runtime, lease)) {
+		const removal = await removeAt(needs, engine, lease);
+		if (removal.outcome !== "denied") return removal;
+		refusal ??= removal;
+	}
+	return refusal ?? { outcome: "unreachable", message: "no configuration leads to this target any more" };
+}
+
+/** Removes a managed name that no lease knows, and looks whether it is gone. Design: §9 */
+export function removeOrphan(
+	needs: Pick<RemovalNeeds, "vault">,
+	engine: ReadyEngine,
+	subject: Subject,
+): Promise<Removal> {
+	return removeAt(needs, engine, { ...subject, id: "", state: "revoking", fence: "", payload: null });
+}
+
+/** What has to be known of a credential to remove it. */
+type Remains = Pick<Lease, "id" | "name" | "scope" | "state" | "fence" | "payload">;
+
+async function removeAt(needs: Pick<RemovalNeeds, "vault">, engine: ReadyEngine, remains: Remains): Promise<Removal> {
+	const { connector } = engine;
 	try {
-		const engine = await engineOf(needs.runtime, lease);
-		return engine.connector === undefined
-			? await removeByEngine(needs, engine, lease)
-			: await removeByCore(engine.connector, lease);
+		return connector === undefined
+			? await removeByEngine(needs, engine, remains)
+			: await removeByCore(connector, remains);
 	} catch (error) {
 		return removalTrouble(error);
 	}
 }
 
-/** The engine as it is configured now, when that still leads to the lease's target; else as it was when the lease was made. */
-async function engineOf(runtime: Runtime, lease: Lease): Promise<ReadyEngine> {
+/**
+ * The engine in every configuration that leads to the lease's target: as it is configured now, which is right but for those who moved on to
+ * another target or lost the right to this one; then as any kept configuration has it, those that held in its place first.
+ */
+async function* waysTo(runtime: Runtime, lease: Lease): AsyncGenerator<ReadyEngine> {
 	const current = await runtime.forRealm(lease.engine, lease.config_realm_id).catch(() => undefined);
-	return current?.target === lease.target ? current : runtime.withConfig(lease.engine, lease.config_id);
+	if (current?.target === lease.target) yield current;
+	const kept = await runtime.kept();
+	const own = kept.filter(({ config }) => config.realm_id === lease.config_realm_id);
+	const made = await runtime.withConfig(lease.engine, lease.config_id).catch(() => undefined);
+	for (const engine of new Set([...own, ...kept, made])) {
+		if (engine !== current && engine?.target === lease.target) yield engine;
+	}
 }
 
-async function removeByCore(connector: Connector, lease: Lease): Promise<Removal> {
+async function removeByCore(connector: Connector, lease: Remains): Promise<Removal> {
 	const subject = { name: lease.name, scope: lease.scope };
 	// The fence comes before the removal: a create that is still under way must not land behind it.
 	const isSure = lease.state !== "uncertain" || (await connector.fence(lease.fence));
@@ -43,24 +74,25 @@ async function removeByCore(connector: Connector, lease: Lease): Promise<Removal
 	return { outcome: isSure ? "absent" : "unproven" };
 }
 
-async function removeByEngine({ vault }: RemovalNeeds, engine: ReadyEngine, lease: Lease): Promise<Removal> {
+async function removeByEngine(
+	{ vault }: Pick<RemovalNeeds, "vault">,
+	engine: ReadyEngine,
+	lease: Remains,
+): Promise<Removal> {
 	if (lease.name === "" && lease.payload === null) {
 		const message = "the engine did not say what it made: look at the target, then `svc lease abandon` it";
 		return { outcome: "rejected", message };
 	}
 	const payload = lease.payload === null ? {} : await vault.openPayload(lease.id, lease.payload);
 	const answer = await engine.call("validate", { ...payload, ...revokeParams(engine, lease) });
-	if ("error" in answer) {
-		const trouble = readTrouble(engine.mask(answer.error));
-		if (trouble.outcome !== "absent") return trouble;
-	}
+	if ("error" in answer && statusIn(answer.error) !== "404") throw troubleOf(engine.mask(answer.error));
 	const names = await listByEngine(engine, lease.scope);
 	if (names?.includes(lease.name))
 		return { outcome: "present", message: "the engine said that it is revoked, and it is still there" };
 	return { outcome: lease.state === "uncertain" ? "unproven" : "absent" };
 }
 
-function revokeParams({ entry }: ReadyEngine, lease: Lease): Fields {
+function revokeParams({ entry }: ReadyEngine, lease: Remains): Fields {
 	if (entry.type === "containerorch") return { service_account: lease.name, namespace: lease.scope };
 	return { _lease: { id: lease.id, name: lease.name } };
 }
@@ -73,17 +105,20 @@ function revokeParams({ entry }: ReadyEngine, lease: Lease): Fields {
 export async function listByEngine(engine: ReadyEngine, scope: string): Promise<string[] | undefined> {
 	if (!engineCapabilities(engine.entry.descriptor).includes("list")) return undefined;
 	const answer = await engine.call("list", { namespace: scope });
-	if ("error" in answer) throw new TargetError("rejected", engine.mask(answer.error));
+	if ("error" in answer) throw troubleOf(engine.mask(answer.error));
 	const { names } = answer.data;
 	return Array.isArray(names) ? names.filter((name) => typeof name === "string") : undefined;
 }
 
-/** What an engine's error says about a credential: containerorch names the status that its API server answered. Spec: ENGINES › Errors */
-function readTrouble(message: string): Removal {
-	const status = /\bstatus (\d{3})\b/.exec(message)?.[1];
-	if (status === "404") return { outcome: "absent" };
-	if (status === "401" || status === "403") return { outcome: "denied", message };
-	return { outcome: status === undefined ? "unreachable" : "rejected", message };
+/** What an engine's error says about its target: containerorch names the status that its API server answered. Spec: ENGINES › Errors */
+export function troubleOf(message: string): TargetError {
+	const status = statusIn(message);
+	if (status === "401" || status === "403") return new TargetError("denied", message);
+	return new TargetError(status === undefined ? "unreachable" : "rejected", message);
+}
+
+function statusIn(message: string): string | undefined {
+	return /\bstatus (\d{3})\b/.exec(message)?.[1];
 }
 
 /** What an exception on the way to a target says. */

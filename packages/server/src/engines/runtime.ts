@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { type EngineResponse, engineCapabilities, type Fields, type Method } from "@svc/protocol";
 import { LRUCache } from "lru-cache";
 import { AppError } from "../errors.ts";
@@ -8,10 +9,11 @@ import type { Connector } from "./connectors/connector.ts";
 import type { Catalog, CatalogEntry } from "./host/catalog.ts";
 import type { EngineHost, EngineSettings } from "./host/host.ts";
 import type { EngineConfigRow, EngineStore } from "./model.ts";
+import { withNamespace } from "./namespace.ts";
 import type { EngineVault } from "./vault.ts";
 
 /** Makes the connection to a system that the core itself drives; undefined for engines that do their work themselves. */
-export type Connect = (type: string, fields: Fields) => Connector | undefined;
+export type Connect = (type: string, fields: Fields) => Promise<Connector | undefined>;
 
 /** What reaching an engine needs. */
 export interface RuntimeNeeds {
@@ -48,6 +50,8 @@ export interface Runtime {
 	withConfig(type: string, config_id: string): Promise<ReadyEngine>;
 	/** The engine with the configuration in this row. */
 	withRow(row: EngineConfigRow): Promise<ReadyEngine>;
+	/** Engines with every configuration that is kept and usable: those that hold now, then those that held, the newest first. */
+	kept(): Promise<ReadyEngine[]>;
 	/** Lets go of a configuration that is used no more. */
 	retire(config_id: string): void;
 	close(): Promise<void>;
@@ -106,6 +110,12 @@ export function createRuntime(needs: RuntimeNeeds): Runtime {
 			return withRow(row);
 		},
 		withRow,
+		async kept() {
+			const rows = (await needs.store.engines.configs()).reverse();
+			const { active = [], retired = [] } = Object.groupBy(rows, ({ state }) => state);
+			const engines = [...active, ...retired].map((row) => Promise.try(withRow, row).catch(() => undefined));
+			return (await Promise.all(engines)).filter((engine) => engine !== undefined);
+		},
 		retire(config_id) {
 			known.delete(config_id);
 			needs.host.retire(config_id);
@@ -125,13 +135,14 @@ async function assemble(
 ): Promise<ReadyEngine> {
 	const { type, descriptor, is_shipped, unavailable: reason } = entry;
 	if (reason !== undefined) throw new AppError("engine_unavailable", `engine ${type} cannot be used: ${reason}`);
-	const fields = await withAuthority(needs, type, config.fields);
+	const placed = type === "containerorch" ? withNamespace(config.fields, needs.engine_environment) : config.fields;
+	const fields = await withAuthority(needs, type, placed);
 	const settings = settingsOf(needs, entry, key, fields);
 	return {
 		entry,
-		config: { ...config, fields },
+		config: { ...config, fields: placed },
 		target: targetOf(descriptor, fields, needs.engine_environment),
-		connector: is_shipped ? needs.connect(type, fields) : undefined,
+		connector: is_shipped ? await needs.connect(type, fields) : undefined,
 		call: (method, params) => needs.host.call(type, settings, method, params),
 		mask: (text) => maskSecrets(text, settings.secrets),
 	};
@@ -157,7 +168,8 @@ function settingsOf(
 	return {
 		key,
 		environment: { ...outsideFor(needs, type), ...environmentOf(descriptor, fields) },
-		reads: typeof kubeconfig_path === "string" ? [kubeconfig_path] : [],
+		// What it names is beside it.
+		reads: typeof kubeconfig_path === "string" ? [dirname(kubeconfig_path)] : [],
 		secrets: secretsOf(descriptor, fields),
 	};
 }

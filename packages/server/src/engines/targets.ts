@@ -1,11 +1,12 @@
-import type { Lease, LeaseStore } from "../leases/model.ts";
+import { engineCapabilities } from "@svc/protocol";
+import type { Lease, LeaseStore, Removal } from "../leases/model.ts";
 import { statusOf } from "./configs.ts";
-import type { EngineConfigRow, EngineStore } from "./model.ts";
-import { listByEngine, removalTrouble } from "./removal.ts";
+import { listByEngine, removalTrouble, removeOrphan, troubleOf } from "./removal.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
+import type { EngineVault } from "./vault.ts";
 
 interface TargetNeeds {
-	store: { engines: Pick<EngineStore, "configs" | "configById">; leases: Pick<LeaseStore, "due" | "activeAt"> };
+	store: { leases: Pick<LeaseStore, "due"> };
 	runtime: Runtime;
 }
 
@@ -25,7 +26,8 @@ export function createProbe(needs: TargetNeeds): (target: string) => Promise<Tar
 			await engine.connector?.ping();
 			if (engine.connector !== undefined) return { outcome: "healthy", message: "" };
 			const { status, message } = await statusOf(engine);
-			return status === "healthy" ? { outcome: "healthy", message } : { outcome: "unreachable", message };
+			if (status === "unhealthy") throw troubleOf(message);
+			return { outcome: "healthy", message };
 		} catch (error) {
 			const { outcome, message } = removalTrouble(error);
 			return { outcome: outcome === "present" ? "rejected" : outcome, message };
@@ -35,7 +37,7 @@ export function createProbe(needs: TargetNeeds): (target: string) => Promise<Tar
 
 /** The newest configuration that leads to a target, else the one of a lease there. */
 async function engineAt({ store, runtime }: TargetNeeds, target: string): Promise<ReadyEngine | undefined> {
-	for (const engine of await configured({ store, runtime })) if (engine.target === target) return engine;
+	for (const engine of await runtime.kept()) if (engine.target === target) return engine;
 	const lease = (await anyLease(store.leases, target)) ?? undefined;
 	return lease && runtime.withConfig(lease.engine, lease.config_id);
 }
@@ -43,16 +45,6 @@ async function engineAt({ store, runtime }: TargetNeeds, target: string): Promis
 async function anyLease(leases: TargetNeeds["store"]["leases"], target: string): Promise<Lease | undefined> {
 	const [due] = await leases.due(target, Number.MAX_SAFE_INTEGER, 1);
 	return due;
-}
-
-/** Every engine with a configuration that is kept, the active and newest ones first. */
-async function configured({ store, runtime }: TargetNeeds): Promise<ReadyEngine[]> {
-	const rank = { active: 0, generated: 1, retired: 2 };
-	const rows = (await store.engines.configs())
-		.filter(({ state }) => state !== "generated")
-		.sort((a, b) => rank[a.state] - rank[b.state] || (a.id < b.id ? 1 : -1));
-	const engines = await Promise.all(rows.map((row: EngineConfigRow) => runtime.withRow(row).catch(() => undefined)));
-	return engines.filter((engine) => engine !== undefined);
 }
 
 /** A target whose managed names can be listed. */
@@ -63,31 +55,40 @@ export interface SweepTarget {
 	exclusive: boolean;
 	/** @returns undefined when the target is away or cannot list */
 	list(): Promise<string[] | undefined>;
+	/** Removes a name that no lease knows. */
+	remove(name: string): Promise<Removal>;
 }
 
 /** Makes the function that finds the targets that can be swept, each once. */
-export function createInventory(needs: TargetNeeds): () => Promise<SweepTarget[]> {
+export function createInventory(needs: TargetNeeds & { vault: EngineVault }): () => Promise<SweepTarget[]> {
 	return async () => {
 		const found = new Map<string, SweepTarget>();
-		for (const engine of await configured(needs)) {
+		for (const engine of await needs.runtime.kept()) {
 			for (const scope of scopesOf(engine)) {
 				const key = `${engine.target} ${scope}`;
 				if (found.has(key)) continue;
 				const exclusive = engine.config.fields.exclusive === true;
-				found.set(key, { target: engine.target, scope, exclusive, list: () => listManaged(engine, scope) });
+				found.set(key, {
+					target: engine.target,
+					scope,
+					exclusive,
+					list: () => listManaged(engine, scope),
+					remove: (name) => removeOrphan(needs, engine, { name, scope }),
+				});
 			}
 		}
 		return [...found.values()];
 	};
 }
 
-/** Where an engine's names live. */
-function scopesOf({ entry, config, connector }: ReadyEngine): string[] {
+/** Where an engine's names live. Those of a third party's engine can be compared with the ledger when the core chose them. */
+export function scopesOf({ entry, config, connector }: ReadyEngine): string[] {
 	const { auth_database, namespace, allowed_namespaces } = config.fields;
 	if (entry.type === "documentdb") return [String(auth_database ?? "admin")];
 	if (connector !== undefined) return [""];
+	if (entry.type !== "containerorch") return engineCapabilities(entry.descriptor).includes("lease_hint") ? [""] : [];
 	const listed = Array.isArray(allowed_namespaces) ? allowed_namespaces.map(String) : [];
-	return entry.type === "containerorch" ? [...new Set([String(namespace ?? "default"), ...listed])] : [];
+	return [...new Set([String(namespace ?? "default"), ...listed])];
 }
 
 async function listManaged(engine: ReadyEngine, scope: string): Promise<string[] | undefined> {

@@ -10,12 +10,13 @@ import { admit, ask, authorizeRole, type Caller, type EngineNeeds, fail, logEngi
 import { ownParams, placeParams } from "./params.ts";
 import { listByEngine } from "./removal.ts";
 import { isDynamic } from "./runtime.ts";
+import { scopesOf } from "./targets.ts";
 
 /**
  * Lets an engine check a value, or revokes a credential: whoever could make one of its role in that realm may.
  * @param given the engine's params
  * @throws AppError not_found (realm, engine type, or a credential that is not this realm's), forbidden, unsupported_operation,
- * validation_failed, engine_error, engine_unavailable (the target is away: the credential is taken back when it returns)
+ * validation_failed, payload_too_large, engine_error, engine_unavailable (the target is away: the credential is taken back when it returns)
  * Spec: API › Engines, ENGINES › States and transitions. Design: §8, §9
  */
 export async function validate(
@@ -106,8 +107,8 @@ async function revoke(
 	credential: Pick<Lease, "name" | "scope">,
 	exists: () => Promise<boolean>,
 ): Promise<void> {
-	const { realm, engine } = caller;
-	const lease = await needs.store.leases.byCredential({ target: engine.target, ...credential });
+	const { realm } = caller;
+	const lease = await findLease(needs, caller, credential);
 	const isForeign = lease === undefined ? await exists() : lease.realm_id !== realm.id;
 	if (isForeign) throw await logRefusal(needs, actor, unknownCredential(), "lease", realm);
 	await authorizeRole(needs, actor, caller, lease?.role);
@@ -118,6 +119,25 @@ async function revoke(
 	if (removal === "queued") {
 		throw new AppError("engine_unavailable", "the target is away: the credential is taken back as soon as it returns");
 	}
+}
+
+/** The lease of a credential where the engine makes them now; else this realm's, where the engine made them under a former configuration. */
+async function findLease(
+	{ store, runtime }: EngineNeeds,
+	{ realm, engine }: Caller,
+	credential: Pick<Lease, "name" | "scope">,
+): Promise<Lease | undefined> {
+	const here = await store.leases.byCredential({ target: engine.target, ...credential });
+	if (here !== undefined) return here;
+	for (const former of await runtime.kept()) {
+		if (former.entry !== engine.entry) continue;
+		const scopes = former.connector === undefined ? [credential.scope] : scopesOf(former);
+		for (const scope of scopes) {
+			const lease = await store.leases.byCredential({ target: former.target, scope, name: credential.name });
+			if (lease?.realm_id === realm.id) return lease;
+		}
+	}
+	return undefined;
 }
 
 function unknownCredential(): AppError {

@@ -6,7 +6,10 @@ export interface EngineHealthNeeds {
 	store: { leases: Pick<LeaseStore, "counts" | "nextDue"> };
 	host: { state(): EngineState[] };
 	clock: { now(): number; lastJump(): { at: string; ahead_ms: number; is_holding: boolean } | undefined };
-	reaper: { targets(): { target: string; state: TargetState; since: string; message: string }[] };
+	reaper: {
+		targets(): { target: string; state: TargetState; since: string; message: string }[];
+		lateness(): { overdue: number; stuck: number; oldest_ms: number };
+	};
 }
 
 /** Whether a target answers: `away` does not, `blocked` refuses our admin credential. */
@@ -22,7 +25,14 @@ export interface EngineHealth {
 		message: string;
 	}[];
 	targets: { target: string; status: TargetState; since: string }[];
-	leases: { open: Partial<Record<LeaseState, number>>; oldest_overdue_seconds: number };
+	leases: {
+		open: Partial<Record<LeaseState, number>>;
+		/** Leases that failed, and targets at which leases wait, that are more than a minute late. */
+		overdue: number;
+		/** Those that are more than a quarter of an hour late. */
+		stuck: number;
+		oldest_overdue_seconds: number;
+	};
 	clock: "steady" | "jumped";
 }
 
@@ -34,6 +44,7 @@ export async function describeEngines(needs: EngineHealthNeeds): Promise<EngineH
 	for (const { state, count } of await needs.store.leases.counts()) {
 		if (OPEN.includes(state)) open[state] = (open[state] ?? 0) + count;
 	}
+	const { overdue, stuck } = needs.reaper.lateness();
 	return {
 		engines: needs.host.state().map(({ type, processes, breaker, unavailable }) => ({
 			type,
@@ -43,13 +54,18 @@ export async function describeEngines(needs: EngineHealthNeeds): Promise<EngineH
 			message: unavailable ?? "",
 		})),
 		targets: needs.reaper.targets().map(({ target, state, since }) => ({ target, status: state, since })),
-		leases: { open, oldest_overdue_seconds: await oldestOverdue(needs) },
+		leases: { open, overdue, stuck, oldest_overdue_seconds: await oldestOverdue(needs) },
 		clock: needs.clock.lastJump() === undefined ? "steady" : "jumped",
 	};
 }
 
-/** Seconds by which the longest due lease is late. */
-export async function oldestOverdue({ store, clock }: Pick<EngineHealthNeeds, "store" | "clock">): Promise<number> {
-	const due_at = await store.leases.nextDue();
-	return due_at === undefined ? 0 : Math.max(0, Math.round((clock.now() - due_at) / 1000));
+/** Seconds by which the longest due lease is late; one that failed is, however long it is put off. */
+export async function oldestOverdue({
+	store,
+	clock,
+	reaper,
+}: Pick<EngineHealthNeeds, "store" | "clock" | "reaper">): Promise<number> {
+	const now_ms = clock.now();
+	const due_at = (await store.leases.nextDue()) ?? now_ms;
+	return Math.round(Math.max(0, now_ms - due_at, reaper.lateness().oldest_ms) / 1000);
 }

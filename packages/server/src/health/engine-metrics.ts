@@ -6,6 +6,7 @@ const { Gauge, Histogram } = prometheus;
 
 /** What metrics of engines and leases need. */
 export interface EngineMetricsNeeds extends EngineHealthNeeds {
+	sweeper: { orphans(): number };
 	/** Calls the listener with how late each credential was taken back, in milliseconds. */
 	watchLag(listener: (lag_ms: number) => void): void;
 }
@@ -63,6 +64,25 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 		registers,
 		async collect() {
 			this.set(await oldestOverdue(needs));
+		},
+	});
+	new Gauge({
+		name: "svc_leases_late",
+		help: "Leases that failed and targets at which leases wait: more than a minute late is overdue, a quarter of an hour stuck",
+		labelNames: ["flag"],
+		registers,
+		collect() {
+			const { overdue, stuck } = needs.reaper.lateness();
+			this.labels("overdue").set(overdue);
+			this.labels("stuck").set(stuck);
+		},
+	});
+	new Gauge({
+		name: "svc_lease_orphans",
+		help: "Managed names at targets that no lease knows, as they were last listed",
+		registers,
+		collect() {
+			this.set(needs.sweeper.orphans());
 		},
 	});
 	const lag = new Histogram({

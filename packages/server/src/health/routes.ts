@@ -18,7 +18,12 @@ const Details = v.object({
 	targets: v.array(
 		v.object({ target: v.string(), status: v.picklist(["healthy", "away", "blocked"]), since: v.string() }),
 	),
-	leases: v.object({ open: v.record(v.string(), v.number()), oldest_overdue_seconds: v.number() }),
+	leases: v.object({
+		open: v.record(v.string(), v.number()),
+		overdue: v.number(),
+		stuck: v.number(),
+		oldest_overdue_seconds: v.number(),
+	}),
 	clock: v.picklist(["steady", "jumped"]),
 });
 

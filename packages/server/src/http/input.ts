@@ -32,8 +32,10 @@ function readBytes(incoming: IncomingMessage): Promise<Buffer> {
 		incoming.on("end", () =>
 			resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
 		);
-		incoming.on("error", () => reject(new AppError("bad_request", "the body ended before its announced length")));
-		incoming.on("close", () => reject(new AppError("bad_request", "the body ended before its announced length")));
+		const cutOff = () => reject(new AppError("bad_request", "the body ended before its announced length"));
+		incoming.on("error", cutOff);
+		// It closes after every body; an error that nobody needs would take 20 µs.
+		incoming.on("close", () => incoming.complete || cutOff());
 	});
 }
 

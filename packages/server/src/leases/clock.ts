@@ -34,6 +34,8 @@ export interface LeaseClock {
 	 * due are held for a minute and then let through at 100 a second, so that a wrong clock does not end everything silently.
 	 */
 	admits(due_at: number): boolean;
+	/** Leases that are due since then or later are held by no jump; in milliseconds of the lease clock. */
+	heldUntil(): number;
 	/** The last jump since the server was started. */
 	lastJump(): ClockJump | undefined;
 }
@@ -90,6 +92,7 @@ export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
 			await Promise.all([report(needs, state), save(needs, state)]);
 		},
 		admits: (due_at) => admits(system, state, due_at),
+		heldUntil: () => state.jump?.until_ms ?? 0,
 		lastJump() {
 			if (state.jump === undefined) return undefined;
 			const { at, ahead_ms, held_until } = state.jump;

@@ -57,22 +57,33 @@ const CLOSED: readonly LeaseState[] = ["revoked", "aborted", "abandoned"];
 
 type Row = Pick<Lease, "id" | "name">;
 
+/** Of a lease whose create was refused nothing was made: who has its name has it from elsewhere. */
+const hadCredential = ({ state, reason }: Pick<Lease, "state" | "reason">) => state !== "aborted" || reason !== "";
+
+type Place = Pick<SweepTarget, "target" | "scope">;
+
 /** By what the orphans of a target and scope are found. */
-export function keyOf({ target, scope }: Pick<SweepTarget, "target" | "scope">): string {
+export function keyOf({ target, scope }: Place): string {
 	return JSON.stringify([target, scope]);
 }
 
 /**
  * Compares the managed names at a target with the ledger. What is closed and there is taken back again; what is active and not there is
  * marked; what no lease knows is reported, and removed only where nobody else makes such names.
+ * @param all every target: some of them may be other addresses of this one
  * @returns how many are taken back again
  */
-export async function compareTarget(needs: CompareNeeds, at: SweepTarget, orphans: Orphans): Promise<number> {
+export async function compareTarget(
+	needs: CompareNeeds,
+	at: SweepTarget,
+	all: readonly Place[],
+	orphans: Orphans,
+): Promise<number> {
 	const names = await at.list();
 	if (names === undefined) return 0;
 	const present = new Set(names);
 	const { closed, unknown } = await lookUp(needs, at, present);
-	await meetOrphans(needs, at, unknown, orphans);
+	await meetOrphans(needs, at, await withoutOurs(needs, at, all, unknown), orphans);
 	const missing = await findMissing(needs, at, present);
 	if (closed.length + missing.length === 0) return 0;
 	// Leases were made and closed while the first list was on its way. What the ledger said before the second one is older than that.
@@ -95,12 +106,34 @@ async function lookUp(
 	const closed: Row[] = [];
 	const unknown: string[] = [];
 	await inChunks(needs, [...present], async (chunk) => {
-		const rows = await needs.store.leases.byNames(at.target, at.scope, chunk);
+		const rows = (await needs.store.leases.byNames(at.target, at.scope, chunk)).filter(hadCredential);
 		closed.push(...rows.filter(({ state }) => CLOSED.includes(state)));
 		const known = new Set(rows.map(({ name }) => name));
 		unknown.push(...chunk.filter((name) => !known.has(name)));
 	});
 	return { closed, unknown };
+}
+
+/**
+ * Leaves out the names that are open leases' at another target of the same engine: a system may have several addresses, and a
+ * configuration may have gone from one to the other.
+ */
+async function withoutOurs(
+	needs: CompareNeeds,
+	at: Place,
+	all: readonly Place[],
+	unknown: string[],
+): Promise<string[]> {
+	const ours = new Set<string>();
+	const engineOf = ({ target }: Place) => target.split(":")[0];
+	const others = all.filter((other) => other.target !== at.target && other.scope === at.scope);
+	for (const { target, scope } of others.filter((other) => engineOf(other) === engineOf(at))) {
+		await inChunks(needs, unknown, async (chunk) => {
+			const rows = await needs.store.leases.byNames(target, scope, chunk);
+			for (const { name, state } of rows) if (!CLOSED.includes(state)) ours.add(name);
+		});
+	}
+	return unknown.filter((name) => !ours.has(name));
 }
 
 /** Reports names that were not seen before, and removes those that have been seen for long enough where they can be nobody else's. */

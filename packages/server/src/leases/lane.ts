@@ -3,8 +3,11 @@ import type { Lease, LeaseStore } from "./model.ts";
 import { isQuarantined, LONGEST_PAUSE_MS } from "./take-back.ts";
 import type { TargetHealth } from "./target-health.ts";
 
-/** Leases of one target that are read at once. */
-const BATCH = 500;
+/** Leases of one target that are read at once: 0.3 ms, during which nothing else is answered. */
+const BATCH = 100;
+
+/** Leases that are made due again at once when their target is well. */
+const HASTENED = 500;
 
 /** What the reaper knows of one target. */
 export interface Lane {
@@ -27,7 +30,7 @@ export interface Lane {
 /** What reading a target's leases needs. */
 export interface LaneNeeds {
 	store: { leases: Pick<LeaseStore, "due" | "postpone"> };
-	clock: Pick<LeaseClock, "now" | "admits">;
+	clock: Pick<LeaseClock, "now" | "admits" | "heldUntil">;
 }
 
 /** Makes the lane of a target that nothing is known of. */
@@ -46,11 +49,16 @@ export function createLane(target: string, health: TargetHealth): Lane {
 
 /** Reads what is due into an empty queue, beside what is under way. */
 export async function refill(needs: LaneNeeds, lane: Lane, isUnderWay: (id: string) => boolean): Promise<void> {
-	const { clock } = needs;
-	const due = await needs.store.leases.due(lane.target, clock.now(), BATCH);
-	const ready = due.filter(
-		({ id, state, due_at }) => !isUnderWay(id) && (state !== "active" || clock.admits(due_at ?? 0)),
-	);
+	const { clock, store } = needs;
+	const isReady = ({ id, state, due_at }: Lease) =>
+		!isUnderWay(id) && (state !== "active" || clock.admits(due_at ?? 0));
+	let due = await store.leases.due(lane.target, clock.now(), BATCH);
+	let ready = due.filter(isReady);
+	if (due.length === BATCH && ready.length === 0) {
+		// Those that a jump holds stand before what became due after it.
+		due = await store.leases.due(lane.target, clock.now(), BATCH, clock.heldUntil());
+		ready = due.filter(isReady);
+	}
 	lane.queue = ready.map(({ id }) => id);
 	lane.has_more = due.length === BATCH && ready.length > 0;
 }
@@ -72,7 +80,7 @@ export async function hasten(
 ): Promise<boolean> {
 	const { leases } = needs.store;
 	const now_ms = needs.clock.now();
-	const soon = await leases.due(target, now_ms + LONGEST_PAUSE_MS, BATCH);
+	const soon = await leases.due(target, now_ms + LONGEST_PAUSE_MS, HASTENED);
 	const isDue = ({ due_at }: Lease) => (due_at ?? 0) <= now_ms;
 	const isPutOff = (lease: Lease) =>
 		(lease.state === "revoking" || lease.state === "uncertain") && !isQuarantined(lease) && !isUnderWay(lease.id);

@@ -105,12 +105,15 @@ interface RevokeMany {
 
 /** The store's side of leases. Every change names the states that it starts from: whoever comes second changes nothing. */
 export interface LeaseStore {
-	/** Writes the intent, when the realm is live, fewer than `limit` leases of the configuration are open, and nobody ever had the name. */
+	/**
+	 * Writes the intent, when the realm is live, fewer than `limit` leases of the configuration are open, nobody ever had the name, and the
+	 * configuration is kept.
+	 */
 	begin(
 		lease: NewLease,
 		limit: number | null,
 		event: AuditEvent,
-	): Promise<"done" | "limit_reached" | "name_taken" | "realm_gone">;
+	): Promise<"done" | "limit_reached" | "name_taken" | "realm_gone" | "config_gone">;
 	/** The credential exists: intent → active; → revoking when the realm is gone by now. `lost` when it is no intent any more. */
 	activate(
 		input: Pick<Lease, "id" | "name" | "scope" | "expires_at" | "payload"> & { due_at: number },
@@ -150,7 +153,7 @@ export interface LeaseStore {
 	/** Open or closed. */
 	byCredential(credential: Omit<Credential, "engine">): Promise<Lease | undefined>;
 	/** Those of the names that the ledger knows at that target. */
-	byNames(target: string, scope: string, names: string[]): Promise<Pick<Lease, "id" | "name" | "state">[]>;
+	byNames(target: string, scope: string, names: string[]): Promise<Pick<Lease, "id" | "name" | "state" | "reason">[]>;
 	/** Active leases at a target in the order in which they end, after that one. */
 	activeAt(target: string, after: Pick<Lease, "due_at" | "id"> | undefined, limit: number): Promise<Lease[]>;
 	/** Newest first. @param before an id, or a text behind every id */
@@ -158,8 +161,8 @@ export interface LeaseStore {
 	count(filter: LeaseFilter): Promise<number>;
 	/** Targets with open leases. */
 	openTargets(): Promise<string[]>;
-	/** Open leases of a target that are due, the longest due first. */
-	due(target: string, now_ms: number, limit: number): Promise<Lease[]>;
+	/** Open leases of a target that are due, and were not before `from_ms` when that is given, the longest due first. */
+	due(target: string, now_ms: number, limit: number, from_ms?: number): Promise<Lease[]>;
 	/** When the next open lease of any target is due, in milliseconds of the lease clock. */
 	nextDue(): Promise<number | undefined>;
 	counts(): Promise<LeaseCount[]>;

@@ -35,6 +35,21 @@ test("what a person revokes does not wait for that", async (t) => {
 	assert.equal(at("a").names.size, 10);
 });
 
+test("nor does anything else that began after it, however many are held", async (t) => {
+	const opened = await openJumped(t, 600);
+	const { add, at, reaper, clock } = opened;
+	await reaper.runOnce();
+	await add("revoking");
+	await add("uncertain");
+	await add("active", { due_at: clock.now() + 1000 });
+	await pass(opened, 2);
+	assert.equal(at("a").names.size, 600);
+	await pass(opened, 58);
+	await add("revoking");
+	await pass(opened, 1);
+	assert.equal(at("a").names.size, 400);
+});
+
 test("a clock that is set back a day prolongs no lease", async (t) => {
 	const opened = await openReaper(t);
 	const { add, system, stateOf } = opened;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { anEvent } from "../testing/rows.ts";
 import { createSweeper } from "./sweep.ts";
 import { openSweeper } from "./testing.ts";
 
@@ -37,6 +38,35 @@ test("at a target of ours alone it is removed when it is seen again after a quar
 	assert.deepEqual(await news(), [
 		["lease.orphan", { ...facts, is_removed: false }],
 		["lease.orphan", { ...facts, is_removed: true }],
+	]);
+});
+
+test("what is an open lease's under another address of the same engine is no orphan", async (t) => {
+	const { at, add, sweepNeeds, target, store } = await openSweeper(t, { target: "keyvalue:new", exclusive: true });
+	const others = ["keyvalue:old", "documentdb:old"].map((name) => ({ ...target, target: name, list: async () => [] }));
+	const sweeper = createSweeper({ ...sweepNeeds, targets: async () => [target, ...others] });
+	const [ours, theirs] = [
+		await add("active", { target: "keyvalue:old" }),
+		await add("active", { target: "documentdb:old" }),
+	];
+	at("a").names.add(ours.name).add(theirs.name);
+	await sweeper.runOnce();
+	assert.equal(sweeper.orphans(), 1);
+	await store.leases.abandon({ id: ours.id, closed_at: ours.created_at }, anEvent());
+	await sweeper.runOnce();
+	assert.equal(sweeper.orphans(), 2);
+});
+
+test("the name of a lease whose create was refused is somebody else's, and not taken back", async (t) => {
+	const { at, add, sweeper, store, news } = await openSweeper(t);
+	const refused = await add("intent");
+	await store.leases.abort({ id: refused.id, closed_at: refused.created_at }, anEvent());
+	at("a").names.add(refused.name);
+	await sweeper.runOnce();
+	assert.equal((await store.leases.byId(refused.id))?.state, "aborted");
+	assert.deepEqual((await news()).at(-1), [
+		"lease.orphan",
+		{ target: "a", scope: "", name: refused.name, is_removed: false },
 	]);
 });
 

@@ -30,8 +30,8 @@ const EVERY_MS = 10 * 60 * 1000;
 /** Milliseconds for which the name of a closed lease is kept: so long its return is noticed, and nobody else gets it. */
 const KEEP_MS = 90 * 24 * 60 * 60 * 1000;
 
-/** Makes the sweeper. */
-export function createSweeper(needs: SweepNeeds): Sweeper {
+/** Makes the sweeper. @param every_ms milliseconds between two sweeps */
+export function createSweeper(needs: SweepNeeds, every_ms = EVERY_MS): Sweeper {
 	const bell = createBell();
 	const stopping = new AbortController();
 	const orphans: Orphans = new Map();
@@ -43,7 +43,7 @@ export function createSweeper(needs: SweepNeeds): Sweeper {
 		for (const key of [...orphans.keys()]) if (!keys.has(key)) orphans.delete(key);
 		for (const target of targets) {
 			if (stopping.signal.aborted) return;
-			await sweep({ ...needs, stopping: stopping.signal }, target, orphans);
+			await sweep({ ...needs, stopping: stopping.signal }, target, targets, orphans);
 		}
 		// A clock that jumped would make every name old enough.
 		if (needs.clock.lastJump() !== undefined) return;
@@ -53,7 +53,7 @@ export function createSweeper(needs: SweepNeeds): Sweeper {
 	async function run(): Promise<void> {
 		while (!stopping.signal.aborted) {
 			await runOnce().catch((error) => needs.log("error", "lease.sweep.failed", { error }));
-			await bell.sleep(EVERY_MS);
+			await bell.sleep(every_ms);
 		}
 	}
 
@@ -71,9 +71,14 @@ export function createSweeper(needs: SweepNeeds): Sweeper {
 	};
 }
 
-async function sweep(needs: SweepNeeds & CompareNeeds, target: SweepTarget, orphans: Orphans): Promise<void> {
+async function sweep(
+	needs: SweepNeeds & CompareNeeds,
+	target: SweepTarget,
+	all: readonly SweepTarget[],
+	orphans: Orphans,
+): Promise<void> {
 	try {
-		const zombies = await compareTarget(needs, target, orphans);
+		const zombies = await compareTarget(needs, target, all, orphans);
 		if (zombies === 0) return;
 		needs.log("warn", "lease.zombies", { count: zombies });
 		needs.reaper.wake();

@@ -12,7 +12,7 @@ const WAYS: Record<LeaseState, Step[]> = {
 	uncertain: ["doubt"],
 	revoking: ["activate", "revoke"],
 	revoked: ["activate", "revoke", "settle"],
-	aborted: ["abort"],
+	aborted: ["doubt", "settle"],
 	abandoned: ["activate", "abandon"],
 };
 

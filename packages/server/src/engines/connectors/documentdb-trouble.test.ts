@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { type FakeMongo, type Fault, startFakeMongo } from "../../../../../test/peers/mongo-fake.ts";
+import { startProxy } from "../../../../../test/peers/proxy.ts";
 import { freePort } from "../../../../../test/peers/redis.ts";
 import type { Connector } from "./connector.ts";
 import { createDocumentDbConnector } from "./documentdb.ts";
@@ -115,6 +116,19 @@ test("a server that is not there is unreachable, and no message has its address"
 		connector.ping(),
 		refusedAs("unreachable", /^the document database does not answer \(ECONNREFUSED\)$/),
 	);
+});
+
+test("a server that was away when it was first asked works as soon as it is there", async (t) => {
+	const { fake } = await fakeFor(t);
+	const proxy = await startProxy(fake.port);
+	const connector = createDocumentDbConnector({ connection_uri: `mongodb://${proxy.address}/`, database: "app" });
+	t.after(() => connector.close().finally(proxy.stop));
+	proxy.refuse();
+	for (let attempt = 0; attempt < 2; attempt++) await assert.rejects(connector.ping(), refusedAs("unreachable", /./));
+	proxy.restore();
+	await connector.ping();
+	await create(connector, docCreate());
+	assert.deepEqual(fake.users(), [NAME]);
 });
 
 test("once closed, nothing can be asked", async (t) => {

@@ -71,6 +71,7 @@ export function createDocumentDbConnector(fields: Fields): Connector {
 class DocumentDbConnector implements Connector {
 	readonly #fields: DocumentDbFields;
 	readonly #client: MongoClient;
+	#isClosed: boolean = false;
 
 	constructor(fields: DocumentDbFields) {
 		this.#fields = fields;
@@ -124,6 +125,7 @@ class DocumentDbConnector implements Connector {
 	}
 
 	async close(): Promise<void> {
+		this.#isClosed = true;
 		await this.#client.close();
 	}
 
@@ -136,7 +138,9 @@ class DocumentDbConnector implements Connector {
 	}
 
 	/** Only the primary knows for certain, whatever the connection string prefers. */
-	#send(database: string, command: Document): Promise<Document> {
+	async #send(database: string, command: Document): Promise<Document> {
+		// After a first connect that failed, the driver tries no other one by itself. One that is closed would be opened again by this.
+		if (!this.#isClosed) await this.#client.connect();
 		return this.#client.db(database).command(command, { readPreference: "primary" });
 	}
 

@@ -79,26 +79,31 @@ export class KeyValueConnection {
 	}
 }
 
-function newClient({ host, port, username, password, database, tls, ca_cert }: Place) {
-	const common = { host, port, connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false as const };
-	const ca = ca_cert === "" ? getCACertificates("system") : ca_cert;
-	return createClient({
-		username,
-		password,
-		database,
-		socket: tls ? { ...common, tls, ca } : common,
+let first: ReturnType<typeof createClient> | undefined;
+
+/** What every client is a copy of: the driver makes a class for each set of options, which takes 5 MB and 100 ms. */
+function original() {
+	first ??= createClient({
 		disableOfflineQueue: true,
 		// What the driver would send on its own: an admin user with few rights may not be allowed to.
 		disableClientInfo: true,
 		maintNotifications: "disabled",
 	});
+	return first;
+}
+
+function newClient({ host, port, username, password, database, tls, ca_cert }: Place) {
+	const common = { host, port, connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false as const };
+	const secured = () => ({ ...common, tls, ca: ca_cert === "" ? getCACertificates("system") : ca_cert });
+	return original().duplicate({ username, password, database, socket: tls ? secured() : common });
 }
 
 /** The driver cannot give up a command that was sent. */
 async function within<T>(limit_ms: number, answer: Promise<T>): Promise<T> {
 	const silence = Promise.withResolvers<never>();
-	const timeout = Object.assign(new Error("no answer in time"), { code: "ETIMEDOUT" });
-	const timer = setTimeout(() => silence.reject(timeout), limit_ms);
+	const timer = setTimeout(() => {
+		silence.reject(Object.assign(new Error("no answer in time"), { code: "ETIMEDOUT" }));
+	}, limit_ms);
 	try {
 		return await Promise.race([answer, silence.promise]);
 	} finally {

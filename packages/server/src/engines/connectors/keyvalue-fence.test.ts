@@ -120,15 +120,15 @@ test("a connection that ended while it was kept is not used", redisTest, async (
 	assert.equal(await connector.exists(subject()), true);
 });
 
-test("creates at once have connections of their own, and no more than four", redisTest, async (t) => {
+test("creates at once have connections of their own, and no more than sixteen", redisTest, async (t) => {
 	const redis = await redisFor(t);
 	const connector = connect(t, redis);
 	const names = Array.from({ length: 40 }, (_, index) => `svc_${index.toString(16).padStart(8, "0")}`);
-	const four = await Promise.all([1, 2, 3, 4].map(() => connector.openChannel()));
-	assert.equal(new Set(four.map(({ fence }) => fence)).size, 4);
+	const channels = await Promise.all(Array.from({ length: 16 }, () => connector.openChannel()));
+	assert.equal(new Set(channels.map(({ fence }) => fence)).size, 16);
 	const creates = names.map((name) => create(connector, kvSet(name)));
-	for (const channel of four) channel.release();
+	for (const channel of channels) channel.release();
 	await Promise.all(creates);
 	assert.deepEqual(new Set(await redis.users()), new Set(names));
-	await clientsBecome(redis, 4);
+	await clientsBecome(redis, 16);
 });

@@ -13,7 +13,7 @@ import { createPlaces } from "./places.ts";
  */
 
 /** Creates that are under way at once, and connections that are kept for them. */
-const MAX_CHANNELS = 4;
+const MAX_CHANNELS = 16;
 
 const ADDRESS = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/@]+)):(\d{1,5})$/;
 const FENCE = /^([0-9a-f]{40}) (\d+)$/;

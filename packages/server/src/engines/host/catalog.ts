@@ -30,6 +30,8 @@ export interface CatalogEntry {
 	type: string;
 	descriptor: Descriptor;
 	is_shipped: boolean;
+	/** Whether it is a program of ours, which Node restricts. Its answers need not be watched for being in step with the requests. */
+	is_restricted: boolean;
 	/** Whether it talks to a system of its own, and so may take longer. Of a third party's it is believed when it makes credentials. */
 	network: boolean;
 	/** Why it is never asked; undefined when it can be. */

@@ -176,7 +176,7 @@ export class Pool {
 		try {
 			if (!isOneShot) await this.#introduce(process);
 			while (this.#closed === undefined) {
-				if (!isOneShot) await this.#keepInStep(process);
+				if (!(isOneShot || entry.is_restricted)) await this.#keepInStep(process);
 				owed = await this.#nextJob(process);
 				if (owed === undefined) break;
 				owed.resolve(await process.ask(owed.line, deadline_ms));

@@ -27,6 +27,7 @@ export function shippedEntry(engine: ShippedEngine): CatalogEntry {
 		type: descriptor.name,
 		descriptor,
 		is_shipped: true,
+		is_restricted: node,
 		network,
 		unavailable: undefined,
 		launch(reads) {

@@ -93,7 +93,7 @@ function entry(type: string, descriptor: Descriptor): CatalogEntry {
 	const launch = () => {
 		throw new Error(`engine ${type} is unavailable`);
 	};
-	return { type, descriptor, is_shipped: false, network, unavailable: undefined, launch };
+	return { type, descriptor, is_shipped: false, is_restricted: false, network, unavailable: undefined, launch };
 }
 
 /** Stands where plugin.json has nothing that can be used. */

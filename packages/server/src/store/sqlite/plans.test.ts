@@ -80,7 +80,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 		() => leases.byNames("t", "", ["n"]),
 		/lease_by_credential \(target=\? AND scope=\? AND name=\?\)/,
 	],
-	"leases.due": [() => leases.due("t", 1, 500), /lease_due \(target=\? AND due_at<\?\)/],
+	"leases.due": [() => leases.due("t", 1, 500), /lease_due \(target=\? AND due_at>\? AND due_at<\?\)/],
 	"leases.activeAt": [
 		() => leases.activeAt("t", { due_at: 1, id: "l" }, 500),
 		/lease_due \(target=\? AND due_at>\?\); USE TEMP B-TREE FOR LAST TERM/,
@@ -248,7 +248,12 @@ const WAYS: [what: string, part: RegExp, way: RegExp][] = [
 		/lease_count USING PRIMARY KEY .*\(engine=\? AND config_realm_id=\?/,
 	],
 	["a name is looked up", /^SELECT 1 FROM lease WHERE/, /lease_by_credential \(target=\? AND scope=\? AND name=\?\)/],
-	["a configuration waits for its leases", /^DELETE FROM engine_config WHERE id/, /lease_by_config \(config_id=\?\)/],
+	["a configuration waits for its leases", /^DELETE FROM engine_config WHERE/, /lease_by_config \(config_id=\?\)/],
+	[
+		"a lease's configuration may go with it",
+		/^DELETE FROM engine_config WHERE \(/,
+		/engine_config_by_scope \(realm_id=\? AND engine=\?\)/,
+	],
 	["a realm's leases are revoked", /'requested'.*AND realm_id =/, /lease_open_of_realm \(realm_id=\? AND state=\?\)/],
 	["anybody's leases are revoked", /'requested'.*NOT NULL +AND \(/, /lease_open \(state=\?\)/],
 	["a realm is deleted", /'realm_deleted'.* WHERE realm_id/, /lease_open_of_realm \(realm_id=\? AND state=\?\)/],

@@ -1,5 +1,5 @@
 import type { EngineStore } from "../../../engines/model.ts";
-import { and, asc, eq, ne, sql } from "../drizzle.ts";
+import { and, eq, ne, sql } from "../drizzle.ts";
 import { engineConfig } from "../schema.ts";
 import type { Reader } from "./reader.ts";
 
@@ -23,12 +23,7 @@ export function engineReads(db: Reader): Pick<EngineStore, "config" | "configByI
 		.from(engineConfig)
 		.where(eq(engineConfig.id, placeholder("id")))
 		.prepare();
-	const all = db
-		.select()
-		.from(engineConfig)
-		.where(ne(engineConfig.state, "generated"))
-		.orderBy(asc(engineConfig.id))
-		.prepare();
+	const all = db.select().from(engineConfig).where(ne(engineConfig.state, "generated")).orderBy(sql`rowid`).prepare();
 	return {
 		config: async (engine, realm_id, state) => current.get({ engine, realm_id, state }),
 		configById: async (id) => byId.get({ id }),

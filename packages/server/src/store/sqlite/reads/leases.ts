@@ -1,5 +1,5 @@
 import type { LeaseStore } from "../../../leases/model.ts";
-import { and, asc, eq, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
+import { and, asc, eq, gte, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
 import { OPEN_STATES } from "../lease-lists.ts";
 import { lease, leaseCount, meta } from "../schema.ts";
 import type { Reader } from "./reader.ts";
@@ -24,7 +24,7 @@ function single(db: Reader): Pick<LeaseStore, "byId" | "byCredential" | "byNames
 		.where(and(at, eq(lease.name, placeholder("name"))))
 		.prepare();
 	const byNames = db
-		.select({ id: lease.id, name: lease.name, state: lease.state })
+		.select({ id: lease.id, name: lease.name, state: lease.state, reason: lease.reason })
 		.from(lease)
 		.where(and(at, sql`${lease.name} IN (SELECT value FROM json_each(${placeholder("names")}))`))
 		.prepare();
@@ -41,7 +41,7 @@ function queue(db: Reader): Pick<LeaseStore, "due" | "activeAt"> {
 	const due = db
 		.select()
 		.from(lease)
-		.where(and(atTarget, lte(lease.due_at, placeholder("now_ms"))))
+		.where(and(atTarget, gte(lease.due_at, placeholder("from_ms")), lte(lease.due_at, placeholder("now_ms"))))
 		.orderBy(asc(lease.due_at))
 		.limit(placeholder("limit"))
 		.prepare();
@@ -60,7 +60,7 @@ function queue(db: Reader): Pick<LeaseStore, "due" | "activeAt"> {
 		.limit(placeholder("limit"))
 		.prepare();
 	return {
-		due: async (target, now_ms, limit) => due.all({ target, now_ms, limit }),
+		due: async (target, now_ms, limit, from_ms = 0) => due.all({ target, now_ms, limit, from_ms }),
 		activeAt: async (target, after, limit) =>
 			active.all({ target, due_at: after?.due_at ?? 0, id: after?.id ?? "", limit }),
 	};

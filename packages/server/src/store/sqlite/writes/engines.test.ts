@@ -136,17 +136,39 @@ test("a configuration of all realms stays while any realm has a lease of it", as
 	assert.equal(await stateOf(common), undefined);
 });
 
-test("several retired ones wait for their own leases each", async () => {
-	const { realm, config } = await ownConfig();
-	const made = [];
-	for (let count = 0, row = config; count < 3; count++) {
-		made.push({ row, lease: await lend(realm.id, row) });
-		row = await set({ engine: config.engine, realm_id: realm.id });
+/** Three configurations, each retired by the next one, with a lease of each of the first two that is open. */
+async function succession() {
+	const { realm, config: first } = await ownConfig();
+	const { engine } = first;
+	const leases = [await lend(realm.id, first)];
+	const second = await set({ engine, realm_id: realm.id });
+	leases.push(await lend(realm.id, second));
+	const unused = await set({ engine, realm_id: realm.id });
+	await set({ engine, realm_id: realm.id });
+	return { rows: [first, second, unused], leases };
+}
+
+test("a retired one that nobody used stays for the leases of those before it, and goes with the last of them", async () => {
+	const { rows, leases: made } = await succession();
+	const states = [
+		[undefined, "retired", "retired"],
+		[undefined, undefined, undefined],
+	];
+	for (const [at, { id }] of made.entries()) {
+		await leases.abandon({ id, closed_at: MADE_AT }, anEvent());
+		assert.deepEqual(await Promise.all(rows.map(stateOf)), states[at]);
 	}
-	for (const { row, lease } of made.toReversed()) {
-		assert.equal(await stateOf(row), "retired");
-		await leases.abandon({ id: lease.id, closed_at: MADE_AT }, anEvent());
-		assert.equal(await stateOf(row), undefined);
+});
+
+test("those that came later go with the last lease of the first one", async () => {
+	const { rows, leases: made } = await succession();
+	const states = [
+		["retired", "retired", "retired"],
+		[undefined, undefined, undefined],
+	];
+	for (const [at, { id }] of made.toReversed().entries()) {
+		await leases.abandon({ id, closed_at: MADE_AT }, anEvent());
+		assert.deepEqual(await Promise.all(rows.map(stateOf)), states[at]);
 	}
 });
 

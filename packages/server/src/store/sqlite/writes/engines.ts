@@ -3,9 +3,14 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import type { EngineConfigRow } from "../../../engines/model.ts";
 import type { Append } from "./audit.ts";
 
-/** Of a row of engine_config: it was retired, and no lease that was made with it is open. */
+/**
+ * Of a row of engine_config: it was retired, and no lease is open that was made with it or with one before it in its place. One that came
+ * later may hold the newer password of the target at which that lease lives.
+ */
 export const IS_UNUSED =
-	"state = 'retired' AND NOT EXISTS (SELECT 1 FROM lease WHERE config_id = engine_config.id AND due_at IS NOT NULL)";
+	"state = 'retired' AND NOT EXISTS (SELECT 1 FROM engine_config AS earlier JOIN lease ON lease.config_id = earlier.id " +
+	"WHERE earlier.realm_id = engine_config.realm_id AND earlier.engine = engine_config.engine " +
+	"AND earlier.rowid <= engine_config.rowid AND lease.due_at IS NOT NULL)";
 
 /** Operations on engines' configurations. */
 export function engineWrites(db: Database, append: Append) {

@@ -95,7 +95,7 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 			if (limit !== null && countOpen(lease) >= limit) return "limit_reached";
 			if (isKnown(lease)) return "name_taken";
 			// Without it nobody could ever revoke what is about to be made.
-			if (!isKept(lease.config_id)) throw new Error("the engine's configuration was replaced meanwhile");
+			if (!isKept(lease.config_id)) return "config_gone";
 			insert.run(lease);
 			append(event);
 			return "done";
@@ -150,11 +150,12 @@ function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | 
 	};
 }
 
-/** From an open state to a closed one. The last lease of a retired configuration takes that with it. */
+/** From an open state to a closed one. The last lease of a retired configuration takes that with it, and those after it. */
 function end(db: Database, append: Append): Pick<LeaseWrites, "abort" | "settle" | "abandon"> {
 	const change = changing(db, append);
-	const dropConfig = db.prepare(
-		`DELETE FROM engine_config WHERE id = (SELECT config_id FROM lease WHERE id = @id) AND ${IS_UNUSED}`,
+	const dropConfigs = db.prepare(
+		"DELETE FROM engine_config WHERE (realm_id, engine) = (SELECT config_realm_id, engine FROM lease WHERE id = @id) " +
+			`AND ${IS_UNUSED}`,
 	);
 	const close = (set: string, where: string) => {
 		const closed = change(
@@ -162,7 +163,7 @@ function end(db: Database, append: Append): Pick<LeaseWrites, "abort" | "settle"
 		);
 		return (input: { id: string; closed_at: string }, event: AuditEvent): boolean => {
 			if (!closed(input, event)) return false;
-			dropConfig.run(input);
+			dropConfigs.run(input);
 			return true;
 		};
 	};

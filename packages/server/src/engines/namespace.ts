@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Fields } from "@svc/protocol";
+
+/** Where a pod finds its namespace. SVC_ORCH_MOUNT takes its place in tests. */
+const MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** What config_schema says when nobody does. Spec: ENGINES › Container orchestrator engine configuration */
+const USUAL = "default";
+
+/**
+ * Completes a containerorch configuration that leaves the namespace open: the server's own variable says it, else the pod in which the
+ * server runs, where the cluster is that of the pod.
+ * @param environment variables for engines that the server was started with
+ * Spec: ENGINES › Container orchestrator engine configuration
+ */
+export function withNamespace(fields: Fields, environment: Readonly<Record<string, string | undefined>>): Fields {
+	if (fields.namespace !== undefined && fields.namespace !== USUAL) return fields;
+	const namespace = environment.SVC_ORCH_NAMESPACE || ofPod(fields, environment) || USUAL;
+	return { ...fields, namespace };
+}
+
+function ofPod(fields: Fields, environment: Readonly<Record<string, string | undefined>>): string | undefined {
+	const isElsewhere = Boolean(fields.api_server ?? fields.kubeconfig_path ?? environment.SVC_ORCH_API_SERVER);
+	if (isElsewhere || environment.KUBERNETES_SERVICE_HOST === undefined) return undefined;
+	try {
+		return readFileSync(join(environment.SVC_ORCH_MOUNT ?? MOUNT, "namespace"), "utf8").trim();
+	} catch {
+		// The engine's process says what is wrong with the mount.
+		return undefined;
+	}
+}

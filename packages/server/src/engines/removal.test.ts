@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Lease } from "../leases/model.ts";
+import { aLease } from "../testing/rows.ts";
+import { TargetError, type TargetTrouble } from "./connectors/connector.ts";
+import { removeCredential, removeOrphan } from "./removal.ts";
+import type { ReadyEngine, Runtime } from "./runtime.ts";
+import type { EngineVault } from "./vault.ts";
+
+const vault = {} as EngineVault;
+
+/** A configuration, who asked through it, and what its target answers. */
+interface Way {
+	id: string;
+	realm_id?: string;
+	target?: string;
+	trouble?: TargetTrouble;
+	/** Whether the target keeps what it says that it removed. */
+	lies?: boolean;
+}
+
+/** What leads to targets now, what led there, and the ids of the configurations through which something was removed. */
+function setUp(current: Way | undefined, kept: Way[]) {
+	const asked: string[] = [];
+	const ready = ({ id, realm_id = "", target = "a", trouble, lies = false }: Way) => {
+		const remove = async () => {
+			asked.push(id);
+			if (trouble !== undefined) throw new TargetError(trouble, `${id} says no`);
+		};
+		const connector = { remove, exists: async () => lies, fence: async () => true };
+		return { config: { id, realm_id, fields: {} }, target, connector } as unknown as ReadyEngine;
+	};
+	const engines = kept.map(ready);
+	const runtime = {
+		forRealm: async () => (current === undefined ? Promise.reject(new Error("not configured")) : ready(current)),
+		kept: async () => engines,
+		withConfig: async () => Promise.reject(new Error("it is gone")),
+	} as unknown as Runtime;
+	return { runtime, vault, asked };
+}
+
+const lease: Lease = {
+	...aLease("realm", { target: "a", config_realm_id: "own" }),
+	...{ state: "revoking", attempts: 0, last_error: "", reason: "requested" },
+	...{ payload: null, delivered_at: null, closed_at: null },
+};
+
+const WAYS: [what: string, current: Way | undefined, kept: Way[], asked: string[], outcome: string][] = [
+	["the one that holds now", { id: "now" }, [{ id: "former" }], ["now"], "absent"],
+	["a former one after a move", { id: "now", target: "b" }, [{ id: "former" }], ["former"], "absent"],
+	["a former one after a removal", undefined, [{ id: "former" }], ["former"], "absent"],
+	[
+		"each that may be right when one is denied",
+		{ id: "now", trouble: "denied" },
+		[{ id: "newer", trouble: "denied" }, { id: "older" }, { id: "oldest" }],
+		["now", "newer", "older"],
+		"absent",
+	],
+	[
+		"those that held in its place before those of others",
+		undefined,
+		[
+			{ id: "other", realm_id: "other" },
+			{ id: "own", realm_id: "own", trouble: "denied" },
+		],
+		["own", "other"],
+		"absent",
+	],
+	[
+		"no other one when the target is away",
+		{ id: "now", trouble: "unreachable" },
+		[{ id: "x" }],
+		["now"],
+		"unreachable",
+	],
+	["no other one when it lies", { id: "now", lies: true }, [{ id: "x" }], ["now"], "present"],
+	["none that leads elsewhere", { id: "now", target: "b" }, [{ id: "x", target: "c" }], [], "unreachable"],
+];
+for (const [what, current, kept, expected, outcome] of WAYS) {
+	test(`a credential is removed through ${what}`, async () => {
+		const { asked, ...needs } = setUp(current, kept);
+		const removal = await removeCredential(needs, lease);
+		assert.deepEqual([asked, removal.outcome], [expected, outcome]);
+	});
+}
+
+test("when all are denied, the first says why", async () => {
+	const { asked, ...needs } = setUp({ id: "now", trouble: "denied" }, [{ id: "former", trouble: "denied" }]);
+	assert.deepEqual(await removeCredential(needs, lease), { outcome: "denied", message: "now says no" });
+	assert.deepEqual(asked, ["now", "former"]);
+});
+
+test("a name that no lease knows is removed where it was seen, and looked for", async () => {
+	for (const [way, outcome] of [
+		[{ id: "x" }, "absent"],
+		[{ id: "x", lies: true }, "present"],
+		[{ id: "x", trouble: "unreachable" }, "unreachable"],
+	] as const) {
+		const { runtime } = setUp(undefined, [way]);
+		const [engine] = await runtime.kept();
+		assert.ok(engine);
+		assert.equal((await removeOrphan({ vault }, engine, { name: "svc_00000000", scope: "" })).outcome, outcome);
+	}
+});

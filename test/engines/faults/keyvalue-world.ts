@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import type { Answer } from "../../harness/client.ts";
+import { type EngineWorld, eventually, type Lease, startEngineWorld } from "../../harness/engine-world.ts";
+import { events, type ReadEvent } from "../../harness/events.ts";
+import { ok } from "../../harness/expect.ts";
+import type { ServerOptions } from "../../harness.ts";
+import { startProxy, type TcpProxy } from "../../peers/proxy.ts";
+import { type Redis, type RedisOptions, skipWithoutRedis, startRedis } from "../../peers/redis.ts";
+import { prepareSteering, type Steering } from "./steering.ts";
+
+/** What the key-value engine gives. */
+export interface Credential {
+	readonly username: string;
+	readonly password: string;
+	readonly expires_at: string;
+}
+
+/** What health says of targets and leases. Design: §9 */
+export interface Details {
+	readonly targets: { readonly target: string; readonly status: string; readonly since: string }[];
+	readonly leases: {
+		readonly open: Readonly<Record<string, number>>;
+		readonly overdue: number;
+		readonly stuck: number;
+		readonly oldest_overdue_seconds: number;
+	};
+	readonly clock: string;
+}
+
+/** A server whose key-value engine reaches a real Redis through a proxy. */
+export interface KeyValueWorld extends EngineWorld {
+	readonly redis: Redis;
+	readonly proxy: TcpProxy;
+	/** Configures the engine for all realms; fields that are not given lead through the proxy, as the default user. */
+	set(fields?: object): Promise<{ status: string; [field: string]: unknown }>;
+	make(params?: object, where?: string): Promise<Answer<Credential>>;
+	/** Makes one and answers it with its lease. */
+	made(params?: object, where?: string): Promise<Credential & { readonly lease: Lease }>;
+	isThere(username: string): Promise<boolean>;
+	lease(id: string, where?: string): Promise<Lease>;
+	/** Waits until a lease is in the state; answers it. @param seconds how soon, on a busy machine */
+	until(id: string, state: string, seconds?: number): Promise<Lease>;
+	/** Asks for a lease to be revoked; answers the status: 202 when its target is away. */
+	revoke(id: string): Promise<number>;
+	/** What the log says of a credential, oldest first. */
+	history(name: string): Promise<ReadEvent[]>;
+	details(): Promise<Details>;
+	/** How many leases are open, in all realms, deleted ones included. */
+	openLeases(): Promise<number>;
+	/** The value of a series, named as it is written; 0 when it is not there. */
+	metric(series: string): Promise<number>;
+}
+
+/** What the tests of a file work with. */
+interface Stage {
+	/** Of every test that needs the rest. */
+	readonly options: { readonly skip: string | false };
+	readonly world: KeyValueWorld;
+	/** Has no effect on a plain server. */
+	readonly steering: Steering;
+}
+
+/**
+ * Lets the tests of a file have a world: it is started before them, and ended after them.
+ * @param kind a plain server is as it is shipped
+ */
+export function useKeyValueWorld(kind: "plain" | "steered", redis: RedisOptions = {}): Stage {
+	const started: { world?: KeyValueWorld; steering?: Steering } = {};
+	before(async () => {
+		if (skipWithoutRedis !== false) return;
+		started.steering = await prepareSteering();
+		started.world = await startKeyValueWorld(kind === "plain" ? {} : started.steering.options, redis);
+	});
+	after(async () => {
+		await started.world?.close();
+		await started.steering?.remove();
+	});
+	const once = <Part extends object>(part: () => Part | undefined) =>
+		new Proxy({} as Part, { get: (_, name) => Reflect.get(part() ?? assert.fail("it is not started"), name) });
+	return {
+		options: { skip: skipWithoutRedis },
+		world: once(() => started.world),
+		steering: once(() => started.steering),
+	};
+}
+
+/** Starts all three, and configures the engine; ends what was started when that fails. */
+async function startKeyValueWorld(server: ServerOptions, redis: RedisOptions): Promise<KeyValueWorld> {
+	const ends: (() => Promise<void>)[] = [];
+	const close = async () => {
+		for (const end of ends.reverse()) await end();
+	};
+	try {
+		const peer = await startRedis(redis);
+		ends.push(peer.stop);
+		const proxy = await startProxy(peer.port);
+		ends.push(proxy.stop);
+		const world = await startEngineWorld(server);
+		ends.push(world.close);
+		const found = assemble(world, peer, proxy, close);
+		assert.equal((await found.set()).status, "healthy");
+		return found;
+	} catch (error) {
+		await close();
+		throw error;
+	}
+}
+
+function assemble(world: EngineWorld, redis: Redis, proxy: TcpProxy, close: () => Promise<void>): KeyValueWorld {
+	const { client, admin, slug } = world;
+	const { token } = admin;
+	const make = (params: object = {}, where = slug) => world.generate<Credential>("keyvalue", params, where);
+	const lease = async (id: string, where = slug) =>
+		ok(await client.get<Lease>(`/realms/${where}/leases/${id}`, { token }));
+	const details = async () => (await client.get<{ details: Details }>("/health")).body.details;
+	return {
+		...world,
+		redis,
+		proxy,
+		async set(fields = {}) {
+			const usual = { address: proxy.address, password: redis.password, max_connections: 1000 };
+			return ok(await world.configure("keyvalue", { ...usual, ...fields }));
+		},
+		make,
+		async made(params, where) {
+			const answer = await make(params, where);
+			return { ...ok(answer), lease: await world.leaseOf(answer, where) };
+		},
+		isThere: async (username) => (await redis.users()).includes(username),
+		lease,
+		async until(id, state, seconds) {
+			await eventually(`the lease is ${state}`, async () => (await lease(id)).state === state, seconds);
+			return lease(id);
+		},
+		revoke: async (id) => (await client.delete(`/realms/${slug}/leases/${id}`, { token })).status,
+		history: async (name) => (await events(client, admin)).filter(({ data }) => data.name === name).reverse(),
+		details,
+		openLeases: async () => Object.values((await details()).leases.open).reduce((sum, count) => sum + count),
+		async metric(series) {
+			const { text } = await client.send("GET", "/metrics");
+			const line = text.split("\n").find((candidate) => candidate.startsWith(`${series} `));
+			return Number(line?.slice(series.length + 1) ?? 0);
+		},
+		close,
+	};
+}

@@ -1,0 +1,60 @@
+/*
+ * The server with clocks that a test sets, with sweeps in quick succession, and with an engine of the key-value store that gives the names
+ * that a test wants. What it is to do stands in a file that is read whenever it matters.
+ */
+import { readFileSync } from "node:fs";
+import type { EngineHost } from "../../../packages/server/src/engines/host/host.ts";
+import { readConfig, startServer } from "../../../packages/server/src/main.ts";
+import { system } from "../../../packages/server/src/system.ts";
+import { SHIPPED } from "../../../packages/svc/src/shipped-engines.ts";
+import type { Orders } from "./steering.ts";
+
+const SWEEP_MS = 500;
+
+const { env } = process;
+const orders = (): Orders => JSON.parse(readFileSync(env.SVC_TEST_ORDERS ?? "", "utf8"));
+
+let list = "";
+let given = 0;
+
+/** The next name of the list; undefined at its end. A new list begins at its start. */
+function nextName(): string | undefined {
+	const { names } = orders();
+	if (list !== names.join()) [list, given] = [names.join(), 0];
+	return names[given++];
+}
+
+/** The engine has a clock of its own, which nobody sets: it is set here. */
+function steer(host: EngineHost): EngineHost {
+	return {
+		...host,
+		async call(type, settings, method, params) {
+			const answer = await host.call(type, settings, method, params);
+			if (type !== "keyvalue" || method !== "generate" || !("data" in answer)) return answer;
+			const { username, kv_command, expires_at } = answer.data;
+			const name = nextName() ?? String(username);
+			return {
+				data: {
+					...answer.data,
+					username: name,
+					kv_command: String(kv_command).replace(String(username), name),
+					expires_at: new Date(Date.parse(String(expires_at)) + orders().wall_ms).toISOString(),
+				},
+			};
+		},
+	};
+}
+
+const running = await startServer(readConfig(env, process.cwd()), SHIPPED, {
+	system: {
+		...system,
+		now: () => new Date(system.now().getTime() + orders().wall_ms),
+		uptimeMs: () => system.uptimeMs() + orders().uptime_ms,
+	},
+	around: { host: steer, sweep_ms: SWEEP_MS },
+});
+process.stdout.write(`listening on ${running.url}\n`);
+process.once("SIGTERM", async () => {
+	await running.stop();
+	process.exit(0);
+});

@@ -1,0 +1,49 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Server } from "../harness.ts";
+import type { Person } from "./fixtures.ts";
+
+const MAIN = resolve(import.meta.dirname, "../../packages/svc/src/main.ts");
+const TIMEOUT_MS = 60_000;
+
+/** What a command did. */
+export interface Outcome {
+	/** What the process ended with. */
+	readonly code: number | null;
+	readonly stdout: string;
+	readonly stderr: string;
+}
+
+/** Runs `svc` as a process of its own, as somebody who is logged in to a server. */
+export interface Cli {
+	/** @param stdin what the command reads; it is no terminal */
+	run(args: readonly string[], stdin?: string): Promise<Outcome>;
+	/** A folder for its files, removed by `close`. */
+	readonly home: string;
+	close(): Promise<void>;
+}
+
+/** Prepares one; nothing of whoever runs the tests reaches the commands. */
+export async function createCli(server: Server, who: Person): Promise<Cli> {
+	const home = await mkdtemp(join(tmpdir(), "svc-cli-"));
+	const cacert = join(home, "server.pem");
+	await writeFile(cacert, server.ca);
+	const run = async (args: readonly string[], stdin = ""): Promise<Outcome> => {
+		const env = {
+			PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
+			HOME: home,
+			SVC_ADDRESS: server.url,
+			SVC_CACERT: cacert,
+			SVC_TOKEN: who.token,
+		};
+		const child = spawn(process.execPath, [MAIN, ...args], { env, timeout: TIMEOUT_MS, killSignal: "SIGKILL" });
+		child.stdin.on("error", () => undefined).end(stdin);
+		const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+		return { code: child.exitCode, stdout, stderr };
+	};
+	return { run, home, close: () => rm(home, { recursive: true }) };
+}

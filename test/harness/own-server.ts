@@ -1,0 +1,13 @@
+import process from "node:process";
+import { readConfig, type ShippedEngine, type StartOptions, startServer } from "../../packages/server/src/main.ts";
+
+/** Runs the server in this process until SIGTERM, as `svc server` does: for a test's own program, which starts it in its own way. */
+export async function runOwnServer(shipped: readonly ShippedEngine[], options: StartOptions = {}): Promise<void> {
+	// biome-ignore lint/style/noProcessEnv: the program is a process of its own, with an environment built by the test
+	const running = await startServer(readConfig(process.env, process.cwd()), shipped, options);
+	process.once("SIGTERM", async () => {
+		await running.stop();
+		process.exit(0);
+	});
+	process.stdout.write(`listening on ${running.url}\n`);
+}
