@@ -1,0 +1,297 @@
+/*
+ * Nothing that engines must keep secret is written down anywhere: neither what their configurations hold, nor what they make, nor what
+ * somebody sends them to be checked. Whatever goes well and wrong is tried first, then everything that was written is searched.
+ */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createAuthority } from "../../packages/x509/src/index.ts";
+import type { Answer } from "../harness/client.ts";
+import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
+import { events } from "../harness/events.ts";
+import { ok, refused } from "../harness/expect.ts";
+import { installEngine } from "../harness/install-engine.ts";
+import type { ErrorBody } from "../harness/resources.ts";
+import { Canaries, filesBelow } from "../hostile/canaries.ts";
+import { type FakeOrchestrator, startFakeOrchestrator } from "../peers/kubernetes-fake.ts";
+import { type Mongo, skipWithoutMongo, startMongo } from "../peers/mongo.ts";
+import { freePort, type Redis, skipWithoutRedis, startRedis } from "../peers/redis.ts";
+import { installHostile } from "./hostile/hostile-engines.ts";
+import { childrenOf } from "./hostile/processes.ts";
+
+type Body = Record<string, unknown>;
+
+/** An engine of somebody else whose credentials are random, so that the server has to keep them for their revocation. */
+const KEEPSAKE = `#!/bin/sh
+while IFS= read -r line; do
+  case $line in
+    *'"method":"describe"'*) echo '{"data":{"name":"keepsake","version":"0.1.0","display_name":"x","description":"x","capabilities":["dynamic_credentials"]}}' ;;
+    *'"method":"generate"'*) echo '{"data":{"token":"'$(od -An -N24 -tx1 /dev/urandom | tr -d ' \\n')'"}}' ;;
+    *) echo '{"data":{"status":"healthy","valid":true,"message":"gone"}}' ;;
+  esac
+done
+`;
+
+const skipMongo = await skipWithoutMongo();
+
+const canaries = new Canaries();
+/** The administrators' secrets, which not even a credential may have in it. */
+const ofAdministrators = new Canaries();
+const findings: string[] = [];
+
+let folder: string;
+let world: EngineWorld;
+let redis: Redis | undefined;
+let mongo: Mongo | undefined;
+let orchestrator: FakeOrchestrator;
+let authority: { certificate: string; private_key: string };
+/** A name that may be written down, to see that the search finds it. */
+let openName = "";
+
+before(async () => {
+	folder = await mkdtemp(join(tmpdir(), "svc-canary-"));
+	await installHostile(folder, { masked: "hostile/masked.mjs" });
+	const capabilities = ["engine:dynamic_credentials"];
+	await installEngine(folder, "keepsake", { file: "keepsake.sh", text: KEEPSAKE }, { capabilities });
+	authority = await createAuthority({ common_name: "CA", organization: "", now: new Date(), randomBytes });
+	world = await startEngineWorld({ env: { SVC_PLUGINS_DIR: folder } });
+	orchestrator = await startFakeOrchestrator();
+	redis = skipWithoutRedis === false ? await startRedis() : undefined;
+	mongo = skipMongo === false ? await startMongo() : undefined;
+	for (const secret of [redis?.password, passwordIn(mongo?.uri ?? ""), orchestrator.token]) {
+		if (secret !== undefined) hold(secret, "an administrator's secret");
+	}
+	holdKey(authority.private_key, "the authority's key");
+});
+after(async () => {
+	await world.close();
+	await Promise.all([redis?.stop(), mongo?.stop(), orchestrator.stop()]);
+	await rm(folder, { recursive: true });
+});
+
+function passwordIn(uri: string): string | undefined {
+	return /:\/\/[^:]+:([^@]+)@/.exec(uri)?.[1];
+}
+
+function hold(secret: string, what: string): string {
+	canaries.add(secret, what);
+	ofAdministrators.add(secret, what);
+	return secret;
+}
+
+/** A key in PEM is searched for line by line. */
+function holdKey(pem: string, what: string): void {
+	for (const line of linesOf(pem)) hold(line, what);
+}
+
+const linesOf = (pem: string) => pem.split("\n").filter((line) => line.length > 20 && !line.startsWith("-----"));
+
+/** A secret of nobody, for a field that is wrong. */
+const newSecret = (what: string) => hold(canaries.plant("nowhere", what), what);
+
+/** One in a field that is no secret, so that whoever set it is shown it. */
+const misplaced = (what: string) => canaries.plant("nowhere", what);
+
+/** What comes back has no secret of an administrator in it, and when it is an error none at all. */
+function inspect<T>(answer: Answer<T>): Answer<T> {
+	findings.push(...ofAdministrators.findIn("error", answer.text + JSON.stringify(answer.headers)));
+	if (answer.status >= 400) findings.push(...canaries.findIn("error", answer.text));
+	return answer;
+}
+
+const configure = async (type: string, fields: object) => inspect(await world.configure(type, fields));
+
+/** Sets a configuration that is refused, or with which nothing can be made. */
+async function fail(type: string, params: object, fields: object): Promise<void> {
+	if ((await configure(type, fields)).status !== 200) return;
+	const answer = inspect(await world.generate(type, params));
+	assert.ok(answer.status >= 400, answer.text);
+}
+
+/** Sets one that works, and asks what else tells about it. */
+async function succeed(type: string, fields: object): Promise<void> {
+	assert.equal(ok(await configure(type, fields)).status, "healthy");
+	const { token } = world.admin;
+	ok(inspect(await world.client.get(`/engines/${type}/config`, { token })));
+	ok(inspect(await world.client.post(`/engines/${type}/ping`, undefined, { token })));
+}
+
+/** Asks for something; what is made is a secret from then on, but for these fields. */
+async function make(type: string, params: object, ...open: string[]): Promise<Body> {
+	const made = ok(inspect(await world.generate<Body>(type, params)));
+	for (const [name, value] of Object.entries(made)) {
+		if (open.includes(name) || typeof value !== "string" || /^\d{4}-/.test(value)) continue;
+		for (const text of value.includes("-----BEGIN") ? linesOf(value) : [value]) canaries.add(text, `${type}'s ${name}`);
+	}
+	return made;
+}
+
+const validate = async (type: string, params: object) => inspect(await world.validate<Body>(type, params));
+
+function assertFoundNothing(): void {
+	assert.deepEqual([...new Set(findings)], []);
+}
+
+test("keyvalue: neither the administrator's password nor a credential's", { skip: skipWithoutRedis }, async () => {
+	const { address, password, admin } = redis ?? assert.fail();
+	for (const fields of [
+		{ address, password: newSecret("a wrong password") },
+		{ address: `127.0.0.1:${await freePort()}`, password: newSecret("a password for nobody") },
+		{ address: newSecret("an address"), password },
+		{ address, password: [newSecret("a password in a list")] },
+		{ address, password, max_ttl: newSecret("a max_ttl") },
+		{ address, password, [newSecret("a field")]: "x" },
+	]) {
+		await fail("keyvalue", {}, fields);
+	}
+	await admin(
+		"ACL",
+		"SETUSER",
+		"clerk",
+		"on",
+		`>${hold("canary-of-the-clerk", "the clerk's password")}`,
+		"+@all",
+		"-acl|setuser",
+	);
+	await succeed("keyvalue", { address, username: "clerk", password: "canary-of-the-clerk" });
+	refused(inspect(await world.generate("keyvalue", {})), 400, "engine_error");
+	await succeed("keyvalue", { address, password });
+	const { username } = await make("keyvalue", {}, "username", "address");
+	openName = String(username);
+	ok(await validate("keyvalue", { username }));
+	await make("keyvalue", { ttl: "1h" }, "username", "address");
+	assertFoundNothing();
+});
+
+test("documentdb: neither the connection string's password nor a credential's", { skip: skipMongo }, async () => {
+	const { uri } = mongo ?? assert.fail();
+	const wrong = newSecret("a wrong password in a connection string");
+	const odd = newSecret("a password with signs");
+	for (const connection_uri of [
+		uri.replace(passwordIn(uri) ?? "", wrong),
+		`mongodb://root:${odd}%2F%40@127.0.0.1:${await freePort()}/?serverSelectionTimeoutMS=500`,
+		`mongodb://root:${newSecret("a password with an unknown option")}@127.0.0.1/?nothing=1`,
+		`mongodb://root:${newSecret("a password without a host")}@`,
+		newSecret("no connection string"),
+	]) {
+		await fail("documentdb", { database: "app" }, { connection_uri, database: "app" });
+	}
+	await succeed("documentdb", { connection_uri: uri, database: "app" });
+	const { username } = await make("documentdb", { database: "app" }, "username", "database", "auth_database");
+	ok(await validate("documentdb", { username }));
+	assertFoundNothing();
+});
+
+test("containerorch: neither its bearer token nor a service account's", async () => {
+	const { url: api_server, token: bearer_token, ca: ca_cert } = orchestrator;
+	for (const fields of [
+		{ api_server, ca_cert, bearer_token: newSecret("a wrong bearer token") },
+		{ api_server, ca_cert, bearer_token: `${newSecret("a bearer token of two lines")}\r\nX-Other: 1` },
+		{ api_server: `https://127.0.0.1:${await freePort()}`, ca_cert, bearer_token: newSecret("a token for nobody") },
+		{ api_server: `https://user:${misplaced("a password in an address")}@127.0.0.1/`, ca_cert, bearer_token },
+		{ api_server, bearer_token, ca_cert: misplaced("a secret in place of a certificate") },
+	]) {
+		await fail("containerorch", { role: "viewer" }, fields);
+	}
+	await succeed("containerorch", { api_server, bearer_token, ca_cert });
+	const body = `the token ${bearer_token} is not welcome`;
+	orchestrator.fault("create_binding", { does: "answer", status: 403, body, times: 1 });
+	refused(inspect(await world.generate("containerorch", { role: "viewer" })), 400, "engine_error");
+	const open = ["namespace", "service_account", "role_binding", "cluster_role"];
+	const { service_account } = await make("containerorch", { role: "viewer" }, ...open);
+	ok(await validate("containerorch", { service_account }));
+	assertFoundNothing();
+});
+
+test("pki: neither the authority's key nor a certificate's", async () => {
+	const { certificate: ca_certificate, private_key: ca_private_key } = authority;
+	for (const fields of [
+		{ ca_certificate, ca_private_key: newSecret("a key that is none") },
+		{ ca_certificate, ca_private_key: ca_private_key.replace(/\n.{4}/, "\nAAAA") },
+		{ ca_certificate: misplaced("a secret in place of the authority's certificate"), ca_private_key },
+	]) {
+		await fail("pki", { common_name: "a.example" }, fields);
+	}
+	refused(await configure("pki", { ca_certificate }), 400);
+	await succeed("pki", { ca_certificate, ca_private_key });
+	const open = ["certificate", "ca_certificate", "common_name", "serial"];
+	const { private_key } = await make("pki", { common_name: "a.example" }, ...open);
+	assert.equal(ok(await validate("pki", { certificate: private_key })).valid, false);
+	assertFoundNothing();
+});
+
+test("totp: no seed", async () => {
+	const { secret } = await make("totp", { issuer: "svc", account: "ada" });
+	for (const code of ["000000", newSecret("a code")]) ok(await validate("totp", { secret, code }));
+	ok(await validate("totp", { secret: newSecret("a seed"), code: "000000" }));
+	assertFoundNothing();
+});
+
+test("engines of others: what they say is masked, and what they make is sealed", async () => {
+	const password = newSecret("the password of somebody's engine");
+	ok(await configure("masked", { password }));
+	const refusal = inspect(await world.generate<ErrorBody>("masked", {}));
+	refused(refusal, 400, "engine_error");
+	assert.equal(refusal.body.error.message, "login with ******** failed");
+	const { token } = await make("keepsake", {});
+	const kept = (await world.leases()).filter(({ engine }) => engine === "keepsake");
+	assert.equal(kept.length, 1);
+	assert.ok(String(token).length > 40);
+	assertFoundNothing();
+});
+
+/** Variables in which an engine's process gets a secret. Spec: ENGINES › Container orchestrator, Certificate authority configuration */
+const NAMED = /^(?:SVC_ORCH_TOKEN|SVC_PKI_CA_KEY|SVC_TEST_PASSWORD)=/;
+
+test("arguments and environments have no secret, but for the variables that are named", async () => {
+	const engines = childrenOf(world.server.pid).map(({ pid }) => pid);
+	assert.ok(engines.length >= 4, `${engines.length} engines`);
+	for (const pid of [world.server.pid, ...engines]) {
+		const environment = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+		const written = environment.filter((variable) => !NAMED.test(variable)).join("\n");
+		findings.push(
+			...canaries.findIn("error", readFileSync(`/proc/${pid}/cmdline`)),
+			...canaries.findIn("error", written),
+		);
+	}
+	assertFoundNothing();
+});
+
+test("metrics, health, documents, lists and the audit log have none of it", async () => {
+	const { client, admin } = world;
+	const { token } = admin;
+	for (const path of [
+		"/metrics",
+		"/api/v1/health",
+		"/api/v1/openapi.json",
+		"/api/v1/engines",
+		"/api/v1/leases?limit=100",
+	]) {
+		const { text, status } = await client.send("GET", path, { token });
+		assert.equal(status, 200, path);
+		findings.push(...canaries.findIn("metrics", text));
+	}
+	const said = await events(client, admin);
+	assert.ok(said.length > 30, `${said.length} events`);
+	findings.push(...canaries.findIn("events", JSON.stringify(said)));
+	assertFoundNothing();
+});
+
+test("neither the log nor any file has it in plain", async () => {
+	await world.server.stop();
+	const files = await filesBelow(world.server.data);
+	const all = Buffer.concat([...files.values()]);
+	if (openName !== "") assert.ok(all.includes(openName), "the search finds what may be there");
+	findings.push(...canaries.findIn("data", all));
+	findings.push(
+		...canaries.findIn("stdout", world.server.stdout()),
+		...canaries.findIn("stderr", world.server.stderr()),
+	);
+	assertFoundNothing();
+	assert.ok(canaries.size > 30, `${canaries.size} secrets`);
+	assert.match(world.server.stderr(), /"event":"engine\.stderr"/, "engines said something");
+});

@@ -1,0 +1,173 @@
+/* Engines that are not what they say, or that somebody else could change, are not used; those that are see nothing of the server. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { appendFile, chmod, mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type EngineWorld, eventually, startEngineWorld } from "../../harness/engine-world.ts";
+import { ok, refused } from "../../harness/expect.ts";
+import { installHostile } from "./hostile-engines.ts";
+import { childrenOf, type EngineState, engineStates, isRunning } from "./processes.ts";
+
+/** Where the kernel can be told to end a process with its parent. */
+const SETPRIV = "/usr/bin/setpriv";
+
+/** What spoils an engine that is installed in a folder of its own, by what is said of it. */
+const SPOILED: [type: string, changes: object, spoil: (home: string) => Promise<unknown>, reason: RegExp][] = [
+	["other-name", { name: "another" }, nothing, /^plugin\.json has another name than its folder$/],
+	["other-sdk", { sdk_version: 2 }, nothing, /^plugin\.json: sdk_version is not 1$/],
+	["newer-core", { min_core_version: "99.0.0" }, nothing, /^it needs svc 99\.0\.0 or newer, this is 0\.1\.0$/],
+	["no-hash", { sha256: undefined }, nothing, /^plugin\.json has no sha256 of its executable$/],
+	[
+		"other-hash",
+		{ sha256: "0".repeat(64) },
+		nothing,
+		/^the executable is not the one whose sha256 is in plugin\.json$/,
+	],
+	[
+		"changed-before",
+		{},
+		(home) => appendFile(join(home, "changed-before.mjs"), "\n"),
+		/^the executable is not the one whose sha256 is in plugin\.json$/,
+	],
+	["link-outside", {}, linkOutside, /^the executable is a link that leaves its folder$/],
+	["open-folder", {}, (home) => chmod(home, 0o777), /^its folder can be written by its group or by others$/],
+	[
+		"open-program",
+		{},
+		(home) => chmod(join(home, "open-program.mjs"), 0o757),
+		/^the executable can be written by its group or by others$/,
+	],
+	["keyvalue", {}, nothing, /^an engine of this type comes with the server$/],
+];
+
+/** What an engine says of itself to `describe`, other than its plugin.json. */
+const IMPOSTORS: [type: string, changes: object, reason: RegExp][] = [
+	["says-name", { name: "another" }, /^describe answers another name than plugin\.json has$/],
+	["says-capability", { capabilities: ["secret_generation", "mind_reading"] }, /^describe: capabilities/],
+	["says-more", { capabilities: ["dynamic_credentials"] }, /^describe answers a capability that plugin\.json does not/],
+	["says-sdk", { sdk_version: 2 }, /^describe: sdk_version is not 1$/],
+	["says-core", { min_core_version: "99.0.0" }, /^it needs svc 99\.0\.0 or newer, this is 0\.1\.0$/],
+];
+
+async function nothing(): Promise<void> {}
+
+async function linkOutside(home: string): Promise<void> {
+	const program = join(home, "link-outside.mjs");
+	await rename(program, `${home}.mjs`);
+	await symlink(`${home}.mjs`, program);
+}
+
+let folder: string;
+let world: EngineWorld;
+
+before(async () => {
+	const scratch = await mkdtemp(join(tmpdir(), "svc-hostile-"));
+	folder = join(scratch, "engines");
+	await mkdir(folder, { mode: 0o700 });
+	for (const [type, changes, spoil] of SPOILED) {
+		await installHostile(folder, { [type]: "echo.mjs" }, changes);
+		await spoil(join(folder, type));
+	}
+	const impostors = Object.fromEntries(IMPOSTORS.map(([type]) => [type, "hostile/impostor.mjs"]));
+	await installHostile(folder, { ...impostors, neighbour: "echo.mjs", replaced: "echo.mjs" });
+	await installHostile(folder, { curious: "hostile/curious.mjs", stubborn: "hostile/stubborn.mjs" });
+	world = await startEngineWorld({
+		env: {
+			SVC_PLUGINS_DIR: folder,
+			SVC_MASTER_KEY: randomBytes(32).toString("base64"),
+			SVC_TOKEN: "canary",
+			SVC_ORCH_TOKEN: "canary",
+			SVC_PKI_CA_KEY: "canary",
+			HTTPS_PROXY: "canary",
+			NODE_OPTIONS: "--no-deprecation",
+		},
+	});
+});
+after(async () => {
+	await world.close();
+	await rm(join(folder, ".."), { recursive: true });
+});
+
+/** How the engine is, as anybody may see. Of two with one type, the one that cannot be used. */
+async function stateOf(wanted: string): Promise<EngineState> {
+	return (
+		(await engineStates(world.client)).findLast(({ type }) => type === wanted) ?? assert.fail(`${wanted} is not listed`)
+	);
+}
+
+async function listed(): Promise<string[]> {
+	const { token } = world.admin;
+	const { engines } = ok(await world.client.get<{ engines: { type: string }[] }>("/engines", { token }));
+	return engines.map(({ type }) => type);
+}
+
+for (const [type, , , reason] of SPOILED) {
+	test(`an engine that is spoiled as ${type} is unavailable, with the reason, and the others are not`, async () => {
+		const { status, message } = await stateOf(type);
+		assert.equal(status, "unhealthy");
+		assert.match(message, reason);
+		const isOurs = type === "keyvalue";
+		assert.deepEqual(
+			(await listed()).filter((name) => name === type),
+			isOurs ? [type] : [],
+			"only what can be used is offered",
+		);
+		const answer = await world.generate<{ error: { message: string } }>(type, {});
+		refused(answer, 503, "engine_unavailable");
+		if (!isOurs) assert.ok(answer.body.error.message.endsWith(message), answer.text);
+		ok(await world.generate("neighbour", {}));
+	});
+}
+
+for (const [type, changes, reason] of IMPOSTORS) {
+	test(`an engine that introduces itself with ${JSON.stringify(changes)} is never asked again`, async () => {
+		const { status } = ok(await world.configure(type, { changes: JSON.stringify(changes) }));
+		assert.match(status, /^ping failed: /);
+		const { message } = await stateOf(type);
+		assert.match(message, reason);
+		assert.equal((await listed()).includes(type), false);
+		ok(await world.configure(type, { changes: "{}" }));
+		refused(await world.generate(type, {}), 503, "engine_unavailable");
+		ok(await world.generate("neighbour", {}));
+	});
+}
+
+test("a program that is replaced while the server runs is not what runs", async () => {
+	const program = join(folder, "replaced", "replaced.mjs");
+	await writeFile(`${program}.new`, "#!/bin/sh\nexit 66\n", { mode: 0o700 });
+	await rename(`${program}.new`, program);
+	ok(await world.generate("replaced", {}));
+});
+
+test("an engine sees its own configuration and nothing of the server's environment", async () => {
+	ok(await world.configure("curious", { journal: "its own" }));
+	const seen = ok(await world.generate<Record<string, unknown>>("curious", {}));
+	assert.deepEqual(seen.environment, [
+		"LANG=C.UTF-8",
+		"PATH=/usr/local/bin:/usr/bin:/bin",
+		"SVC_TEST_JOURNAL=its own",
+		"TZ=UTC",
+	]);
+	assert.deepEqual([seen.arguments, seen.flags, seen.files], [[], [], []]);
+});
+
+test("an engine cannot open the server to a debugger, although it may send it signals", async () => {
+	process.kill(world.server.pid, "SIGUSR1");
+	for (let round = 0; round < 3; round++) ok(await world.generate("neighbour", {}));
+	assert.doesNotMatch(world.server.stderr(), /Debugger listening/);
+});
+
+test("a server that is killed leaves no engine behind, not even one that ignores the end of its input and SIGTERM", async (t) => {
+	if (!existsSync(SETPRIV)) return t.skip("without setpriv, only the end of its input ends an engine");
+	ok(await world.generate("stubborn", {}));
+	const engines = childrenOf(world.server.pid).map(({ pid }) => pid);
+	assert.ok(engines.length >= 3, `${engines.length} engines`);
+	assert.ok(engines.some((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("stubborn")));
+	await world.server.kill("SIGKILL");
+	await eventually("no engine runs", () => !engines.some(isRunning), 3);
+	await world.server.restart();
+	ok(await world.generate("stubborn", {}));
+});
