@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { type EngineWorld, eventually, type Lease, startEngineWorld } from "../harness/engine-world.ts";
+import { events } from "../harness/events.ts";
+import { ok, refused } from "../harness/expect.ts";
+import { type FakeOrchestrator, type Fault, type Step, startFakeOrchestrator } from "../peers/kubernetes-fake.ts";
+import { prepareSteering, type Steering } from "./faults/steering.ts";
+
+const ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts";
+/** Seconds after which a target that denies is asked again. Design: §9 */
+const BLOCKED_S = 60;
+/** Seconds after which a name that nobody knows is removed from a target of ours alone. Design: §9 */
+const ORPHAN_S = 15 * 60;
+
+let world: EngineWorld;
+let fake: FakeOrchestrator;
+let steering: Steering;
+
+before(async () => {
+	fake = await startFakeOrchestrator();
+	steering = await prepareSteering();
+	world = await startEngineWorld(steering.options);
+	assert.equal(await configure({}), "healthy");
+});
+after(async () => {
+	await world.close();
+	await steering.remove();
+	await fake.stop();
+});
+beforeEach(() => {
+	for (const step of FAULTY) fake.fault(step, undefined);
+});
+
+const FAULTY: Step[] = ["ping", "delete_binding", "delete_account", "read"];
+
+async function configure(more: object): Promise<string> {
+	const fields = { api_server: fake.url, bearer_token: fake.token, ca_cert: fake.ca, ...more };
+	return ok(await world.configure("containerorch", fields)).status;
+}
+
+/** Makes a credential; answers its name, and how its lease is now. */
+async function make(): Promise<{ name: string; lease: () => Promise<Lease> }> {
+	const params = { role: "editor", ttl: "240h" };
+	const answer = await world.generate<{ service_account: string }>("containerorch", params);
+	return { name: ok(answer).service_account, lease: () => world.leaseOf(answer) };
+}
+
+const validate = (name: string) => world.validate("containerorch", { service_account: name });
+
+const isThere = (name: string): boolean => [...fake.objects.keys()].some((path) => path.includes(name));
+
+async function statuses(): Promise<string[]> {
+	type Health = { details: { targets: { status: string }[] } };
+	const { body } = await world.client.get<Health>("/health");
+	return body.details.targets.map(({ status }) => status);
+}
+
+const FAULT_500: Fault = { does: "answer", status: 500, body: "etcd" };
+
+test("what is not there is revoked: status 404 everywhere", async () => {
+	const { name, lease } = await make();
+	fake.objects.clear();
+	assert.equal(ok(await validate(name)).valid, false);
+	assert.equal((await lease()).state, "revoked");
+});
+
+test("bindings that cannot be deleted keep nothing", async () => {
+	const { name, lease } = await make();
+	fake.fault("delete_binding", FAULT_500);
+	ok(await validate(name));
+	assert.equal((await lease()).state, "revoked");
+	assert.equal(fake.objects.has(`${ACCOUNTS}/${name}`), false);
+});
+
+const TROUBLES: Fault[] = [FAULT_500, { does: "answer", status: 429, body: "slowly" }, { does: "drop" }];
+
+for (const fault of TROUBLES) {
+	const what = fault.does === "answer" ? `status ${fault.status}` : fault.does;
+	test(`an account whose deletion comes to ${what} is tried again until it is gone`, async () => {
+		const { name, lease } = await make();
+		fake.fault("delete_account", fault);
+		refused(await validate(name), 503, "engine_unavailable");
+		const { state, last_error } = await lease();
+		assert.equal(state, "revoking");
+		assert.match(last_error, /^deleting service account: DELETE \S+: (?:status \d{3}: |no answer )/);
+		await eventually("it is tried again", async () => (await lease()).attempts > 1);
+		fake.fault("delete_account", undefined);
+		await steering.pass(BLOCKED_S);
+		await eventually("it is gone", async () => (await lease()).state === "revoked");
+		assert.equal(isThere(name), false);
+	});
+}
+
+test("a deletion that was done, and whose answer broke off, is found out", async () => {
+	const { name, lease } = await make();
+	fake.fault("delete_account", { does: "break" });
+	refused(await validate(name), 503, "engine_unavailable");
+	await eventually("it is known", async () => (await lease()).state === "revoked");
+});
+
+test("a deletion that was said to be done is looked at", async () => {
+	const { name, lease } = await make();
+	fake.fault("delete_account", { does: "answer", status: 200, body: {} });
+	refused(await validate(name), 503);
+	assert.match((await lease()).last_error, /still there$/);
+	fake.fault("delete_account", undefined);
+	await steering.pass(BLOCKED_S);
+	await eventually("it is gone", async () => (await lease()).state === "revoked");
+	assert.equal(isThere(name), false);
+});
+
+for (const status of [403, 401]) {
+	test(`a target that answers ${status} is blocked, as health shows, until that is put right there`, async () => {
+		const { name, lease } = await make();
+		const refusal: Fault = { does: "answer", status, body: "not you" };
+		for (const step of FAULTY) fake.fault(step, refusal);
+		refused(await validate(name), 503);
+		await eventually("it is blocked", async () => (await statuses()).includes("blocked"));
+		fake.steps();
+		await steering.pass(BLOCKED_S + 1);
+		await eventually("it is asked again", () => fake.steps().includes("ping"));
+		await steering.pass(BLOCKED_S + 1);
+		await eventually("and again", () => fake.steps().includes("ping"));
+		assert.deepEqual(await statuses(), ["blocked"], "as long as it is denied");
+		assert.equal((await lease()).state, "revoking");
+		for (const step of FAULTY) fake.fault(step, undefined);
+		await steering.pass(BLOCKED_S + 1);
+		await eventually("it is gone", async () => (await lease()).state === "revoked");
+		assert.equal(isThere(name), false);
+		await eventually("nothing is wrong", async () => !(await statuses()).includes("blocked"));
+	});
+}
+
+test("a blocked target is asked at once when its configuration is set", async () => {
+	const { name, lease } = await make();
+	fake.fault("delete_account", { does: "answer", status: 403 });
+	refused(await validate(name), 503);
+	await eventually("it is blocked", async () => (await statuses()).includes("blocked"));
+	fake.fault("delete_account", undefined);
+	assert.equal(await configure({}), "healthy");
+	await eventually("it is gone", async () => (await lease()).state === "revoked");
+	assert.equal(isThere(name), false);
+});
+
+async function stories(name: string): Promise<string[]> {
+	const all = await events(world.client, world.admin, "");
+	return all.filter(({ data }) => data.name === name).map(({ type }) => type);
+}
+
+test("a revoked account that is back is taken back again", async () => {
+	const { name, lease } = await make();
+	ok(await validate(name));
+	fake.objects.set(`${ACCOUNTS}/${name}`, { metadata: { name } });
+	await eventually("it is gone", () => !isThere(name));
+	await eventually("its lease is closed", async () => (await lease()).state === "revoked");
+	assert.ok((await stories(name)).includes("lease.zombie"));
+});
+
+test("an account of ours that no lease knows is reported, and removed where nobody else makes such names", async () => {
+	const name = "svc-deadbeef";
+	const path = `${ACCOUNTS}/${name}`;
+	fake.objects.set(path, { metadata: { name, labels: { "app.kubernetes.io/managed-by": "svc" } } });
+	fake.objects.set(`${ACCOUNTS}/default`, { metadata: { name: "default" } });
+	await eventually("it is reported", async () => (await stories(name)).includes("lease.orphan"));
+	await steering.pass(ORPHAN_S);
+	fake.steps();
+	await eventually("it is swept again", () => fake.steps().includes("read"));
+	assert.equal(fake.objects.has(path), true, "others may make such names");
+	await configure({ exclusive: true });
+	await steering.pass(ORPHAN_S);
+	await eventually("it is removed", () => !fake.objects.has(path));
+	assert.equal(fake.objects.has(`${ACCOUNTS}/default`), true);
+});
+
+test("an account that somebody deleted is missed", async () => {
+	const { name, lease } = await make();
+	fake.objects.clear();
+	await steering.pass(2 * BLOCKED_S);
+	await eventually("it is missed", async () => (await stories(name)).includes("lease.lost"));
+	assert.match((await lease()).last_error, /^it is not at its target any more$/);
+	ok(await validate(name));
+});
