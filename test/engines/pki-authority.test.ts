@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { randomBytes, X509Certificate } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createAuthority } from "../../packages/x509/src/index.ts";
+import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
+import { fields, ok, refused } from "../harness/expect.ts";
+import { realm } from "../harness/fixtures.ts";
+
+interface Credential {
+	certificate: string;
+	ca_certificate: string;
+}
+
+interface Authority {
+	ca_certificate: string;
+	ca_private_key: string;
+}
+
+const MASK = "********";
+const skip = spawnSync("openssl", ["version"]).error === undefined ? false : "openssl is not on PATH";
+
+let folder: string;
+let world: EngineWorld;
+before(async () => {
+	folder = await mkdtemp(join(tmpdir(), "svc-pki-authority-"));
+	world = await startEngineWorld();
+});
+after(async () => {
+	await world.close();
+	await rm(folder, { recursive: true });
+});
+
+const configure = (settings: object, where?: string) => world.configure("pki", settings, where);
+const generate = (where?: string, params: object = {}) =>
+	world.generate<Credential>("pki", { common_name: "app", ...params }, where);
+const validate = async (certificate: string, where?: string) => ok(await world.validate("pki", { certificate }, where));
+const subjectOf = ({ certificate }: Credential) => new X509Certificate(certificate).subject;
+const newRealm = async () => (await realm(world.client, world.admin)).slug;
+
+const config = (slug: string) =>
+	world.client.get<{ status: string; [field: string]: unknown }>(`/realms/${slug}/engines/pki/config`, {
+		token: world.admin.token,
+	});
+
+async function authority(common_name: string, made: { now?: Date; years?: number } = {}): Promise<Authority> {
+	const { certificate, private_key } = await createAuthority({
+		...{ common_name, organization: "", now: new Date(), randomBytes },
+		...made,
+	});
+	return { ca_certificate: certificate, ca_private_key: private_key };
+}
+
+/** An authority as people make them. */
+async function opensslAuthority(curve: string): Promise<Authority> {
+	const [key, certificate] = [join(folder, `${curve}.key`), join(folder, `${curve}.pem`)];
+	const about = ["-subj", "/O=Acme/CN=Acme Root", "-days", "3650"];
+	const extensions = [
+		"-addext",
+		"basicConstraints=critical,CA:TRUE",
+		"-addext",
+		"keyUsage=critical,keyCertSign,cRLSign",
+	];
+	const newKey = ["-newkey", "ec", "-pkeyopt", `ec_paramgen_curve:${curve}`, "-noenc", "-keyout", key];
+	const { status, stderr } = spawnSync("openssl", [
+		"req",
+		"-x509",
+		...newKey,
+		"-out",
+		certificate,
+		...about,
+		...extensions,
+	]);
+	assert.equal(status, 0, String(stderr));
+	const [ca_certificate, ca_private_key] = await Promise.all([readFile(certificate, "utf8"), readFile(key, "utf8")]);
+	return { ca_certificate, ca_private_key };
+}
+
+for (const curve of ["prime256v1", "secp384r1"]) {
+	test(`an authority that OpenSSL made on ${curve} signs, and OpenSSL takes the chain`, { skip }, async () => {
+		const slug = await newRealm();
+		const given = await opensslAuthority(curve);
+		const shown = ok(await configure({ ...given, organization: "Acme" }, slug));
+		assert.deepEqual(shown, { ...given, organization: "Acme", ca_private_key: MASK, status: "healthy" });
+		const made = ok(await generate(slug));
+		assert.equal(made.ca_certificate.trim(), given.ca_certificate.trim());
+		assert.equal(subjectOf(made), "O=Acme\nCN=app");
+		const arguments_ = ["verify", "-x509_strict", "-CAfile", join(folder, `${curve}.pem`)];
+		const { status, stdout, stderr } = spawnSync("openssl", arguments_, { input: made.certificate, encoding: "utf8" });
+		assert.equal(status, 0, stdout + stderr);
+		assert.equal((await validate(made.certificate, slug)).valid, true);
+	});
+}
+
+test("a realm's own authority is no other realm's, and the realm falls back to the common one", async () => {
+	const [own, plain] = [await newRealm(), await newRealm()];
+	ok(await configure(await authority("svc CA"), own));
+	const [mine, common] = [ok(await generate(own)), ok(await generate(plain))];
+	assert.notEqual(mine.ca_certificate, common.ca_certificate);
+	for (const [certificate, where] of [
+		[mine.certificate, plain],
+		[common.certificate, own],
+	] as const) {
+		const { valid, message } = await validate(certificate, where);
+		assert.equal(valid, false);
+		assert.match(message, /^certificate (?:was not issued by|signature does not match) this CA$/);
+	}
+	ok(await world.client.delete(`/realms/${own}/engines/pki/config`, { token: world.admin.token }));
+	assert.equal(ok(await generate(own)).ca_certificate, common.ca_certificate);
+	assert.equal((await validate(common.certificate, own)).valid, true);
+});
+
+test("the common configuration holds for the realms that have none of their own, at once", async () => {
+	const slug = await newRealm();
+	const before = ok(await generate(slug));
+	ok(await configure({ organization: "Everybody" }));
+	const made = ok(await generate(slug));
+	assert.equal(subjectOf(made), "O=Everybody\nCN=app");
+	assert.equal(made.ca_certificate, before.ca_certificate, "naming an organization makes no new authority");
+	ok(await configure({ organization: "Own" }, slug));
+	assert.equal(subjectOf(ok(await generate(slug))), "O=Own\nCN=app");
+	ok(await world.client.delete("/engines/pki/config", { token: world.admin.token }));
+	assert.equal(subjectOf(ok(await generate())), "CN=app");
+});
+
+test("what a configuration shows can be set again", async () => {
+	const slug = await newRealm();
+	for (const settings of [{ organization: "Acme" }, { ...(await authority("Kept")), organization: "Acme" }]) {
+		ok(await configure(settings, slug));
+		const { status, ...shown } = ok(await config(slug));
+		fields(shown, Object.keys(settings));
+		assert.equal(ok(await configure({ ...shown, organization: "Acme 2" }, slug)).status, status);
+		assert.equal(subjectOf(ok(await generate(slug))), "O=Acme 2\nCN=app");
+	}
+	assert.equal((await config(slug)).body.ca_private_key, MASK);
+});
+
+const garbage = "-----BEGIN CERTIFICATE-----\nhunter2h\n-----END CERTIFICATE-----\n";
+
+test("an authority without its key is refused, and so is what is no text", async () => {
+	const slug = await newRealm();
+	const { ca_certificate } = await authority("Half");
+	const answer = await configure({ ca_certificate }, slug);
+	refused(answer, 400, "missing_field");
+	assert.match(answer.text, /ca_private_key is required when ca_certificate is given/);
+	for (const settings of [
+		{ ca_certificate, ca_private_key: 5 },
+		{ ca_certificate: [ca_certificate], ca_private_key: "key" },
+		{ organization: "x".repeat(65) },
+		{ organization: 5 },
+		{ max_ttl_days: 5 },
+	])
+		refused(await configure(settings, slug), 400, "validation_failed");
+	refused(await config(slug), 404, "not_found");
+});
+
+test("an authority that cannot be used is stored, says why, and issues nothing until it is put right", async () => {
+	const slug = await newRealm();
+	const [kept, other] = [await authority("Kept"), await authority("Other")];
+	const table: [settings: object, why: string][] = [
+		[{ ...kept, ca_private_key: other.ca_private_key }, "CA certificate and CA private key do not belong together"],
+		[{ ...kept, ca_certificate: garbage }, "CA certificate cannot be parsed"],
+		[{ ...kept, ca_private_key: garbage.replaceAll("CERTIFICATE", "PRIVATE KEY") }, "CA private key cannot be parsed"],
+		[{ ...kept, ca_private_key: "hunter2" }, "CA private key must be PEM of type EC PRIVATE KEY or PRIVATE KEY"],
+	];
+	for (const [settings, why] of table) {
+		const { status } = ok(await configure(settings, slug));
+		assert.ok(status.startsWith("ping failed: ") && status.endsWith(why), status);
+		for (const answer of [await generate(slug), await world.validate("pki", { certificate: garbage }, slug)]) {
+			refused(answer, 503, "engine_unavailable");
+			assert.doesNotMatch(answer.text, /hunter2|BEGIN/);
+		}
+		const ping = await world.client.post(`/engines/pki/ping?realm=${slug}`, undefined, { token: world.admin.token });
+		refused(ping, 503, "engine_unavailable");
+		ok(await generate());
+	}
+	assert.equal(ok(await configure(kept, slug)).status, "healthy");
+	ok(await generate(slug));
+	assert.doesNotMatch(world.server.stdout() + world.server.stderr(), /hunter2/);
+});
+
+test("no certificate outlives its authority, and one that is over neither signs nor vouches", async () => {
+	const slug = await newRealm();
+	const day_ms = 86_400_000;
+	const almost = { now: new Date(Date.now() - 360 * day_ms), years: 1 };
+	ok(await configure(await authority("Almost over", almost), slug));
+	const answer = await generate(slug);
+	refused(answer, 400, "engine_error");
+	assert.match(answer.text, /"ttl 30d exceeds the end of the CA certificate, [\d-]{10}T[\d:]{8}Z"/);
+	const { certificate } = ok(await generate(slug, { ttl: "1h" }));
+	assert.equal((await validate(certificate, slug)).valid, true);
+
+	const over = await authority("Over", { now: new Date(Date.now() - 400 * day_ms), years: 1 });
+	assert.equal(ok(await configure(over, slug)).status, "CA certificate has expired");
+	assert.deepEqual(await validate(over.ca_certificate, slug), { valid: false, message: "CA certificate has expired" });
+});
+
+test("the server's own variables name the authority and the organization, and a configuration stands above them", async () => {
+	const [outer, inner, slug] = [await authority("Outer"), await authority("Inner"), await newRealm()];
+	const made = ok(await generate());
+	ok(await configure(inner, slug));
+	await world.server.restart({ SVC_PKI_CA_CERT: outer.ca_certificate, SVC_PKI_CA_KEY: outer.ca_private_key });
+	assert.equal(ok(await generate()).ca_certificate, outer.ca_certificate);
+	assert.equal(ok(await generate(slug)).ca_certificate, inner.ca_certificate);
+	// Half an authority is none, and every process of the engine has to find the same one.
+	await world.server.restart({ SVC_PKI_CA_KEY: "", SVC_PKI_ORGANIZATION: "From outside" });
+	const answers = await Promise.all(Array.from({ length: 20 }, () => generate()));
+	assert.deepEqual(new Set(answers.map(({ body }) => body.ca_certificate)), new Set([made.ca_certificate]));
+	assert.deepEqual(new Set(answers.map(({ body }) => subjectOf(body))), new Set(["O=From outside\nCN=app"]));
+});
