@@ -117,7 +117,10 @@ async function revoke(
 	if (lease === undefined) return;
 	const removal = await requestRevoke(needs, actor, realm, lease);
 	if (removal === "queued") {
-		throw new AppError("engine_unavailable", "the target is away: the credential is taken back as soon as it returns");
+		throw new AppError(
+			"engine_unavailable",
+			"the target is away or refuses: the server goes on until the credential is gone, and `svc lease show` says why it is not",
+		);
 	}
 }
 

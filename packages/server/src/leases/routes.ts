@@ -39,7 +39,8 @@ const Page = v.object({ leases: v.array(LeaseSchema), pagination: PaginationSche
 const Message = v.object({ message: v.string() });
 
 const REVOKED = "lease revoked";
-const QUEUED = "the target is away: the lease is revoked as soon as it returns";
+const QUEUED =
+	"the target is away or refuses: the server goes on until the credential is gone, and the lease's last_error says why it is not";
 
 /** Design: §7.1. */
 export function leaseRoutes(needs: LeaseNeeds & { keyring: { cursorKey(): Buffer } }): Route[] {
