@@ -104,8 +104,8 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	[
 		"lease list",
 		"GET leases?limit=100",
-		page("leases", [{ ...LEASE, last_error: "away" }]),
-		"ID  ENGINE    ROLE      NAME          STATE   EXPIRES  LAST ERROR\ni   keyvalue  readonly  svc_1a2b3c4d  active  e        away\n",
+		page("leases", [{ ...LEASE, realm: "shop", last_error: "away" }]),
+		"ID  REALM  ENGINE    ROLE      NAME          STATE   EXPIRES  LAST ERROR\ni   shop   keyvalue  readonly  svc_1a2b3c4d  active  e        away\n",
 	],
 	[
 		"lease show i --realm shop",
