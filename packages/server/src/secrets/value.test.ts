@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { rotateDataKey } from "../crypto/rotation.ts";
 import { sealPortable } from "../crypto/seal.ts";
 import { AppError } from "../errors.ts";
@@ -46,6 +47,17 @@ for (const text of [
 test("a value is sealed anew every time", async () => {
 	const given = { id: "same" };
 	assert.notDeepEqual((await row("text", given)).value, (await row("text", given)).value);
+});
+
+test("readings of one row share an opening for a second, and not for long", async () => {
+	const sealed = await row("a secret");
+	assert.equal(await openStored(rules, sealed), "a secret");
+	sealed.value.fill(0);
+	assert.equal(await openStored(rules, sealed), "a secret");
+	await assert.rejects(openStored(rules, { ...sealed }), isAltered, "another row opens for itself");
+	const isForgotten = () => openStored(rules, sealed).then(() => false, isAltered);
+	for (let left = 200; left > 0 && !(await isForgotten()); left--) await setTimeout(50);
+	await assert.rejects(openStored(rules, sealed), isAltered);
 });
 
 /** What a row is changed into by somebody with a database tool. */

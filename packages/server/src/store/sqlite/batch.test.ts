@@ -6,6 +6,7 @@ import { aKey, anAccount, anEvent, aRealm, aToken, aVersion } from "../../testin
 import { makeFolder } from "../../testing/store.ts";
 import { auditLog } from "./audit-log.ts";
 import { type Operation, pack, runBatch, unpack } from "./batch.ts";
+import { writeEvent } from "./event-line.ts";
 import { StorageFailure } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { openReader, openWriter } from "./open.ts";
@@ -100,7 +101,7 @@ test("outcomes are in the order of the operations", async (t) => {
 	const { run, realm } = await setUp(t);
 	const { outcomes } = run(
 		["secrets", "set", aVersion(realm.id, "k"), anEvent()],
-		JSON.stringify(anEvent()),
+		writeEvent(anEvent()),
 		["secrets", "set", aVersion(realm.id, "k"), anEvent()],
 		["secrets", "remove", { realm_id: realm.id, environment: "dev", key: "other", deleted_at: "" }, anEvent()],
 	);
@@ -151,7 +152,7 @@ test("a disk that fills up under an event that stands alone takes the batch back
 	const { db, run, chain } = await setUp(t);
 	const tip = chain.tip();
 	db.pragma(`max_page_count = ${db.pragma("page_count", { simple: true })}`);
-	const operations = Array.from({ length: 100 }, (): Operation => JSON.stringify(anEvent()));
+	const operations = Array.from({ length: 100 }, (): Operation => writeEvent(anEvent()));
 	const { outcomes } = run(...operations);
 	assert.ok(outcomes.every((outcome) => "full" in outcome));
 	assert.deepEqual(chain.tip(), tip);
@@ -219,14 +220,14 @@ test("a batch of nothing but events says so in one word, and an empty one is har
 	const { db, chain, run, total } = await setUp(t);
 	const before = Number(total("audit_event"));
 	const writes = allWrites(db, chain.append);
-	const event = JSON.stringify(anEvent({ data: { text: "ключ 🔑 \ud800", none: undefined } }));
+	const event = writeEvent(anEvent({ data: { text: "ключ 🔑 \ud800", none: undefined } }));
 	assert.deepEqual(runBatch(db, chain, writes, [event, event]), { count: 2, outcomes: undefined, tip: chain.tip() });
 	assert.equal(total("audit_event"), before + 2);
 	assert.deepEqual(run(), { outcomes: [], tip: chain.tip() });
 });
 
 test("operations are the same after they were packed for the way, and events that follow each other are one text", () => {
-	const event = (text: string) => JSON.stringify(anEvent({ data: { text } }));
+	const event = (text: string) => writeEvent(anEvent({ data: { text } }));
 	const [a, b, c] = [event("a\nb\r\n\u2028"), event(""), event("🔑")] as const;
 	const operation: Operation = ["health", "probe", "a\nb"];
 	const sequences = [[], [a], [a, b, c], [operation], [a, operation, b, c, operation, operation, a], [operation, a, b]];

@@ -1,16 +1,15 @@
 import type { Database } from "better-sqlite3";
-import type { AuditEvent } from "../../audit/model.ts";
+import { readEvent } from "./event-line.ts";
 import { codeOf, isFatal, StorageFailure } from "./failure.ts";
 import type { Writes } from "./writes/all.ts";
 import type { Chain } from "./writes/audit.ts";
 
 /**
- * An operation as it crosses to the writer thread: noun, verb, arguments, never a closure; or an event that stands alone, as JSON text.
- * Reads make by far the most events, and a text crosses five times as fast as an object.
+ * An operation as it crosses to the writer thread: noun, verb, arguments, never a closure; or an event that stands alone, as a line.
  */
 export type Operation = string | readonly [noun: string, verb: string, ...args: unknown[]];
 
-/** Makes one text of events that follow each other: a message costs by its parts. JSON text has no line breaks of its own. */
+/** Makes one text of events that follow each other: a message costs by its parts. */
 export function pack(operations: readonly Operation[]): Operation[] {
 	const packed: Operation[] = [];
 	for (const operation of operations) {
@@ -76,7 +75,7 @@ type Verb = (...args: unknown[]) => unknown;
 function runOne(db: Database, chain: Chain, writes: Writes, item: Operation): Outcome {
 	if (typeof item === "string") {
 		// One statement takes itself back when it fails, and needs no savepoint.
-		chain.append(JSON.parse(item) as AuditEvent);
+		chain.add(readEvent(item));
 		return DONE;
 	}
 	const [noun, verb, ...args] = item;

@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { AuditEvent } from "../../audit/model.ts";
 import { FatalError } from "../../errors.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
+import { writeEvent } from "./event-line.ts";
 import { busy, cannotOpen, closing, diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
 import { withBuffers } from "./transfer.ts";
 import type { WriterInput, WriterMessage } from "./writer-thread.ts";
@@ -124,7 +125,7 @@ export class Writer {
 
 	/** Appends an event that stands alone to the audit log. */
 	async append(event: AuditEvent): Promise<void> {
-		await this.#run(JSON.stringify(event));
+		await this.#run(writeEvent(event));
 	}
 
 	#run(operation: Operation): Promise<unknown> {

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { eventHash, GENESIS } from "../../../audit/chain.ts";
 import type { AuditEvent, Checkpoint, EventData } from "../../../audit/model.ts";
+import type { EventText } from "../event-line.ts";
 
 /** Adds an event to the chain inside the running transaction, with facts that only the transaction knows. */
 export type Append = (event: AuditEvent, known?: EventData) => void;
@@ -8,6 +9,8 @@ export type Append = (event: AuditEvent, known?: EventData) => void;
 /** The end of the chain as the running transaction sees it. */
 export interface Chain {
 	append: Append;
+	/** Adds an event whose facts are text already. */
+	add(event: EventText): void;
 	tip(): { seq: number; hash: Buffer };
 	/** Goes back to an earlier end, after a rollback. */
 	rewind(tip: { seq: number; hash: Buffer }): void;
@@ -20,14 +23,15 @@ export function openChain(db: Database): Chain {
 		"INSERT INTO audit_event (seq, timestamp, type, actor, realm_id, realm, data, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 	);
 	let tip = (newest.get() as { seq: number; hash: Buffer } | undefined) ?? { seq: 0, hash: GENESIS };
+	const add = ({ timestamp, type, actor, realm_id, realm, data }: EventText) => {
+		const seq = tip.seq + 1;
+		const hash = eventHash(tip.hash, { seq, timestamp, type, actor, realm_id, realm, data });
+		insert.run(seq, timestamp, type, actor, realm_id, realm, data, hash);
+		tip = { seq, hash };
+	};
 	return {
-		append({ timestamp, type, actor, realm_id, realm, data }, known) {
-			const seq = tip.seq + 1;
-			const text = JSON.stringify(known === undefined ? data : { ...data, ...known });
-			const hash = eventHash(tip.hash, { seq, timestamp, type, actor, realm_id, realm, data: text });
-			insert.run(seq, timestamp, type, actor, realm_id, realm, text, hash);
-			tip = { seq, hash };
-		},
+		add,
+		append: (event, known) => add({ ...event, data: JSON.stringify({ ...event.data, ...known }) }),
 		tip: () => tip,
 		rewind(to) {
 			tip = to;

@@ -1,0 +1,21 @@
+import type { AuditEvent, StoredEvent } from "../../audit/model.ts";
+
+/** An event with its facts as JSON text, before it has its place in the chain. */
+export type EventText = Omit<StoredEvent, "seq" | "hash">;
+
+const SEPARATOR = "\t";
+
+/**
+ * Writes an event as one line without control characters but tabs. Reads make by far the most events, and a text crosses to the writer
+ * thread five times as fast as an object; one whose facts are text already need not be parsed there.
+ */
+export function writeEvent({ timestamp, type, actor, realm_id, realm, data }: AuditEvent): string {
+	// What somebody tried as an e-mail may hold anything.
+	return [timestamp, type, realm_id, realm, JSON.stringify(actor), JSON.stringify(data)].join(SEPARATOR);
+}
+
+/** Undoes `writeEvent`. */
+export function readEvent(line: string): EventText {
+	const [timestamp = "", type = "", realm_id = "", realm = "", actor = '""', data = "{}"] = line.split(SEPARATOR);
+	return { timestamp, type, actor: JSON.parse(actor), realm_id, realm, data };
+}
