@@ -77,6 +77,17 @@ test("a black hole takes everything and gives nothing, until it is closed", asyn
 	assert.equal(read(), "found");
 });
 
+test("one connection can be muted from a text on: it is carried out, and nothing is heard of it", async (t) => {
+	const { proxy, read } = await serverFor(t);
+	const [muted, other] = [await client(t, proxy), await client(t, proxy)];
+	assert.equal(await answerTo(muted, "one "), "one ");
+	proxy.mute("TWO");
+	muted.write("a TWO ");
+	assert.equal(await staysSilent(muted), true);
+	assert.equal(await answerTo(other, "TWO "), "TWO ", "other connections pass");
+	assert.equal(read(), "one a TWO TWO ");
+});
+
 test("a delay keeps the order", async (t) => {
 	const { proxy, read } = await serverFor(t);
 	const socket = await client(t, proxy);
@@ -103,4 +114,23 @@ test("a reset ends every connection there is, and refusing those to come as well
 	await assert.rejects(once(refused, "data"), reset);
 	proxy.restore();
 	assert.equal(await answerTo(await client(t, proxy), "again"), "again");
+});
+
+test("what goes to the server can be altered, byte by byte, until it is restored", async (t) => {
+	const { proxy, read } = await serverFor(t);
+	const socket = await client(t, proxy);
+	proxy.alter((text) => text.replace("keep", "drop"));
+	assert.equal(await answerTo(socket, "keep \u00e9"), "drop \u00e9");
+	proxy.restore();
+	assert.equal(await answerTo(socket, "keep"), "keep");
+	assert.equal(read(), "drop \u00e9keep");
+});
+
+test("it counts the connections that were asked of it, those that it refused too", async (t) => {
+	const { proxy } = await serverFor(t);
+	proxy.refuse();
+	await assert.rejects(once(connect(proxy.port, "127.0.0.1"), "data"), { code: "ECONNRESET" });
+	proxy.restore();
+	assert.equal(await answerTo(await client(t, proxy), "hello"), "hello");
+	assert.equal(proxy.accepted(), 2);
 });

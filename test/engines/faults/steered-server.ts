@@ -45,11 +45,17 @@ function steer(host: EngineHost): EngineHost {
 	};
 }
 
+/** For how many milliseconds the clocks have been stopped. */
+function stoppedFor(): number {
+	const { stopped_at } = orders();
+	return stopped_at === null ? 0 : Date.now() - stopped_at;
+}
+
 const running = await startServer(readConfig(env, process.cwd()), SHIPPED, {
 	system: {
 		...system,
-		now: () => new Date(system.now().getTime() + orders().wall_ms),
-		uptimeMs: () => system.uptimeMs() + orders().uptime_ms,
+		now: () => new Date(system.now().getTime() + orders().wall_ms - stoppedFor()),
+		uptimeMs: () => system.uptimeMs() + orders().uptime_ms - stoppedFor(),
 	},
 	around: { host: steer, sweep_ms: SWEEP_MS },
 });

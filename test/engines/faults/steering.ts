@@ -9,6 +9,8 @@ export interface Orders {
 	readonly wall_ms: number;
 	/** Milliseconds by which its machine has been up for longer. */
 	readonly uptime_ms: number;
+	/** Unix milliseconds at which both clocks were stopped; null while they run. */
+	readonly stopped_at: number | null;
 	/** Names that the key-value engine gives, one after the other; then it gives its own. */
 	readonly names: readonly string[];
 }
@@ -30,7 +32,7 @@ export interface Steering {
 export async function prepareSteering(): Promise<Steering> {
 	const folder = await mkdtemp(join(tmpdir(), "svc-orders-"));
 	const file = join(folder, "orders.json");
-	let orders: Orders = { wall_ms: 0, uptime_ms: 0, names: [] };
+	let orders: Orders = { wall_ms: 0, uptime_ms: 0, stopped_at: null, names: [] };
 	const order = async (changes: Partial<Orders>) => {
 		orders = { ...orders, ...changes };
 		// The server must never read one half.

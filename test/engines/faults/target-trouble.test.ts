@@ -40,6 +40,7 @@ test("rights that are given back at the target are noticed within a minute", opt
 	await world.redis.admin("CLIENT", "KILL", "USER", "porter");
 	assert.equal(await world.revoke(lease.id), 202);
 	await eventually("the target is blocked", isBlocked);
+	await eventually("it was tried once more", async () => (await world.lease(lease.id)).attempts === 2);
 	await world.redis.admin("ACL", "SETUSER", "porter", ">porter");
 	await steering.pass(61);
 	await world.until(lease.id, "revoked");

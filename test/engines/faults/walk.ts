@@ -1,6 +1,6 @@
 import assert, { AssertionError } from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Random } from "../../faults/random.ts";
+import { type Random, seededRandom } from "../../faults/random.ts";
 import { type Answer, type Api, api } from "../../harness/client.ts";
 import type { Credential, KeyValueWorld } from "./keyvalue-world.ts";
 
@@ -22,13 +22,18 @@ const LONGEST_FAULT_MS = 1500;
 /** Longer than the server waits for an answer. */
 const LONGEST_HOLD_MS = 6000;
 
-/** Lets several clients ask for credentials and give them back, while everything fails in turn. */
-export async function walk(world: KeyValueWorld, random: Random, seconds: number): Promise<Walked> {
-	const walker = new Walker(world, random);
+/** Lets several clients ask for credentials and give them back, while everything fails in turn. Each has its own chance, drawn from the seed. */
+export async function walk(world: KeyValueWorld, seed: number, seconds: number): Promise<Walked> {
+	const walker = new Walker(world);
+	const seeds = seededRandom(seed);
+	const chance = () => seededRandom(seeds.below(2 ** 31));
 	const end = performance.now() + seconds * 1000;
 	const isOver = () => performance.now() >= end;
-	const clients = Array.from({ length: CLIENTS }, () => walker.ask(isOver));
-	await Promise.all([...clients, walker.fail(isOver)]);
+	const failing = chance();
+	const clients = Array.from({ length: CLIENTS }, () => walker.ask(chance(), isOver));
+	// Whoever fails first must not leave the others behind.
+	const ends = await Promise.allSettled([...clients, walker.fail(failing, isOver)]);
+	for (const end of ends) if (end.status === "rejected") throw end.reason;
 	return walker;
 }
 
@@ -40,26 +45,24 @@ class Walker implements Walked {
 	readonly given: Given[] = [];
 	readonly counts = new Map<string, number>();
 	readonly #world: KeyValueWorld;
-	readonly #random: Random;
 	/** The server in its present life: its address stays known when that is over. */
 	#client: Api;
 	/** Settles when the server runs. */
 	#running: Promise<void> = Promise.resolve();
 	#isEnding = false;
 
-	constructor(world: KeyValueWorld, random: Random) {
+	constructor(world: KeyValueWorld) {
 		this.#world = world;
-		this.#random = random;
 		this.#client = api({ ...world.server });
 	}
 
 	/** One client, which does one thing after the other. */
-	async ask(isOver: () => boolean): Promise<void> {
+	async ask(random: Random, isOver: () => boolean): Promise<void> {
 		while (!isOver()) {
 			await this.#running;
 			const client = this.#client;
 			try {
-				await this.#askOnce(client);
+				await this.#askOnce(client, random);
 			} catch (error) {
 				// Only a server that ends may leave a client without an answer.
 				const isBroken = !(error instanceof AssertionError) && (this.#isEnding || client !== this.#client);
@@ -70,27 +73,27 @@ class Walker implements Walked {
 	}
 
 	/** Makes one fault after the other, and undoes each. */
-	async fail(isOver: () => boolean): Promise<void> {
+	async fail(random: Random, isOver: () => boolean): Promise<void> {
 		const { redis, proxy } = this.#world;
 		const during = async (begin: () => unknown, end: () => unknown) => {
 			await begin();
-			await sleep(this.#random.below(LONGEST_FAULT_MS));
+			await sleep(random.below(LONGEST_FAULT_MS));
 			await end();
 		};
 		const hold = async (text: string) => {
 			const held = proxy.hold(text);
 			const isCaught = await Promise.race([held.caught.then(() => true), sleep(LONGEST_FAULT_MS, false)]);
-			if (isCaught) await sleep(this.#random.below(LONGEST_HOLD_MS));
+			if (isCaught) await sleep(random.below(LONGEST_HOLD_MS));
 			if (isCaught) await held.release();
 			proxy.restore();
 		};
 		const faults: Record<string, () => Promise<void>> = {
-			"server killed": () => this.#endServer("SIGKILL"),
+			"server killed": () => this.#endServer(random, "SIGKILL"),
 			"server killed soon again": async () => {
-				await this.#endServer("SIGKILL");
-				await this.#endServer("SIGKILL");
+				await this.#endServer(random, "SIGKILL");
+				await this.#endServer(random, "SIGKILL");
 			},
-			"server stopped": () => this.#endServer("SIGTERM"),
+			"server stopped": () => this.#endServer(random, "SIGTERM"),
 			"target killed": () => during(redis.kill, redis.start),
 			"target restarted": redis.restart,
 			"users saved": async () => void (await redis.admin("ACL", "SAVE")),
@@ -106,32 +109,32 @@ class Walker implements Walked {
 			"removal held": () => hold("DELUSER"),
 		};
 		while (!isOver()) {
-			await sleep(this.#random.below(LONGEST_FAULT_MS / 3));
-			const what = pick(this.#random, Object.keys(faults));
+			await sleep(random.below(LONGEST_FAULT_MS / 3));
+			const what = pick(random, Object.keys(faults));
 			await faults[what]?.();
 			this.#count(what);
 		}
 	}
 
-	async #endServer(signal: NodeJS.Signals): Promise<void> {
+	async #endServer(random: Random, signal: NodeJS.Signals): Promise<void> {
 		const { server } = this.#world;
 		const running = Promise.withResolvers<void>();
 		this.#running = running.promise;
 		this.#isEnding = true;
 		await server.kill(signal);
-		await sleep(this.#random.below(LONGEST_FAULT_MS / 3));
+		await sleep(random.below(LONGEST_FAULT_MS / 3));
 		await server.restart();
 		this.#client = api({ ...server });
 		this.#isEnding = false;
 		running.resolve();
 	}
 
-	async #askOnce(client: Api): Promise<void> {
-		const known = this.#random.below(10) < 4 && this.given.length > 0 ? pick(this.#random, this.given) : undefined;
-		if (known === undefined) return this.#generate(client);
+	async #askOnce(client: Api, random: Random): Promise<void> {
+		const known = random.below(10) < 4 && this.given.length > 0 ? pick(random, this.given) : undefined;
+		if (known === undefined) return this.#generate(client, random);
 		const { token } = this.#world.admin;
 		const realm = `/realms/${this.#world.slug}`;
-		if (this.#random.below(2) === 0) {
+		if (random.below(2) === 0) {
 			this.#note("revoke", await client.delete(`${realm}/leases/${known.lease_id}`, { token }), [200, 202, 409, 503]);
 		} else {
 			const answer = await client.post(`${realm}/engines/keyvalue/validate`, { username: known.name }, { token });
@@ -139,9 +142,9 @@ class Walker implements Walked {
 		}
 	}
 
-	async #generate(client: Api): Promise<void> {
-		const ttl = pick(this.#random, ["1s", "2s", "2s", "1h"]);
-		const role = pick(this.#random, ["readonly", "readwrite", "admin"]);
+	async #generate(client: Api, random: Random): Promise<void> {
+		const ttl = pick(random, ["1s", "2s", "2s", "1h"]);
+		const role = pick(random, ["readonly", "readwrite", "admin"]);
 		const path = `/realms/${this.#world.slug}/engines/keyvalue/generate`;
 		const answer = await client.post<Credential>(path, { ttl, role }, { token: this.#world.admin.token });
 		this.#note("generate", answer, [200, 409, 503]);

@@ -50,8 +50,8 @@ async function removeAt(needs: Pick<RemovalNeeds, "vault">, engine: ReadyEngine,
 }
 
 /**
- * The engine in every configuration that leads to the lease's target: as it is configured now, which is right but for those who moved on to
- * another target or lost the right to this one; then as any kept configuration has it, those that held in its place first.
+ * The engine in every configuration that leads to the lease's target: as it is configured now; then, for when that leads elsewhere or is
+ * denied, as any kept configuration has it, those of the same place first, the newest first.
  */
 async function* waysTo(runtime: Runtime, lease: Lease): AsyncGenerator<ReadyEngine> {
 	const current = await runtime.forRealm(lease.engine, lease.config_realm_id).catch(() => undefined);

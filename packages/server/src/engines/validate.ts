@@ -9,7 +9,7 @@ import type { Connector } from "./connectors/connector.ts";
 import { admit, ask, authorizeRole, type Caller, type EngineNeeds, fail, logEngine } from "./engines.ts";
 import { ownParams, placeParams } from "./params.ts";
 import { listByEngine } from "./removal.ts";
-import { isDynamic } from "./runtime.ts";
+import { isDynamic, type ReadyEngine } from "./runtime.ts";
 import { scopesOf } from "./targets.ts";
 
 /**
@@ -90,10 +90,13 @@ async function revokeByEngine(
 /** A third party's credential is found by any of the texts that it was made with. */
 async function revokeForeign(needs: EngineNeeds, actor: Actor, caller: Caller, params: Fields): Promise<Fields> {
 	const names = Object.values(params).filter((value): value is string => typeof value === "string" && value !== "");
-	const [known] = await needs.store.leases.byNames(caller.engine.target, "", names);
-	if (known === undefined) throw unknownCredential();
-	await revoke(needs, actor, caller, { name: known.name, scope: "" }, async () => true);
-	return { valid: true, message: "credentials revoked" };
+	for await (const { target } of everyWay(needs, caller)) {
+		const [known] = await needs.store.leases.byNames(target, "", names);
+		if (known === undefined) continue;
+		await revoke(needs, actor, caller, { name: known.name, scope: "" }, async () => true);
+		return { valid: true, message: "credentials revoked" };
+	}
+	throw unknownCredential();
 }
 
 /**
@@ -126,21 +129,25 @@ async function revoke(
 
 /** The lease of a credential where the engine makes them now; else this realm's, where the engine made them under a former configuration. */
 async function findLease(
-	{ store, runtime }: EngineNeeds,
-	{ realm, engine }: Caller,
-	credential: Pick<Lease, "name" | "scope">,
+	needs: EngineNeeds,
+	caller: Caller,
+	{ name, scope: asked }: Pick<Lease, "name" | "scope">,
 ): Promise<Lease | undefined> {
-	const here = await store.leases.byCredential({ target: engine.target, ...credential });
-	if (here !== undefined) return here;
-	for (const former of await runtime.kept()) {
-		if (former.entry !== engine.entry) continue;
-		const scopes = former.connector === undefined ? [credential.scope] : scopesOf(former);
+	for await (const engine of everyWay(needs, caller)) {
+		const isNow = engine === caller.engine;
+		const scopes = isNow || engine.connector === undefined ? [asked] : scopesOf(engine);
 		for (const scope of scopes) {
-			const lease = await store.leases.byCredential({ target: former.target, scope, name: credential.name });
-			if (lease?.realm_id === realm.id) return lease;
+			const lease = await needs.store.leases.byCredential({ target: engine.target, scope, name });
+			if (lease !== undefined && (isNow || lease.realm_id === caller.realm.id)) return lease;
 		}
 	}
 	return undefined;
+}
+
+/** The engine as it is configured now, then as any other configuration of it has it that is kept. */
+async function* everyWay({ runtime }: EngineNeeds, { engine }: Caller): AsyncGenerator<ReadyEngine> {
+	yield engine;
+	for (const other of await runtime.kept()) if (other !== engine && other.entry === engine.entry) yield other;
 }
 
 function unknownCredential(): AppError {
