@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { type EngineWorld, eventually, type Lease } from "../../harness/engine-world.ts";
+import { ok } from "../../harness/expect.ts";
+import type { Point } from "./points.ts";
+import type { Target } from "./target.ts";
+
+/** How soon everything is as it should be after a restart. */
+const SECONDS = 30;
+
+const OPEN = ["intent", "active", "uncertain", "revoking"];
+
+/** Between two looks at a credential that a create may still make. */
+const isLookedAt = ({ state, last_error }: Lease) => state === "uncertain" && /may still land/.test(last_error);
+
+/** Every lease of every realm. */
+export async function allLeases({ client, admin: { token } }: EngineWorld): Promise<Lease[]> {
+	const { leases } = ok(await client.get<{ leases: Lease[] }>("/leases?limit=100", { token }));
+	assert.ok(leases.length < 100, "one page has them all");
+	return leases;
+}
+
+/** Leases that are open, and names at the target that belong to none of them. */
+async function look(world: EngineWorld, target: Target) {
+	// In this order: what is removed in between is open in the first and absent from the second.
+	const leases = await allLeases(world);
+	const names = await target.names();
+	const open = leases.filter(({ state }) => OPEN.includes(state));
+	return { leases, names, open, strays: names.filter((name) => !open.some((lease) => lease.name === name)) };
+}
+
+/** Fails when a credential is at the target that no open lease accounts for. */
+export async function assertAccounted(world: EngineWorld, target: Target): Promise<void> {
+	assert.deepEqual((await look(world, target)).strays, [], "every credential has an open lease");
+}
+
+/**
+ * Waits until nothing is under way any more: every credential at the target has an open lease; what was to go is gone and closed, or, where
+ * a create may land late, between two looks; the lease in question is what it should be.
+ */
+export async function assertSettled(
+	world: EngineWorld,
+	target: Target,
+	id: string | undefined,
+	ends: Point["ends"],
+): Promise<void> {
+	const mayWait = ends === "aborted" && !target.isFenced;
+	let seen: unknown;
+	const holds = async () => {
+		const { leases, names, open, strays } = await look(world, target);
+		seen = { id, ends, open, names };
+		const lease = leases.find((one) => one.id === id);
+		const isThere = lease !== undefined && names.includes(lease.name);
+		const isEnded = lease === undefined ? ends === "none" : lease.state === ends || (mayWait && isLookedAt(lease));
+		const isCalm = open.every((one) => one.state === "active" || (!target.isFenced && isLookedAt(one)));
+		return isCalm && isEnded && strays.length === 0 && isThere === (ends === "active");
+	};
+	await eventually("everything is settled", holds, SECONDS).catch((error) => {
+		throw new Error(`${error.message}: ${JSON.stringify(seen)}`);
+	});
+	await assertCounted(world, target);
+	const { client, admin } = world;
+	assert.equal(ok(await client.get<{ status: string }>("/audit/verify", { token: admin.token })).status, "intact");
+}
+
+/** The counters, which limits are taken from, are those of the rows. */
+async function assertCounted(world: EngineWorld, { type }: Target): Promise<void> {
+	const { text } = await world.client.send("GET", "/metrics");
+	const leases = await allLeases(world);
+	for (const state of OPEN) {
+		const series = new RegExp(`^svc_leases\\{engine="${type}",state="${state}"\\} (\\d+)$`, "m");
+		const rows = leases.filter((lease) => lease.engine === type && lease.state === state);
+		assert.equal(Number(series.exec(text)?.[1] ?? 0), rows.length, `leases that are ${state}`);
+	}
+}

@@ -1,0 +1,82 @@
+/*
+ * The server with its shipped engines, which kills itself or holds still between two steps on the way of a credential. At which step stands
+ * in a file that is read at every step: `kill after leases.begin`, `hold before leases.activate`, or nothing.
+ */
+import { readFileSync, writeSync } from "node:fs";
+import { ServerResponse } from "node:http";
+import { flushCompileCache } from "node:module";
+import { setTimeout } from "node:timers/promises";
+import type { Around } from "../../../packages/server/src/engine-parts.ts";
+import { system } from "../../../packages/server/src/system.ts";
+import { SHIPPED } from "../../../packages/svc/src/shipped-engines.ts";
+import { runOwnServer } from "../../harness/own-server.ts";
+
+const { env } = process;
+const STDOUT = 1;
+
+const order = () => readFileSync(env.SVC_TEST_ORDER ?? "", "utf8");
+
+/** What the process says here is read also when it dies at once. */
+const say = (text: string) => writeSync(STDOUT, `${text}\n`);
+
+function die(step: string): void {
+	say(`killed ${step}`);
+	process.kill(process.pid, "SIGKILL");
+}
+
+async function reach(step: string): Promise<void> {
+	if (order() === `kill ${step}`) die(step);
+	if (order() !== `hold ${step}`) return;
+	say(`held ${step}`);
+	while (order() === `hold ${step}`) await setTimeout(10);
+}
+
+async function between<Result>(step: string, run: () => Result): Promise<Awaited<Result>> {
+	await reach(`before ${step}`);
+	const result = await run();
+	await reach(`after ${step}`);
+	return result;
+}
+
+/** Makes a step of every method. What is not asynchronous stays as it is. */
+function watched<Part extends object>(name: string, part: Part, synchronous: readonly string[] = []): Part {
+	return new Proxy(part, {
+		get(target, key) {
+			const member: unknown = Reflect.get(target, key);
+			if (typeof member !== "function") return member;
+			if (synchronous.includes(String(key))) return member.bind(target);
+			return (...args: unknown[]) => between(`${name}.${String(key)}`, () => member.apply(target, args));
+		},
+	});
+}
+
+const around: Around = {
+	store: (store) => ({ ...store, leases: watched("leases", store.leases) }),
+	host: (host) => ({
+		...host,
+		call: (type, settings, method, params) =>
+			between(`engine.${method}`, () => host.call(type, settings, method, params)),
+	}),
+	connect: (connect) => async (type, fields) => {
+		const connector = await connect(type, fields);
+		return connector && watched("target", connector, ["details"]);
+	},
+};
+
+/** The answer to a request that asks for it is cut off in its middle. */
+const { end } = ServerResponse.prototype;
+ServerResponse.prototype.end = function (this: ServerResponse, ...args: unknown[]) {
+	if (order() !== "kill during answer") return Reflect.apply(end, this, args);
+	const text = String(args[0]);
+	this.write(text.slice(0, text.length / 2), () => die("during answer"));
+	return this;
+};
+
+/** How much faster than time the machine's uptime passes from here on, by which leases end. */
+const rate = Number(env.SVC_TEST_UPTIME_RATE ?? 1);
+const start_ms = system.uptimeMs();
+const uptimeMs = () => start_ms + (system.uptimeMs() - start_ms) * rate;
+
+await runOwnServer(SHIPPED, { system: { ...system, uptimeMs }, around });
+// A process that is killed would not do it.
+flushCompileCache();

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { eventually } from "../../harness/engine-world.ts";
+import { ok, refused } from "../../harness/expect.ts";
+import { allLeases, assertAccounted, assertSettled } from "./oracle.ts";
+import type { Point } from "./points.ts";
+import { type Scene, startScene } from "./scene.ts";
+import type { Target } from "./target.ts";
+
+/** What is tested of a kind of target. */
+export interface Suite {
+	/** The reason when it cannot be. */
+	readonly skip: string | false;
+	start(): Promise<Target>;
+	readonly points: readonly Point[];
+	/** The point after which the recovery dies at each of its steps, because a whole credential is there. */
+	readonly thorough: "C4" | "C5";
+	/** What needs more than the server's death. */
+	readonly also: readonly ((scene: () => Scene, options: TestOptions) => void)[];
+}
+
+/** What every test here is run with. */
+export type TestOptions = { readonly skip: string | false; readonly timeout: number };
+
+/** So fast, the 20 minutes for which a credential may land late pass within seconds, and the day that one lives does not. */
+const UPTIME_RATE = 1200;
+
+/** How long one test may take on a busy machine, in milliseconds. */
+const TIMEOUT_MS = 180_000;
+
+/** Tests that a credential of this kind of target is accounted for wherever the server dies. */
+export function testCrashes({ skip, start, points, thorough, also }: Suite): void {
+	let target: Target | undefined;
+	let running: Scene | undefined;
+	const scene = () => {
+		assert.ok(running, "the server and its target run");
+		return running;
+	};
+	const options: TestOptions = { skip, timeout: TIMEOUT_MS };
+	before(async () => {
+		if (skip !== false) return;
+		target = await start();
+		running = await startScene(target);
+	});
+	after(async () => {
+		await running?.close();
+		await target?.stop();
+	});
+	for (const [index, point] of points.entries()) {
+		const title = `${point.id}: ${point.request} dies when ${point.after}`;
+		test(title, options, () => dieAndRecover(scene(), point));
+		test(`${title}, and so does the recovery`, options, () => dieTwice(scene(), point, index));
+	}
+	const point = points.find(({ id }) => id === thorough);
+	assert.ok(point);
+	test(`${thorough}, and the recovery dies at each of its steps`, options, () => dieAtEachStep(scene(), point));
+	for (const tests of also) tests(scene, options);
+	test("in the end every lease is closed, nothing is left, and no limit counts what is gone", options, () =>
+		assertNothingIsLeft(scene()),
+	);
+}
+
+async function dieAndRecover(scene: Scene, point: Point): Promise<void> {
+	const death = await scene.die(point);
+	await scene.restart();
+	const id = await death.lease();
+	await recovered(scene, point, id);
+	await death.release();
+	if (point.at === "create held") await assertLate(scene, id);
+	await assertAccounted(scene.world, scene.target);
+}
+
+/** A create that comes after its clean-up has an effect only where nothing can keep it from that; its lease is open then. */
+async function assertLate({ world, target }: Scene, id: string | undefined): Promise<void> {
+	const lease = (await allLeases(world)).find((one) => one.id === id);
+	assert.ok(lease);
+	const hasLanded = async () => (await target.names()).includes(lease.name);
+	if (target.isFenced) assert.equal(await hasLanded(), false);
+	else await eventually("the late create has landed", hasLanded);
+}
+
+/** The steps of a recovery take turns. */
+async function dieTwice(scene: Scene, point: Point, index: number): Promise<void> {
+	const steps = scene.target.recovery[point.recovers];
+	const death = await scene.die(point);
+	await scene.dieAgain(steps[index % steps.length] ?? "");
+	await scene.restart();
+	await recovered(scene, point, await death.lease());
+	await death.release();
+}
+
+async function dieAtEachStep(scene: Scene, point: Point): Promise<void> {
+	const death = await scene.die(point);
+	for (const step of scene.target.recovery.aborted) await scene.dieAgain(step);
+	await scene.restart();
+	await recovered(scene, point, await death.lease());
+}
+
+/** What is active after a crash nobody may have got: whoever sees it in the list can revoke it. */
+async function recovered({ world, target }: Scene, { ends }: Point, id: string | undefined): Promise<void> {
+	await assertSettled(world, target, id, ends);
+	if (ends !== "active") return;
+	const path = `/realms/${world.slug}/leases/${id}`;
+	ok(await world.client.delete(path, { token: world.admin.token }));
+	await assertSettled(world, target, id, "revoked");
+}
+
+async function assertNothingIsLeft({ world, target, restart }: Scene): Promise<void> {
+	const areClosed = async () =>
+		(await allLeases(world)).every(({ state }) => state === "aborted" || state === "revoked");
+	if (!(await areClosed())) await restart({ SVC_TEST_UPTIME_RATE: String(UPTIME_RATE) });
+	await eventually("every lease is closed", areClosed, 60);
+	assert.deepEqual(await target.names(), []);
+	if (!target.isLimited) return;
+	ok(await world.configure(target.type, { ...target.configuration, max_connections: 1 }));
+	ok(await world.generate(target.type, target.params));
+	refused(await world.generate(target.type, target.params), 409, "lease_limit_reached");
+}
