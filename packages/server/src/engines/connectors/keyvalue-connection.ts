@@ -85,6 +85,8 @@ let first: ReturnType<typeof createClient> | undefined;
 function original() {
 	first ??= createClient({
 		disableOfflineQueue: true,
+		// Ours ends the connection; the driver's would leave it.
+		commandOptions: { timeout: 0 },
 		// What the driver would send on its own: an admin user with few rights may not be allowed to.
 		disableClientInfo: true,
 		maintNotifications: "disabled",

@@ -44,11 +44,13 @@ export function createEngineHost(options: HostOptions): EngineHost {
 	const pools = new Map<string, MadePool>();
 	const leaving = new Set<Pool>();
 	const refusals = new Map<string, string>();
+	const versionFaults = new Map(
+		catalog.list().map(({ type, descriptor }) => [type, faultOfVersion(descriptor.min_core_version, core_version)]),
+	);
 	let isClosed = false;
 
-	function unavailable(entry: CatalogEntry): string | undefined {
-		const { type, descriptor, unavailable: reason } = entry;
-		return reason ?? refusals.get(type) ?? faultOfVersion(descriptor.min_core_version, core_version);
+	function unavailable({ type, unavailable: reason }: CatalogEntry): string | undefined {
+		return reason ?? refusals.get(type) ?? versionFaults.get(type);
 	}
 
 	/** @throws EngineUnavailable */

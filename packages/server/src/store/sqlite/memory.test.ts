@@ -26,6 +26,7 @@ function setUp() {
 		};
 	const nouns = memory.over({
 		accounts: { sessionOwner: ask("session"), byId: ask("byId") },
+		engines: { config: ask("config") },
 		realms: { access: ask("access") },
 		secrets: { get: ask("get"), version: ask("version") },
 		tokens: { owner: ask("owner") },
@@ -53,6 +54,27 @@ test("what every request asks is asked once, and everything else every time", as
 		await nouns.secrets.version("realm", "dev", "key", 1);
 	}
 	assert.equal(asked.length, 8);
+});
+
+test("the configuration of an engine is asked once, also that there is none, until configurations may have changed", async () => {
+	const { memory, nouns, asked, answering } = setUp();
+	answering(async (question) => (question === "config(pki,,active)" ? { question } : undefined));
+	const ask = async () => [
+		await nouns.engines.config("pki", "", "active"),
+		await nouns.engines.config("pki", "realm", "active"),
+	];
+	const found = [{ question: "config(pki,,active)" }, undefined];
+	assert.deepEqual(await ask(), found);
+	for (const operation of ["secrets.set", "leases.begin", "leases.settle", "accounts.openSession"]) {
+		memory.forget([operation]);
+		assert.deepEqual(await ask(), found);
+	}
+	assert.equal(asked.length, 2);
+	for (const [index, operation] of ["engines.setConfig", "engines.keepGenerated", "realms.remove", "x.y"].entries()) {
+		memory.forget(["secrets.set", operation]);
+		assert.deepEqual(await ask(), found);
+		assert.equal(asked.length, 4 + 2 * index);
+	}
 });
 
 test("answers to different questions are kept apart, however alike their parts are", async () => {

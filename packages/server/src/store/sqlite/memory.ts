@@ -15,8 +15,11 @@ const SECRET_OVERHEAD = 512;
 /** Operations that change secrets only. */
 const ON_SECRETS = new Set(["secrets.set", "secrets.remove"]);
 
-/** Nouns that nothing is remembered of. */
+/** Nouns that take nothing away from anybody. */
 const APART = /^(engines|leases)\./;
+
+/** Operations that leave the configurations of engines that hold as they are. */
+const BESIDE_CONFIGS = /^(secrets|leases)\./;
 
 /**
  * Operations that take nothing away from anybody who is remembered. After every other one, known here or not, everything is forgotten.
@@ -31,7 +34,7 @@ const HARMLESS = new Set([
 	"tokens.used",
 ]);
 
-type Remembering = Pick<Store, "accounts" | "realms" | "secrets" | "tokens">;
+type Remembering = Pick<Store, "accounts" | "engines" | "realms" | "secrets" | "tokens">;
 
 /** What is remembered in front of the database. */
 export interface Memory {
@@ -42,13 +45,14 @@ export interface Memory {
 }
 
 /**
- * Remembers what every request asks for: whose token, whose session, which role, which sealed value. Only this process writes the
+ * Remembers what every request asks for: whose token, whose session, which role, which sealed value, which configuration. Only this process writes the
  * database, and the writer tells what it ran before it tells whoever asked for it, so an answered change holds for the next request.
- * What does not exist is not remembered.
+ * What does not exist is not remembered, but that a realm has no configuration of its own.
  */
 export function createMemory(): Memory {
 	const access = createCaches();
 	const secrets = createCaches();
+	const configs = createCaches();
 	const sizes = {
 		max: MAX_SECRETS,
 		maxSize: MAX_SECRET_BYTES,
@@ -61,6 +65,7 @@ export function createMemory(): Memory {
 				...nouns.accounts,
 				sessionOwner: access.remember((jti, user_id) => `${jti} ${user_id}`, nouns.accounts.sessionOwner),
 			},
+			engines: { ...nouns.engines, config: rememberConfig(configs, nouns.engines.config) },
 			realms: {
 				...nouns.realms,
 				access: access.remember((slug, user_id) => `${user_id} ${slug}`, nouns.realms.access),
@@ -73,10 +78,22 @@ export function createMemory(): Memory {
 		}),
 		forget(operations) {
 			const harmful = operations.filter((operation) => !(HARMLESS.has(operation) || APART.test(operation)));
+			const isOther = (operation: string) => !(HARMLESS.has(operation) || BESIDE_CONFIGS.test(operation));
+			if (operations.some(isOther)) configs.clear();
 			if (harmful.length > 0) secrets.clear();
 			if (!harmful.every((operation) => ON_SECRETS.has(operation))) access.clear();
 		},
 	};
+}
+
+type AskConfig = Store["engines"]["config"];
+
+function rememberConfig(caches: ReturnType<typeof createCaches>, ask: AskConfig): AskConfig {
+	const known = caches.remember(
+		(...names: Parameters<AskConfig>) => names.join(" "),
+		async (...names) => ({ row: await ask(...names) }),
+	);
+	return async (...names) => (await known(...names))?.row;
 }
 
 /** Caches that are emptied together. */
