@@ -19,7 +19,7 @@ const SAMPLE_EVERY_MS = 100;
 const MAX_SCAN_MS = 5;
 const SCANS = 1000;
 /** As many as the reaper reads at once. */
-const BATCH = 500;
+const BATCH = 100;
 
 /** Start, memory and the question what is due, with very many open leases. Their stores are away. */
 export const LEASES_MILLION: Scenario = {
