@@ -70,11 +70,12 @@ test("a second answer 10 ms later ends the process, and the next caller never re
 test("a second answer is not given to a caller that is already waiting for the same process", async (t) => {
 	const { host, generate } = await startHostile(t, "twice-blocking");
 	const callers = ["a", "b", "c", "d"];
-	const answers = await Promise.all(callers.map((of) => generate({ of })));
-	assert.deepEqual(
-		answers,
-		callers.map((of) => ({ data: { of } })),
-	);
+	const answers = await Promise.allSettled(callers.map((of) => generate({ of })));
+	for (const [index, answer] of answers.entries()) {
+		// A busy machine reads both lines at once: then neither is believed.
+		if (answer.status === "rejected") assert.match(answer.reason.reason, /more than one line/);
+		else assert.deepEqual(answer.value, { data: { of: callers[index] } });
+	}
 	assert.match(host.state()[0]?.last_failure ?? "", /out of step|without having been asked|more than one line/);
 });
 
