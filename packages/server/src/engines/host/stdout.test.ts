@@ -3,6 +3,9 @@ import { type TestContext, test } from "node:test";
 import { MALFORMED } from "./fixtures/malformed.ts";
 import { failure, scripted, settings, startHost, until } from "./testing.ts";
 
+/** Milliseconds between two answers: a busy machine would read what comes closer together in one piece, which is another fault. */
+const GAP_MS = 250;
+
 async function startHostile(t: TestContext, name: string) {
 	const { host, log } = await startHost(t, [scripted(`hostile/${name}.mjs`), scripted("echo.mjs")]);
 	return {
@@ -60,23 +63,22 @@ test("two answers in one write are a violation, and the first is not believed", 
 	assert.deepEqual([reason, sent], ["it answered one request with more than one line", true]);
 });
 
-test("a second answer 10 ms later ends the process, and the next caller never receives it", async (t) => {
+test("a second answer a moment later ends the process, and the next caller never receives it", async (t) => {
 	const { host, generate } = await startHostile(t, "twice");
-	assert.deepEqual(await generate({ of: "a", wait_ms: 10 }), { data: { of: "a" } });
+	assert.deepEqual(await generate({ of: "a", wait_ms: GAP_MS }), { data: { of: "a" } });
 	await until(() => host.state()[0]?.processes === 0);
-	assert.deepEqual(await generate({ of: "b", wait_ms: 10 }), { data: { of: "b" } });
+	assert.deepEqual(await generate({ of: "b", wait_ms: GAP_MS }), { data: { of: "b" } });
 });
 
 test("a second answer is not given to a caller that is already waiting for the same process", async (t) => {
 	const { host, generate } = await startHostile(t, "twice-blocking");
 	const callers = ["a", "b", "c", "d"];
-	const answers = await Promise.allSettled(callers.map((of) => generate({ of })));
-	for (const [index, answer] of answers.entries()) {
-		// A busy machine reads both lines at once: then neither is believed.
-		if (answer.status === "rejected") assert.match(answer.reason.reason, /more than one line/);
-		else assert.deepEqual(answer.value, { data: { of: callers[index] } });
-	}
-	assert.match(host.state()[0]?.last_failure ?? "", /out of step|without having been asked|more than one line/);
+	const answers = await Promise.all(callers.map((of) => generate({ of })));
+	assert.deepEqual(
+		answers,
+		callers.map((of) => ({ data: { of } })),
+	);
+	assert.match(host.state()[0]?.last_failure ?? "", /out of step|without having been asked/);
 });
 
 test("an answer that comes byte by byte is an answer", async (t) => {
