@@ -15,6 +15,7 @@ const LEAVES = [
 	"log.ts",
 	"pagination.ts",
 	"config.ts",
+	"gate.ts",
 ];
 const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 	"packages/server/src": [
@@ -23,7 +24,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			may: /^(errors|messages|system|redacted|log)\.ts$/,
 		},
 		{ from: /^crypto\//, may: /^(crypto\/|audit\/model\.ts$)/ },
-		{ from: /^(\w|-)+\/model\.ts$/, may: /^(policy|audit)\/model\.ts$|^crypto\/(keyring-model|seal)\.ts$/ },
+		{ from: /^(\w|-)+\/model\.ts$/, may: /^(policy|audit|accounts)\/model\.ts$|^crypto\/(keyring-model|seal)\.ts$/ },
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model)\.ts$/ },
 		{ from: /^store\/sqlite\//, may: /^store\/|\/(model|keyring-model)\.ts$|^audit\/(chain|verify)\.ts$/ },
 		{ from: /^policy\//, may: /^(policy\/|http\/route\.ts$)|\/model\.ts$/ },
@@ -35,6 +36,10 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{
 			from: /^engines\//,
 			may: /^(engines\/|policy\/|crypto\/|http\/route\.ts$|leases\/(leases|clock|reaper)\.ts$)|\/model\.ts$/,
+		},
+		{
+			from: /^sso\//,
+			may: /^(sso\/|accounts\/(session|throttle)\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
 		},
 		{ from: /^leases\//, may: /^(leases\/|policy\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^operator-sync\//, may: /^(secrets\/secrets\.ts|http\/route\.ts)$/ },
@@ -55,8 +60,13 @@ const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^redis$/, only: /^packages\/server\/src\/engines\/connectors\/|^test\/|^scripts\// },
 	{ package: /^mongodb$/, only: /^packages\/server\/src\/engines\/connectors\/|^test\// },
 	{ package: /^execa$/, only: /^packages\/server\/src\/engines\/host\// },
+	{ package: /^(samlify|@xmldom\/|xpath|xml-crypto)/, only: /^packages\/server\/src\/sso\/saml\/|^test\// },
+	{ package: /^openid-client$/, only: /^packages\/server\/src\/sso\/oidc\// },
+	{ package: /^ldapjs$/, only: /^packages\/server\/src\/sso\/ldap\// },
+	{ package: /^oidc-provider$/, only: /^test\// },
 	{ package: /^@svc\/plugin-/, only: /^(packages\/svc|packages\/plugin-sdk|plugins)\/|^test\// },
 	{ package: /^@svc\/server/, only: /^packages\/svc\// },
+	{ package: /^@svc\/x509/, only: /^(packages\/server|plugins\/pki)\// },
 ];
 
 function* sources(folder: string): Generator<string> {

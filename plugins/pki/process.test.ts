@@ -2,19 +2,14 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { createAuthority } from "@svc/x509";
+import { file, openssl, withoutOpenssl } from "../../packages/x509/test/openssl.ts";
 import { readSettings } from "./settings.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const FLAGS = ["--permission", "--disallow-code-generation-from-strings", "--disable-proto=delete"];
-const withoutOpenssl = spawnSync("openssl", ["version"]).error === undefined ? false : "openssl is not on PATH";
-
-const folder = mkdtempSync(join(tmpdir(), "svc-pki-"));
-after(() => rmSync(folder, { recursive: true }));
 
 const kept = await createAuthority({ common_name: "Kept CA", organization: "", now: new Date(), randomBytes });
 const KEPT_ENV = { SVC_PKI_CA_CERT: kept.certificate, SVC_PKI_CA_KEY: kept.private_key };
@@ -29,17 +24,6 @@ function serve(env: Record<string, string>, ...requests: [method: string, params
 	);
 	const lines = stdout.split("\n").filter((line) => line !== "");
 	return { status, stderr, responses: lines.map((line) => JSON.parse(line)) };
-}
-
-function file(name: string, text: string): string {
-	const path = join(folder, name);
-	writeFileSync(path, text);
-	return path;
-}
-
-function openssl(...args: string[]): { status: number | null; text: string } {
-	const { status, stdout, stderr } = spawnSync("openssl", args, { encoding: "utf8", timeout: 10_000 });
-	return { status, text: stdout + stderr };
 }
 
 test("without a CA one is made for the life of the process, which is told on standard error", () => {

@@ -1,5 +1,6 @@
 import { type Redis, skipWithoutRedis, startRedis as start } from "../../test/peers/redis.ts";
 import { ask } from "./exchange.ts";
+import { scratchFolder } from "./scratch.ts";
 
 /** More than any scenario makes: what is measured is never the refusal. */
 const MAX_CONNECTIONS = 10_000_000;
@@ -9,7 +10,8 @@ const MAX_CONNECTIONS = 10_000_000;
  * @throws Error saying how to get it when it is not there
  */
 export function startRedis(): Promise<Redis> {
-	if (skipWithoutRedis === false) return start();
+	// Nobody stops it when a scenario fails, so its folder is this process's.
+	if (skipWithoutRedis === false) return start({ directory: scratchFolder() });
 	throw new Error("redis-server is not on the PATH: install it (Debian and Ubuntu: apt-get install redis-server)");
 }
 

@@ -58,18 +58,21 @@ let redis: Redis | undefined;
 let mongo: FakeMongo;
 let orchestrator: FakeOrchestrator;
 
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
-	world = await startEngineWorld();
-	[mongo, orchestrator] = await Promise.all([startFakeMongo(), startFakeOrchestrator()]);
+	mongo = await startFakeMongo();
+	ends.defer(mongo.stop);
+	orchestrator = await startFakeOrchestrator();
+	ends.defer(orchestrator.stop);
 	redis = skipWithoutRedis === false ? await startRedis() : undefined;
+	ends.defer(() => redis?.stop());
+	world = await startEngineWorld();
+	ends.defer(world.close);
 	const { url: api_server, token: bearer_token, ca: ca_cert } = orchestrator;
 	ok(await world.configure("documentdb", { connection_uri: mongo.uri, database: "app" }));
 	ok(await world.configure("containerorch", { api_server, bearer_token, ca_cert }));
 	if (redis) ok(await world.configure("keyvalue", { address: redis.address, password: redis.password }));
-});
-after(async () => {
-	await world.close();
-	await Promise.all([mongo.stop(), orchestrator.stop(), redis?.stop()]);
 });
 
 const optionsOf = ({ type }: Subject) => ({ skip: type === "keyvalue" && skipWithoutRedis });

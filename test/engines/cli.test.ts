@@ -15,17 +15,16 @@ let world: EngineWorld;
 let redis: Redis;
 let cli: Cli;
 
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
 	if (skipWithoutRedis !== false) return;
-	world = await startEngineWorld();
 	redis = await startRedis();
+	ends.defer(redis.stop);
+	world = await startEngineWorld();
+	ends.defer(world.close);
 	cli = await createCli(world.server, world.admin);
-});
-after(async () => {
-	if (skipWithoutRedis !== false) return;
-	await world.close();
-	await redis.stop();
-	await cli.close();
+	ends.defer(cli.close);
 });
 
 /** Runs a command that has to end with this code; no secret is in what it says. */

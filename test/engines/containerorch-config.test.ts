@@ -11,15 +11,15 @@ let world: EngineWorld;
 let fake: FakeOrchestrator;
 let folder: string;
 
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
 	fake = await startFakeOrchestrator();
+	ends.defer(fake.stop);
 	folder = await mkdtemp(join(tmpdir(), "svc-kubeconfig-"));
+	ends.defer(() => rm(folder, { recursive: true }));
 	world = await startEngineWorld();
-});
-after(async () => {
-	await world.close();
-	await rm(folder, { recursive: true });
-	await fake.stop();
+	ends.defer(world.close);
 });
 
 const reach = () => ({ api_server: fake.url, bearer_token: fake.token, ca_cert: fake.ca });
@@ -117,4 +117,13 @@ test("without a configuration the server's own variables count", async () => {
 	assert.deepEqual(ok(await ping()), { status: "healthy" });
 	await makeAndRevoke();
 	assert.ok(!world.server.stderr().includes(fake.token));
+});
+
+test("the server's own variable may name a kubeconfig, which its process may read", async () => {
+	const path = join(folder, "own");
+	await writeFile(path, fake.kubeconfig);
+	const unset = { SVC_ORCH_API_SERVER: "", SVC_ORCH_TOKEN: "", SVC_ORCH_SKIP_TLS: "" };
+	await world.server.restart({ ...unset, SVC_ORCH_KUBECONFIG: path });
+	assert.deepEqual(ok(await ping()), { status: "healthy" });
+	await makeAndRevoke();
 });

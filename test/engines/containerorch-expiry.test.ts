@@ -4,10 +4,9 @@ import { type EngineWorld, eventually, startEngineWorld } from "../harness/engin
 import { ok, refused } from "../harness/expect.ts";
 import { type Kubernetes, skipWithoutKubernetes, startKubernetes } from "../peers/kubernetes.ts";
 import { startProxy, type TcpProxy } from "../peers/proxy.ts";
+import { ACCOUNTS, BINDINGS } from "./crash/orchestrator.ts";
 import { prepareSteering, type Steering } from "./faults/steering.ts";
 
-const ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts";
-const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
 const MINUTE_S = 60;
 /** Design: §9: a credential is gone so soon after its target is back; with a margin for a busy machine. */
 const AFTER_RETURN_S = 30;
@@ -18,25 +17,24 @@ let kubernetes: Kubernetes;
 let proxy: TcpProxy;
 let steering: Steering;
 
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
 	if (skipWithoutKubernetes !== false) return;
 	kubernetes = await startKubernetes();
+	ends.defer(kubernetes.stop);
 	proxy = await startProxy(Number(new URL(kubernetes.url).port));
+	ends.defer(proxy.stop);
 	steering = await prepareSteering();
+	ends.defer(steering.remove);
 	world = await startEngineWorld(steering.options);
+	ends.defer(world.close);
 	const configured = await world.configure("containerorch", {
 		api_server: `https://${proxy.address}`,
 		bearer_token: kubernetes.adminToken,
 		ca_cert: kubernetes.ca,
 	});
 	assert.equal(ok(configured).status, "healthy");
-});
-after(async () => {
-	if (skipWithoutKubernetes !== false) return;
-	await world.close();
-	await steering.remove();
-	await proxy.stop();
-	await kubernetes.stop();
 });
 
 async function generate(ttl: string) {

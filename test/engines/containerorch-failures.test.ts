@@ -22,21 +22,21 @@ let world: EngineWorld;
 let fake: FakeOrchestrator;
 let steering: Steering;
 
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
 	fake = await startFakeOrchestrator();
+	ends.defer(fake.stop);
 	steering = await prepareSteering();
+	ends.defer(steering.remove);
 	world = await startEngineWorld(steering.options);
+	ends.defer(world.close);
 	const configured = await world.configure("containerorch", {
 		api_server: fake.url,
 		bearer_token: fake.token,
 		ca_cert: fake.ca,
 	});
 	assert.equal(ok(configured).status, "healthy");
-});
-after(async () => {
-	await world.close();
-	await steering.remove();
-	await fake.stop();
 });
 
 /** Asks for a credential while steps fail as told. */

@@ -16,9 +16,12 @@ let kubernetes: Kubernetes;
 /** Of the manifest's service account. */
 let token: string;
 
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
 	if (skipWithoutKubernetes !== false) return;
 	kubernetes = await startKubernetes();
+	ends.defer(kubernetes.stop);
 	for (const name of ["apps", "elsewhere"]) await kubernetes.namespace(name);
 	const objects = (await readFile(MANIFEST, "utf8")).split(/^---$/m);
 	for (const object of objects) await apply(object);
@@ -29,11 +32,7 @@ before(async () => {
 	const { body } = await kubernetes.request("POST", accounts, { spec: { expirationSeconds: 3600 } });
 	token = (body.status as { token: string }).token;
 	world = await startEngineWorld();
-});
-after(async () => {
-	if (skipWithoutKubernetes !== false) return;
-	await world.close();
-	await kubernetes.stop();
+	ends.defer(world.close);
 });
 
 /** Makes an object as it stands in the manifest. */

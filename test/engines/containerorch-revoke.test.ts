@@ -5,9 +5,9 @@ import { type EngineWorld, eventually, type Lease, startEngineWorld } from "../h
 import { events } from "../harness/events.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { type FakeOrchestrator, type Fault, type Step, startFakeOrchestrator } from "../peers/kubernetes-fake.ts";
+import { ACCOUNTS } from "./crash/orchestrator.ts";
 import { prepareSteering, type Steering } from "./faults/steering.ts";
 
-const ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts";
 /** Seconds after which a target that denies is asked again. Design: §9 */
 const BLOCKED_S = 60;
 /** Seconds after which a name that nobody knows is removed from a target of ours alone. Design: §9 */
@@ -17,16 +17,16 @@ let world: EngineWorld;
 let fake: FakeOrchestrator;
 let steering: Steering;
 
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
 	fake = await startFakeOrchestrator();
+	ends.defer(fake.stop);
 	steering = await prepareSteering();
+	ends.defer(steering.remove);
 	world = await startEngineWorld(steering.options);
+	ends.defer(world.close);
 	assert.equal(await configure({}), "healthy");
-});
-after(async () => {
-	await world.close();
-	await steering.remove();
-	await fake.stop();
 });
 beforeEach(() => {
 	for (const step of FAULTY) fake.fault(step, undefined);
@@ -51,9 +51,7 @@ const validate = (name: string) => world.validate("containerorch", { service_acc
 const isThere = (name: string): boolean => [...fake.objects.keys()].some((path) => path.includes(name));
 
 async function statuses(): Promise<string[]> {
-	type Health = { details: { targets: { status: string }[] } };
-	const { body } = await world.client.get<Health>("/health");
-	return body.details.targets.map(({ status }) => status);
+	return (await world.details()).targets.map(({ status }) => status);
 }
 
 const FAULT_500: Fault = { does: "answer", status: 500, body: "etcd" };

@@ -23,18 +23,17 @@ const options = { skip: skipWithoutKubernetes };
 let world: EngineWorld;
 let kubernetes: Kubernetes;
 
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
 	if (skipWithoutKubernetes !== false) return;
 	kubernetes = await startKubernetes();
+	ends.defer(kubernetes.stop);
 	await kubernetes.namespace("apps");
 	world = await startEngineWorld();
+	ends.defer(world.close);
 	const { status } = ok(await configure({}));
 	assert.equal(status, "healthy");
-});
-after(async () => {
-	if (skipWithoutKubernetes !== false) return;
-	await world.close();
-	await kubernetes.stop();
 });
 
 const configure = (more: object, where?: string) => {

@@ -17,13 +17,14 @@ interface Credential {
 let world: EngineWorld;
 let fake: FakeMongo;
 
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
-	[fake, world] = await Promise.all([startFakeMongo(), startEngineWorld()]);
+	fake = await startFakeMongo();
+	ends.defer(fake.stop);
+	world = await startEngineWorld();
+	ends.defer(world.close);
 	ok(await configure({}));
-});
-after(async () => {
-	await world.close();
-	await fake.stop();
 });
 
 const configure = (more: object, where?: string) =>

@@ -13,22 +13,19 @@ interface Credential {
 	username: string;
 }
 
-interface Health {
-	details: { targets: { status: string }[]; leases: { open: Record<string, number> } };
-}
-
 /** Longest that the core waits for a database: to find it, and for its answer; with a margin for a busy machine. */
 const DEADLINE_MS = 20_000;
 
 let world: EngineWorld;
 let common: Place;
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
+	const fake = await startFakeMongo();
+	ends.defer(fake.stop);
 	world = await startEngineWorld();
-	common = await newPlace();
-});
-after(async () => {
-	await world.close();
-	await common.fake.stop();
+	ends.defer(world.close);
+	common = await placeAt(fake, fake.uri);
 });
 
 const failure = (code: number, errmsg = "no"): Fault => ({ applies: false, answer: { ok: 0, code, errmsg } });
@@ -50,13 +47,8 @@ const generateAt = (slug: string, params: object) =>
 	world.generate<Credential>("documentdb", { database: "app", ...params }, slug);
 
 async function placeFor(t: TestContext): Promise<Place> {
-	const place = await newPlace();
-	t.after(place.fake.stop);
-	return place;
-}
-
-async function newPlace(): Promise<Place> {
 	const fake = await startFakeMongo();
+	t.after(fake.stop);
 	return placeAt(fake, fake.uri);
 }
 
@@ -83,8 +75,6 @@ async function placeAt(fake: FakeMongo, connection_uri: string): Promise<Place> 
 		},
 	};
 }
-
-const health = async () => ok(await world.client.get<Health>("/health")).details;
 
 /** What the first step, looking whether the name is free, can come to. Nothing was written down by then. */
 const BEFORE: [what: string, fault: Fault, status: 400 | 503, message: RegExp][] = [
@@ -191,7 +181,8 @@ test("a drop that is a lie is found out, is tried again, and shows in health unt
 	const { attempts, last_error } = await until("revoking");
 	assert.equal(last_error, "the target said that it is removed, and it is still there");
 	await eventually("it is tried again", async () => (await until("revoking")).attempts > attempts, 30);
-	assert.ok(((await health()).leases.open.revoking ?? 0) >= 1);
+	const { revoking = 0 } = (await world.details()).leases.open;
+	assert.ok(revoking >= 1);
 	assert.deepEqual(fake.users(), [username]);
 	fake.fault("dropUser", undefined);
 	await until("revoked", 60);
@@ -201,11 +192,11 @@ test("a drop that is a lie is found out, is tried again, and shows in health unt
 
 test("missing rights block the target, and a configuration that is put right drains it without a restart", async (t) => {
 	const { fake, slug, configure, generate, validate } = await placeFor(t);
-	const isBlocked = async () => (await health()).targets.some(({ status }) => status === "blocked");
+	const isBlocked = async () => (await world.details()).targets.some(({ status }) => status === "blocked");
 	const { username } = ok(await generate());
-	for (let count = 0; count < 3; count++) ok(await generate({ ttl: "1s" }));
+	for (let count = 0; count < 3; count++) ok(await generate({ ttl: "4s" }));
 	fake.fault("dropUser", failure(13, "not authorized on admin to execute command"));
-	await eventually("the target is blocked", isBlocked);
+	await eventually("the target is blocked", isBlocked, 30);
 	const message = "the document database answered: not authorized on admin to execute command";
 	assert.ok((await world.leases("revoking", slug)).some(({ last_error }) => last_error === message));
 	// This is the one try that a blocked target gets before its next probe.
@@ -222,7 +213,7 @@ test("a target that is away while leases end is drained soon after its return", 
 	const proxy = await startProxy(fake.port);
 	t.after(() => proxy.stop().finally(fake.stop));
 	const { generate, validate, until, lease } = await placeAt(fake, `mongodb://${proxy.address}/`);
-	const { username } = ok(await generate({ ttl: "1s" }));
+	const { username } = ok(await generate({ ttl: "4s" }));
 	proxy.refuse();
 	await eventually("it was tried", async () => (await lease()).attempts > 0, 30);
 	refused(await validate(username), 503, "engine_unavailable");

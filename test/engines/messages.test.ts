@@ -10,8 +10,8 @@ import { ok, refused } from "../harness/expect.ts";
 import { realm } from "../harness/fixtures.ts";
 import { installEngine } from "../harness/install-engine.ts";
 import type { ErrorBody } from "../harness/resources.ts";
+import { freePort } from "../peers/free-port.ts";
 import { type FakeOrchestrator, startFakeOrchestrator } from "../peers/kubernetes-fake.ts";
-import { freePort } from "../peers/redis.ts";
 
 /*
  * The error table of ENGINES › Errors as a caller of the API meets it, row by row. What a caller cannot bring about is in
@@ -28,12 +28,17 @@ let orchestrator: FakeOrchestrator;
 /** A realm in which every engine is as it is without a configuration of the realm's own. */
 let other: string;
 
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
 	folder = await mkdtemp(join(tmpdir(), "svc-messages-"));
+	ends.defer(() => rm(folder, { recursive: true }));
 	await install("maker", "engine:secret_generation", "generate");
 	await install("checker", "engine:secret_validation", "validate");
 	orchestrator = await startFakeOrchestrator();
+	ends.defer(orchestrator.stop);
 	world = await startEngineWorld({ env: { SVC_PLUGINS_DIR: folder } });
+	ends.defer(world.close);
 	other = (await realm(world.client, world.admin)).slug;
 	const { url: api_server, token: bearer_token, ca: ca_cert } = orchestrator;
 	ok(await world.configure("containerorch", { api_server, bearer_token, ca_cert }));
@@ -44,11 +49,6 @@ before(async () => {
 	const old = await createAuthority({ common_name: "Old CA", organization: "", now, years: 1, randomBytes });
 	const expired = { ca_certificate: old.certificate, ca_private_key: old.private_key };
 	ok(await world.configure("pki", expired, other));
-});
-after(async () => {
-	await world.close();
-	await orchestrator.stop();
-	await rm(folder, { recursive: true });
 });
 
 /** An engine that can do one of the two things. */

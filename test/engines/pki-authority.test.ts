@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { randomBytes, X509Certificate } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { createAuthority } from "../../packages/x509/src/index.ts";
+import { file, openssl, withoutOpenssl } from "../../packages/x509/test/openssl.ts";
 import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
 import { fields, ok, refused } from "../harness/expect.ts";
 import { realm } from "../harness/fixtures.ts";
@@ -21,18 +19,12 @@ interface Authority {
 }
 
 const MASK = "********";
-const skip = spawnSync("openssl", ["version"]).error === undefined ? false : "openssl is not on PATH";
 
-let folder: string;
 let world: EngineWorld;
 before(async () => {
-	folder = await mkdtemp(join(tmpdir(), "svc-pki-authority-"));
 	world = await startEngineWorld();
 });
-after(async () => {
-	await world.close();
-	await rm(folder, { recursive: true });
-});
+after(() => world.close());
 
 const configure = (settings: object, where?: string) => world.configure("pki", settings, where);
 const generate = (where?: string, params: object = {}) =>
@@ -56,31 +48,20 @@ async function authority(common_name: string, made: { now?: Date; years?: number
 
 /** An authority as people make them. */
 async function opensslAuthority(curve: string): Promise<Authority> {
-	const [key, certificate] = [join(folder, `${curve}.key`), join(folder, `${curve}.pem`)];
-	const about = ["-subj", "/O=Acme/CN=Acme Root", "-days", "3650"];
-	const extensions = [
-		"-addext",
-		"basicConstraints=critical,CA:TRUE",
-		"-addext",
-		"keyUsage=critical,keyCertSign,cRLSign",
-	];
+	const [key, certificate] = [file(`${curve}.key`, ""), file(`${curve}.pem`, "")];
 	const newKey = ["-newkey", "ec", "-pkeyopt", `ec_paramgen_curve:${curve}`, "-noenc", "-keyout", key];
-	const { status, stderr } = spawnSync("openssl", [
-		"req",
-		"-x509",
-		...newKey,
-		"-out",
-		certificate,
-		...about,
-		...extensions,
-	]);
-	assert.equal(status, 0, String(stderr));
+	const about = ["-out", certificate, "-subj", "/O=Acme/CN=Acme Root", "-days", "3650"];
+	const rights = ["-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign,cRLSign"];
+	const { status, text } = openssl("req", "-x509", ...newKey, ...about, ...rights);
+	assert.equal(status, 0, text);
 	const [ca_certificate, ca_private_key] = await Promise.all([readFile(certificate, "utf8"), readFile(key, "utf8")]);
 	return { ca_certificate, ca_private_key };
 }
 
 for (const curve of ["prime256v1", "secp384r1"]) {
-	test(`an authority that OpenSSL made on ${curve} signs, and OpenSSL takes the chain`, { skip }, async () => {
+	test(`an authority that OpenSSL made on ${curve} signs, and OpenSSL takes the chain`, {
+		skip: withoutOpenssl,
+	}, async () => {
 		const slug = await newRealm();
 		const given = await opensslAuthority(curve);
 		const shown = ok(await configure({ ...given, organization: "Acme" }, slug));
@@ -88,9 +69,9 @@ for (const curve of ["prime256v1", "secp384r1"]) {
 		const made = ok(await generate(slug));
 		assert.equal(made.ca_certificate.trim(), given.ca_certificate.trim());
 		assert.equal(subjectOf(made), "O=Acme\nCN=app");
-		const arguments_ = ["verify", "-x509_strict", "-CAfile", join(folder, `${curve}.pem`)];
-		const { status, stdout, stderr } = spawnSync("openssl", arguments_, { input: made.certificate, encoding: "utf8" });
-		assert.equal(status, 0, stdout + stderr);
+		const [root, leaf] = [file("root.pem", given.ca_certificate), file("leaf.pem", made.certificate)];
+		const { status, text } = openssl("verify", "-x509_strict", "-CAfile", root, leaf);
+		assert.equal(status, 0, text);
 		assert.equal((await validate(made.certificate, slug)).valid, true);
 	});
 }

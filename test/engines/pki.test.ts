@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { X509Certificate } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { file, openssl, withoutOpenssl } from "../../packages/x509/test/openssl.ts";
 import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
 import { newest } from "../harness/events.ts";
 import { fields, ok, recent, refused } from "../harness/expect.ts";
@@ -24,37 +21,16 @@ interface Credential {
 }
 
 const DAY_MS = 86_400_000;
-const skip = spawnSync("openssl", ["version"]).error === undefined ? false : "openssl is not on PATH";
 
-let folder: string;
 let world: EngineWorld;
 before(async () => {
-	folder = await mkdtemp(join(tmpdir(), "svc-pki-"));
 	world = await startEngineWorld();
 });
-after(async () => {
-	await world.close();
-	await rm(folder, { recursive: true });
-});
+after(() => world.close());
 
 const generate = (params: object, where?: string) => world.generate<Credential>("pki", params, where);
 const issue = async (params: object = {}) => ok(await generate({ common_name: "app.example.com", ...params }));
 const validate = async (certificate: unknown) => ok(await world.validate("pki", { certificate }));
-
-let files = 0;
-
-/** Writes a file for OpenSSL. */
-async function file(text: string): Promise<string> {
-	files += 1;
-	const path = join(folder, `${files}.pem`);
-	await writeFile(path, text);
-	return path;
-}
-
-function openssl(...args: string[]): { status: number | null; text: string } {
-	const { status, stdout, stderr } = spawnSync("openssl", args, { encoding: "utf8", timeout: 10_000 });
-	return { status, text: stdout + stderr };
-}
 
 /** The text of an extension, by the name that OpenSSL gives it. */
 function extension(text: string, name: string): string {
@@ -93,22 +69,21 @@ const ROLES = {
 };
 
 for (const [role, { usage, purpose, longest, days }] of Object.entries(ROLES)) {
-	test(`OpenSSL finds in a certificate of the role ${role} what was asked for`, { skip }, async () => {
+	test(`OpenSSL finds in a certificate of the role ${role} what was asked for`, { skip: withoutOpenssl }, async () => {
 		const san = ["app.example.com", "*.example.org", "10.0.0.1", "2001:db8::1"];
 		const made = await issue({ role, san, ttl: longest });
 		assert.deepEqual(made.san, san);
 		assert.equal(Date.parse(made.expires_at) - Date.parse(made.not_before), days * DAY_MS);
-		const [root, leaf, key] = await Promise.all(
-			[made.ca_certificate, made.certificate, made.private_key].map((pem) => file(pem)),
-		);
+		const [root, leaf] = [file("root.pem", made.ca_certificate), file("leaf.pem", made.certificate)];
+		const key = file("leaf.key", made.private_key);
 		const verify = (...options: string[]) =>
-			openssl("verify", "-x509_strict", "-CAfile", String(root), ...options, String(leaf)).status;
+			openssl("verify", "-x509_strict", "-CAfile", root, ...options, leaf).status;
 		assert.deepEqual([verify("-purpose", "sslserver"), verify("-purpose", "sslclient")], purpose);
 		for (const name of ["app.example.com", "any.example.org"]) assert.equal(verify("-verify_hostname", name), 0);
 		for (const address of ["10.0.0.1", "2001:db8::1"]) assert.equal(verify("-verify_ip", address), 0);
 		assert.deepEqual([verify("-verify_hostname", "example.org"), verify("-verify_ip", "10.0.0.2")], [2, 2]);
 
-		const { text } = openssl("x509", "-in", String(leaf), "-noout", "-text");
+		const { text } = openssl("x509", "-in", leaf, "-noout", "-text");
 		for (const line of ["Version: 3 (0x2)", "Signature Algorithm: ecdsa-with-SHA256", "ASN1 OID: prime256v1"])
 			assert.ok(text.includes(line), line);
 		assert.match(text, /Issuer: CN ?= ?svc CA\n/);
@@ -120,18 +95,18 @@ for (const [role, { usage, purpose, longest, days }] of Object.entries(ROLES)) {
 			extension(text, "Subject Alternative Name"),
 			/^DNS:app.*org, IP Address:10\.0\.0\.1, IP Address:2001:D/,
 		);
-		const shown = openssl("x509", "-in", String(leaf), "-noout", "-serial", "-enddate").text;
+		const shown = openssl("x509", "-in", leaf, "-noout", "-serial", "-enddate").text;
 		assert.equal(shown.split("\n")[0]?.toLowerCase(), `serial=${made.serial.replace(/^(?:00)+/, "")}`);
-		const publicKey = openssl("x509", "-in", String(leaf), "-noout", "-pubkey").text;
-		assert.equal(openssl("pkey", "-in", String(key), "-pubout").text, publicKey);
+		const publicKey = openssl("x509", "-in", leaf, "-noout", "-pubkey").text;
+		assert.equal(openssl("pkey", "-in", key, "-pubout").text, publicKey);
 	});
 }
 
 test("the authority that is made is P-256, signs itself, and may sign certificates and lists for ten years", {
-	skip,
+	skip: withoutOpenssl,
 }, async () => {
 	const { ca_certificate } = await issue();
-	const root = await file(ca_certificate);
+	const root = file("root.pem", ca_certificate);
 	assert.equal(openssl("verify", "-x509_strict", "-CAfile", root, root).status, 0);
 	const { text } = openssl("x509", "-in", root, "-noout", "-text");
 	assert.match(text, /ASN1 OID: prime256v1/);

@@ -20,6 +20,29 @@ export interface Lease {
 	readonly last_error: string;
 }
 
+/** How an engine is, as anybody may see. */
+export interface EngineState {
+	readonly type: string;
+	readonly status: string;
+	readonly breaker: string;
+	readonly processes: number;
+	/** Why it cannot be used; empty when it can. */
+	readonly message: string;
+}
+
+/** What health says of engines, targets and leases. Design: §9 */
+export interface Details {
+	readonly engines: readonly EngineState[];
+	readonly targets: readonly { readonly target: string; readonly status: string; readonly since: string }[];
+	readonly leases: {
+		readonly open: Readonly<Record<string, number>>;
+		readonly overdue: number;
+		readonly stuck: number;
+		readonly oldest_overdue_seconds: number;
+	};
+	readonly clock: string;
+}
+
 /** A server with an instance admin who owns a realm, and what tests of engines ask of it. */
 export interface EngineWorld {
 	readonly server: Server;
@@ -41,17 +64,28 @@ export interface EngineWorld {
 	leaseOf(answer: Answer, where?: string): Promise<Lease>;
 	/** All leases of a realm that are in the state; of all states when none is named. */
 	leases(state?: string, where?: string): Promise<Lease[]>;
+	/** What health says. */
+	details(): Promise<Details>;
 	close(): Promise<void>;
 }
 
-/** Starts one. Costs two password hashes. */
+/** Starts one, and ends it again when that fails. Costs two password hashes. */
 export async function startEngineWorld(options: ServerOptions = {}): Promise<EngineWorld> {
 	const server = await startServer(options);
+	try {
+		return await settleIn(server);
+	} catch (error) {
+		await server.close();
+		throw error;
+	}
+}
+
+async function settleIn(server: Server): Promise<EngineWorld> {
 	const client = api(server);
 	const admin = await person(client, "admin");
 	const { slug } = await realm(client, admin);
 	const { token } = admin;
-	const world: EngineWorld = {
+	return {
 		server,
 		client,
 		admin,
@@ -70,9 +104,9 @@ export async function startEngineWorld(options: ServerOptions = {}): Promise<Eng
 			const query = `limit=100${state === undefined ? "" : `&state=${state}`}`;
 			return ok(await client.get<{ leases: Lease[] }>(`/realms/${where}/leases?${query}`, { token })).leases;
 		},
+		details: async () => ok(await client.get<{ details: Details }>("/health")).details,
 		close: () => server.close(),
 	};
-	return world;
 }
 
 /** Waits for something that has to happen soon. @param seconds how soon, on a busy machine */

@@ -1,6 +1,5 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { freePort } from "./free-port.ts";
 import type { KubernetesApi } from "./kubernetes-api.ts";
 import { startPeer } from "./kubernetes-process.ts";
 
@@ -87,13 +86,4 @@ async function aggregateRoles(request: KubernetesApi["request"]): Promise<void> 
 		});
 		if (status !== 200) throw new Error(`the cluster role ${name} could not be filled: ${status}`);
 	}
-}
-
-/** A port that nobody listens on at this moment. */
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
-	server.close();
-	return port;
 }

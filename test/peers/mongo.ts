@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Document, MongoClient } from "mongodb";
-import { freePort } from "./redis.ts";
+import { freePort } from "./free-port.ts";
 
 const START_TIMEOUT_MS = 30_000;
 /** Making the environment downloads about 50 MB, once for each copy of the repository. */

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createClient } from "redis";
+import { freePort } from "./free-port.ts";
 
 const START_TIMEOUT_MS = 10_000;
 
@@ -175,13 +175,4 @@ async function openSession(port: number, username: string, password: string): Pr
 			if (client.isOpen) client.destroy();
 		},
 	};
-}
-
-/** A port that nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as AddressInfo;
-	server.close();
-	return port;
 }

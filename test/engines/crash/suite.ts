@@ -30,21 +30,20 @@ const TIMEOUT_MS = 180_000;
 
 /** Tests that a credential of this kind of target is accounted for wherever the server dies. */
 export function testCrashes({ skip, start, points, thorough, also }: Suite): void {
-	let target: Target | undefined;
 	let running: Scene | undefined;
 	const scene = () => {
 		assert.ok(running, "the server and its target run");
 		return running;
 	};
 	const options: TestOptions = { skip, timeout: TIMEOUT_MS };
+	const ends = new AsyncDisposableStack();
+	after(() => ends.disposeAsync());
 	before(async () => {
 		if (skip !== false) return;
-		target = await start();
+		const target = await start();
+		ends.defer(() => target.stop());
 		running = await startScene(target);
-	});
-	after(async () => {
-		await running?.close();
-		await target?.stop();
+		ends.defer(running.close);
 	});
 	for (const [index, point] of points.entries()) {
 		const title = `${point.id}: ${point.request} dies when ${point.after}`;

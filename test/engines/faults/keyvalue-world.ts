@@ -4,7 +4,6 @@ import type { Answer } from "../../harness/client.ts";
 import { type EngineWorld, eventually, type Lease, startEngineWorld } from "../../harness/engine-world.ts";
 import { events, type ReadEvent } from "../../harness/events.ts";
 import { ok } from "../../harness/expect.ts";
-import type { ServerOptions } from "../../harness.ts";
 import { startProxy, type TcpProxy } from "../../peers/proxy.ts";
 import { type Redis, type RedisOptions, skipWithoutRedis, startRedis } from "../../peers/redis.ts";
 import { prepareSteering, type Steering } from "./steering.ts";
@@ -14,18 +13,6 @@ export interface Credential {
 	readonly username: string;
 	readonly password: string;
 	readonly expires_at: string;
-}
-
-/** What health says of targets and leases. Design: §9 */
-export interface Details {
-	readonly targets: { readonly target: string; readonly status: string; readonly since: string }[];
-	readonly leases: {
-		readonly open: Readonly<Record<string, number>>;
-		readonly overdue: number;
-		readonly stuck: number;
-		readonly oldest_overdue_seconds: number;
-	};
-	readonly clock: string;
 }
 
 /** A server whose key-value engine reaches a real Redis through a proxy. */
@@ -45,7 +32,6 @@ export interface KeyValueWorld extends EngineWorld {
 	revoke(id: string): Promise<number>;
 	/** What the log says of a credential, oldest first. */
 	history(name: string): Promise<ReadEvent[]>;
-	details(): Promise<Details>;
 	/** How many leases are open, in all realms, deleted ones included. */
 	openLeases(): Promise<number>;
 	/** The value of a series, named as it is written; 0 when it is not there. */
@@ -67,14 +53,21 @@ interface Stage {
  */
 export function useKeyValueWorld(kind: "plain" | "steered", redis: RedisOptions = {}): Stage {
 	const started: { world?: KeyValueWorld; steering?: Steering } = {};
+	const ends = new AsyncDisposableStack();
+	after(() => ends.disposeAsync());
 	before(async () => {
 		if (skipWithoutRedis !== false) return;
-		started.steering = await prepareSteering();
-		started.world = await startKeyValueWorld(kind === "plain" ? {} : started.steering.options, redis);
-	});
-	after(async () => {
-		await started.world?.close();
-		await started.steering?.remove();
+		const steering = await prepareSteering();
+		ends.defer(steering.remove);
+		const peer = await startRedis(redis);
+		ends.defer(peer.stop);
+		const proxy = await startProxy(peer.port);
+		ends.defer(proxy.stop);
+		const world = await startEngineWorld(kind === "plain" ? {} : steering.options);
+		ends.defer(world.close);
+		started.steering = steering;
+		started.world = assemble(world, peer, proxy);
+		assert.equal((await started.world.set()).status, "healthy");
 	});
 	const once = <Part extends object>(part: () => Part | undefined) =>
 		new Proxy({} as Part, { get: (_, name) => Reflect.get(part() ?? assert.fail("it is not started"), name) });
@@ -85,35 +78,12 @@ export function useKeyValueWorld(kind: "plain" | "steered", redis: RedisOptions 
 	};
 }
 
-/** Starts all three, and configures the engine; ends what was started when that fails. */
-async function startKeyValueWorld(server: ServerOptions, redis: RedisOptions): Promise<KeyValueWorld> {
-	const ends: (() => Promise<void>)[] = [];
-	const close = async () => {
-		for (const end of ends.reverse()) await end();
-	};
-	try {
-		const peer = await startRedis(redis);
-		ends.push(peer.stop);
-		const proxy = await startProxy(peer.port);
-		ends.push(proxy.stop);
-		const world = await startEngineWorld(server);
-		ends.push(world.close);
-		const found = assemble(world, peer, proxy, close);
-		assert.equal((await found.set()).status, "healthy");
-		return found;
-	} catch (error) {
-		await close();
-		throw error;
-	}
-}
-
-function assemble(world: EngineWorld, redis: Redis, proxy: TcpProxy, close: () => Promise<void>): KeyValueWorld {
+function assemble(world: EngineWorld, redis: Redis, proxy: TcpProxy): KeyValueWorld {
 	const { client, admin, slug } = world;
 	const { token } = admin;
 	const make = (params: object = {}, where = slug) => world.generate<Credential>("keyvalue", params, where);
 	const lease = async (id: string, where = slug) =>
 		ok(await client.get<Lease>(`/realms/${where}/leases/${id}`, { token }));
-	const details = async () => (await client.get<{ details: Details }>("/health")).body.details;
 	return {
 		...world,
 		redis,
@@ -135,13 +105,11 @@ function assemble(world: EngineWorld, redis: Redis, proxy: TcpProxy, close: () =
 		},
 		revoke: async (id) => (await client.delete(`/realms/${slug}/leases/${id}`, { token })).status,
 		history: async (name) => (await events(client, admin)).filter(({ data }) => data.name === name).reverse(),
-		details,
-		openLeases: async () => Object.values((await details()).leases.open).reduce((sum, count) => sum + count),
+		openLeases: async () => Object.values((await world.details()).leases.open).reduce((sum, count) => sum + count),
 		async metric(series) {
 			const { text } = await client.send("GET", "/metrics");
 			const line = text.split("\n").find((candidate) => candidate.startsWith(`${series} `));
 			return Number(line?.slice(series.length + 1) ?? 0);
 		},
-		close,
 	};
 }

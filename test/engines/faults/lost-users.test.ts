@@ -3,10 +3,9 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "../../harness/engine-world.ts";
 import { useKeyValueWorld } from "./keyvalue-world.ts";
+import { LOST } from "./oracle.ts";
 
 const { options, world, steering } = useKeyValueWorld("steered");
-
-const LOST = "it is not at its target any more";
 
 test(
 	"credentials that a restart of the target lost are marked once, and are revoked as others are",

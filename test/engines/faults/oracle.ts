@@ -11,7 +11,8 @@ import type { Given } from "./walk.ts";
 /** How soon everything is in order again after the last fault, in seconds, on a busy machine. */
 const SETTLED_S = 60;
 
-const LOST = "it is not at its target any more";
+/** What a lease says whose credential is not at its target. */
+export const LOST = "it is not at its target any more";
 
 /**
  * Fails unless ledger and target agree once everything works again: nobody is at the target whose lease is not open, no lease is open of

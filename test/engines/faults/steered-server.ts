@@ -4,9 +4,9 @@
  */
 import { readFileSync } from "node:fs";
 import type { EngineHost } from "../../../packages/server/src/engines/host/host.ts";
-import { readConfig, startServer } from "../../../packages/server/src/main.ts";
 import { system } from "../../../packages/server/src/system.ts";
 import { SHIPPED } from "../../../packages/svc/src/shipped-engines.ts";
+import { runOwnServer } from "../../harness/own-server.ts";
 import type { Orders } from "./steering.ts";
 
 const SWEEP_MS = 500;
@@ -51,16 +51,11 @@ function stoppedFor(): number {
 	return stopped_at === null ? 0 : Date.now() - stopped_at;
 }
 
-const running = await startServer(readConfig(env, process.cwd()), SHIPPED, {
+await runOwnServer(SHIPPED, {
 	system: {
 		...system,
 		now: () => new Date(system.now().getTime() + orders().wall_ms - stoppedFor()),
 		uptimeMs: () => system.uptimeMs() + orders().uptime_ms - stoppedFor(),
 	},
 	around: { host: steer, sweep_ms: SWEEP_MS },
-});
-process.stdout.write(`listening on ${running.url}\n`);
-process.once("SIGTERM", async () => {
-	await running.stop();
-	process.exit(0);
 });

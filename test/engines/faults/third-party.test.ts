@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { eventually, startEngineWorld } from "../../harness/engine-world.ts";
 import { events } from "../../harness/events.ts";
-import { ok } from "../../harness/expect.ts";
+import { ok, refused } from "../../harness/expect.ts";
 import { installEngine } from "../../harness/install-engine.ts";
+import { openApi, routesOf } from "../../harness/openapi.ts";
 import { prepareSteering } from "./steering.ts";
 
 const LEFT_BEHIND = "svc-0badcafe";
@@ -84,4 +85,17 @@ test("what it made under a former configuration is found by its name", async (t)
 	assert.deepEqual(ok(await world.validate("shelf", { name })), { valid: true, message: "credentials revoked" });
 	assert.deepEqual(await names(), [LEFT_BEHIND]);
 	assert.equal((await world.leaseOf(answer)).state, "revoked");
+});
+
+test("a credential that was given up cannot be revoked any more, as the document says", async (t) => {
+	const { world, configure, names } = await startShelf(t);
+	ok(await configure({}));
+	const answer = await world.generate("shelf", {});
+	const { id, name } = await world.leaseOf(answer);
+	const { token } = world.admin;
+	ok(await world.client.post(`/leases/${id}/abandon`, { reason: "gone" }, { token }));
+	refused(await world.validate("shelf", { name }), 409, "conflict");
+	assert.ok((await names()).includes(name), "nothing was done");
+	const route = routesOf(await openApi(world.client)).find(({ path }) => path.endsWith("/{type}/validate"));
+	assert.equal(route?.operation.responses[409]?.description, "conflict");
 });

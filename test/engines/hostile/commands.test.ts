@@ -21,17 +21,17 @@ let world: EngineWorld;
 let redis: Redis | undefined;
 let mongo: FakeMongo;
 
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
 before(async () => {
-	world = await startEngineWorld({ program: "test/engines/hostile/commanding-server.ts" });
 	mongo = await startFakeMongo();
+	ends.defer(mongo.stop);
 	redis = skipWithoutRedis === false ? await startRedis() : undefined;
+	ends.defer(() => redis?.stop());
+	world = await startEngineWorld({ program: "test/engines/hostile/commanding-server.ts" });
+	ends.defer(world.close);
 	ok(await world.configure("documentdb", { connection_uri: mongo.uri, database: "app" }));
 	if (redis) ok(await world.configure("keyvalue", { address: redis.address, password: redis.password }));
-});
-after(async () => {
-	await world.close();
-	await mongo.stop();
-	await redis?.stop();
 });
 
 const end = () => new Date(Date.now() + HOUR_MS).toISOString();

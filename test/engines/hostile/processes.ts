@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { Api } from "../../harness/client.ts";
-import { ok } from "../../harness/expect.ts";
 
 /** A process as its parent's process table shows it. */
 export interface Child {
@@ -38,19 +37,4 @@ function stateOf(pid: number): string | undefined {
 export async function residentBytes(client: Api): Promise<number> {
 	const { text } = await client.send("GET", "/metrics");
 	return Number(/^svc_resident_memory_bytes (\S+)$/m.exec(text)?.[1]);
-}
-
-/** How an engine is, as anybody may see. */
-export interface EngineState {
-	readonly type: string;
-	readonly status: string;
-	readonly breaker: string;
-	readonly processes: number;
-	/** Why it cannot be used; empty when it can. */
-	readonly message: string;
-}
-
-/** All engines in the server's health. */
-export async function engineStates(client: Api): Promise<EngineState[]> {
-	return ok(await client.get<{ details: { engines: EngineState[] } }>("/health")).details.engines;
 }

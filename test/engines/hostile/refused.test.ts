@@ -6,10 +6,11 @@ import { appendFile, chmod, mkdir, mkdtemp, rename, rm, symlink, writeFile } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type EngineWorld, eventually, startEngineWorld } from "../../harness/engine-world.ts";
+import { type EngineState, type EngineWorld, eventually, startEngineWorld } from "../../harness/engine-world.ts";
 import { ok, refused } from "../../harness/expect.ts";
+import { apiToken } from "../../harness/fixtures.ts";
 import { installHostile } from "./hostile-engines.ts";
-import { childrenOf, type EngineState, engineStates, isRunning } from "./processes.ts";
+import { childrenOf, isRunning } from "./processes.ts";
 
 /** Where the kernel can be told to end a process with its parent. */
 const SETPRIV = "/usr/bin/setpriv";
@@ -52,6 +53,8 @@ const IMPOSTORS: [type: string, changes: object, reason: RegExp][] = [
 	["says-core", { min_core_version: "99.0.0" }, /^it needs svc 99\.0\.0 or newer, this is 0\.1\.0$/],
 ];
 
+const role = (name: string) => ({ name, config: {} });
+
 async function nothing(): Promise<void> {}
 
 async function linkOutside(home: string): Promise<void> {
@@ -73,6 +76,7 @@ before(async () => {
 	}
 	const impostors = Object.fromEntries(IMPOSTORS.map(([type]) => [type, "hostile/impostor.mjs"]));
 	await installHostile(folder, { ...impostors, neighbour: "echo.mjs", replaced: "echo.mjs" });
+	await installHostile(folder, { ranked: "echo.mjs" }, { default_roles: ["readonly", "admin"].map(role) });
 	await installHostile(folder, { curious: "hostile/curious.mjs", stubborn: "hostile/stubborn.mjs" });
 	world = await startEngineWorld({
 		env: {
@@ -94,7 +98,7 @@ after(async () => {
 /** How the engine is, as anybody may see. Of two with one type, the one that cannot be used. */
 async function stateOf(wanted: string): Promise<EngineState> {
 	return (
-		(await engineStates(world.client)).findLast(({ type }) => type === wanted) ?? assert.fail(`${wanted} is not listed`)
+		(await world.details()).engines.findLast(({ type }) => type === wanted) ?? assert.fail(`${wanted} is not listed`)
 	);
 }
 
@@ -152,6 +156,18 @@ test("an engine sees its own configuration and nothing of the server's environme
 		"TZ=UTC",
 	]);
 	assert.deepEqual([seen.arguments, seen.flags, seen.files], [[], [], []]);
+});
+
+test("an engine is asked for the role that was authorized, whatever stood in its place", async () => {
+	const { token } = await apiToken(world.client, world.admin, "read");
+	ok(await world.configure("neighbour", { role_capabilities: { admin: "realms:manage" } }));
+	const ask = (type: string, params: object) =>
+		world.client.post<{ params: object }>(`/realms/${world.slug}/engines/${type}/generate`, params, { token });
+	for (const type of ["ranked", "neighbour"]) refused(await ask(type, { role: "admin" }), 403, "insufficient_scope");
+	for (const role of [["admin"], { admin: true }, 5, null, "", undefined]) {
+		assert.deepEqual(ok(await ask("ranked", { role, of: "a" })).params, { role: "readonly", of: "a" });
+		assert.deepEqual(ok(await ask("neighbour", { role, of: "a" })).params, { of: "a" }, "it has no roles");
+	}
 });
 
 test("an engine cannot open the server to a debugger, although it may send it signals", async () => {

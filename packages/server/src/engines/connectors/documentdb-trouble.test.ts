@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { freePort } from "../../../../../test/peers/free-port.ts";
 import { type FakeMongo, type Fault, startFakeMongo } from "../../../../../test/peers/mongo-fake.ts";
 import { startProxy } from "../../../../../test/peers/proxy.ts";
-import { freePort } from "../../../../../test/peers/redis.ts";
 import type { Connector } from "./connector.ts";
 import { createDocumentDbConnector } from "./documentdb.ts";
 import { create, docCreate, NAME, PASSWORD, refusedAs, subject } from "./testing.ts";

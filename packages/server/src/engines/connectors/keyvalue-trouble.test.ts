@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { freePort } from "../../../../../test/peers/free-port.ts";
 import { startProxy } from "../../../../../test/peers/proxy.ts";
-import { freePort, skipWithoutRedis } from "../../../../../test/peers/redis.ts";
+import { skipWithoutRedis } from "../../../../../test/peers/redis.ts";
 import { clientsBecome, connect, create, kvSet, NAME, PASSWORD, redisFor, refusedAs, subject } from "./testing.ts";
 
 const redisTest = { skip: skipWithoutRedis };
