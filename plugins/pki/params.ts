@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { EngineError, optionalText, optionalTexts, ParamsError, parseTtl } from "@svc/plugin-sdk";
-import { isHostName } from "@svc/x509";
+import { faultOfName, isHostName } from "@svc/x509";
 import { findRole, type Role } from "./roles.ts";
 
 /** What a certificate is asked for. */
@@ -15,11 +15,7 @@ export interface CertificateParams {
 }
 
 const DEFAULT_TTL = "30d";
-/** Of a common name and an organization. RFC 5280 appendix A.1. */
-const MAX_NAME_CHARACTERS = 64;
 const MAX_SAN_ENTRIES = 100;
-/** Control characters, NUL among them, and halves of a surrogate pair: they mislead whoever prints the name. */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
 /**
  * Reads the params of generate.
@@ -34,13 +30,6 @@ export function readCertificateParams(params: Record<string, unknown>): Certific
 	if (fault !== undefined) throw new ParamsError(`common_name ${fault}`);
 	const role = findRole(optionalText(params, "role"));
 	return { common_name, san: readSan(params), role, ...readTtl(params, role) };
-}
-
-/** Why a text cannot stand in a subject, as the end of a sentence; undefined when it can. */
-export function faultOfName(text: string): string | undefined {
-	if (UNPRINTABLE.test(text)) return "must not contain control characters";
-	if ([...text].length > MAX_NAME_CHARACTERS) return `must have at most ${MAX_NAME_CHARACTERS} characters`;
-	return undefined;
 }
 
 function readSan(params: Record<string, unknown>): string[] {

@@ -1,4 +1,5 @@
 import type { ExtendedKeyUsage } from "@svc/x509";
+import descriptor from "./plugin.json" with { type: "json" };
 
 /** What certificates of a role are for, and how long they may live. */
 export interface Role {
@@ -8,16 +9,10 @@ export interface Role {
 	max_ttl: string;
 }
 
-const SERVER: Role = { name: "server", extended_key_usage: ["server"], max_ttl: "90d" };
-
 /** Spec: ENGINES › Certificate authority engine, role table. */
-export const ROLES: readonly Role[] = [
-	SERVER,
-	{ name: "client", extended_key_usage: ["client"], max_ttl: "30d" },
-	{ name: "both", extended_key_usage: ["server", "client"], max_ttl: "90d" },
-];
+const ROLES = descriptor.default_roles.map(({ name, config }) => ({ name, ...config }) as Role);
 
-/** The role of that name; server for any other, and for none. Spec: ENGINES › Errors. */
+/** The role of that name; server, the first, for any other, and for none. Spec: ENGINES › Errors. */
 export function findRole(name: string | undefined): Role {
-	return ROLES.find((role) => role.name === name) ?? SERVER;
+	return ROLES.find((role) => role.name === name) ?? (ROLES[0] as Role);
 }

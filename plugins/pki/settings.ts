@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Authority, createAuthority, type KeptAuthority, loadAuthority } from "@svc/x509";
-import { faultOfName } from "./params.ts";
+import { type Authority, createAuthority, faultOfName, type KeptAuthority, loadAuthority } from "@svc/x509";
 
 /** What the engine works with. */
 export interface Settings {

@@ -3,6 +3,9 @@ import * as v from "valibot";
 /** Version of this contract. */
 export const SDK_VERSION = 1;
 
+/** The longest plugin.json that is read, in bytes. */
+export const MAX_DESCRIPTOR_BYTES = 256 * 1024;
+
 /** What an engine is for, as `describe` says it, and what it can besides, which plugin.json says. */
 const ENGINE_CAPABILITIES = [
 	"dynamic_credentials",

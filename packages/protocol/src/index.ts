@@ -7,6 +7,7 @@ export {
 	disagreement,
 	type EngineCapability,
 	engineCapabilities,
+	MAX_DESCRIPTOR_BYTES,
 	parseDescribeData,
 	parseDescriptor,
 	SDK_VERSION,

@@ -77,7 +77,7 @@ export async function createEngineParts(input: EnginePartsInput) {
 			for (const listener of lagListeners) listener(lag_ms);
 		},
 	});
-	const targets = createInventory({ store, runtime, vault });
+	const targets = createInventory({ runtime, vault });
 	const sweeper = createSweeper({ store, system, log, clock, reaper, targets }, around.sweep_ms);
 	const delivery = createDelivery({ store, system, log, clock, reaper });
 	return {

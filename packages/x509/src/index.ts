@@ -3,6 +3,7 @@ export { type Authority, type KeptAuthority, loadAuthority } from "./authority.t
 export { isHostName } from "./host-name.ts";
 export { type CertificateRequest, type IssuedCertificate, issueCertificate } from "./issue.ts";
 export type { ExtendedKeyUsage } from "./leaf.ts";
+export { faultOfName } from "./name.ts";
 export { createAuthority, type NewAuthority } from "./new-authority.ts";
 export type { Root } from "./root.ts";
 export type { RandomBytes } from "./serial.ts";

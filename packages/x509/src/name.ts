@@ -27,12 +27,15 @@ export function encodeName(name: Name): Buffer {
 		: sequence(encodeAttribute("organization", ATTRIBUTE.organization, name.organization), commonName);
 }
 
+/** Why a text cannot stand in a subject, as the end of a sentence; undefined when it can. */
+export function faultOfName(text: string): string | undefined {
+	if (UNPRINTABLE.test(text)) return "must not contain control characters";
+	if ([...text].length > MAX_CHARACTERS) return `must have at most ${MAX_CHARACTERS} characters`;
+	return undefined;
+}
+
 function encodeAttribute(field: keyof Name, type: Buffer, value: string): Buffer {
-	if (UNPRINTABLE.test(value)) {
-		throw new Error(`${field} must not contain control characters`);
-	}
-	if ([...value].length > MAX_CHARACTERS) {
-		throw new Error(`${field} must have at most ${MAX_CHARACTERS} characters`);
-	}
+	const fault = faultOfName(value);
+	if (fault !== undefined) throw new Error(`${field} ${fault}`);
 	return setOf(sequence(type, utf8String(value)));
 }

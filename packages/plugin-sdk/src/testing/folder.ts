@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type Descriptor, DescriptorError, JsonError, parseDescriptor, parseJson } from "@svc/protocol";
+import {
+	type Descriptor,
+	DescriptorError,
+	JsonError,
+	MAX_DESCRIPTOR_BYTES,
+	parseDescriptor,
+	parseJson,
+} from "@svc/protocol";
 import { Finding } from "./finding.ts";
 
 /** An engine that can be started. */
@@ -11,9 +18,6 @@ export interface Startable {
 	/** Its working directory; this process's own when there is none. */
 	cwd: string | undefined;
 }
-
-/** The longest plugin.json that the server reads, in bytes. */
-const MAX_DESCRIPTOR_BYTES = 256 * 1024;
 
 /**
  * Reads an engine's folder and readies its executable as the server does: a copy of that one file in a folder of its own, started in an

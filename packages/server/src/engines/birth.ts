@@ -24,6 +24,9 @@ export interface Wanted {
 	ttl_ms: number;
 }
 
+/** Names that are tried until one is free. */
+export const MAX_NAMES = 3;
+
 /** How long an answer may take until an intent is taken for forgotten. */
 const INTENT_MS = 2 * 60 * 1000;
 

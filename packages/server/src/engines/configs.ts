@@ -98,7 +98,7 @@ export async function pingEngine(needs: EngineNeeds, actor: Actor, scope: Config
 export async function statusOf(engine: ReadyEngine): Promise<EngineStatus> {
 	try {
 		const answer = await engine.call("ping", {});
-		if ("error" in answer) return { status: "unhealthy", message: engine.mask(answer.error) };
+		if ("error" in answer) return { status: "unhealthy", message: answer.error };
 		await engine.connector?.ping();
 		return { status: "healthy", message: "" };
 	} catch (error) {
@@ -111,7 +111,9 @@ export async function statusOf(engine: ReadyEngine): Promise<EngineStatus> {
 async function show(engine: ReadyEngine): Promise<ShownConfig> {
 	const { status, message } = await statusOf(engine);
 	const shown = maskFields(engine.entry.descriptor, engine.config.fields);
-	const warning = engine.config.fields.ca_cert === "" ? " (TLS verification is off)" : "";
+	// What an empty one means elsewhere: the system's roots.
+	const isUnverified = engine.entry.type === "containerorch" && engine.config.fields.ca_cert === "";
+	const warning = isUnverified ? " (TLS verification is off)" : "";
 	return { ...shown, status: status === "healthy" ? `healthy${warning}` : message };
 }
 

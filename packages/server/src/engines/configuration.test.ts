@@ -4,7 +4,15 @@ import { type Descriptor, type Fields, parseDescriptor } from "@svc/protocol";
 import keyvalue from "../../../../plugins/keyvalue/plugin.json" with { type: "json" };
 import pki from "../../../../plugins/pki/plugin.json" with { type: "json" };
 import { AppError } from "../errors.ts";
-import { capabilityFor, checkFields, environmentOf, maskFields, secretsOf, targetOf } from "./configuration.ts";
+import {
+	capabilityFor,
+	checkFields,
+	environmentOf,
+	maskFields,
+	secretsIn,
+	secretsOf,
+	targetOf,
+} from "./configuration.ts";
 
 const KEYVALUE = parseDescriptor(keyvalue);
 const PKI = parseDescriptor(pki);
@@ -81,6 +89,18 @@ test("a password within an address is a secret of its own, as it is written and 
 	} as const;
 	const uri = "mongodb://root:p%40ss@db.internal/?tls=true";
 	assert.deepEqual(secretsOf(secret, { uri }), [uri, "p%40ss", "p@ss"]);
+	assert.deepEqual(secretsOf(secret, { uri: "", other: uri }), []);
+	const table: [address: string, passwords: string[]][] = [
+		["mongodb://root:se%2Fcret@db:27017/?x=1", ["se%2Fcret", "se/cret"]],
+		["mongodb://db:27017", []],
+		["mongodb://root@db:27017", []],
+		["mongodb://root:@db:27017", []],
+		["mongodb://root:100%@db", ["100%"]],
+		["mongodb://root:se/cret@db/?x=@", ["se/cret"]],
+		["mongodb://root:se@cret@db/?x=@", ["se@cret", "se"]],
+		["MongoDB+SRV://root:secret@db", ["secret"]],
+	];
+	for (const [address, passwords] of table) assert.deepEqual(secretsIn(address), [address, ...passwords]);
 });
 
 test("a role needs what it says, or what the configuration says, and an undeclared one of a third party all there is", () => {

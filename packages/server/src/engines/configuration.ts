@@ -4,9 +4,7 @@ import { type Descriptor, DurationError, type Fields, isObject, parseDuration } 
 import { AppError } from "../errors.ts";
 import { type Capability, ROLES } from "../policy/model.ts";
 import type { CatalogEntry } from "./host/catalog.ts";
-
-/** What a secret is shown as; sent back, it means that the secret stays. */
-const MASK = "********";
+import { MASK } from "./host/masking.ts";
 
 /** An engine's configuration, opened and complete. */
 export interface Configuration {
@@ -132,12 +130,17 @@ export function maskFields(descriptor: Descriptor, fields: Fields): Fields {
 /** Texts that must show up in no message: the secret fields, and the password inside of an address. */
 export function secretsOf(descriptor: Descriptor, fields: Fields): string[] {
 	return Object.entries(fields)
-		.filter(([name, value]) => isSecret(descriptor, name) && typeof value === "string" && value !== "")
-		.flatMap(([, value]) => {
-			const text = String(value);
-			const password = /^[a-z+]+:\/\/[^/@]*?:([^/]+)@/.exec(text)?.[1];
-			return password === undefined ? [text] : [text, password, decodeOr(password)];
-		});
+		.filter(([name, value]) => isSecret(descriptor, name) && typeof value === "string")
+		.flatMap(([, value]) => secretsIn(String(value)));
+}
+
+/** Ends of a password in an address: the last @ before a slash, and the first one. Not everybody escapes what has to be. */
+const PASSWORDS = [/^[^/]*:\/\/[^:@/]*:([^/]+)@/, /^[^/]*:\/\/[^:@/]*:([^@]+)@/];
+
+/** A secret, and when it is an address the password in it, as it is written and as it is meant; what another is part of comes first. */
+export function secretsIn(text: string): string[] {
+	const passwords = PASSWORDS.flatMap((pattern) => pattern.exec(text)?.[1] ?? []);
+	return [...new Set([text, ...passwords, ...passwords.map(decodeOr)])].filter((secret) => secret !== "");
 }
 
 function decodeOr(text: string): string {
@@ -146,11 +149,6 @@ function decodeOr(text: string): string {
 	} catch {
 		return text;
 	}
-}
-
-/** Replaces every known secret in a text. */
-export function maskSecrets(text: string, secrets: readonly string[]): string {
-	return secrets.reduce((masked, secret) => masked.replaceAll(secret, MASK), text);
 }
 
 /** The environment that config_schema says the engine's process gets. */
@@ -164,24 +162,23 @@ export function environmentOf(descriptor: Descriptor, fields: Fields): Record<st
 	return environment;
 }
 
-/**
- * Names the system that a configuration leads to, so that a new password or limit is still the same target.
- * @param outside what the process's environment adds to the configuration
- */
-export function targetOf(descriptor: Descriptor, fields: Fields, outside: Readonly<Record<string, string>>): string {
-	const place =
-		placeOf(descriptor, fields) ?? JSON.stringify(Object.entries(outside).filter(([name]) => /SERVER|HOST/.test(name)));
-	return `${descriptor.name}:${hash("sha256", place).slice(0, 16)}`;
+/** The environment of an engine's process. */
+type Environment = Readonly<Record<string, string>>;
+
+/** Names the system that a configuration leads to, so that a new password or limit is still the same target. */
+export function targetOf(descriptor: Descriptor, fields: Fields, environment: Environment): string {
+	return `${descriptor.name}:${hash("sha256", placeOf(descriptor, fields, environment)).slice(0, 16)}`;
 }
 
-function placeOf(descriptor: Descriptor, fields: Fields): string | undefined {
-	const { address, connection_uri, api_server, kubeconfig_path } = fields;
+function placeOf(descriptor: Descriptor, fields: Fields, environment: Environment): string {
+	const { address, connection_uri } = fields;
 	if (descriptor.name === "keyvalue") return String(address).toLowerCase();
 	if (descriptor.name === "documentdb")
-		return /^[a-z+]+:\/\/(?:[^/]*@)?([^/?]*)/.exec(String(connection_uri))?.[1]?.toLowerCase();
+		return /^[a-z+]+:\/\/(?:[^/]*@)?([^/?]*)/.exec(String(connection_uri))?.[1]?.toLowerCase() ?? "";
 	if (descriptor.name === "containerorch") {
-		const place = api_server ?? kubeconfig_path;
-		return place === undefined ? undefined : String(place);
+		const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
+		// As the engine chooses: what is set but empty is not set.
+		return environment.SVC_ORCH_API_SERVER || environment.SVC_ORCH_KUBECONFIG || JSON.stringify([host, port]);
 	}
 	const open = Object.entries(fields).filter(([name]) => !(isSecret(descriptor, name) || Object.hasOwn(COMMON, name)));
 	return JSON.stringify(open);

@@ -103,7 +103,7 @@ async function read(
 ): Promise<Fields> {
 	if ("data" in answer) return answer.data;
 	await logEngine(needs, actor, caller, "engine.error", { method, code: "engine_error" });
-	throw new AppError("engine_error", caller.engine.mask(answer.error));
+	throw new AppError("engine_error", answer.error);
 }
 
 /**

@@ -1,12 +1,9 @@
 import type { Fields } from "@svc/protocol";
 import { AppError } from "../errors.ts";
-import { abort, begin, confirm, doubt, type Generated, type Wanted } from "./birth.ts";
+import { abort, begin, confirm, doubt, type Generated, MAX_NAMES, type Wanted } from "./birth.ts";
 import { type Command, ForbiddenCommand, readDocCreate, readKvCreate } from "./commands.ts";
 import { type Connector, TargetError } from "./connectors/connector.ts";
 import { ask, type EngineNeeds, fail } from "./engines.ts";
-
-/** Names that an engine is asked for until one is free. */
-const MAX_NAMES = 3;
 
 /**
  * Makes a credential of an engine that only says what is to be run: the core checks the command, writes the credential down, and runs it

@@ -1,13 +1,11 @@
 import type { Fields } from "@svc/protocol";
 import { AppError } from "../errors.ts";
-import { abort, begin, confirm, doubt, type Generated, type Wanted } from "./birth.ts";
+import { abort, begin, confirm, doubt, type Generated, MAX_NAMES, type Wanted } from "./birth.ts";
 import { TargetError } from "./connectors/connector.ts";
 import { type EngineNeeds, fail } from "./engines.ts";
 import { EngineUnavailable } from "./host/host.ts";
 import { takesNames } from "./params.ts";
 
-/** Names that are tried until one is free. */
-const MAX_NAMES = 3;
 const NAME_BYTES = 4;
 
 /**
@@ -41,7 +39,7 @@ async function make(needs: EngineNeeds, wanted: Wanted, name: string, lease_id: 
 	const answer = await engine
 		.call("generate", { ...params, _lease: { id: lease_id, name } })
 		.catch((error) => unanswered(needs, wanted, lease_id, error));
-	if ("error" in answer) return refused(needs, wanted, lease_id, engine.mask(answer.error));
+	if ("error" in answer) return refused(needs, wanted, lease_id, answer.error);
 	const { data } = answer;
 	const usual_end = new Date(needs.system.now().getTime() + wanted.ttl_ms).toISOString();
 	const made = readCredential(wanted, name, { expires_at: usual_end, ...data });

@@ -28,9 +28,11 @@ export async function generate(
 	if (!isDynamic(entry) && !entry.descriptor.capabilities.includes("engine:secret_generation")) {
 		throw new AppError("unsupported_operation", "engine does not support generation");
 	}
-	const params = ownParams(given);
-	const role = roleOf(caller.engine, params);
+	const own = ownParams(given);
+	const role = roleOf(caller.engine, own);
 	await authorizeRole(needs, actor, caller, role);
+	// An engine of ours refuses by itself a role that is no text; another one might read what was not authorized.
+	const params = entry.is_shipped ? own : { ...own, role };
 	if (!isDynamic(entry)) return generateValue(needs, actor, caller, params, role);
 	return generateCredential(needs, actor, caller, params, role ?? "");
 }

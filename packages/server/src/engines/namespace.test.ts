@@ -17,7 +17,11 @@ test("a namespace that the configuration leaves open is the variable's, then the
 		[{}, pod, "team"],
 		[{ api_server: "https://elsewhere" }, pod, "default"],
 		[{ kubeconfig_path: "/etc/kubeconfig" }, pod, "default"],
+		[{ api_server: "", kubeconfig_path: "/etc/kubeconfig" }, pod, "default"],
+		[{ api_server: "", kubeconfig_path: "" }, pod, "team"],
 		[{}, { ...pod, SVC_ORCH_API_SERVER: "https://elsewhere" }, "default"],
+		[{}, { ...pod, SVC_ORCH_KUBECONFIG: "/etc/kubeconfig" }, "default"],
+		[{ api_server: "" }, { ...pod, SVC_ORCH_API_SERVER: "https://elsewhere" }, "team"],
 		[{}, { ...pod, SVC_ORCH_MOUNT: join(folder, "absent") }, "default"],
 	];
 	for (const [fields, environment, namespace] of table) {

@@ -21,8 +21,10 @@ export function withNamespace(fields: Fields, environment: Readonly<Record<strin
 }
 
 function ofPod(fields: Fields, environment: Readonly<Record<string, string | undefined>>): string | undefined {
-	const isElsewhere = Boolean(fields.api_server ?? fields.kubeconfig_path ?? environment.SVC_ORCH_API_SERVER);
-	if (isElsewhere || environment.KUBERNETES_SERVICE_HOST === undefined) return undefined;
+	// What is set but empty is not set, and still hides the server's own variable.
+	const api_server = fields.api_server ?? environment.SVC_ORCH_API_SERVER;
+	const kubeconfig = fields.kubeconfig_path ?? environment.SVC_ORCH_KUBECONFIG;
+	if (api_server || kubeconfig || environment.KUBERNETES_SERVICE_HOST === undefined) return undefined;
 	try {
 		return readFileSync(join(environment.SVC_ORCH_MOUNT ?? MOUNT, "namespace"), "utf8").trim();
 	} catch {

@@ -8,7 +8,7 @@ import {
 } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import { allowedNames, durationOf } from "./configuration.ts";
-import { isDynamic, type ReadyEngine } from "./runtime.ts";
+import type { ReadyEngine } from "./runtime.ts";
 
 /** Shortest life of a credential. */
 const MIN_TTL_MS = 1000;
@@ -81,7 +81,7 @@ function parseTtl(text: unknown): number {
 export function placeParams(engine: ReadyEngine, params: Fields): { params: Fields; scope: string } {
 	const { fields } = engine.config;
 	if (engine.entry.type === "documentdb") {
-		const own = String(fields.auth_database ?? "admin");
+		const own = String(fields.auth_database);
 		const auth_database = given(params, "auth_database", "parsing params") ?? own;
 		if (auth_database !== own) throw new AppError("validation_failed", `auth_database must be the configured one`);
 		const database = given(params, "database", "parsing params");
@@ -90,7 +90,7 @@ export function placeParams(engine: ReadyEngine, params: Fields): { params: Fiel
 		return { params: { ...params, auth_database }, scope: auth_database };
 	}
 	if (engine.entry.type === "containerorch") {
-		const own = String(fields.namespace ?? "default");
+		const own = String(fields.namespace);
 		const namespace = given(params, "namespace", "invalid params") ?? own;
 		allow("namespace", namespace, own, allowedNames(fields, "allowed_namespaces"));
 		return { params: { ...params, namespace }, scope: namespace };
@@ -118,9 +118,9 @@ function allow(what: "database" | "namespace", name: string, own: string, listed
 }
 
 /** How many credentials of the configuration may be open at once; null when it sets no limit. */
-export function limitOf({ config, entry }: ReadyEngine): number | null {
+export function limitOf({ config }: ReadyEngine): number | null {
 	const { max_connections } = config.fields;
-	return isDynamic(entry) && typeof max_connections === "number" ? max_connections : null;
+	return typeof max_connections === "number" ? max_connections : null;
 }
 
 /** Whether the core chooses the names of an engine's credentials. Design: §9 */

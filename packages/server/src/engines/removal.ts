@@ -85,7 +85,7 @@ async function removeByEngine(
 	}
 	const payload = lease.payload === null ? {} : await vault.openPayload(lease.id, lease.payload);
 	const answer = await engine.call("validate", { ...payload, ...revokeParams(engine, lease) });
-	if ("error" in answer && statusIn(answer.error) !== "404") throw troubleOf(engine.mask(answer.error));
+	if ("error" in answer && statusIn(answer.error) !== "404") throw troubleOf(answer.error);
 	const names = await listByEngine(engine, lease.scope);
 	if (names?.includes(lease.name))
 		return { outcome: "present", message: "the engine said that it is revoked, and it is still there" };
@@ -105,7 +105,7 @@ function revokeParams({ entry }: ReadyEngine, lease: Remains): Fields {
 export async function listByEngine(engine: ReadyEngine, scope: string): Promise<string[] | undefined> {
 	if (!engineCapabilities(engine.entry.descriptor).includes("list")) return undefined;
 	const answer = await engine.call("list", { namespace: scope });
-	if ("error" in answer) throw troubleOf(engine.mask(answer.error));
+	if ("error" in answer) throw troubleOf(answer.error);
 	const { names } = answer.data;
 	return Array.isArray(names) ? names.filter((name) => typeof name === "string") : undefined;
 }

@@ -11,14 +11,7 @@ const Anything = v.record(v.string(), v.unknown());
 
 const EngineSchema = v.object({ type: v.string(), description: v.string(), capabilities: v.array(v.string()) });
 
-const INVOCATION_ERRORS = [
-	"not_found",
-	"unsupported_operation",
-	"invalid_ttl",
-	"engine_error",
-	"lease_limit_reached",
-	"engine_unavailable",
-] as const;
+const INVOCATION_ERRORS = ["not_found", "unsupported_operation", "engine_error", "engine_unavailable"] as const;
 
 /** What invoking an engine needs: hearing whether its answer arrived. */
 export interface EngineRouteNeeds extends EngineNeeds {
@@ -60,7 +53,7 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 			body: Anything,
 			status: 200,
 			answer: Anything,
-			errors: INVOCATION_ERRORS,
+			errors: [...INVOCATION_ERRORS, "invalid_ttl", "lease_limit_reached"],
 			async handle({ actor, params, body, headers, onAnswered }) {
 				const { data, lease_id } = await generate(needs, actor, params.slug, params.type, body);
 				if (lease_id !== undefined) {
@@ -77,7 +70,7 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 			body: Anything,
 			status: 200,
 			answer: Anything,
-			errors: INVOCATION_ERRORS,
+			errors: [...INVOCATION_ERRORS, "conflict"],
 			handle: ({ actor, params, body }) => validate(needs, actor, params.slug, params.type, body),
 		}),
 		route({

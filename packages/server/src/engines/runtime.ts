@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 import { AppError } from "../errors.ts";
 import type { System } from "../system.ts";
 import { withAuthority } from "./authority.ts";
-import { type Configuration, checkFields, environmentOf, maskSecrets, secretsOf, targetOf } from "./configuration.ts";
+import { type Configuration, checkFields, environmentOf, secretsOf, targetOf } from "./configuration.ts";
 import type { Connector } from "./connectors/connector.ts";
 import type { Catalog, CatalogEntry } from "./host/catalog.ts";
 import type { EngineHost, EngineSettings } from "./host/host.ts";
@@ -34,10 +34,8 @@ export interface ReadyEngine {
 	target: string;
 	/** The core's own connection to the target. */
 	connector: Connector | undefined;
-	/** @throws EngineUnavailable */
+	/** Secrets of the configuration are masked in the engine's error. @throws EngineUnavailable */
 	call(method: Method, params: Fields): Promise<EngineResponse>;
-	/** A text with every secret of the configuration masked. */
-	mask(text: string): string;
 }
 
 /** Finds engines and the configurations that apply. */
@@ -67,6 +65,7 @@ export function createRuntime(needs: RuntimeNeeds): Runtime {
 	const known = new LRUCache<string, Promise<ReadyEngine>>({
 		max: MAX_READY,
 		ttl: IDLE_MS,
+		ttlAutopurge: true,
 		updateAgeOnGet: true,
 		dispose: (engine) => void engine.then(({ connector }) => connector?.close()).catch(() => undefined),
 	});
@@ -141,10 +140,9 @@ async function assemble(
 	return {
 		entry,
 		config: { ...config, fields: placed },
-		target: targetOf(descriptor, fields, needs.engine_environment),
+		target: targetOf(descriptor, fields, settings.environment),
 		connector: is_shipped ? await needs.connect(type, fields) : undefined,
 		call: (method, params) => needs.host.call(type, settings, method, params),
-		mask: (text) => maskSecrets(text, settings.secrets),
 	};
 }
 
@@ -164,12 +162,13 @@ function settingsOf(
 	key: string,
 	fields: Fields,
 ): EngineSettings {
-	const { kubeconfig_path } = fields;
+	const environment = { ...outsideFor(needs, type), ...environmentOf(descriptor, fields) };
+	const { SVC_ORCH_KUBECONFIG: kubeconfig } = environment;
 	return {
 		key,
-		environment: { ...outsideFor(needs, type), ...environmentOf(descriptor, fields) },
+		environment,
 		// What it names is beside it.
-		reads: typeof kubeconfig_path === "string" ? [dirname(kubeconfig_path)] : [],
+		reads: kubeconfig ? [dirname(kubeconfig)] : [],
 		secrets: secretsOf(descriptor, fields),
 	};
 }

@@ -1,23 +1,18 @@
-import { engineCapabilities } from "@svc/protocol";
-import type { Lease, LeaseStore, Removal } from "../leases/model.ts";
+import type { DueLease, LeaseStore } from "../leases/model.ts";
+import type { ReaperNeeds } from "../leases/reaper.ts";
 import { statusOf } from "./configs.ts";
-import { listByEngine, removalTrouble, removeOrphan, troubleOf } from "./removal.ts";
+import { allowedNames } from "./configuration.ts";
+import { takesNames } from "./params.ts";
+import { listByEngine, type RemovalNeeds, removalTrouble, removeOrphan, troubleOf } from "./removal.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
-import type { EngineVault } from "./vault.ts";
 
 interface TargetNeeds {
 	store: { leases: Pick<LeaseStore, "due"> };
 	runtime: Runtime;
 }
 
-/** How a target is. */
-export interface TargetStatus {
-	outcome: "healthy" | "unreachable" | "denied" | "rejected";
-	message: string;
-}
-
 /** Makes the function that asks a target whether it works. */
-export function createProbe(needs: TargetNeeds): (target: string) => Promise<TargetStatus> {
+export function createProbe(needs: TargetNeeds): ReaperNeeds["probe"] {
 	return async (target) => {
 		try {
 			const engine = await engineAt(needs, target);
@@ -38,57 +33,48 @@ export function createProbe(needs: TargetNeeds): (target: string) => Promise<Tar
 /** The newest configuration that leads to a target, else the one of a lease there. */
 async function engineAt({ store, runtime }: TargetNeeds, target: string): Promise<ReadyEngine | undefined> {
 	for (const engine of await runtime.kept()) if (engine.target === target) return engine;
-	const lease = (await anyLease(store.leases, target)) ?? undefined;
+	const lease = await anyLease(store.leases, target);
 	return lease && runtime.withConfig(lease.engine, lease.config_id);
 }
 
-async function anyLease(leases: TargetNeeds["store"]["leases"], target: string): Promise<Lease | undefined> {
+async function anyLease(leases: TargetNeeds["store"]["leases"], target: string): Promise<DueLease | undefined> {
 	const [due] = await leases.due(target, Number.MAX_SAFE_INTEGER, 1);
 	return due;
 }
 
-/** A target whose managed names can be listed. */
-export interface SweepTarget {
-	target: string;
-	scope: string;
-	/** Whether nobody else makes managed names there. */
-	exclusive: boolean;
-	/** @returns undefined when the target is away or cannot list */
-	list(): Promise<string[] | undefined>;
-	/** Removes a name that no lease knows. */
-	remove(name: string): Promise<Removal>;
-}
-
 /** Makes the function that finds the targets that can be swept, each once. */
-export function createInventory(needs: TargetNeeds & { vault: EngineVault }): () => Promise<SweepTarget[]> {
+export function createInventory(needs: RemovalNeeds) {
 	return async () => {
-		const found = new Map<string, SweepTarget>();
+		const found = new Map<string, ReturnType<typeof sweepTarget>>();
 		for (const engine of await needs.runtime.kept()) {
 			for (const scope of scopesOf(engine)) {
 				const key = `${engine.target} ${scope}`;
-				if (found.has(key)) continue;
-				const exclusive = engine.config.fields.exclusive === true;
-				found.set(key, {
-					target: engine.target,
-					scope,
-					exclusive,
-					list: () => listManaged(engine, scope),
-					remove: (name) => removeOrphan(needs, engine, { name, scope }),
-				});
+				if (!found.has(key)) found.set(key, sweepTarget(needs, engine, scope));
 			}
 		}
 		return [...found.values()];
 	};
 }
 
+/** A target, or one scope of it, as the sweep of the leases takes it. */
+function sweepTarget(needs: RemovalNeeds, engine: ReadyEngine, scope: string) {
+	return {
+		target: engine.target,
+		scope,
+		exclusive: engine.config.fields.exclusive === true,
+		list: () => listManaged(engine, scope),
+		remove: (name: string) => removeOrphan(needs, engine, { name, scope }),
+	};
+}
+
 /** Where an engine's names live. Those of a third party's engine can be compared with the ledger when the core chose them. */
-export function scopesOf({ entry, config, connector }: ReadyEngine): string[] {
-	const { auth_database, namespace, allowed_namespaces } = config.fields;
-	if (entry.type === "documentdb") return [String(auth_database ?? "admin")];
+export function scopesOf(engine: ReadyEngine): string[] {
+	const { entry, config, connector } = engine;
+	const { auth_database, namespace } = config.fields;
+	if (entry.type === "documentdb") return [String(auth_database)];
 	if (connector !== undefined) return [""];
-	if (entry.type !== "containerorch") return engineCapabilities(entry.descriptor).includes("lease_hint") ? [""] : [];
-	const listed = Array.isArray(allowed_namespaces) ? allowed_namespaces.map(String) : [];
-	return [...new Set([String(namespace ?? "default"), ...listed])];
+	if (entry.type !== "containerorch") return takesNames(engine) ? [""] : [];
+	return [...new Set([String(namespace), ...allowedNames(config.fields, "allowed_namespaces")])];
 }
 
 async function listManaged(engine: ReadyEngine, scope: string): Promise<string[] | undefined> {

@@ -16,7 +16,8 @@ import { scopesOf } from "./targets.ts";
  * Lets an engine check a value, or revokes a credential: whoever could make one of its role in that realm may.
  * @param given the engine's params
  * @throws AppError not_found (realm, engine type, or a credential that is not this realm's), forbidden, unsupported_operation,
- * validation_failed, payload_too_large, engine_error, engine_unavailable (the target is away: the credential is taken back when it returns)
+ * validation_failed, payload_too_large, engine_error, engine_unavailable (the target is away: the credential is taken back when it returns),
+ * conflict (its lease was given up, or the credential is being made)
  * Spec: API › Engines, ENGINES › States and transitions. Design: §8, §9
  */
 export async function validate(

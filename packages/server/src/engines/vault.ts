@@ -1,5 +1,4 @@
 import { type Fields, isObject } from "@svc/protocol";
-import { LRUCache } from "lru-cache";
 import type { Keyring } from "../crypto/keyring.ts";
 import { openRecord, type Place, sealRecord } from "../crypto/seal.ts";
 import { AppError } from "../errors.ts";
@@ -11,9 +10,6 @@ export interface VaultNeeds {
 	keyring: Pick<Keyring, "record" | "recordFor">;
 	system: Pick<System, "randomBytes">;
 }
-
-/** Opened configurations that are remembered. A row never changes: a new configuration is a new row. */
-const MAX_OPENED = 1024;
 
 /** Seals what engines must keep secret under the instance's own key, which outlives every realm, and opens it. */
 export interface EngineVault {
@@ -27,8 +23,6 @@ export interface EngineVault {
 
 /** Makes the vault. Design: §5, §7 */
 export function createVault(needs: VaultNeeds): EngineVault {
-	const opened = new LRUCache<string, Fields>({ max: MAX_OPENED });
-
 	async function seal(place: Place, fields: Fields): Promise<Buffer> {
 		const key = await needs.keyring.record("");
 		return sealRecord(key, place, Buffer.from(JSON.stringify(fields)), needs.system.randomBytes);
@@ -47,13 +41,7 @@ export function createVault(needs: VaultNeeds): EngineVault {
 
 	return {
 		seal: async (row, fields) => ({ ...row, sealed: await seal(configPlace(row), fields) }),
-		async open(row) {
-			const known = opened.get(row.id);
-			if (known !== undefined) return known;
-			const fields = Object.freeze(await open(configPlace(row), row.sealed));
-			opened.set(row.id, fields);
-			return fields;
-		},
+		open: (row) => open(configPlace(row), row.sealed),
 		sealPayload: (lease_id, payload) => seal(payloadPlace(lease_id), payload),
 		openPayload: (lease_id, sealed) => open(payloadPlace(lease_id), sealed),
 	};

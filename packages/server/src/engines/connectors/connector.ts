@@ -1,6 +1,6 @@
 import type { Fields } from "@svc/protocol";
 import type { Command } from "../commands.ts";
-import { maskSecrets } from "../configuration.ts";
+import { MASK } from "../host/masking.ts";
 
 /** A credential at a target: a user's name, and where it lives (documentdb: the authentication database; keyvalue: ""). */
 export interface Subject {
@@ -65,6 +65,6 @@ const MAX_REPLY_CHARACTERS = 200;
 
 /** A target's own error text, fit to be shown: secrets masked, on one line, bounded. */
 export function shownReply(text: string, secrets: readonly string[]): string {
-	const masked = maskSecrets(text, secrets);
+	const masked = secrets.reduce((known, secret) => known.replaceAll(secret, MASK), text);
 	return masked.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?").slice(0, MAX_REPLY_CHARACTERS);
 }

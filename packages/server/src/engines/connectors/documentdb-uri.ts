@@ -57,9 +57,3 @@ function withPort(host: string): string {
 	const isComplete = /:\d+$/.test(host) || /\.sock$/i.test(host);
 	return isComplete ? host : `${host}:${DEFAULT_PORT}`;
 }
-
-/** Everything in a connection string that must not be shown: itself, and the password as it is written and as it is meant. */
-export function secretsOfUri(uri: string): string[] {
-	const password = /^[^/]*:\/\/[^:@/]*:([^@]*)@/.exec(uri)?.[1] ?? "";
-	return [uri, password, decodeURIComponent(password)].filter((secret) => secret !== "");
-}

@@ -3,6 +3,7 @@ import { type Document, MongoClient, MongoServerError, MongoWriteConcernError } 
 import * as v from "valibot";
 import { AppError } from "../../errors.ts";
 import { type Command, ForbiddenCommand, isManagedName } from "../commands.ts";
+import { secretsIn } from "../configuration.ts";
 import {
 	type Connector,
 	type CreateChannel,
@@ -11,7 +12,7 @@ import {
 	TargetError,
 	type TargetTrouble,
 } from "./connector.ts";
-import { connectionUri, secretsOfUri } from "./documentdb-uri.ts";
+import { connectionUri } from "./documentdb-uri.ts";
 
 /*
  * The document database: ping, createUser, dropUser and usersInfo over the driver's own small pool. A create that got no answer in time may
@@ -152,7 +153,7 @@ class DocumentDbConnector implements Connector {
 		if (!(error instanceof MongoServerError)) {
 			return new TargetError("unreachable", `the document database does not answer (${codeOf(error)})`);
 		}
-		const text = shownReply(error.message, [...secretsOfUri(this.#fields.connection_uri), ...secrets]);
+		const text = shownReply(error.message, [...secretsIn(this.#fields.connection_uri), ...secrets]);
 		return new TargetError(troubleOf(error) ?? otherwise, `the document database answered: ${text}`);
 	}
 }

@@ -51,6 +51,8 @@ interface Seat {
 export class Pool {
 	readonly #parts: PoolParts;
 	readonly #mask: Mask;
+	/** For errors, which somebody gets: there even a short secret is masked. */
+	readonly #maskError: Mask;
 	readonly #restarts: Restarts;
 	readonly #waiting: Job[] = [];
 	/** Every process that is not gone yet, with its life. */
@@ -70,6 +72,7 @@ export class Pool {
 	constructor(parts: PoolParts) {
 		this.#parts = parts;
 		this.#mask = createMask(parts.settings.secrets);
+		this.#maskError = createMask(parts.settings.secrets, 1);
 		this.#restarts = createRestarts(parts.timing, parts.system);
 	}
 
@@ -102,7 +105,7 @@ export class Pool {
 		this.#waiting.push(job);
 		this.#advance();
 		const response = await promise;
-		return "error" in response ? { error: this.#mask(response.error) } : response;
+		return "error" in response ? { error: this.#maskError(response.error) } : response;
 	}
 
 	/** Takes no more calls. A process ends after the call that it is at. Resolves when all are gone. */

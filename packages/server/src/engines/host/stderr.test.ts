@@ -96,6 +96,12 @@ test("an engine's secrets are masked in its log lines and in its errors", async 
 	assert.ok(!log.lines.join().includes("CANARY"), log.lines.join());
 });
 
+test("even a short secret is masked in an error, which somebody gets", async (t) => {
+	const { host } = await startHost(t, [scripted("hostile/masked.mjs")]);
+	const started = settings({ environment: { SVC_TEST_PASSWORD: "abc" }, secrets: ["abc", ""] });
+	assert.deepEqual(await host.call("masked", started, "generate", {}), { error: "login with ******** failed" });
+});
+
 for (const kind of ["lines", "binary", "line"]) {
 	test(`a flood of ${kind} on standard error is bounded in the log, and neither this nor another engine is held up`, async (t) => {
 		const { host, log } = await startHost(t, [scripted("hostile/endless-stderr.mjs"), scripted("echo.mjs")], {

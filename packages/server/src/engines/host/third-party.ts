@@ -1,14 +1,19 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type Descriptor, DescriptorError, engineCapabilities, parseDescriptor, parseJson } from "@svc/protocol";
+import {
+	type Descriptor,
+	DescriptorError,
+	engineCapabilities,
+	MAX_DESCRIPTOR_BYTES,
+	parseDescriptor,
+	parseJson,
+} from "@svc/protocol";
 import type { Log } from "../../log.ts";
 import type { CatalogEntry } from "./catalog.ts";
 import { pinExecutable, Refusal, refuseForeignHands } from "./pin.ts";
 
 /** What can be a type, and so the name of a folder. */
 const TYPE = /^[a-z][a-z0-9-]{0,39}$/;
-
-const MAX_PLUGIN_JSON_BYTES = 256 * 1024;
 
 interface ThirdPartyOptions {
 	plugins_dir: string;
@@ -57,7 +62,7 @@ function readPlugin(folder: string): { json: unknown } | undefined {
 	const file = join(folder, "plugin.json");
 	try {
 		const stat = statSync(file);
-		if (!stat.isFile() || stat.size > MAX_PLUGIN_JSON_BYTES) return undefined;
+		if (!stat.isFile() || stat.size > MAX_DESCRIPTOR_BYTES) return undefined;
 		return { json: parseJson(readFileSync(file)) };
 	} catch {
 		return undefined;
