@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { BATCH } from "../../../packages/server/src/leases/lane.ts";
 import { openSqliteStore } from "../../../packages/server/src/store/sqlite/store.ts";
 import { system } from "../../../packages/server/src/system.ts";
 import { copyLeases, type Ledger, makeLedger } from "../ledger.ts";
@@ -18,8 +19,6 @@ const WATCHED_S = 15;
 const SAMPLE_EVERY_MS = 100;
 const MAX_SCAN_MS = 5;
 const SCANS = 1000;
-/** As many as the reaper reads at once. */
-const BATCH = 100;
 
 /** Start, memory and the question what is due, with very many open leases. Their stores are away. */
 export const LEASES_MILLION: Scenario = {

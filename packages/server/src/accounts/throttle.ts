@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
-import { RateLimiterMemory } from "rate-limiter-flexible";
-import { createGate, type Gate } from "../crypto/gate.ts";
+import RateLimiterMemory from "rate-limiter-flexible/lib/RateLimiterMemory.js";
+import { createPasswordGate } from "../crypto/gate.ts";
 import { AppError } from "../errors.ts";
+import type { Gate } from "../gate.ts";
 
 /** Failed logins that cost nothing but themselves, and the window in which they count, in seconds. Design: §6, §7.2. */
 const FREE_FAILURES = { perAccountAndSource: 5, perSource: 50, perAccount: 100 } as const;
@@ -70,7 +71,7 @@ function createTurns(): Throttle["inTurn"] {
 	const turns = new Map<string, { gate: Gate; users: number }>();
 	return async (email, ip, attempt) => {
 		const { pair } = namesOf(email, ip);
-		const turn = turns.get(pair) ?? { gate: createGate(1, MAX_WAITING), users: 0 };
+		const turn = turns.get(pair) ?? { gate: createPasswordGate(1, MAX_WAITING), users: 0 };
 		turns.set(pair, turn);
 		turn.users++;
 		try {

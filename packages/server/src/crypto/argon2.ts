@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { AppError } from "../errors.ts";
 import type { PasswordAnswer, PasswordQuestion } from "./argon2-thread.ts";
-import { createGate } from "./gate.ts";
+import { createPasswordGate } from "./gate.ts";
 
 /** Hashes computed at once, and askers that wait: each hash holds 64 MiB. Design: §6. */
 const WIDTH = 2;
@@ -13,7 +13,7 @@ const IDLE_MS = 30_000;
 /** Threads that wait for a question, with the timers that end them. */
 const idle: { thread: Worker; timer: NodeJS.Timeout }[] = [];
 
-const turn = createGate(WIDTH, QUEUE);
+const turn = createPasswordGate(WIDTH, QUEUE);
 
 /**
  * Computes argon2id in a thread of low priority, so that signing in holds up nobody else: neither the event loop, nor the threads that

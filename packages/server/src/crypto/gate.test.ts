@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";
-import { createGate } from "./gate.ts";
+import { createPasswordGate } from "./gate.ts";
 
 test("tasks run two at a time, in the order they came", async () => {
-	const gate = createGate(2, 64);
+	const gate = createPasswordGate(2, 64);
 	const started: number[] = [];
 	let running = 0;
 	let most = 0;
@@ -22,7 +22,7 @@ test("tasks run two at a time, in the order they came", async () => {
 });
 
 test("whoever finds the queue full is turned away with a time to come back", async () => {
-	const gate = createGate(2, 3);
+	const gate = createPasswordGate(2, 3);
 	const end = Promise.withResolvers<void>();
 	const admitted = Array.from({ length: 5 }, () => gate(() => end.promise));
 	await assert.rejects(
@@ -35,7 +35,7 @@ test("whoever finds the queue full is turned away with a time to come back", asy
 });
 
 test("a task that fails gives up its place", async () => {
-	const gate = createGate(1, 1);
+	const gate = createPasswordGate(1, 1);
 	const failures = [gate(() => Promise.reject(new Error("failed"))), gate(() => Promise.reject(new Error("failed")))];
 	assert.deepEqual(
 		(await Promise.allSettled(failures)).map((outcome) => outcome.status),

@@ -1,5 +1,5 @@
 import type { EngineState } from "../engines/host/model.ts";
-import type { LeaseState, LeaseStore } from "../leases/model.ts";
+import { type LeaseState, type LeaseStore, OPEN_STATES, type TargetState } from "../leases/model.ts";
 
 /** What looking after engines and leases needs. */
 export interface EngineHealthNeeds {
@@ -11,9 +11,6 @@ export interface EngineHealthNeeds {
 		lateness(): { overdue: number; stuck: number; oldest_ms: number };
 	};
 }
-
-/** Whether a target answers: `away` does not, `blocked` refuses our admin credential. */
-export type TargetState = "healthy" | "away" | "blocked";
 
 /** Engines, targets and leases, for anybody to see: no realm, name or address is in it. */
 export interface EngineHealth {
@@ -36,14 +33,10 @@ export interface EngineHealth {
 	clock: "steady" | "jumped";
 }
 
-const OPEN: readonly LeaseState[] = ["intent", "active", "uncertain", "revoking"];
-
 /** Looks at engines, targets and leases. Design: §9, §12 */
 export async function describeEngines(needs: EngineHealthNeeds): Promise<EngineHealth> {
-	const open: Partial<Record<LeaseState, number>> = Object.fromEntries(OPEN.map((state) => [state, 0]));
-	for (const { state, count } of await needs.store.leases.counts()) {
-		if (OPEN.includes(state)) open[state] = (open[state] ?? 0) + count;
-	}
+	const open: Partial<Record<LeaseState, number>> = Object.fromEntries(OPEN_STATES.map((state) => [state, 0]));
+	for (const { state, count } of await needs.store.leases.counts()) open[state] = (open[state] ?? 0) + count;
 	const { overdue, stuck } = needs.reaper.lateness();
 	return {
 		engines: needs.host.state().map(({ type, processes, breaker, unavailable }) => ({

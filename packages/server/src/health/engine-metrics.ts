@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
-import { type EngineHealthNeeds, oldestOverdue, type TargetState } from "./engine-health.ts";
+import type { TargetState } from "../leases/model.ts";
+import { type EngineHealthNeeds, oldestOverdue } from "./engine-health.ts";
 import { prometheus } from "./prometheus.ts";
 
 const { Gauge, Histogram } = prometheus;

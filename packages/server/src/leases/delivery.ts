@@ -1,6 +1,7 @@
 import type { Log } from "../log.ts";
 import type { System } from "../system.ts";
 import type { LeaseClock } from "./clock.ts";
+import { leaseEvent } from "./events.ts";
 import type { LeaseStore } from "./model.ts";
 import type { Reaper } from "./reaper.ts";
 
@@ -33,14 +34,7 @@ export function createDelivery(needs: DeliveryNeeds) {
 	async function takeBack(id: string): Promise<void> {
 		const lease = await store.leases.byId(id);
 		if (lease === undefined) return;
-		const event = {
-			timestamp: system.now().toISOString(),
-			type: "lease.revoking",
-			actor: "system",
-			realm_id: lease.realm_id,
-			realm: lease.realm,
-			data: { lease_id: id, engine: lease.engine, name: lease.name, reason: "undelivered" },
-		} as const;
+		const event = leaseEvent(system, "lease.revoking", lease, { reason: "undelivered" });
 		await store.leases.revoke({ id, due_at: needs.clock.now(), reason: "undelivered" }, event);
 		needs.reaper.wake();
 	}

@@ -8,6 +8,9 @@ export const LEASE_STATES = ["intent", "active", "uncertain", "revoking", "revok
 
 export type LeaseState = (typeof LEASE_STATES)[number];
 
+/** States of a lease that is not over. */
+export const OPEN_STATES: readonly LeaseState[] = ["intent", "active", "uncertain", "revoking"];
+
 /** Why a credential is taken back. */
 export type RevokeReason = "expired" | "requested" | "realm_deleted" | "undelivered" | "uncertain" | "zombie";
 
@@ -72,12 +75,18 @@ export type NewLease = Omit<
 	"state" | "attempts" | "last_error" | "reason" | "payload" | "delivered_at" | "closed_at"
 >;
 
+/** What is read of a lease to see whether it is its turn. */
+export type DueLease = Pick<Lease, "id" | "engine" | "config_id" | "state" | "due_at">;
+
 /** Which leases are listed. Empty strings select nothing in particular. */
 export interface LeaseFilter {
 	realm_id: string;
 	engine: string;
 	state: LeaseState | "";
 }
+
+/** Whether a target answers. `away`: it does not. `blocked`: it answers that our rights do not suffice. */
+export type TargetState = "healthy" | "away" | "blocked";
 
 /** How many open leases there are, by engine and state. */
 interface LeaseCount {
@@ -123,9 +132,12 @@ export interface LeaseStore {
 	doubt(input: { id: string; due_at: number; last_error: string }): Promise<boolean>;
 	/** Nothing was made: intent → aborted. */
 	abort(input: { id: string; closed_at: string }, event: AuditEvent): Promise<boolean>;
-	/** It is to be taken back: active → revoking. @returns the state it had, or undefined when there is no such lease */
+	/**
+	 * It is to be taken back: active → revoking; without `due_at` it stays due when it was.
+	 * @returns the state it had, or undefined when there is no such lease
+	 */
 	revoke(
-		input: { id: string; due_at: number; reason: RevokeReason },
+		input: { id: string; due_at?: number; reason: RevokeReason },
 		event: AuditEvent,
 	): Promise<LeaseState | undefined>;
 	/** active → revoking for all of a realm, user or engine. @returns how many */
@@ -134,6 +146,8 @@ export interface LeaseStore {
 	settle(input: { id: string; closed_at: string }, event: AuditEvent): Promise<boolean>;
 	/** To be tried again. */
 	postpone(input: { id: string; due_at: number; attempts: number; last_error: string }): Promise<void>;
+	/** What is due at a target after `now_ms` and until `until_ms` because it was put off, but for one reason: due now. @returns how many */
+	hasten(input: { target: string; now_ms: number; until_ms: number; but_for: string }): Promise<number>;
 	/** A person gives it up: any open state → abandoned. */
 	abandon(input: { id: string; closed_at: string }, event: AuditEvent): Promise<boolean>;
 	/** A closed credential is back at its target: → revoking. */
@@ -162,7 +176,7 @@ export interface LeaseStore {
 	/** Targets with open leases. */
 	openTargets(): Promise<string[]>;
 	/** Open leases of a target that are due, and were not before `from_ms` when that is given, the longest due first. */
-	due(target: string, now_ms: number, limit: number, from_ms?: number): Promise<Lease[]>;
+	due(target: string, now_ms: number, limit: number, from_ms?: number): Promise<DueLease[]>;
 	/** When the next open lease of any target is due, in milliseconds of the lease clock. */
 	nextDue(): Promise<number | undefined>;
 	counts(): Promise<LeaseCount[]>;

@@ -12,7 +12,7 @@ const FLAGS = [
 /** What keeping watch needs. */
 export interface OverdueNeeds {
 	store: { audit: Pick<AuditStore, "append">; leases: Pick<LeaseStore, "byId"> };
-	system: Pick<System, "now">;
+	system: Pick<System, "now" | "uptimeMs">;
 	clock: Pick<LeaseClock, "now">;
 }
 
@@ -36,7 +36,7 @@ export interface Overdue {
 	forget(name: string): void;
 	/** Since when it should have been gone; undefined when it is not watched. */
 	since(name: string): number | undefined;
-	/** Writes one event for each that has become overdue or stuck since the last time, however often it was tried. */
+	/** Writes one event for each that has become overdue or stuck since the last time, however often it was tried. Once a second is enough. */
 	check(): Promise<void>;
 	lateness(): Lateness;
 }
@@ -48,12 +48,16 @@ interface Watched {
 	told: number;
 }
 
+/** Milliseconds between two checks: the reaper asks for one with each look, and looks as often as it is woken. */
+const CHECK_EVERY_MS = 1000;
+
 /** Leases that each check looks up, in turn: somebody may have given them up. */
 const LOOKED_UP = 20;
 
 /** Keeps watch in memory: after a restart, what is still late is told once more. */
 export function createOverdue({ store, system, clock }: OverdueNeeds): Overdue {
 	const watched = new Map<string, Watched>();
+	let checkedAt = Number.NEGATIVE_INFINITY;
 
 	/** Looks whether it is still to be watched. */
 	async function keep(name: string, entry: Watched): Promise<boolean> {
@@ -81,6 +85,8 @@ export function createOverdue({ store, system, clock }: OverdueNeeds): Overdue {
 		forget: (name) => void watched.delete(name),
 		since: (name) => watched.get(name)?.since_ms,
 		async check() {
+			if (system.uptimeMs() - checkedAt < CHECK_EVERY_MS) return;
+			checkedAt = system.uptimeMs();
 			for (const [name, entry] of [...watched.entries().take(LOOKED_UP)]) await keep(name, entry);
 			const now_ms = clock.now();
 			const all = [...watched].map(([name, entry]) => ({ name, entry, flags: flagsAt(now_ms - entry.since_ms) }));

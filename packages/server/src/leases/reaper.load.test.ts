@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { createReaper } from "./reaper.ts";
 import { openReaper } from "./testing.ts";
 
 test("of five targets with 10,000 leases due at once, one that hangs holds up none of the others", async (t) => {
@@ -32,4 +33,52 @@ test("of five targets with 10,000 leases due at once, one that hangs holds up no
 		await setTimeout(20);
 	}
 	assert.equal(hole.names.size, 0);
+});
+
+/** The names of ten targets, each with leases that are due. */
+async function addAtTen(
+	{ add }: Pick<Awaited<ReturnType<typeof openReaper>>, "add">,
+	count: number,
+): Promise<string[]> {
+	const names = Array.from({ length: 10 }, (_, index) => `target-${index}`);
+	for (const target of names) await Promise.all(Array.from({ length: count }, () => add("active", { target })));
+	return names;
+}
+
+test("however many removals are under way, few of their writes stand before anybody else's", async (t) => {
+	const opened = await openReaper(t);
+	const { needs, at, store } = opened;
+	const names = await addAtTen(opened, 20);
+	let [pending, most] = [0, 0];
+	const counted =
+		<Args extends unknown[], Result>(write: (...args: Args) => Promise<Result>) =>
+		(...args: Args): Promise<Result> => {
+			most = Math.max(most, ++pending);
+			return write(...args).finally(() => pending--);
+		};
+	const { revoke, settle } = store.leases;
+	const leases = { ...store.leases, revoke: counted(revoke), settle: counted(settle) };
+	await createReaper({ ...needs, store: { ...store, leases } }).runOnce();
+	assert.deepEqual(new Set(names.map((name) => at(name).names.size)), new Set([0]));
+	assert.ok(most <= 16, `${most} writes at once`);
+});
+
+test("between reading what is due at one target and at the next, others get their turn", async (t) => {
+	const opened = await openReaper(t);
+	const { needs, store } = opened;
+	await addAtTen(opened, 10);
+	let turn = 0;
+	const tick = () => {
+		turn++;
+		immediate = setImmediate(tick);
+	};
+	let immediate = setImmediate(tick);
+	const turns: number[] = [];
+	const due: typeof store.leases.due = (...args) => {
+		turns.push(turn);
+		return store.leases.due(...args);
+	};
+	await createReaper({ ...needs, store: { ...store, leases: { ...store.leases, due } } }).runOnce();
+	clearImmediate(immediate);
+	assert.equal(new Set(turns.slice(0, 10)).size, 10);
 });

@@ -91,6 +91,22 @@ test("leases that were put off far into the future are tried within ten seconds 
 	assert.equal(await stateOf(quarantined), "uncertain", "nor is the quarantine");
 });
 
+test("leases that were put off are tried soon after their target's return, however many others end before their next try", async (t) => {
+	const opened = await openReaper(t);
+	const { add, at, store, stateOf, reaper } = opened;
+	const leases = await Promise.all(Array.from({ length: 5 }, () => add("revoking")));
+	const early = await Promise.all(Array.from({ length: 600 }, () => add("active", { due_at: START + 250_000 })));
+	at("a").mood = "away";
+	await reaper.runOnce();
+	await pass(opened, 30);
+	const put_off = { due_at: START + 290_000, attempts: 12, last_error: "connection refused" };
+	for (const { id } of leases) await store.leases.postpone({ id, ...put_off });
+	at("a").mood = "well";
+	await pass(opened, 10);
+	assert.deepEqual(new Set(await Promise.all(leases.map(stateOf))), new Set(["revoked"]));
+	assert.deepEqual(new Set(await Promise.all(early.map(stateOf))), new Set(["active"]));
+});
+
 test("a target that answers probes but no removals gets one removal a probe", async (t) => {
 	const opened = await openReaper(t);
 	const { at, reaper } = opened;

@@ -128,6 +128,13 @@ test("more leases than are read at once are taken back in one go", async (t) => 
 	assert.equal(at("a").removals, 1200);
 });
 
+test("the loop goes on when what it has read has begun, and rests only when nothing is left", async (t) => {
+	const { add, at, reaper } = await openReaper(t, { rest_ms: 60_000 });
+	await Promise.all(Array.from({ length: 300 }, () => add("revoking")));
+	reaper.start();
+	await until(() => at("a").names.size === 0);
+});
+
 test("revoking now is done when the credential is gone, and says so", async (t) => {
 	const { add, reaper, stateOf, lags, system } = await openReaper(t);
 	const lease = await add("revoking");

@@ -1,9 +1,10 @@
+import { setImmediate } from "node:timers/promises";
 import { createBell } from "./bell.ts";
 import { hasten, type Lane, oldestDue, refill } from "./lane.ts";
-import type { Lease, Removal } from "./model.ts";
+import type { Lease, Removal, TargetState } from "./model.ts";
 import type { Lateness } from "./overdue.ts";
 import { type RemovalLimits, type RemovalNeeds, Removals } from "./removals.ts";
-import type { Probe, TargetState } from "./target-health.ts";
+import type { Probe } from "./target-health.ts";
 
 /** What the reaper needs. All that it knows of engines are the two functions that remove and probe. */
 export interface ReaperNeeds extends RemovalNeeds {
@@ -160,8 +161,10 @@ class Loop implements Reaper {
 		for (const lane of this.#lanes()) {
 			if (lane.probing === undefined && (lane.is_doubted || lane.health.isProbeDue())) this.#probe(lane);
 			await this.#noteWaiting(lane);
-			const isIdle = lane.queue.length === 0 && lane.health.hasRoom(lane.under_way);
-			if (isIdle && !this.#removals.isStalled) await refill(this.#needs, lane, this.#removals.isRunning);
+			if (lane.queue.length > 0 || !lane.health.hasRoom(0) || this.#removals.isStalled) continue;
+			await refill(this.#needs, lane, this.#removals.isRunning);
+			// Reading answers at once: without a pause all targets would be read before anything else is done.
+			if (lane.queue.length > 0) await setImmediate();
 		}
 		this.#removals.fill();
 		await this.#removals.overdue.check();
@@ -215,7 +218,7 @@ class Loop implements Reaper {
 			return { outcome: "unreachable", message: "asking it failed inside the server: its log says why" };
 		});
 		if (found.outcome !== "healthy") return lane.health.probed(found, false);
-		lane.health.probed(found, await hasten(this.#needs, lane, this.#removals.isRunning));
+		lane.health.probed(found, await hasten(this.#needs, lane));
 		this.wake();
 	}
 }

@@ -1,4 +1,5 @@
 import type { AuditStore } from "../audit/model.ts";
+import { createGate } from "../gate.ts";
 import type { System } from "../system.ts";
 import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
@@ -23,6 +24,9 @@ export interface RemovalLimits {
 	total: number;
 }
 
+/** Writes of removals that are before the store at once: whoever asks the store for something stands behind them. */
+const WRITES = 16;
+
 /** How long nothing new begins after the store has failed, in milliseconds: what is removed could not be written down. */
 const STALL_MS = 5000;
 
@@ -41,7 +45,7 @@ export class Removals {
 
 	/** @param onDrained called when a queue is empty and more is due */
 	constructor(needs: RemovalNeeds, limits: RemovalLimits, onDrained: () => void) {
-		this.#needs = needs;
+		this.#needs = { ...needs, store: { ...needs.store, leases: behindGate(needs.store.leases) } };
 		this.#limits = limits;
 		this.#onDrained = onDrained;
 		this.overdue = createOverdue(needs);
@@ -142,6 +146,18 @@ export class Removals {
 		this.overdue.forget(lease.id);
 		if (lease.state === "revoking") onRevoked?.(Math.max(0, clock.now() - since_ms));
 	}
+}
+
+/** The same ledger, which few removals write at once. */
+function behindGate(leases: LeaseStore): LeaseStore {
+	const gate = createGate(WRITES);
+	return {
+		...leases,
+		doubt: (input) => gate(() => leases.doubt(input)),
+		revoke: (input, event) => gate(() => leases.revoke(input, event)),
+		settle: (input, event) => gate(() => leases.settle(input, event)),
+		postpone: (input) => gate(() => leases.postpone(input)),
+	};
 }
 
 /** When a credential should have been gone, by the lease clock. A row that was put off, and one that was due at once, say it only roughly. */

@@ -28,13 +28,13 @@ const FIRST_PAUSE_MS = 1000;
 const QUARANTINE_MS: readonly number[] = [5_000, 25_000, 90_000, 480_000, 600_000];
 
 /** How a row says that it is between two of these looks; its attempts are the looks then. Trouble in between starts them over. */
-const QUARANTINED = "it is absent, but a create that was sent may still land";
+export const QUARANTINED = "it is absent, but a create that was sent may still land";
 
 /** Characters of a message that are kept. */
 const MAX_MESSAGE = 500;
 
 /** Whether the lease waits for its next look, rather than for a target that gave trouble. */
-export function isQuarantined({ state, last_error }: Pick<Lease, "state" | "last_error">): boolean {
+function isQuarantined({ state, last_error }: Pick<Lease, "state" | "last_error">): boolean {
 	return state === "uncertain" && last_error === QUARANTINED;
 }
 
@@ -62,14 +62,18 @@ async function claim({ store, system, clock }: TakeBackNeeds, id: string): Promi
 	const lease = await store.leases.byId(id);
 	const now_ms = clock.now();
 	if (lease?.state === "intent") {
-		await store.leases.doubt({ id, due_at: now_ms, last_error: "nobody said in time whether it was made" });
+		const last_error = "nobody said in time whether it was made";
+		if (await store.leases.doubt({ id, due_at: now_ms, last_error }))
+			return { ...lease, state: "uncertain", reason: "uncertain", due_at: now_ms, last_error };
 	} else if (lease?.state === "active") {
-		const due_at = Math.min(lease.due_at ?? now_ms, now_ms);
+		const due = (lease.due_at ?? now_ms) < now_ms ? {} : { due_at: now_ms };
 		const event = leaseEvent(system, "lease.revoking", lease, { reason: "expired" });
-		await store.leases.revoke({ id, due_at, reason: "expired" }, event);
+		if ((await store.leases.revoke({ id, reason: "expired", ...due }, event)) === "active")
+			return { ...lease, state: "revoking", reason: "expired", ...due };
 	} else {
 		return lease?.due_at === null ? undefined : lease;
 	}
+	// Somebody else was faster.
 	const claimed = await store.leases.byId(id);
 	return claimed?.state === "revoking" || claimed?.state === "uncertain" ? claimed : undefined;
 }

@@ -1,9 +1,6 @@
 import type { Log } from "../log.ts";
 import type { System } from "../system.ts";
-import type { Removal } from "./model.ts";
-
-/** `away`: it does not answer. `blocked`: it answers that our rights do not suffice. */
-export type TargetState = "healthy" | "away" | "blocked";
+import type { Removal, TargetState } from "./model.ts";
 
 /** What asking a target whether it is well came to. `healthy` also stands for one that cannot be asked: a removal shows it then. */
 export interface Probe {

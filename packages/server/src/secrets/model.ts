@@ -6,9 +6,6 @@ import { atMost, Environment, Instant, RequiredText, says, Text } from "../messa
 /** Bytes of UTF-8 in a value. Design: §7.2. */
 export const MAX_VALUE_BYTES = 256 * 1024;
 
-/** Versions of a secret that are kept, the current one included. Design: §7. */
-export const MAX_VERSIONS = 20;
-
 const KEY_RULE = "key must be 1 to 255 of A-Z a-z 0-9 _ . - / with no segment . or ..";
 
 /** Design: §7.2. */
@@ -71,7 +68,7 @@ export interface VersionInfo {
 
 /** The store's side of secrets. */
 export interface SecretStore {
-	/** Writes the next version, keeps MAX_VERSIONS, and puts the version into the event. `realm_gone` writes nothing. */
+	/** Writes the next version, keeps the last 20, and puts the version into the event. `realm_gone` writes nothing. */
 	set(
 		input: Omit<SecretVersion, "version">,
 		event: AuditEvent,

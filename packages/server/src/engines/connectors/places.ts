@@ -1,3 +1,4 @@
+import { createGate } from "../../gate.ts";
 import { TargetError } from "./connector.ts";
 
 /**
@@ -6,35 +7,21 @@ import { TargetError } from "./connector.ts";
  * @throws TargetError unreachable after `wait_ms`
  */
 export function createPlaces(count: number, wait_ms: number): () => Promise<() => void> {
-	const waiting: (() => void)[] = [];
-	let free = count;
-
-	const leave = () => {
-		// Whoever waits longest takes over this place, so `free` stays as it is.
-		const next = waiting.shift();
-		if (next === undefined) free++;
-		else next();
-	};
-	const waitInLine = () =>
-		new Promise<void>((resolve, reject) => {
-			const timer = setTimeout(() => {
-				waiting.splice(waiting.indexOf(enter), 1);
-				reject(new TargetError("unreachable", "the target is slow: too many credentials are being made there"));
-			}, wait_ms);
-			const enter = () => {
-				clearTimeout(timer);
-				resolve();
-			};
-			waiting.push(enter);
+	const gate = createGate(count);
+	return () => {
+		const taken = Promise.withResolvers<() => void>();
+		let isLate = false;
+		const timer = setTimeout(() => {
+			isLate = true;
+			taken.reject(new TargetError("unreachable", "the target is slow: too many credentials are being made there"));
+		}, wait_ms);
+		void gate(async () => {
+			clearTimeout(timer);
+			if (isLate) return;
+			const left = Promise.withResolvers<void>();
+			taken.resolve(left.resolve);
+			await left.promise;
 		});
-
-	return async () => {
-		if (free > 0) free--;
-		else await waitInLine();
-		let hasLeft = false;
-		return () => {
-			if (!hasLeft) leave();
-			hasLeft = true;
-		};
+		return taken.promise;
 	};
 }

@@ -5,7 +5,7 @@ import type { AuditEvent } from "../../audit/model.ts";
 import { aKey, anAccount, anEvent, aRealm, aToken, aVersion } from "../../testing/rows.ts";
 import { makeFolder } from "../../testing/store.ts";
 import { auditLog } from "./audit-log.ts";
-import { type Operation, pack, runBatch, unpack } from "./batch.ts";
+import { createBatches, type Operation, pack, unpack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
 import { StorageFailure } from "./failure.ts";
 import { migrate } from "./migrate.ts";
@@ -33,8 +33,9 @@ async function setUp(t: TestContext) {
 		reader.close();
 		db.close();
 	});
+	const runBatch = createBatches(db, chain, writes);
 	const run = (...operations: Operation[]) => {
-		const { outcomes = [], tip } = runBatch(db, chain, writes, operations);
+		const { outcomes = [], tip } = runBatch(operations);
 		return { outcomes, tip };
 	};
 	const owner = anAccount();
@@ -198,7 +199,7 @@ test("a sync that fails when the batch is committed ends everything, and the wor
 	const tip = chain.tip();
 	const operation: Operation = ["secrets", "set", aVersion(realm.id, "k"), anEvent()];
 	assert.throws(
-		() => runBatch(failing, chain, allWrites(db, chain.append), [operation]),
+		() => createBatches(failing, chain, allWrites(db, chain.append))([operation]),
 		(error) => isFatal("SQLITE_IOERR_FSYNC")(error) && !String(error).includes("CANARY"),
 	);
 	assert.deepEqual([db.inTransaction, chain.tip()], [false, tip]);
@@ -219,9 +220,9 @@ test("an operation that does not exist ends everything: the two sides are not of
 test("a batch of nothing but events says so in one word, and an empty one is harmless", async (t) => {
 	const { db, chain, run, total } = await setUp(t);
 	const before = Number(total("audit_event"));
-	const writes = allWrites(db, chain.append);
+	const runBatch = createBatches(db, chain, allWrites(db, chain.append));
 	const event = writeEvent(anEvent({ data: { text: "ключ 🔑 \ud800", none: undefined } }));
-	assert.deepEqual(runBatch(db, chain, writes, [event, event]), { count: 2, outcomes: undefined, tip: chain.tip() });
+	assert.deepEqual(runBatch([event, event]), { count: 2, outcomes: undefined, tip: chain.tip() });
 	assert.equal(total("audit_event"), before + 2);
 	assert.deepEqual(run(), { outcomes: [], tip: chain.tip() });
 });

@@ -42,26 +42,33 @@ export interface BatchReport {
 }
 
 /**
- * Runs operations in one transaction and returns once it is durable. Each has its own savepoint, so that one that throws takes
- * only itself back; when the disk is full all are taken back.
- * @throws StorageFailure on an I/O error or corruption: after a failed fsync no later success can be believed
+ * Makes the function that runs operations in one transaction and returns once it is durable. Each has its own savepoint, so that one that
+ * throws takes only itself back; when the disk is full all are taken back.
+ * The function throws StorageFailure on an I/O error or corruption: after a failed fsync no later success can be believed.
  */
-export function runBatch(db: Database, chain: Chain, writes: Writes, operations: readonly Operation[]): BatchReport {
-	const start = chain.tip();
-	try {
-		db.exec("BEGIN IMMEDIATE");
-		const outcomes = operations.map((operation) => runOne(db, chain, writes, operation));
-		db.exec("COMMIT");
-		const isAllDone = outcomes.every((outcome) => outcome === DONE);
-		return { count: operations.length, outcomes: isAllDone ? undefined : outcomes, tip: chain.tip() };
-	} catch (error) {
-		if (db.inTransaction) db.exec("ROLLBACK");
-		chain.rewind(start);
-		const code = codeOf(error);
-		const outcome: Outcome | undefined = TAKEN_BACK[code];
-		if (outcome === undefined) throw new StorageFailure(code);
-		return { count: operations.length, outcomes: operations.map(() => outcome), tip: start };
-	}
+export function createBatches(
+	db: Database,
+	chain: Chain,
+	writes: Writes,
+): (operations: readonly Operation[]) => BatchReport {
+	const runOne = createRunner(db, chain, writes);
+	return (operations) => {
+		const start = chain.tip();
+		try {
+			db.exec("BEGIN IMMEDIATE");
+			const outcomes = operations.map(runOne);
+			db.exec("COMMIT");
+			const isAllDone = outcomes.every((outcome) => outcome === DONE);
+			return { count: operations.length, outcomes: isAllDone ? undefined : outcomes, tip: chain.tip() };
+		} catch (error) {
+			if (db.inTransaction) db.exec("ROLLBACK");
+			chain.rewind(start);
+			const code = codeOf(error);
+			const outcome: Outcome | undefined = TAKEN_BACK[code];
+			if (outcome === undefined) throw new StorageFailure(code);
+			return { count: operations.length, outcomes: operations.map(() => outcome), tip: start };
+		}
+	};
 }
 
 /** What has gone wrong when a whole batch was taken back and the storage is as sound as before. */
@@ -72,27 +79,30 @@ const DONE: Outcome = { done: undefined };
 
 type Verb = (...args: unknown[]) => unknown;
 
-function runOne(db: Database, chain: Chain, writes: Writes, item: Operation): Outcome {
-	if (typeof item === "string") {
-		// One statement takes itself back when it fails, and needs no savepoint.
-		chain.add(readEvent(item));
-		return DONE;
-	}
-	const [noun, verb, ...args] = item;
-	const operation = (writes as unknown as Record<string, Record<string, Verb>>)[noun]?.[verb];
-	if (operation === undefined) throw new StorageFailure(`unknown operation ${noun}.${verb}`);
-	const before = chain.tip();
-	db.exec("SAVEPOINT item");
-	try {
-		const done = operation(...args);
-		db.exec("RELEASE item");
-		return { done };
-	} catch (error) {
-		const code = codeOf(error);
-		if (!db.inTransaction || code === "SQLITE_FULL" || isFatal(code)) throw error;
-		db.exec("ROLLBACK TO item; RELEASE item");
-		chain.rewind(before);
-		const { name, message } = error as Error;
-		return { failed: { name, message: code === "" ? message : code, code } };
-	}
+function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operation) => Outcome {
+	const [enter, leave] = [db.prepare("SAVEPOINT item"), db.prepare("RELEASE item")];
+	return (item) => {
+		if (typeof item === "string") {
+			// One statement takes itself back when it fails, and needs no savepoint.
+			chain.add(readEvent(item));
+			return DONE;
+		}
+		const [noun, verb, ...args] = item;
+		const operation = (writes as unknown as Record<string, Record<string, Verb>>)[noun]?.[verb];
+		if (operation === undefined) throw new StorageFailure(`unknown operation ${noun}.${verb}`);
+		const before = chain.tip();
+		enter.run();
+		try {
+			const done = operation(...args);
+			leave.run();
+			return { done };
+		} catch (error) {
+			const code = codeOf(error);
+			if (!db.inTransaction || code === "SQLITE_FULL" || isFatal(code)) throw error;
+			db.exec("ROLLBACK TO item; RELEASE item");
+			chain.rewind(before);
+			const { name, message } = error as Error;
+			return { failed: { name, message: code === "" ? message : code, code } };
+		}
+	};
 }

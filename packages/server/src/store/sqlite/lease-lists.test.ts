@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { LEASE_STATES, type Lease, type LeaseFilter } from "../../leases/model.ts";
+import { LEASE_STATES, type Lease, type LeaseFilter, OPEN_STATES } from "../../leases/model.ts";
 import { addLease } from "../../testing/leases.ts";
 import { aLease, anEvent } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { openTestStore } from "../../testing/store.ts";
-import { OPEN_STATES } from "./lease-lists.ts";
 
 const { store } = await openTestStore({ after });
 const { leases } = store;

@@ -1,9 +1,6 @@
 import type { Database } from "better-sqlite3";
-import type { Lease, LeaseFilter, LeaseState } from "../../leases/model.ts";
+import { type Lease, type LeaseFilter, OPEN_STATES } from "../../leases/model.ts";
 import { createStatements } from "./statements.ts";
-
-/** States of a lease that is not over. */
-export const OPEN_STATES: LeaseState[] = ["intent", "active", "uncertain", "revoking"];
 
 /** Questions about leases that may have to look at all of them, when what is wanted is rare. They run in the reader thread. */
 export function leaseLists(db: Database) {

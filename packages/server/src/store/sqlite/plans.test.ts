@@ -209,6 +209,7 @@ function runEveryLeaseWrite(
 	ledger.begin(lease, 1, event);
 	ledger.doubt({ id, due_at: 1, last_error: "" });
 	ledger.recover({ due_at: 1 });
+	ledger.hasten({ target: lease.target, now_ms: 0, until_ms: 2, but_for: "" });
 	ledger.postpone({ id, due_at: 1, attempts: 1, last_error: "" });
 	ledger.settle({ id, closed_at: MADE_AT }, event);
 	ledger.reopen({ id, due_at: 1 }, event);
@@ -220,7 +221,7 @@ function runEveryLeaseWrite(
 	ledger.activate({ ...next, due_at: 1, payload: null }, event);
 	ledger.markLost({ id: next.id, last_error: "lost" }, event);
 	for (const selection of selections) ledger.revokeMany(selection, event);
-	ledger.revoke({ id: next.id, due_at: 1, reason: "expired" }, event);
+	for (const due of [{}, { due_at: 1 }]) ledger.revoke({ id: next.id, reason: "expired", ...due }, event);
 	ledger.abort({ id: next.id, closed_at: MADE_AT }, event);
 	ledger.saveClock({ lease_ms: 1, uptime_ms: 1, boot_id: "" });
 	ledger.forget("9999");
@@ -258,6 +259,7 @@ const WAYS: [what: string, part: RegExp, way: RegExp][] = [
 	["anybody's leases are revoked", /'requested'.*NOT NULL +AND \(/, /lease_open \(state=\?\)/],
 	["a realm is deleted", /'realm_deleted'.* WHERE realm_id/, /lease_open_of_realm \(realm_id=\? AND state=\?\)/],
 	["intents are recovered", /WHERE state = 'intent' AND due_at/, /lease_open \(state=\?\)/],
+	["what was put off is hastened", /SET due_at.*rowid IN/, /lease_due \(target=\? AND due_at>\? AND due_at<\?\)/],
 	["what was closed is forgotten", /^DELETE FROM lease/, /COVERING INDEX lease_closed \(closed_at<\?\)/],
 ];
 

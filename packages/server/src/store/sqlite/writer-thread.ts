@@ -1,6 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { FatalError } from "../../errors.ts";
-import { type BatchReport, type Operation, runBatch, unpack } from "./batch.ts";
+import { type BatchReport, createBatches, type Operation, unpack } from "./batch.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { createLogEmptier, openWriter, type Synchronous } from "./open.ts";
@@ -61,12 +61,12 @@ attempt(() => {
 	const db = openWriter(file, synchronous);
 	migrate(db, now);
 	const chain = openChain(db);
-	const writes = allWrites(db, chain.append);
+	const run = createBatches(db, chain, allWrites(db, chain.append));
 	const checkpoint = createLogEmptier(db);
 	port.on("message", (request: WriterRequest) => {
 		attempt(() => {
 			if (request !== "close") {
-				send({ kind: "report", report: runBatch(db, chain, writes, gather(request)) });
+				send({ kind: "report", report: run(gather(request)) });
 				checkpoint();
 				return;
 			}

@@ -1,6 +1,5 @@
-import type { LeaseStore } from "../../../leases/model.ts";
+import { type LeaseStore, OPEN_STATES } from "../../../leases/model.ts";
 import { and, asc, eq, gte, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
-import { OPEN_STATES } from "../lease-lists.ts";
 import { lease, leaseCount, meta } from "../schema.ts";
 import type { Reader } from "./reader.ts";
 
@@ -38,8 +37,9 @@ function single(db: Reader): Pick<LeaseStore, "byId" | "byCredential" | "byNames
 const atTarget = eq(lease.target, placeholder("target"));
 
 function queue(db: Reader): Pick<LeaseStore, "due" | "activeAt"> {
+	const { id, engine, config_id, state, due_at } = lease;
 	const due = db
-		.select()
+		.select({ id, engine, config_id, state, due_at })
 		.from(lease)
 		.where(and(atTarget, gte(lease.due_at, placeholder("from_ms")), lte(lease.due_at, placeholder("now_ms"))))
 		.orderBy(asc(lease.due_at))
@@ -92,7 +92,7 @@ function sums(db: Reader): Pick<LeaseStore, "counts" | "clock"> {
 	const counts = db
 		.select({ engine: leaseCount.engine, state: leaseCount.state, count: sum(leaseCount.count).mapWith(Number) })
 		.from(leaseCount)
-		.where(inArray(leaseCount.state, OPEN_STATES))
+		.where(inArray(leaseCount.state, [...OPEN_STATES]))
 		.groupBy(leaseCount.engine, leaseCount.state)
 		.prepare();
 	const clock = db.select({ value: meta.value }).from(meta).where(eq(meta.name, "lease_clock")).prepare();

@@ -174,6 +174,41 @@ test("what is lost is noted once for each reason", async () => {
 	assert.deepEqual([await mark("gone"), await mark("gone"), await mark("gone again")], [true, false, true]);
 });
 
+test("what was put off at a target is due at once, but for what is in quarantine and what was not put off", async () => {
+	const realm = await addRealm(store, owner);
+	const target = newId();
+	const made = new Map<LeaseState, Lease>();
+	for (const state of LEASE_STATES)
+		made.set(state, await addLease(store, state, aLease(realm.id, { target, due_at: 500 })));
+	const quarantined = await addLease(store, "uncertain", aLease(realm.id, { target, due_at: 500 }));
+	await leases.postpone({ id: quarantined.id, due_at: 500, attempts: 1, last_error: "quarantine" });
+	const others = [
+		{ target: newId(), due_at: 500 },
+		{ target, due_at: 501 },
+		{ target, due_at: 99 },
+	];
+	for (const given of others) await addLease(store, "revoking", aLease(realm.id, given));
+	const many = Array.from({ length: 250 }, () =>
+		addLease(store, "revoking", aLease(realm.id, { target, due_at: 400 })),
+	);
+	await Promise.all(many);
+	const hasten = () => leases.hasten({ target, now_ms: 100, until_ms: 500, but_for: "quarantine" });
+	assert.deepEqual([await hasten(), await hasten()], [252, 0]);
+	const [oldest, ...due] = await leases.due(target, 100, 1000);
+	assert.deepEqual([oldest?.due_at, due.length, new Set(due.map(({ due_at }) => due_at))], [99, 252, new Set([100])]);
+	for (const [state, lease] of made) {
+		const isPutOff = state === "revoking" || state === "uncertain";
+		assert.deepEqual({ ...(await leases.byId(lease.id)) }, { ...lease, ...(isPutOff ? { due_at: 100 } : {}) }, state);
+	}
+});
+
+test("a lease that is revoked without a time stays due when it was", async () => {
+	const realm = await addRealm(store, owner);
+	const before = await addLease(store, "active", aLease(realm.id));
+	assert.equal(await leases.revoke({ id: before.id, reason: "expired" }, anEvent()), "active");
+	assert.deepEqual({ ...(await leases.byId(before.id)) }, { ...before, state: "revoking", reason: "expired" });
+});
+
 test("an answer that was delivered is not delivered later", async () => {
 	const realm = await addRealm(store, owner);
 	const made = await Promise.all([1, 2].map(() => addLease(store, "active", aLease(realm.id))));

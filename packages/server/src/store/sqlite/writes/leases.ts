@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
-import type { LeaseState, LeaseStore, NewLease } from "../../../leases/model.ts";
+import { type LeaseState, type LeaseStore, type NewLease, OPEN_STATES } from "../../../leases/model.ts";
 import type { Append } from "./audit.ts";
 import { IS_UNUSED } from "./engines.ts";
 
@@ -14,6 +14,7 @@ export const LEASE_VERBS = [
 	"revokeMany",
 	"settle",
 	"postpone",
+	"hasten",
 	"abandon",
 	"reopen",
 	"markLost",
@@ -27,6 +28,9 @@ type LeaseWrites = { [Verb in (typeof LEASE_VERBS)[number]]: Ran<LeaseStore[Verb
 
 /** An operation of the port as it is run in the transaction. */
 type Ran<Asked> = Asked extends (...args: infer Args) => Promise<infer Result> ? (...args: Args) => Result : never;
+
+/** Leases that are hastened at once. */
+const MAX_HASTENED = 100;
 
 /** Leases that are forgotten at once: a day's worth in one transaction would hold up every other write for seconds. */
 export const MAX_FORGOTTEN = 1000;
@@ -64,7 +68,7 @@ function conditions(db: Database) {
 	const open = db
 		.prepare(
 			"SELECT coalesce(sum(count), 0) FROM lease_count WHERE engine = @engine AND config_realm_id = @config_realm_id " +
-				"AND state IN ('intent', 'active', 'uncertain', 'revoking')",
+				`AND state IN (${OPEN_STATES.map((state) => `'${state}'`).join(", ")})`,
 		)
 		.pluck();
 	return {
@@ -119,9 +123,9 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | "revokeMany" | "reopen" | "markLost"> {
 	const change = changing(db, append);
 	const stateOf = db.prepare("SELECT state FROM lease WHERE id = ?").pluck();
-	const revoke = change(
-		"UPDATE lease SET state = 'revoking', due_at = @due_at, reason = @reason WHERE id = @id AND state = 'active'",
-	);
+	const revokeBy = (set: string) =>
+		change(`UPDATE lease SET state = 'revoking', reason = @reason${set} WHERE id = @id AND state = 'active'`);
+	const [revoke, revokeAt] = [revokeBy(""), revokeBy(", due_at = @due_at")];
 	const many = (ofRealm: string) =>
 		db.prepare(
 			`UPDATE lease SET state = 'revoking', due_at = @now_ms, reason = 'requested' WHERE state = 'active' AND due_at IS NOT NULL ${ofRealm} ` +
@@ -131,7 +135,8 @@ function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | 
 	return {
 		revoke(input, event) {
 			const state = stateOf.get(input.id) as LeaseState | undefined;
-			revoke(input, event);
+			// Setting `due_at`, even to what it is, would rewrite two more indexes.
+			(input.due_at === undefined ? revoke : revokeAt)(input, event);
 			return state;
 		},
 		revokeMany({ realm_id = null, user_id = null, engine = null, now_ms }, event) {
@@ -190,9 +195,15 @@ function changing(db: Database, append: Append) {
 }
 
 /** What nobody asked for. */
-function upkeep(db: Database): Pick<LeaseWrites, "postpone" | "delivered" | "recover" | "saveClock" | "forget"> {
+function upkeep(
+	db: Database,
+): Pick<LeaseWrites, "postpone" | "hasten" | "delivered" | "recover" | "saveClock" | "forget"> {
 	const postpone = db.prepare(
 		"UPDATE lease SET due_at = @due_at, attempts = @attempts, last_error = @last_error WHERE id = @id AND state IN ('revoking', 'uncertain')",
+	);
+	const hasten = db.prepare(
+		"UPDATE lease SET due_at = @now_ms WHERE rowid IN (SELECT rowid FROM lease WHERE target = @target AND due_at > @now_ms AND due_at <= @until_ms " +
+			`AND (state = 'revoking' OR (state = 'uncertain' AND last_error <> @but_for)) LIMIT ${MAX_HASTENED})`,
 	);
 	const delivered = db.prepare(
 		"UPDATE lease SET delivered_at = ? WHERE id IN (SELECT value FROM json_each(?)) AND delivered_at IS NULL",
@@ -209,6 +220,7 @@ function upkeep(db: Database): Pick<LeaseWrites, "postpone" | "delivered" | "rec
 	);
 	return {
 		postpone: (input) => void postpone.run(input),
+		hasten: (input) => hasten.run(input).changes,
 		delivered: ({ ids, at }) => void delivered.run(at, JSON.stringify(ids)),
 		recover: (input) => recover.run(input).changes,
 		saveClock: (mark) => void saveClock.run(JSON.stringify(mark)),

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
-import { MAX_VERSIONS, type SecretVersion } from "../../../secrets/model.ts";
+import type { SecretVersion } from "../../../secrets/model.ts";
 import type { Append } from "./audit.ts";
 
 interface Head {
@@ -9,6 +9,9 @@ interface Head {
 	created_at: string;
 	deleted_at: string | null;
 }
+
+/** Versions of a secret that are kept, the current one included. Design: §7. */
+export const MAX_VERSIONS = 20;
 
 /** The row of a key in an environment, live or deleted. */
 function heads(db: Database) {
