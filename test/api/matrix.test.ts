@@ -6,6 +6,7 @@ import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts"
 import { openApi, routesOf } from "../harness/openapi.ts";
 import { REQUESTS } from "../harness/requests.ts";
 import type { ErrorBody } from "../harness/resources.ts";
+import { WITHOUT_PROVIDER } from "../harness/sso-requests.ts";
 import { CREDENTIALS, type Credential, createWorld, PERSONAS, type Persona, type World } from "../harness/world.ts";
 import { type Server, startServer } from "../harness.ts";
 import { ENDPOINTS, type Endpoint, routeName } from "../spec/endpoints.ts";
@@ -25,6 +26,19 @@ const RULES: readonly Rule[] = [
 	["POST /api/v1/auth/register", "public", "any"],
 	["POST /api/v1/auth/login", "public", "any"],
 	["GET /api/v1/auth/providers", "public", "any"],
+	["GET /api/v1/auth/oidc/{provider}/login", "public", "any"],
+	["GET /api/v1/auth/oidc/{provider}/callback", "public", "any"],
+	["GET /api/v1/auth/saml/{provider}/login", "public", "any"],
+	["POST /api/v1/auth/saml/{provider}/acs", "public", "any"],
+	["GET /api/v1/auth/saml/{provider}/metadata", "public", "any"],
+	["POST /api/v1/auth/ldap/{provider}/login", "public", "any"],
+	["POST /api/v1/auth/ldap/{provider}/link", "user", "session"],
+	["POST /api/v1/auth/sso/token", "public", "any"],
+	["POST /api/v1/auth/sso/link", "user", "session"],
+	["GET /api/v1/auth/providers/{name}", "instance", "read"],
+	["PUT /api/v1/auth/providers/{name}", "instance", "write"],
+	["DELETE /api/v1/auth/providers/{name}", "instance", "delete"],
+	["POST /api/v1/auth/providers/{name}/test", "instance", "read"],
 	["GET /api/v1/users", "instance", "read"],
 	["POST /api/v1/users/{id}/disable", "instance", "write"],
 	["POST /api/v1/users/{id}/enable", "instance", "write"],
@@ -141,7 +155,8 @@ for (const rule of RULES) {
 	test(`${name}: every role and every scope is answered as the rules say`, async () => {
 		const endpoint = ENDPOINTS.find((one) => `${one.method} ${one.path}` === name);
 		assert.ok(endpoint, "the route is in the endpoint table");
-		const nobody = least === "public" ? { status: endpoint.success } : { status: 401, code: "unauthorized" };
+		const success = WITHOUT_PROVIDER[name] ?? endpoint.success;
+		const nobody = least === "public" ? { status: success } : { status: 401, code: "unauthorized" };
 		// A public route looks at no token, and two of them cost a password hash: one kind of token says as much as four.
 		const credentials = least === "public" ? (["session"] as const) : CREDENTIALS;
 		const cells = PERSONAS.flatMap((persona) => credentials.map((credential) => ({ persona, credential })));
@@ -149,7 +164,7 @@ for (const rule of RULES) {
 			attempt(endpoint).then((answer) => difference("anonymous", answer, nobody)),
 			...cells.map(async ({ persona, credential }) => {
 				const answer = await attempt(endpoint, persona, credential);
-				const right = expected(rule, persona, credential, endpoint.success);
+				const right = expected(rule, persona, credential, success);
 				return difference(`${persona}/${credential}`, answer, right);
 			}),
 		]);

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,31 +18,39 @@ export interface Outcome {
 	readonly stderr: string;
 }
 
-/** Runs `svc` as a process of its own, as somebody who is logged in to a server. */
+/** Is told everything on stderr so far, whenever more is written. */
+export type Hearer = (stderr: string, child: ChildProcess) => void;
+
+/** Runs `svc` as a process of its own, as somebody who is logged in to a server, or as nobody yet. */
 export interface Cli {
 	/** @param stdin what the command reads; it is no terminal */
-	run(args: readonly string[], stdin?: string): Promise<Outcome>;
+	run(args: readonly string[], stdin?: string, heard?: Hearer): Promise<Outcome>;
 	/** A folder for its files, removed by `close`. */
 	readonly home: string;
 	close(): Promise<void>;
 }
 
-/** Prepares one; nothing of whoever runs the tests reaches the commands. */
-export async function createCli(server: Server, who: Person): Promise<Cli> {
+/** Prepares one; nothing of whoever runs the tests reaches the commands. Without `who` it has the session of its own logins. */
+export async function createCli(server: Server, who?: Person): Promise<Cli> {
 	const home = await mkdtemp(join(tmpdir(), "svc-cli-"));
 	const cacert = join(home, "server.pem");
 	await writeFile(cacert, server.ca);
-	const run = async (args: readonly string[], stdin = ""): Promise<Outcome> => {
+	const run: Cli["run"] = async (args, stdin = "", heard) => {
 		const env = {
 			PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
 			HOME: home,
 			SVC_ADDRESS: server.url,
 			SVC_CACERT: cacert,
-			SVC_TOKEN: who.token,
+			...(who === undefined ? {} : { SVC_TOKEN: who.token }),
 		};
 		const child = spawn(process.execPath, [MAIN, ...args], { env, timeout: TIMEOUT_MS, killSignal: "SIGKILL" });
 		child.stdin.on("error", () => undefined).end(stdin);
-		const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+		let stderr = "";
+		child.stderr.setEncoding("utf8").on("data", (more: string) => {
+			stderr += more;
+			heard?.(stderr, child);
+		});
+		const [stdout] = await Promise.all([text(child.stdout), once(child, "close")]);
 		return { code: child.exitCode, stdout, stderr };
 	};
 	return { run, home, close: () => rm(home, { recursive: true }) };

@@ -1,5 +1,6 @@
 import { ENGINE_REQUESTS } from "./engine-requests.ts";
 import { apiToken, bind, PASSWORD, type Person, unique } from "./fixtures.ts";
+import { SSO_REQUESTS } from "./sso-requests.ts";
 import { freshSecret, type World } from "./world.ts";
 
 /** Who sends the request: nobody, or a person with a token of these scopes. */
@@ -87,6 +88,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		return { path: `${V1}/realms/${slug}/policy/bindings/${target.id}` };
 	},
 
+	...SSO_REQUESTS,
 	...ENGINE_REQUESTS,
 
 	"GET /api/v1/eso/{realm}/{key}": async (world) => ({

@@ -8,7 +8,7 @@ export interface Endpoint {
 	readonly path: string;
 	readonly auth: Auth;
 	/** Status of the answer when all is well. */
-	readonly success: 200 | 201;
+	readonly success: 200 | 201 | 302;
 }
 
 type Row = readonly [Endpoint["method"], path: string, Auth, Endpoint["success"]];
@@ -23,6 +23,21 @@ const ROWS: readonly Row[] = [
 	["GET", "/api/v1/auth/providers", "none", 200],
 	["POST", "/api/v1/auth/logout", "token", 200],
 	["POST", "/api/v1/auth/password", "token", 200],
+
+	["GET", "/api/v1/auth/oidc/{provider}/login", "none", 302],
+	["GET", "/api/v1/auth/oidc/{provider}/callback", "none", 200],
+	["GET", "/api/v1/auth/saml/{provider}/login", "none", 302],
+	["POST", "/api/v1/auth/saml/{provider}/acs", "none", 200],
+	["GET", "/api/v1/auth/saml/{provider}/metadata", "none", 200],
+	["POST", "/api/v1/auth/ldap/{provider}/login", "none", 200],
+	// In neither document: how the command line signs in with a browser, and how an identity is linked with one's own account.
+	["POST", "/api/v1/auth/sso/token", "none", 200],
+	["POST", "/api/v1/auth/sso/link", "token", 200],
+	["POST", "/api/v1/auth/ldap/{provider}/link", "token", 200],
+	["GET", "/api/v1/auth/providers/{name}", "instance", 200],
+	["PUT", "/api/v1/auth/providers/{name}", "instance", 200],
+	["DELETE", "/api/v1/auth/providers/{name}", "instance", 200],
+	["POST", "/api/v1/auth/providers/{name}/test", "instance", 200],
 
 	["GET", "/api/v1/users", "instance", 200],
 	["POST", "/api/v1/users/{id}/disable", "instance", 200],

@@ -13,7 +13,7 @@ import { healthRoutes } from "./health/routes.ts";
 import { createApp } from "./http/app.ts";
 import { authenticate } from "./http/authenticate.ts";
 import { createHeaders } from "./http/headers.ts";
-import { openApiRoute } from "./http/openapi.ts";
+import { openApiRoute } from "./http/openapi-route.ts";
 import type { Route } from "./http/route.ts";
 import { leaseRoutes } from "./leases/routes.ts";
 import type { Log } from "./log.ts";
@@ -21,6 +21,10 @@ import { operatorSyncRoutes } from "./operator-sync/routes.ts";
 import { policyRoutes } from "./policy/routes.ts";
 import { realmRoutes } from "./realms/routes.ts";
 import { secretRoutes } from "./secrets/routes.ts";
+import { createFlows } from "./sso/flows.ts";
+import { createCodes } from "./sso/login.ts";
+import type { Protocols } from "./sso/protocols.ts";
+import { ssoRoutes } from "./sso/routes.ts";
 import type { Store } from "./store/store.ts";
 import type { System } from "./system.ts";
 import { tokenRoutes } from "./tokens/routes.ts";
@@ -34,6 +38,9 @@ export interface Parts {
 	log: Log;
 	build: Build;
 	engines: EngineParts;
+	protocols: Protocols;
+	/** Address that browsers reach the server at, known once it listens. */
+	address(): string;
 	isStopping(): boolean;
 }
 
@@ -49,10 +56,14 @@ export function createCore(parts: Parts) {
 		authenticate(identity, authorization, request_id, ip);
 	const metrics = createMetrics({ store, system, build, engines: parts.engines });
 	const needs = { store, system, keyring };
+	const throttle = createThrottle();
+	const { address, protocols } = parts;
+	const flows = createFlows(system, () => address().startsWith("https:"));
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry };
 	const routes: Route[] = [
 		...healthRoutes({ ...parts, metrics }),
-		...accountRoutes({ ...needs, sessions, throttle: createThrottle(), registration: config.registration, identify }),
+		...accountRoutes({ ...needs, sessions, throttle, registration: config.registration, identify }),
+		...ssoRoutes({ ...needs, sessions, throttle, flows, codes: createCodes(), protocols, address }),
 		...tokenRoutes(needs),
 		...realmRoutes(needs),
 		...secretRoutes(secrets),

@@ -35,6 +35,7 @@ export const STATUS = {
 	headers_too_large: 431,
 	internal_error: 500,
 	engine_unavailable: 503,
+	provider_unavailable: 503,
 	unhealthy: 503,
 } as const;
 

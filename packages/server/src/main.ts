@@ -11,6 +11,7 @@ import { loadTls, type ServerTls, TLS_FILES } from "./http/certificate.ts";
 import { type Listener, listen } from "./http/listen.ts";
 import { createLog, type Log } from "./log.ts";
 import { purgeRealms } from "./realms/realms.ts";
+import { createProtocols } from "./sso/protocols.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
 import type { Synchronous } from "./store/sqlite/open.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
@@ -71,31 +72,27 @@ export async function startServer(
 		const keyring = await openKeyring({ keys: store.keys, master: masterKey.key.reveal(), system });
 		const tls = loadTls(config, system);
 		let isStopping = false;
-		const engines = await createEngineParts({
-			config,
-			store,
-			keyring,
-			system,
-			log,
-			shipped,
-			version: VERSION,
-			around: options.around ?? {},
-		});
-		const parts = { config, store, keyring, system, log, engines, build: readBuild(), isStopping: () => isStopping };
-		const core = createCore(parts);
+		let url = "";
+		const common = { config, store, keyring, system, log };
+		const around = options.around ?? {};
+		const engines = await createEngineParts({ ...common, shipped, version: VERSION, around });
+		const protocols = createProtocols();
+		const parts = { ...common, engines, protocols, build: readBuild() };
+		const core = createCore({ ...parts, address: () => url, isStopping: () => isStopping });
 		const listener = await listen(core, config.listen, tls);
+		url = addressOf(config, listener, tls);
 		warnAboutRegistration(config, log);
 		engines.start();
 		const chores = startChores({ store, system, keyring, log });
 		return {
 			version: VERSION,
-			url: addressOf(config, listener, tls),
+			url,
 			tls,
 			masterKey,
 			async stop() {
 				isStopping = true;
 				await listener.close();
-				await engines.stop();
+				await Promise.all([engines.stop(), protocols.close()]);
 				await chores.stop();
 				await store.close();
 			},
@@ -124,7 +121,9 @@ function startChores(needs: ChoreNeeds): { stop(): Promise<void> } {
 		);
 	const sign = attempt("audit.checkpoint.failed", () => checkpoint(false));
 	const tidy = attempt("housekeeping.failed", async () => {
-		await needs.store.accounts.dropSessions(needs.system.now().toISOString());
+		const now = needs.system.now().toISOString();
+		await needs.store.accounts.dropSessions(now);
+		await needs.store.sso.forgetUsed(now);
 		await purgeRealms(needs);
 	});
 	const timers = [setInterval(sign, CHECKPOINT_MS), setInterval(tidy, HOUSEKEEPING_MS)];

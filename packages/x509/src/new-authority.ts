@@ -62,7 +62,8 @@ export async function createAuthority(input: NewAuthority): Promise<KeptAuthorit
 		],
 	});
 	await certificate.sign(
-		keyPair.privateKey.toCryptoKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]),
+		// Node's keys have more usages than the browsers' type that pkijs names.
+		keyPair.privateKey.toCryptoKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]) as CryptoKey,
 		"SHA-256",
 	);
 	return {

@@ -1,14 +1,15 @@
 import * as v from "valibot";
-import { type AuditEvent, type AuditStore, type EventData, type EventType, eventBy } from "../audit/model.ts";
+import { type AuditStore, eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
 import type { Config } from "../config.ts";
 import { hashPassword, verifyPassword } from "../crypto/password.ts";
-import { SESSION_SECONDS, type SessionTokens } from "../crypto/session.ts";
+import type { SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { type Account, type AccountStore, Email } from "./model.ts";
+import { newSession } from "./session.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** What the rules of accounts need. */
@@ -19,12 +20,6 @@ export interface AccountNeeds {
 	sessions: SessionTokens;
 	throttle: Throttle;
 	registration: Config["registration"];
-}
-
-/** A caller who has not signed in. */
-export interface Visitor {
-	request_id: string;
-	ip: string;
 }
 
 /** An account as its owner and the instance admin see it. */
@@ -82,11 +77,6 @@ function refuseByPolicy(
 	}
 }
 
-function visitorEvent(visitor: Visitor, now: Date, type: EventType, actor: string, data: EventData): AuditEvent {
-	const { request_id, ip } = visitor;
-	return { timestamp: now.toISOString(), type, actor, realm_id: "", realm: "", data: { ...data, request_id, ip } };
-}
-
 /**
  * Signs in with a password. Unknown, disabled and wrong look and take the same.
  * @returns the session token and when it ends, in Unix seconds
@@ -134,15 +124,10 @@ async function openSession(
 	method: string,
 ): Promise<{ token: string; expires_at: number; user: Person } | undefined> {
 	const { id, email, name, password } = account;
-	const now = needs.system.now();
-	const iat = Math.floor(now.getTime() / 1000);
-	const exp = iat + SESSION_SECONDS;
-	const jti = needs.system.uuid();
-	const token = await needs.sessions.sign({ sub: id, jti, iat, exp });
-	const session = { jti, user_id: id, created_at: now.toISOString(), expires_at: new Date(exp * 1000).toISOString() };
-	const event = visitorEvent(visitor, now, "auth.login", id, { method });
+	const { token, expires_at, session } = await newSession(needs, id);
+	const event = visitorEvent(visitor, needs.system.now(), "auth.login", id, { method });
 	if (!(await needs.store.accounts.openSession({ session, password }, event))) return undefined;
-	return { token, expires_at: exp, user: { id, email, name } };
+	return { token, expires_at, user: { id, email, name } };
 }
 
 /** Ends the caller's session. @throws AppError unsupported_operation for API tokens. Design: §7.1, §7.2 */

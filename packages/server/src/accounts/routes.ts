@@ -46,16 +46,6 @@ function visitorRoutes(needs: AccountRouteNeeds): Route[] {
 			errors: ["invalid_credentials", "rate_limited"],
 			handle: ({ body, request_id, ip }) => login(needs, { request_id, ip }, body),
 		}),
-		publicRoute({
-			method: "GET",
-			path: "/api/v1/auth/providers",
-			summary: "The single sign-on providers",
-			status: 200,
-			answer: v.object({
-				providers: v.array(v.object({ name: v.string(), type: v.string(), display_name: v.string() })),
-			}),
-			handle: async () => ({ providers: [] }),
-		}),
 	];
 }
 

@@ -9,6 +9,9 @@ const EVENT_TYPES = [
 	"auth.password.changed",
 	"auth.token.created",
 	"auth.token.revoked",
+	"sso.provider.set",
+	"sso.provider.deleted",
+	"sso.identity.linked",
 	"user.disabled",
 	"user.enabled",
 	"realm.created",
@@ -159,4 +162,21 @@ export function eventBy(
 		realm: realm?.slug ?? "",
 		data: { ...data, request_id: actor.request_id, ip: actor.ip, token_id: actor.token_id },
 	};
+}
+
+/** A caller who has not signed in. */
+export interface Visitor {
+	request_id: string;
+	ip: string;
+}
+
+/** Builds an event of somebody who has not signed in, which belongs to no realm. @param actor user id, or what was tried */
+export function visitorEvent(
+	{ request_id, ip }: Visitor,
+	now: Date,
+	type: EventType,
+	actor: string,
+	data: EventData,
+): AuditEvent {
+	return { timestamp: now.toISOString(), type, actor, realm_id: "", realm: "", data: { ...data, request_id, ip } };
 }

@@ -5,7 +5,7 @@ import type { Metrics } from "../health/metrics.ts";
 import type { Log } from "../log.ts";
 import type { Actor } from "../policy/model.ts";
 import type { AnswerHeaders, NewHeaders } from "./headers.ts";
-import { check, parseQuery, readJson } from "./input.ts";
+import { check, parseQuery, readForm, readJson } from "./input.ts";
 import type { Call, Route } from "./route.ts";
 import { createSourceReader } from "./source.ts";
 
@@ -65,13 +65,26 @@ interface Request {
 async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, route: Route): Promise<Response> {
 	const { incoming, outgoing } = c.env;
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
-	const { authorization } = incoming.headers;
+	const { authorization, cookie } = incoming.headers;
 	const actor = route.isPublic ? undefined : await needs.identify(authorization, request_id, ip);
 	const query = route.query === undefined ? EMPTY : check(route.query, parseQuery(incoming.url ?? ""));
-	const body = route.body === undefined ? EMPTY : check(route.body, await readJson(incoming));
+	const read = route.isForm ? readForm : readJson;
+	const body = route.body === undefined ? EMPTY : check(route.body, await read(incoming));
 	const onAnswered = (listener: (isDelivered: boolean) => void) => watchAnswer(outgoing, listener);
-	const call = { actor, params: c.req.param(), query, body, request_id, ip, authorization, headers, onAnswered };
+	const call = {
+		actor,
+		params: c.req.param(),
+		query,
+		body,
+		request_id,
+		ip,
+		authorization,
+		cookie,
+		headers,
+		onAnswered,
+	};
 	const result = await route.handle(call as unknown as Call<string, undefined, undefined, never>);
+	if (route.media !== undefined) headers["content-type"] = route.media;
 	const text = typeof result === "string" ? result : JSON.stringify(result);
 	return c.body(text, route.statusOf?.(result) ?? route.status, headers);
 }

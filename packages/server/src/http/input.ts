@@ -7,6 +7,9 @@ import { parseJson } from "./json.ts";
 /** Bytes of a request's body. Design: §7. */
 export const MAX_BODY_BYTES = 1024 * 1024;
 
+/** Bytes of a form: an identity provider's answer. */
+const MAX_FORM_BYTES = 256 * 1024;
+
 /**
  * Reads a request's JSON body with our own count of its bytes, whether or not its length was announced.
  * @throws AppError payload_too_large, bad_request (another content type), invalid_json
@@ -19,14 +22,30 @@ export async function readJson(incoming: IncomingMessage): Promise<unknown> {
 	return parseJson(await readBytes(incoming));
 }
 
-function readBytes(incoming: IncomingMessage): Promise<Buffer> {
-	if (Number(incoming.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Promise.reject(tooLarge());
+/**
+ * Reads a form that a browser posted.
+ * @throws AppError payload_too_large, bad_request (another content type, a field that is given twice)
+ */
+export async function readForm(incoming: IncomingMessage): Promise<Record<string, string>> {
+	if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(incoming.headers["content-type"] ?? "")) {
+		throw new AppError("bad_request", "the body must be a form: application/x-www-form-urlencoded");
+	}
+	const form: Record<string, string> = Object.create(null);
+	for (const [name, value] of new URLSearchParams((await readBytes(incoming, MAX_FORM_BYTES)).toString())) {
+		if (name in form) throw new AppError("bad_request", "a field of the form is given twice");
+		form[name] = value;
+	}
+	return form;
+}
+
+function readBytes(incoming: IncomingMessage, max = MAX_BODY_BYTES): Promise<Buffer> {
+	if (Number(incoming.headers["content-length"] ?? 0) > max) return Promise.reject(tooLarge(max));
 	return new Promise((resolve, reject) => {
 		const chunks: Buffer[] = [];
 		let size = 0;
 		incoming.on("data", (chunk: Buffer) => {
 			size += chunk.length;
-			if (size > MAX_BODY_BYTES) reject(tooLarge());
+			if (size > max) reject(tooLarge(max));
 			else chunks.push(chunk);
 		});
 		incoming.on("end", () =>
@@ -40,8 +59,8 @@ function readBytes(incoming: IncomingMessage): Promise<Buffer> {
 }
 
 /** The rest of such a body is not read: the connection ends with the answer. */
-function tooLarge(): AppError {
-	return new AppError("payload_too_large", `the body must be at most ${MAX_BODY_BYTES} bytes`, {
+function tooLarge(max: number): AppError {
+	return new AppError("payload_too_large", `the body must be at most ${max} bytes`, {
 		headers: { connection: "close" },
 	});
 }

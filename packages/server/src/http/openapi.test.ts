@@ -53,6 +53,8 @@ test("the server answers the document of exactly these routes", async () => {
 		log: createTestLog().log,
 		build: { version: "1.2.3", commit: "", built: "" },
 		engines: { watchLag: () => undefined } as never,
+		protocols: {} as never,
+		address: () => "https://localhost",
 		isStopping: () => false,
 	});
 	const incoming = { headers: {}, socket: { remoteAddress: "127.0.0.1" }, url: "/api/v1/openapi.json" };

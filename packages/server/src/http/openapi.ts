@@ -1,7 +1,7 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
-import * as v from "valibot";
+import type * as v from "valibot";
 import { AppError, type ErrorCode, STATUS } from "../errors.ts";
-import { publicRoute, type Route } from "./route.ts";
+import type { Route } from "./route.ts";
 
 /** Codes that a route may answer without naming them. */
 const ALWAYS: readonly ErrorCode[] = ["bad_request", "internal_error", "unhealthy"];
@@ -42,23 +42,6 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
 	};
 }
 
-/** Declares the route that answers the document. */
-export function openApiRoute(others: readonly Route[], version: string): Route {
-	let text: string | undefined;
-	const self: Route = publicRoute({
-		method: "GET",
-		path: "/api/v1/openapi.json",
-		summary: "This reference",
-		status: 200,
-		answer: v.record(v.string(), v.unknown()),
-		handle: async () => {
-			text ??= JSON.stringify(openApiDocument([...others, self], version));
-			return text;
-		},
-	});
-	return self;
-}
-
 function operation(route: Route): object {
 	const codes = [
 		...ALWAYS,
@@ -73,9 +56,12 @@ function operation(route: Route): object {
 		parameters: [...pathParameters(route), ...queryParameters(route)],
 		...(route.body === undefined
 			? {}
-			: { requestBody: { required: true, content: { "application/json": { schema: schemaOf(route.body) } } } }),
+			: { requestBody: { required: true, content: { [bodyType(route)]: { schema: schemaOf(route.body) } } } }),
 		responses: {
-			[route.status]: { description: route.summary, content: contentOf(route) },
+			[route.status]: {
+				description: route.summary,
+				...(route.status === 302 ? REDIRECT : { content: contentOf(route) }),
+			},
 			...errorResponses(codes, route),
 		},
 	};
@@ -86,8 +72,13 @@ function operationId(route: Route): string {
 	return [route.method.toLowerCase(), ...words.map((word) => word.replace(/[^a-zA-Z]/g, ""))].join("_");
 }
 
+/** What a browser is sent elsewhere with. */
+const REDIRECT = { headers: { Location: { required: true, schema: { type: "string", format: "uri" } } } };
+
+const bodyType = (route: Route) => (route.isForm ? "application/x-www-form-urlencoded" : "application/json");
+
 function contentOf(route: Route): object {
-	if (route.answer.type === "string") return { "text/plain": { schema: { type: "string" } } };
+	if (route.answer.type === "string") return { [route.media ?? "text/plain"]: { schema: { type: "string" } } };
 	return { "application/json": { schema: schemaOf(route.answer) } };
 }
 

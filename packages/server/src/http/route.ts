@@ -19,6 +19,8 @@ export interface Call<Path extends string, Query, Body, Who> {
 	ip: string;
 	/** The bare Authorization header, for routes that are public under some settings. */
 	authorization: string | undefined;
+	/** The bare Cookie header. */
+	cookie: string | undefined;
 	/** Headers of the answer, to be added to. */
 	headers: Record<string, string>;
 	/** Calls the listener once the answer is written out, or cannot be any more because the caller is gone. */
@@ -33,14 +35,18 @@ interface Definition<Path extends string, Query, Body, Who> {
 	summary: string;
 	query?: Query;
 	body?: Body;
-	/** Status of success. */
-	status: 200 | 201 | 202;
+	/** The body is a form that a browser posts, in place of JSON. */
+	isForm?: boolean;
+	/** Status of success; with 302 the handler names the Location. */
+	status: 200 | 201 | 202 | 302;
 	/** What success answers. */
 	answer: v.GenericSchema;
+	/** Content type of an answer that is a text of another kind than JSON. */
+	media?: string;
 	/** Codes that this route adds to those which every route of its kind has. */
 	errors?: readonly ErrorCode[];
 	/** Another status for some answers. */
-	statusOf?(answer: unknown): 200 | 201 | 202 | 503;
+	statusOf?(answer: unknown): 200 | 201 | 202 | 302 | 503;
 	/** Answered instead of the error object when something is not found. */
 	notFound?: object;
 	handle(call: Call<Path, Query, Body, Who>): Promise<unknown>;

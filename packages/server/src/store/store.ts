@@ -6,6 +6,7 @@ import type { LeaseStore } from "../leases/model.ts";
 import type { PolicyStore } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { SecretStore } from "../secrets/model.ts";
+import type { SsoStore } from "../sso/model.ts";
 import type { TokenStore } from "../tokens/model.ts";
 
 /**
@@ -21,6 +22,7 @@ export interface Store {
 	policy: PolicyStore;
 	realms: RealmStore;
 	secrets: SecretStore;
+	sso: SsoStore;
 	tokens: TokenStore;
 	/** Whether a write succeeds now: at most one attempt a second while it does not. */
 	isWritable(now: Date): Promise<boolean>;

@@ -2,13 +2,14 @@ import { accountRoutes } from "../accounts/routes.ts";
 import { auditRoutes } from "../audit/routes.ts";
 import { engineRoutes } from "../engines/routes.ts";
 import { healthRoutes } from "../health/routes.ts";
-import { openApiRoute } from "../http/openapi.ts";
+import { openApiRoute } from "../http/openapi-route.ts";
 import type { Route } from "../http/route.ts";
 import { leaseRoutes } from "../leases/routes.ts";
 import { operatorSyncRoutes } from "../operator-sync/routes.ts";
 import { policyRoutes } from "../policy/routes.ts";
 import { realmRoutes } from "../realms/routes.ts";
 import { secretRoutes } from "../secrets/routes.ts";
+import { ssoRoutes } from "../sso/routes.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
 
 /** Every route of the server as it is declared. Their handlers have nothing to work with. */
@@ -17,6 +18,7 @@ export function allRoutes(): Route[] {
 	const routes = [
 		...healthRoutes(nothing),
 		...accountRoutes(nothing),
+		...ssoRoutes(nothing),
 		...tokenRoutes(nothing),
 		...realmRoutes(nothing),
 		...secretRoutes(nothing),

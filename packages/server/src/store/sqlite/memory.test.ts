@@ -149,9 +149,11 @@ const KEEPS_ACCESS = new Set([
 	"tokens.used", // not part of the answer
 	"secrets.set",
 	"secrets.remove",
+	"sso.consume",
+	"sso.forgetUsed",
 	// Nobody's token, session, role or secret depends on an engine's configuration or on a lease.
 	...["setConfig", "removeConfig", "keepGenerated"].map((verb) => `engines.${verb}`),
-	...["begin", "activate", "doubt", "abort", "revoke", "revokeMany", "settle", "postpone"].map(
+	...["begin", "activate", "doubt", "abort", "revoke", "revokeMany", "settle", "postpone", "hasten"].map(
 		(verb) => `leases.${verb}`,
 	),
 	...["abandon", "reopen", "markLost", "delivered", "recover", "saveClock", "forget"].map((verb) => `leases.${verb}`),

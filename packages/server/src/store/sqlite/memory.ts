@@ -30,6 +30,8 @@ const HARMLESS = new Set([
 	"accounts.dropSessions",
 	"audit.addCheckpoint",
 	"health.probe",
+	"sso.consume",
+	"sso.forgetUsed",
 	"tokens.create",
 	"tokens.used",
 ]);

@@ -203,4 +203,33 @@ CREATE TRIGGER lease_uncounted AFTER DELETE ON lease BEGIN
 END;
 `,
 	},
+	{
+		name: "0003-single-sign-on",
+		sql: `
+CREATE TABLE sso_provider (
+  name TEXT PRIMARY KEY,
+  id TEXT NOT NULL,
+  type TEXT NOT NULL CHECK (type IN ('oidc', 'saml', 'ldap')),
+  display_name TEXT NOT NULL,
+  sealed BLOB NOT NULL,
+  created_by TEXT NOT NULL,
+  created_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Whom a provider's people are here. It outlives the provider's settings: one of the same name that comes later finds its people again.
+CREATE TABLE sso_identity (
+  provider TEXT NOT NULL,
+  issuer TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  user_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+  created_at TEXT NOT NULL,
+  PRIMARY KEY (provider, issuer, subject)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sso_identity_by_user ON sso_identity (user_id);
+
+-- What was good for one login: requests that were answered, assertions.
+CREATE TABLE sso_used (digest BLOB PRIMARY KEY CHECK (length(digest) = 32), until TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX sso_used_by_end ON sso_used (until);
+`,
+	},
 ];

@@ -3,6 +3,7 @@ import type { EngineConfigRow } from "../../engines/model.ts";
 import type { LeaseState, RevokeReason } from "../../leases/model.ts";
 import type { Environment } from "../../messages.ts";
 import type { Role } from "../../policy/model.ts";
+import type { ProviderType } from "../../sso/model.ts";
 import { blob, integer, sqliteTable, text } from "./drizzle.ts";
 
 /** The tables as readings see them; the log is read by audit-log.ts. The truth, with checks, indexes and triggers, is in migrations.ts. */
@@ -129,4 +130,22 @@ export const leaseCount = sqliteTable("lease_count", {
 	config_realm_id: text().notNull(),
 	state: text().$type<LeaseState>().notNull(),
 	count: integer().notNull(),
+});
+
+export const ssoProvider = sqliteTable("sso_provider", {
+	name: text().primaryKey(),
+	id: text().notNull(),
+	type: text().$type<ProviderType>().notNull(),
+	display_name: text().notNull(),
+	sealed: blob({ mode: "buffer" }).notNull(),
+	created_by: text().notNull(),
+	created_at: text().notNull(),
+});
+
+export const ssoIdentity = sqliteTable("sso_identity", {
+	provider: text().notNull(),
+	issuer: text().notNull(),
+	subject: text().notNull(),
+	user_id: text().notNull(),
+	created_at: text().notNull(),
 });

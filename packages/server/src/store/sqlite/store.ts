@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent } from "../../audit/model.ts";
 import type { FatalError } from "../../errors.ts";
-import type { LeaseStore } from "../../leases/model.ts";
 import type { Store } from "../store.ts";
 import { drizzle } from "./drizzle.ts";
 import { lockDataDirectory } from "./files.ts";
@@ -17,6 +16,7 @@ import { leaseReads } from "./reads/leases.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
 import { secretReads } from "./reads/secrets.ts";
+import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { Writer } from "./writer.ts";
 import { LEASE_VERBS } from "./writes/leases.ts";
@@ -30,6 +30,8 @@ export interface SqliteOptions {
 	/** Told once when the storage failed for good: the process has to end. */
 	onFailure(error: FatalError): void;
 }
+
+const SSO_VERBS = ["setProvider", "removeProvider", "signIn", "link", "consume", "forgetUsed"] as const;
 
 /** Milliseconds between two attempts to write on a full disk. */
 const PROBE_EVERY_MS = 1000;
@@ -80,6 +82,7 @@ function questions(reading: Reading, db: ReturnType<typeof drizzle>) {
 		policy: reading.within(policyReads(db)),
 		realms: reading.within(realmReads(db)),
 		secrets: reading.within(secretReads(db)),
+		sso: reading.within(ssoReads(db)),
 		tokens: reading.within(tokenReads(db)),
 	};
 }
@@ -93,25 +96,32 @@ function nouns(
 	const account = ["register", "setPassword", "setDisabled", "openSession", "closeSession", "dropSessions"] as const;
 	const append = (event: AuditEvent) => writer.append(event);
 	const log = reader.noun("audit", ["list", "count", "checkpoints", "verify"]);
-	const { forget, ...lease } = writer.noun("leases", LEASE_VERBS);
+	const { forget, hasten, ...lease } = writer.noun("leases", LEASE_VERBS);
 	return {
 		accounts: { ...asked.accounts, ...writer.noun("accounts", account) },
 		audit: { ...log, ...writer.noun("audit", ["addCheckpoint"]), append, tip },
 		engines: { ...asked.engines, ...writer.noun("engines", ["setConfig", "removeConfig", "keepGenerated"]) },
 		keys: { ...asked.keys, ...writer.noun("keys", ["initialize", "rotate", "rewrap"]) },
-		leases: { ...asked.leases, ...reader.noun("leases", ["list", "count"]), ...lease, forget: untilNothing(forget) },
+		leases: {
+			...asked.leases,
+			...reader.noun("leases", ["list", "count"]),
+			...lease,
+			forget: untilNothing(forget),
+			hasten: untilNothing(hasten),
+		},
 		policy: { ...asked.policy, ...writer.noun("policy", ["bind", "unbind"]) },
 		realms: { ...asked.realms, ...writer.noun("realms", ["create", "remove", "purge"]) },
 		secrets: { ...asked.secrets, ...writer.noun("secrets", ["set", "remove"]) },
+		sso: { ...asked.sso, ...writer.noun("sso", SSO_VERBS) },
 		tokens: { ...asked.tokens, ...writer.noun("tokens", ["create", "revoke", "used"]) },
 	};
 }
 
-/** Removes in small steps, so that other writes get their turn between them. */
-function untilNothing(step: LeaseStore["forget"]): LeaseStore["forget"] {
-	return async (closed_before) => {
+/** Goes on in small steps, so that other writes get their turn between them. */
+function untilNothing<Input>(step: (input: Input) => Promise<number>): (input: Input) => Promise<number> {
+	return async (input) => {
 		let total = 0;
-		for (let count = -1; count !== 0; total += count) count = await step(closed_before);
+		for (let count = -1; count !== 0; total += count) count = await step(input);
 		return total;
 	};
 }

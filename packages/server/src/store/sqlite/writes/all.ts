@@ -7,6 +7,7 @@ import { leaseWrites } from "./leases.ts";
 import { policyWrites } from "./policy.ts";
 import { realmWrites } from "./realms.ts";
 import { secretWrites } from "./secrets.ts";
+import { ssoWrites } from "./sso.ts";
 import { tokenWrites } from "./tokens.ts";
 
 /** Every operation that changes the database, by noun. They run in the writer thread, inside its transaction. */
@@ -23,6 +24,7 @@ export function allWrites(db: Database, append: Append) {
 		policy: policyWrites(db, append),
 		realms: realmWrites(db, append),
 		secrets: secretWrites(db, append),
+		sso: ssoWrites(db, append),
 		tokens: tokenWrites(db, append),
 		health: {
 			/** Writes a row, to find out whether the disk takes it. */

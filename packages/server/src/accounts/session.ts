@@ -1,0 +1,27 @@
+import { SESSION_SECONDS, type SessionTokens } from "../crypto/session.ts";
+import type { System } from "../system.ts";
+import type { Session } from "./model.ts";
+
+/** What making a session needs. */
+export interface SessionNeeds {
+	system: Pick<System, "now" | "uuid">;
+	sessions: SessionTokens;
+}
+
+/** A session that is signed and not stored yet, and its end in Unix seconds. */
+export interface NewSession {
+	token: string;
+	expires_at: number;
+	session: Session;
+}
+
+/** Signs a session of an account; it holds once the store has it. Spec: API › Limits */
+export async function newSession({ system, sessions }: SessionNeeds, user_id: string): Promise<NewSession> {
+	const now = system.now();
+	const iat = Math.floor(now.getTime() / 1000);
+	const exp = iat + SESSION_SECONDS;
+	const jti = system.uuid();
+	const token = await sessions.sign({ sub: user_id, jti, iat, exp });
+	const session = { jti, user_id, created_at: now.toISOString(), expires_at: new Date(exp * 1000).toISOString() };
+	return { token, expires_at: exp, session };
+}

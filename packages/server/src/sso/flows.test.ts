@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTestSystem } from "../testing/system.ts";
+import { createFlows, type Flow, usedBy } from "./flows.ts";
+
+const CORP = { name: "corp", id: "settings-1" };
+const NOW = "2030-01-01T00:00:00.000Z";
+
+/** What a browser sends back of Set-Cookie headers. */
+const sent = (...cookies: string[]) => cookies.map((cookie) => cookie.split(";")[0]).join("; ");
+
+function setUp(isSecure = true) {
+	const system = createTestSystem(NOW);
+	return { system, flows: createFlows(system, () => isSecure) };
+}
+
+test("a flow comes back from the browser that began it, with everything that was drawn for it", () => {
+	const { flows } = setUp();
+	const waiting = { port: 40_000, challenge: "c".repeat(43) };
+	const { flow, cookie } = flows.begin(CORP, waiting);
+	assert.deepEqual(flows.open(sent(cookie), CORP), [flow]);
+	assert.deepEqual(flow.waiting, waiting);
+	for (const drawn of [flow.state.slice(1), flow.nonce, flow.verifier]) assert.match(drawn, /^[\w-]{43}$/);
+	assert.match(flow.state, /^_/, "an id of an XML document does not begin with a digit");
+	assert.equal(new Set([flow.state, flow.nonce, flow.verifier]).size, 3);
+});
+
+test("the cookie is for this host alone, out of reach of scripts, and gone after ten minutes", () => {
+	const { cookie } = setUp().flows.begin(CORP, null);
+	assert.match(cookie, /^__Host-svc_sso_[\w-]{16}=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=None$/);
+	const plain = setUp(false).flows.begin(CORP, null).cookie;
+	assert.match(plain, /^svc_sso_[\w-]{16}=[\w-]+; Max-Age=600; Path=\/; HttpOnly$/);
+});
+
+test("two logins of one browser are two cookies, and the end of one takes only its own away", () => {
+	const { flows } = setUp();
+	const [one, two] = [flows.begin(CORP, null), flows.begin(CORP, null)];
+	assert.deepEqual(flows.open(`theme=dark; ${sent(one.cookie, two.cookie)}; a=b`, CORP), [one.flow, two.flow]);
+	const name = (cookie: string) => cookie.split("=")[0];
+	assert.equal(name(flows.clear(one.flow)), name(one.cookie));
+	assert.notEqual(name(one.cookie), name(two.cookie));
+	assert.match(flows.clear(one.flow), /=; Max-Age=0; /);
+});
+
+test("nothing opens that is another provider's, of other settings, too old, altered, or of another start of the server", () => {
+	const { system, flows } = setUp();
+	const { cookie } = flows.begin(CORP, null);
+	const altered = sent(cookie).replace(/.$/, (last) => (last === "A" ? "Q" : "A"));
+	const table: [why: string, opened: Flow[]][] = [
+		["no cookie", flows.open(undefined, CORP)],
+		["an empty one", flows.open("__Host-svc_sso_a=", CORP)],
+		["no base64url", flows.open("__Host-svc_sso_a=%00;", CORP)],
+		["another provider", flows.open(sent(cookie), { ...CORP, name: "other" })],
+		["other settings", flows.open(sent(cookie), { ...CORP, id: "settings-2" })],
+		["altered", flows.open(altered, CORP)],
+		["under another name", flows.open(sent(cookie).replace("__Host-svc_sso_", "svc_sso_"), CORP)],
+		["another start", setUp().flows.open(sent(cookie), CORP)],
+	];
+	for (const [why, opened] of table) assert.deepEqual(opened, [], why);
+	system.advance(599_999);
+	assert.equal(flows.open(sent(cookie), CORP).length, 1);
+	system.advance(1);
+	assert.deepEqual(flows.open(sent(cookie), CORP), []);
+});
+
+test("of very many cookies some are looked at", () => {
+	const { flows } = setUp();
+	const cookies = Array.from({ length: 100 }, () => flows.begin(CORP, null).cookie);
+	assert.equal(flows.open(sent(...cookies), CORP).length, 16);
+	assert.deepEqual(flows.open(`__Host-svc_sso_a=${"A".repeat(100_000)}`, CORP), []);
+});
+
+test("what ending a flow uses up is a digest of its own, remembered until the flow is too old", () => {
+	const { flows } = setUp();
+	const [one, two] = [flows.begin(CORP, null).flow, flows.begin(CORP, null).flow];
+	assert.equal(usedBy(one).until, "2030-01-01T00:10:00.000Z");
+	assert.equal(usedBy(one).digest.length, 32);
+	assert.notDeepEqual(usedBy(one).digest, usedBy(two).digest);
+});

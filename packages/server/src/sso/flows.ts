@@ -1,0 +1,98 @@
+import { hash } from "node:crypto";
+import { dataKey, KEY_ID_BYTES, openRecord, type Place, sealRecord } from "../crypto/seal.ts";
+import type { System } from "../system.ts";
+import type { OneTime } from "./model.ts";
+
+/** Milliseconds between the beginning of a login and its end. */
+const LIFETIME_MS = 10 * 60_000;
+/** Logins of one browser that are looked at. */
+const MAX_OPEN = 16;
+const MAX_COOKIE_CHARACTERS = 4096;
+const SECRET_BYTES = 32;
+
+/** Where a command line program waits for the end of a login. */
+export interface Waiting {
+	/** On loopback. */
+	port: number;
+	/** base64url of the SHA-256 of what the program will prove itself with. */
+	challenge: string;
+}
+
+/** A login that a browser has begun. */
+export interface Flow {
+	/** Name of the provider, and the id of its settings then. */
+	provider: string;
+	provider_id: string;
+	/** What comes back from the provider: OIDC's state, SAML's request id. */
+	state: string;
+	nonce: string;
+	verifier: string;
+	/** Milliseconds since 1970. */
+	until_ms: number;
+	waiting: Waiting | null;
+}
+
+/** Logins that are under way. Nothing is kept here: each is sealed in a cookie, so that only the browser that began it can end it. */
+export interface Flows {
+	/** @returns the flow, and the Set-Cookie header that carries it */
+	begin(provider: { name: string; id: string }, waiting: Waiting | null): { flow: Flow; cookie: string };
+	/** The flows of this provider, with these settings, that a browser has begun and that are not too old. */
+	open(cookies: string | undefined, provider: { name: string; id: string }): Flow[];
+	/** The Set-Cookie header that ends it in the browser. */
+	clear(flow: Flow): string;
+}
+
+/**
+ * Makes the keeper of flows. Its key is drawn now: what was begun before a restart has to be begun again.
+ * @param isSecure whether browsers reach us over HTTPS
+ */
+export function createFlows(system: Pick<System, "now" | "randomBytes">, isSecure: () => boolean): Flows {
+	const key = dataKey(system.randomBytes(KEY_ID_BYTES), system.randomBytes(32));
+	const random = () => system.randomBytes(SECRET_BYTES).toString("base64url");
+	const placeOf = (name: string): Place => ({ label: "sso.flow", realm_id: "", environment: "", name, row_id: "" });
+	const prefix = () => (isSecure() ? "__Host-svc_sso_" : "svc_sso_");
+	// The identity provider posts its answer from its own site: Lax would keep the cookie back.
+	const attributes = () => `Path=/; HttpOnly${isSecure() ? "; Secure; SameSite=None" : ""}`;
+	const nameOf = ({ state }: Flow) => prefix() + hash("sha256", state, "base64url").slice(0, 16);
+
+	function read(value: string, provider: string): Flow | undefined {
+		const bytes = openRecord(key, placeOf(provider), Buffer.from(value, "base64url"));
+		return bytes && JSON.parse(bytes.toString());
+	}
+
+	return {
+		begin({ name, id }, waiting) {
+			const flow: Flow = {
+				provider: name,
+				provider_id: id,
+				// An XML id may not begin with a digit.
+				state: `_${random()}`,
+				nonce: random(),
+				verifier: random(),
+				until_ms: system.now().getTime() + LIFETIME_MS,
+				waiting,
+			};
+			const sealed = sealRecord(key, placeOf(name), Buffer.from(JSON.stringify(flow)), system.randomBytes);
+			const cookie = `${nameOf(flow)}=${sealed.toString("base64url")}; Max-Age=${LIFETIME_MS / 1000}; ${attributes()}`;
+			return { flow, cookie };
+		},
+		open(cookies, { name, id }) {
+			const now = system.now().getTime();
+			return valuesOf(cookies, prefix())
+				.flatMap((value) => read(value, name) ?? [])
+				.filter((flow) => flow.provider_id === id && flow.until_ms > now);
+		},
+		clear: (flow) => `${nameOf(flow)}=; Max-Age=0; ${attributes()}`,
+	};
+}
+
+function valuesOf(cookies: string | undefined, prefix: string): string[] {
+	const pairs = (cookies ?? "").split(/; */).filter((pair) => pair.startsWith(prefix));
+	const values = pairs.map((pair) => pair.slice(pair.indexOf("=") + 1));
+	return values.filter((value) => value.length <= MAX_COOKIE_CHARACTERS).slice(-MAX_OPEN);
+}
+
+/** What ending a flow uses up. */
+export function usedBy({ state, until_ms }: Pick<Flow, "state" | "until_ms">): OneTime {
+	return { digest: hash("sha256", `flow ${state}`, "buffer"), until: new Date(until_ms).toISOString() };
+}

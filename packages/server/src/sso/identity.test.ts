@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createSessionTokens } from "../crypto/session.ts";
+import { anActor } from "../testing/actor.ts";
+import { eventsAfter } from "../testing/events.ts";
+import { anEvent, MADE_AT } from "../testing/rows.ts";
+import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
+import { linkIdentity, requireSession, signIn } from "./identity.ts";
+import { type Asserted, type RefusalReason, SsoRefusal } from "./model.ts";
+import type { Provider } from "./providers.ts";
+import type { CommonSettings } from "./settings.ts";
+
+const { store, system, keyring } = await openTestRules({ after });
+const needs = { store, system, sessions: createSessionTokens(() => keyring.session(), system) };
+const VISITOR = { request_id: "request-1", ip: "127.0.0.1" };
+
+/** The first account is the instance admin. */
+const root = await addAccount(store, { email: "root@example.com", password: null });
+
+function aProvider(settings: Partial<CommonSettings> = {}, name = "corp"): Provider<"oidc"> {
+	const common = { auto_provision: true, allowed_domains: [], trusted_email_domains: [], role_mappings: [] };
+	const own = { issuer: "https://id.example.com", client_id: "svc", client_secret: "secret", scopes: "openid" };
+	return {
+		...{ id: "settings-1", name, display_name: "Corp", created_by: root.id, created_at: MADE_AT },
+		is: { type: "oidc", settings: { ...own, ...common, ...settings } },
+	};
+}
+
+let people = 0;
+
+function aPerson(given: Partial<Asserted> = {}): Asserted {
+	const subject = `subject-${++people}`;
+	const said = { email: `${subject}@example.com`, email_verified: true, name: "Ada", groups: [] };
+	return { issuer: "https://id.example.com", subject, ...said, ...given };
+}
+
+const arrive = (asserted: Asserted, provider: Provider = aProvider()) => signIn(needs, VISITOR, provider, asserted, []);
+
+async function refused(arrival: Promise<unknown>, reason: RefusalReason): Promise<void> {
+	await assert.rejects(arrival, (error) => {
+		assert.ok(error instanceof SsoRefusal, String(error));
+		assert.equal(error.reason, reason);
+		return true;
+	});
+}
+
+test("a new person gets an account and a session, and is the same account the next time, whatever the provider says then", async () => {
+	const person = aPerson({ email: "Ada.New@Example.COM", name: "  Ada  " });
+	const first = await arrive(person);
+	assert.deepEqual(first.user, { id: first.user.id, email: "ada.new@example.com", name: "Ada" });
+	assert.equal(first.expires_at, Math.floor(system.now().getTime() / 1000) + 86_400);
+	const claims = await needs.sessions.verify(first.token);
+	const owner = await store.accounts.sessionOwner(claims?.jti ?? "", first.user.id, system.now().toISOString());
+	assert.deepEqual(owner, {
+		...{ user_id: first.user.id, email: "ada.new@example.com", name: "Ada" },
+		instance_admin: false,
+	});
+	const again = await arrive({ ...person, email: "moved@example.org", name: "Eva", email_verified: false });
+	assert.deepEqual(again.user, first.user);
+	assert.notEqual(again.token, first.token);
+});
+
+test("without a name the address is the name, and a long one is cut between characters", async () => {
+	for (const name of [undefined, "", " \t"]) {
+		const { user } = await arrive(aPerson({ name }));
+		assert.equal(user.name, user.email);
+	}
+	const { user } = await arrive(aPerson({ name: `${"é".repeat(127)}😀 and more` }));
+	assert.equal(user.name, "é".repeat(127));
+});
+
+test("who says no address that an account can have is not let in", async () => {
+	for (const email of [undefined, "", " ", "no address", "two@at@signs", `${"a".repeat(250)}@example.com`]) {
+		await refused(arrive(aPerson({ email })), "email_missing");
+	}
+});
+
+test("new people come in where the provider's settings let them, people who are known always", async () => {
+	const known = aPerson();
+	await arrive(known);
+	const closed = aProvider({ auto_provision: false });
+	await refused(arrive(aPerson(), closed), "not_provisioned");
+	await arrive(known, closed);
+	const domain = aProvider({ allowed_domains: ["example.org"] });
+	for (const email of ["a@example.com", "a@sub.example.org", "a@example.org.evil.com", "a@notexample.org"])
+		await refused(arrive(aPerson({ email }), domain), "not_provisioned");
+	await arrive(aPerson({ email: "in@EXAMPLE.org" }), domain);
+});
+
+test("a disabled account is not let in", async () => {
+	const person = aPerson();
+	const { user } = await arrive(person);
+	await store.accounts.setDisabled({ user_id: user.id, disabled_at: MADE_AT }, anEvent({ type: "user.disabled" }));
+	await refused(arrive(person), "disabled");
+});
+
+test("an address opens nobody's account: with a password, unverified, of another domain, of another spelling, or recycled", async () => {
+	const trusting = aProvider({ trusted_email_domains: ["example.com"] });
+	await addAccount(store, { email: "pre-registered@example.com" });
+	const holder = aPerson({ email: "held@example.com" });
+	await arrive(holder);
+	const noPassword = await addAccount(store, { email: "open@example.org", password: null });
+	const table: [why: string, asserted: Partial<Asserted>, provider: Provider][] = [
+		["registered before with a password", { email: "pre-registered@example.com" }, trusting],
+		["in another spelling", { email: " PRE-registered@EXAMPLE.com " }, trusting],
+		["in compatibility characters", { email: "ｐre-registered@example.com" }, trusting],
+		["recycled", { email: "held@example.com" }, trusting],
+		["the same subject of another issuer", { ...holder, issuer: "https://evil.example" }, trusting],
+		["a domain that is not trusted", { email: noPassword.email }, trusting],
+		["no domain is trusted", { email: noPassword.email }, aProvider({}, "other")],
+		["the instance admin's", { email: "root@example.com" }, aProvider(trusting.is.settings, "other")],
+	];
+	for (const [why, asserted, provider] of table) {
+		const before = await store.accounts.count();
+		await assert.rejects(arrive(aPerson(asserted), provider), (error) => {
+			assert.ok(error instanceof SsoRefusal && error.reason === "email_taken", `${why}: ${String(error)}`);
+			return true;
+		});
+		assert.equal(await store.accounts.count(), before, why);
+	}
+	const other = aProvider(trusting.is.settings, "other");
+	for (const email_verified of [false, "true", 1, undefined, null] as never[]) {
+		await refused(arrive(aPerson({ email: "held@example.com", email_verified }), other), "email_taken");
+	}
+});
+
+test("an account without a password is linked where the provider is trusted for its domain and says that the address is verified", async () => {
+	const first = await arrive(aPerson({ email: "linked@example.com" }));
+	const second = aProvider({ trusted_email_domains: ["example.com"] }, "second");
+	const person = aPerson({ email: "Linked@example.com" });
+	const start = store.audit.tip().seq;
+	assert.deepEqual((await arrive(person, second)).user, first.user);
+	assert.deepEqual((await arrive({ ...person, email: undefined }, second)).user, first.user);
+	const kinds = (await eventsAfter(store, start)).map(([type, { provider, arrival }]) => [type, provider, arrival]);
+	assert.deepEqual(kinds, [
+		["auth.login", "second", "linked"],
+		["auth.login", "second", "known"],
+	]);
+});
+
+test("ten logins of one new person at once are one account", async () => {
+	const person = aPerson();
+	const before = await store.accounts.count();
+	const arrivals = await Promise.all(Array.from({ length: 10 }, () => arrive(person)));
+	assert.equal(new Set(arrivals.map(({ user }) => user.id)).size, 1);
+	assert.equal(await store.accounts.count(), before + 1);
+});
+
+test("the best role of all groups is given, in each realm, and no group means no role", async () => {
+	const realm = await addRealm(store, root);
+	const mapping = (group: string, role: "viewer" | "member" | "admin") => ({ group, realm: realm.slug, role });
+	const role_mappings = [mapping("staff", "viewer"), mapping("dev", "member"), mapping("ops", "admin")];
+	const provider = aProvider({ role_mappings });
+	const person = aPerson();
+	const table: [groups: string[], role: string | null][] = [
+		[[], null],
+		[["staff"], "viewer"],
+		[["dev", "staff", "other"], "member"],
+		[["staff", "ops", "dev"], "admin"],
+		[["Staff", "staff "], null],
+	];
+	for (const [groups, role] of table) {
+		const { user } = await arrive({ ...person, groups }, provider);
+		assert.equal((await store.realms.access(realm.slug, user.id))?.role, role, groups.join());
+	}
+});
+
+test("whoever is signed in links an identity with the own account, and one that belongs to somebody else is refused", async () => {
+	const account = await addAccount(store, { email: "linker@example.com" });
+	const actor = anActor({ user_id: account.id, jti: "session-1" });
+	const person = aPerson({ email: account.email });
+	await refused(arrive(person), "email_taken");
+	await linkIdentity(needs, actor, aProvider(), person);
+	assert.equal((await arrive(person)).user.id, account.id);
+	const other = anActor({ user_id: root.id, jti: "session-2" });
+	await assert.rejects(linkIdentity(needs, other, aProvider(), person), { code: "conflict" });
+	assert.throws(() => requireSession(anActor({ jti: undefined, token_id: "token-1" })), {
+		code: "unsupported_operation",
+	});
+});

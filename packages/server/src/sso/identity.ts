@@ -1,0 +1,162 @@
+import * as v from "valibot";
+import { type Account, type AccountStore, Email } from "../accounts/model.ts";
+import { newSession, type SessionNeeds } from "../accounts/session.ts";
+import { eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import type { Actor, Role } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import {
+	type Asserted,
+	type IdentityKey,
+	type MappedRole,
+	type OneTime,
+	type SsoLogin,
+	SsoRefusal,
+	type SsoStore,
+} from "./model.ts";
+import type { Provider } from "./providers.ts";
+import type { CommonSettings } from "./settings.ts";
+
+/** Somebody who has signed in. Spec: API › SSO */
+export interface SignedIn {
+	token: string;
+	/** Unix seconds. */
+	expires_at: number;
+	user: { id: string; email: string; name: string };
+}
+
+/** What signing in needs. */
+export interface IdentityNeeds extends SessionNeeds {
+	store: { accounts: Pick<AccountStore, "byEmail">; sso: SsoStore };
+	system: System;
+}
+
+/** Times that accounts are read again because they changed in between. */
+const MAX_READINGS = 5;
+const MAX_NAME_BYTES = 255;
+/** Best first. */
+const BY_RANK: readonly Role[] = ["admin", "member", "viewer"];
+
+/**
+ * Signs in whom a provider vouched for: an account that the identity is linked with, a new one, or, where the provider is trusted for the
+ * address, one without a password and of no other person at this provider. An e-mail alone opens nothing.
+ * @param used what the login uses up
+ * @throws SsoRefusal
+ * Spec: API › SSO. Design: §11
+ */
+export async function signIn(
+	needs: IdentityNeeds,
+	visitor: Visitor,
+	provider: Provider,
+	asserted: Asserted,
+	used: OneTime[],
+): Promise<SignedIn> {
+	const identity = identityOf(provider, asserted);
+	const { type, settings } = provider.is;
+	for (let readings = 0; readings < MAX_READINGS; readings++) {
+		const { account, kind } = await findAccount(needs, identity, settings, asserted);
+		const { token, expires_at, session } = await newSession(needs, account.id);
+		const arrival: SsoLogin["arrival"] = kind === "created" ? { kind, account } : { kind };
+		const roles = mappedRoles(needs, settings, asserted.groups);
+		const facts = { method: type, provider: provider.name };
+		const event = visitorEvent(visitor, needs.system.now(), "auth.login", account.id, facts);
+		const outcome = await needs.store.sso.signIn({ identity, session, arrival, used, roles }, event);
+		if (outcome === "replay") throw new SsoRefusal("replay");
+		if (outcome === "done") {
+			const { id, email, name } = account;
+			return { token, expires_at, user: { id, email, name } };
+		}
+	}
+	throw new AppError("conflict", "the account was changed meanwhile: start the login again");
+}
+
+function identityOf({ name }: Provider, { issuer, subject }: Asserted): IdentityKey {
+	return { provider: name, issuer, subject };
+}
+
+interface Found {
+	account: Account;
+	kind: SsoLogin["arrival"]["kind"];
+}
+
+async function findAccount(
+	needs: IdentityNeeds,
+	identity: IdentityKey,
+	settings: CommonSettings,
+	asserted: Asserted,
+): Promise<Found> {
+	const owner = await needs.store.sso.owner(identity);
+	if (owner !== undefined) {
+		if (owner.disabled_at !== null) throw new SsoRefusal("disabled");
+		return { account: owner, kind: "known" };
+	}
+	const address = v.safeParse(Email, asserted.email);
+	if (!address.success) throw new SsoRefusal("email_missing");
+	const email = address.output;
+	const domain = email.slice(email.lastIndexOf("@") + 1);
+	const existing = await needs.store.accounts.byEmail(email);
+	if (existing !== undefined) {
+		const isTrusted = asserted.email_verified === true && settings.trusted_email_domains.includes(domain);
+		if (!(isTrusted && (await isOpen(needs, existing, identity.provider)))) throw new SsoRefusal("email_taken");
+		return { account: existing, kind: "linked" };
+	}
+	const isAllowed = settings.allowed_domains.length === 0 || settings.allowed_domains.includes(domain);
+	if (!(settings.auto_provision && isAllowed)) throw new SsoRefusal("not_provisioned");
+	return { account: newAccount(needs, email, asserted.name), kind: "created" };
+}
+
+/** Whether an account may be linked with whoever has its address now. One that somebody else at this provider had before is not theirs. */
+async function isOpen({ store }: IdentityNeeds, account: Account, provider: string): Promise<boolean> {
+	if (account.password !== null || account.disabled_at !== null || account.instance_admin) return false;
+	return !(await store.sso.providersOf(account.id)).includes(provider);
+}
+
+function newAccount({ system }: IdentityNeeds, email: string, said: string | undefined): Account {
+	const name = shorten((said ?? "").toWellFormed().trim(), MAX_NAME_BYTES) || email;
+	const created_at = system.now().toISOString();
+	return { id: system.uuid(), email, name, password: null, instance_admin: false, disabled_at: null, created_at };
+}
+
+/** The beginning of a text, cut between characters. */
+function shorten(text: string, bytes: number): string {
+	let short = "";
+	for (const character of text) {
+		if (Buffer.byteLength(short + character) > bytes) break;
+		short += character;
+	}
+	return short;
+}
+
+/** The best role that the groups give in each realm that the provider's settings name; none where they give none. */
+function mappedRoles({ system }: IdentityNeeds, { role_mappings }: CommonSettings, groups: string[]): MappedRole[] {
+	const held = new Set(groups);
+	const byRealm = Map.groupBy(role_mappings, ({ realm }) => realm);
+	return [...byRealm].map(([realm, mappings]) => {
+		const given = mappings.filter(({ group }) => held.has(group)).map(({ role }) => role);
+		return { realm, role: BY_RANK.find((role) => given.includes(role)), id: system.uuid() };
+	});
+}
+
+/**
+ * Links an identity with the account of whoever is signed in.
+ * @throws AppError unsupported_operation for API tokens, conflict when it belongs to another account
+ * Design: §11
+ */
+export async function linkIdentity(
+	needs: Pick<IdentityNeeds, "store" | "system">,
+	actor: Actor,
+	provider: Provider,
+	asserted: Asserted,
+): Promise<void> {
+	const now = needs.system.now();
+	const facts = { method: provider.is.type, provider: provider.name };
+	const link = { identity: identityOf(provider, asserted), user_id: actor.user_id, at: now.toISOString() };
+	if (await needs.store.sso.link(link, eventBy(actor, now, "sso.identity.linked", undefined, facts))) return;
+	throw new AppError("conflict", "this identity belongs to another account: only that one can sign in with it");
+}
+
+/** Linking changes who can sign in, so it takes somebody who signed in. @throws AppError unsupported_operation */
+export function requireSession(actor: Actor): void {
+	if (actor.jti !== undefined) return;
+	throw new AppError("unsupported_operation", "an API token cannot link an identity: sign in with `svc login`");
+}

@@ -1,0 +1,279 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { Throttle } from "../accounts/throttle.ts";
+import { type AuditStore, type EventData, eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import { type Flow, type Flows, usedBy, type Waiting } from "./flows.ts";
+import { type IdentityNeeds, linkIdentity, requireSession, type SignedIn, signIn } from "./identity.ts";
+import { type Asserted, type OneTime, ProviderUnavailable, type RefusalReason, SsoRefusal } from "./model.ts";
+import { findProviderOf, type Provider, type ProviderNeeds, serviceProvider } from "./providers.ts";
+
+/** Milliseconds in which a program fetches what its browser's login ended with, and how many logins wait for theirs. */
+const CODE_MS = 60_000;
+const MAX_CODES = 1000;
+const CODE_BYTES = 32;
+
+/** What logins need. */
+export interface LoginNeeds extends ProviderNeeds, IdentityNeeds {
+	store: ProviderNeeds["store"] & IdentityNeeds["store"] & { audit: Pick<AuditStore, "append"> };
+	system: System;
+	flows: Flows;
+	codes: Codes;
+	throttle: Throttle;
+}
+
+/** Ended logins whose program has not come for them. */
+export type Codes = LRUCache<string, { provider: Provider; asserted: Asserted; challenge: string }>;
+
+/** Makes the memory of ended logins. A restart forgets them. */
+export const createCodes = (): Codes => new LRUCache({ max: MAX_CODES, ttl: CODE_MS });
+
+/** A browser on its way: where to, and the cookie that it comes back with. */
+export interface Redirect {
+	location: string;
+	cookie: string;
+}
+
+/**
+ * Begins a login in a browser: sends it to the identity provider.
+ * @throws AppError not_found, provider_unavailable
+ * Spec: API › SSO
+ */
+export async function beginLogin(
+	needs: LoginNeeds,
+	visitor: Visitor,
+	type: "oidc" | "saml",
+	name: string,
+	waiting: Waiting | null,
+): Promise<Redirect> {
+	const provider = await findProviderOf(needs, type, name);
+	const { flow, cookie } = needs.flows.begin(provider, waiting);
+	const location = await guarded(needs, visitor, provider, () => addressAt(needs, provider, flow));
+	return { location, cookie };
+}
+
+async function addressAt(needs: LoginNeeds, { id, name, is }: Provider<"oidc" | "saml">, flow: Flow): Promise<string> {
+	if (is.type === "oidc")
+		return (await needs.protocols.oidc()).authorizationUrl(id, is.settings, oidcFlow(needs, flow));
+	const sp = serviceProvider(needs, name, is.settings);
+	return (await needs.protocols.saml()).loginUrl(is.settings, sp, flow.state, needs.system.now());
+}
+
+const oidcFlow = ({ address }: LoginNeeds, { provider, state, nonce, verifier }: Flow) => {
+	return { redirect_uri: `${address()}/api/v1/auth/oidc/${provider}/callback`, state, nonce, verifier };
+};
+
+/** How a login in a browser ended: with a session, or with an address on loopback where a program waits for it. */
+export type Ended = { cookie: string } & ({ signedIn: SignedIn } | { location: string });
+
+/**
+ * Ends an OpenID Connect login. Its state is used up before the provider is asked: a code is tried once.
+ * @throws AppError unauthorized and whatever `guarded` makes of a refusal
+ * Spec: API › SSO. Design: §11
+ */
+export async function endOidcLogin(
+	needs: LoginNeeds,
+	visitor: Visitor,
+	name: string,
+	query: Record<string, string>,
+	cookies: string | undefined,
+): Promise<Ended> {
+	const provider = await findProviderOf(needs, "oidc", name);
+	return guarded(needs, visitor, provider, async () => {
+		const { state = "" } = query;
+		const flow = needs.flows.open(cookies, provider).find((begun) => isSame(begun.state, state));
+		if (flow === undefined) throw new SsoRefusal("request");
+		if (!(await needs.store.sso.consume(usedBy(flow)))) throw new SsoRefusal("replay");
+		const oidc = await needs.protocols.oidc();
+		const asserted = await oidc.identify(provider.id, provider.is.settings, oidcFlow(needs, flow), query);
+		return end(needs, visitor, provider, flow, asserted, []);
+	});
+}
+
+/**
+ * Ends a SAML login. The request and the assertion are used up together with the session's opening.
+ * @throws AppError unauthorized and whatever `guarded` makes of a refusal
+ * Spec: API › SSO. Design: §11
+ */
+export async function endSamlLogin(
+	needs: LoginNeeds,
+	visitor: Visitor,
+	name: string,
+	response: string,
+	cookies: string | undefined,
+): Promise<Ended> {
+	const provider = await findProviderOf(needs, "saml", name);
+	return guarded(needs, visitor, provider, async () => {
+		const flows = needs.flows.open(cookies, provider);
+		if (flows.length === 0) throw new SsoRefusal("request");
+		const { settings } = provider.is;
+		const answer = { response, request_ids: flows.map(({ state }) => state), now: needs.system.now() };
+		const saml = await needs.protocols.saml();
+		const asserted = await saml.identify(settings, serviceProvider(needs, name, settings), answer);
+		const flow = flows.find(({ state }) => state === asserted.request_id);
+		if (flow === undefined) throw new SsoRefusal("request");
+		const assertion = hash("sha256", `assertion ${name} ${asserted.issuer} ${asserted.assertion_id}`, "buffer");
+		return end(needs, visitor, provider, flow, asserted, [usedBy(flow), { digest: assertion, until: asserted.until }]);
+	});
+}
+
+async function end(
+	needs: LoginNeeds,
+	visitor: Visitor,
+	provider: Provider,
+	flow: Flow,
+	asserted: Asserted,
+	used: OneTime[],
+): Promise<Ended> {
+	const cookie = needs.flows.clear(flow);
+	if (flow.waiting === null) return { cookie, signedIn: await signIn(needs, visitor, provider, asserted, used) };
+	for (const one of used) if (!(await needs.store.sso.consume(one))) throw new SsoRefusal("replay");
+	const { port, challenge } = flow.waiting;
+	const code = needs.system.randomBytes(CODE_BYTES).toString("base64url");
+	needs.codes.set(code, { provider, asserted, challenge });
+	return { cookie, location: `http://127.0.0.1:${port}/?code=${code}` };
+}
+
+/** What a program proves itself with: the code that its browser brought, and the text whose digest it gave at the beginning. */
+export interface Proof {
+	code: string;
+	verifier: string;
+}
+
+/**
+ * Gives a program the session that its browser's login ended with.
+ * @throws AppError unauthorized and whatever `guarded` makes of a refusal
+ */
+export async function redeemCode(needs: LoginNeeds, visitor: Visitor, proof: Proof): Promise<SignedIn> {
+	const { provider, asserted } = await redeem(needs, visitor, proof);
+	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, []));
+}
+
+/** Links whom a browser's login proved with the account of whoever is signed in. @throws AppError unauthorized, conflict, unsupported_operation */
+export async function linkByCode(needs: LoginNeeds, actor: Actor, proof: Proof): Promise<void> {
+	requireSession(actor);
+	const { provider, asserted } = await redeem(needs, actor, proof);
+	await linkIdentity(needs, actor, provider, asserted);
+}
+
+async function redeem(needs: LoginNeeds, visitor: Visitor, { code, verifier }: Proof) {
+	const ended = needs.codes.get(code);
+	needs.codes.delete(code);
+	if (ended !== undefined && isSame(ended.challenge, hash("sha256", verifier, "base64url"))) return ended;
+	await noteRefusal(needs, visitor, "unknown", { method: "sso", reason: "code" });
+	throw refused();
+}
+
+/**
+ * Signs in with a directory's password.
+ * @throws AppError invalid_credentials, rate_limited, provider_unavailable and whatever `guarded` makes of a refusal
+ * Spec: API › SSO
+ */
+export async function loginWithDirectory(
+	needs: LoginNeeds,
+	visitor: Visitor,
+	name: string,
+	input: { username: string; password: string },
+): Promise<SignedIn> {
+	const provider = await findProviderOf(needs, "ldap", name);
+	const asserted = await askDirectory(needs, visitor, provider, input);
+	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, []));
+}
+
+/** Links whom a directory's password proves with the account of whoever is signed in. @throws AppError as loginWithDirectory; conflict */
+export async function linkByDirectory(
+	needs: LoginNeeds,
+	actor: Actor,
+	name: string,
+	input: { username: string; password: string },
+): Promise<void> {
+	requireSession(actor);
+	const provider = await findProviderOf(needs, "ldap", name);
+	await linkIdentity(needs, actor, provider, await askDirectory(needs, actor, provider, input));
+}
+
+/** Guesses are slowed down here as those of our own passwords are. */
+function askDirectory(
+	needs: LoginNeeds,
+	visitor: Visitor,
+	provider: Provider<"ldap">,
+	{ username, password }: { username: string; password: string },
+): Promise<Asserted> {
+	const { throttle } = needs;
+	const account = `${provider.name} ${username.toLowerCase()}`;
+	return throttle.inTurn(account, visitor.ip, async () => {
+		await throttle.checkLogin(account, visitor.ip);
+		const ask = async () => {
+			try {
+				return await (await needs.protocols.ldap()).identify(provider.is.settings, username, password);
+			} catch (error) {
+				if (error instanceof SsoRefusal) await throttle.loginFailed(account, visitor.ip);
+				throw error;
+			}
+		};
+		return guarded(needs, visitor, provider, ask);
+	});
+}
+
+/** Does what may be refused: a refusal is written into the audit log, and the caller hears as much as is good for it. */
+async function guarded<T>(
+	needs: LoginNeeds,
+	visitor: Visitor,
+	provider: Provider,
+	attempt: () => Promise<T>,
+): Promise<T> {
+	try {
+		return await attempt();
+	} catch (error) {
+		const facts = { method: provider.is.type, provider: provider.name };
+		if (error instanceof SsoRefusal) {
+			await noteRefusal(needs, visitor, "unknown", { ...facts, reason: error.reason });
+			throw answerTo(error.reason, provider, error);
+		}
+		if (error instanceof ProviderUnavailable) {
+			await noteRefusal(needs, visitor, "unknown", { ...facts, reason: "unavailable" satisfies RefusalReason });
+			throw new AppError("provider_unavailable", `the identity provider cannot be asked: ${error.trouble}`);
+		}
+		throw error;
+	}
+}
+
+function noteRefusal(needs: LoginNeeds, visitor: Visitor | Actor, actor: string, facts: EventData): Promise<void> {
+	const now = needs.system.now();
+	if ("user_id" in visitor)
+		return needs.store.audit.append(eventBy(visitor, now, "auth.login.failed", undefined, facts));
+	return needs.store.audit.append(visitorEvent(visitor, now, "auth.login.failed", actor, facts));
+}
+
+function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefusal): AppError {
+	if (reason === "email_taken") {
+		return new AppError(
+			"conflict",
+			`an account has this e-mail: sign in with its password, then link it with \`svc account link ${name}\``,
+		);
+	}
+	if (reason === "email_missing") {
+		const field = is.type === "oidc" ? "claim email" : "e-mail attribute";
+		return new AppError("validation_failed", `the identity provider sent no e-mail address: its ${field} is needed`);
+	}
+	if (reason === "not_provisioned") {
+		return new AppError(
+			"registration_disabled",
+			"this provider does not open accounts for new people: ask the instance admin",
+		);
+	}
+	if (is.type === "ldap") return new AppError("invalid_credentials", "invalid username or password", { cause });
+	return refused(cause);
+}
+
+function refused(cause?: SsoRefusal): AppError {
+	const message = "the login was refused: start it again; the audit log says why";
+	return new AppError("unauthorized", message, cause === undefined ? {} : { cause });
+}
+
+function isSame(a: string, b: string): boolean {
+	const [left, right] = [hash("sha256", a, "buffer"), hash("sha256", b, "buffer")];
+	return timingSafeEqual(left, right);
+}

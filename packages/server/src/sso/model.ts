@@ -1,0 +1,149 @@
+import type { Account, Session } from "../accounts/model.ts";
+import type { AuditEvent } from "../audit/model.ts";
+import type { Role } from "../policy/model.ts";
+
+/** What a provider speaks. Spec: API › Resources › SSO provider */
+export const PROVIDER_TYPES = ["oidc", "saml", "ldap"] as const;
+
+export type ProviderType = (typeof PROVIDER_TYPES)[number];
+
+/** Who somebody is, as a provider said and we verified. */
+export interface Asserted {
+	/** Who says so: an OIDC issuer, a SAML entity id, the base DN of a directory. */
+	issuer: string;
+	/** Stable and unique at the issuer, compared byte by byte. */
+	subject: string;
+	/** As the provider has it; undefined when it said none. */
+	email: string | undefined;
+	/** Whether the provider says that this person owns the address: never true of what it did not say in so many words. */
+	email_verified: boolean;
+	name: string | undefined;
+	groups: string[];
+}
+
+/** Why somebody was not let in, as the audit log has it. Callers hear none of it. */
+export type RefusalReason =
+	/** No login was begun here for this browser and provider, it was finished before, or too long ago. */
+	| "request"
+	/** The provider's answer is not what the protocol asks for. */
+	| "malformed"
+	/** The provider said that the login failed. */
+	| "provider_error"
+	| "signature"
+	| "algorithm"
+	| "issuer"
+	| "audience"
+	| "recipient"
+	| "expired"
+	| "nonce"
+	| "code"
+	| "replay"
+	| "subject"
+	/** A directory: no such person, or not exactly one. */
+	| "unknown"
+	| "password"
+	| "disabled"
+	/** The provider named no e-mail that an account can have. */
+	| "email_missing"
+	/** An account has this e-mail and is not linked. */
+	| "email_taken"
+	/** A new person whom the provider's settings do not let in. */
+	| "not_provisioned"
+	/** The provider could not be asked. */
+	| "unavailable";
+
+/** The answer of a provider, or of a person, that proves nothing. The message is for developers and holds nothing that was received. */
+export class SsoRefusal extends Error {
+	override readonly name = "SsoRefusal";
+	readonly reason: RefusalReason;
+
+	constructor(reason: RefusalReason, options?: ErrorOptions) {
+		super(reason, options);
+		this.reason = reason;
+	}
+}
+
+/** A provider that cannot be asked now, or does not answer in time. `trouble` says what to look at, and holds nothing that was received. */
+export class ProviderUnavailable extends Error {
+	override readonly name = "ProviderUnavailable";
+	readonly trouble: string;
+
+	constructor(trouble: string, options?: ErrorOptions) {
+		super(trouble, options);
+		this.trouble = trouble;
+	}
+}
+
+/** A provider as it is stored. */
+export interface ProviderRow {
+	/** Changes with every setting. */
+	id: string;
+	name: string;
+	type: ProviderType;
+	display_name: string;
+	/** Its settings as JSON, sealed. */
+	sealed: Buffer;
+	created_by: string;
+	/** ISO 8601 UTC. */
+	created_at: string;
+}
+
+/** Somebody at a provider. */
+export interface IdentityKey {
+	/** The provider's name. */
+	provider: string;
+	issuer: string;
+	subject: string;
+}
+
+/** Something that is good for one login: a digest, and the ISO 8601 UTC instant until which it must be remembered. */
+export interface OneTime {
+	digest: Buffer;
+	until: string;
+}
+
+/** A role that a provider's groups give in a realm, or take away when it is undefined. */
+export interface MappedRole {
+	/** Slug. */
+	realm: string;
+	role: Role | undefined;
+	/** Id of the binding, should it have to be made. */
+	id: string;
+}
+
+/** A login that a provider vouched for. */
+export interface SsoLogin {
+	identity: IdentityKey;
+	session: Session;
+	/** What the identity is to the account `session.user_id`: known to be its own, to be linked with it, or the first of a new account. */
+	arrival: { kind: "known" } | { kind: "linked" } | { kind: "created"; account: Account };
+	/** All of them are used up by it. */
+	used: OneTime[];
+	roles: MappedRole[];
+}
+
+/** What became of a login. `replay`: something was used before. `changed`: accounts are not as they were read; nothing happened, read again. */
+export type SsoOutcome = "done" | "replay" | "changed";
+
+/** The store's side of single sign-on. */
+export interface SsoStore {
+	/** All providers by name. */
+	providers(): Promise<ProviderRow[]>;
+	provider(name: string): Promise<ProviderRow | undefined>;
+	/** Adds it, or takes the place of the one of that name. */
+	setProvider(row: ProviderRow, event: AuditEvent): Promise<void>;
+	/** False when there is none. Identities stay, for a provider of that name that comes later. */
+	removeProvider(name: string, event: AuditEvent): Promise<boolean>;
+	/** Whose identity it is. */
+	owner(identity: IdentityKey): Promise<Account | undefined>;
+	/** Names of the providers at which an account has an identity. */
+	providersOf(user_id: string): Promise<string[]>;
+	/** Opens a session, after adding or linking what the login brings, and gives and takes the mapped roles. */
+	signIn(login: SsoLogin, event: AuditEvent): Promise<SsoOutcome>;
+	/** Links an identity with an account; false when it belongs to another one. */
+	link(input: { identity: IdentityKey; user_id: string; at: string }, event: AuditEvent): Promise<boolean>;
+	/** Uses something up; false when it was used before. */
+	consume(used: OneTime): Promise<boolean>;
+	/** Forgets what need not be remembered any more. */
+	forgetUsed(before: string): Promise<number>;
+}

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import {
+	type Endpoint,
+	type FakeProvider,
+	type Fault,
+	type Lie,
+	startFakeProvider,
+} from "../../../../../test/peers/oidc-fake.ts";
+import { createOidc } from "./oidc.ts";
+import { logIn, settingsOf } from "./testing.ts";
+
+/** Milliseconds that a login may take with a provider that is silent at one place: 5 s, and as much for a busy machine. */
+const IN_TIME_MS = 10_000;
+
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
+
+const ENDPOINTS = ["discovery", "keys", "token", "userinfo"] as const;
+
+async function startWith(lie: Lie): Promise<FakeProvider> {
+	const peer = await startFakeProvider(lie);
+	ends.defer(peer.stop);
+	return peer;
+}
+
+/** What a login ends with at a provider of which one endpoint misbehaves. It says nothing of groups, so that userinfo is asked. */
+async function troubleOf(endpoint: Endpoint, fault: Fault): Promise<{ trouble: string; peer: FakeProvider }> {
+	const peer = await startWith({ faults: { [endpoint]: fault } });
+	const started = performance.now();
+	const error = await logIn(createOidc(), settingsOf(peer, { groups_claim: "groups" })).catch((thrown) => thrown);
+	assert.equal(error.name, "ProviderUnavailable", `${endpoint} ${fault.does}: ${error}`);
+	assert.equal(error.cause, undefined);
+	assert.ok(performance.now() - started < IN_TIME_MS, `${endpoint} ${fault.does} ends in time`);
+	return { trouble: error.trouble, peer };
+}
+
+const everywhere = (check: (endpoint: Endpoint) => Promise<void>) => () =>
+	Promise.all(ENDPOINTS.map(check)).then(() => undefined);
+
+test(
+	"an endpoint that never answers, or a byte at a time, is given up after 5 s",
+	everywhere(async (endpoint) => {
+		for (const { trouble } of await Promise.all([
+			troubleOf(endpoint, { does: "hang" }),
+			troubleOf(endpoint, { does: "drip" }),
+		])) {
+			assert.match(trouble, /^the provider's .+ did not arrive within 5 s$/);
+		}
+	}),
+);
+
+test(
+	"an answer of more than 1 MiB is not read to its end",
+	everywhere(async (endpoint) => {
+		assert.match((await troubleOf(endpoint, { does: "flood" })).trouble, /came with more than 1 MiB$/);
+		const body = JSON.stringify({ much: "x".repeat(1_048_576) });
+		assert.match((await troubleOf(endpoint, { does: "answer", status: 200, body })).trouble, /more than 1 MiB$/);
+	}),
+);
+
+test(
+	"a redirect is followed nowhere",
+	everywhere(async (endpoint) => {
+		for (const status of [301, 302, 303, 307, 308]) {
+			const fault: Fault = { does: "answer", status, location: "/elsewhere", body: "{}" };
+			const { trouble, peer } = await troubleOf(endpoint, fault);
+			assert.match(trouble, new RegExp(`came with status ${status}$`));
+			assert.ok(!peer.asked.includes("elsewhere"));
+		}
+	}),
+);
+
+test(
+	"an endpoint that is out of order, or ends the connection, is a provider that cannot be asked",
+	everywhere(async (endpoint) => {
+		for (const status of [204, 404, 429, 500, 503]) {
+			assert.match((await troubleOf(endpoint, { does: "answer", status })).trouble, new RegExp(`status ${status}$`));
+		}
+		assert.match((await troubleOf(endpoint, { does: "drop" })).trouble, /could not be fetched \(\w+\)$/);
+	}),
+);
+
+test("a discovery document that is none, of somebody else, or without what a login needs, is not used", async () => {
+	const deep = `{"issuer":${"[".repeat(300_000)}${"]".repeat(300_000)}}`;
+	for (const body of ["", "<html>", "[]", "null", '"text"', "{}", '{"issuer":7}', deep]) {
+		const { trouble } = await troubleOf("discovery", { does: "answer", status: 200, body });
+		assert.match(trouble, /^the provider's discovery document (is none|names another issuer|lacks)/);
+	}
+	for (const [wrong, trouble] of [
+		[{ issuer: "https://other.example" }, /names another issuer/],
+		[{ token_endpoint: undefined }, /lacks a proper token_endpoint/],
+		[{ token_endpoint: "http://127.0.0.1/token" }, /lacks a proper token_endpoint/],
+		[{ authorization_endpoint: "javascript:alert(1)" }, /lacks a proper authorization_endpoint/],
+		[{ jwks_uri: "http://169.254.169.254/keys" }, /lacks a proper jwks_uri/],
+		[{ userinfo_endpoint: "file:///etc/passwd" }, /lacks a proper userinfo_endpoint/],
+		[{ id_token_signing_alg_values_supported: ["HS256", "none"] }, /names no safe algorithm/],
+	] as const) {
+		const peer = await startWith({ metadata: (truth) => ({ ...truth, ...wrong }) });
+		await assert.rejects(logIn(createOidc(), settingsOf(peer)), { name: "ProviderUnavailable", trouble });
+		await assert.rejects(createOidc().test(settingsOf(peer)), { name: "ProviderUnavailable", trouble });
+	}
+});
+
+test("keys that are none, or more than 100, are not used", async () => {
+	const trouble = /no JSON Web Key Set of 1 to 100 keys$/;
+	for (const body of ["", "<html>", "[]", "{}", '{"keys":{}}', '{"keys":[]}', '{"keys":[7]}']) {
+		assert.match((await troubleOf("keys", { does: "answer", status: 200, body })).trouble, trouble);
+	}
+	const peer = await startWith({ keys: (truth) => [...truth, ...Array(99).fill({ kty: "oct", k: "AAAA" })] });
+	await logIn(createOidc(), settingsOf(peer));
+	peer.lie = { keys: (truth) => [...truth, ...Array(100).fill({ kty: "oct", k: "AAAA" })] };
+	await assert.rejects(logIn(createOidc(), settingsOf(peer)), { name: "ProviderUnavailable", trouble });
+	await assert.rejects(createOidc().test(settingsOf(peer)), { name: "ProviderUnavailable", trouble });
+});
+
+test("what is nested too deeply is refused, and nothing breaks", async () => {
+	const deep = (text: string) => text.replace("deep", `${"[".repeat(300_000)}${"]".repeat(300_000)}`);
+	const part = (text: string) => Buffer.from(deep(text)).toString("base64url");
+	const header = part('{"alg":"ES256","kid":"first"}');
+	const answer = (body: string): Fault => ({ does: "answer", status: 200, body });
+	const id_token = `${header}.${part('{"iss":"deep","sub":deep}')}.`;
+	for (const [endpoint, body] of [
+		["keys", deep('{"keys":[{"kty":"EC","kid":"first","crv":deep}]}')],
+		["token", deep('{"access_token":deep}')],
+		["token", JSON.stringify({ access_token: "a", token_type: "Bearer", id_token })],
+		["userinfo", deep('{"sub":deep}')],
+	] as const) {
+		const peer = await startWith({ faults: { [endpoint]: answer(body) } });
+		await assert.rejects(logIn(createOidc(), settingsOf(peer, { groups_claim: "groups" })), { name: "SsoRefusal" });
+	}
+});
+
+test("a provider that could not be asked, or has moved, is asked again by the next login", async () => {
+	const peer = await startWith({ faults: { discovery: { does: "answer", status: 503 } } });
+	const oidc = createOidc();
+	await assert.rejects(logIn(oidc, settingsOf(peer)), { name: "ProviderUnavailable" });
+	peer.lie = {
+		metadata: (truth) => ({ ...truth, token_endpoint: `${peer.issuer}/elsewhere` }),
+		faults: { elsewhere: { does: "answer", status: 404 } },
+	};
+	await assert.rejects(logIn(oidc, settingsOf(peer)), { name: "ProviderUnavailable" });
+	peer.lie = {};
+	assert.equal((await logIn(oidc, settingsOf(peer))).subject, "mallory");
+	const asked = peer.asked.length;
+	await logIn(oidc, settingsOf(peer));
+	assert.deepEqual(peer.asked.slice(asked), ["authorize", "token"], "addresses and keys are remembered");
+});

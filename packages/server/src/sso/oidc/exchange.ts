@@ -1,0 +1,65 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { type Agent, request } from "node:https";
+import type { CustomFetchOptions } from "openid-client";
+import { ProviderUnavailable } from "../model.ts";
+
+/** Seconds from the first packet of a request to the last byte of its answer. Design: §11 */
+export const TIMEOUT_S = 5;
+
+/** Bytes of an answer. Design: §11 */
+const MAX_ANSWER_BYTES = 1_048_576;
+
+/** What a provider is asked for, and the statuses with which it may answer: a refused code is an answer too. */
+export const DISCOVERY = { name: "the provider's discovery document", statuses: [200] } as const;
+export const KEYS = { name: "the provider's keys", statuses: [200] } as const;
+export const TOKEN = { name: "the provider's answer to the code", statuses: [200, 400, 401] } as const;
+export const USERINFO = { name: "the provider's userinfo", statuses: [200] } as const;
+
+export type Question = typeof DISCOVERY | typeof KEYS | typeof TOKEN | typeof USERINFO;
+
+type Options = Pick<CustomFetchOptions, "method" | "headers" | "body" | "signal">;
+
+/**
+ * Sends one request and reads the answer to its end. Nothing is followed, kept alive, unpacked or tried again.
+ * @param options its signal limits the time
+ * @throws ProviderUnavailable for an answer that is late, too large, of another status, or none
+ */
+export async function exchange(agent: Agent, question: Question, address: string, options: Options): Promise<Response> {
+	const { method, headers, body, signal } = options;
+	try {
+		const outgoing = request(address, { agent, method, headers, ...(signal && { signal }) });
+		outgoing.end(body?.toString());
+		const [incoming]: IncomingMessage[] = await once(outgoing, "response");
+		// A request whose time is over says so a second time, after its answer has failed.
+		outgoing.on("error", () => undefined);
+		return await readAnswer(question, incoming as IncomingMessage);
+	} catch (error) {
+		throw explain(question, error, signal?.aborted === true);
+	}
+}
+
+async function readAnswer(question: Question, incoming: IncomingMessage): Promise<Response> {
+	const { statusCode: status = 0, headers } = incoming;
+	if (!(question.statuses as readonly number[]).includes(status)) {
+		incoming.destroy();
+		throw new ProviderUnavailable(`${question.name} came with status ${status}`);
+	}
+	const chunks: Buffer[] = [];
+	let size = 0;
+	for await (const chunk of incoming) {
+		size += chunk.length;
+		if (size > MAX_ANSWER_BYTES) throw new ProviderUnavailable(`${question.name} came with more than 1 MiB`);
+		chunks.push(chunk);
+	}
+	const type = headers["content-type"] ?? "";
+	return new Response(Buffer.concat(chunks), { status, headers: { "content-type": type } });
+}
+
+/** The code alone: messages of the system name addresses. */
+function explain({ name }: Question, error: unknown, is_late: boolean): ProviderUnavailable {
+	if (error instanceof ProviderUnavailable) return error;
+	if (is_late) return new ProviderUnavailable(`${name} did not arrive within ${TIMEOUT_S} s`);
+	const code = error instanceof Error && "code" in error ? String(error.code) : "connection lost";
+	return new ProviderUnavailable(`${name} could not be fetched (${code})`);
+}

@@ -1,0 +1,45 @@
+import type { Agent } from "node:https";
+import { customFetch, discovery, None } from "openid-client";
+import * as v from "valibot";
+import { ProviderUnavailable } from "../model.ts";
+import type { OidcSettings } from "../settings.ts";
+import { DISCOVERY, exchange, TIMEOUT_S } from "./exchange.ts";
+
+const Address = v.pipe(
+	v.string(),
+	v.check((text) => URL.canParse(text) && new URL(text).protocol === "https:"),
+);
+
+/** What is taken from a discovery document: whatever else it says has no effect. */
+const Metadata = v.object({
+	issuer: v.string(),
+	authorization_endpoint: Address,
+	token_endpoint: Address,
+	jwks_uri: Address,
+	userinfo_endpoint: v.exactOptional(Address),
+	authorization_response_iss_parameter_supported: v.exactOptional(v.boolean()),
+	id_token_signing_alg_values_supported: v.exactOptional(v.array(v.string())),
+	token_endpoint_auth_methods_supported: v.exactOptional(v.array(v.string())),
+});
+
+export type Metadata = v.InferOutput<typeof Metadata>;
+
+/** Asks a provider for its addresses. @throws ProviderUnavailable */
+export async function readMetadata({ issuer, client_id }: OidcSettings, agent: Agent): Promise<Metadata> {
+	const found = await discovery(new URL(issuer), client_id, undefined, None(), {
+		timeout: TIMEOUT_S,
+		[customFetch]: (address, options) => exchange(agent, DISCOVERY, address, options),
+	}).catch((error: Error) => {
+		throw error.cause instanceof ProviderUnavailable ? error.cause : unusable("is none, or names another issuer");
+	});
+	const { success, output, issues } = v.safeParse(Metadata, found.serverMetadata());
+	if (!success) throw unusable(`lacks a proper ${v.getDotPath(issues[0])}`);
+	// The library compares addresses, of which several spellings are the same.
+	if (output.issuer !== issuer) throw unusable("names another issuer");
+	return output;
+}
+
+/** A discovery document that nobody can log in with. @param why holds nothing that was received */
+export function unusable(why: string): ProviderUnavailable {
+	return new ProviderUnavailable(`${DISCOVERY.name} ${why}`);
+}

@@ -1,0 +1,121 @@
+import { LRUCache } from "lru-cache";
+import {
+	authorizationCodeGrant,
+	buildAuthorizationUrl,
+	calculatePKCECodeChallenge,
+	fetchUserInfo,
+} from "openid-client";
+import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
+import type { OidcSettings } from "../settings.ts";
+import { checkIdToken, isIncomplete, readClaims } from "./claims.ts";
+import { discover, type Provider } from "./provider.ts";
+import { verdict } from "./verdict.ts";
+
+/** What belongs to one login: random, known to this browser alone, and good for one callback. */
+export interface OidcFlow {
+	/** Where the provider sends the browser back to. */
+	redirect_uri: string;
+	state: string;
+	nonce: string;
+	/** 43 to 128 characters. Spec: RFC 7636 §4.1 */
+	verifier: string;
+}
+
+/** Logins at OpenID Connect providers with the authorization code flow. Design: §11 */
+export interface Oidc {
+	/**
+	 * Where to send a browser to log in.
+	 * @param id names the settings: it changes with them
+	 * @throws ProviderUnavailable
+	 */
+	authorizationUrl(id: string, settings: OidcSettings, flow: OidcFlow): Promise<string>;
+	/**
+	 * Who logged in, from the query that the browser came back with. The code in it is used up.
+	 * @throws SsoRefusal, ProviderUnavailable
+	 */
+	identify(id: string, settings: OidcSettings, flow: OidcFlow, query: Record<string, string>): Promise<Asserted>;
+	/** Whether its addresses and its keys can be had. @throws ProviderUnavailable */
+	test(settings: OidcSettings): Promise<void>;
+}
+
+/** Providers whose addresses are remembered, and for how long. */
+const MAX_PROVIDERS = 100;
+const REMEMBERED_MS = 60 * 60 * 1000;
+
+/** What of a callback's query is read. */
+const PARAMETERS = ["code", "state", "iss", "error"];
+
+/** Makes the adapter. It has nothing to close. */
+export function createOidc(): Oidc {
+	const known = new LRUCache<string, Promise<Provider>>({ max: MAX_PROVIDERS, ttl: REMEMBERED_MS });
+
+	/** Those who come at the same time wait for the same answer. */
+	function providerOf(id: string, settings: OidcSettings): Promise<Provider> {
+		const existing = known.get(id);
+		if (existing !== undefined) return existing;
+		const found = discover(settings);
+		known.set(id, found);
+		found.catch(() => known.delete(id));
+		return found;
+	}
+
+	return {
+		async authorizationUrl(id, settings, { redirect_uri, state, nonce, verifier }) {
+			const { config } = await providerOf(id, settings);
+			const address = buildAuthorizationUrl(config, {
+				redirect_uri: new URL(redirect_uri).href,
+				scope: settings.scopes,
+				state,
+				nonce,
+				code_challenge: await calculatePKCECodeChallenge(verifier),
+				code_challenge_method: "S256",
+			});
+			return address.href;
+		},
+		async identify(id, settings, flow, query) {
+			if (query.state !== flow.state) throw new SsoRefusal("request");
+			const provider = await providerOf(id, settings);
+			try {
+				return await identifyAt(provider, settings, flow, callbackUrl(flow, query));
+			} catch (error) {
+				// It may have moved.
+				if (error instanceof ProviderUnavailable) known.delete(id);
+				throw error;
+			}
+		},
+		async test(settings) {
+			const { testKeys } = await discover(settings);
+			await testKeys();
+		},
+	};
+}
+
+function callbackUrl({ redirect_uri }: OidcFlow, query: Record<string, string>): URL {
+	const address = new URL(redirect_uri);
+	for (const name of PARAMETERS) {
+		const value = query[name];
+		if (value !== undefined) address.searchParams.set(name, value);
+	}
+	return address;
+}
+
+async function identifyAt(provider: Provider, settings: OidcSettings, flow: OidcFlow, url: URL): Promise<Asserted> {
+	const { config, has_userinfo } = provider;
+	const checks = { expectedState: flow.state, expectedNonce: flow.nonce, pkceCodeVerifier: flow.verifier };
+	const tokens = await judged(authorizationCodeGrant(config, url, { ...checks, idTokenExpected: true }));
+	const claims = tokens.claims();
+	if (claims === undefined) throw new SsoRefusal("malformed");
+	checkIdToken(claims, tokens, settings);
+	const isAsked = has_userinfo && isIncomplete(claims, settings);
+	const userinfo = isAsked ? await judged(fetchUserInfo(config, tokens.access_token, claims.sub)) : {};
+	return readClaims(claims, userinfo, settings);
+}
+
+/** @throws SsoRefusal, ProviderUnavailable in place of the library's errors */
+async function judged<T>(answer: Promise<T>): Promise<T> {
+	try {
+		return await answer;
+	} catch (error) {
+		throw verdict(error);
+	}
+}

@@ -1,0 +1,67 @@
+import { Agent } from "node:https";
+import { createSecureContext } from "node:tls";
+import * as client from "openid-client";
+import type { OidcSettings } from "../settings.ts";
+import { exchange, KEYS, TIMEOUT_S, TOKEN, USERINFO } from "./exchange.ts";
+import { createKeys } from "./keys.ts";
+import { type Metadata, readMetadata, unusable } from "./metadata.ts";
+
+/** What signatures may be made with: nothing that is keyed with our client_secret, and never nothing at all. Design: §11 */
+const ALGORITHMS: readonly string[] = [
+	...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+	...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+
+/** Seconds that a provider's clock may be away from ours. */
+const CLOCK_TOLERANCE_S = 30;
+
+/** A provider whose addresses are known. */
+export interface Provider {
+	/** What it is asked and its answers are verified with, their signatures included. */
+	config: client.Configuration;
+	/** Whether it can be asked for claims that are not in the id_token. */
+	has_userinfo: boolean;
+	/** Fetches its keys. @throws ProviderUnavailable */
+	testKeys(): Promise<void>;
+}
+
+/** Asks a provider for its addresses, and gets ready for its logins. @throws ProviderUnavailable */
+export async function discover(settings: OidcSettings): Promise<Provider> {
+	// Every request has a connection of its own: logins are rare, and one that was kept may be gone when the code is sent. The context is
+	// made once: to read all authorities again for each connection would take milliseconds.
+	const agent = new Agent({ keepAlive: false, secureContext: createSecureContext({ ca: settings.ca_cert }) });
+	const metadata = await readMetadata(settings, agent);
+	const config = configure(settings, metadata);
+	const keys = createKeys((options: client.CustomFetchOptions) => exchange(agent, KEYS, metadata.jwks_uri, options));
+	const keys_address = new URL(metadata.jwks_uri).href;
+	config[client.customFetch] = (address, options) => {
+		if (address === keys_address) return keys(options);
+		return exchange(agent, options.method === "POST" ? TOKEN : USERINFO, address, options);
+	};
+	return {
+		config,
+		has_userinfo: metadata.userinfo_endpoint !== undefined,
+		async testKeys() {
+			const signal = AbortSignal.timeout(TIMEOUT_S * 1000);
+			await keys({ method: "GET", headers: {}, body: undefined, redirect: "manual", signal });
+		},
+	};
+}
+
+function configure({ client_id, client_secret }: OidcSettings, metadata: Metadata): client.Configuration {
+	const { id_token_signing_alg_values_supported: announced = ALGORITHMS, ...server } = metadata;
+	const algorithms = ALGORITHMS.filter((name) => announced.includes(name));
+	if (algorithms.length === 0) throw unusable("names no safe algorithm for id_tokens");
+	const methods = server.token_endpoint_auth_methods_supported ?? [];
+	const isPost = methods.includes("client_secret_post") && !methods.includes("client_secret_basic");
+	const config = new client.Configuration(
+		{ ...server, id_token_signing_alg_values_supported: algorithms, userinfo_signing_alg_values_supported: algorithms },
+		client_id,
+		{ [client.clockTolerance]: CLOCK_TOLERANCE_S },
+		isPost ? client.ClientSecretPost(client_secret) : client.ClientSecretBasic(client_secret),
+	);
+	config.timeout = TIMEOUT_S;
+	// Without it the library believes an id_token for the TLS connection that it came over, whoever signed it.
+	client.enableNonRepudiationChecks(config);
+	return config;
+}

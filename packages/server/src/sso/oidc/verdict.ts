@@ -1,0 +1,59 @@
+import { AuthorizationResponseError, ClientError, ResponseBodyError } from "openid-client";
+import { ProviderUnavailable, type RefusalReason, SsoRefusal } from "../model.ts";
+
+/** Why an id_token is refused of which this claim is missing or wrong. */
+const CLAIMS: Readonly<Record<string, RefusalReason>> = {
+	iss: "issuer",
+	aud: "audience",
+	azp: "audience",
+	nonce: "nonce",
+	sub: "subject",
+	exp: "expired",
+};
+
+/** The library's codes for what is wrong with an answer. */
+const CODES: Readonly<Record<string, RefusalReason>> = {
+	OAUTH_JWT_TIMESTAMP_CHECK_FAILED: "expired",
+	OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED: "subject",
+	OAUTH_KEY_SELECTION_FAILED: "signature",
+	OAUTH_UNSUPPORTED_OPERATION: "algorithm",
+};
+
+/** Errors of a token endpoint that are about us, not about the person. */
+const OURS = ["invalid_client", "unauthorized_client"];
+
+/** What the library adds to an error: which of these there are tells what failed. */
+interface Details {
+	claim?: string;
+	claims?: Record<string, unknown>;
+	/** Of the browser's request. */
+	parameters?: unknown;
+	/** Of a token, with the algorithms that are `expected`. */
+	header?: unknown;
+	signature?: unknown;
+}
+
+/** What an error of the library means. It holds nothing of the error, which holds tokens. */
+export function verdict(error: unknown): SsoRefusal | ProviderUnavailable {
+	if (error instanceof AuthorizationResponseError) return new SsoRefusal("provider_error");
+	if (error instanceof ResponseBodyError) {
+		if (!OURS.includes(error.error)) return new SsoRefusal("code");
+		return new ProviderUnavailable("the provider does not take client_id and client_secret");
+	}
+	if (!(error instanceof ClientError)) return new SsoRefusal("malformed");
+	if (error.cause instanceof ProviderUnavailable) return error.cause;
+	const { cause: details } = (error.cause ?? {}) as { cause?: Details };
+	return new SsoRefusal(CODES[error.code ?? ""] ?? reasonOf(details ?? {}));
+}
+
+function reasonOf({ claim, claims, parameters, header, signature }: Details): RefusalReason {
+	if (claim !== undefined) return CLAIMS[claim] ?? "malformed";
+	if (claims !== undefined) {
+		const missing = Object.keys(CLAIMS).find((name) => name !== "azp" && claims[name] === undefined);
+		return CLAIMS[missing ?? ""] ?? "malformed";
+	}
+	// The state was compared before, so it is the issuer's name that is wrong.
+	if (parameters !== undefined) return "issuer";
+	if (signature !== undefined) return "signature";
+	return header === undefined ? "malformed" : "algorithm";
+}

@@ -1,0 +1,195 @@
+import { eventBy } from "../audit/model.ts";
+import type { Keyring } from "../crypto/keyring.ts";
+import { openRecord, type Place, sealRecord } from "../crypto/seal.ts";
+import { AppError } from "../errors.ts";
+import type { AccessNeeds } from "../policy/authorize.ts";
+import { requireInstanceAdmin } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import { type ProviderRow, type ProviderType, ProviderUnavailable, type SsoStore } from "./model.ts";
+import type { Protocols, ServiceProvider } from "./protocols.ts";
+import {
+	type LdapSettings,
+	type OidcSettings,
+	type SamlSettings,
+	SECRET_FIELDS,
+	type SetProvider,
+} from "./settings.ts";
+
+/** What a secret is shown as; sent back, it means that the secret stays. */
+const MASK = "********";
+
+/** Part of addresses that are registered elsewhere. */
+const PROVIDER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?$/;
+
+/** What the rules of providers need. */
+export interface ProviderNeeds extends AccessNeeds {
+	store: AccessNeeds["store"] & { sso: SsoStore };
+	system: System;
+	keyring: Pick<Keyring, "record" | "recordFor">;
+	protocols: Protocols;
+	/** Address that browsers and identity providers reach this server at, without a slash at the end. */
+	address(): string;
+}
+
+type Kind =
+	| { type: "oidc"; settings: OidcSettings }
+	| { type: "saml"; settings: SamlSettings }
+	| { type: "ldap"; settings: LdapSettings };
+
+/** A provider, opened. */
+export type Provider<Type extends ProviderType = ProviderType> = Omit<ProviderRow, "sealed" | "type"> & {
+	is: Extract<Kind, { type: Type }>;
+};
+
+/** A provider as it is shown: secrets masked. */
+export interface ShownProvider {
+	name: string;
+	type: ProviderType;
+	display_name: string;
+	config: Record<string, unknown>;
+}
+
+/**
+ * Sets a provider. It holds at once; logins that were begun with the former settings have to be begun again.
+ * @throws AppError forbidden, insufficient_scope, missing_field
+ * Design: §7.1, §11
+ */
+export async function setProvider(
+	needs: ProviderNeeds,
+	actor: Actor,
+	name: string,
+	input: SetProvider,
+): Promise<ShownProvider> {
+	await requireInstanceAdmin(needs, actor, "write");
+	if (!PROVIDER_NAME.test(name)) {
+		throw new AppError("validation_failed", "a provider's name is 1 to 50 lower-case letters, digits and hyphens");
+	}
+	const former = await needs.store.sso.provider(name);
+	const known = former === undefined ? {} : (await openProvider(needs, former)).is.settings;
+	const config = keepSecrets(input.config, known);
+	const now = needs.system.now();
+	const { type } = input;
+	const display_name = input.display_name || name;
+	const row = {
+		id: needs.system.uuid(),
+		name,
+		type,
+		display_name,
+		created_by: actor.user_id,
+		created_at: now.toISOString(),
+	};
+	const key = await needs.keyring.record("");
+	const sealed = sealRecord(key, placeOf(row), Buffer.from(JSON.stringify(config)), needs.system.randomBytes);
+	const event = eventBy(actor, now, "sso.provider.set", undefined, { provider: name, provider_type: type });
+	await needs.store.sso.setProvider({ ...row, sealed }, event);
+	return { name, type, display_name, config: mask(config) };
+}
+
+function keepSecrets(given: Record<string, unknown>, known: Record<string, unknown>): Record<string, unknown> {
+	const entries = Object.entries(given).map(([name, value]) => {
+		const isKept = value === MASK && SECRET_FIELDS.includes(name);
+		if (isKept && known[name] === undefined)
+			throw new AppError("missing_field", `config.${name} is required: there is no former value to keep`);
+		return [name, isKept ? known[name] : value];
+	});
+	return Object.fromEntries(entries);
+}
+
+function mask(config: object): Record<string, unknown> {
+	const entries = Object.entries(config).map(([name, value]) => [name, SECRET_FIELDS.includes(name) ? MASK : value]);
+	return Object.fromEntries(entries);
+}
+
+/** A provider, secrets masked. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+export async function getProvider(needs: ProviderNeeds, actor: Actor, name: string): Promise<ShownProvider> {
+	await requireInstanceAdmin(needs, actor, "read");
+	const { display_name, is } = await findProvider(needs, name);
+	return { name, type: is.type, display_name, config: mask(is.settings) };
+}
+
+/** Removes a provider. Its people keep their accounts and sessions. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+export async function removeProvider(needs: ProviderNeeds, actor: Actor, name: string): Promise<void> {
+	await requireInstanceAdmin(needs, actor, "delete");
+	const event = eventBy(actor, needs.system.now(), "sso.provider.deleted", undefined, { provider: name });
+	if (!(await needs.store.sso.removeProvider(name, event))) throw noProvider();
+}
+
+/** Whether a provider can be reached and asked. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+export async function testProvider(
+	needs: ProviderNeeds,
+	actor: Actor,
+	name: string,
+): Promise<{ status: "healthy" | "unhealthy"; message: string }> {
+	await requireInstanceAdmin(needs, actor, "read");
+	const { is } = await findProvider(needs, name);
+	try {
+		if (is.type === "oidc") await (await needs.protocols.oidc()).test(is.settings);
+		else if (is.type === "ldap") await (await needs.protocols.ldap()).test(is.settings);
+		else {
+			const sp = serviceProvider(needs, name, is.settings);
+			await (await needs.protocols.saml()).test(is.settings, sp, needs.system.now());
+		}
+		return { status: "healthy", message: "" };
+	} catch (error) {
+		if (error instanceof ProviderUnavailable) return { status: "unhealthy", message: error.trouble };
+		throw error;
+	}
+}
+
+/** The providers that somebody can sign in with. Spec: API › Accounts and login */
+export async function listProviders(
+	needs: Pick<ProviderNeeds, "store">,
+): Promise<{ name: string; type: ProviderType; display_name: string }[]> {
+	const rows = await needs.store.sso.providers();
+	return rows.map(({ name, type, display_name }) => ({ name, type, display_name }));
+}
+
+/** Who we are to a SAML identity provider. */
+export function serviceProvider(
+	{ address }: Pick<ProviderNeeds, "address">,
+	name: string,
+	settings: SamlSettings,
+): ServiceProvider {
+	const base = `${address()}/api/v1/auth/saml/${name}`;
+	return { entity_id: settings.sp_entity_id ?? `${base}/metadata`, acs_url: `${base}/acs` };
+}
+
+/** A provider of any type. @throws AppError not_found, internal_error when its row was altered */
+async function findProvider(needs: Pick<ProviderNeeds, "store" | "keyring">, name: string): Promise<Provider> {
+	const row = await needs.store.sso.provider(name);
+	if (row === undefined) throw noProvider();
+	return openProvider(needs, row);
+}
+
+/** A provider of one type. @throws AppError not_found, internal_error when its row was altered */
+export async function findProviderOf<Type extends ProviderType>(
+	needs: Pick<ProviderNeeds, "store" | "keyring">,
+	type: Type,
+	name: string,
+): Promise<Provider<Type>> {
+	const provider = await findProvider(needs, name);
+	if (provider.is.type !== type) throw noProvider();
+	return provider as Provider<Type>;
+}
+
+function noProvider(): AppError {
+	return new AppError("not_found", "provider not found: GET /api/v1/auth/providers lists what there is");
+}
+
+async function openProvider({ keyring }: Pick<ProviderNeeds, "keyring">, row: ProviderRow): Promise<Provider> {
+	const { sealed, type, ...rest } = row;
+	const key = await keyring.recordFor("", sealed);
+	const bytes = key && openRecord(key, placeOf(row), sealed);
+	if (bytes === undefined) {
+		throw new AppError(
+			"internal_error",
+			"a provider's record does not open: the database was altered; run `svc audit verify`, then restore a backup",
+		);
+	}
+	return { ...rest, is: { type, settings: JSON.parse(bytes.toString()) } as Provider["is"] };
+}
+
+function placeOf({ id, name, type }: Pick<ProviderRow, "id" | "name" | "type">): Place {
+	return { label: "sso_provider.sealed", realm_id: "", environment: type, name, row_id: id };
+}

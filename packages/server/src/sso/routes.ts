@@ -1,0 +1,298 @@
+import * as v from "valibot";
+import { publicRoute, type Route, route } from "../http/route.ts";
+import { RequiredText, says, Text } from "../messages.ts";
+import type { Waiting } from "./flows.ts";
+import {
+	beginLogin,
+	type Ended,
+	endOidcLogin,
+	endSamlLogin,
+	type LoginNeeds,
+	linkByCode,
+	linkByDirectory,
+	loginWithDirectory,
+	redeemCode,
+} from "./login.ts";
+import {
+	findProviderOf,
+	getProvider,
+	listProviders,
+	removeProvider,
+	serviceProvider,
+	setProvider,
+	testProvider,
+} from "./providers.ts";
+import { SetProvider } from "./settings.ts";
+
+const PersonSchema = v.object({ id: v.string(), email: v.string(), name: v.string() });
+const SignedInSchema = v.object({ token: v.string(), expires_at: v.number(), user: PersonSchema });
+const MessageSchema = v.object({ message: v.string() });
+
+const LOGIN_ERRORS = [
+	"not_found",
+	"unauthorized",
+	"registration_disabled",
+	"conflict",
+	"provider_unavailable",
+] as const;
+
+const PORT = says("validation_failed", "cli_port must be a port on loopback: 1024 to 65535");
+const CHALLENGE = says("validation_failed", "cli_challenge must be the SHA-256 of the verifier in base64url");
+
+/** Where a command line program waits for its browser: both or neither. */
+const WaitingQuery = v.pipe(
+	v.object({
+		cli_port: v.optional(
+			v.pipe(
+				Text,
+				v.regex(/^[1-9]\d{3,4}$/, PORT),
+				v.check((text) => Number(text) >= 1024 && Number(text) <= 65_535, PORT),
+			),
+		),
+		cli_challenge: v.optional(v.pipe(Text, v.regex(/^[\w-]{43}$/, CHALLENGE))),
+	}),
+	v.check(
+		({ cli_port, cli_challenge }) => (cli_port === undefined) === (cli_challenge === undefined),
+		says("validation_failed", "cli_port and cli_challenge are given together"),
+	),
+);
+
+/** The text whose SHA-256 was the challenge: 32 random bytes or more. */
+const Proof = v.object({
+	code: RequiredText,
+	verifier: v.pipe(
+		RequiredText,
+		v.minLength(43, says("validation_failed", "verifier must have at least 43 characters")),
+	),
+});
+
+/** Spec: API › SSO. */
+const Credentials = v.object({
+	username: RequiredText,
+	password: v.pipe(Text, v.nonEmpty(says("missing_field", "password is required"))),
+});
+
+/** Spec: API › SSO, Accounts and login. Design: §7.1, §11. */
+export function ssoRoutes(needs: LoginNeeds): Route[] {
+	return [
+		...oidcRoutes(needs),
+		...samlRoutes(needs),
+		...ldapRoutes(needs),
+		...programRoutes(needs),
+		...providerRoutes(needs),
+	];
+}
+
+function waitingOf({ cli_port, cli_challenge }: v.InferOutput<typeof WaitingQuery>): Waiting | null {
+	if (cli_port === undefined || cli_challenge === undefined) return null;
+	return { port: Number(cli_port), challenge: cli_challenge };
+}
+
+/** The same beginning for both protocols of browsers. */
+function loginRoute(needs: LoginNeeds, type: "oidc" | "saml"): Route {
+	return publicRoute({
+		method: "GET",
+		path: `/api/v1/auth/${type}/{provider}/login`,
+		summary: "Sign in with a browser: redirects to the identity provider",
+		query: WaitingQuery,
+		status: 302,
+		answer: v.string(),
+		errors: ["not_found", "provider_unavailable", "validation_failed"],
+		async handle({ params, query, headers, request_id, ip }) {
+			const { location, cookie } = await beginLogin(needs, { request_id, ip }, type, params.provider, waitingOf(query));
+			Object.assign(headers, { location, "set-cookie": cookie });
+			return "";
+		},
+	});
+}
+
+/** A session, or the way back to the program that waits for it. */
+function answerTo(ended: Ended, headers: Record<string, string>): object | "" {
+	headers["set-cookie"] = ended.cookie;
+	if ("signedIn" in ended) return ended.signedIn;
+	headers.location = ended.location;
+	return "";
+}
+
+const statusOfEnd = (answer: unknown) => (answer === "" ? 302 : 200);
+
+function oidcRoutes(needs: LoginNeeds): Route[] {
+	const optional = v.optional(Text);
+	return [
+		loginRoute(needs, "oidc"),
+		publicRoute({
+			method: "GET",
+			path: "/api/v1/auth/oidc/{provider}/callback",
+			summary: "Where the OpenID Connect provider sends the browser back to",
+			query: v.looseObject({ code: optional, state: optional, iss: optional, error: optional }),
+			status: 200,
+			answer: SignedInSchema,
+			errors: [...LOGIN_ERRORS, "validation_failed"],
+			statusOf: statusOfEnd,
+			async handle({ params, query, cookie, headers, request_id, ip }) {
+				const given = query as Record<string, string>;
+				return answerTo(await endOidcLogin(needs, { request_id, ip }, params.provider, given, cookie), headers);
+			},
+		}),
+	];
+}
+
+function samlRoutes(needs: LoginNeeds): Route[] {
+	return [
+		loginRoute(needs, "saml"),
+		publicRoute({
+			method: "POST",
+			path: "/api/v1/auth/saml/{provider}/acs",
+			summary: "Where the SAML identity provider posts its answer",
+			body: v.object({ SAMLResponse: RequiredText }),
+			isForm: true,
+			status: 200,
+			answer: SignedInSchema,
+			errors: LOGIN_ERRORS,
+			statusOf: statusOfEnd,
+			async handle({ params, body, cookie, headers, request_id, ip }) {
+				const ended = await endSamlLogin(needs, { request_id, ip }, params.provider, body.SAMLResponse, cookie);
+				return answerTo(ended, headers);
+			},
+		}),
+		publicRoute({
+			method: "GET",
+			path: "/api/v1/auth/saml/{provider}/metadata",
+			summary: "Who this server is to a SAML identity provider",
+			status: 200,
+			answer: v.string(),
+			media: "application/xml",
+			errors: ["not_found"],
+			async handle({ params }) {
+				const { name, is } = await findProviderOf(needs, "saml", params.provider);
+				return (await needs.protocols.saml()).metadata(serviceProvider(needs, name, is.settings));
+			},
+		}),
+	];
+}
+
+function ldapRoutes(needs: LoginNeeds): Route[] {
+	return [
+		publicRoute({
+			method: "POST",
+			path: "/api/v1/auth/ldap/{provider}/login",
+			summary: "Sign in with a directory's user name and password",
+			body: Credentials,
+			status: 200,
+			answer: SignedInSchema,
+			errors: [...LOGIN_ERRORS, "invalid_credentials", "rate_limited"],
+			handle: ({ params, body, request_id, ip }) =>
+				loginWithDirectory(needs, { request_id, ip }, params.provider, body),
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/auth/ldap/{provider}/link",
+			summary: "Link an identity of a directory with the own account",
+			body: Credentials,
+			status: 200,
+			answer: MessageSchema,
+			errors: [
+				"not_found",
+				"invalid_credentials",
+				"conflict",
+				"unsupported_operation",
+				"rate_limited",
+				"provider_unavailable",
+			],
+			async handle({ actor, params, body }) {
+				await linkByDirectory(needs, actor, params.provider, body);
+				return { message: "identity linked" };
+			},
+		}),
+	];
+}
+
+/** What a command line program does with the code that its browser brought. */
+function programRoutes(needs: LoginNeeds): Route[] {
+	return [
+		publicRoute({
+			method: "POST",
+			path: "/api/v1/auth/sso/token",
+			summary: "The session that a program's browser signed in for",
+			body: Proof,
+			status: 200,
+			answer: SignedInSchema,
+			errors: LOGIN_ERRORS,
+			handle: ({ body, request_id, ip }) => redeemCode(needs, { request_id, ip }, body),
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/auth/sso/link",
+			summary: "Link the identity that a program's browser signed in with to the own account",
+			body: Proof,
+			status: 200,
+			answer: MessageSchema,
+			errors: ["conflict", "unsupported_operation"],
+			async handle({ actor, body }) {
+				await linkByCode(needs, actor, body);
+				return { message: "identity linked" };
+			},
+		}),
+	];
+}
+
+function providerRoutes(needs: LoginNeeds): Route[] {
+	const path = "/api/v1/auth/providers/{name}";
+	const shown = v.object({
+		name: v.string(),
+		type: v.string(),
+		display_name: v.string(),
+		config: v.record(v.string(), v.unknown()),
+	});
+	return [
+		publicRoute({
+			method: "GET",
+			path: "/api/v1/auth/providers",
+			summary: "The single sign-on providers",
+			status: 200,
+			answer: v.object({
+				providers: v.array(v.object({ name: v.string(), type: v.string(), display_name: v.string() })),
+			}),
+			handle: async () => ({ providers: await listProviders(needs) }),
+		}),
+		route({
+			method: "GET",
+			path,
+			summary: "A provider's settings, secrets masked",
+			status: 200,
+			answer: shown,
+			errors: ["not_found"],
+			handle: ({ actor, params }) => getProvider(needs, actor, params.name),
+		}),
+		route({
+			method: "PUT",
+			path,
+			summary: "Set a provider",
+			body: SetProvider,
+			status: 200,
+			answer: shown,
+			handle: ({ actor, params, body }) => setProvider(needs, actor, params.name, body),
+		}),
+		route({
+			method: "DELETE",
+			path,
+			summary: "Remove a provider; its people keep their accounts",
+			status: 200,
+			answer: MessageSchema,
+			errors: ["not_found"],
+			async handle({ actor, params }) {
+				await removeProvider(needs, actor, params.name);
+				return { message: "provider removed" };
+			},
+		}),
+		route({
+			method: "POST",
+			path: `${path}/test`,
+			summary: "Ask a provider whether it works",
+			status: 200,
+			answer: v.object({ status: v.picklist(["healthy", "unhealthy"]), message: v.string() }),
+			errors: ["not_found"],
+			handle: ({ actor, params }) => testProvider(needs, actor, params.name),
+		}),
+	];
+}

@@ -1,0 +1,46 @@
+import type { SsoStore } from "../../../sso/model.ts";
+import { and, asc, eq, sql } from "../drizzle.ts";
+import { account, ssoIdentity, ssoProvider } from "../schema.ts";
+import type { Reader } from "./reader.ts";
+
+const { placeholder } = sql;
+
+/** Questions about providers and identities. */
+export function ssoReads(db: Reader): Pick<SsoStore, "providers" | "provider" | "owner" | "providersOf"> {
+	const all = db.select().from(ssoProvider).orderBy(asc(ssoProvider.name)).prepare();
+	const one = db
+		.select()
+		.from(ssoProvider)
+		.where(eq(ssoProvider.name, placeholder("name")))
+		.prepare();
+	const identity = db
+		.select({ user_id: ssoIdentity.user_id })
+		.from(ssoIdentity)
+		.where(
+			and(
+				eq(ssoIdentity.provider, placeholder("provider")),
+				eq(ssoIdentity.issuer, placeholder("issuer")),
+				eq(ssoIdentity.subject, placeholder("subject")),
+			),
+		)
+		.prepare();
+	const ofUser = db
+		.select({ provider: ssoIdentity.provider })
+		.from(ssoIdentity)
+		.where(eq(ssoIdentity.user_id, placeholder("user_id")))
+		.prepare();
+	const byId = db
+		.select()
+		.from(account)
+		.where(eq(account.id, placeholder("id")))
+		.prepare();
+	return {
+		providers: async () => all.all(),
+		provider: async (name) => one.get({ name }),
+		async owner(key) {
+			const found = identity.get({ ...key });
+			return found && byId.get({ id: found.user_id });
+		},
+		providersOf: async (user_id) => ofUser.all({ user_id }).map(({ provider }) => provider),
+	};
+}

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import { after, test } from "node:test";
+import type { ProviderRow, SsoLogin } from "../../../sso/model.ts";
+import { eventsAfter } from "../../../testing/events.ts";
+import { aBinding, aKey, anAccount, anEvent, aRealm, aSession, MADE_AT, newId } from "../../../testing/rows.ts";
+import { openTestStore } from "../../../testing/store.ts";
+
+const { store } = await openTestStore({ after });
+const { accounts, sso } = store;
+
+const event = () => anEvent({ type: "auth.login" });
+const digest = () => hash("sha256", newId(), "buffer");
+
+async function add(given: Parameters<typeof anAccount>[0] = {}) {
+	const account = anAccount(given);
+	await accounts.register(account, anEvent());
+	return account;
+}
+
+/** The first account is the instance admin. */
+await add();
+
+const someone = () => ({ provider: "corp", issuer: "https://id.example.com", subject: newId() });
+
+function aLogin(user_id: string, given: Partial<SsoLogin> = {}): SsoLogin {
+	return {
+		identity: someone(),
+		session: aSession(user_id),
+		arrival: { kind: "known" },
+		used: [],
+		roles: [],
+		...given,
+	};
+}
+
+/** A person who came through the provider before. */
+async function arrived() {
+	const account = anAccount({ password: null });
+	const login = aLogin(account.id, { arrival: { kind: "created", account } });
+	assert.equal(await sso.signIn(login, event()), "done");
+	return { account, identity: login.identity };
+}
+
+test("a provider is read as it was written, and one of the same name takes its place", async () => {
+	const row: ProviderRow = {
+		...{ id: newId(), name: "corp", type: "oidc", display_name: "Corp", sealed: Buffer.from("sealed") },
+		...{ created_by: "ada", created_at: MADE_AT },
+	};
+	await sso.setProvider(row, anEvent());
+	assert.deepEqual(await sso.provider("corp"), row);
+	const other = { ...row, id: newId(), type: "saml" as const, sealed: Buffer.from("other") };
+	await sso.setProvider(other, anEvent());
+	assert.deepEqual(await sso.providers(), [other]);
+	assert.equal(await sso.removeProvider("corp", anEvent()), true);
+	assert.equal(await sso.removeProvider("corp", anEvent()), false);
+	assert.deepEqual([await sso.provider("corp"), await sso.providers()], [undefined, []]);
+});
+
+test("a new person gets an account without a password and without rights, an identity and a session", async () => {
+	const { account, identity } = await arrived();
+	assert.deepEqual(await accounts.byId(account.id), account);
+	assert.deepEqual(await sso.owner(identity), account);
+	assert.deepEqual(await sso.providersOf(account.id), ["corp"]);
+});
+
+test("the same subject elsewhere is somebody else", async () => {
+	const { identity } = await arrived();
+	for (const change of [{ provider: "other" }, { issuer: "https://id.example.org" }, { subject: "A" }]) {
+		assert.equal(await sso.owner({ ...identity, ...change }), undefined);
+	}
+});
+
+test("of ten logins of one new person that are decided at once, one adds the account and nine have to be decided again", async () => {
+	const identity = someone();
+	const outcomes = await Promise.all(
+		Array.from({ length: 10 }, () => {
+			const account = anAccount({ password: null });
+			return sso.signIn(aLogin(account.id, { identity, arrival: { kind: "created", account } }), event());
+		}),
+	);
+	assert.deepEqual(outcomes.sort(), [...Array.from({ length: 9 }, () => "changed"), "done"]);
+});
+
+test("what is good for one login is good for one, also when fifty come at once, and then nothing is opened", async () => {
+	const { account, identity } = await arrived();
+	const used = [{ digest: digest(), until: MADE_AT }];
+	const logins = Array.from({ length: 50 }, () => aLogin(account.id, { identity, used }));
+	const outcomes = await Promise.all(logins.map((login) => sso.signIn(login, event())));
+	assert.deepEqual(
+		[outcomes.filter((one) => one === "done").length, outcomes.filter((one) => one === "replay").length],
+		[1, 49],
+	);
+	const open = await Promise.all(logins.map(({ session }) => accounts.sessionOwner(session.jti, account.id, MADE_AT)));
+	assert.equal(open.filter((owner) => owner !== undefined).length, 1);
+});
+
+test("something that was used is remembered until it need not be", async () => {
+	const used = { digest: digest(), until: "2030-01-01T00:10:00.000Z" };
+	assert.deepEqual([await sso.consume(used), await sso.consume(used)], [true, false]);
+	assert.equal(await sso.signIn(aLogin((await arrived()).account.id, { used: [used] }), event()), "changed");
+	await sso.forgetUsed("2030-01-01T00:10:00.000Z");
+	assert.equal(await sso.consume(used), false);
+	assert.ok((await sso.forgetUsed("2030-01-01T00:10:00.001Z")) >= 1);
+	assert.equal(await sso.consume(used), true);
+});
+
+test("a login that was decided on what is no longer so changes nothing", async () => {
+	const { account, identity } = await arrived();
+	const taken = anAccount({ password: null, email: account.email });
+	const withPassword = await add();
+	const admin = await accounts.byId((await accounts.list("", 1))[0]?.id ?? "");
+	await accounts.setDisabled({ user_id: (await arrived()).account.id, disabled_at: MADE_AT }, anEvent());
+	const disabled = await arrived();
+	await accounts.setDisabled({ user_id: disabled.account.id, disabled_at: MADE_AT }, anEvent());
+	const used = [{ digest: digest(), until: MADE_AT }];
+	const logins: [string, SsoLogin][] = [
+		["an e-mail is taken", aLogin(taken.id, { used, arrival: { kind: "created", account: taken } })],
+		["the identity has an owner", aLogin(account.id, { used, identity, arrival: { kind: "linked" } })],
+		["the identity is another's", aLogin(withPassword.id, { used, identity })],
+		["nobody has the identity", aLogin(account.id, { used })],
+		["the account has a password", aLogin(withPassword.id, { used, arrival: { kind: "linked" } })],
+		["the account is the instance admin's", aLogin(admin?.id ?? "", { used, arrival: { kind: "linked" } })],
+		["somebody of the provider has it", aLogin(account.id, { used, arrival: { kind: "linked" } })],
+		["the account is disabled", aLogin(disabled.account.id, { used, identity: disabled.identity })],
+	];
+	const start = store.audit.tip().seq;
+	for (const [why, login] of logins) assert.equal(await sso.signIn(login, event()), "changed", why);
+	assert.equal(store.audit.tip().seq, start);
+	assert.equal(await sso.consume(used[0] ?? assert.fail()), true, "nothing was used up");
+});
+
+test("an account without a password is linked, and then known by both", async () => {
+	const { account, identity } = await arrived();
+	const other = { ...someone(), provider: "second" };
+	const login = aLogin(account.id, { identity: other, arrival: { kind: "linked" } });
+	assert.equal(await sso.signIn(login, event()), "done");
+	assert.deepEqual([await sso.owner(other), await sso.owner(identity)], [account, account]);
+});
+
+test("an identity is linked by hand once, with one account", async () => {
+	const [first, second] = [await add(), await add()];
+	const identity = someone();
+	const link = (user_id: string) => sso.link({ identity, user_id, at: MADE_AT }, anEvent());
+	assert.deepEqual([await link(first.id), await link(first.id), await link(second.id)], [true, true, false]);
+	assert.equal((await sso.owner(identity))?.id, first.id);
+});
+
+test("groups give roles, change them and take them, and leave alone what somebody else gave", async () => {
+	const { account, identity } = await arrived();
+	const owner = await add();
+	const [given, own, byHand] = [aRealm(owner.id), aRealm(account.id), aRealm(owner.id)];
+	for (const realm of [given, own, byHand]) await store.realms.create({ realm, key: aKey(realm.id) }, anEvent());
+	await store.policy.bind(aBinding(byHand.id, account.id, { role: "viewer", granted_by: owner.id }), anEvent());
+	const roleIn = async (slug: string) => (await store.realms.access(slug, account.id))?.role;
+	const roles = () => Promise.all([given, own, byHand].map(({ slug }) => roleIn(slug)));
+	const steps = [
+		["member", ["member", "admin", "viewer"]],
+		["admin", ["admin", "admin", "viewer"]],
+		[undefined, [null, "admin", "viewer"]],
+	] as const;
+	for (const [role, expected] of steps) {
+		const mapped = [given.slug, own.slug, byHand.slug, "no-such-realm"].map((realm) => ({ realm, role, id: newId() }));
+		assert.equal(await sso.signIn(aLogin(account.id, { identity, roles: mapped }), event()), "done");
+		assert.deepEqual(await roles(), expected);
+	}
+});
+
+test("a login's events say how the person came and which roles came with it", async () => {
+	const realm = aRealm((await add()).id);
+	await store.realms.create({ realm, key: aKey(realm.id) }, anEvent());
+	const account = anAccount({ password: null });
+	const start = store.audit.tip().seq;
+	const roles = [{ realm: realm.slug, role: "viewer" as const, id: newId() }];
+	const came = anEvent({ type: "auth.login", data: { method: "oidc", provider: "corp", request_id: "r", ip: "::1" } });
+	await sso.signIn(aLogin(account.id, { roles, arrival: { kind: "created", account } }), came);
+	assert.deepEqual(await eventsAfter(store, start, [realm.id]), [
+		["auth.login", { method: "oidc", provider: "corp", request_id: "r", ip: "::1", arrival: "created" }],
+		[
+			"policy.binding.created",
+			{ user_id: account.id, granted_by: "sso:corp", role: "viewer", request_id: "r", ip: "::1" },
+		],
+	]);
+});
