@@ -1,0 +1,58 @@
+import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
+import type { LdapSettings } from "../settings.ts";
+import type { LdapAnswer } from "./ldap-thread.ts";
+import type { Credentials } from "./login.ts";
+import { createThreads } from "./threads.ts";
+import { createTurns } from "./turns.ts";
+
+/** Milliseconds from a question's arrival to its answer, the wait for a turn included. */
+const LIMIT_MS = 4000;
+/** A login takes some milliseconds of a directory that is well. */
+const LIMITS = { all: 8, each: 3, waiting: 16 };
+/** Bytes of UTF-8. */
+const MAX_BYTES = 1024;
+
+/** Logins against directories. Design: §11 */
+export interface Ldap {
+	/**
+	 * Says who somebody is, whose password the directory takes. It answers within five seconds.
+	 * @throws SsoRefusal unknown, password, subject; ProviderUnavailable
+	 */
+	identify(settings: LdapSettings, username: string, password: string): Promise<Asserted>;
+	/** Tries everything but a person's password. @throws ProviderUnavailable */
+	test(settings: LdapSettings): Promise<void>;
+	/** Ends what is under way. */
+	close(): Promise<void>;
+}
+
+/** Makes it; a thread is started with the first question. */
+export function createLdap(): Ldap {
+	const turn = createTurns(LIMITS);
+	const threads = createThreads();
+	const ask = (settings: LdapSettings, credentials: Credentials | undefined) =>
+		turn(settings.url, LIMIT_MS, (left_ms) => threads.ask({ settings, credentials }, left_ms));
+	return {
+		async identify(settings, username, password) {
+			if (!isSane(username)) throw new SsoRefusal("unknown");
+			// Directories let anybody in without a password (RFC 4513, 5.1.2): these may not reach one.
+			if (!isSane(password)) throw new SsoRefusal("password");
+			const asserted = read(await ask(settings, { username, password }));
+			if (asserted === undefined) throw new SsoRefusal("unknown");
+			return asserted;
+		},
+		async test(settings) {
+			read(await ask(settings, undefined));
+		},
+		close: threads.close,
+	};
+}
+
+function isSane(text: string): boolean {
+	return text.isWellFormed() && text.trim() !== "" && !text.includes("\0") && Buffer.byteLength(text) <= MAX_BYTES;
+}
+
+function read(answer: LdapAnswer): Asserted | undefined {
+	if ("refused" in answer) throw new SsoRefusal(answer.refused);
+	if ("trouble" in answer) throw new ProviderUnavailable(answer.trouble);
+	return answer.asserted;
+}

@@ -1,0 +1,229 @@
+import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
+import type { LdapSettings } from "../settings.ts";
+import { connect, type Directory, type Entry, RESULT, ResultError } from "./directory.ts";
+import { type DistinguishedName, isBelow, normalDn, parseDn, textOf, writeDn } from "./dn.ts";
+import { type Filling, type Filter, FilterError, readFilter } from "./filter.ts";
+
+/** Groups of one person. */
+const MAX_GROUPS = 1000;
+const MAX_TEXT_CHARACTERS = 1024;
+const USERNAME = "{username}";
+const GROUP_FILTER = "(member={dn})";
+/** Nobody. A password is tried here too, so that the time says nothing about who exists. */
+const NOBODY = "cn=svc-no-such-person";
+/** Identifiers that are bytes, and are written as hexadecimal digits. */
+const BINARY_IDS = new Set(["objectguid", "objectsid", "guid"]);
+const ATTRIBUTE = /^[a-z0-9][\w.;-]*$/i;
+
+/** What a directory says to somebody whose password it does not take, or does not take now. */
+const REFUSED_PASSWORD = new Set<number>([
+	RESULT.constraint_violation,
+	RESULT.no_such_object,
+	RESULT.inappropriate_authentication,
+	RESULT.invalid_credentials,
+	RESULT.insufficient_access,
+	RESULT.unwilling,
+]);
+
+/** What a directory says of a name that somebody made up. */
+const NOT_THERE = new Set<number>([
+	RESULT.referral,
+	RESULT.no_such_object,
+	RESULT.invalid_dn,
+	RESULT.insufficient_access,
+]);
+
+/** Somebody who wants in. */
+export interface Credentials {
+	/** What `user_filter` looks for, or a distinguished name below `user_base_dn`. */
+	username: string;
+	password: string;
+}
+
+/**
+ * Looks a person up, proves the password on a connection of its own, and reads the groups.
+ * @throws SsoRefusal unknown (nobody, or several), password, subject (not exactly one `id_attribute`); ProviderUnavailable
+ */
+export async function login(settings: LdapSettings, { username, password }: Credentials): Promise<Asserted> {
+	const base = baseOf(settings.user_base_dn, "user_base_dn");
+	const directory = await open(settings);
+	try {
+		const person = await findPerson(directory, settings, base, username);
+		await prove(settings, person?.dn ?? `${NOBODY},${settings.user_base_dn}`, password, person === undefined);
+		if (person === undefined) throw new SsoRefusal("unknown");
+		const email = textsOf(person, settings.email_attribute)[0];
+		return {
+			issuer: normalDn(base),
+			subject: subjectOf(person, settings.id_attribute),
+			email,
+			// Nobody but the directory's administrators says whose mail this is.
+			email_verified: email !== undefined,
+			name: textsOf(person, settings.name_attribute)[0],
+			groups: await groupsOf(directory, settings, person.dn),
+		};
+	} finally {
+		directory.unbind();
+	}
+}
+
+/** Tries everything but a person's password. @throws ProviderUnavailable */
+export async function tryOut(settings: LdapSettings): Promise<void> {
+	const base = baseOf(settings.user_base_dn, "user_base_dn");
+	filterOf(settings.user_filter, { placeholder: USERNAME, value: undefined }, "user_filter");
+	if (settings.group_base_dn !== undefined) groupFilterOf(settings, "cn=nobody");
+	const directory = await open(settings);
+	try {
+		await mustBeThere(directory, writeDn(base), "user_base_dn");
+		if (settings.group_base_dn !== undefined) {
+			await mustBeThere(directory, writeDn(baseOf(settings.group_base_dn, "group_base_dn")), "group_base_dn");
+		}
+	} finally {
+		directory.unbind();
+	}
+}
+
+async function open(settings: LdapSettings): Promise<Directory> {
+	const { bind_dn, bind_password, id_attribute, email_attribute, name_attribute } = settings;
+	if ((bind_dn === undefined) !== (bind_password === undefined)) {
+		throw new ProviderUnavailable("bind_dn and bind_password must be set both, or neither to search anonymously");
+	}
+	if (![id_attribute, email_attribute, name_attribute].every((name) => ATTRIBUTE.test(name))) {
+		throw new ProviderUnavailable("id_attribute, email_attribute and name_attribute must be names of attributes");
+	}
+	const directory = await connect(placeOf(settings));
+	if (bind_dn === undefined || bind_password === undefined) return directory;
+	try {
+		await directory.bind(bind_dn, bind_password);
+		return directory;
+	} catch (error) {
+		directory.unbind();
+		throw unavailable(error, "the directory does not take bind_dn and bind_password");
+	}
+}
+
+function placeOf({ url, start_tls, ca_cert }: LdapSettings) {
+	return { url, start_tls, ca_cert };
+}
+
+/**
+ * A name below the base is looked up where it is, and has to meet what `user_filter` asks for beside the username: it may not let
+ * somebody in whom the filter keeps out.
+ */
+async function findPerson(
+	directory: Directory,
+	settings: LdapSettings,
+	base: DistinguishedName,
+	username: string,
+): Promise<Entry | undefined> {
+	const dn = parseDn(username);
+	const isDn = dn !== undefined && isBelow(dn, base);
+	const { id_attribute, email_attribute, name_attribute } = settings;
+	try {
+		const found = await directory.search({
+			base: writeDn(isDn ? dn : base),
+			scope: isDn ? "base" : "sub",
+			filter: filterOf(
+				settings.user_filter,
+				{ placeholder: USERNAME, value: isDn ? undefined : username },
+				"user_filter",
+			),
+			attributes: [...new Set([id_attribute, email_attribute, name_attribute])],
+			limit: 2,
+		});
+		return found.length === 1 && found[0]?.dn.trim() !== "" ? found[0] : undefined;
+	} catch (error) {
+		const code = error instanceof ResultError ? error.code : undefined;
+		if (code === RESULT.size_limit || (isDn && code !== undefined && NOT_THERE.has(code))) return undefined;
+		throw unavailable(error, "the directory does not search user_base_dn: is it there, and may bind_dn read it?");
+	}
+}
+
+/** @throws SsoRefusal password, unless it is nobody's */
+async function prove(settings: LdapSettings, dn: string, password: string, isNobody: boolean): Promise<void> {
+	const directory = await connect(placeOf(settings));
+	try {
+		await directory.bind(dn, isNobody ? NOBODY : password);
+	} catch (error) {
+		if (!(error instanceof ResultError && (isNobody || REFUSED_PASSWORD.has(error.code)))) {
+			throw unavailable(error, "the directory does not check passwords: look at its log");
+		}
+		if (!isNobody) throw new SsoRefusal("password");
+	} finally {
+		directory.unbind();
+	}
+}
+
+async function groupsOf(directory: Directory, settings: LdapSettings, dn: string): Promise<string[]> {
+	if (settings.group_base_dn === undefined) return [];
+	const base = writeDn(baseOf(settings.group_base_dn, "group_base_dn"));
+	const filter = groupFilterOf(settings, dn);
+	try {
+		const groups = await directory.search({ base, scope: "sub", filter, attributes: ["cn"], limit: MAX_GROUPS });
+		return [...new Set(groups.flatMap((group) => textsOf(group, "cn")))].slice(0, MAX_GROUPS);
+	} catch (error) {
+		// A part of them, in an order that is the directory's own, would give and take roles by chance.
+		const isTooMany = error instanceof ResultError && error.code === RESULT.size_limit;
+		const trouble = isTooMany
+			? `somebody is in more than ${MAX_GROUPS} groups, or in more than the directory shows: narrow group_filter`
+			: "the directory does not search group_base_dn: is it there, and may bind_dn read it?";
+		throw unavailable(error, trouble);
+	}
+}
+
+async function mustBeThere(directory: Directory, base: string, field: string): Promise<void> {
+	const filter = filterOf("(objectClass={x})", { placeholder: "{x}", value: undefined }, field);
+	const trouble = `the directory does not show ${field}: is it there, and may bind_dn read it?`;
+	try {
+		const found = await directory.search({ base, scope: "base", filter, attributes: ["1.1"], limit: 1 });
+		if (found.length === 1) return;
+	} catch (error) {
+		throw unavailable(error, trouble);
+	}
+	throw new ProviderUnavailable(trouble);
+}
+
+function groupFilterOf({ group_filter }: LdapSettings, dn: string): Filter {
+	return filterOf(group_filter ?? GROUP_FILTER, { placeholder: "{dn}", value: dn }, "group_filter");
+}
+
+function filterOf(text: string, filling: Filling, field: string): Filter {
+	try {
+		return readFilter(text, filling);
+	} catch (error) {
+		if (!(error instanceof FilterError)) throw error;
+		const { placeholder } = filling;
+		throw new ProviderUnavailable(`${field} must be a filter with ${placeholder} in it, such as (uid=${placeholder})`);
+	}
+}
+
+function baseOf(text: string, field: string): DistinguishedName {
+	const name = parseDn(text);
+	if (name === undefined) throw new ProviderUnavailable(`${field} must be a name such as ou=people,dc=example,dc=com`);
+	return name;
+}
+
+/** Exactly one value. @throws SsoRefusal subject */
+function subjectOf(person: Entry, attribute: string): string {
+	const values = person.attributes.get(attribute.toLowerCase()) ?? [];
+	const subject = BINARY_IDS.has(attribute.toLowerCase()) ? values[0]?.toString("hex") : textsOf(person, attribute)[0];
+	if (values.length !== 1 || subject === undefined || subject === "") throw new SsoRefusal("subject");
+	return subject;
+}
+
+/** Values that are one line of text of a decent length. */
+function textsOf(entry: Entry, attribute: string): string[] {
+	const values = entry.attributes.get(attribute.toLowerCase()) ?? [];
+	const texts = values.map(textOf).filter((text) => text !== undefined);
+	return texts.filter((text) => /^\P{Cc}*\S\P{Cc}*$/u.test(text) && text.length <= MAX_TEXT_CHARACTERS);
+}
+
+/** What a result code means where only a misconfiguration can have brought it; what is no result code stays what it is. */
+function unavailable(error: unknown, trouble: string): unknown {
+	if (!(error instanceof ResultError)) return error;
+	if (error.code === RESULT.referral)
+		return new ProviderUnavailable("the directory refers to another one: set url to that");
+	if (error.code === RESULT.busy || error.code === RESULT.unavailable) {
+		return new ProviderUnavailable("the directory says that it is busy or shutting down");
+	}
+	return new ProviderUnavailable(`${trouble} (result code ${error.code})`);
+}

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import { Worker } from "node:worker_threads";
+import { LimitedThread, type ThreadLimits } from "./limited-thread.ts";
+
+/** Answers with what it was asked, unless it is told to do something else. */
+const ECHO = `
+	const { parentPort, threadId } = require("node:worker_threads");
+	parentPort.on("message", (question) => {
+		if (question === "forever") for (;;);
+		if (question === "memory") for (const all = []; ; all.push(new Array(1e6).fill(all.length)));
+		if (question === "throw") throw new Error("asked to");
+		parentPort.postMessage(question + " by " + threadId);
+	});
+	parentPort.postMessage("ready");
+`;
+
+const open: LimitedThread<string, string>[] = [];
+afterEach(() => Promise.all(open.splice(0).map((thread) => thread.close())));
+
+function start(limits: Partial<ThreadLimits> = {}): LimitedThread<string, string> {
+	const thread = new LimitedThread<string, string>({
+		start: () => new Worker(ECHO, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 32 }, stderr: true }),
+		limit_ms: 30_000,
+		queue: 3,
+		...limits,
+	});
+	open.push(thread);
+	return thread;
+}
+
+test("questions are answered one after the other by the same thread", async () => {
+	const thread = start();
+	const answers = await Promise.all([thread.ask("a"), thread.ask("b"), thread.ask("c")]);
+	const by = answers[0]?.slice(1);
+	assert.deepEqual(answers, [`a${by}`, `b${by}`, `c${by}`]);
+	assert.equal(await thread.ask("d"), `d${by}`);
+});
+
+test("a question that takes too long gets no answer, and the next one gets another thread", async () => {
+	const thread = start({ limit_ms: 1000 });
+	const first = await thread.ask("a");
+	const forever = assert.rejects(thread.ask("forever"), { why: "overdue" });
+	const next = thread.ask("a");
+	await forever;
+	assert.notEqual(await next, first);
+});
+
+test("a thread that runs out of memory or fails is replaced", async () => {
+	const thread = start();
+	for (const question of ["memory", "throw"]) {
+		await assert.rejects(thread.ask(question), { why: "broken" }, question);
+		assert.match(await thread.ask("a"), /^a by /);
+	}
+});
+
+test("a question is refused when too many wait", async () => {
+	const thread = start();
+	await thread.ask("a");
+	const waiting = [thread.ask("b"), thread.ask("c"), thread.ask("d"), thread.ask("e")];
+	await assert.rejects(thread.ask("f"), { why: "busy" });
+	assert.equal((await Promise.all(waiting)).length, 4);
+	assert.match(await thread.ask("g"), /^g by /);
+});
+
+test("a thread that cannot be started is told to all who wait, and tried again by the next", async () => {
+	let attempts = 0;
+	const programs = ["throw new Error('no')", ECHO];
+	const thread = start({ start: () => new Worker(programs[attempts++] ?? "", { eval: true, stderr: true }) });
+	const waiting = [thread.ask("a"), thread.ask("b")];
+	for (const result of await Promise.allSettled(waiting)) {
+		assert.equal(result.status === "rejected" && (result.reason as { why: string }).why, "broken");
+	}
+	assert.match(await thread.ask("c"), /^c by /);
+});
+
+test("after its end nobody gets an answer, and nothing is started any more", async () => {
+	const thread = start();
+	await thread.ask("a");
+	const waiting = [thread.ask("forever"), thread.ask("b")];
+	const settled = Promise.allSettled(waiting);
+	await thread.close();
+	for (const result of await settled) {
+		assert.equal(result.status === "rejected" && (result.reason as { why: string }).why, "closed");
+	}
+	await assert.rejects(thread.ask("c"), { why: "closed" });
+});

@@ -1,0 +1,119 @@
+import { X509Certificate } from "node:crypto";
+import { ProviderUnavailable } from "../model.ts";
+import type { SamlSettings } from "../settings.ts";
+import { allOf, attribute, is, named, parse, textOf } from "./xml.ts";
+
+const REDIRECT = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
+
+/** Bits of an RSA key below which nobody should trust a signature. */
+const MIN_RSA_BITS = 2048;
+
+/** Where a provider's description is in its settings. */
+export type ProviderSettings = Pick<SamlSettings, "idp_metadata" | "idp_entity_id" | "idp_sso_url" | "idp_certificate">;
+
+/** An identity provider, as its settings describe it. */
+export interface IdentityProvider {
+	entity_id: string;
+	/** Where people are sent with a request. */
+	sso_url: string;
+	/** What it signs with: base64 of the DER. At least one. */
+	certificates: string[];
+}
+
+/**
+ * Reads a provider's settings: its metadata, or the three fields that stand for it.
+ * @throws ProviderUnavailable saying what is wrong with them
+ * Design: §11
+ */
+export function readProvider(settings: ProviderSettings, now_ms: number): IdentityProvider {
+	const described = describe(settings, now_ms);
+	const certificates = described.certificates.filter(isStrong);
+	if (certificates.length === 0) unavailable("has no certificate with an RSA key of at least 2048 bits");
+	return { ...described, certificates };
+}
+
+function describe(settings: ProviderSettings, now_ms: number): IdentityProvider {
+	try {
+		return settings.idp_metadata === undefined ? fromFields(settings) : fromMetadata(settings.idp_metadata, now_ms);
+	} catch (cause) {
+		if (cause instanceof ProviderUnavailable) throw cause;
+		throw new ProviderUnavailable("the provider has metadata that cannot be read", { cause });
+	}
+}
+
+function fromFields({ idp_entity_id, idp_sso_url, idp_certificate }: ProviderSettings): IdentityProvider {
+	if (idp_entity_id === undefined || idp_sso_url === undefined) return unavailable("is not described");
+	const blocks = idp_certificate?.matchAll(/-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g) ?? [];
+	const certificates = Array.from(blocks, ([, body = ""]) => body.replace(/\s/g, ""));
+	return { entity_id: idp_entity_id, sso_url: idp_sso_url, certificates };
+}
+
+function fromMetadata(text: string, now_ms: number): IdentityProvider {
+	const elements = allOf(parseMetadata(text));
+	const find = (name: string) => elements.filter((element) => is(element, "metadata", name));
+	const [entity, ...otherEntities] = find("EntityDescriptor");
+	const [role, ...otherRoles] = find("IDPSSODescriptor");
+	if (entity === undefined || role === undefined || otherEntities.length + otherRoles.length > 0) {
+		return unavailable("has metadata that describe no identity provider, or more than one");
+	}
+	if (elements.some((element) => isOver(element, now_ms)))
+		return unavailable("has metadata that are not valid any more");
+	if (["true", "1"].includes(attribute(role, "WantAuthnRequestsSigned") ?? "")) {
+		return unavailable("wants signed requests, and this server signs none");
+	}
+	return {
+		entity_id: attribute(entity, "entityID") ?? unavailable("has metadata without an entityID"),
+		sso_url: ssoUrlOf(role),
+		certificates: certificatesOf(role),
+	};
+}
+
+/** Whoever sets a provider is trusted with its text, except that a document type would have the parser read it in another way. */
+function parseMetadata(text: string): Element {
+	if (text.includes("<!DOCTYPE")) return unavailable("has metadata with a document type");
+	return parse(text.trim());
+}
+
+/** A time that cannot be read has passed. */
+function isOver(element: Element, now_ms: number): boolean {
+	const end = attribute(element, "validUntil");
+	return end !== undefined && !(Date.parse(end) > now_ms);
+}
+
+function ssoUrlOf(role: Element): string {
+	const services = named(role, "metadata", "SingleSignOnService");
+	const service = services.find((element) => attribute(element, "Binding") === REDIRECT);
+	const url = service === undefined ? undefined : attribute(service, "Location");
+	if (url === undefined) return unavailable("has no SingleSignOnService with the HTTP-Redirect binding");
+	if (!isProtected(url)) return unavailable("has a SingleSignOnService that is no https address");
+	return url;
+}
+
+function isProtected(url: string): boolean {
+	if (!URL.canParse(url)) return false;
+	const { protocol, hostname } = new URL(url);
+	return protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname));
+}
+
+/** Certificates for signatures; one that names no use is for them too. */
+function certificatesOf(role: Element): string[] {
+	const keys = named(role, "metadata", "KeyDescriptor").filter(
+		(key) => (attribute(key, "use") ?? "signing") === "signing",
+	);
+	const certificates = keys.flatMap(allOf).filter((element) => is(element, "signature", "X509Certificate"));
+	return certificates.map((element) => textOf(element).replace(/\s/g, ""));
+}
+
+function isStrong(certificate: string): boolean {
+	try {
+		const { publicKey } = new X509Certificate(Buffer.from(certificate, "base64"));
+		const bits = publicKey.asymmetricKeyDetails?.modulusLength ?? 0;
+		return publicKey.asymmetricKeyType === "rsa" && bits >= MIN_RSA_BITS;
+	} catch {
+		return false;
+	}
+}
+
+function unavailable(what: string): never {
+	throw new ProviderUnavailable(`the provider ${what}`);
+}

@@ -1,0 +1,39 @@
+import { parentPort } from "node:worker_threads";
+import { type Asserted, ProviderUnavailable, type RefusalReason, SsoRefusal } from "../model.ts";
+import type { OneLogin } from "./assertion.ts";
+import { type Examination, identify } from "./identify.ts";
+import { type ProviderSettings, readProvider } from "./provider.ts";
+
+/** What the thread is asked: who a response is about, or only what a provider's settings say. */
+export interface SamlQuestion {
+	settings: ProviderSettings;
+	/** Milliseconds since 1970. */
+	now_ms: number;
+	examination: Omit<Examination, "now_ms"> | undefined;
+}
+
+/** What it found. */
+export interface SamlFinding {
+	/** Where people are sent with a request. */
+	sso_url: string;
+	identity: (Asserted & OneLogin) | undefined;
+}
+
+/** Its answer. Errors do not cross threads as what they are. */
+export type SamlAnswer = { finding: SamlFinding } | { refused: RefusalReason } | { trouble: string };
+
+parentPort?.on("message", (question: SamlQuestion) => parentPort?.postMessage(answer(question)));
+
+function answer({ settings, now_ms, examination }: SamlQuestion): SamlAnswer {
+	try {
+		const provider = readProvider(settings, now_ms);
+		const identity = examination === undefined ? undefined : identify(provider, { ...examination, now_ms });
+		return { finding: { sso_url: provider.sso_url, identity } };
+	} catch (error) {
+		if (error instanceof ProviderUnavailable) return { trouble: error.trouble };
+		// What a library stumbles over is as good as refused.
+		return { refused: error instanceof SsoRefusal ? error.reason : "malformed" };
+	}
+}
+
+parentPort?.postMessage("ready");

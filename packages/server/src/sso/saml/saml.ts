@@ -1,0 +1,106 @@
+import { Worker } from "node:worker_threads";
+import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
+import type { SamlSettings } from "../settings.ts";
+import type { OneLogin } from "./assertion.ts";
+import { LimitedThread, NoAnswer } from "./limited-thread.ts";
+import { type ServiceProvider, writeLoginUrl, writeMetadata } from "./messages.ts";
+import type { SamlAnswer, SamlFinding, SamlQuestion } from "./saml-thread.ts";
+
+export type { ServiceProvider };
+
+/** Milliseconds for one response, of which an honest one takes 20. Design: §11 */
+const LIMIT_MS = 2000;
+
+/** Responses that may wait for their turn. */
+const QUEUE = 64;
+
+/** Megabytes of memory for what one response is made into. */
+const MAX_HEAP_MB = 128;
+
+/** Characters of a form's field: nothing longer is even looked at. Design: §11 */
+const MAX_FIELD = 262_144;
+
+/** Who somebody is, as a provider's response says, and what makes that response good for one login. */
+export interface SamlIdentity extends Asserted, OneLogin {}
+
+/** What a browser brought back from a provider. */
+export interface SamlResponse {
+	/** The form's field, base64. */
+	response: string;
+	/** Open requests of this browser and provider. */
+	request_ids: readonly string[];
+	now: Date;
+}
+
+/** SAML 2.0 as a service provider, with the browser's redirect one way and its form the other. */
+export interface Saml {
+	/** The address at the provider where a login begins. @param request_id an XML name. @throws ProviderUnavailable */
+	loginUrl(settings: SamlSettings, sp: ServiceProvider, request_id: string, now: Date): Promise<string>;
+	/** Who came back. Whether this response was used before is for the caller to say. @throws SsoRefusal, ProviderUnavailable */
+	identify(settings: SamlSettings, sp: ServiceProvider, answer: SamlResponse): Promise<SamlIdentity>;
+	/** Our metadata, XML. */
+	metadata(sp: ServiceProvider): string;
+	/** Whether people can sign in with these settings. @throws ProviderUnavailable */
+	test(settings: SamlSettings, sp: ServiceProvider, now: Date): Promise<void>;
+	/** Ends the thread. */
+	close(): Promise<void>;
+}
+
+/** Makes the adapter. Its thread starts with the first question. Design: §11 */
+export function createSaml(): Saml {
+	const thread = new LimitedThread<SamlQuestion, SamlAnswer>({ start: startThread, limit_ms: LIMIT_MS, queue: QUEUE });
+	const ask = async (settings: SamlSettings, now: Date, examination?: SamlQuestion["examination"]) => {
+		const { idp_metadata, idp_entity_id, idp_sso_url, idp_certificate } = settings;
+		const described = { idp_metadata, idp_entity_id, idp_sso_url, idp_certificate };
+		return found(await thread.ask({ settings: described, now_ms: now.getTime(), examination }));
+	};
+	return {
+		metadata: writeMetadata,
+		close: () => thread.close(),
+		async loginUrl(settings, sp, request_id, now) {
+			const { sso_url } = await ask(settings, now).catch(aboutSettings);
+			const by_email = settings.email_attribute === undefined;
+			return writeLoginUrl({ id: request_id, sso_url, by_email, now }, sp);
+		},
+		async test(settings, _sp, now) {
+			await ask(settings, now).catch(aboutSettings);
+		},
+		async identify(settings, sp, { response, request_ids, now }) {
+			if (response.length > MAX_FIELD) throw new SsoRefusal("malformed");
+			const { email_attribute: email, name_attribute: name, groups_attribute: groups } = settings;
+			const examination = { field: response, sp, request_ids, attributes: { email, name, groups } };
+			const { identity } = await ask(settings, now, examination).catch(aboutResponse);
+			if (identity === undefined) throw new SsoRefusal("malformed");
+			return identity;
+		},
+	};
+}
+
+function startThread(): Worker {
+	const url = new URL("./saml-thread.ts", import.meta.url);
+	return new Worker(url, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
+}
+
+function found(answer: SamlAnswer): SamlFinding {
+	if ("finding" in answer) return answer.finding;
+	if ("refused" in answer) throw new SsoRefusal(answer.refused);
+	throw new ProviderUnavailable(answer.trouble);
+}
+
+/** A response that takes all the time or memory there is was made to. */
+function aboutResponse(error: unknown): never {
+	if (!(error instanceof NoAnswer)) throw error;
+	if (error.why === "overdue" || error.why === "broken") throw new SsoRefusal("malformed", { cause: error });
+	throw busy(error);
+}
+
+function aboutSettings(error: unknown): never {
+	if (error instanceof NoAnswer && error.why === "overdue") {
+		throw new ProviderUnavailable("the provider's metadata take too long to read", { cause: error });
+	}
+	throw error instanceof NoAnswer ? busy(error) : error;
+}
+
+function busy(cause: NoAnswer): ProviderUnavailable {
+	return new ProviderUnavailable("too many logins are being checked, try again in a moment", { cause });
+}

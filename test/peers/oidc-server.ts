@@ -1,0 +1,41 @@
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { createIdentity } from "./kubernetes-identity.ts";
+
+/** What a server that signs people in has to know of a provider. */
+export interface OidcPeer {
+	readonly issuer: string;
+	readonly client_id: string;
+	readonly client_secret: string;
+	/** PEM of the authority that has signed its certificate. */
+	readonly ca_cert: string;
+}
+
+/** An HTTPS server on loopback with an authority of its own. */
+export interface TlsServer {
+	/** Such as `https://127.0.0.1:40123`. */
+	readonly origin: string;
+	/** PEM of the authority that has signed its certificate. */
+	readonly ca: string;
+	answer(listener: RequestListener): void;
+	stop(): Promise<void>;
+}
+
+/** Starts a server on a free port. */
+export async function startTlsServer(): Promise<TlsServer> {
+	const { ca, key, cert } = await createIdentity(["127.0.0.1"]);
+	const server = createServer({ key, cert });
+	await once(server.listen(0, "127.0.0.1"), "listening");
+	return {
+		origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+		ca,
+		answer: (listener) => void server.on("request", listener),
+		async stop() {
+			const closed = once(server.close(), "close");
+			server.closeAllConnections();
+			await closed;
+		},
+	};
+}

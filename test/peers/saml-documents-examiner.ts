@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { after, before } from "node:test";
+import { type RefusalReason, SsoRefusal } from "../../packages/server/src/sso/model.ts";
+import { createSaml, type Saml, type SamlIdentity } from "../../packages/server/src/sso/saml/saml.ts";
+import type { SamlSettings } from "../../packages/server/src/sso/settings.ts";
+import {
+	asField,
+	type Change,
+	makeKey,
+	type Said,
+	type SigningKey,
+	skipWithoutOpenssl,
+	writeDocument,
+} from "./saml-documents.ts";
+
+const SP = { entity_id: "https://svc.example.com/metadata", acs_url: "https://svc.example.com/acs" };
+const REQUEST_ID = "_request-1";
+
+/** What the settings of every type of provider have. */
+export const COMMON = { auto_provision: true, allowed_domains: [], trusted_email_domains: [], role_mappings: [] };
+
+/** The part of the server that reads responses, with a provider whose key a test has. */
+export interface Examiner {
+	saml: Saml;
+	key: SigningKey;
+	settings: SamlSettings;
+	sp: typeof SP;
+	/** What an honest response says. */
+	said: Said;
+	/** Reads a response to an open request. @param document its text, or the bytes of it */
+	identify(document: string | Buffer, changes?: Partial<SamlSettings>): Promise<SamlIdentity>;
+	/** The same with the form's field as it is. */
+	identifyField(field: string): Promise<SamlIdentity>;
+	/** Writes a response with one change. */
+	write(change: Change): string;
+	/** Why each of these is refused, or "accepted". */
+	verdicts(documents: Record<string, string | Buffer>): Promise<Record<string, string>>;
+	/** Holds every response with one of these changes against one verdict. */
+	expect(changes: Record<string, Change>, verdict: RefusalReason | "accepted"): Promise<void>;
+	stop(): Promise<void>;
+}
+
+/** Makes it for a test file, with a new key, and ends it with the file. */
+export function useExaminer(): () => Examiner {
+	let examiner: Examiner | undefined;
+	before(() => {
+		if (skipWithoutOpenssl === false) examiner = startExaminer();
+	});
+	after(() => examiner?.stop());
+	return () => {
+		assert.ok(examiner);
+		return examiner;
+	};
+}
+
+function startExaminer(): Examiner {
+	const saml = createSaml();
+	const key = makeKey("rsa:2048");
+	const now = new Date();
+	const settings: SamlSettings = {
+		idp_entity_id: "https://idp.example.com/",
+		idp_sso_url: "https://idp.example.com/sso",
+		idp_certificate: key.certificate,
+		email_attribute: "mail",
+		name_attribute: "displayName",
+		groups_attribute: "groups",
+		...COMMON,
+	};
+	const read = (response: string, changes = {}) =>
+		saml.identify({ ...settings, ...changes }, SP, { response, request_ids: ["_request-0", REQUEST_ID], now });
+	const said = honestly(now);
+	const verdicts = async (documents: Record<string, string | Buffer>) => {
+		const found: Record<string, string> = {};
+		for (const [name, document] of Object.entries(documents)) found[name] = await verdictOf(read(asField(document)));
+		return found;
+	};
+	return {
+		saml,
+		key,
+		settings,
+		sp: SP,
+		said,
+		identify: (document, changes) => read(asField(document), changes),
+		identifyField: (field) => read(field),
+		write: (change) => writeDocument(said, key, change),
+		verdicts,
+		async expect(changes, verdict) {
+			const documents = Object.entries(changes).map(([name, change]) => [name, writeDocument(said, key, change)]);
+			assert.deepEqual(await verdicts(Object.fromEntries(documents)), each(changes, verdict));
+		},
+		stop: () => saml.close(),
+	};
+}
+
+/** @throws the error itself when it is no refusal */
+async function verdictOf(reading: Promise<SamlIdentity>): Promise<string> {
+	try {
+		await reading;
+		return "accepted";
+	} catch (error) {
+		if (error instanceof SsoRefusal) return error.reason;
+		throw error;
+	}
+}
+
+/** The same verdict for each of these documents: what a table of them is held against. */
+export function each(documents: Record<string, unknown>, verdict: RefusalReason | "accepted"): Record<string, string> {
+	return Object.fromEntries(Object.keys(documents).map((name) => [name, verdict]));
+}
+
+function honestly(now: Date): Said {
+	return {
+		issuer: "https://idp.example.com/",
+		audience: SP.entity_id,
+		acs_url: SP.acs_url,
+		request_id: REQUEST_ID,
+		now,
+		name_id: "alice",
+		response_id: "_response-1",
+		assertion_id: "_assertion-1",
+		not_before_s: -30,
+		not_on_or_after_s: 300,
+		confirmed_until_s: 300,
+		issued_s: 0,
+		signed_in_s: -5,
+		session_until_s: 28_800,
+	};
+}

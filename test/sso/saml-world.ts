@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { inflateRawSync } from "node:zlib";
+import { type Answer, type Api, api } from "../harness/client.ts";
+import { events, type ReadEvent } from "../harness/events.ts";
+import { ok } from "../harness/expect.ts";
+import { type Person, person } from "../harness/fixtures.ts";
+import type { Login } from "../harness/resources.ts";
+import { type Server, startServer } from "../harness.ts";
+import { asField, type Change, makeKey, type Said, type SigningKey, writeDocument } from "../peers/saml-documents.ts";
+
+/** A login that a browser has begun. */
+export interface Begun {
+	/** The provider's address, with the request. */
+	readonly location: string;
+	readonly cookie: string;
+	/** Identifier of the request. */
+	readonly request_id: string;
+}
+
+/** A server at which people sign in with SAML. Providers that are not real have the key `key`. */
+export interface SamlWorld {
+	readonly server: Server;
+	readonly client: Api;
+	/** The instance admin. */
+	readonly root: Person;
+	readonly key: SigningKey;
+	/** Where the provider of this name sends its answers, and our metadata for it. */
+	addressOf(name: string, of: "acs" | "metadata"): string;
+	/** Sets a provider; one that is not real when nothing else is said. */
+	set(name: string, config?: object): Promise<void>;
+	begin(name: string): Promise<Begun>;
+	/** What a provider says that answers this request. */
+	said(name: string, begun: Begun, changes?: Partial<Said>): Said;
+	/** Posts the form that a provider makes a browser post. @param document XML. @param cookie none when it is left out */
+	finish(name: string, document: string, cookie?: string): Promise<Answer<Login>>;
+	/** The same with the form's field as it is. */
+	post(name: string, fields: Record<string, string>, cookie?: string): Promise<Answer<Login>>;
+	/** All of it, at a provider that is not real. */
+	signIn(name: string, change?: Change): Promise<Answer<Login>>;
+	/** Every refusal that was written down since the last time this was asked, oldest first. */
+	refusals(): Promise<ReadEvent[]>;
+}
+
+/** Settings of a provider that is not real. */
+export const issuerOf = (name: string): string => `https://${name}.example.com/`;
+
+/** Starts a server without providers. */
+export async function startSamlWorld(): Promise<SamlWorld & { close(): Promise<void> }> {
+	const server = await startServer();
+	const client = api(server);
+	const root = await person(client, "root");
+	const key = makeKey("rsa:2048");
+	let told = 0;
+	const post: SamlWorld["post"] = (name, fields, cookie) =>
+		client.send("POST", `/api/v1/auth/saml/${name}/acs`, {
+			headers: { "content-type": "application/x-www-form-urlencoded", ...(cookie !== undefined && { cookie }) },
+			raw: new URLSearchParams(fields).toString(),
+		});
+	const world: SamlWorld = {
+		server,
+		client,
+		root,
+		key,
+		addressOf: (name, of) => `${server.url}/api/v1/auth/saml/${name}/${of}`,
+		async set(name, config) {
+			const issuer = issuerOf(name);
+			const unreal = { idp_entity_id: issuer, idp_sso_url: `${issuer}sso`, idp_certificate: key.certificate };
+			const settings = config ?? { ...unreal, email_attribute: "mail", name_attribute: "displayName" };
+			const raw = JSON.stringify({ type: "saml", config: settings });
+			ok(await client.send("PUT", `/api/v1/auth/providers/${name}`, { token: root.token, raw }));
+		},
+		begin: (name) => begin(client, name),
+		said: (name, { request_id }, changes) => ({
+			...saidBy(name, request_id),
+			audience: world.addressOf(name, "metadata"),
+			acs_url: world.addressOf(name, "acs"),
+			...changes,
+		}),
+		finish: (name, document, cookie) => post(name, { SAMLResponse: asField(document) }, cookie),
+		post,
+		async signIn(name, change) {
+			const begun = await world.begin(name);
+			return world.finish(name, writeDocument(world.said(name, begun), key, change), begun.cookie);
+		},
+		async refusals() {
+			const all = (await events(client, root, "type=auth.login.failed")).reverse();
+			const since = all.slice(told);
+			told = all.length;
+			return since;
+		},
+	};
+	return Object.assign(world, { close: server.close });
+}
+
+async function begin(client: Api, name: string): Promise<Begun> {
+	const answer = await client.get(`/auth/saml/${name}/login`);
+	assert.equal(answer.status, 302, answer.text);
+	const location = String(answer.headers.location);
+	const request = new URL(location).searchParams.get("SAMLRequest") ?? "";
+	const [, request_id = ""] = / ID="([^"]*)"/.exec(inflateRawSync(Buffer.from(request, "base64")).toString()) ?? [];
+	const [cookie = ""] = answer.headers["set-cookie"] ?? [];
+	return { location, cookie: cookie.split(";", 1).join(), request_id };
+}
+
+let documents = 0;
+
+/** An honest response; each has an identifier of its own. */
+function saidBy(name: string, request_id: string): Omit<Said, "audience" | "acs_url"> {
+	documents++;
+	return {
+		issuer: issuerOf(name),
+		request_id,
+		now: new Date(),
+		name_id: "alice",
+		response_id: `_response-${documents}`,
+		assertion_id: `_assertion-${documents}`,
+		not_before_s: -30,
+		not_on_or_after_s: 300,
+		confirmed_until_s: 300,
+		issued_s: 0,
+		signed_in_s: -5,
+		session_until_s: 28_800,
+	};
+}
