@@ -60,7 +60,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 	const data = await mkdtemp(join(tmpdir(), "svc-test-"));
 	const written = { stdout: "", stderr: "" };
 	let env: Record<string, string> = { ...environment(data), ...options.env };
-	const args = options.program === undefined ? ["packages/svc/src/main.ts", "server"] : [options.program];
+	const args = options.program === undefined ? ["packages/svc/src/bin.mjs", "server"] : [options.program];
 	let running: Running | undefined = await start(args, data, env, written);
 	const current = (): Running => {
 		assert.ok(running, "the test server is not running");

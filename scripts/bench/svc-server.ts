@@ -25,7 +25,7 @@ export interface SvcOptions {
 /** Starts our server from source on a free port of the loopback interface, with the default settings otherwise. */
 export async function startSvc({ protocol, data = scratchFolder(), nodeOptions = [] }: SvcOptions): Promise<SvcServer> {
 	const server = await startServerProcess({
-		args: [...nodeOptions, "packages/svc/src/main.ts", "server"],
+		args: [...nodeOptions, "packages/svc/src/bin.mjs", "server"],
 		env: {
 			HOME: data,
 			SVC_DATA_DIR: data,

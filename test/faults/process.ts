@@ -88,7 +88,7 @@ export async function refusedStart(options: RunOptions): Promise<Ending> {
 }
 
 function launch({ data, env, script, wrap = (command) => command }: RunOptions): ChildProcess {
-	const server = script ?? ["packages/svc/src/main.ts", "server"];
+	const server = script ?? ["packages/svc/src/bin.mjs", "server"];
 	const [command = "", ...args] = wrap([process.execPath, ...server]);
 	return spawn(command, args, {
 		cwd: REPOSITORY,

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import type { Server } from "../harness.ts";
 import type { Person } from "./fixtures.ts";
 
-const MAIN = resolve(import.meta.dirname, "../../packages/svc/src/main.ts");
+const MAIN = resolve(import.meta.dirname, "../../packages/svc/src/bin.mjs");
 const TIMEOUT_MS = 60_000;
 
 /** What a command did. */

@@ -147,3 +147,14 @@ test("a directory that cannot be asked says what to look at", async () => {
 	refused(answer, 503, "provider_unavailable");
 	assert.match(answer.text, /nothing listens at url: does the directory run/);
 });
+
+test("who comes while another login of the same account waits for a silent directory does not wait as long again", async () => {
+	await directory("silent-for-three", silence);
+	const began = performance.now();
+	const answers = await Promise.all([1, 2, 3].map(() => world.signIn("silent-for-three", "ada", PASSWORD)));
+	assert.ok(performance.now() - began < LIMIT_MS, `${performance.now() - began} ms`);
+	assert.deepEqual(
+		answers.map(({ status }) => status),
+		[503, 429, 429],
+	);
+});

@@ -91,6 +91,11 @@ const REFUSED: readonly (readonly [body: object, code: string, field: RegExp])[]
 		/role/,
 	],
 	[{ type: "ldap", config: { ...LDAP, url: "ldap://ldap.example.com" } }, "validation_failed", /start_tls/],
+	[
+		{ type: "ldap", config: { ...LDAP, url: "ldaps://a:b@ldap.example.com" } },
+		"validation_failed",
+		/url must be ldaps/,
+	],
 	[{ type: "ldap", config: { ...LDAP, url: "https://ldap.example.com" } }, "validation_failed", /url must be ldaps/],
 	[{ type: "ldap", config: { ...LDAP, user_filter: "(uid=*)" } }, "validation_failed", /\{username\}/],
 	[{ type: "saml", config: {} }, "validation_failed", /idp_metadata, or/],

@@ -115,6 +115,29 @@ test("the answer for one provider's name is refused at another", options, async 
 	ok(await world.post("corp", fields, begun.cookie));
 });
 
+test(
+	"a real answer that was changed on its way is refused, and one that lost a signature too many is not",
+	options,
+	async () => {
+		const { begun, fields } = await visit("corp", "alice");
+		const answer = Buffer.from(fields.SAMLResponse ?? "", "base64").toString();
+		const signature = /<ds:Signature[ >].*?<\/ds:Signature>/s;
+		const changed = {
+			"another address": answer.replaceAll("alice@corp.test", "bob@corp.test"),
+			"a comment": answer.replace(/<\/saml:NameID>/, "<!-- --></saml:NameID>"),
+			"another time": answer.replace(/NotOnOrAfter="20/g, 'NotOnOrAfter="21'),
+			"no signature": answer.replace(signature, "").replace(signature, ""),
+			"another key": answer.replace(/<ds:SignatureValue>.{20}/g, `<ds:SignatureValue>${"A".repeat(20)}`),
+			"an assertion too many": answer.replace(/<saml:Assertion .*<\/saml:Assertion>/s, "$&$&"),
+		};
+		for (const [name, document] of Object.entries(changed)) {
+			assert.notEqual(document, answer, name);
+			refused(await world.finish("corp", document, begun.cookie), 401, "unauthorized");
+		}
+		ok(await world.finish("corp", answer.replace(signature, ""), begun.cookie));
+	},
+);
+
 test("the instance admin can try a provider out", options, async () => {
 	const tried = async (name: string) =>
 		ok(

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { FatalError, type Running, readConfig, startServer } from "@svc/server";
 import { SHIPPED } from "./shipped-engines.ts";
 
@@ -13,6 +14,8 @@ export async function runServer(process: NodeJS.Process, args: string[]): Promis
 		const config = readConfig(process.env, process.cwd());
 		const running = await startServer(config, SHIPPED);
 		handleSignals(process, running);
+		// Whoever ends it with SIGKILL would leave the next start nothing.
+		flushCompileCache();
 		process.stdout.write(greeting(running, config.data_dir));
 	} catch (error) {
 		if (!(error instanceof FatalError)) throw error;

@@ -15,6 +15,9 @@ const CODE_MS = 60_000;
 const MAX_CODES = 1000;
 const CODE_BYTES = 32;
 
+/** Milliseconds that a login with a directory's password waits behind others of the same account and source. */
+const MAX_TURN_MS = 1000;
+
 /** What logins need. */
 export interface LoginNeeds extends ProviderNeeds, IdentityNeeds {
 	store: ProviderNeeds["store"] & IdentityNeeds["store"] & { audit: Pick<AuditStore, "append"> };
@@ -202,8 +205,11 @@ function askDirectory(
 	{ username, password }: { username: string; password: string },
 ): Promise<Asserted> {
 	const { throttle } = needs;
-	const account = `${provider.name} ${username.toLowerCase()}`;
+	// As a directory compares names: spellings of one are one.
+	const account = `${provider.name} ${username.normalize("NFKC").toLowerCase().replace(/\s+/g, " ").trim()}`;
+	const begun = performance.now();
 	return throttle.inTurn(account, visitor.ip, async () => {
+		if (performance.now() - begun > MAX_TURN_MS) throw busy();
 		await throttle.checkLogin(account, visitor.ip);
 		const ask = async () => {
 			try {
@@ -215,6 +221,12 @@ function askDirectory(
 		};
 		return guarded(needs, visitor, provider, ask);
 	});
+}
+
+/** Whoever waited behind a directory that does not answer need not wait for it as well. */
+function busy(): AppError {
+	const message = "another login of this account is under way: try again in 1 second";
+	return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
 }
 
 /** Does what may be refused: a refusal is written into the audit log, and the caller hears as much as is good for it. */

@@ -125,7 +125,7 @@ export const LdapSettings = v.pipe(
 			url: v.pipe(
 				Short,
 				v.check(
-					(text) => /^ldaps?:\/\/[^/?#]+\/?$/.test(text) && URL.canParse(text),
+					(text) => /^ldaps?:\/\/[^/?#@]+\/?$/.test(text) && URL.canParse(text),
 					refuse("url must be ldaps://host:port, or ldap://host:port with start_tls"),
 				),
 			),

@@ -23,6 +23,7 @@ function start(limits: Partial<ThreadLimits> = {}): LimitedThread<string, string
 		start: () => new Worker(ECHO, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 32 }, stderr: true }),
 		limit_ms: 30_000,
 		queue: 3,
+		idle_ms: 30_000,
 		...limits,
 	});
 	open.push(thread);
@@ -61,6 +62,17 @@ test("a question is refused when too many wait", async () => {
 	await assert.rejects(thread.ask("f"), { why: "busy" });
 	assert.equal((await Promise.all(waiting)).length, 4);
 	assert.match(await thread.ask("g"), /^g by /);
+});
+
+test("a thread that nobody asks ends, and the next question gets another one", async () => {
+	const ended = Promise.withResolvers<void>();
+	const thread = start({
+		idle_ms: 20,
+		start: () => new Worker(ECHO, { eval: true }).once("exit", () => ended.resolve()),
+	});
+	const first = await thread.ask("a");
+	await ended.promise;
+	assert.notEqual(await thread.ask("a"), first);
 });
 
 test("a thread that cannot be started is told to all who wait, and tried again by the next", async () => {

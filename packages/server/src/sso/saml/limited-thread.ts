@@ -28,6 +28,8 @@ export interface ThreadLimits {
 	limit_ms: number;
 	/** Questions that may wait. */
 	queue: number;
+	/** Milliseconds without a question after which it ends and gives its memory back. */
+	idle_ms: number;
 }
 
 /**
@@ -70,18 +72,27 @@ export class LimitedThread<Question, Answer> {
 		this.#worker ??= this.#start();
 		if (this.#ready === undefined) return;
 		this.#current = this.#waiting.shift();
-		this.#timer = setTimeout(() => void this.#end(new NoAnswer("overdue")), this.#limits.limit_ms);
+		this.#endAfter(this.#limits.limit_ms, "overdue");
 		this.#ready.postMessage(this.#current?.question);
+	}
+
+	#endAfter(ms: number, why: NoAnswer["why"]): NodeJS.Timeout {
+		clearTimeout(this.#timer);
+		this.#timer = setTimeout(() => void this.#end(new NoAnswer(why)), ms);
+		return this.#timer;
 	}
 
 	#start(): Worker {
 		const worker = this.#limits.start();
-		this.#timer = setTimeout(() => void this.#end(new NoAnswer("broken")), START_MS);
+		this.#endAfter(START_MS, "broken");
 		worker.once("message", () => {
-			clearTimeout(this.#timer);
 			this.#ready = worker;
 			worker.unref();
-			worker.on("message", (answer: Answer) => this.#finish((job) => job.resolve(answer)));
+			worker.on("message", (answer: Answer) => {
+				// While nobody asks it keeps no process alive.
+				this.#endAfter(this.#limits.idle_ms, "closed").unref();
+				this.#finish((job) => job.resolve(answer));
+			});
 			this.#next();
 		});
 		worker.once("error", (cause) => {
@@ -96,6 +107,7 @@ export class LimitedThread<Question, Answer> {
 		if (this.#ready === undefined) for (const job of this.#waiting.splice(0)) job.reject(error);
 		this.#worker = undefined;
 		this.#ready = undefined;
+		clearTimeout(this.#timer);
 		worker?.removeAllListeners("message");
 		this.#finish((job) => job.reject(error));
 		await worker?.terminate();
@@ -104,7 +116,6 @@ export class LimitedThread<Question, Answer> {
 	#finish(settle: (job: Job<Question, Answer>) => void): void {
 		const job = this.#current;
 		this.#current = undefined;
-		clearTimeout(this.#timer);
 		if (job !== undefined) settle(job);
 		this.#next();
 	}

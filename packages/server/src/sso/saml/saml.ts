@@ -14,8 +14,11 @@ const LIMIT_MS = 2000;
 /** Responses that may wait for their turn. */
 const QUEUE = 64;
 
-/** Megabytes of memory for what one response is made into. */
-const MAX_HEAP_MB = 128;
+/** Milliseconds without a login after which the thread ends. */
+const IDLE_MS = 60_000;
+
+/** Megabytes of memory for what one response is made into, and how many of them are garbage before it is collected: more makes nothing faster. */
+const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 };
 
 /** Characters of a form's field: nothing longer is even looked at. Design: §11 */
 const MAX_FIELD = 262_144;
@@ -48,7 +51,8 @@ export interface Saml {
 
 /** Makes the adapter. Its thread starts with the first question. Design: §11 */
 export function createSaml(): Saml {
-	const thread = new LimitedThread<SamlQuestion, SamlAnswer>({ start: startThread, limit_ms: LIMIT_MS, queue: QUEUE });
+	const limits = { start: startThread, limit_ms: LIMIT_MS, queue: QUEUE, idle_ms: IDLE_MS };
+	const thread = new LimitedThread<SamlQuestion, SamlAnswer>(limits);
 	const ask = async (settings: SamlSettings, now: Date, examination?: SamlQuestion["examination"]) => {
 		const { idp_metadata, idp_entity_id, idp_sso_url, idp_certificate } = settings;
 		const described = { idp_metadata, idp_entity_id, idp_sso_url, idp_certificate };
@@ -77,8 +81,7 @@ export function createSaml(): Saml {
 }
 
 function startThread(): Worker {
-	const url = new URL("./saml-thread.ts", import.meta.url);
-	return new Worker(url, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } });
+	return new Worker(new URL("./saml-thread.ts", import.meta.url), { resourceLimits: MEMORY });
 }
 
 function found(answer: SamlAnswer): SamlFinding {

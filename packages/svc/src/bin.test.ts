@@ -1,0 +1,15 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
+
+test("what was made of the sources is kept beside the packages", () => {
+	const { stdout, stderr, status } = spawnSync(process.execPath, [path("./bin.mjs"), "--version"], {
+		encoding: "utf8",
+	});
+	assert.deepEqual([stdout, stderr, status], ["0.1.0\n", "", 0]);
+	assert.ok(readdirSync(path("../../../node_modules/.cache/svc")).length > 0);
+});
