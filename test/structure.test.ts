@@ -37,6 +37,9 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			from: /^engines\//,
 			may: /^(engines\/|policy\/|crypto\/|http\/route\.ts$|leases\/(leases|clock|reaper)\.ts$)|\/model\.ts$/,
 		},
+		{ from: /^sso\/oidc\//, may: /^sso\/(oidc\/|model\.ts$|settings\.ts$)/ },
+		{ from: /^sso\/saml\//, may: /^sso\/(saml\/|model\.ts$|settings\.ts$)/ },
+		{ from: /^sso\/ldap\//, may: /^sso\/(ldap\/|model\.ts$|settings\.ts$)/ },
 		{
 			from: /^sso\//,
 			may: /^(sso\/|accounts\/(session|throttle)\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
@@ -62,7 +65,7 @@ const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^execa$/, only: /^packages\/server\/src\/engines\/host\// },
 	{ package: /^(samlify|@xmldom\/|xpath|xml-crypto)/, only: /^packages\/server\/src\/sso\/saml\/|^test\// },
 	{ package: /^openid-client$/, only: /^packages\/server\/src\/sso\/oidc\// },
-	{ package: /^ldapjs$/, only: /^packages\/server\/src\/sso\/ldap\// },
+	{ package: /^ldapjs$/, only: /^packages\/server\/src\/sso\/ldap\/(directory|filter)\.ts$/ },
 	{ package: /^oidc-provider$/, only: /^test\// },
 	{ package: /^@svc\/plugin-/, only: /^(packages\/svc|packages\/plugin-sdk|plugins)\/|^test\// },
 	{ package: /^@svc\/server/, only: /^packages\/svc\// },

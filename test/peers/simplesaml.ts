@@ -34,10 +34,6 @@ export interface Person {
 
 /** A real SAML identity provider on loopback. */
 export interface Simplesaml {
-	/** Its entity id, which is the address of its metadata. */
-	readonly entity_id: string;
-	/** What it signs with. */
-	readonly key: SigningKey;
 	/** Its metadata, XML. */
 	metadata(): Promise<string>;
 	/** Lets it answer to these service providers, and no others. @param metadata XML of each */
@@ -74,8 +70,6 @@ export async function startSimplesaml(people: Record<string, Person>): Promise<S
 		await writeFile(join(folder, "service-providers.xml"), `${wrapper}${entities.join("")}</md:EntitiesDescriptor>`);
 	};
 	return {
-		entity_id: `${base}saml2/idp/metadata.php`,
-		key,
 		metadata: async () => (await fetch(`${base}saml2/idp/metadata.php`)).text(),
 		trust,
 		signIn: (loginUrl, username, password) => browse(loginUrl, { username, password }),
