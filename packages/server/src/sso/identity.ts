@@ -27,7 +27,7 @@ export interface SignedIn {
 
 /** What signing in needs. */
 export interface IdentityNeeds extends SessionNeeds {
-	store: { accounts: Pick<AccountStore, "byEmail">; sso: SsoStore };
+	store: { accounts: Pick<AccountStore, "byEmail" | "byId">; sso: SsoStore };
 	system: System;
 }
 
@@ -85,7 +85,8 @@ async function findAccount(
 	settings: CommonSettings,
 	asserted: Asserted,
 ): Promise<Found> {
-	const owner = await needs.store.sso.owner(identity);
+	const owner_id = await needs.store.sso.owner(identity);
+	const owner = owner_id === undefined ? undefined : await needs.store.accounts.byId(owner_id);
 	if (owner !== undefined) {
 		if (owner.disabled_at !== null) throw new SsoRefusal("disabled");
 		return { account: owner, kind: "known" };

@@ -134,8 +134,8 @@ export interface SsoStore {
 	setProvider(row: ProviderRow, event: AuditEvent): Promise<void>;
 	/** False when there is none. Identities stay, for a provider of that name that comes later. */
 	removeProvider(name: string, event: AuditEvent): Promise<boolean>;
-	/** Whose identity it is. */
-	owner(identity: IdentityKey): Promise<Account | undefined>;
+	/** Id of the account whose identity it is. */
+	owner(identity: IdentityKey): Promise<string | undefined>;
 	/** Names of the providers at which an account has an identity. */
 	providersOf(user_id: string): Promise<string[]>;
 	/** Opens a session, after adding or linking what the login brings, and gives and takes the mapped roles. */

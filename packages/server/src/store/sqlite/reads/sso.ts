@@ -1,6 +1,6 @@
 import type { SsoStore } from "../../../sso/model.ts";
 import { and, asc, eq, sql } from "../drizzle.ts";
-import { account, ssoIdentity, ssoProvider } from "../schema.ts";
+import { ssoIdentity, ssoProvider } from "../schema.ts";
 import type { Reader } from "./reader.ts";
 
 const { placeholder } = sql;
@@ -29,18 +29,10 @@ export function ssoReads(db: Reader): Pick<SsoStore, "providers" | "provider" | 
 		.from(ssoIdentity)
 		.where(eq(ssoIdentity.user_id, placeholder("user_id")))
 		.prepare();
-	const byId = db
-		.select()
-		.from(account)
-		.where(eq(account.id, placeholder("id")))
-		.prepare();
 	return {
 		providers: async () => all.all(),
 		provider: async (name) => one.get({ name }),
-		async owner(key) {
-			const found = identity.get({ ...key });
-			return found && byId.get({ id: found.user_id });
-		},
+		owner: async (key) => identity.get({ ...key })?.user_id,
 		providersOf: async (user_id) => ofUser.all({ user_id }).map(({ provider }) => provider),
 	};
 }
