@@ -10,8 +10,11 @@ export interface Ask {
 	readonly method: "GET" | "POST" | "PUT";
 	readonly path: string;
 	readonly token?: string;
+	readonly cookie?: string;
 	/** Sent as JSON. */
 	readonly body?: object;
+	/** Sent as a browser sends a form, in place of a body. */
+	readonly form?: Readonly<Record<string, string>>;
 }
 
 /** An answer that was read to its end. */
@@ -23,11 +26,18 @@ export interface Answer {
 }
 
 /** Headers of a request as both wrk and our own client send them. */
-export function headersOf({ token, body }: Ask): Record<string, string> {
+export function headersOf({ token, cookie, body, form }: Ask): Record<string, string> {
 	return {
 		...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+		...(cookie === undefined ? {} : { cookie }),
 		...(body === undefined ? {} : { "content-type": "application/json" }),
+		...(form === undefined ? {} : { "content-type": "application/x-www-form-urlencoded" }),
 	};
+}
+
+/** What is sent after the headers; undefined when that is nothing. */
+export function bodyOf({ body, form }: Ask): string | undefined {
+	return form === undefined ? body && JSON.stringify(body) : new URLSearchParams(form).toString();
 }
 
 /**
@@ -37,7 +47,7 @@ export function headersOf({ token, body }: Ask): Record<string, string> {
 export async function exchange(url: string, ask: Ask, agent?: Agent): Promise<Answer> {
 	const { protocol, hostname, port } = new URL(url);
 	const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
-	const body = ask.body === undefined ? "" : JSON.stringify(ask.body);
+	const body = bodyOf(ask) ?? "";
 	const length = body === "" ? {} : { "content-length": String(Buffer.byteLength(body)) };
 	const { method, path } = ask;
 	const options = { hostname, port, method, path, headers: { ...headersOf(ask), ...length }, signal, agent };

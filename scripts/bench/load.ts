@@ -1,8 +1,9 @@
-import { type Ask, headersOf } from "./exchange.ts";
+import { type Ask, bodyOf, headersOf } from "./exchange.ts";
 
 /** Lua for wrk that sends one request again and again. */
 export function sameRequest(request: Ask): string {
-	return preamble(request) + (request.body === undefined ? "" : `wrk.body = ${quoted(JSON.stringify(request.body))}\n`);
+	const body = bodyOf(request);
+	return preamble(request) + (body === undefined ? "" : `wrk.body = ${quoted(body)}\n`);
 }
 
 /** Lua for wrk that sends requests in turn, formatted before the run so that making them costs nothing in it. */
@@ -36,9 +37,10 @@ end
 }
 
 function format(request: Ask): string {
-	const { method, path, body } = request;
+	const { method, path } = request;
+	const body = bodyOf(request);
 	const headers = Object.entries(headersOf(request)).map(([name, value]) => `["${name}"] = ${quoted(value)}`);
-	const text = body === undefined ? "nil" : quoted(JSON.stringify(body));
+	const text = body === undefined ? "nil" : quoted(body);
 	return `wrk.format("${method}", ${quoted(path)}, {${headers.join(", ")}}, ${text})`;
 }
 

@@ -18,6 +18,7 @@ import { MEMORY } from "./scenarios/memory.ts";
 import { PLUGIN_ROUND_TRIP } from "./scenarios/plugin-round-trip.ts";
 import { profileKind } from "./scenarios/profiled.ts";
 import { SCALE } from "./scenarios/scale.ts";
+import { SSO_LOGIN } from "./scenarios/sso-login.ts";
 import { wrkVersion } from "./wrk.ts";
 
 const SCENARIOS: readonly Scenario[] = [
@@ -25,6 +26,7 @@ const SCENARIOS: readonly Scenario[] = [
 	...GENERATE,
 	PLUGIN_ROUND_TRIP,
 	LOGIN_STORM,
+	SSO_LOGIN,
 	SCALE,
 	LEASES_MILLION,
 	LEASES_DUE,

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash, sign as signBytes } from "node:crypto";
+import { inflateRawSync } from "node:zlib";
 
 /* A provider whose responses a test writes as it likes: honest ones, and with one change ones that no provider would send. Everything is
    written in its canonical form, so that what is signed is the text itself. */
@@ -51,6 +52,32 @@ export interface Said {
 	issued_s: number;
 	signed_in_s: number;
 	session_until_s: number;
+}
+
+/** Identifier of the request that a browser is sent to the provider with. */
+export function requestIdOf(location: string): string {
+	const request = new URL(location).searchParams.get("SAMLRequest") ?? "";
+	return / ID="([^"]*)"/.exec(inflateRawSync(Buffer.from(request, "base64")).toString())?.[1] ?? "";
+}
+
+let documents = 0;
+
+/** What a provider says of Alice now; each response has identifiers of its own. */
+export function honestly(about: Pick<Said, "issuer" | "audience" | "acs_url" | "request_id">): Said {
+	documents++;
+	return {
+		...about,
+		now: new Date(),
+		name_id: "alice",
+		response_id: `_response-${documents}`,
+		assertion_id: `_assertion-${documents}`,
+		not_before_s: -30,
+		not_on_or_after_s: 300,
+		confirmed_until_s: 300,
+		issued_s: 0,
+		signed_in_s: -5,
+		session_until_s: 28_800,
+	};
 }
 
 const at = (now: Date, seconds: number): string => new Date(now.getTime() + seconds * 1000).toISOString();

@@ -1,5 +1,6 @@
 /* `svc sso`, `svc login --sso`, `svc login --ldap` and `svc account link` as people run them: processes, against the real server and real providers. */
 import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -124,7 +125,8 @@ test("whose e-mail has an account is told to link it, does, and signs in to it f
 	assert.match((await svc(cli, 3, command)).stderr, /not logged in/);
 	await svc(cli, 0, `login ${email} --password-stdin`, `${password}\n`);
 	const account = await whoami(cli);
-	assert.equal((await signIn(0, command)).stdout, "identity linked\n");
+	assert.match((await signIn(2, command)).stderr, /signed in as .*grace@/, "nobody can be asked");
+	assert.equal((await signIn(0, `${command} --yes`)).stdout, "identity linked\n");
 	await svc(cli, 0, "logout");
 	await signIn(0, "login --sso corp");
 	assert.deepEqual(await whoami(cli), account, "the account stays as it was");
@@ -140,11 +142,13 @@ test("an API token links nobody, which is said before anybody signs in", async (
 test("a login that is interrupted waits no longer", async () => {
 	const { cli } = await newcomer();
 	let port = "";
-	const { code, stdout } = await cli.run(["login", "--sso", "corp"], "", (stderr, child) => {
+	let process: ChildProcess | undefined;
+	const { stdout } = await cli.run(["login", "--sso", "corp"], "", (stderr, child) => {
+		process = child;
 		port = WAITING.exec(stderr)?.[2] ?? "";
 		if (port !== "") child.kill("SIGINT");
 	});
-	assert.deepEqual([code, stdout], [null, ""]);
+	assert.deepEqual([process?.signalCode, stdout], ["SIGINT", ""]);
 	await assert.rejects(fetch(`http://127.0.0.1:${port}/`), TypeError);
 	assert.match((await svc(cli, 3, "whoami")).stderr, /not logged in/);
 });

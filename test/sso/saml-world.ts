@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
-import { inflateRawSync } from "node:zlib";
 import { type Answer, type Api, api } from "../harness/client.ts";
 import { events, type ReadEvent } from "../harness/events.ts";
 import { ok } from "../harness/expect.ts";
 import { type Person, person } from "../harness/fixtures.ts";
 import type { Login } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
-import { asField, type Change, makeKey, type Said, type SigningKey, writeDocument } from "../peers/saml-documents.ts";
+import {
+	asField,
+	type Change,
+	honestly,
+	makeKey,
+	requestIdOf,
+	type Said,
+	type SigningKey,
+	writeDocument,
+} from "../peers/saml-documents.ts";
 
 /** A login that a browser has begun. */
 export interface Begun {
@@ -71,9 +79,12 @@ export async function startSamlWorld(): Promise<SamlWorld & { close(): Promise<v
 		},
 		begin: (name) => begin(client, name),
 		said: (name, { request_id }, changes) => ({
-			...saidBy(name, request_id),
-			audience: world.addressOf(name, "metadata"),
-			acs_url: world.addressOf(name, "acs"),
+			...honestly({
+				issuer: issuerOf(name),
+				audience: world.addressOf(name, "metadata"),
+				acs_url: world.addressOf(name, "acs"),
+				request_id,
+			}),
 			...changes,
 		}),
 		finish: (name, document, cookie) => post(name, { SAMLResponse: asField(document) }, cookie),
@@ -96,29 +107,6 @@ async function begin(client: Api, name: string): Promise<Begun> {
 	const answer = await client.get(`/auth/saml/${name}/login`);
 	assert.equal(answer.status, 302, answer.text);
 	const location = String(answer.headers.location);
-	const request = new URL(location).searchParams.get("SAMLRequest") ?? "";
-	const [, request_id = ""] = / ID="([^"]*)"/.exec(inflateRawSync(Buffer.from(request, "base64")).toString()) ?? [];
 	const [cookie = ""] = answer.headers["set-cookie"] ?? [];
-	return { location, cookie: cookie.split(";", 1).join(), request_id };
-}
-
-let documents = 0;
-
-/** An honest response; each has an identifier of its own. */
-function saidBy(name: string, request_id: string): Omit<Said, "audience" | "acs_url"> {
-	documents++;
-	return {
-		issuer: issuerOf(name),
-		request_id,
-		now: new Date(),
-		name_id: "alice",
-		response_id: `_response-${documents}`,
-		assertion_id: `_assertion-${documents}`,
-		not_before_s: -30,
-		not_on_or_after_s: 300,
-		confirmed_until_s: 300,
-		issued_s: 0,
-		signed_in_s: -5,
-		session_until_s: 28_800,
-	};
+	return { location, cookie: cookie.split(";", 1).join(), request_id: requestIdOf(location) };
 }

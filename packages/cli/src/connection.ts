@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
+import type { Option } from "commander";
 import { DEFAULT_ADDRESS, parseAddress } from "./address.ts";
 import { fingerprintOf, lookAtCertificate, parseFingerprint, type Trust } from "./certificate.ts";
 import { type Client, createClient } from "./client.ts";
-import type { Context } from "./command.ts";
+import { type Context, option } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { type Io, isInteractive, setting, write } from "./io.ts";
 import { confirm } from "./prompt.ts";
@@ -45,6 +46,11 @@ export async function connectTo(context: Context, target: Target, token: string 
 	return createClient({ address: target.address, trust: await knownTrust(context, target), token });
 }
 
+/** A client for a server whose trust is settled. */
+export function settledClient({ address, saved }: Target, token: string | undefined): Client {
+	return createClient({ address, trust: saved.trust, token });
+}
+
 /** The value of SVC_TOKEN; a line break at its end, as files have it, is dropped. @throws Failure usage when it cannot be a token */
 export function readToken(io: Io): string | undefined {
 	const token = setting(io, "SVC_TOKEN")?.trim();
@@ -57,6 +63,16 @@ export interface NewTrustOptions {
 	/** Trust whatever certificate the server presents. */
 	readonly trustNewCertificate?: boolean;
 }
+
+/** The option of `NewTrustOptions`. */
+export const TRUST_NEW: Option = option(
+	"--trust-new-certificate",
+	"trust whatever certificate the server presents, without asking",
+);
+
+/** A paragraph of the help of commands that settle the trust. */
+export const FIRST_CONTACT =
+	"The server's certificate is remembered once you have compared its fingerprint (or gave it with --fingerprint); from then on no other one is accepted. Certificates of authorities that this machine knows need none of this.";
 
 /**
  * Decides whether the server is to be trusted, if need be by asking, and remembers the decision.

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import { addSharedOptions } from "./command.ts";
+import { addAccountCommands } from "./commands/account.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addAuthCommands } from "./commands/auth.ts";
 import { addBindingCommands } from "./commands/binding.ts";
@@ -11,6 +12,7 @@ import { addImportCommand } from "./commands/import.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
 import { addRealmCommands } from "./commands/realm.ts";
 import { addSecretCommands } from "./commands/secret.ts";
+import { addSsoCommands } from "./commands/sso.ts";
 import { addTokenCommands } from "./commands/token.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { type Io, write } from "./io.ts";
@@ -66,6 +68,7 @@ function buildProgram(io: Io, keep: (text: string) => void): Command {
 		});
 	addSharedOptions(program);
 	addAuthCommands(program, io);
+	addAccountCommands(program, io);
 	addRealmCommands(program, io);
 	addSecretCommands(program, io);
 	addImportCommand(program, io);
@@ -73,6 +76,7 @@ function buildProgram(io: Io, keep: (text: string) => void): Command {
 	addBindingCommands(program, io);
 	addEngineCommands(program, io);
 	addLeaseCommands(program, io);
+	addSsoCommands(program, io);
 	addAuditCommands(program, io);
 	addEncryptCommand(program, io);
 	addHealthCommand(program, io);

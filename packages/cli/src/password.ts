@@ -1,4 +1,5 @@
-import type { Context } from "./command.ts";
+import type { Option } from "commander";
+import { type Context, option } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { isInteractive } from "./io.ts";
 import { ask, askHidden, readStdin } from "./prompt.ts";
@@ -9,11 +10,27 @@ export interface PasswordOptions {
 	readonly passwordStdin?: boolean;
 }
 
+/** The option of `PasswordOptions`. */
+export const PASSWORD_STDIN: Option = option(
+	"--password-stdin",
+	"take the password from the first line of standard input",
+);
+
 /** The e-mail that is given, else asked for. @throws Failure usage when nobody can be asked */
-export async function readEmail({ io }: Context, given: string | undefined): Promise<string> {
-	const email = given ?? (isInteractive(io) ? await ask(io, "E-mail: ") : "");
-	if (email === "") throw new Failure("usage", "no e-mail is given", { hint: "name it after the command" });
-	return email;
+export function readEmail(context: Context, given: string | undefined): Promise<string> {
+	return readName(context, given, "E-mail");
+}
+
+/** A directory's user name that is given, else asked for. @throws Failure usage when nobody can be asked */
+export function readUsername(context: Context, given: string | undefined): Promise<string> {
+	return readName(context, given, "User name");
+}
+
+async function readName({ io }: Context, given: string | undefined, what: "E-mail" | "User name"): Promise<string> {
+	const name = given ?? (isInteractive(io) ? await ask(io, `${what}: `) : "");
+	if (name === "")
+		throw new Failure("usage", `no ${what.toLowerCase()} is given`, { hint: "name it after the command" });
+	return name;
 }
 
 /** An existing password, from the terminal or stdin. */

@@ -20,10 +20,11 @@ export function explainRefusal(client: Client, call: Call, { status, retryAfter,
 			? error.message
 			: `the server answered with status ${status}`;
 	const code = typeof error.code === "string" ? error.code : "unexpected_answer";
-	// The message may say itself what to do.
-	const hint = /`svc |try again/.test(message)
-		? undefined
-		: (hintForCode(code, call) ?? hintFor(client, call, status, retryAfter));
+	// The message may say itself what to do, and about a wrong password there is nothing to say.
+	const hint =
+		code === "invalid_credentials" || /`svc |(?:try|start it) again/.test(message)
+			? undefined
+			: (hintForCode(code, call) ?? hintFor(client, call, status, retryAfter));
 	return new Failure(kindOf(status), message, { code, status, hint });
 }
 
@@ -38,6 +39,7 @@ function hintForCode(code: string, { path }: Call): string | undefined {
 		return /^engines\/[^/]+\/ping$/.test(path)
 			? "`svc engine show` shows the configuration, `svc engine set` changes it"
 			: "the instance's administrators can look: `svc engine ping`, `svc engine show`";
+	if (code === "provider_unavailable") return "the instance's administrators can look: `svc sso test`, `svc sso show`";
 	if (code === "lease_limit_reached") return "`svc lease list` shows the leases, `svc lease revoke` ends one";
 	return undefined;
 }
@@ -52,6 +54,7 @@ function hintFor(client: Client, { path }: Call, status: number, retryAfter: str
 	if (status === 404 && /^realms\/[^/]+\/secrets\//.test(path))
 		return "`svc secret list` shows the keys, `svc realm list` the realms";
 	if (status === 404 && path.startsWith("realms/")) return "`svc realm list` shows the realms that you can use";
+	if (status === 404 && path.startsWith("auth/providers/")) return "`svc sso list` shows the providers";
 	if (status === 429)
 		return /^\d{1,9}$/.test(retryAfter ?? "") ? `try again in ${retryAfter} seconds` : "try again later";
 	if (status >= 500) return "`svc health` shows what is wrong with the server; its log says more";

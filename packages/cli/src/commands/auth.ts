@@ -1,32 +1,29 @@
 import type { Command } from "commander";
-import { type Answer, object, text } from "../answer.ts";
-import { createClient, send } from "../client.ts";
+import { type Answer, text } from "../answer.ts";
+import { send } from "../client.ts";
 import { addCommand, type Context, option } from "../command.ts";
 import {
 	connect,
 	connectTo,
+	FIRST_CONTACT,
 	findTarget,
 	type NewTrustOptions,
 	readToken,
+	settledClient,
 	settleTrust,
 	type Target,
+	TRUST_NEW,
 } from "../connection.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note, show, showFields, visible } from "../output.ts";
-import { type PasswordOptions, readEmail, readNewPassword, readPassword, readPasswordChange } from "../password.ts";
+import { PASSWORD_STDIN, type PasswordOptions, readEmail, readNewPassword, readPasswordChange } from "../password.ts";
 import { saveServer } from "../session.ts";
+import { addLoginCommand } from "./login.ts";
 
-interface LoginOptions extends PasswordOptions, NewTrustOptions {}
-
-interface RegisterOptions extends LoginOptions {
+interface RegisterOptions extends PasswordOptions, NewTrustOptions {
 	readonly name?: string;
 }
-
-const PASSWORD_STDIN = option("--password-stdin", "take the password from the first line of standard input");
-const TRUST_NEW = option("--trust-new-certificate", "trust whatever certificate the server presents, without asking");
-const FIRST_CONTACT =
-	"The server's certificate is remembered once you have compared its fingerprint (or gave it with --fingerprint); from then on no other one is accepted. Certificates of authorities that this machine knows need none of this.";
 
 /** Adds the commands of one's own account. */
 export function addAuthCommands(program: Command, io: Io): void {
@@ -41,14 +38,7 @@ export function addAuthCommands(program: Command, io: Io): void {
 		],
 		run: register,
 	});
-	addCommand<LoginOptions>(program, io, {
-		usage: "login [email]",
-		summary: "log in and remember the session",
-		details: FIRST_CONTACT,
-		options: [PASSWORD_STDIN, TRUST_NEW],
-		examples: ["svc login ada@example.com", "svc login ada@example.com --address https://vault.example.com:8443"],
-		run: login,
-	});
+	addLoginCommand(program, io);
 	addCommand(program, io, {
 		usage: "logout",
 		summary: "end the session, here and at the server",
@@ -87,35 +77,11 @@ async function sendRegistration(context: Context, target: Target, body: object):
 	const token = readToken(context.io) ?? target.saved.token;
 	const call = { method: "POST", path: "auth/register", body } as const;
 	try {
-		return await send(createClient({ ...trusting(target), token: undefined }), call);
+		return await send(settledClient(target, undefined), call);
 	} catch (error) {
 		if (!(error instanceof Failure) || error.code !== "registration_admin_only" || token === undefined) throw error;
-		return send(createClient({ ...trusting(target), token }), call);
+		return send(settledClient(target, token), call);
 	}
-}
-
-async function login(context: Context<LoginOptions>, email?: string): Promise<void> {
-	const { io } = context;
-	const mail = await readEmail(context, email);
-	const target = await settleTrust(context, await findTarget(context));
-	const body = { email: mail, password: await readPassword(context) };
-	const client = createClient({ ...trusting(target), token: undefined });
-	const answer = await send(client, { method: "POST", path: "auth/login", body });
-	const { token, ...shown } = answer;
-	const account = object(answer, "user");
-	const user = { id: text(account, "id"), email: text(account, "email"), name: text(account, "name") };
-	await saveServer(io, target.address, {
-		...target.saved,
-		token: text(answer, "token"),
-		user,
-		...(typeof answer.expires_at === "number" ? { expires_at: answer.expires_at } : {}),
-	});
-	await show(context, shown, `logged in to ${target.address} as ${visible(user.email)}`);
-	if (readToken(io) !== undefined) await note(context, "note: SVC_TOKEN is set and is used instead of this session");
-}
-
-function trusting({ address, saved }: Target) {
-	return { address, trust: saved.trust };
 }
 
 async function logout(context: Context): Promise<void> {

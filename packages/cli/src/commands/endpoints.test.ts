@@ -126,6 +126,14 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		{ body: { message: "lease abandoned" } },
 		"lease abandoned\n",
 	],
+	[
+		"sso show corp",
+		"GET auth/providers/corp",
+		{ body: { name: "corp", type: "ldap", display_name: "Corp", config: { start_tls: true } } },
+		"name          corp\ntype          ldap\ndisplay_name  Corp\nstart_tls     true\n",
+	],
+	["sso remove corp", "DELETE auth/providers/corp", { body: { message: "gone" } }, "gone\n"],
+	["sso test corp", "POST auth/providers/corp/test", { body: { status: "healthy", message: "" } }, "healthy\n"],
 	["encrypt x", 'POST encrypt {"value":"x"}', { body: { ciphertext: "svc:v1:x" } }, "svc:v1:x\n"],
 ];
 

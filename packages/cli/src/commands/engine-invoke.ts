@@ -2,9 +2,6 @@ import type { Command } from "commander";
 import { path, send, sendForReply } from "../client.ts";
 import { addCommand, type Context, option } from "../command.ts";
 import { connectForEngine } from "../connection.ts";
-import type { Io } from "../io.ts";
-import { note, showFields, visible } from "../output.ts";
-import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
 import {
 	FIELD_OPTIONS,
 	type FieldOptions,
@@ -13,7 +10,10 @@ import {
 	readFields,
 	repeatable,
 	SECRET_HELP,
-} from "./engine-fields.ts";
+} from "../fields.ts";
+import type { Io } from "../io.ts";
+import { note, showFields, visible } from "../output.ts";
+import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
 
 interface ParamOptions extends RealmOptions, FieldOptions {
 	readonly param?: readonly string[];

@@ -3,9 +3,6 @@ import { optional, rows, text } from "../answer.ts";
 import { path, send } from "../client.ts";
 import { addCommand, addGroup, type Context, option } from "../command.ts";
 import { connect, connectForEngine } from "../connection.ts";
-import type { Io } from "../io.ts";
-import { note, show, showFields, showTable, visible } from "../output.ts";
-import type { RealmOptions } from "../realm-scope.ts";
 import {
 	FIELD_OPTIONS,
 	type FieldOptions,
@@ -14,7 +11,11 @@ import {
 	readFields,
 	repeatable,
 	SECRET_HELP,
-} from "./engine-fields.ts";
+	SETTING_HELP,
+} from "../fields.ts";
+import type { Io } from "../io.ts";
+import { note, show, showFields, showTable, visible } from "../output.ts";
+import type { RealmOptions } from "../realm-scope.ts";
 import { addInvocationCommands } from "./engine-invoke.ts";
 
 interface SetOptions extends RealmOptions, FieldOptions {
@@ -30,7 +31,7 @@ const ONE_REALM = option(
 
 const SET_DETAILS = `${ADMINISTRATORS} It holds at once, also when the engine turns out not to work with it: the status says so.
 The configuration is written as a whole: a field that is left out gets its default, and a secret that is given as ******** keeps its value. So what \`svc engine show --json\` prints can be changed and set again with --from.
-In --set field=value, true, false, null, numbers, and JSON in quotes, brackets or braces mean themselves, everything else is a text; '"2"' is the text 2.
+${SETTING_HELP}
 ${SECRET_HELP}`;
 
 /** Adds the commands of engines. */

@@ -12,6 +12,8 @@ export interface Surroundings {
 	readonly stdin?: string | Uint8Array;
 	/** Makes all three streams a terminal; each question is answered with the next of these keystrokes. */
 	readonly typed?: readonly string[];
+	/** Is told each text on stderr as it is written. */
+	heard?(text: string): void;
 }
 
 /** What a command did. */
@@ -24,7 +26,10 @@ export interface Outcome {
 }
 
 /** Streams in memory, and what was written to them. */
-export function fakeIo({ env = {}, stdin = "", typed }: Surroundings = {}): { io: Io; outcome(code: number): Outcome } {
+export function fakeIo({ env = {}, stdin = "", typed, heard }: Surroundings = {}): {
+	io: Io;
+	outcome(code: number): Outcome;
+} {
 	const isTTY = typed !== undefined;
 	const keys = [...(typed ?? [])];
 	const input = new PassThrough();
@@ -41,14 +46,15 @@ export function fakeIo({ env = {}, stdin = "", typed }: Surroundings = {}): { io
 			}),
 			{ isTTY, columns: 100 },
 		);
-	const answerQuestion = (text: string) => {
+	const onStderr = (text: string) => {
+		heard?.(text);
 		const next = /[:\]?] $/.test(text) ? keys.shift() : undefined;
 		if (next !== undefined) input.write(next);
 	};
 	const io = {
 		stdin: Object.assign(input, { isTTY, setRawMode: () => input }),
 		stdout: sink(written.stdout),
-		stderr: sink(written.stderr, answerQuestion),
+		stderr: sink(written.stderr, onStderr),
 		env,
 	};
 	return {

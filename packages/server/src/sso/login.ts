@@ -1,14 +1,15 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Throttle } from "../accounts/throttle.ts";
-import { type AuditStore, type EventData, eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
+import type { AuditStore, Visitor } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { type Flow, type Flows, usedBy, type Waiting } from "./flows.ts";
 import { type IdentityNeeds, linkIdentity, requireSession, type SignedIn, signIn } from "./identity.ts";
-import { type Asserted, type OneTime, ProviderUnavailable, type RefusalReason, SsoRefusal } from "./model.ts";
+import { type Asserted, type OneTime, SsoRefusal } from "./model.ts";
 import { findProviderOf, type Provider, type ProviderNeeds, serviceProvider } from "./providers.ts";
+import { guarded, noteRefusal, refused } from "./refusals.ts";
 
 /** Milliseconds in which a program fetches what its browser's login ended with, and how many logins wait for theirs. */
 const CODE_MS = 60_000;
@@ -154,11 +155,32 @@ export async function redeemCode(needs: LoginNeeds, visitor: Visitor, proof: Pro
 	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, []));
 }
 
-/** Links whom a browser's login proved with the account of whoever is signed in. @throws AppError unauthorized, conflict, unsupported_operation */
-export async function linkByCode(needs: LoginNeeds, actor: Actor, proof: Proof): Promise<void> {
+/** Whom a code stands for, as a person is shown it. */
+export interface ShownIdentity {
+	provider: string;
+	/** Empty when the provider said none. */
+	email: string;
+	name: string;
+}
+
+/**
+ * Links whom a browser's login proved with the account of whoever is signed in, once that person has seen who it is: somebody else on the
+ * machine may have brought the code.
+ * @param isConfirmed whether to link now; before that the code stays good
+ * @throws AppError unauthorized, conflict, unsupported_operation
+ */
+export async function linkByCode(
+	needs: LoginNeeds,
+	actor: Actor,
+	proof: Proof,
+	isConfirmed: boolean,
+): Promise<ShownIdentity> {
 	requireSession(actor);
-	const { provider, asserted } = await redeem(needs, actor, proof);
-	await linkIdentity(needs, actor, provider, asserted);
+	const ended = await redeem(needs, actor, proof);
+	const { provider, asserted } = ended;
+	if (isConfirmed) await linkIdentity(needs, actor, provider, asserted);
+	else needs.codes.set(proof.code, ended);
+	return { provider: provider.name, email: asserted.email ?? "", name: asserted.name ?? "" };
 }
 
 async function redeem(needs: LoginNeeds, visitor: Visitor, { code, verifier }: Proof) {
@@ -227,62 +249,6 @@ function askDirectory(
 function busy(): AppError {
 	const message = "another login of this account is under way: try again in 1 second";
 	return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
-}
-
-/** Does what may be refused: a refusal is written into the audit log, and the caller hears as much as is good for it. */
-async function guarded<T>(
-	needs: LoginNeeds,
-	visitor: Visitor,
-	provider: Provider,
-	attempt: () => Promise<T>,
-): Promise<T> {
-	try {
-		return await attempt();
-	} catch (error) {
-		const facts = { method: provider.is.type, provider: provider.name };
-		if (error instanceof SsoRefusal) {
-			await noteRefusal(needs, visitor, "unknown", { ...facts, reason: error.reason });
-			throw answerTo(error.reason, provider, error);
-		}
-		if (error instanceof ProviderUnavailable) {
-			await noteRefusal(needs, visitor, "unknown", { ...facts, reason: "unavailable" satisfies RefusalReason });
-			throw new AppError("provider_unavailable", `the identity provider cannot be asked: ${error.trouble}`);
-		}
-		throw error;
-	}
-}
-
-function noteRefusal(needs: LoginNeeds, visitor: Visitor | Actor, actor: string, facts: EventData): Promise<void> {
-	const now = needs.system.now();
-	if ("user_id" in visitor)
-		return needs.store.audit.append(eventBy(visitor, now, "auth.login.failed", undefined, facts));
-	return needs.store.audit.append(visitorEvent(visitor, now, "auth.login.failed", actor, facts));
-}
-
-function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefusal): AppError {
-	if (reason === "email_taken") {
-		return new AppError(
-			"conflict",
-			`an account has this e-mail: sign in with its password, then link it with \`svc account link ${name}\``,
-		);
-	}
-	if (reason === "email_missing") {
-		const field = is.type === "oidc" ? "claim email" : "e-mail attribute";
-		return new AppError("validation_failed", `the identity provider sent no e-mail address: its ${field} is needed`);
-	}
-	if (reason === "not_provisioned") {
-		return new AppError(
-			"registration_disabled",
-			"this provider does not open accounts for new people: ask the instance admin",
-		);
-	}
-	if (is.type === "ldap") return new AppError("invalid_credentials", "invalid username or password", { cause });
-	return refused(cause);
-}
-
-function refused(cause?: SsoRefusal): AppError {
-	const message = "the login was refused: start it again; the audit log says why";
-	return new AppError("unauthorized", message, cause === undefined ? {} : { cause });
 }
 
 function isSame(a: string, b: string): boolean {

@@ -26,6 +26,7 @@ import { SetProvider } from "./settings.ts";
 
 const PersonSchema = v.object({ id: v.string(), email: v.string(), name: v.string() });
 const SignedInSchema = v.object({ token: v.string(), expires_at: v.number(), user: PersonSchema });
+const IdentitySchema = v.object({ provider: v.string(), email: v.string(), name: v.string() });
 const MessageSchema = v.object({ message: v.string() });
 
 const LOGIN_ERRORS = [
@@ -223,14 +224,14 @@ function programRoutes(needs: LoginNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/auth/sso/link",
-			summary: "Link the identity that a program's browser signed in with to the own account",
-			body: Proof,
+			summary: "Show whom a program's browser signed in as and, with confirm, link that identity with the own account",
+			body: v.object({ ...Proof.entries, confirm: v.nullish(v.boolean(), false) }),
 			status: 200,
-			answer: MessageSchema,
+			answer: v.object({ ...MessageSchema.entries, identity: IdentitySchema }),
 			errors: ["conflict", "unsupported_operation"],
-			async handle({ actor, body }) {
-				await linkByCode(needs, actor, body);
-				return { message: "identity linked" };
+			async handle({ actor, body: { confirm, ...proof } }) {
+				const identity = await linkByCode(needs, actor, proof, confirm);
+				return { message: confirm ? "identity linked" : "send it again with confirm to link this identity", identity };
 			},
 		}),
 	];

@@ -1,20 +1,27 @@
 import { readFile } from "node:fs/promises";
 import type { Option } from "commander";
-import { type Answer, isAnswer } from "../answer.ts";
-import { type Context, option } from "../command.ts";
-import { Failure } from "../failure.ts";
-import { visible } from "../output.ts";
-import { askHidden, readStdin } from "../prompt.ts";
-import { decodeUtf8 } from "../value.ts";
+import { type Answer, isAnswer } from "./answer.ts";
+import { type Context, option } from "./command.ts";
+import { Failure } from "./failure.ts";
+import type { Io } from "./io.ts";
+import { visible } from "./output.ts";
+import { askHidden, readStdin } from "./prompt.ts";
+import { decodeUtf8 } from "./value.ts";
 
-/** Options of a command that sends fields to an engine. */
+/** Options of a command that is given fields, by names that only the server knows. */
 export interface FieldOptions {
 	readonly from?: string;
 	readonly secret?: readonly string[];
+	/** Of the form `name=file`. */
+	readonly setFile?: readonly string[];
 }
 
 /** A field and what it is to be. */
-type Field = readonly [name: string, value: unknown];
+type Field<Value = unknown> = readonly [name: string, value: Value];
+
+/** A paragraph of the help of commands that take settings, as `parseSetting` reads them. */
+export const SETTING_HELP =
+	"In --set field=value, true, false, null, numbers, and JSON in quotes, brackets or braces mean themselves, everything else is a text; '\"2\"' is the text 2.";
 
 /** A paragraph of the help of commands whose fields are likely to be secrets. */
 export const SECRET_HELP =
@@ -53,29 +60,47 @@ function parseOrText(text: string): unknown {
 }
 
 /**
- * The fields of --from, changed by the assignments, and by what is read for each --secret.
- * @param assignments of the form `name=value`
- * @param parse what the text after the sign means
- * @throws Failure usage when one is given twice, or is not what its option takes; the message repeats nothing of it
+ * The fields of --from, changed as `readChanges` says.
+ * @throws Failure usage as `readFrom` and `readChanges`
  */
 export async function readFields(
 	context: Context<FieldOptions>,
 	assignments: readonly string[],
 	parse: (text: string) => unknown,
 ): Promise<Answer> {
-	const { from, secret: secrets = [] } = context.options;
+	return { ...(await readFrom(context)), ...(await readChanges(context, assignments, parse)) };
+}
+
+/** The object in the file of --from; an empty one without it. @throws Failure usage when it is none; the message repeats nothing of it */
+export async function readFrom(context: Context<FieldOptions>): Promise<Answer> {
+	const { from, secret = [] } = context.options;
+	if (from === "-" && secret.length > 0 && context.io.stdin.isTTY !== true)
+		throw new Failure("usage", "standard input cannot hold both the file and the secrets");
+	return from === undefined ? {} : readObject(context, from);
+}
+
+/**
+ * The fields of the assignments, of each --set-file, and what is read for each --secret.
+ * @param assignments of the form `name=value`
+ * @param parse what the text after the sign means
+ * @throws Failure usage when one is given twice, or is not what its option takes; the message repeats nothing of it
+ */
+export async function readChanges(
+	{ io, options }: Context<FieldOptions>,
+	assignments: readonly string[],
+	parse: (text: string) => unknown,
+): Promise<Answer> {
+	const { secret: secrets = [], setFile = [] } = options;
 	const plain = assignments.map((assignment) => parseAssignment(assignment, parse));
-	const names = [...plain.map(([name]) => name), ...secrets];
+	const files = setFile.map((assignment) => parseAssignment(assignment, (file) => file));
+	const names = [...plain.map(([name]) => name), ...files.map(([name]) => name), ...secrets];
 	if (secrets.some((name) => name.includes("=") || name === ""))
 		throw new Failure("usage", "--secret takes a name only: the value is asked for");
 	if (new Set(names).size < names.length) throw new Failure("usage", "a field is given twice");
-	if (from === "-" && secrets.length > 0 && context.io.stdin.isTTY !== true)
-		throw new Failure("usage", "standard input cannot hold both the file and the secrets");
-	const base = from === undefined ? {} : await readObject(context, from);
-	return { ...base, ...Object.fromEntries([...plain, ...(await readSecrets(context, secrets))]) };
+	return Object.fromEntries([...plain, ...(await readFiles(files)), ...(await readSecrets(io, secrets))]);
 }
 
-function parseAssignment(assignment: string, parse: (text: string) => unknown): Field {
+function parseAssignment<Value>(assignment: string, parse: (text: string) => Value): Field<Value> {
 	const at = assignment.indexOf("=");
 	if (at < 1) throw new Failure("usage", "a field is given as name=value");
 	return [assignment.slice(0, at), parse(assignment.slice(at + 1))];
@@ -88,7 +113,13 @@ async function readObject({ io }: Context, file: string): Promise<Answer> {
 	return value;
 }
 
-async function readSecrets({ io }: Context, names: readonly string[]): Promise<Field[]> {
+function readFiles(files: readonly Field<string>[]): Promise<Field[]> {
+	const read = async ([name, file]: Field<string>) =>
+		[name, decodeUtf8(await readFile(file), "the file of --set-file")] as const;
+	return Promise.all(files.map(read));
+}
+
+async function readSecrets(io: Io, names: readonly string[]): Promise<Field[]> {
 	const values: string[] = [];
 	if (io.stdin.isTTY === true) {
 		for (const name of names) values.push(await askHidden(io, `${visible(name)} (hidden): `));

@@ -1,0 +1,20 @@
+import { spawn } from "node:child_process";
+import { platform } from "node:os";
+import { type Io, isInteractive, setting } from "./io.ts";
+
+/** Opens an address in the browser of whoever sits at the terminal. Where there is none, or it does not open, nothing happens. */
+export function openBrowser(io: Io, address: string): void {
+	const opener = isInteractive(io) ? openerOf(io) : undefined;
+	if (opener === undefined) return;
+	const { SVC_TOKEN: _, ...env } = io.env;
+	const child = spawn(opener, [address], { detached: true, stdio: "ignore", env });
+	child.on("error", () => {});
+	child.unref();
+}
+
+/** The program of this system that opens an address; none where that would be on a screen that nobody looks at. */
+function openerOf(io: Io): string | undefined {
+	if (platform() === "darwin") return setting(io, "SSH_CONNECTION") === undefined ? "open" : undefined;
+	const screen = setting(io, "DISPLAY") ?? setting(io, "WAYLAND_DISPLAY");
+	return screen === undefined ? undefined : "xdg-open";
+}

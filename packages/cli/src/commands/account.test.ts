@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { refusal } from "../testing/fake-server.ts";
+import { startProviders } from "../testing/provider.ts";
+import { run } from "../testing/terminal.ts";
+
+const session = ({ address }: { address: string }) => ({ SVC_ADDRESS: address, SVC_TOKEN: "session" });
+const LINKED = {
+	body: { message: "identity linked", identity: { provider: "old", email: "ada@example.com", name: "Ada\u001b" } },
+};
+
+test("an identity is linked with a browser, by whoever is logged in, once they have seen whose it is", async () => {
+	await using server = await startProviders(LINKED);
+	const env = session(server);
+	const link = ["account", "link", "old", "--no-browser"];
+	const asked = await run(link, { env, heard: server.heard, typed: ["y\n"] });
+	assert.deepEqual([asked.code, asked.stdout], [0, "identity linked\n"], asked.stderr);
+	assert.match(asked.stderr, /signed in as Ada\\u001b, ada@example\.com\. Link this identity/);
+	assert.equal((await run([...link, "--yes"], { env, heard: server.heard })).code, 0);
+	const sent = server.requests.filter(({ method }) => method === "POST");
+	assert.deepEqual(
+		sent.map(({ url, headers }) => [url, headers.authorization]),
+		sent.map(() => ["/api/v1/auth/sso/link", "Bearer session"]),
+	);
+	const confirmed = sent.map(({ body }) => (body as { confirm?: boolean }).confirm);
+	assert.deepEqual(confirmed, [undefined, true, undefined, true]);
+});
+
+test("an identity that nobody has looked at is not linked", async () => {
+	await using server = await startProviders(LINKED);
+	const env = session(server);
+	const link = ["account", "link", "old", "--no-browser"];
+	assert.equal((await run(link, { env, heard: server.heard, typed: ["n\n"] })).code, 1);
+	const { code, stderr } = await run(link, { env, heard: server.heard });
+	assert.deepEqual([code, /--yes links whoever it is/.test(stderr)], [2, true], stderr);
+	const bodies = server.requests.filter(({ method }) => method === "POST").map(({ body }) => body as object);
+	assert.deepEqual([bodies.length, bodies.some((body) => "confirm" in body)], [2, false]);
+});
+
+test("an identity of a directory is linked with its password", async () => {
+	await using server = await startProviders(LINKED);
+	const env = session(server);
+	const link = ["account", "link", "directory"];
+	assert.equal((await run([...link, "ada", "--password-stdin"], { env, stdin: "a password\n" })).code, 0);
+	assert.equal((await run([...link, "--json"], { env, typed: ["ada\n", "a password\r"] })).code, 0);
+	const sent = server.requests.filter(({ method }) => method === "POST");
+	assert.deepEqual(
+		sent.map(({ url, body, headers }) => [url, body, headers.authorization]),
+		[1, 2].map(() => [
+			"/api/v1/auth/ldap/directory/link",
+			{ username: "ada", password: "a password" },
+			"Bearer session",
+		]),
+	);
+});
+
+test("linking needs somebody who is logged in, and no name where a browser is asked", async () => {
+	await using server = await startProviders(refusal(401, "invalid_credentials", "invalid username or password"));
+	const env = session(server);
+	const link = async (env: Record<string, string>, ...words: string[]) => {
+		const { code, stderr } = await run(["account", "link", ...words], { env, stdin: "hunter2\n", heard: server.heard });
+		return `${code} ${stderr}`;
+	};
+	assert.match(await link({ SVC_ADDRESS: server.address }, "corp"), /^3 svc: not logged in/);
+	assert.match(await link(server.env, "corp"), /^1 svc: SVC_TOKEN holds an API token/);
+	assert.deepEqual(server.requests, []);
+	assert.match(await link(env, "corp", "ada"), /^2 svc: this provider takes no name/);
+	assert.match(await link(env, "corp", "--password-stdin"), /^2 svc: this provider takes no name/);
+	assert.match(await link(env, "nobody"), /^4 svc: provider not found/);
+	const wrong = await link(env, "directory", "ada", "--password-stdin");
+	assert.equal(wrong, "3 svc: invalid username or password\n", "the session is not to blame");
+	await using other = await startProviders(refusal(401, "unauthorized", "the login was refused: start it again"));
+	const { stderr } = await run(["account", "link", "corp"], { env: session(other), heard: other.heard });
+	assert.match(stderr, /\nsvc: the login was refused: start it again\n$/, "nor is it here");
+});

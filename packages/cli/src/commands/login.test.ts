@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { readSession } from "../session.ts";
+import { refusal } from "../testing/fake-server.ts";
+import { LOGIN, startProviders } from "../testing/provider.ts";
+import { fakeIo, run, temporaryFolder } from "../testing/terminal.ts";
+
+const { token, ...SHOWN } = LOGIN;
+
+for (const [provider, type] of [
+	["corp", "oidc"],
+	["old", "saml"],
+] as const) {
+	test(`svc login --sso waits for a browser that signs in with ${type}, and remembers the session`, async () => {
+		await using server = await startProviders();
+		await using home = await temporaryFolder();
+		const { address, heard } = server;
+		const env = { HOME: home.path, SVC_ADDRESS: address };
+		const { code, stdout, stderr } = await run(["login", "--sso", provider, "--json"], { env, heard });
+		assert.equal(code, 0, stderr);
+		assert.deepEqual(JSON.parse(stdout), SHOWN);
+		const login = new RegExp(
+			`^open this address in a browser to sign in:\n${address}/api/v1/auth/${type}/${provider}/login\\?cli_port=\\d{4,5}&cli_challenge=[\\w-]{43}\n$`,
+		);
+		assert.match(stderr, login);
+		assert.deepEqual((await readSession(fakeIo({ env }).io)).servers[address], LOGIN);
+		assert.deepEqual(
+			server.requests.map(({ method, url, headers }) => [method, url, headers.authorization]),
+			[
+				["GET", "/api/v1/auth/providers", undefined],
+				["POST", "/api/v1/auth/sso/token", undefined],
+			],
+		);
+	});
+}
+
+test("over SSH it is told where the browser must run", async () => {
+	await using server = await startProviders();
+	await using home = await temporaryFolder();
+	const env = { HOME: home.path, SVC_ADDRESS: server.address, SSH_CONNECTION: "10.0.0.1 1 10.0.0.2 22" };
+	const { stderr } = await run(["login", "--sso", "corp", "--no-browser"], { env, heard: server.heard });
+	const [, port] = /cli_port=(\d+)/.exec(stderr) ?? [];
+	assert.ok(stderr.includes(`\`ssh -L ${port}:127.0.0.1:${port}\``), stderr);
+});
+
+test("svc login --ldap sends the directory's password, which is asked for or read from stdin", async () => {
+	await using server = await startProviders();
+	await using home = await temporaryFolder();
+	const env = { HOME: home.path, SVC_ADDRESS: server.address };
+	const login = ["login", "--ldap", "directory"];
+	const outcomes = [
+		await run([...login, "ada", "--password-stdin"], { env, stdin: "correct horse\n" }),
+		await run(login, { env, typed: ["ada\n", "correct horse\r"] }),
+	];
+	for (const { code, stdout, stderr } of outcomes) {
+		assert.equal(code, 0, stderr);
+		assert.match(stdout, /^logged in to http:\S+ as ada@example\.com\n$/);
+		assert.ok(!(stdout + stderr).includes("horse"));
+	}
+	assert.equal(outcomes[1]?.stderr, "User name: Password: \n");
+	assert.equal((await readSession(fakeIo({ env }).io)).servers[server.address]?.token, token);
+	const sent = server.requests.filter(({ method }) => method === "POST");
+	assert.deepEqual(
+		sent.map(({ url, body }) => [url, body]),
+		outcomes.map(() => ["/api/v1/auth/ldap/directory/login", { username: "ada", password: "correct horse" }]),
+	);
+});
+
+const WRONG: readonly (readonly [words: string, code: number, message: RegExp])[] = [
+	["--sso corp --ldap directory", 2, /either --sso or --ldap/],
+	["--sso corp ada@example.com", 2, /--sso takes no name/],
+	["--sso corp --password-stdin", 2, /--sso takes no name and no password/],
+	["--sso directory", 2, /a directory.*\nhint: `svc login --ldap` /],
+	["--ldap corp ada --password-stdin", 2, /no directory.*\nhint: `svc login --sso` /],
+	["--ldap directory --password-stdin", 2, /no user name is given/],
+	["--sso nobody", 4, /provider not found\nhint: `svc sso list`/],
+	["--ldap nobody ada --password-stdin", 4, /provider not found\nhint: `svc sso list`/],
+	["--sso", 2, /argument missing/],
+];
+
+for (const [words, code, message] of WRONG) {
+	test(`svc login ${words} ends with ${code} before anybody signs in`, async () => {
+		await using server = await startProviders();
+		await using home = await temporaryFolder();
+		const env = { SVC_ADDRESS: server.address, HOME: home.path };
+		const outcome = await run(["login", ...words.split(" ")], { env, stdin: "hunter2\n", heard: server.heard });
+		assert.equal(outcome.code, code, outcome.stderr);
+		assert.match(outcome.stderr, message);
+		assert.doesNotMatch(outcome.stderr, /hunter2/);
+		assert.deepEqual(
+			server.requests.filter(({ method }) => method === "POST"),
+			[],
+		);
+	});
+}
+
+const REFUSALS: readonly (readonly [status: number, code: string, message: string, exit: number, hint: RegExp])[] = [
+	[401, "unauthorized", "the login was refused: start it again", 3, /^svc: the login was refused: start it again\n$/m],
+	[401, "invalid_credentials", "invalid username or password", 3, /^svc: invalid username or password\n$/m],
+	[409, "conflict", "link it with `svc account link corp`", 1, /^svc: link it with `svc account link corp`\n$/m],
+	[503, "provider_unavailable", "it cannot be asked", 5, /^svc: it cannot be asked\nhint: .*`svc sso test`/m],
+];
+
+for (const [status, code, message, exit, hint] of REFUSALS) {
+	test(`a login that is refused with ${code} ends with ${exit}, and nothing is remembered`, async () => {
+		await using server = await startProviders(refusal(status, code, message));
+		await using home = await temporaryFolder();
+		const env = { HOME: home.path, SVC_ADDRESS: server.address };
+		const outcome = await run(["login", "--sso", "corp"], { env, heard: server.heard });
+		assert.equal(outcome.code, exit, outcome.stderr);
+		assert.match(outcome.stderr, hint);
+		assert.deepEqual((await readSession(fakeIo({ env }).io)).servers, {});
+	});
+}

@@ -1,0 +1,111 @@
+import type { Command } from "commander";
+import { type Answer, object, text } from "../answer.ts";
+import { type Call, type Client, path, send } from "../client.ts";
+import { addCommand, type Context, option } from "../command.ts";
+import {
+	FIRST_CONTACT,
+	findTarget,
+	type NewTrustOptions,
+	readToken,
+	settledClient,
+	settleTrust,
+	type Target,
+	TRUST_NEW,
+} from "../connection.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { note, show, visible } from "../output.ts";
+import { PASSWORD_STDIN, type PasswordOptions, readEmail, readPassword, readUsername } from "../password.ts";
+import { saveServer } from "../session.ts";
+import { BROWSER_HELP, type BrowserOptions, findProvider, NO_BROWSER, proveInBrowser } from "../sso.ts";
+
+interface LoginOptions extends PasswordOptions, NewTrustOptions, BrowserOptions {
+	/** Name of a provider that asks in a browser. */
+	readonly sso?: string;
+	/** Name of a provider that is a directory. */
+	readonly ldap?: string;
+}
+
+/** Adds the command that opens a session. */
+export function addLoginCommand(program: Command, io: Io): void {
+	addCommand<LoginOptions>(program, io, {
+		usage: "login [email|username]",
+		summary: "log in and remember the session",
+		details: `With the e-mail and password of an account, or by single sign-on: --sso with a browser, --ldap with the user name and password of a directory. \`svc sso list\` shows the providers.\n${BROWSER_HELP}\n${FIRST_CONTACT}`,
+		options: [
+			option("--sso <provider>", "sign in at this provider, with a browser"),
+			option("--ldap <provider>", "sign in at this directory"),
+			PASSWORD_STDIN,
+			NO_BROWSER,
+			TRUST_NEW,
+		],
+		examples: [
+			"svc login ada@example.com",
+			"svc login ada@example.com --address https://vault.example.com:8443",
+			"svc login --sso corp",
+			"svc login --ldap directory ada",
+		],
+		run: login,
+	});
+}
+
+async function login(context: Context<LoginOptions>, who?: string): Promise<void> {
+	const prove = await prepare(context, who);
+	const target = await settleTrust(context, await findTarget(context));
+	const client = settledClient(target, undefined);
+	const answer = await send(client, { method: "POST", ...(await prove(client)) });
+	await remember(context, target, answer);
+}
+
+/** What the server is told once it is trusted. @throws Failure usage before anybody is asked or reached */
+async function prepare(
+	context: Context<LoginOptions>,
+	who: string | undefined,
+): Promise<(client: Client) => Promise<Pick<Call, "path" | "body">>> {
+	const { sso, ldap, passwordStdin } = context.options;
+	if (sso !== undefined) {
+		if (ldap !== undefined) throw new Failure("usage", "give either --sso or --ldap");
+		if (who !== undefined || passwordStdin === true)
+			throw new Failure("usage", "--sso takes no name and no password: the identity provider asks for them");
+		return (client) => proveAtProvider(context, client, sso);
+	}
+	if (ldap !== undefined) {
+		const username = await readUsername(context, who);
+		return (client) => proveAtDirectory(context, client, ldap, username);
+	}
+	const email = await readEmail(context, who);
+	return async () => ({ path: "auth/login", body: { email, password: await readPassword(context) } });
+}
+
+async function proveAtProvider(context: Context<LoginOptions>, client: Client, name: string) {
+	const type = await findProvider(client, name);
+	if (type === "ldap")
+		throw new Failure("usage", "the provider is a directory, which needs no browser", {
+			hint: "`svc login --ldap` with its name",
+		});
+	return { path: "auth/sso/token", body: await proveInBrowser(context, client, type, name) };
+}
+
+/** Its kind is looked at first, so that nobody types a password for nothing. */
+async function proveAtDirectory(context: Context<LoginOptions>, client: Client, name: string, username: string) {
+	if ((await findProvider(client, name)) !== "ldap")
+		throw new Failure("usage", "the provider is no directory: it asks in a browser", {
+			hint: "`svc login --sso` with its name",
+		});
+	return { path: path`auth/ldap/${name}/login`, body: { username, password: await readPassword(context) } };
+}
+
+async function remember(context: Context, { address, saved }: Target, answer: Answer): Promise<void> {
+	const { token, ...shown } = answer;
+	const account = object(answer, "user");
+	const user = { id: text(account, "id"), email: text(account, "email"), name: text(account, "name") };
+	await saveServer(context.io, address, {
+		...saved,
+		token: text(answer, "token"),
+		user,
+		...(typeof answer.expires_at === "number" ? { expires_at: answer.expires_at } : {}),
+	});
+	await show(context, shown, `logged in to ${address} as ${visible(user.email)}`);
+	if (readToken(context.io) !== undefined)
+		await note(context, "note: SVC_TOKEN is set and is used instead of this session");
+}

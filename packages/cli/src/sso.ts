@@ -1,0 +1,64 @@
+import { hash, randomBytes } from "node:crypto";
+import type { Option } from "commander";
+import { rows, text } from "./answer.ts";
+import { openBrowser } from "./browser.ts";
+import { type Client, path, send } from "./client.ts";
+import { type Context, option } from "./command.ts";
+import { Failure } from "./failure.ts";
+import { setting, write } from "./io.ts";
+import { awaitBrowser } from "./loopback.ts";
+
+const VERIFIER_BYTES = 32;
+
+/** Options of a command that may need a browser. */
+export interface BrowserOptions {
+	/** False when none is to be opened. */
+	readonly browser?: boolean;
+}
+
+/** The option of `BrowserOptions`. */
+export const NO_BROWSER: Option = option("--no-browser", "open no browser: only print the address");
+
+/** A paragraph of the help of commands that may need a browser. */
+export const BROWSER_HELP =
+	"The address to open is printed, and opened where there is a screen. The browser must run on this machine, which it is sent back to with the result; over SSH, `ssh -L` can bring the port there. --address must be the server's base_url, or the identity provider sends the browser elsewhere.";
+
+/** What shows the server that this program's browser signed in. */
+interface Proof {
+	readonly code: string;
+	readonly verifier: string;
+}
+
+/** The type of a provider: oidc, saml or ldap. @throws Failure notFound when there is none of this name */
+export async function findProvider(client: Client, name: string): Promise<string> {
+	const providers = rows(await send(client, { method: "GET", path: "auth/providers" }), "providers");
+	const provider = providers.find((one) => one.name === name);
+	if (provider !== undefined) return text(provider, "type");
+	throw new Failure("notFound", "provider not found", { hint: "`svc sso list` shows the providers" });
+}
+
+/**
+ * Has a person sign in with a browser, which may take minutes.
+ * @param type oidc or saml
+ * @throws Failure when nobody does
+ */
+export async function proveInBrowser(
+	{ io, options }: Context<BrowserOptions>,
+	{ address }: Client,
+	type: string,
+	name: string,
+): Promise<Proof> {
+	using landing = await awaitBrowser();
+	const { port } = landing;
+	const verifier = randomBytes(VERIFIER_BYTES).toString("base64url");
+	const query = `cli_port=${port}&cli_challenge=${hash("sha256", verifier, "base64url")}`;
+	const login = `${address}/api/v1/${path`auth/${type}/${name}/login`}?${query}`;
+	await write(io.stderr, `open this address in a browser to sign in:\n${login}\n`);
+	if (setting(io, "SSH_CONNECTION") !== undefined)
+		await write(
+			io.stderr,
+			`the browser must run on this machine, or where \`ssh -L ${port}:127.0.0.1:${port}\` leads here from\n`,
+		);
+	if (options.browser !== false) openBrowser(io, login);
+	return { code: await landing.code, verifier };
+}

@@ -1,0 +1,73 @@
+import { type AuditStore, type EventData, eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import { ProviderUnavailable, type RefusalReason, SsoRefusal } from "./model.ts";
+import type { Provider } from "./providers.ts";
+
+/** What writing a refusal down needs. */
+export interface RefusalNeeds {
+	store: { audit: Pick<AuditStore, "append"> };
+	system: System;
+}
+
+/** Does what may be refused: a refusal is written into the audit log, and the caller hears as much as is good for it. */
+export async function guarded<T>(
+	needs: RefusalNeeds,
+	visitor: Visitor,
+	provider: Provider,
+	attempt: () => Promise<T>,
+): Promise<T> {
+	try {
+		return await attempt();
+	} catch (error) {
+		const facts = { method: provider.is.type, provider: provider.name };
+		if (error instanceof SsoRefusal) {
+			await noteRefusal(needs, visitor, "unknown", { ...facts, reason: error.reason });
+			throw answerTo(error.reason, provider, error);
+		}
+		if (error instanceof ProviderUnavailable) {
+			await noteRefusal(needs, visitor, "unknown", { ...facts, reason: "unavailable" satisfies RefusalReason });
+			throw new AppError("provider_unavailable", `the identity provider cannot be asked: ${error.trouble}`);
+		}
+		throw error;
+	}
+}
+
+export function noteRefusal(
+	needs: RefusalNeeds,
+	visitor: Visitor | Actor,
+	actor: string,
+	facts: EventData,
+): Promise<void> {
+	const now = needs.system.now();
+	if ("user_id" in visitor)
+		return needs.store.audit.append(eventBy(visitor, now, "auth.login.failed", undefined, facts));
+	return needs.store.audit.append(visitorEvent(visitor, now, "auth.login.failed", actor, facts));
+}
+
+function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefusal): AppError {
+	if (reason === "email_taken") {
+		return new AppError(
+			"conflict",
+			`an account has this e-mail: sign in with its password, then link it with \`svc account link ${name}\``,
+		);
+	}
+	if (reason === "email_missing") {
+		const field = is.type === "oidc" ? "claim email" : "e-mail attribute";
+		return new AppError("validation_failed", `the identity provider sent no e-mail address: its ${field} is needed`);
+	}
+	if (reason === "not_provisioned") {
+		return new AppError(
+			"registration_disabled",
+			"this provider does not open accounts for new people: ask the instance admin",
+		);
+	}
+	if (is.type === "ldap") return new AppError("invalid_credentials", "invalid username or password", { cause });
+	return refused(cause);
+}
+
+export function refused(cause?: SsoRefusal): AppError {
+	const message = "the login was refused: start it again; the audit log says why";
+	return new AppError("unauthorized", message, cause === undefined ? {} : { cause });
+}
