@@ -120,7 +120,7 @@ test(
 	options,
 	async () => {
 		const { begun, fields } = await visit("corp", "alice");
-		const answer = Buffer.from(fields.SAMLResponse, "base64").toString();
+		const answer = Buffer.from(String(fields.SAMLResponse), "base64").toString();
 		const signature = /<ds:Signature[ >].*?<\/ds:Signature>/s;
 		const changed = {
 			"another address": answer.replaceAll("alice@corp.test", "bob@corp.test"),
