@@ -11,7 +11,7 @@ import { loadTls, type ServerTls, TLS_FILES } from "./http/certificate.ts";
 import { type Listener, listen } from "./http/listen.ts";
 import { createLog, type Log } from "./log.ts";
 import { purgeRealms } from "./realms/realms.ts";
-import { createProtocols } from "./sso/protocols.ts";
+import { createProtocols, loadProtocols } from "./sso/protocols.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
 import type { Synchronous } from "./store/sqlite/open.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
@@ -83,6 +83,7 @@ export async function startServer(
 		url = addressOf(config, listener, tls);
 		warnAboutRegistration(config, log);
 		engines.start();
+		await loadProtocols(protocols, store.sso);
 		const chores = startChores({ store, system, keyring, log });
 		return {
 			version: VERSION,

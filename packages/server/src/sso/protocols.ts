@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Ldap } from "./ldap/ldap.ts";
+import type { SsoStore } from "./model.ts";
 import type { Oidc } from "./oidc/oidc.ts";
 import type { Saml, ServiceProvider } from "./saml/saml.ts";
 
-/** The protocols, loaded when the first provider that speaks one is used. */
+/** The protocols. Each is loaded with the first provider that speaks it: together they take memory that most servers need not spend. */
 export interface Protocols {
 	oidc(): Promise<Oidc>;
 	saml(): Promise<Saml>;
@@ -12,14 +12,14 @@ export interface Protocols {
 	close(): Promise<void>;
 }
 
-/** Makes the loader: together they take memory that a server without single sign-on need not spend. */
+/** Loads what the providers speak that there are, so that nobody's first login holds up the event loop while it is read: 12 ms. */
+export async function loadProtocols(protocols: Protocols, store: Pick<SsoStore, "providers">): Promise<void> {
+	for (const { type } of await store.providers()) await protocols[type]();
+}
+
+/** Makes the loader. */
 export function createProtocols(): Protocols {
-	const oidc = once(async () => {
-		// In a turn of its own: loaded at once with what uses it, it held the event loop up for 12 ms.
-		await import("openid-client");
-		await nextTurn();
-		return (await import("./oidc/oidc.ts")).createOidc();
-	});
+	const oidc = once(async () => (await import("./oidc/oidc.ts")).createOidc());
 	const saml = once(async () => (await import("./saml/saml.ts")).createSaml());
 	const ldap = once(async () => (await import("./ldap/ldap.ts")).createLdap());
 	return {

@@ -83,6 +83,7 @@ export async function setProvider(
 	const sealed = sealRecord(key, placeOf(row), Buffer.from(JSON.stringify(config)), needs.system.randomBytes);
 	const event = eventBy(actor, now, "sso.provider.set", undefined, { provider: name, provider_type: type });
 	await needs.store.sso.setProvider({ ...row, sealed }, event);
+	await needs.protocols[type]();
 	return { name, type, display_name, config: mask(config) };
 }
 
