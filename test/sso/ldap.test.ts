@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { events } from "../harness/events.ts";
+import { events, newest } from "../harness/events.ts";
 import { fields, ok, refused, sameRefusal } from "../harness/expect.ts";
 import { person as account, realm } from "../harness/fixtures.ts";
 import type { Realm } from "../harness/resources.ts";
@@ -142,4 +142,11 @@ test("somebody who is signed in links an identity of the directory with the own 
 	refused(await link("not his password"), 401, "invalid_credentials");
 	ok(await link("bob's password"));
 	assert.equal(ok(await world.signIn("linked", "bob", "bob's password")).user.id, carol.id);
+	const linked = await newest(world.client, world.root, "sso.identity.linked");
+	assert.deepEqual([linked?.actor, linked?.data.provider, linked?.data.method], [carol.id, "linked", "ldap"]);
+	const dave = await account(world.client, "dave");
+	const credentials = { username: "bob", password: "bob's password" };
+	refused(await world.client.post("/auth/ldap/linked/link", credentials, { token: dave.token }), 409, "conflict");
+	const failed = await newest(world.client, world.root, "auth.login.failed");
+	assert.deepEqual([failed?.actor, failed?.data.reason], [dave.id, "linked_elsewhere"]);
 });

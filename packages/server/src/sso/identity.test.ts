@@ -173,7 +173,7 @@ test("whoever is signed in links an identity with the own account, and one that 
 	await linkIdentity(needs, actor, aProvider(), person);
 	assert.equal((await arrive(person)).user.id, account.id);
 	const other = anActor({ user_id: root.id, jti: "session-2" });
-	await assert.rejects(linkIdentity(needs, other, aProvider(), person), { code: "conflict" });
+	await refused(linkIdentity(needs, other, aProvider(), person), "linked_elsewhere");
 	assert.throws(() => requireSession(anActor({ jti: undefined, token_id: "token-1" })), {
 		code: "unsupported_operation",
 	});

@@ -140,7 +140,7 @@ function mappedRoles({ system }: IdentityNeeds, { role_mappings }: CommonSetting
 
 /**
  * Links an identity with the account of whoever is signed in.
- * @throws AppError unsupported_operation for API tokens, conflict when it belongs to another account
+ * @throws SsoRefusal linked_elsewhere when it belongs to another account
  * Design: §11
  */
 export async function linkIdentity(
@@ -153,7 +153,7 @@ export async function linkIdentity(
 	const facts = { method: provider.is.type, provider: provider.name };
 	const link = { identity: identityOf(provider, asserted), user_id: actor.user_id, at: now.toISOString() };
 	if (await needs.store.sso.link(link, eventBy(actor, now, "sso.identity.linked", undefined, facts))) return;
-	throw new AppError("conflict", "this identity belongs to another account: only that one can sign in with it");
+	throw new SsoRefusal("linked_elsewhere");
 }
 
 /** Linking changes who can sign in, so it takes somebody who signed in. @throws AppError unsupported_operation */

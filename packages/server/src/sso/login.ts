@@ -178,7 +178,7 @@ export async function linkByCode(
 	requireSession(actor);
 	const ended = await redeem(needs, actor, proof);
 	const { provider, asserted } = ended;
-	if (isConfirmed) await linkIdentity(needs, actor, provider, asserted);
+	if (isConfirmed) await guarded(needs, actor, provider, () => linkIdentity(needs, actor, provider, asserted));
 	else needs.codes.set(proof.code, ended);
 	return { provider: provider.name, email: asserted.email ?? "", name: asserted.name ?? "" };
 }
@@ -187,7 +187,7 @@ async function redeem(needs: LoginNeeds, visitor: Visitor, { code, verifier }: P
 	const ended = needs.codes.get(code);
 	needs.codes.delete(code);
 	if (ended !== undefined && isSame(ended.challenge, hash("sha256", verifier, "base64url"))) return ended;
-	await noteRefusal(needs, visitor, "unknown", { method: "sso", reason: "code" });
+	await noteRefusal(needs, visitor, { method: "sso", reason: "code" });
 	throw refused();
 }
 
@@ -216,7 +216,8 @@ export async function linkByDirectory(
 ): Promise<void> {
 	requireSession(actor);
 	const provider = await findProviderOf(needs, "ldap", name);
-	await linkIdentity(needs, actor, provider, await askDirectory(needs, actor, provider, input));
+	const asserted = await askDirectory(needs, actor, provider, input);
+	await guarded(needs, actor, provider, () => linkIdentity(needs, actor, provider, asserted));
 }
 
 /** Guesses are slowed down here as those of our own passwords are. */

@@ -47,6 +47,8 @@ export type RefusalReason =
 	| "email_missing"
 	/** An account has this e-mail and is not linked. */
 	| "email_taken"
+	/** The identity that was to be linked is another account's. */
+	| "linked_elsewhere"
 	/** A new person whom the provider's settings do not let in. */
 	| "not_provisioned"
 	/** The provider could not be asked. */

@@ -23,27 +23,25 @@ export async function guarded<T>(
 	} catch (error) {
 		const facts = { method: provider.is.type, provider: provider.name };
 		if (error instanceof SsoRefusal) {
-			await noteRefusal(needs, visitor, "unknown", { ...facts, reason: error.reason });
+			await noteRefusal(needs, visitor, { ...facts, reason: error.reason });
 			throw answerTo(error.reason, provider, error);
 		}
 		if (error instanceof ProviderUnavailable) {
-			await noteRefusal(needs, visitor, "unknown", { ...facts, reason: "unavailable" satisfies RefusalReason });
+			await noteRefusal(needs, visitor, { ...facts, reason: "unavailable" satisfies RefusalReason });
 			throw new AppError("provider_unavailable", `the identity provider cannot be asked: ${error.trouble}`);
 		}
 		throw error;
 	}
 }
 
-export function noteRefusal(
-	needs: RefusalNeeds,
-	visitor: Visitor | Actor,
-	actor: string,
-	facts: EventData,
-): Promise<void> {
-	const now = needs.system.now();
-	if ("user_id" in visitor)
-		return needs.store.audit.append(eventBy(visitor, now, "auth.login.failed", undefined, facts));
-	return needs.store.audit.append(visitorEvent(visitor, now, "auth.login.failed", actor, facts));
+/** Writes a refusal down. Who it was is not known, unless somebody signed in wanted to link an identity. */
+export function noteRefusal({ store, system }: RefusalNeeds, who: Visitor | Actor, facts: EventData): Promise<void> {
+	const type = "auth.login.failed";
+	const isSignedIn = "user_id" in who;
+	const now = system.now();
+	return store.audit.append(
+		isSignedIn ? eventBy(who, now, type, undefined, facts) : visitorEvent(who, now, type, "unknown", facts),
+	);
 }
 
 function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefusal): AppError {
@@ -52,6 +50,9 @@ function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefus
 			"conflict",
 			`an account has this e-mail: sign in with its password, then link it with \`svc account link ${name}\``,
 		);
+	}
+	if (reason === "linked_elsewhere") {
+		return new AppError("conflict", "this identity belongs to another account: only that one can sign in with it");
 	}
 	if (reason === "email_missing") {
 		const field = is.type === "oidc" ? "claim email" : "e-mail attribute";
@@ -67,6 +68,7 @@ function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefus
 	return refused(cause);
 }
 
+/** The one answer to whatever proves nothing. */
 export function refused(cause?: SsoRefusal): AppError {
 	const message = "the login was refused: start it again; the audit log says why";
 	return new AppError("unauthorized", message, cause === undefined ? {} : { cause });
