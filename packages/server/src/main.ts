@@ -97,15 +97,25 @@ export async function startServer(
 				await chores.stop();
 				await store.close();
 			},
-			async reload() {
-				const renewed = loadTls(config, system);
-				if (renewed !== undefined) listener.renew(renewed);
-				log("info", "tls.reloaded", renewed === undefined ? {} : { fingerprint: renewed.fingerprint });
-			},
+			reload: async () => reloadTls(config, system, listener, log),
 		};
 	} catch (error) {
 		await store.close();
 		throw error;
+	}
+}
+
+/** What cannot be used is told, and the certificate that is in use stays: whoever renews one must not end the service. */
+function reloadTls(config: Config, system: System, listener: Listener, log: Log): void {
+	try {
+		const renewed = loadTls(config, system);
+		if (renewed !== undefined) listener.renew(renewed);
+		log("info", "tls.reloaded", renewed === undefined ? {} : { fingerprint: renewed.fingerprint });
+	} catch (error) {
+		log("error", "tls.reload.failed", {
+			message: "the certificate in use stays: mend the files, then send SIGHUP",
+			error,
+		});
 	}
 }
 
