@@ -111,8 +111,14 @@ export function check<Schema extends v.GenericSchema>(schema: Schema, input: unk
 }
 
 function refusal(issue: v.BaseIssue<unknown>): AppError {
-	const field = issue.path?.map((step) => String(step.key)).join(".") ?? "body";
+	const names = issue.path?.map((step) => String(step.key)) ?? ["body"];
+	const field = names.join(".");
 	const code = codeOf(issue.message);
+	// Its name was received.
+	if (issue.expected === "never") {
+		const known = code === undefined ? `${names.slice(0, -1).join(".")} has a field that is not known` : issue.message;
+		return new AppError("validation_failed", known);
+	}
 	if (code === "missing_field") return new AppError("missing_field", `${field} is required`);
 	if (code !== undefined && issue.kind === "validation") return new AppError(code, issue.message);
 	const isMissing = issue.input === undefined || issue.input === null;

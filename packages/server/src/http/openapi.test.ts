@@ -15,7 +15,10 @@ interface Operation {
 	security?: object[];
 	parameters: { name: string; in: string; required: boolean; schema: object }[];
 	requestBody?: { required: boolean; content: Record<string, { schema: Record<string, unknown> }> };
-	responses: Record<string, { description: string; content: Record<string, { schema: Record<string, unknown> }> }>;
+	responses: Record<
+		string,
+		{ description: string; content?: Record<string, { schema: Record<string, unknown> }>; headers?: object }
+	>;
 }
 
 interface Document {
@@ -106,15 +109,17 @@ test("an operation asks for a token unless its route is public", () => {
 	for (const route of routes) {
 		const { security, responses } = operationOf(route.method, route.path);
 		assert.deepEqual(security, route.isPublic ? [] : undefined, route.path);
-		assert.equal("401" in responses && /(^|, )unauthorized/.test(responses["401"]?.description ?? ""), !route.isPublic);
+		const hasUnauthorized = /(^|, )unauthorized/.test(responses["401"]?.description ?? "");
+		// A login that is refused is unauthorized, too.
+		assert.equal(hasUnauthorized, !route.isPublic || route.errors?.includes("unauthorized") === true, route.path);
 	}
 });
 
 test("every status has a description, and those of errors name codes of that status only", () => {
 	const codes = new Map(Object.entries(STATUS));
 	for (const { path, operation } of operations) {
-		for (const [status, { description, content }] of Object.entries(operation.responses)) {
-			assert.ok(Object.keys(content).length > 0, path);
+		for (const [status, { description, content, headers }] of Object.entries(operation.responses)) {
+			assert.ok(Object.keys((status === "302" ? headers : content) ?? {}).length > 0, path);
 			if (Number(status) < 400) continue;
 			for (const code of description.split(", "))
 				assert.equal(codes.get(code as never), Number(status), `${path} ${code}`);
@@ -145,7 +150,7 @@ test("fields that a body must have are the required ones of its schema", () => {
 });
 
 test("a secret that is not there is a plain string for operators, and the error object elsewhere", () => {
-	const schemaOf = (path: string) => operationOf("GET", path).responses["404"]?.content["application/json"]?.schema;
+	const schemaOf = (path: string) => operationOf("GET", path).responses["404"]?.content?.["application/json"]?.schema;
 	assert.deepEqual(schemaOf("/api/v1/eso/{realm}/{key}"), {
 		type: "object",
 		properties: { error: { type: "string" } },

@@ -56,7 +56,12 @@ function operation(route: Route): object {
 		parameters: [...pathParameters(route), ...queryParameters(route)],
 		...(route.body === undefined
 			? {}
-			: { requestBody: { required: true, content: { [bodyType(route)]: { schema: schemaOf(route.body) } } } }),
+			: {
+					requestBody: {
+						required: true,
+						content: { [bodyType(route)]: { schema: { type: "object", ...schemaOf(route.body) } } },
+					},
+				}),
 		responses: {
 			[route.status]: {
 				description: route.summary,
