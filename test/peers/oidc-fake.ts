@@ -14,7 +14,7 @@ export type Endpoint = "discovery" | "authorize" | "keys" | "token" | "userinfo"
 export type Fault =
 	| { readonly does: "answer"; readonly status: number; readonly body?: string; readonly location?: string }
 	/** No answer; the connection ends; the right answer, but a byte every 200 ms; an answer without an end. */
-	| { readonly does: "hang" | "drop" | "drip" | "flood" };
+	| { readonly does: "hang" | "drop" | "drip" | "flood" | "garble" };
 
 /** What the provider says in place of the truth. */
 export interface Lie {
@@ -183,6 +183,8 @@ function idTokenOf(peer: FakeProvider, nonce: string, access_token: string, key:
 function misbehave(fault: Fault, response: ServerResponse): void {
 	if (fault.does === "drop") response.destroy();
 	if (fault.does === "flood") flood(response);
+	// In one piece, so that the body is found to be broken in the turn in which the answer begins.
+	if (fault.does === "garble") response.socket?.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n");
 	if (fault.does !== "answer") return;
 	const { status, body = "", location } = fault;
 	response.writeHead(status, { "content-type": "application/json", ...(location && { location }) });

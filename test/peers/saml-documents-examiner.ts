@@ -15,6 +15,7 @@ import {
 
 const SP = { entity_id: "https://svc.example.com/metadata", acs_url: "https://svc.example.com/acs" };
 const REQUEST_ID = "_request-1";
+const SOURCE = "192.0.2.1";
 
 /** What the settings of every type of provider have. */
 export const COMMON = { auto_provision: true, allowed_domains: [], trusted_email_domains: [], role_mappings: [] };
@@ -29,6 +30,8 @@ export interface Examiner {
 	said: Said;
 	/** Reads a response to an open request. @param document its text, or the bytes of it */
 	identify(document: string | Buffer, changes?: Partial<SamlSettings>): Promise<SamlIdentity>;
+	/** The same for another address than the one that all others come from. */
+	identifyFrom(source: string, document: string): Promise<SamlIdentity>;
 	/** The same with the form's field as it is. */
 	identifyField(field: string): Promise<SamlIdentity>;
 	/** Writes a response with one change. */
@@ -66,8 +69,10 @@ function startExaminer(): Examiner {
 		groups_attribute: "groups",
 		...COMMON,
 	};
-	const read = (response: string, changes = {}) =>
-		saml.identify({ ...settings, ...changes }, SP, { response, request_ids: ["_request-0", REQUEST_ID], now });
+	const read = (response: string, changes = {}, source = SOURCE) => {
+		const answer = { response, request_ids: ["_request-0", REQUEST_ID], source, now };
+		return saml.identify({ ...settings, ...changes }, SP, answer);
+	};
 	const said = honestly(now);
 	const verdicts = async (documents: Record<string, string | Buffer>) => {
 		const found: Record<string, string> = {};
@@ -81,6 +86,7 @@ function startExaminer(): Examiner {
 		sp: SP,
 		said,
 		identify: (document, changes) => read(asField(document), changes),
+		identifyFrom: (source, document) => read(asField(document), {}, source),
 		identifyField: (field) => read(field),
 		write: (change) => writeDocument(said, key, change),
 		verdicts,

@@ -152,8 +152,10 @@ test("a person keeps the account whatever address the provider says, and an addr
 });
 
 test("a trusted provider's verified address is linked with an account without a password, and nothing less is", async () => {
-	liar.lie = claims({ sub: "linked", email: "linked@corp.test" });
-	const { user } = ok(await world.signIn("liar"));
+	const trusted_email_domains = ["corp.test"];
+	await world.set("first", liar, { trusted_email_domains });
+	liar.lie = claims({ sub: "linked", email: "linked@corp.test", email_verified: true });
+	const { user } = ok(await world.signIn("first"));
 	await world.set("second", liar, { trusted_email_domains: ["corp.test"] });
 	for (const email_verified of ["true", 1, false, undefined]) {
 		liar.lie = claims({ sub: "linked", email: "linked@corp.test", email_verified });
@@ -161,6 +163,14 @@ test("a trusted provider's verified address is linked with an account without a 
 	}
 	liar.lie = claims({ sub: "linked", email: "Linked@corp.test", email_verified: true });
 	assert.equal(ok(await world.signIn("second")).user.id, user.id);
+});
+
+test("an account that a stranger opened with somebody's address is never joined by its owner", async () => {
+	liar.lie = claims({ sub: "stranger", email: "owner@corp.test", email_verified: false });
+	ok(await world.signIn("liar"));
+	await world.set("employer", liar, { trusted_email_domains: ["corp.test"] });
+	liar.lie = claims({ sub: "owner", email: "owner@corp.test", email_verified: true });
+	await taken("employer");
 });
 
 test("new people are let in as the settings say", async () => {

@@ -24,7 +24,8 @@ export interface OidcWorld {
 	redirectUri(name: string): string;
 	/** Sets a provider. @param more of its settings */
 	set(name: string, peer: OidcPeer, more?: object): Promise<void>;
-	begin(name: string): Promise<Begun>;
+	/** @param query of the address where a login begins */
+	begin(name: string, query?: string): Promise<Begun>;
 	/** Logs in at the provider. @returns the query that the browser comes back with */
 	visit(name: string, begun: Begun): Promise<URLSearchParams>;
 	/** Comes back. @param cookie none when it is left out */
@@ -53,8 +54,8 @@ export async function startOidcWorld(): Promise<OidcWorld & { close(): Promise<v
 			const raw = JSON.stringify({ type: "oidc", config: { issuer, client_id, client_secret, ca_cert, ...more } });
 			ok(await client.send("PUT", `/api/v1/auth/providers/${name}`, { token: root.token, raw }));
 		},
-		async begin(name) {
-			const answer = await client.get(`/auth/oidc/${name}/login`);
+		async begin(name, query = "") {
+			const answer = await client.get(`/auth/oidc/${name}/login?${query}`);
 			assert.equal(answer.status, 302, answer.text);
 			const [cookie = ""] = answer.headers["set-cookie"] ?? [];
 			return { location: String(answer.headers.location), cookie: cookie.split(";", 1).join() };

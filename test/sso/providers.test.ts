@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Answer, type Api, api } from "../harness/client.ts";
 import { events } from "../harness/events.ts";
@@ -61,11 +63,35 @@ test("several providers of one type live side by side, and without a display nam
 
 test("what was shown can be set again: a masked secret stays, also over a restart", async () => {
 	const { type, display_name, config } = ok(await show("directory")) as Record<string, unknown>;
-	ok(await put("directory", { type, display_name, config: { ...(config as object), start_tls: true } }));
+	ok(await put("directory", { type, display_name, config: { ...(config as object), email_attribute: "email" } }));
 	await server.restart();
 	const again = ok(await show("directory")) as { config: Record<string, unknown> };
-	assert.deepEqual([again.config.bind_password, again.config.start_tls], ["********", true]);
+	assert.deepEqual([again.config.bind_password, again.config.email_attribute], ["********", "email"]);
 	refused(await put("fresh", { type: "oidc", config: { ...OIDC, client_secret: "********" } }), 400, "missing_field");
+});
+
+test("a masked secret goes nowhere else than where it was given for", async () => {
+	const masked = { ...OIDC, client_secret: "********" };
+	ok(await put("moving", { type: "oidc", config: OIDC }));
+	ok(await put("moving", { type: "oidc", config: { ...masked, client_id: "other" } }));
+	for (const elsewhere of [{ issuer: "https://evil.example" }, { ca_cert: SAML.idp_certificate }])
+		refused(await put("moving", { type: "oidc", config: { ...masked, ...elsewhere } }), 400, "missing_field");
+	const bound = { ...LDAP, bind_dn: "cn=svc", bind_password: "canary-bind" };
+	ok(await put("moving", { type: "ldap", config: bound }));
+	for (const elsewhere of [{ url: "ldaps://evil.example" }, { start_tls: true }, { ca_cert: SAML.idp_certificate }]) {
+		const config = { ...bound, bind_password: "********", ...elsewhere };
+		refused(await put("moving", { type: "ldap", config }), 400, "missing_field");
+	}
+	ok(await client.delete("/auth/providers/moving", { token: root.token }));
+});
+
+test("what a provider keeps secret is sealed", async () => {
+	await server.stop();
+	const files = await readdir(server.data);
+	const texts = await Promise.all(files.map((file) => readFile(join(server.data, file), "latin1").catch(() => "")));
+	await server.restart();
+	assert.ok(texts.some((text) => text.includes("sso.provider.set")));
+	assert.doesNotMatch(texts.join(), /canary/);
 });
 
 const REFUSED: readonly (readonly [body: object, code: string, field: RegExp])[] = [

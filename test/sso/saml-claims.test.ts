@@ -12,6 +12,9 @@ const inResponse = (from: string, to: string): Change => ({ finished: swap(from,
 /** Takes an attribute away, wherever it is. */
 const without = (name: string) => (text: string) => text.replace(new RegExp(` ${name}="[^"]*"`), "");
 
+/** Puts another time into the response, whose own tag is the first. */
+const issuedAt = (value: string) => (text: string) => text.replace(/ IssueInstant="[^"]*"/, ` IssueInstant="${value}"`);
+
 const ENTITY = "https://svc.example.com/metadata";
 const ACS = "https://svc.example.com/acs";
 const RESTRICTION = `<saml:AudienceRestriction><saml:Audience>${ENTITY}</saml:Audience></saml:AudienceRestriction>`;
@@ -117,6 +120,13 @@ test("a clock may be 120 seconds off and no more, for each of the times", option
 		"expired",
 	);
 	await examiner().expect({ ...at(119, early), ...at(120, early), ...at(-119, late) }, "accepted");
+	const issued = (seconds: number) => {
+		const response = issuedAt(new Date(examiner().said.now.getTime() + seconds * 1000).toISOString());
+		const signed = ["assertion", "response", "both"] satisfies Signed[];
+		return Object.fromEntries(signed.map((one) => [`response ${seconds}, ${one} signed`, { signed: one, response }]));
+	};
+	await examiner().expect({ ...issued(121), ...issued(86_400) }, "expired");
+	await examiner().expect({ ...issued(120), ...issued(-86_400) }, "accepted");
 });
 
 test("a time that is missing or is none is refused", options, async () => {
@@ -146,6 +156,12 @@ test("a time that is missing or is none is refused", options, async () => {
 		for (const value of wrong) {
 			const to = `$1 ${field}="${value}"`;
 			changes[`${name} ${field} ${value}`] = { assertion: (text) => text.replace(element(name, field), to) };
+		}
+	}
+	for (const signed of ["assertion", "response", "both"] satisfies Signed[]) {
+		changes[`response without IssueInstant, ${signed} signed`] = { signed, response: without("IssueInstant") };
+		for (const value of wrong) {
+			changes[`response IssueInstant ${value}, ${signed} signed`] = { signed, response: issuedAt(value) };
 		}
 	}
 	// The profile forbids it, even when it has passed.

@@ -102,6 +102,26 @@ test("metadata are good until they say, wherever they say it", options, async ()
 	}
 });
 
+test("a login is begun with settings that were read in the same minute, and not later", options, async () => {
+	const { key, said, sp, saml } = examiner();
+	const until = new Date(said.now.getTime() + 60_000);
+	const settings = described(write(keyDescriptor(key), { entity: ` validUntil="${until.toISOString()}"` }));
+	const begin = (now: Date, changes = {}) => saml.loginUrl({ ...settings, ...changes }, sp, "_id", now);
+	assert.match(await begin(said.now), /^https:/);
+	await assert.rejects(begin(until), { trouble: /not valid any more$/ });
+	const other = { idp_metadata: write("") };
+	await assert.rejects(
+		begin(said.now, other),
+		{ trouble: /has no certificate/ },
+		"other settings are read for themselves",
+	);
+	await assert.rejects(
+		begin(said.now, other),
+		{ trouble: /has no certificate/ },
+		"what is wrong with them is told again",
+	);
+});
+
 test("what cannot work is said before anybody signs in", options, async () => {
 	const { key } = examiner();
 	const keys = keyDescriptor(key);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { Answer } from "../harness/client.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { skipWithoutOpenssl, swap, writeDocument } from "../peers/saml-documents.ts";
 import { wrappedDocuments } from "../peers/saml-documents-wrapped.ts";
@@ -33,7 +34,12 @@ const reasons = async () => (await world.refusals()).map(({ data }) => data.reas
 test("the same answer opens one session, when it comes again and when it comes often at once", options, async () => {
 	const { begun, document } = await answered();
 	await world.refusals();
-	const answers = await Promise.all(Array.from({ length: 50 }, () => world.finish("corp", document, begun.cookie)));
+	const answers: Answer[] = [];
+	const send = async () => {
+		for (let count = 0; count < 10; count++) answers.push(await world.finish("corp", document, begun.cookie));
+	};
+	// More of one source do not wait.
+	await Promise.all(Array.from({ length: 5 }, send));
 	assert.equal(answers.filter(({ status }) => status === 200).length, 1);
 	for (const answer of answers.filter(({ status }) => status !== 200)) refused(answer, 401, "unauthorized");
 	refused(await world.finish("corp", document, begun.cookie), 401, "unauthorized");

@@ -122,3 +122,13 @@ test("a name is optional, and text of at most 255 bytes", () => {
 	assert.equal(nameOf("é".repeat(127)).length, 127);
 	for (const name of ["é".repeat(128), "\ud800", 5, ["Ada"]]) assert.throws(() => nameOf(name), AppError);
 });
+
+test("what is far too long is not made longer before it is refused", () => {
+	// One of these is 18 characters after NFKC.
+	const long = "\ufdfa".repeat(349_000);
+	assert.deepEqual(check(Login, { email: long, password: long }), { email: "", password: "\0" });
+	const register = (fields: object) => () =>
+		check(Register, { email: "ada@example.com", password: "x".repeat(12), ...fields });
+	assert.throws(register({ email: long }), { code: "validation_failed", message: /^email must be at most/ });
+	assert.throws(register({ password: long }), { code: "validation_failed", message: /^password must be at most/ });
+});

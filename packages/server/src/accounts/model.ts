@@ -5,9 +5,13 @@ import { atMost, RequiredText, says, Text } from "../messages.ts";
 /** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
 const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;
 
+/** UTF-16 units that are looked at before anything is made of them: normalizing can make 18 of one. */
+const MAX_RAW = { email: 1024, password: 8192 } as const;
+
 /** An e-mail as it is compared and kept everywhere: NFKC, trimmed, lower case. Design: §6. */
 export const Email = v.pipe(
 	RequiredText,
+	v.maxLength(MAX_RAW.email, says("validation_failed", "email must be at most 254 bytes")),
 	v.transform((text) => text.normalize("NFKC").trim().toLowerCase()),
 	v.nonEmpty(says("missing_field", "email is required")),
 	v.maxBytes(254, says("validation_failed", "email must be at most 254 bytes")),
@@ -22,6 +26,10 @@ const codePoints = (text: string) => [...text.normalize("NFKC")].length;
 /** A new password. Its length is counted after NFKC, which is also what is hashed. */
 export const NewPassword = v.pipe(
 	RequiredText,
+	v.maxLength(
+		MAX_RAW.password,
+		says("validation_failed", `password must be at most ${PASSWORD_LENGTH.max} characters`),
+	),
 	v.check(
 		(text) => codePoints(text) >= PASSWORD_LENGTH.min,
 		says("password_too_short", `password must be at least ${PASSWORD_LENGTH.min} characters`),
@@ -39,17 +47,23 @@ export const Register = v.object({
 	name: v.nullish(v.pipe(Text, atMost(255, "name")), ""),
 });
 
+/** A password to be compared; one that nobody can have is as wrong, and takes as long, as any other. */
+const GivenPassword = v.pipe(
+	RequiredText,
+	v.transform((text) => (text.length > MAX_RAW.password ? "\0" : text)),
+);
+
 /** The e-mail of a login is compared as it is registered; one that no account can have is simply unknown. Spec: API › Accounts and login. */
 export const Login = v.object({
 	email: v.pipe(
 		RequiredText,
-		v.transform((text) => text.normalize("NFKC").trim().toLowerCase()),
+		v.transform((text) => (text.length > MAX_RAW.email ? "" : text.normalize("NFKC").trim().toLowerCase())),
 	),
-	password: RequiredText,
+	password: GivenPassword,
 });
 
 /** Design: §7.1. */
-export const ChangePassword = v.object({ current_password: RequiredText, new_password: NewPassword });
+export const ChangePassword = v.object({ current_password: GivenPassword, new_password: NewPassword });
 
 export interface Account {
 	id: string;

@@ -158,3 +158,15 @@ test("a refusal says how long to wait, and neither whom nor where", async (t) =>
 		message(/^too many registrations from here: try again in 60 seconds$/),
 	);
 });
+
+test("a source has 600 refused logins a minute written down, and others are not slowed by it", async (t) => {
+	const { throttle, pass } = setUp(t);
+	for (let count = 0; count < 599; count++) await throttle.refused(HERE);
+	assert.equal(await waitOf(throttle.checkRefusals(HERE)), 0);
+	await throttle.refused(HERE);
+	assert.equal(await waitOf(throttle.checkRefusals(HERE)), 60);
+	assert.equal(await waitOf(throttle.checkRefusals(ELSEWHERE)), 0);
+	assert.equal(await waitOf(throttle.checkLogin(ADA, HERE)), 0);
+	pass(60);
+	assert.equal(await waitOf(throttle.checkRefusals(HERE)), 0);
+});

@@ -16,6 +16,9 @@ const ACCOUNT_WAIT_S = 5;
 
 const REGISTRATIONS_PER_MINUTE = 300;
 
+/** Refused logins of one source that are written down. What begins nowhere costs its sender nothing, and us an event. */
+const REFUSALS_PER_MINUTE = 600;
+
 /** Slows down guessing without locking anybody out: only failures count, and what is refused is a source, hardly ever an account. */
 export interface Throttle {
 	/** Runs attempts on one account from one source one after the other: what the first ones cost is known before the next begins. */
@@ -25,6 +28,9 @@ export interface Throttle {
 	loginFailed(email: string, ip: string): Promise<void>;
 	/** @throws AppError rate_limited */
 	registration(ip: string): Promise<void>;
+	/** Whether a source has had too many logins of a browser or program refused. @throws AppError rate_limited */
+	checkRefusals(ip: string): Promise<void>;
+	refused(ip: string): Promise<void>;
 }
 
 /** Makes the throttle; it counts in memory, so a restart forgives. */
@@ -33,6 +39,7 @@ export function createThrottle(): Throttle {
 	const sources = new RateLimiterMemory({ points: FREE_FAILURES.perSource, duration: WINDOW_S });
 	const accounts = new RateLimiterMemory({ points: FREE_FAILURES.perAccount, duration: WINDOW_S });
 	const registrations = new RateLimiterMemory({ points: REGISTRATIONS_PER_MINUTE, duration: 60 });
+	const refusals = new RateLimiterMemory({ points: REFUSALS_PER_MINUTE, duration: 60 });
 	const blocks = new RateLimiterMemory({ points: 1, duration: MAX_WAIT_S });
 
 	/** Blocks a name when its failures are over the limit. */
@@ -55,6 +62,13 @@ export function createThrottle(): Throttle {
 			await fail(pairs, pair, (excess) => 2 ** excess);
 			await fail(sources, source, (excess) => 2 ** Math.floor(excess / 10));
 			await fail(accounts, account, () => ACCOUNT_WAIT_S);
+		},
+		async checkRefusals(ip) {
+			const known = await refusals.get(ip);
+			if (known !== null && known.remainingPoints <= 0) throw tooMany("refused logins", known.msBeforeNext);
+		},
+		async refused(ip) {
+			await refusals.penalty(ip);
 		},
 		async registration(ip) {
 			await registrations.consume(ip).catch(({ msBeforeNext }) => {

@@ -25,7 +25,7 @@ export interface RemovalLimits {
 }
 
 /** Writes of removals that are before the store at once: whoever asks the store for something stands behind them. */
-const WRITES = 16;
+const WRITES = 8;
 
 /** How long nothing new begins after the store has failed, in milliseconds: what is removed could not be written down. */
 const STALL_MS = 5000;

@@ -6,6 +6,8 @@ import { createFlows, type Flow, usedBy } from "./flows.ts";
 const CORP = { name: "corp", id: "settings-1" };
 const NOW = "2030-01-01T00:00:00.000Z";
 
+const name = (cookie: string) => cookie.split("=")[0];
+
 /** What a browser sends back of Set-Cookie headers. */
 const sent = (...cookies: string[]) => cookies.map((cookie) => cookie.split(";")[0]).join("; ");
 
@@ -27,16 +29,17 @@ test("a flow comes back from the browser that began it, with everything that was
 
 test("the cookie is for this host alone, out of reach of scripts, and gone after ten minutes", () => {
 	const { cookie } = setUp().flows.begin(CORP, null);
-	assert.match(cookie, /^__Host-svc_sso_[\w-]{16}=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=None$/);
+	assert.match(cookie, /^__Host-svc_sso_\d{1,2}=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=None$/);
 	const plain = setUp(false).flows.begin(CORP, null).cookie;
-	assert.match(plain, /^svc_sso_[\w-]{16}=[\w-]+; Max-Age=600; Path=\/; HttpOnly$/);
+	assert.match(plain, /^svc_sso_\d{1,2}=[\w-]+; Max-Age=600; Path=\/; HttpOnly$/);
 });
 
 test("two logins of one browser are two cookies, and the end of one takes only its own away", () => {
 	const { flows } = setUp();
-	const [one, two] = [flows.begin(CORP, null), flows.begin(CORP, null)];
+	const one = flows.begin(CORP, null);
+	let two = flows.begin(CORP, null);
+	while (name(two.cookie) === name(one.cookie)) two = flows.begin(CORP, null);
 	assert.deepEqual(flows.open(`theme=dark; ${sent(one.cookie, two.cookie)}; a=b`, CORP), [one.flow, two.flow]);
-	const name = (cookie: string) => cookie.split("=")[0];
 	assert.equal(name(flows.clear(one.flow)), name(one.cookie));
 	assert.notEqual(name(one.cookie), name(two.cookie));
 	assert.match(flows.clear(one.flow), /=; Max-Age=0; /);
@@ -63,9 +66,10 @@ test("nothing opens that is another provider's, of other settings, too old, alte
 	assert.deepEqual(flows.open(sent(cookie), CORP), []);
 });
 
-test("of very many cookies some are looked at", () => {
+test("a page that begins very many logins leaves a browser with a few cookies, and not all are looked at", () => {
 	const { flows } = setUp();
 	const cookies = Array.from({ length: 100 }, () => flows.begin(CORP, null).cookie);
+	assert.ok(new Set(cookies.map(name)).size <= 16);
 	assert.equal(flows.open(sent(...cookies), CORP).length, 16);
 	assert.deepEqual(flows.open(`__Host-svc_sso_a=${"A".repeat(100_000)}`, CORP), []);
 });

@@ -5,7 +5,7 @@ import type { OneTime } from "./model.ts";
 
 /** Milliseconds between the beginning of a login and its end. */
 const LIFETIME_MS = 10 * 60_000;
-/** Logins of one browser that are looked at. */
+/** Logins of one browser that are under way at once: a later one may take an earlier one's place. */
 const MAX_OPEN = 16;
 const MAX_COOKIE_CHARACTERS = 4096;
 const SECRET_BYTES = 32;
@@ -53,7 +53,8 @@ export function createFlows(system: Pick<System, "now" | "randomBytes">, isSecur
 	const prefix = () => (isSecure() ? "__Host-svc_sso_" : "svc_sso_");
 	// The identity provider posts its answer from its own site: Lax would keep the cookie back.
 	const attributes = () => `Path=/; HttpOnly${isSecure() ? "; Secure; SameSite=None" : ""}`;
-	const nameOf = ({ state }: Flow) => prefix() + hash("sha256", state, "base64url").slice(0, 16);
+	// Of a few names: a page that begins many logins would else fill the browser's requests until none is taken any more.
+	const nameOf = ({ state }: Flow) => `${prefix()}${(hash("sha256", state, "buffer")[0] ?? 0) % MAX_OPEN}`;
 
 	function read(value: string, provider: string): Flow | undefined {
 		const bytes = openRecord(key, placeOf(provider), Buffer.from(value, "base64url"));

@@ -125,7 +125,8 @@ test("an address opens nobody's account: with a password, unverified, of another
 });
 
 test("an account without a password is linked where the provider is trusted for its domain and says that the address is verified", async () => {
-	const first = await arrive(aPerson({ email: "linked@example.com" }));
+	const trusting = aProvider({ trusted_email_domains: ["example.com"] });
+	const first = await arrive(aPerson({ email: "linked@example.com" }), trusting);
 	const second = aProvider({ trusted_email_domains: ["example.com"] }, "second");
 	const person = aPerson({ email: "Linked@example.com" });
 	const start = store.audit.tip().seq;
@@ -136,6 +137,21 @@ test("an account without a password is linked where the provider is trusted for 
 		["auth.login", "second", "linked"],
 		["auth.login", "second", "known"],
 	]);
+});
+
+test("who came first with an address that nobody vouched for is not joined by its owner", async () => {
+	const trusted = { trusted_email_domains: ["example.com"] };
+	const table: [why: string, first: Provider, verified: boolean][] = [
+		["the first provider is not trusted", aProvider(), true],
+		["the first provider does not say that it is verified", aProvider(trusted), false],
+		["neither", aProvider(), false],
+	];
+	for (const [why, first, email_verified] of table) {
+		const thief = aPerson({ email_verified });
+		await arrive(thief, first);
+		const owner = aPerson({ email: thief.email });
+		await assert.rejects(arrive(owner, aProvider(trusted, "second")), { reason: "email_taken" }, why);
+	}
 });
 
 test("ten logins of one new person at once are one account", async () => {

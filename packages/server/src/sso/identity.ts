@@ -39,7 +39,7 @@ const BY_RANK: readonly Role[] = ["admin", "member", "viewer"];
 
 /**
  * Signs in whom a provider vouched for: an account that the identity is linked with, a new one, or, where the provider is trusted for the
- * address, one without a password and of no other person at this provider. An e-mail alone opens nothing.
+ * address, one without a password whose holder was vouched for, too, and is no other person at this provider. An e-mail alone opens nothing.
  * @param used what the login uses up
  * @throws SsoRefusal
  * Spec: API › SSO. Design: §11
@@ -54,9 +54,8 @@ export async function signIn(
 	const identity = identityOf(provider, asserted);
 	const { type, settings } = provider.is;
 	for (let readings = 0; readings < MAX_READINGS; readings++) {
-		const { account, kind } = await findAccount(needs, identity, settings, asserted);
+		const { account, arrival } = await findAccount(needs, identity, settings, asserted);
 		const { token, expires_at, session } = await newSession(needs, account.id);
-		const arrival: SsoLogin["arrival"] = kind === "created" ? { kind, account } : { kind };
 		const roles = mappedRoles(needs, settings, asserted.groups);
 		const facts = { method: type, provider: provider.name };
 		const event = visitorEvent(visitor, needs.system.now(), "auth.login", account.id, facts);
@@ -76,7 +75,7 @@ function identityOf({ name }: Provider, { issuer, subject }: Asserted): Identity
 
 interface Found {
 	account: Account;
-	kind: SsoLogin["arrival"]["kind"];
+	arrival: SsoLogin["arrival"];
 }
 
 async function findAccount(
@@ -89,27 +88,32 @@ async function findAccount(
 	const owner = owner_id === undefined ? undefined : await needs.store.accounts.byId(owner_id);
 	if (owner !== undefined) {
 		if (owner.disabled_at !== null) throw new SsoRefusal("disabled");
-		return { account: owner, kind: "known" };
+		return { account: owner, arrival: { kind: "known" } };
 	}
 	const address = v.safeParse(Email, asserted.email);
 	if (!address.success) throw new SsoRefusal("email_missing");
 	const email = address.output;
 	const domain = email.slice(email.lastIndexOf("@") + 1);
+	const isTrusted = asserted.email_verified === true && settings.trusted_email_domains.includes(domain);
 	const existing = await needs.store.accounts.byEmail(email);
 	if (existing !== undefined) {
-		const isTrusted = asserted.email_verified === true && settings.trusted_email_domains.includes(domain);
 		if (!(isTrusted && (await isOpen(needs, existing, identity.provider)))) throw new SsoRefusal("email_taken");
-		return { account: existing, kind: "linked" };
+		return { account: existing, arrival: { kind: "linked" } };
 	}
 	const isAllowed = settings.allowed_domains.length === 0 || settings.allowed_domains.includes(domain);
 	if (!(settings.auto_provision && isAllowed)) throw new SsoRefusal("not_provisioned");
-	return { account: newAccount(needs, email, asserted.name), kind: "created" };
+	const account = newAccount(needs, email, asserted.name);
+	return { account, arrival: { kind: "created", account, is_vouched: isTrusted } };
 }
 
-/** Whether an account may be linked with whoever has its address now. One that somebody else at this provider had before is not theirs. */
+/**
+ * Whether an account may be linked with whoever has its address now. It is somebody else's when another person of this provider had it
+ * before, and may be when whoever came first had only said that the address was theirs.
+ */
 async function isOpen({ store }: IdentityNeeds, account: Account, provider: string): Promise<boolean> {
 	if (account.password !== null || account.disabled_at !== null || account.instance_admin) return false;
-	return !(await store.sso.providersOf(account.id)).includes(provider);
+	const identities = await store.sso.identitiesOf(account.id);
+	return identities.every((identity) => identity.provider !== provider && identity.is_vouched);
 }
 
 function newAccount({ system }: IdentityNeeds, email: string, said: string | undefined): Account {

@@ -29,10 +29,10 @@ export interface LoginNeeds extends ProviderNeeds, IdentityNeeds {
 }
 
 /** Ended logins whose program has not come for them. */
-export type Codes = LRUCache<string, { provider: Provider; asserted: Asserted; challenge: string }>;
+export type Codes = LRUCache<string, { provider: Provider; asserted: Asserted; challenge: string; until_ms: number }>;
 
 /** Makes the memory of ended logins. A restart forgets them. */
-export const createCodes = (): Codes => new LRUCache({ max: MAX_CODES, ttl: CODE_MS });
+export const createCodes = (): Codes => new LRUCache({ max: MAX_CODES, ttl: CODE_MS, ttlAutopurge: true });
 
 /** A browser on its way: where to, and the cookie that it comes back with. */
 export interface Redirect {
@@ -84,6 +84,7 @@ export async function endOidcLogin(
 	query: Record<string, string>,
 	cookies: string | undefined,
 ): Promise<Ended> {
+	await needs.throttle.checkRefusals(visitor.ip);
 	const provider = await findProviderOf(needs, "oidc", name);
 	return guarded(needs, visitor, provider, async () => {
 		const { state = "" } = query;
@@ -108,12 +109,18 @@ export async function endSamlLogin(
 	response: string,
 	cookies: string | undefined,
 ): Promise<Ended> {
+	await needs.throttle.checkRefusals(visitor.ip);
 	const provider = await findProviderOf(needs, "saml", name);
 	return guarded(needs, visitor, provider, async () => {
 		const flows = needs.flows.open(cookies, provider);
 		if (flows.length === 0) throw new SsoRefusal("request");
 		const { settings } = provider.is;
-		const answer = { response, request_ids: flows.map(({ state }) => state), now: needs.system.now() };
+		const answer = {
+			response,
+			request_ids: flows.map(({ state }) => state),
+			source: visitor.ip,
+			now: needs.system.now(),
+		};
 		const saml = await needs.protocols.saml();
 		const asserted = await saml.identify(settings, serviceProvider(needs, name, settings), answer);
 		const flow = flows.find(({ state }) => state === asserted.request_id);
@@ -136,7 +143,7 @@ async function end(
 	for (const one of used) if (!(await needs.store.sso.consume(one))) throw new SsoRefusal("replay");
 	const { port, challenge } = flow.waiting;
 	const code = needs.system.randomBytes(CODE_BYTES).toString("base64url");
-	needs.codes.set(code, { provider, asserted, challenge });
+	needs.codes.set(code, { provider, asserted, challenge, until_ms: needs.system.now().getTime() + CODE_MS });
 	return { cookie, location: `http://127.0.0.1:${port}/?code=${code}` };
 }
 
@@ -151,6 +158,7 @@ export interface Proof {
  * @throws AppError unauthorized and whatever `guarded` makes of a refusal
  */
 export async function redeemCode(needs: LoginNeeds, visitor: Visitor, proof: Proof): Promise<SignedIn> {
+	await needs.throttle.checkRefusals(visitor.ip);
 	const { provider, asserted } = await redeem(needs, visitor, proof);
 	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, []));
 }
@@ -186,7 +194,9 @@ export async function linkByCode(
 async function redeem(needs: LoginNeeds, visitor: Visitor, { code, verifier }: Proof) {
 	const ended = needs.codes.get(code);
 	needs.codes.delete(code);
-	if (ended !== undefined && isSame(ended.challenge, hash("sha256", verifier, "base64url"))) return ended;
+	const isRight = ended !== undefined && isSame(ended.challenge, hash("sha256", verifier, "base64url"));
+	const isEarly = ended !== undefined && needs.system.now().getTime() < ended.until_ms;
+	if (isRight && isEarly && (await isStill(needs, ended.provider))) return ended;
 	await noteRefusal(needs, visitor, { method: "sso", reason: "code" });
 	throw refused();
 }
@@ -221,15 +231,14 @@ export async function linkByDirectory(
 }
 
 /** Guesses are slowed down here as those of our own passwords are. */
-function askDirectory(
+async function askDirectory(
 	needs: LoginNeeds,
 	visitor: Visitor,
 	provider: Provider<"ldap">,
 	{ username, password }: { username: string; password: string },
 ): Promise<Asserted> {
 	const { throttle } = needs;
-	// As a directory compares names: spellings of one are one.
-	const account = `${provider.name} ${username.normalize("NFKC").toLowerCase().replace(/\s+/g, " ").trim()}`;
+	const account = `${provider.name} ${(await needs.protocols.ldap()).accountOf(provider.is.settings, username)}`;
 	const begun = performance.now();
 	return throttle.inTurn(account, visitor.ip, async () => {
 		if (performance.now() - begun > MAX_TURN_MS) throw busy();
@@ -250,6 +259,11 @@ function askDirectory(
 function busy(): AppError {
 	const message = "another login of this account is under way: try again in 1 second";
 	return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
+}
+
+/** Whether a provider has the settings that it had. */
+async function isStill({ store }: LoginNeeds, { name, id }: Provider): Promise<boolean> {
+	return (await store.sso.provider(name))?.id === id;
 }
 
 function isSame(a: string, b: string): boolean {

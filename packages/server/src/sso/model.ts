@@ -15,7 +15,7 @@ export interface Asserted {
 	subject: string;
 	/** As the provider has it; undefined when it said none. */
 	email: string | undefined;
-	/** Whether the provider says that this person owns the address: never true of what it did not say in so many words. */
+	/** Whether the provider says that this person owns the address: OpenID Connect in so many words, SAML never, a directory by having it. */
 	email_verified: boolean;
 	name: string | undefined;
 	groups: string[];
@@ -118,7 +118,11 @@ export interface SsoLogin {
 	identity: IdentityKey;
 	session: Session;
 	/** What the identity is to the account `session.user_id`: known to be its own, to be linked with it, or the first of a new account. */
-	arrival: { kind: "known" } | { kind: "linked" } | { kind: "created"; account: Account };
+	arrival:
+		| { kind: "known" }
+		| { kind: "linked" }
+		/** `is_vouched`: the provider is trusted for the address and says that it is verified. */
+		| { kind: "created"; account: Account; is_vouched: boolean };
 	/** All of them are used up by it. */
 	used: OneTime[];
 	roles: MappedRole[];
@@ -138,8 +142,8 @@ export interface SsoStore {
 	removeProvider(name: string, event: AuditEvent): Promise<boolean>;
 	/** Id of the account whose identity it is. */
 	owner(identity: IdentityKey): Promise<string | undefined>;
-	/** Names of the providers at which an account has an identity. */
-	providersOf(user_id: string): Promise<string[]>;
+	/** By which identities somebody signs in to an account. */
+	identitiesOf(user_id: string): Promise<{ provider: string; is_vouched: boolean }[]>;
 	/** Opens a session, after adding or linking what the login brings, and gives and takes the mapped roles. */
 	signIn(login: SsoLogin, event: AuditEvent): Promise<SsoOutcome>;
 	/** Links an identity with an account; false when it belongs to another one. */

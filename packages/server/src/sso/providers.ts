@@ -67,7 +67,7 @@ export async function setProvider(
 	}
 	const former = await needs.store.sso.provider(name);
 	const known = former === undefined ? {} : (await openProvider(needs, former)).is.settings;
-	const config = keepSecrets(input.config, known);
+	const config = keepSecrets(input, known);
 	const now = needs.system.now();
 	const { type } = input;
 	const display_name = input.display_name || name;
@@ -87,11 +87,22 @@ export async function setProvider(
 	return { name, type, display_name, config: mask(config) };
 }
 
-function keepSecrets(given: Record<string, unknown>, known: Record<string, unknown>): Record<string, unknown> {
+/** Where a provider is: a secret goes nowhere else than where it was given for. */
+const PLACE: Readonly<Record<ProviderType, readonly string[]>> = {
+	oidc: ["issuer", "ca_cert"],
+	saml: [],
+	ldap: ["url", "start_tls", "ca_cert"],
+};
+
+function keepSecrets({ type, config }: SetProvider, known: Record<string, unknown>): Record<string, unknown> {
+	const given: Record<string, unknown> = config;
+	const isElsewhere = PLACE[type].some((name) => given[name] !== known[name]);
 	const entries = Object.entries(given).map(([name, value]) => {
 		const isKept = value === MASK && SECRET_FIELDS.includes(name);
 		if (isKept && known[name] === undefined)
 			throw new AppError("missing_field", `config.${name} is required: there is no former value to keep`);
+		if (isKept && isElsewhere)
+			throw new AppError("missing_field", `config.${name} is required: ${PLACE[type].join(" or ")} has changed`);
 		return [name, isKept ? known[name] : value];
 	});
 	return Object.fromEntries(entries);

@@ -1,3 +1,4 @@
+import type { Throttle } from "../accounts/throttle.ts";
 import { type AuditStore, type EventData, eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
@@ -9,6 +10,7 @@ import type { Provider } from "./providers.ts";
 export interface RefusalNeeds {
 	store: { audit: Pick<AuditStore, "append"> };
 	system: System;
+	throttle: Pick<Throttle, "refused">;
 }
 
 /** Does what may be refused: a refusal is written into the audit log, and the caller hears as much as is good for it. */
@@ -35,11 +37,16 @@ export async function guarded<T>(
 }
 
 /** Writes a refusal down. Who it was is not known, unless somebody signed in wanted to link an identity. */
-export function noteRefusal({ store, system }: RefusalNeeds, who: Visitor | Actor, facts: EventData): Promise<void> {
+export async function noteRefusal(
+	{ store, system, throttle }: RefusalNeeds,
+	who: Visitor | Actor,
+	facts: EventData,
+): Promise<void> {
+	await throttle.refused(who.ip);
 	const type = "auth.login.failed";
 	const isSignedIn = "user_id" in who;
 	const now = system.now();
-	return store.audit.append(
+	await store.audit.append(
 		isSignedIn ? eventBy(who, now, type, undefined, facts) : visitorEvent(who, now, type, "unknown", facts),
 	);
 }
@@ -48,7 +55,7 @@ function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefus
 	if (reason === "email_taken") {
 		return new AppError(
 			"conflict",
-			`an account has this e-mail: sign in with its password, then link it with \`svc account link ${name}\``,
+			`an account has this e-mail: sign in to it as before, then link it with \`svc account link ${name}\``,
 		);
 	}
 	if (reason === "linked_elsewhere") {

@@ -1,9 +1,10 @@
 import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
 import type { LdapSettings } from "../settings.ts";
+import { createTurns } from "../turns.ts";
+import { accountOf } from "./account.ts";
 import type { LdapAnswer } from "./ldap-thread.ts";
 import type { Credentials } from "./login.ts";
 import { createThreads } from "./threads.ts";
-import { createTurns } from "./turns.ts";
 
 /** Milliseconds from a question's arrival to its answer, the wait for a turn included. */
 const LIMIT_MS = 4000;
@@ -21,6 +22,8 @@ export interface Ldap {
 	identify(settings: LdapSettings, username: string, password: string): Promise<Asserted>;
 	/** Tries everything but a person's password. @throws ProviderUnavailable */
 	test(settings: LdapSettings): Promise<void>;
+	/** The name under which guesses of a person's password are counted. Every spelling of it has the same one. */
+	accountOf(settings: LdapSettings, username: string): string;
 	/** Ends what is under way. */
 	close(): Promise<void>;
 }
@@ -43,6 +46,7 @@ export function createLdap(): Ldap {
 		async test(settings) {
 			read(await ask(settings, undefined));
 		},
+		accountOf,
 		close: threads.close,
 	};
 }

@@ -51,6 +51,13 @@ test(
 );
 
 test(
+	"an answer whose body is broken ends the login, and not the process",
+	everywhere(async (endpoint) => {
+		assert.match((await troubleOf(endpoint, { does: "garble" })).trouble, /could not be fetched \(ECONNRESET\)$/);
+	}),
+);
+
+test(
 	"an answer of more than 1 MiB is not read to its end",
 	everywhere(async (endpoint) => {
 		assert.match((await troubleOf(endpoint, { does: "flood" })).trouble, /came with more than 1 MiB$/);

@@ -29,10 +29,10 @@ export async function exchange(agent: Agent, question: Question, address: string
 	const { method, headers, body, signal } = options;
 	try {
 		const outgoing = request(address, { agent, method, headers, ...(signal && { signal }) });
+		// An answer whose body is broken, or late, fails a second time, after its first line was read. Nobody may be missing then.
+		outgoing.on("error", () => undefined);
 		outgoing.end(body?.toString());
 		const [incoming]: IncomingMessage[] = await once(outgoing, "response");
-		// A request whose time is over says so a second time, after its answer has failed.
-		outgoing.on("error", () => undefined);
 		return await readAnswer(question, incoming as IncomingMessage);
 	} catch (error) {
 		throw explain(question, error, signal?.aborted === true);

@@ -1,4 +1,5 @@
 import { SsoRefusal } from "../model.ts";
+import { checkNotBefore } from "./times.ts";
 import { atMostOne, attribute, only, textOf } from "./xml.ts";
 
 const SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success";
@@ -8,6 +9,8 @@ export interface ExpectedResponse {
 	/** Entity id of the provider. */
 	issuer: string;
 	acs_url: string;
+	/** Milliseconds since 1970. */
+	now_ms: number;
 }
 
 /**
@@ -17,6 +20,7 @@ export interface ExpectedResponse {
  */
 export function checkResponse(response: Element, expected: ExpectedResponse): void {
 	checkVersion(response);
+	checkNotBefore(attribute(response, "IssueInstant"), expected.now_ms);
 	checkStatus(response);
 	checkDestination(response, expected.acs_url);
 	const issuer = atMostOne(response, "assertion", "Issuer");

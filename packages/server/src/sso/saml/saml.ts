@@ -1,6 +1,9 @@
+import { hash } from "node:crypto";
 import { Worker } from "node:worker_threads";
+import { LRUCache } from "lru-cache";
 import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
 import type { SamlSettings } from "../settings.ts";
+import { createTurns } from "../turns.ts";
 import type { OneLogin } from "./assertion.ts";
 import { LimitedThread, NoAnswer } from "./limited-thread.ts";
 import { type ServiceProvider, writeLoginUrl, writeMetadata } from "./messages.ts";
@@ -13,6 +16,17 @@ const LIMIT_MS = 2000;
 
 /** Responses that may wait for their turn. */
 const QUEUE = 64;
+
+/**
+ * Of one source, one response is read and four wait, for so many milliseconds: all of them may take as long as they can, and cost the other
+ * sources one. The thread's queue says how many sources there may be.
+ */
+const OF_SOURCE = { all: Number.POSITIVE_INFINITY, each: 1, waiting: 16 };
+const MAX_TURN_MS = 10_000;
+
+/** Providers whose settings were read in this minute. */
+const MAX_REMEMBERED = 100;
+const MINUTE_MS = 60_000;
 
 /** Milliseconds without a login after which the thread ends. */
 const IDLE_MS = 60_000;
@@ -32,6 +46,8 @@ export interface SamlResponse {
 	response: string;
 	/** Open requests of this browser and provider. */
 	request_ids: readonly string[];
+	/** The address that it came from. */
+	source: string;
 	now: Date;
 }
 
@@ -53,31 +69,52 @@ export interface Saml {
 export function createSaml(): Saml {
 	const limits = { start: startThread, limit_ms: LIMIT_MS, queue: QUEUE, idle_ms: IDLE_MS };
 	const thread = new LimitedThread<SamlQuestion, SamlAnswer>(limits);
-	const ask = async (settings: SamlSettings, now: Date, examination?: SamlQuestion["examination"]) => {
-		const { idp_metadata, idp_entity_id, idp_sso_url, idp_certificate } = settings;
-		const described = { idp_metadata, idp_entity_id, idp_sso_url, idp_certificate };
-		return found(await thread.ask({ settings: described, now_ms: now.getTime(), examination }));
-	};
+	const turn = createTurns(OF_SOURCE);
+	const read = createReader(thread);
 	return {
 		metadata: writeMetadata,
 		close: () => thread.close(),
 		async loginUrl(settings, sp, request_id, now) {
-			const { sso_url } = await ask(settings, now).catch(aboutSettings);
+			const { sso_url } = found(await read(settings, now).catch(aboutSettings));
 			const by_email = settings.email_attribute === undefined;
 			return writeLoginUrl({ id: request_id, sso_url, by_email, now }, sp);
 		},
 		async test(settings, _sp, now) {
-			await ask(settings, now).catch(aboutSettings);
+			found(await thread.ask(questionOf(settings, now)).catch(aboutSettings));
 		},
-		async identify(settings, sp, { response, request_ids, now }) {
+		async identify(settings, sp, { response, request_ids, source, now }) {
 			if (response.length > MAX_FIELD) throw new SsoRefusal("malformed");
 			const { email_attribute: email, name_attribute: name, groups_attribute: groups } = settings;
 			const examination = { field: response, sp, request_ids, attributes: { email, name, groups } };
-			const { identity } = await ask(settings, now, examination).catch(aboutResponse);
+			const question = questionOf(settings, now, examination);
+			const answer = await turn(source, MAX_TURN_MS, () => thread.ask(question)).catch(aboutResponse);
+			const { identity } = found(answer);
 			if (identity === undefined) throw new SsoRefusal("malformed");
 			return identity;
 		},
 	};
+}
+
+/** Reads settings once in a minute of the clock, which is when their end is noticed: nobody begins a login behind other people's responses. */
+function createReader(thread: LimitedThread<SamlQuestion, SamlAnswer>) {
+	const known = new LRUCache<string, Promise<SamlAnswer>>({ max: MAX_REMEMBERED });
+	return (settings: SamlSettings, now: Date): Promise<SamlAnswer> => {
+		const question = questionOf(settings, now);
+		const minute = Math.floor(question.now_ms / MINUTE_MS);
+		const key = hash("sha256", JSON.stringify([minute, question.settings]), "base64");
+		const existing = known.get(key);
+		if (existing !== undefined) return existing;
+		const asked = thread.ask(question);
+		known.set(key, asked);
+		asked.catch(() => known.delete(key));
+		return asked;
+	};
+}
+
+function questionOf(settings: SamlSettings, now: Date, examination?: SamlQuestion["examination"]): SamlQuestion {
+	const { idp_metadata, idp_entity_id, idp_sso_url, idp_certificate } = settings;
+	const described = { idp_metadata, idp_entity_id, idp_sso_url, idp_certificate };
+	return { settings: described, now_ms: now.getTime(), examination };
 }
 
 function startThread(): Worker {

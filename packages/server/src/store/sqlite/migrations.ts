@@ -222,6 +222,8 @@ CREATE TABLE sso_identity (
   issuer TEXT NOT NULL,
   subject TEXT NOT NULL,
   user_id TEXT NOT NULL REFERENCES account (id) ON DELETE CASCADE,
+  -- 0 when an account was made for an address that nobody who is trusted for it had verified.
+  is_vouched INTEGER NOT NULL CHECK (is_vouched IN (0, 1)),
   created_at TEXT NOT NULL,
   PRIMARY KEY (provider, issuer, subject)
 ) STRICT, WITHOUT ROWID;

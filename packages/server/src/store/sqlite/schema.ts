@@ -147,5 +147,6 @@ export const ssoIdentity = sqliteTable("sso_identity", {
 	issuer: text().notNull(),
 	subject: text().notNull(),
 	user_id: text().notNull(),
+	is_vouched: integer({ mode: "boolean" }).notNull(),
 	created_at: text().notNull(),
 });

@@ -6,7 +6,7 @@ import type { Reader } from "./reader.ts";
 const { placeholder } = sql;
 
 /** Questions about providers and identities. */
-export function ssoReads(db: Reader): Pick<SsoStore, "providers" | "provider" | "owner" | "providersOf"> {
+export function ssoReads(db: Reader): Pick<SsoStore, "providers" | "provider" | "owner" | "identitiesOf"> {
 	const all = db.select().from(ssoProvider).orderBy(asc(ssoProvider.name)).prepare();
 	const one = db
 		.select()
@@ -25,7 +25,7 @@ export function ssoReads(db: Reader): Pick<SsoStore, "providers" | "provider" | 
 		)
 		.prepare();
 	const ofUser = db
-		.select({ provider: ssoIdentity.provider })
+		.select({ provider: ssoIdentity.provider, is_vouched: ssoIdentity.is_vouched })
 		.from(ssoIdentity)
 		.where(eq(ssoIdentity.user_id, placeholder("user_id")))
 		.prepare();
@@ -33,6 +33,6 @@ export function ssoReads(db: Reader): Pick<SsoStore, "providers" | "provider" | 
 		providers: async () => all.all(),
 		provider: async (name) => one.get({ name }),
 		owner: async (key) => identity.get({ ...key })?.user_id,
-		providersOf: async (user_id) => ofUser.all({ user_id }).map(({ provider }) => provider),
+		identitiesOf: async (user_id) => ofUser.all({ user_id }),
 	};
 }

@@ -35,9 +35,9 @@ function aLogin(user_id: string, given: Partial<SsoLogin> = {}): SsoLogin {
 }
 
 /** A person who came through the provider before. */
-async function arrived() {
+async function arrived(is_vouched = true) {
 	const account = anAccount({ password: null });
-	const login = aLogin(account.id, { arrival: { kind: "created", account } });
+	const login = aLogin(account.id, { arrival: { kind: "created", account, is_vouched } });
 	assert.equal(await sso.signIn(login, event()), "done");
 	return { account, identity: login.identity };
 }
@@ -61,7 +61,7 @@ test("a new person gets an account without a password and without rights, an ide
 	const { account, identity } = await arrived();
 	assert.deepEqual(await accounts.byId(account.id), account);
 	assert.equal(await sso.owner(identity), account.id);
-	assert.deepEqual(await sso.providersOf(account.id), ["corp"]);
+	assert.deepEqual(await sso.identitiesOf(account.id), [{ provider: "corp", is_vouched: true }]);
 });
 
 test("the same subject elsewhere is somebody else", async () => {
@@ -76,7 +76,10 @@ test("of ten logins of one new person that are decided at once, one adds the acc
 	const outcomes = await Promise.all(
 		Array.from({ length: 10 }, () => {
 			const account = anAccount({ password: null });
-			return sso.signIn(aLogin(account.id, { identity, arrival: { kind: "created", account } }), event());
+			return sso.signIn(
+				aLogin(account.id, { identity, arrival: { kind: "created", account, is_vouched: true } }),
+				event(),
+			);
 		}),
 	);
 	assert.deepEqual(outcomes.sort(), [...Array.from({ length: 9 }, () => "changed"), "done"]);
@@ -113,14 +116,20 @@ test("a login that was decided on what is no longer so changes nothing", async (
 	await accounts.setDisabled({ user_id: (await arrived()).account.id, disabled_at: MADE_AT }, anEvent());
 	const disabled = await arrived();
 	await accounts.setDisabled({ user_id: disabled.account.id, disabled_at: MADE_AT }, anEvent());
+	const unvouched = (await arrived(false)).account;
+	const elsewhere = { ...someone(), provider: "second" };
 	const used = [{ digest: digest(), until: MADE_AT }];
 	const logins: [string, SsoLogin][] = [
-		["an e-mail is taken", aLogin(taken.id, { used, arrival: { kind: "created", account: taken } })],
+		["an e-mail is taken", aLogin(taken.id, { used, arrival: { kind: "created", account: taken, is_vouched: true } })],
 		["the identity has an owner", aLogin(account.id, { used, identity, arrival: { kind: "linked" } })],
 		["the identity is another's", aLogin(withPassword.id, { used, identity })],
 		["nobody has the identity", aLogin(account.id, { used })],
 		["the account has a password", aLogin(withPassword.id, { used, arrival: { kind: "linked" } })],
 		["the account is the instance admin's", aLogin(admin?.id ?? "", { used, arrival: { kind: "linked" } })],
+		[
+			"its holder was not vouched for",
+			aLogin(unvouched.id, { used, identity: elsewhere, arrival: { kind: "linked" } }),
+		],
 		["somebody of the provider has it", aLogin(account.id, { used, arrival: { kind: "linked" } })],
 		["the account is disabled", aLogin(disabled.account.id, { used, identity: disabled.identity })],
 	];
@@ -166,6 +175,23 @@ test("groups give roles, change them and take them, and leave alone what somebod
 	}
 });
 
+test("a role that the settings no longer map is taken at the next login, and no other one", async () => {
+	const { account, identity } = await arrived();
+	const owner = await add();
+	const [mapped, byHand] = [aRealm(owner.id), aRealm(owner.id)];
+	for (const realm of [mapped, byHand]) await store.realms.create({ realm, key: aKey(realm.id) }, anEvent());
+	await store.policy.bind(aBinding(byHand.id, account.id, { role: "viewer", granted_by: owner.id }), anEvent());
+	const roles = [{ realm: mapped.slug, role: "admin" as const, id: newId() }];
+	await sso.signIn(aLogin(account.id, { identity, roles }), event());
+	assert.equal((await store.realms.access(mapped.slug, account.id))?.role, "admin");
+	const start = store.audit.tip().seq;
+	await sso.signIn(aLogin(account.id, { identity, roles: [] }), event());
+	assert.equal((await store.realms.access(mapped.slug, account.id))?.role, null);
+	assert.equal((await store.realms.access(byHand.slug, account.id))?.role, "viewer");
+	const types = (await eventsAfter(store, start, [mapped.id])).map(([type]) => type);
+	assert.deepEqual(types, ["auth.login", "policy.binding.deleted"]);
+});
+
 test("a login's events say how the person came and which roles came with it", async () => {
 	const realm = aRealm((await add()).id);
 	await store.realms.create({ realm, key: aKey(realm.id) }, anEvent());
@@ -173,7 +199,7 @@ test("a login's events say how the person came and which roles came with it", as
 	const start = store.audit.tip().seq;
 	const roles = [{ realm: realm.slug, role: "viewer" as const, id: newId() }];
 	const came = anEvent({ type: "auth.login", data: { method: "oidc", provider: "corp", request_id: "r", ip: "::1" } });
-	await sso.signIn(aLogin(account.id, { roles, arrival: { kind: "created", account } }), came);
+	await sso.signIn(aLogin(account.id, { roles, arrival: { kind: "created", account, is_vouched: true } }), came);
 	assert.deepEqual(await eventsAfter(store, start, [realm.id]), [
 		["auth.login", { method: "oidc", provider: "corp", request_id: "r", ip: "::1", arrival: "created" }],
 		[

@@ -34,7 +34,8 @@ export function ssoWrites(db: Database, append: Append) {
 			if (!people.isStill(login)) return "changed";
 			if (!login.used.map(isNew).every(Boolean)) return "replay";
 			if (arrival.kind === "created") people.add(arrival.account);
-			if (arrival.kind !== "known") people.link(login.identity, session.user_id, session.created_at);
+			const isVouched = arrival.kind !== "created" || arrival.is_vouched;
+			if (arrival.kind !== "known") people.link(login.identity, session.user_id, session.created_at, isVouched);
 			openSession.run(session);
 			append(event, { arrival: arrival.kind });
 			giveRoles(login, event);
@@ -43,7 +44,7 @@ export function ssoWrites(db: Database, append: Append) {
 		link(input: { identity: IdentityKey; user_id: string; at: string }, event: AuditEvent): boolean {
 			const owner = people.owner(input.identity);
 			if (owner !== undefined) return owner === input.user_id;
-			people.link(input.identity, input.user_id, input.at);
+			people.link(input.identity, input.user_id, input.at, true);
 			append(event);
 			return true;
 		},
@@ -57,13 +58,14 @@ function identityWrites(db: Database) {
 		.prepare("SELECT user_id FROM sso_identity WHERE provider = @provider AND issuer = @issuer AND subject = @subject")
 		.pluck();
 	const insert = db.prepare(
-		"INSERT INTO sso_identity (provider, issuer, subject, user_id, created_at) VALUES (@provider, @issuer, @subject, @user_id, @at)",
+		"INSERT INTO sso_identity (provider, issuer, subject, user_id, is_vouched, created_at) " +
+			"VALUES (@provider, @issuer, @subject, @user_id, @is_vouched, @at)",
 	);
 	const enabled = db.prepare("SELECT 1 FROM account WHERE id = ? AND disabled_at IS NULL").pluck();
 	const open = db
 		.prepare(
 			"SELECT 1 FROM account WHERE id = @user_id AND disabled_at IS NULL AND password IS NULL AND instance_admin = 0 " +
-				"AND NOT EXISTS (SELECT 1 FROM sso_identity WHERE user_id = @user_id AND provider = @provider)",
+				"AND NOT EXISTS (SELECT 1 FROM sso_identity WHERE user_id = @user_id AND (provider = @provider OR is_vouched = 0))",
 		)
 		.pluck();
 	const taken = db.prepare("SELECT 1 FROM account WHERE email = ?").pluck();
@@ -74,7 +76,8 @@ function identityWrites(db: Database) {
 	return {
 		owner,
 		add: (account: { id: string; email: string; name: string; created_at: string }) => add.run(account),
-		link: (identity: IdentityKey, user_id: string, at: string) => insert.run({ ...identity, user_id, at }),
+		link: (identity: IdentityKey, user_id: string, at: string, isVouched: boolean) =>
+			insert.run({ ...identity, user_id, at, is_vouched: Number(isVouched) }),
 		/** Whether accounts are what they were when the login was decided. */
 		isStill({ identity, session: { user_id }, arrival }: SsoLogin): boolean {
 			if (arrival.kind === "known") return owner(identity) === user_id && enabled.get(user_id) !== undefined;
@@ -85,11 +88,17 @@ function identityWrites(db: Database) {
 	};
 }
 
-/** Gives and takes roles in the provider's name. What somebody else gave is left alone, and so is the owner. */
+/** Makes the roles that the provider gave what they are now: no others stay. What somebody else gave is left alone, and so is the owner. */
 function roleWrites(db: Database, append: Append) {
 	const find = db.prepare("SELECT id, user_id FROM realm WHERE slug = ? AND deleted_at IS NULL");
 	const current = db.prepare("SELECT role, granted_by FROM binding WHERE realm_id = ? AND user_id = ?");
 	const remove = db.prepare("DELETE FROM binding WHERE realm_id = ? AND user_id = ?");
+	const granted = db
+		.prepare(
+			"SELECT slug FROM binding JOIN realm ON realm.id = realm_id " +
+				"WHERE binding.user_id = ? AND granted_by = ? AND deleted_at IS NULL",
+		)
+		.pluck();
 	const insert = db.prepare(
 		"INSERT INTO binding (id, realm_id, user_id, role, granted_by, created_at) VALUES (?, ?, ?, ?, ?, ?)",
 	);
@@ -113,6 +122,10 @@ function roleWrites(db: Database, append: Append) {
 	}
 
 	return ({ identity, session, roles }: SsoLogin, event: AuditEvent): void => {
-		for (const role of roles) give(session.user_id, `sso:${identity.provider}`, role, event);
+		const granted_by = `sso:${identity.provider}`;
+		const mapped = new Set(roles.map(({ realm }) => realm));
+		const left = (granted.all(session.user_id, granted_by) as string[]).filter((realm) => !mapped.has(realm));
+		const all = [...roles, ...left.map((realm) => ({ realm, role: undefined, id: "" }))];
+		for (const role of all) give(session.user_id, granted_by, role, event);
 	};
 }

@@ -1,4 +1,4 @@
-import { ProviderUnavailable } from "../model.ts";
+import { ProviderUnavailable } from "./model.ts";
 
 /** How much goes on at once. */
 export interface Limits {
@@ -18,10 +18,11 @@ interface Waiting {
 	start: () => void;
 }
 
-const BUSY = "too many logins wait for the directory: try again in a moment";
+const BUSY = "too many logins wait: try again in a moment";
 
 /**
- * Lets a bounded number of tasks run and wait. What one key has is bounded too: a directory that hangs takes nothing from the others.
+ * Lets a bounded number of tasks run and wait. What one key has is bounded too: a directory that hangs, or a source that sends what takes
+ * long, takes nothing from the others.
  * The turn throws ProviderUnavailable when too many wait, or it did not come in time.
  */
 export function createTurns({ all, each, waiting: most }: Limits): Turn {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { unavailableAs } from "./testing.ts";
+import { unavailableAs } from "./ldap/testing.ts";
 import { createTurns } from "./turns.ts";
 
 /** Tasks that end when they are told to. */

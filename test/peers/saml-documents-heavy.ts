@@ -1,0 +1,78 @@
+import { type Change, swap } from "./saml-documents.ts";
+
+/** Bytes of a document whose base64 text is as long as a form's field may be. */
+export const LARGEST = (262_144 / 4) * 3;
+
+/** What an honest response takes, of those bytes. */
+const HONEST = 6000;
+
+/** Puts something into the response, outside of what is signed. */
+const beside = (text: string): Change => ({ finished: swap("<samlp:Status>", `${text}<samlp:Status>`) });
+
+/** Puts something among the attributes, and signs it. */
+export const inside = (text: string): Change => ({
+	assertion: swap("</saml:AttributeStatement>", `${text}</saml:AttributeStatement>`),
+});
+
+/** Puts something among the attributes after they were signed. */
+export const slippedIn = (text: string): Change => ({
+	finished: swap("</saml:AttributeStatement>", `${text}</saml:AttributeStatement>`),
+});
+
+const nested = (count: number): string => "<a>".repeat(count) + "</a>".repeat(count);
+
+/** More than a form may hold. */
+export const TOO_LARGE: Record<string, Change> = {
+	"200,000 nested elements": beside(nested(200_000)),
+	"50,000 attributes": beside(`<a ${Array.from({ length: 50_000 }, (_, at) => `a${at}=""`).join(" ")}></a>`),
+};
+
+/**
+ * What is below every limit and takes the longest to read: thousands of elements with attributes, under many namespaces. It is read once
+ * for each certificate of the provider.
+ */
+export function longest(): string {
+	const spaces = Array.from({ length: 30 }, (_, at) => ` xmlns:n${at}="u${at}"`).join("");
+	const attributes = Array.from({ length: 9 }, (_, at) => ` a${at}=""`).join("");
+	const levels = 5;
+	return `<a${spaces}>`.repeat(levels) + `<b${attributes}/>`.repeat(1900) + "</a>".repeat(levels);
+}
+
+/** Certificates of a provider with which `longest` takes about as long as anything may. */
+export const MANY_CERTIFICATES = 5;
+
+/** Responses that were made to take long. @param size bytes of each */
+export function heavyDocuments(size: number): Record<string, Change> {
+	const room = size - HONEST;
+	/** As many of them as fit beside an honest response. */
+	const fill = (piece: (at: number) => string): string => {
+		const pieces: string[] = [];
+		for (let at = 0, taken = 0; ; at++) {
+			const next = piece(at);
+			taken += next.length;
+			if (taken > room) return pieces.join("");
+			pieces.push(next);
+		}
+	};
+	return {
+		"as many nested elements as fit": beside(nested(room / 7)),
+		"as many nested elements as fit, signed": inside(nested(room / 7)),
+		"nested elements without an end": beside("<a>".repeat(room / 3)),
+		"as many attributes as fit": beside(`<a${fill((at) => ` a${at}=""`)}></a>`),
+		"as many namespaces as fit": beside(`<a${fill((at) => ` xmlns:a${at}="urn:${at}"`)}></a>`),
+		"namespaces over namespaces": beside(fill((at) => `<a xmlns:a${at}="u"><b xmlns:c="d"/>`)),
+		"as many elements as fit": beside(fill(() => "<a/>")),
+		"as many ends as fit": beside(fill(() => "</a>")),
+		"a tag of blanks": beside(`<a${" ".repeat(room)}`),
+		"an attribute without an end": beside(`<a b="${"x".repeat(room)}`),
+		"a name without an end": beside(`<${"a".repeat(room)}`),
+		ampersands: beside("&".repeat(room)),
+		references: beside(fill(() => "&#38;")),
+		openings: beside("<".repeat(room)),
+		quotes: beside(`<a b='${'"'.repeat(room)}>`),
+		"entities of entities": {
+			finished: (text) =>
+				`<!DOCTYPE a [<!ENTITY a0 "x">${fill((at) => `<!ENTITY a${at + 1} "&a${at};&a${at};">`)}]>${text}`,
+		},
+	};
+}

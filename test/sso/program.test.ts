@@ -1,0 +1,99 @@
+/* How a program gets the session that its browser signed in for: `cli_port`, `cli_challenge`, and what they are worth to others. */
+import assert from "node:assert/strict";
+import { hash, randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import { ok, refused } from "../harness/expect.ts";
+import { person } from "../harness/fixtures.ts";
+import type { Login } from "../harness/resources.ts";
+import { type FakeProvider, startFakeProvider } from "../peers/oidc-fake.ts";
+import { type OidcWorld, startOidcWorld } from "./oidc-world.ts";
+
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
+
+let world: OidcWorld;
+let provider: FakeProvider;
+
+before(async () => {
+	const started = await startOidcWorld();
+	ends.defer(started.close);
+	world = started;
+	provider = await startFakeProvider();
+	ends.defer(provider.stop);
+	await world.set("corp", provider);
+});
+
+interface Proof {
+	readonly code: string;
+	readonly verifier: string;
+}
+
+/** Signs in with a browser that was sent by a program. @returns what the program proves itself with */
+async function signInForProgram(name = "corp"): Promise<Proof> {
+	const verifier = randomBytes(32).toString("base64url");
+	const query = `cli_port=40001&cli_challenge=${hash("sha256", verifier, "base64url")}`;
+	const begun = await world.begin(name, query);
+	const answer = await world.finish(name, await world.visit(name, begun), begun.cookie);
+	assert.equal(answer.status, 302, answer.text);
+	const back = new URL(String(answer.headers.location));
+	assert.equal(back.origin + back.pathname, "http://127.0.0.1:40001/");
+	assert.deepEqual([...back.searchParams.keys()], ["code"]);
+	return { code: back.searchParams.get("code") ?? "", verifier };
+}
+
+const redeem = (proof: Proof) => world.client.post<Login>("/auth/sso/token", proof);
+
+async function refusedOnce(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
+	refused(answer, 401, "unauthorized");
+	const refusals = await world.refusals();
+	assert.deepEqual(
+		refusals.map(({ data }) => data.reason),
+		["code"],
+	);
+}
+
+test("a program gets the session once", async () => {
+	const proof = await signInForProgram();
+	const { token } = ok(await redeem(proof));
+	ok(await world.client.get("/realms", { token }));
+	await refusedOnce(await redeem(proof));
+});
+
+test("who has the code and not the verifier gets nothing, and nobody does afterwards", async () => {
+	const proof = await signInForProgram();
+	await refusedOnce(await redeem({ ...proof, verifier: "v".repeat(43) }));
+	await refusedOnce(await redeem(proof));
+});
+
+test("ten redemptions at once are one session", async () => {
+	const proof = await signInForProgram();
+	const answers = await Promise.all(Array.from({ length: 10 }, () => redeem(proof)));
+	assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+	assert.equal((await world.refusals()).length, 9);
+});
+
+test("a code of settings that are gone is void", async () => {
+	await world.set("leaving", provider);
+	const set = await signInForProgram("leaving");
+	await world.set("leaving", provider);
+	await refusedOnce(await redeem(set));
+	const removed = await signInForProgram("leaving");
+	ok(await world.client.delete("/auth/providers/leaving", { token: world.root.token }));
+	await refusedOnce(await redeem(removed));
+});
+
+test("a code links an identity when its owner has looked at it, and is used up then", async () => {
+	const ada = await person(world.client, "ada");
+	provider.lie = { claims: (truth) => ({ ...truth, sub: "linked", email: "linked@example.com", name: "Linked" }) };
+	const proof = await signInForProgram();
+	provider.lie = {};
+	const link = (confirm?: boolean) =>
+		world.client.post("/auth/sso/link", { ...proof, ...(confirm && { confirm }) }, { token: ada.token });
+	const identity = { provider: "corp", email: "linked@example.com", name: "Linked" };
+	for (let looks = 0; looks < 2; looks++)
+		assert.deepEqual((ok(await link()) as { identity: object }).identity, identity);
+	assert.deepEqual(ok(await link(true)), { message: "identity linked", identity });
+	refused(await link(true), 401, "unauthorized");
+	refused(await redeem(proof), 401, "unauthorized");
+	await world.refusals();
+});
