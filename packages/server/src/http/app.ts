@@ -7,6 +7,7 @@ import type { Actor } from "../policy/model.ts";
 import type { AnswerHeaders, NewHeaders } from "./headers.ts";
 import { check, parseQuery, readForm, readJson } from "./input.ts";
 import type { Call, Route } from "./route.ts";
+import { createRouter } from "./router.ts";
 import { createSourceReader } from "./source.ts";
 
 /** What carrying requests to the rules needs. */
@@ -36,7 +37,7 @@ const ODD =
  * Spec: API. Design: §7.
  */
 export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
-	const app = new Hono<Env>({ strict: true });
+	const app = new Hono<Env>({ strict: true, router: createRouter() });
 	const sourceOf = createSourceReader(needs.trusted_proxies);
 	for (const route of routes) {
 		app.on(route.method, route.path.replace(/\{(\w+)\}/g, ":$1"), async (c) => {
