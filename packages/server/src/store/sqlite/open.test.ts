@@ -69,6 +69,7 @@ const WRITER_PRAGMAS: Record<string, unknown> = {
 	mmap_size: 0,
 	wal_autocheckpoint: 0,
 	journal_size_limit: 64 * 1024 * 1024,
+	cache_size: -8192,
 };
 
 for (const [pragma, value] of Object.entries(WRITER_PRAGMAS)) {
@@ -107,6 +108,19 @@ test("a reader sees what was committed and cannot write, whatever it is asked", 
 	assert.throws(() => reader.exec("INSERT INTO t VALUES ('b')"), { code: "SQLITE_READONLY" });
 	for (const pragma of ["trusted_schema", "cell_size_check", "busy_timeout", "mmap_size"]) {
 		assert.equal(read(reader, pragma), WRITER_PRAGMAS[pragma], pragma);
+	}
+});
+
+test("what takes long keeps few pages, what requests ask many", async (t) => {
+	const file = await newFile(t);
+	await writer(t, file);
+	for (const [use, kib] of [
+		["requests", 16_384],
+		["long", 2048],
+	] as const) {
+		const reader = openReader(file, use);
+		t.after(() => reader.close());
+		assert.equal(read(reader, "cache_size"), -kib);
 	}
 });
 

@@ -15,7 +15,7 @@ export type LongQuestions = typeof questions;
 
 const port = parentPort;
 if (port === null) throw new Error("the reader runs in a worker thread");
-const db = openReader(workerData as string);
+const db = openReader(workerData as string, "long");
 const questions = { audit: auditLog(db), leases: leaseLists(db) };
 
 type Verb = (...args: unknown[]) => unknown;
