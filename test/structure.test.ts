@@ -37,9 +37,9 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			from: /^engines\//,
 			may: /^(engines\/|policy\/|crypto\/|http\/route\.ts$|leases\/(leases|clock|reaper)\.ts$)|\/model\.ts$/,
 		},
-		{ from: /^sso\/oidc\//, may: /^sso\/(oidc\/|model\.ts$|settings\.ts$|turns\.ts$)/ },
-		{ from: /^sso\/saml\//, may: /^sso\/(saml\/|model\.ts$|settings\.ts$|turns\.ts$)/ },
-		{ from: /^sso\/ldap\//, may: /^sso\/(ldap\/|model\.ts$|settings\.ts$|turns\.ts$)/ },
+		{ from: /^sso\/oidc\//, may: /^sso\/(oidc\/|address\.ts$|model\.ts$|settings\.ts$|turns\.ts$)/ },
+		{ from: /^sso\/saml\//, may: /^sso\/(saml\/|address\.ts$|model\.ts$|settings\.ts$|turns\.ts$)/ },
+		{ from: /^sso\/ldap\//, may: /^sso\/(ldap\/|address\.ts$|model\.ts$|settings\.ts$|turns\.ts$)/ },
 		{
 			from: /^sso\//,
 			may: /^(sso\/|accounts\/(session|throttle)\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,

@@ -5,7 +5,8 @@ import https from "node:https";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
-import { createIdentity, kubeconfigOf } from "./kubernetes-identity.ts";
+import { createIdentity } from "./identity.ts";
+import { kubeconfigOf } from "./kubernetes-config.ts";
 
 /** What an engine asks an API server for. `read` is any GET but that of ping. */
 export type Step =

@@ -2,10 +2,11 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createIdentity } from "./identity.ts";
 import { type ApiAnswer, apiClient, type KubernetesApi } from "./kubernetes-api.ts";
 import { type Launched, startAssets } from "./kubernetes-assets.ts";
 import { findKubernetes } from "./kubernetes-binary.ts";
-import { createIdentity, kubeconfigOf } from "./kubernetes-identity.ts";
+import { kubeconfigOf } from "./kubernetes-config.ts";
 import { startPeer } from "./kubernetes-process.ts";
 
 const found = await findKubernetes();

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import { createIdentity, type ServerIdentity } from "./kubernetes-identity.ts";
+import { createIdentity, type ServerIdentity } from "./identity.ts";
 
 /*
  * A directory that can lie. A message is a sequence of its id and an operation with a tag of its own, all in BER.

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { createIdentity } from "./kubernetes-identity.ts";
+import { createIdentity } from "./identity.ts";
 
 /** What a server that signs people in has to know of a provider. */
 export interface OidcPeer {

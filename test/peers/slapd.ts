@@ -6,7 +6,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
-import { createIdentity } from "./kubernetes-identity.ts";
+import { createIdentity } from "./identity.ts";
 
 const START_TIMEOUT_MS = 10_000;
 /** Debian puts it where only administrators look. */

@@ -97,3 +97,32 @@ test("a code links an identity when its owner has looked at it, and is used up t
 	refused(await redeem(proof), 401, "unauthorized");
 	await world.refusals();
 });
+
+test("who has neither a name nor an address is shown by what names them at the provider", async () => {
+	const eva = await person(world.client, "eva");
+	provider.lie = {
+		claims: (truth) => ({ ...truth, sub: "nameless-17", email: undefined, name: undefined }),
+		userinfo: () => ({ sub: "nameless-17" }),
+	};
+	const proof = await signInForProgram();
+	provider.lie = {};
+	const { identity } = ok(await world.client.post<{ identity: object }>("/auth/sso/link", proof, { token: eva.token }));
+	assert.deepEqual(identity, { provider: "corp", email: "", name: "nameless-17" });
+});
+
+// The last one: nobody signs in from here for a minute afterwards.
+test("a source has so many refusals written down, and then hears that they are too many, whatever it tries", async () => {
+	const nobody = { code: "no such code", verifier: "v".repeat(43) };
+	await world.refusals();
+	let refusals = 0;
+	for (let status = 401; status === 401; refusals++) {
+		const answers = await Promise.all(Array.from({ length: 20 }, () => redeem(nobody)));
+		status = Math.max(...answers.map((answer) => answer.status));
+		assert.ok(refusals < 40);
+	}
+	const paths = ["/auth/oidc/corp/callback?code=a&state=b", "/auth/oidc/corp/login"];
+	for (const path of paths) refused(await world.client.get(path), 429, "rate_limited");
+	refused(await redeem(nobody), 429, "rate_limited");
+	const written = (await world.refusals()).length;
+	assert.ok(written >= 570 && written <= 640, `${written} events`);
+});

@@ -95,7 +95,7 @@ test("more responses than can wait are not read at all, whoever sends them", opt
 test("one source may send what takes long as often as it likes, and the others get their answer", options, async () => {
 	const { saml, settings, sp, said, key, write, identify, identifyFrom } = examiner();
 	await identify(write({}));
-	await saml.loginUrl(settings, sp, "_id", said.now);
+	await saml.loginUrl("settings", settings, sp, "_id", said.now);
 	const slow = write(slippedIn(longest()));
 	const troubles: string[] = [];
 	const start = performance.now();
@@ -104,7 +104,7 @@ test("one source may send what takes long as often as it likes, and the others g
 		const reading = identify(slow, { idp_certificate: key.certificate.repeat(MANY_CERTIFICATES) });
 		reading.catch(({ trouble, reason }) => troubles.push(trouble ?? reason));
 	}
-	await saml.loginUrl(settings, sp, "_id", said.now);
+	await saml.loginUrl("settings", settings, sp, "_id", said.now);
 	await setImmediate();
 	const tooMany = "too many logins wait: try again in a moment";
 	assert.deepEqual(

@@ -36,9 +36,9 @@ const described = (idp_metadata: string): SamlSettings => ({ idp_metadata, email
 
 /** What is wrong with a provider, or "nothing". */
 async function troubleOf(settings: SamlSettings): Promise<string> {
-	const { saml, sp, said } = examiner();
+	const { saml, said } = examiner();
 	try {
-		await saml.test(settings, sp, said.now);
+		await saml.test(settings, said.now);
 		return "nothing";
 	} catch (error) {
 		return (error as { trouble?: string }).trouble ?? String(error);
@@ -51,10 +51,13 @@ test("a provider is described by its metadata, or by the fields that stand for i
 	assert.equal(await troubleOf(metadata), "nothing");
 	assert.equal(await troubleOf(settings), "nothing");
 	assert.match(
-		await saml.loginUrl(metadata, sp, "_id", said.now),
+		await saml.loginUrl("by metadata", metadata, sp, "_id", said.now),
 		/^https:\/\/idp\.example\.com\/sso\?tenant=1&lang=en&SAMLRequest=/,
 	);
-	assert.match(await saml.loginUrl(settings, sp, "_id", said.now), /^https:\/\/idp\.example\.com\/sso\?SAMLRequest=/);
+	assert.match(
+		await saml.loginUrl("by fields", settings, sp, "_id", said.now),
+		/^https:\/\/idp\.example\.com\/sso\?SAMLRequest=/,
+	);
 	const one = { idp_entity_id: undefined, idp_sso_url: undefined, idp_certificate: undefined };
 	assert.equal((await identify(writeResponse({}), { ...one, ...metadata })).subject, "alice");
 	const wrapped = `<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata">${write(keyDescriptor(key)).replace(/^<\?xml[^>]*>/, "")}</md:EntitiesDescriptor>`;
@@ -95,7 +98,7 @@ test("metadata are good until they say, wherever they say it", options, async ()
 			const settings = described(write(keyDescriptor(key), { [place]: ` validUntil="${until}"` }));
 			assert.equal(await troubleOf(settings), trouble, `${place} ${until}`);
 			if (trouble === "nothing") continue;
-			await assert.rejects(saml.loginUrl(settings, sp, "_id", said.now), { trouble });
+			await assert.rejects(saml.loginUrl(`${place} ${until}`, settings, sp, "_id", said.now), { trouble });
 			const fields = { idp_entity_id: undefined, idp_sso_url: undefined, idp_certificate: undefined };
 			await assert.rejects(identify(writeResponse({}), { ...fields, ...settings }), { trouble });
 		}
@@ -106,7 +109,8 @@ test("a login is begun with settings that were read in the same minute, and not 
 	const { key, said, sp, saml } = examiner();
 	const until = new Date(said.now.getTime() + 60_000);
 	const settings = described(write(keyDescriptor(key), { entity: ` validUntil="${until.toISOString()}"` }));
-	const begin = (now: Date, changes = {}) => saml.loginUrl({ ...settings, ...changes }, sp, "_id", now);
+	const begin = (now: Date, changes = {}) =>
+		saml.loginUrl(`with ${Object.keys(changes).join()}`, { ...settings, ...changes }, sp, "_id", now);
 	assert.match(await begin(said.now), /^https:/);
 	await assert.rejects(begin(until), { trouble: /not valid any more$/ });
 	const other = { idp_metadata: write("") };
@@ -179,7 +183,9 @@ test("a request is as the schema of SAML has it, and names who asks, whom, and w
 }, async () => {
 	const { saml, said, settings } = examiner();
 	for (const email_attribute of ["mail", undefined]) {
-		const url = new URL(await saml.loginUrl({ ...settings, email_attribute }, AWKWARD, "_request", said.now));
+		const url = new URL(
+			await saml.loginUrl("settings", { ...settings, email_attribute }, AWKWARD, "_request", said.now),
+		);
 		const request = inflateRawSync(Buffer.from(url.searchParams.get("SAMLRequest") ?? "", "base64")).toString();
 		assert.equal(problemsOf("saml-schema-protocol-2.0.xsd", request), "");
 		assert.match(request, / ID="_request" Version="2\.0"/);

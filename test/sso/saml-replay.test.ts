@@ -139,6 +139,27 @@ test("where a provider says to go next is no matter", options, async () => {
 	assert.equal(answer.headers.location, undefined);
 });
 
+test("an assertion that was used answers no other request", options, async () => {
+	const used = await answered();
+	ok(await world.finish("corp", used.document, used.begun.cookie));
+	const again = await world.begin("corp");
+	await world.refusals();
+	const said = { ...world.said("corp", again), assertion_id: used.said.assertion_id };
+	refused(await world.finish("corp", writeDocument(said, world.key), again.cookie), 401, "unauthorized");
+	assert.deepEqual(await reasons(), ["replay"]);
+});
+
+test("an answer for a program is good for one code", options, async () => {
+	const begun = await world.begin("corp", `cli_port=40001&cli_challenge=${"c".repeat(43)}`);
+	const document = writeDocument(world.said("corp", begun), world.key);
+	await world.refusals();
+	const answer = await world.finish("corp", document, begun.cookie);
+	assert.equal(answer.status, 302, answer.text);
+	assert.match(String(answer.headers.location), /^http:\/\/127\.0\.0\.1:40001\/\?code=[\w-]{43}$/);
+	refused(await world.finish("corp", document, begun.cookie), 401, "unauthorized");
+	assert.deepEqual(await reasons(), ["replay"]);
+});
+
 test("an answer that was used, or whose login was begun, before a restart is refused after it", options, async () => {
 	const used = await answered();
 	const unused = await answered();

@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
-import { type Answer, type Api, api } from "../harness/client.ts";
-import { events, type ReadEvent } from "../harness/events.ts";
-import { ok } from "../harness/expect.ts";
-import { type Person, person } from "../harness/fixtures.ts";
+import type { Answer, Api } from "../harness/client.ts";
 import type { Login } from "../harness/resources.ts";
-import { type Server, startServer } from "../harness.ts";
 import {
 	asField,
 	type Change,
@@ -15,6 +11,7 @@ import {
 	type SigningKey,
 	writeDocument,
 } from "../peers/saml-documents.ts";
+import { cookieOf, type SsoWorld, startSsoWorld } from "./world.ts";
 
 /** A login that a browser has begun. */
 export interface Begun {
@@ -26,17 +23,14 @@ export interface Begun {
 }
 
 /** A server at which people sign in with SAML. Providers that are not real have the key `key`. */
-export interface SamlWorld {
-	readonly server: Server;
-	readonly client: Api;
-	/** The instance admin. */
-	readonly root: Person;
+export interface SamlWorld extends Omit<SsoWorld, "set"> {
 	readonly key: SigningKey;
 	/** Where the provider of this name sends its answers, and our metadata for it. */
 	addressOf(name: string, of: "acs" | "metadata"): string;
 	/** Sets a provider; one that is not real when nothing else is said. */
 	set(name: string, config?: object): Promise<void>;
-	begin(name: string): Promise<Begun>;
+	/** @param query of the address, for logins of programs */
+	begin(name: string, query?: string): Promise<Begun>;
 	/** What a provider says that answers this request. */
 	said(name: string, begun: Begun, changes?: Partial<Said>): Said;
 	/** Posts the form that a provider makes a browser post. @param document XML. @param cookie none when it is left out */
@@ -45,39 +39,32 @@ export interface SamlWorld {
 	post(name: string, fields: Record<string, string>, cookie?: string): Promise<Answer<Login>>;
 	/** All of it, at a provider that is not real. */
 	signIn(name: string, change?: Change): Promise<Answer<Login>>;
-	/** Every refusal that was written down since the last time this was asked, oldest first. */
-	refusals(): Promise<ReadEvent[]>;
 }
 
 /** Settings of a provider that is not real. */
 export const issuerOf = (name: string): string => `https://${name}.example.com/`;
 
 /** Starts a server without providers. */
-export async function startSamlWorld(): Promise<SamlWorld & { close(): Promise<void> }> {
-	const server = await startServer();
-	const client = api(server);
-	const root = await person(client, "root");
+export async function startSamlWorld(): Promise<SamlWorld> {
 	const key = makeKey("rsa:2048");
-	let told = 0;
+	const { set, ...sso } = await startSsoWorld();
+	const { server, client } = sso;
 	const post: SamlWorld["post"] = (name, fields, cookie) =>
 		client.send("POST", `/api/v1/auth/saml/${name}/acs`, {
 			headers: { "content-type": "application/x-www-form-urlencoded", ...(cookie !== undefined && { cookie }) },
 			raw: new URLSearchParams(fields).toString(),
 		});
 	const world: SamlWorld = {
-		server,
-		client,
-		root,
+		...sso,
 		key,
 		addressOf: (name, of) => `${server.url}/api/v1/auth/saml/${name}/${of}`,
-		async set(name, config) {
+		set(name, config) {
 			const issuer = issuerOf(name);
 			const unreal = { idp_entity_id: issuer, idp_sso_url: `${issuer}sso`, idp_certificate: key.certificate };
 			const settings = config ?? { ...unreal, email_attribute: "mail", name_attribute: "displayName" };
-			const raw = JSON.stringify({ type: "saml", config: settings });
-			ok(await client.send("PUT", `/api/v1/auth/providers/${name}`, { token: root.token, raw }));
+			return set(name, "saml", settings);
 		},
-		begin: (name) => begin(client, name),
+		begin: (name, query) => begin(client, name, query),
 		said: (name, { request_id }, changes) => ({
 			...honestly({
 				issuer: issuerOf(name),
@@ -93,20 +80,13 @@ export async function startSamlWorld(): Promise<SamlWorld & { close(): Promise<v
 			const begun = await world.begin(name);
 			return world.finish(name, writeDocument(world.said(name, begun), key, change), begun.cookie);
 		},
-		async refusals() {
-			const all = (await events(client, root, "type=auth.login.failed")).reverse();
-			const since = all.slice(told);
-			told = all.length;
-			return since;
-		},
 	};
-	return Object.assign(world, { close: server.close });
+	return world;
 }
 
-async function begin(client: Api, name: string): Promise<Begun> {
-	const answer = await client.get(`/auth/saml/${name}/login`);
+async function begin(client: Api, name: string, query = ""): Promise<Begun> {
+	const answer = await client.get(`/auth/saml/${name}/login?${query}`);
 	assert.equal(answer.status, 302, answer.text);
 	const location = String(answer.headers.location);
-	const [cookie = ""] = answer.headers["set-cookie"] ?? [];
-	return { location, cookie: cookie.split(";", 1).join(), request_id: requestIdOf(location) };
+	return { location, cookie: cookieOf(answer), request_id: requestIdOf(location) };
 }

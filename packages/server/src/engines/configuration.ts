@@ -137,7 +137,7 @@ export function secretsOf(descriptor: Descriptor, fields: Fields): string[] {
 /** Ends of a password in an address: the last @ before a slash, and the first one. Not everybody escapes what has to be. */
 const PASSWORDS = [/^[^/]*:\/\/[^:@/]*:([^/]+)@/, /^[^/]*:\/\/[^:@/]*:([^@]+)@/];
 
-/** A secret, and when it is an address the password in it, as it is written and as it is meant; what another is part of comes first. */
+/** A secret, and when it is an address the password in it, as it is written and as it is meant. */
 export function secretsIn(text: string): string[] {
 	const passwords = PASSWORDS.flatMap((pattern) => pattern.exec(text)?.[1] ?? []);
 	return [...new Set([text, ...passwords, ...passwords.map(decodeOr)])].filter((secret) => secret !== "");

@@ -13,7 +13,12 @@ test("a code is good for its minute, however often it is looked at", async () =>
 		sso: { provider: async () => ({ id: "settings-1" }) },
 		audit: { append: async () => undefined },
 	};
-	const needs = { codes, system, store, throttle: { refused: async () => undefined } } as unknown as LoginNeeds;
+	const needs = {
+		codes,
+		system,
+		store,
+		throttle: { checkRefusals: async () => undefined, refused: async () => undefined },
+	} as unknown as LoginNeeds;
 	const verifier = "v".repeat(43);
 	const provider = { id: "settings-1", name: "corp" } as Provider;
 	const asserted = { issuer: "https://id.example.com", subject: "ada", email_verified: true, groups: [] };

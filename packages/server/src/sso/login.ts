@@ -62,7 +62,7 @@ async function addressAt(needs: LoginNeeds, { id, name, is }: Provider<"oidc" | 
 	if (is.type === "oidc")
 		return (await needs.protocols.oidc()).authorizationUrl(id, is.settings, oidcFlow(needs, flow));
 	const sp = serviceProvider(needs, name, is.settings);
-	return (await needs.protocols.saml()).loginUrl(is.settings, sp, flow.state, needs.system.now());
+	return (await needs.protocols.saml()).loginUrl(id, is.settings, sp, flow.state, needs.system.now());
 }
 
 const oidcFlow = ({ address }: LoginNeeds, { provider, state, nonce, verifier }: Flow) => {
@@ -84,7 +84,6 @@ export async function endOidcLogin(
 	query: Record<string, string>,
 	cookies: string | undefined,
 ): Promise<Ended> {
-	await needs.throttle.checkRefusals(visitor.ip);
 	const provider = await findProviderOf(needs, "oidc", name);
 	return guarded(needs, visitor, provider, async () => {
 		const { state = "" } = query;
@@ -109,7 +108,6 @@ export async function endSamlLogin(
 	response: string,
 	cookies: string | undefined,
 ): Promise<Ended> {
-	await needs.throttle.checkRefusals(visitor.ip);
 	const provider = await findProviderOf(needs, "saml", name);
 	return guarded(needs, visitor, provider, async () => {
 		const flows = needs.flows.open(cookies, provider);
@@ -158,7 +156,6 @@ export interface Proof {
  * @throws AppError unauthorized and whatever `guarded` makes of a refusal
  */
 export async function redeemCode(needs: LoginNeeds, visitor: Visitor, proof: Proof): Promise<SignedIn> {
-	await needs.throttle.checkRefusals(visitor.ip);
 	const { provider, asserted } = await redeem(needs, visitor, proof);
 	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, []));
 }
@@ -168,6 +165,7 @@ export interface ShownIdentity {
 	provider: string;
 	/** Empty when the provider said none. */
 	email: string;
+	/** The subject when the provider said neither a name nor an e-mail. */
 	name: string;
 }
 
@@ -188,10 +186,15 @@ export async function linkByCode(
 	const { provider, asserted } = ended;
 	if (isConfirmed) await guarded(needs, actor, provider, () => linkIdentity(needs, actor, provider, asserted));
 	else needs.codes.set(proof.code, ended);
-	return { provider: provider.name, email: asserted.email ?? "", name: asserted.name ?? "" };
+	return {
+		provider: provider.name,
+		email: asserted.email ?? "",
+		name: asserted.name ?? (asserted.email === undefined ? asserted.subject : ""),
+	};
 }
 
 async function redeem(needs: LoginNeeds, visitor: Visitor, { code, verifier }: Proof) {
+	await needs.throttle.checkRefusals(visitor.ip);
 	const ended = needs.codes.get(code);
 	needs.codes.delete(code);
 	const isRight = ended !== undefined && isSame(ended.challenge, hash("sha256", verifier, "base64url"));

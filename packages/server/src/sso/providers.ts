@@ -138,10 +138,7 @@ export async function testProvider(
 	try {
 		if (is.type === "oidc") await (await needs.protocols.oidc()).test(is.settings);
 		else if (is.type === "ldap") await (await needs.protocols.ldap()).test(is.settings);
-		else {
-			const sp = serviceProvider(needs, name, is.settings);
-			await (await needs.protocols.saml()).test(is.settings, sp, needs.system.now());
-		}
+		else await (await needs.protocols.saml()).test(is.settings, needs.system.now());
 		return { status: "healthy", message: "" };
 	} catch (error) {
 		if (error instanceof ProviderUnavailable) return { status: "unhealthy", message: error.trouble };

@@ -10,16 +10,21 @@ import type { Provider } from "./providers.ts";
 export interface RefusalNeeds {
 	store: { audit: Pick<AuditStore, "append"> };
 	system: System;
-	throttle: Pick<Throttle, "refused">;
+	throttle: Pick<Throttle, "checkRefusals" | "refused">;
 }
 
-/** Does what may be refused: a refusal is written into the audit log, and the caller hears as much as is good for it. */
+/**
+ * Does what may be refused: a refusal is written into the audit log, and the caller hears as much as is good for it.
+ * @throws AppError unauthorized, invalid_credentials, conflict, validation_failed, registration_disabled, provider_unavailable,
+ * rate_limited (too many refusals of one source)
+ */
 export async function guarded<T>(
 	needs: RefusalNeeds,
 	visitor: Visitor,
 	provider: Provider,
 	attempt: () => Promise<T>,
 ): Promise<T> {
+	await needs.throttle.checkRefusals(visitor.ip);
 	try {
 		return await attempt();
 	} catch (error) {

@@ -13,16 +13,8 @@ import {
 	loginWithDirectory,
 	redeemCode,
 } from "./login.ts";
-import {
-	findProviderOf,
-	getProvider,
-	listProviders,
-	removeProvider,
-	serviceProvider,
-	setProvider,
-	testProvider,
-} from "./providers.ts";
-import { SetProvider } from "./settings.ts";
+import { providerRoutes } from "./provider-routes.ts";
+import { findProviderOf, serviceProvider } from "./providers.ts";
 
 const PersonSchema = v.object({ id: v.string(), email: v.string(), name: v.string() });
 const SignedInSchema = v.object({ token: v.string(), expires_at: v.number(), user: PersonSchema });
@@ -35,6 +27,7 @@ const LOGIN_ERRORS = [
 	"registration_disabled",
 	"conflict",
 	"provider_unavailable",
+	"rate_limited",
 ] as const;
 
 const PORT = says("validation_failed", "cli_port must be a port on loopback: 1024 to 65535");
@@ -98,7 +91,7 @@ function loginRoute(needs: LoginNeeds, type: "oidc" | "saml"): Route {
 		query: WaitingQuery,
 		status: 302,
 		answer: v.string(),
-		errors: ["not_found", "provider_unavailable", "validation_failed"],
+		errors: ["not_found", "provider_unavailable", "rate_limited", "validation_failed"],
 		async handle({ params, query, headers, request_id, ip }) {
 			const { location, cookie } = await beginLogin(needs, { request_id, ip }, type, params.provider, waitingOf(query));
 			Object.assign(headers, { location, "set-cookie": cookie });
@@ -181,7 +174,7 @@ function ldapRoutes(needs: LoginNeeds): Route[] {
 			body: Credentials,
 			status: 200,
 			answer: SignedInSchema,
-			errors: [...LOGIN_ERRORS, "invalid_credentials", "rate_limited"],
+			errors: [...LOGIN_ERRORS, "invalid_credentials"],
 			handle: ({ params, body, request_id, ip }) =>
 				loginWithDirectory(needs, { request_id, ip }, params.provider, body),
 		}),
@@ -228,72 +221,11 @@ function programRoutes(needs: LoginNeeds): Route[] {
 			body: v.object({ ...Proof.entries, confirm: v.nullish(v.boolean(), false) }),
 			status: 200,
 			answer: v.object({ ...MessageSchema.entries, identity: IdentitySchema }),
-			errors: ["conflict", "unsupported_operation"],
+			errors: ["conflict", "unsupported_operation", "rate_limited"],
 			async handle({ actor, body: { confirm, ...proof } }) {
 				const identity = await linkByCode(needs, actor, proof, confirm);
 				return { message: confirm ? "identity linked" : "send it again with confirm to link this identity", identity };
 			},
-		}),
-	];
-}
-
-function providerRoutes(needs: LoginNeeds): Route[] {
-	const path = "/api/v1/auth/providers/{name}";
-	const shown = v.object({
-		name: v.string(),
-		type: v.string(),
-		display_name: v.string(),
-		config: v.record(v.string(), v.unknown()),
-	});
-	return [
-		publicRoute({
-			method: "GET",
-			path: "/api/v1/auth/providers",
-			summary: "The single sign-on providers",
-			status: 200,
-			answer: v.object({
-				providers: v.array(v.object({ name: v.string(), type: v.string(), display_name: v.string() })),
-			}),
-			handle: async () => ({ providers: await listProviders(needs) }),
-		}),
-		route({
-			method: "GET",
-			path,
-			summary: "A provider's settings, secrets masked",
-			status: 200,
-			answer: shown,
-			errors: ["not_found"],
-			handle: ({ actor, params }) => getProvider(needs, actor, params.name),
-		}),
-		route({
-			method: "PUT",
-			path,
-			summary: "Set a provider",
-			body: SetProvider,
-			status: 200,
-			answer: shown,
-			handle: ({ actor, params, body }) => setProvider(needs, actor, params.name, body),
-		}),
-		route({
-			method: "DELETE",
-			path,
-			summary: "Remove a provider; its people keep their accounts",
-			status: 200,
-			answer: MessageSchema,
-			errors: ["not_found"],
-			async handle({ actor, params }) {
-				await removeProvider(needs, actor, params.name);
-				return { message: "provider removed" };
-			},
-		}),
-		route({
-			method: "POST",
-			path: `${path}/test`,
-			summary: "Ask a provider whether it works",
-			status: 200,
-			answer: v.object({ status: v.picklist(["healthy", "unhealthy"]), message: v.string() }),
-			errors: ["not_found"],
-			handle: ({ actor, params }) => testProvider(needs, actor, params.name),
 		}),
 	];
 }

@@ -1,19 +1,10 @@
 import * as v from "valibot";
 import { atMost, RequiredText, says, Text } from "../messages.ts";
 import { Role } from "../policy/model.ts";
+import { isProtected } from "./address.ts";
 import { PROVIDER_TYPES } from "./model.ts";
 
 const refuse = (text: string) => says("validation_failed", text);
-
-const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
-
-/** Whether an address may be used: what crosses a network is encrypted. */
-function isProtected(text: string, secure: string, plain: string): boolean {
-	if (!URL.canParse(text)) return false;
-	const { protocol, hostname, username, password } = new URL(text);
-	if (username !== "" || password !== "") return false;
-	return protocol === secure || (protocol === plain && LOOPBACK.has(hostname));
-}
 
 const Domain = v.pipe(
 	v.string(),

@@ -1,6 +1,6 @@
 import type { Fields } from "@svc/protocol";
 import type { Command } from "../commands.ts";
-import { MASK } from "../host/masking.ts";
+import { createMask } from "../host/masking.ts";
 
 /** A credential at a target: a user's name, and where it lives (documentdb: the authentication database; keyvalue: ""). */
 export interface Subject {
@@ -65,6 +65,6 @@ const MAX_REPLY_CHARACTERS = 200;
 
 /** A target's own error text, fit to be shown: secrets masked, on one line, bounded. */
 export function shownReply(text: string, secrets: readonly string[]): string {
-	const masked = secrets.reduce((known, secret) => known.replaceAll(secret, MASK), text);
+	const masked = createMask(secrets, 1)(text);
 	return masked.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?").slice(0, MAX_REPLY_CHARACTERS);
 }

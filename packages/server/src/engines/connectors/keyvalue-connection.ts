@@ -74,8 +74,8 @@ export class KeyValueConnection {
 		}
 		// What follows are arguments, of which the store may have cut the last one, a secret, in two.
 		const [text = ""] = error.message.split(", with args beginning with");
-		const known = [this.#password, ...secrets].filter((secret) => secret !== "");
-		return new TargetError(troubleOf(text), `the key-value store answered: ${shownReply(text, known)}`);
+		const shown = shownReply(text, [this.#password, ...secrets]);
+		return new TargetError(troubleOf(text), `the key-value store answered: ${shown}`);
 	}
 }
 

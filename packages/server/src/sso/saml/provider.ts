@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { isProtected } from "../address.ts";
 import { ProviderUnavailable } from "../model.ts";
 import type { SamlSettings } from "../settings.ts";
 import { allOf, attribute, is, named, parse, textOf } from "./xml.ts";
@@ -85,14 +86,8 @@ function ssoUrlOf(role: Element): string {
 	const service = services.find((element) => attribute(element, "Binding") === REDIRECT);
 	const url = service === undefined ? undefined : attribute(service, "Location");
 	if (url === undefined) return unavailable("has no SingleSignOnService with the HTTP-Redirect binding");
-	if (!isProtected(url)) return unavailable("has a SingleSignOnService that is no https address");
+	if (!isProtected(url, "https:", "http:")) return unavailable("has a SingleSignOnService that is no https address");
 	return url;
-}
-
-function isProtected(url: string): boolean {
-	if (!URL.canParse(url)) return false;
-	const { protocol, hostname } = new URL(url);
-	return protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname));
 }
 
 /** Certificates for signatures; one that names no use is for them too. */

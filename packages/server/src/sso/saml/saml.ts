@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
@@ -18,7 +17,7 @@ const LIMIT_MS = 2000;
 const QUEUE = 64;
 
 /**
- * Of one source, one response is read and four wait, for so many milliseconds: all of them may take as long as they can, and cost the other
+ * Of one source, one response is read and sixteen wait, for so many milliseconds: all of them may take as long as they can, and cost the other
  * sources one. The thread's queue says how many sources there may be.
  */
 const OF_SOURCE = { all: Number.POSITIVE_INFINITY, each: 1, waiting: 16 };
@@ -53,14 +52,19 @@ export interface SamlResponse {
 
 /** SAML 2.0 as a service provider, with the browser's redirect one way and its form the other. */
 export interface Saml {
-	/** The address at the provider where a login begins. @param request_id an XML name. @throws ProviderUnavailable */
-	loginUrl(settings: SamlSettings, sp: ServiceProvider, request_id: string, now: Date): Promise<string>;
+	/**
+	 * The address at the provider where a login begins.
+	 * @param id names the settings: it changes with them
+	 * @param request_id an XML name
+	 * @throws ProviderUnavailable
+	 */
+	loginUrl(id: string, settings: SamlSettings, sp: ServiceProvider, request_id: string, now: Date): Promise<string>;
 	/** Who came back. Whether this response was used before is for the caller to say. @throws SsoRefusal, ProviderUnavailable */
 	identify(settings: SamlSettings, sp: ServiceProvider, answer: SamlResponse): Promise<SamlIdentity>;
 	/** Our metadata, XML. */
 	metadata(sp: ServiceProvider): string;
 	/** Whether people can sign in with these settings. @throws ProviderUnavailable */
-	test(settings: SamlSettings, sp: ServiceProvider, now: Date): Promise<void>;
+	test(settings: SamlSettings, now: Date): Promise<void>;
 	/** Ends the thread. */
 	close(): Promise<void>;
 }
@@ -74,12 +78,12 @@ export function createSaml(): Saml {
 	return {
 		metadata: writeMetadata,
 		close: () => thread.close(),
-		async loginUrl(settings, sp, request_id, now) {
-			const { sso_url } = found(await read(settings, now).catch(aboutSettings));
+		async loginUrl(id, settings, sp, request_id, now) {
+			const { sso_url } = found(await read(id, settings, now).catch(aboutSettings));
 			const by_email = settings.email_attribute === undefined;
 			return writeLoginUrl({ id: request_id, sso_url, by_email, now }, sp);
 		},
-		async test(settings, _sp, now) {
+		async test(settings, now) {
 			found(await thread.ask(questionOf(settings, now)).catch(aboutSettings));
 		},
 		async identify(settings, sp, { response, request_ids, source, now }) {
@@ -98,13 +102,11 @@ export function createSaml(): Saml {
 /** Reads settings once in a minute of the clock, which is when their end is noticed: nobody begins a login behind other people's responses. */
 function createReader(thread: LimitedThread<SamlQuestion, SamlAnswer>) {
 	const known = new LRUCache<string, Promise<SamlAnswer>>({ max: MAX_REMEMBERED });
-	return (settings: SamlSettings, now: Date): Promise<SamlAnswer> => {
-		const question = questionOf(settings, now);
-		const minute = Math.floor(question.now_ms / MINUTE_MS);
-		const key = hash("sha256", JSON.stringify([minute, question.settings]), "base64");
+	return (id: string, settings: SamlSettings, now: Date): Promise<SamlAnswer> => {
+		const key = `${id} ${Math.floor(now.getTime() / MINUTE_MS)}`;
 		const existing = known.get(key);
 		if (existing !== undefined) return existing;
-		const asked = thread.ask(question);
+		const asked = thread.ask(questionOf(settings, now));
 		known.set(key, asked);
 		asked.catch(() => known.delete(key));
 		return asked;

@@ -259,7 +259,7 @@ const WAYS: [what: string, part: RegExp, way: RegExp][] = [
 	["anybody's leases are revoked", /'requested'.*NOT NULL +AND \(/, /lease_open \(state=\?\)/],
 	["a realm is deleted", /'realm_deleted'.* WHERE realm_id/, /lease_open_of_realm \(realm_id=\? AND state=\?\)/],
 	["intents are recovered", /WHERE state = 'intent' AND due_at/, /lease_open \(state=\?\)/],
-	["what was put off is hastened", /SET due_at.*rowid IN/, /lease_due \(target=\? AND due_at>\? AND due_at<\?\)/],
+	["what was put off is hastened", /SET due_at.*rowid IN/, /lease_put_off \(target=\? AND due_at>\? AND due_at<\?\)/],
 	["what was closed is forgotten", /^DELETE FROM lease/, /COVERING INDEX lease_closed \(closed_at<\?\)/],
 ];
 

@@ -3,19 +3,27 @@ import type { Account, Session } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Append } from "./audit.ts";
 
+/** Adds a row of account; its email must not be taken. */
+export const INSERT_ACCOUNT =
+	"INSERT INTO account (id, email, name, password, instance_admin, disabled_at, created_at) " +
+	"VALUES (@id, @email, @name, @password, @instance_admin, @disabled_at, @created_at)";
+
+/** A row when an account has the email. */
+export const EMAIL_TAKEN = "SELECT 1 FROM account WHERE email = ?";
+
+/** Adds a row of session. */
+export const INSERT_SESSION =
+	"INSERT INTO session (jti, user_id, created_at, expires_at) VALUES (@jti, @user_id, @created_at, @expires_at)";
+
 /** Operations on accounts and sessions. */
 export function accountWrites(db: Database, append: Append) {
-	const taken = db.prepare("SELECT 1 FROM account WHERE email = ?").pluck();
+	const taken = db.prepare(EMAIL_TAKEN).pluck();
 	const any = db.prepare("SELECT 1 FROM account LIMIT 1").pluck();
-	const insert = db.prepare(
-		"INSERT INTO account (id, email, name, password, instance_admin, disabled_at, created_at) VALUES (@id, @email, @name, @password, @instance_admin, @disabled_at, @created_at)",
-	);
+	const insert = db.prepare(INSERT_ACCOUNT);
 	const password = db.prepare("UPDATE account SET password = ? WHERE id = ?");
 	const disable = db.prepare("UPDATE account SET disabled_at = ? WHERE id = ?");
 	const unchanged = db.prepare("SELECT 1 FROM account WHERE id = ? AND disabled_at IS NULL AND password IS ?").pluck();
-	const open = db.prepare(
-		"INSERT INTO session (jti, user_id, created_at, expires_at) VALUES (@jti, @user_id, @created_at, @expires_at)",
-	);
+	const open = db.prepare(INSERT_SESSION);
 	const close = db.prepare("DELETE FROM session WHERE jti = ?");
 	const closeOthers = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");
 	const dropEnded = db.prepare("DELETE FROM session WHERE expires_at < ?");

@@ -203,7 +203,7 @@ function upkeep(
 	);
 	const hasten = db.prepare(
 		"UPDATE lease SET due_at = @now_ms WHERE rowid IN (SELECT rowid FROM lease WHERE target = @target AND due_at > @now_ms AND due_at <= @until_ms " +
-			`AND (state = 'revoking' OR (state = 'uncertain' AND last_error <> @but_for)) LIMIT ${MAX_HASTENED})`,
+			`AND state IN ('revoking', 'uncertain') AND (state = 'revoking' OR last_error <> @but_for) LIMIT ${MAX_HASTENED})`,
 	);
 	const delivered = db.prepare(
 		"UPDATE lease SET delivered_at = ? WHERE id IN (SELECT value FROM json_each(?)) AND delivered_at IS NULL",

@@ -1,8 +1,11 @@
 import type { Database } from "better-sqlite3";
+import type { Account } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Role } from "../../../policy/model.ts";
 import type { IdentityKey, MappedRole, OneTime, ProviderRow, SsoLogin, SsoOutcome } from "../../../sso/model.ts";
+import { EMAIL_TAKEN, INSERT_ACCOUNT, INSERT_SESSION } from "./accounts.ts";
 import type { Append } from "./audit.ts";
+import { DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 
 /** Operations on providers and on logins that they vouched for. */
 export function ssoWrites(db: Database, append: Append) {
@@ -13,9 +16,7 @@ export function ssoWrites(db: Database, append: Append) {
 	const remove = db.prepare("DELETE FROM sso_provider WHERE name = ?");
 	const use = db.prepare("INSERT INTO sso_used (digest, until) VALUES (@digest, @until) ON CONFLICT DO NOTHING");
 	const forget = db.prepare("DELETE FROM sso_used WHERE until < ?");
-	const openSession = db.prepare(
-		"INSERT INTO session (jti, user_id, created_at, expires_at) VALUES (@jti, @user_id, @created_at, @expires_at)",
-	);
+	const openSession = db.prepare(INSERT_SESSION);
 	const people = identityWrites(db);
 	const giveRoles = roleWrites(db, append);
 	const isNew = (used: OneTime) => use.run(used).changes > 0;
@@ -57,7 +58,7 @@ function identityWrites(db: Database) {
 	const find = db
 		.prepare("SELECT user_id FROM sso_identity WHERE provider = @provider AND issuer = @issuer AND subject = @subject")
 		.pluck();
-	const insert = db.prepare(
+	const attach = db.prepare(
 		"INSERT INTO sso_identity (provider, issuer, subject, user_id, is_vouched, created_at) " +
 			"VALUES (@provider, @issuer, @subject, @user_id, @is_vouched, @at)",
 	);
@@ -68,16 +69,14 @@ function identityWrites(db: Database) {
 				"AND NOT EXISTS (SELECT 1 FROM sso_identity WHERE user_id = @user_id AND (provider = @provider OR is_vouched = 0))",
 		)
 		.pluck();
-	const taken = db.prepare("SELECT 1 FROM account WHERE email = ?").pluck();
-	const add = db.prepare(
-		"INSERT INTO account (id, email, name, password, instance_admin, disabled_at, created_at) VALUES (@id, @email, @name, NULL, 0, NULL, @created_at)",
-	);
+	const taken = db.prepare(EMAIL_TAKEN).pluck();
+	const insert = db.prepare(INSERT_ACCOUNT);
 	const owner = (identity: IdentityKey) => find.get(identity) as string | undefined;
 	return {
 		owner,
-		add: (account: { id: string; email: string; name: string; created_at: string }) => add.run(account),
+		add: (account: Account) => insert.run({ ...account, password: null, instance_admin: 0, disabled_at: null }),
 		link: (identity: IdentityKey, user_id: string, at: string, isVouched: boolean) =>
-			insert.run({ ...identity, user_id, at, is_vouched: Number(isVouched) }),
+			attach.run({ ...identity, user_id, at, is_vouched: Number(isVouched) }),
 		/** Whether accounts are what they were when the login was decided. */
 		isStill({ identity, session: { user_id }, arrival }: SsoLogin): boolean {
 			if (arrival.kind === "known") return owner(identity) === user_id && enabled.get(user_id) !== undefined;
@@ -92,16 +91,14 @@ function identityWrites(db: Database) {
 function roleWrites(db: Database, append: Append) {
 	const find = db.prepare("SELECT id, user_id FROM realm WHERE slug = ? AND deleted_at IS NULL");
 	const current = db.prepare("SELECT role, granted_by FROM binding WHERE realm_id = ? AND user_id = ?");
-	const remove = db.prepare("DELETE FROM binding WHERE realm_id = ? AND user_id = ?");
+	const remove = db.prepare(DELETE_BINDING);
 	const granted = db
 		.prepare(
 			"SELECT slug FROM binding JOIN realm ON realm.id = realm_id " +
 				"WHERE binding.user_id = ? AND granted_by = ? AND deleted_at IS NULL",
 		)
 		.pluck();
-	const insert = db.prepare(
-		"INSERT INTO binding (id, realm_id, user_id, role, granted_by, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-	);
+	const insert = db.prepare(INSERT_BINDING);
 
 	function give(user_id: string, granted_by: string, { realm, role, id }: MappedRole, event: AuditEvent): void {
 		const found = find.get(realm) as { id: string; user_id: string } | undefined;
@@ -112,11 +109,11 @@ function roleWrites(db: Database, append: Append) {
 		const note = (type: "policy.binding.created" | "policy.binding.deleted", facts: { role?: Role }) =>
 			append({ ...event, type, realm_id: found.id, realm, data: { user_id, granted_by, ...facts, request_id, ip } });
 		if (held !== undefined) {
-			remove.run(found.id, user_id);
+			remove.run({ realm_id: found.id, user_id });
 			note("policy.binding.deleted", {});
 		}
 		if (role !== undefined) {
-			insert.run(id, found.id, user_id, role, granted_by, event.timestamp);
+			insert.run({ id, realm_id: found.id, user_id, role, granted_by, created_at: event.timestamp });
 			note("policy.binding.created", { role });
 		}
 	}

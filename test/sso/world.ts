@@ -1,0 +1,57 @@
+import { type Answer, type Api, api } from "../harness/client.ts";
+import { events, type ReadEvent } from "../harness/events.ts";
+import { ok } from "../harness/expect.ts";
+import { type Person, person } from "../harness/fixtures.ts";
+import { type Server, startServer } from "../harness.ts";
+
+/** A server at which people sign in through providers, whatever they speak. */
+export interface SsoWorld {
+	readonly server: Server;
+	readonly client: Api;
+	/** The instance admin. */
+	readonly root: Person;
+	/** Sets a provider. @param config its settings, those with a default left out. @param more of them, which count more */
+	set(name: string, type: "ldap" | "oidc" | "saml", config: object, more?: object): Promise<void>;
+	/** Every refusal that was written down since the last time this was asked, oldest first. */
+	refusals(): Promise<ReadEvent[]>;
+	close(): Promise<void>;
+}
+
+/** Starts a server without providers, and ends it again when that fails. */
+export async function startSsoWorld(): Promise<SsoWorld> {
+	const server = await startServer();
+	try {
+		return await settleIn(server);
+	} catch (error) {
+		await server.close();
+		throw error;
+	}
+}
+
+async function settleIn(server: Server): Promise<SsoWorld> {
+	const client = api(server);
+	const root = await person(client, "root");
+	let told = 0;
+	return {
+		server,
+		client,
+		root,
+		async set(name, type, config, more) {
+			const raw = JSON.stringify({ type, config: { ...config, ...more } });
+			ok(await client.send("PUT", `/api/v1/auth/providers/${name}`, { token: root.token, raw }));
+		},
+		async refusals() {
+			const all = (await events(client, root, "type=auth.login.failed")).reverse();
+			const since = all.slice(told);
+			told = all.length;
+			return since;
+		},
+		close: () => server.close(),
+	};
+}
+
+/** The cookie that the answer sets, as a browser sends it back; empty when it sets none. */
+export function cookieOf(answer: Answer): string {
+	const [cookie = ""] = answer.headers["set-cookie"] ?? [];
+	return cookie.split(";", 1).join();
+}
