@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import manifest from "../package.json" with { type: "json" };
-import { addSharedOptions } from "./command.ts";
+import { addLocalCommands, addSharedOptions, type LocalCommand } from "./command.ts";
 import { addAccountCommands } from "./commands/account.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addAuthCommands } from "./commands/auth.ts";
@@ -36,20 +36,21 @@ Examples:
 /**
  * Runs one command of the command line client.
  * @param argv the words after the program's name
+ * @param local commands that work on this machine; the client itself has none
  * @returns what the process should end with: 0 done, 1 failed, 2 usage, 3 not logged in or not allowed, 4 not found, 5 server
  * unreachable or in trouble, 130 interrupted
  */
-export async function runCli(argv: readonly string[], io: Io): Promise<number> {
+export async function runCli(argv: readonly string[], io: Io, local: readonly LocalCommand[] = []): Promise<number> {
 	const help: string[] = [];
 	try {
-		await buildProgram(io, (text) => help.push(text)).parseAsync(argv, { from: "user" });
+		await buildProgram(io, local, (text) => help.push(text)).parseAsync(argv, { from: "user" });
 		return EXIT.done;
 	} catch (error) {
 		return await finish(argv, io, help.join(""), error);
 	}
 }
 
-function buildProgram(io: Io, keep: (text: string) => void): Command {
+function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text: string) => void): Command {
 	const program = new Command("svc")
 		.description("secrets of realms, per environment, kept by an svc server")
 		.version(manifest.version, "-V, --version", "show the version of this client")
@@ -80,6 +81,7 @@ function buildProgram(io: Io, keep: (text: string) => void): Command {
 	addAuditCommands(program, io);
 	addEncryptCommand(program, io);
 	addHealthCommand(program, io);
+	addLocalCommands(program, io, local);
 	return program.addHelpText("after", EPILOGUE);
 }
 

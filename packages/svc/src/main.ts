@@ -4,8 +4,8 @@ import process from "node:process";
 const [command, ...rest] = process.argv.slice(2);
 
 /**
- * One executable: `svc server` is the server, `svc plugin` a shipped engine, `svc engine test` tries an engine out, everything else is the
- * command line client. Each loads only what it needs.
+ * One executable: `svc server` is the server, `svc plugin` a shipped engine, everything else the command line client and the commands
+ * for this machine. Each loads only what it needs.
  */
 if (command === "server") {
 	const { runServer } = await import("./server.ts");
@@ -13,10 +13,8 @@ if (command === "server") {
 } else if (command === "plugin") {
 	const { runPlugin } = await import("./plugin.ts");
 	await runPlugin(process, rest);
-} else if (command === "engine" && rest[0] === "test") {
-	const { runEngineTest } = await import("./engine-test.ts");
-	process.exitCode = await runEngineTest(process, rest.slice(1));
 } else {
 	const { runCli } = await import("@svc/cli");
-	process.exitCode = await runCli(process.argv.slice(2), process);
+	const { LOCAL_COMMANDS } = await import("./local-commands.ts");
+	process.exitCode = await runCli(process.argv.slice(2), process, LOCAL_COMMANDS);
 }

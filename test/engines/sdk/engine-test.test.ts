@@ -76,15 +76,15 @@ test("a folder without an engine is told so, and 1", () => {
 	assert.match(lines[0] ?? "", /^not ok - .*: there is no file plugin\.json in the folder\. To do: /);
 });
 
-test("what cannot be meant is told with the usage and nothing of what was given, and 2", () => {
+test("what cannot be meant is told in a sentence that holds nothing of what was given, and 2", () => {
 	const CANARY = "SVC_CANARY";
 	const calls: [args: string[], says: RegExp][] = [
-		[[], /^svc: svc engine test takes one folder\n\nusage: /],
-		[[SH, SH], /^svc: svc engine test takes one folder\n/],
-		[[join(scratch, CANARY)], /^svc: there is no such folder\n/],
-		[[join(SH, "plugin.json")], /^svc: there is no such folder\n/],
-		[[SH, `--${CANARY}`], /^svc: svc engine test takes a folder and --env SVC_NAME=VALUE\n/],
-		[[SH, "--env"], /^svc: svc engine test takes a folder and --env SVC_NAME=VALUE\n/],
+		[[], /^svc: missing required argument 'folder'\n/],
+		[[SH, SH], /^svc: there are more words than this command takes\n/],
+		[[join(scratch, CANARY)], /^svc: there is no such folder\n$/],
+		[[join(SH, "plugin.json")], /^svc: there is no such folder\n$/],
+		[[SH, `--${CANARY}`], /^svc: unknown option\n/],
+		[[SH, "--env"], /^svc: option '--env <SVC_NAME=VALUE>' argument missing\n/],
 		...["PATH=CANARY", "LD_PRELOAD=CANARY", CANARY, "SVC_=CANARY", "svc_a=CANARY", "=CANARY"].map(
 			(variable): [string[], RegExp] => [
 				[SH, "--env", variable],
@@ -100,16 +100,25 @@ test("what cannot be meant is told with the usage and nothing of what was given,
 	}
 });
 
-test("--help shows the usage, and 0", () => {
-	const { status, lines } = engineTest("--help");
-	assert.equal(status, 0);
-	assert.match(lines[0] ?? "", /^usage: svc engine test <folder>/);
+test("with --json the report is one document", () => {
+	const { status, lines, stderr } = engineTest(scratch, "--json");
+	assert.equal(status, 1);
+	const { results } = JSON.parse(lines.join("\n"));
+	assert.deepEqual(
+		results.map(({ passed }: { passed: boolean }) => passed),
+		[false],
+	);
+	assert.equal(JSON.parse(stderr).error.code, "failed");
 });
 
-test("other commands about engines are the command line client's", () => {
+test("--help shows how it is used, and the help of engines names it beside the client's commands", () => {
+	const { status, lines } = engineTest("--help");
+	assert.equal(status, 0);
+	assert.match(lines[0] ?? "", /^Usage: svc engine test \[options\] <folder>/);
+	assert.ok(!lines.join().includes("--address"), "it asks no server");
 	const main = join(ROOT, "packages/svc/src/main.ts");
 	const env = { PATH: "/usr/bin:/bin" };
-	const { status, stdout } = spawnSync(process.execPath, [main, "engine", "--help"], { env, encoding: "utf8" });
-	assert.equal(status, 0);
-	assert.match(stdout, /^Usage: svc engine .*\bgenerate\b/s);
+	const group = spawnSync(process.execPath, [main, "engine", "--help"], { env, encoding: "utf8" });
+	assert.equal(group.status, 0);
+	assert.match(group.stdout, /^Usage: svc engine .*\n {2}generate <type> .*\n {2}test <folder> /s);
 });

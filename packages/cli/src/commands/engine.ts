@@ -37,10 +37,6 @@ ${SECRET_HELP}`;
 /** Adds the commands of engines. */
 export function addEngineCommands(program: Command, io: Io): void {
 	const engine = addGroup(program, "engine", "engines, which make credentials, certificates and one-time passwords");
-	engine.addHelpText(
-		"after",
-		"\nTo try out an engine of your own, without a server: `svc engine test` (see `svc engine test --help`).",
-	);
 	addCommand(engine, io, {
 		usage: "list",
 		summary: "list the engines",
