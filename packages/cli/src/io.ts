@@ -7,6 +7,8 @@ export interface Io {
 	readonly stderr: Writable & { isTTY?: boolean; columns?: number };
 	/** Environment variables; nothing else reads the process's own. */
 	readonly env: Readonly<Record<string, string | undefined>>;
+	/** The working directory, absolute. */
+	cwd(): string;
 }
 
 /** An environment variable; one that is empty counts as not set. */

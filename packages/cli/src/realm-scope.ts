@@ -2,6 +2,7 @@ import type { Context } from "./command.ts";
 import { option } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { setting } from "./io.ts";
+import { readPlace } from "./place-file.ts";
 
 /** Spec: API › Resources. */
 const ENVIRONMENTS = ["dev", "staging", "prod", "test"];
@@ -17,29 +18,39 @@ export interface EnvironmentOptions extends RealmOptions {
 }
 
 /** `--realm`, for a command about a realm. */
-export const REALM_OPTION = option("--realm <slug>", "realm (else SVC_REALM)");
+export const REALM_OPTION = option("--realm <slug>", "realm (else SVC_REALM, else .svc.toml)");
 
 /** `--realm` and `--env`, for a command about one environment of a realm. */
 export const ENVIRONMENT_OPTIONS = [
 	REALM_OPTION,
-	option("--env <name>", "dev, staging, prod or test (else SVC_ENV, else dev)"),
+	option("--env <name>", "dev, staging, prod or test (else SVC_ENV, else .svc.toml, else dev)"),
 ];
 
-/** The realm of --realm, else of SVC_REALM. @throws Failure usage when there is none */
-export function realmOf({ io, options }: Context<RealmOptions>): string {
-	const realm = options.realm ?? setting(io, "SVC_REALM");
+/** The realm of --realm, else of SVC_REALM, else of the nearest `.svc.toml`. @throws Failure usage when there is none */
+export function realmOf(context: Context<RealmOptions>): string {
+	const realm = realmIfAny(context);
 	if (realm === undefined) {
 		throw new Failure("usage", "no realm is given", {
-			hint: "--realm or SVC_REALM names it, `svc realm list` shows what there is",
+			hint: "--realm, SVC_REALM or .svc.toml names it, `svc realm list` shows what there is",
 		});
 	}
 	return realm;
 }
 
-/** The environment of --env, else of SVC_ENV, else dev. @throws Failure usage when there is no such environment */
+/** Like `realmOf`, for what also means something without a realm. @throws Failure usage when a `.svc.toml` is not understood */
+export function realmIfAny({ io, options }: Context<RealmOptions>): string | undefined {
+	return options.realm ?? setting(io, "SVC_REALM") ?? readPlace(io).realm;
+}
+
+/** The environment of --env, else of SVC_ENV, else of the nearest `.svc.toml`, else dev. @throws Failure usage when there is no such environment */
 export function environmentOf({ io, options }: Context<EnvironmentOptions>): string {
-	const environment = options.env ?? setting(io, "SVC_ENV") ?? "dev";
-	if (!ENVIRONMENTS.includes(environment))
-		throw new Failure("usage", "--env and SVC_ENV take dev, staging, prod or test");
-	return environment;
+	return checkEnvironment(options.env ?? setting(io, "SVC_ENV") ?? readPlace(io).env ?? "dev");
+}
+
+/** The text, when it names an environment. @throws Failure usage when it does not */
+function checkEnvironment(environment: string): string {
+	if (ENVIRONMENTS.includes(environment)) return environment;
+	throw new Failure("usage", "an environment is dev, staging, prod or test", {
+		hint: "it was named by --env, SVC_ENV or .svc.toml",
+	});
 }

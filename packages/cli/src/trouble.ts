@@ -48,7 +48,7 @@ function hintFor(client: Client, { path }: Call, status: number, retryAfter: str
 	if (status === 401 && client.token !== undefined)
 		return "the token is not valid, or not any more: `svc login`, or a new SVC_TOKEN";
 	if (status === 403 && path === "leases")
-		return "--realm or SVC_REALM names a realm: only the instance's administrators see the leases of all realms";
+		return "--realm, SVC_REALM or .svc.toml names a realm: only the instance's administrators see the leases of all realms";
 	if (status === 404 && /^(realms\/[^/]+\/)?engines\//.test(path))
 		return "`svc engine list` shows the engines, `svc realm list` the realms";
 	if (status === 404 && /^realms\/[^/]+\/secrets\//.test(path))

@@ -48,7 +48,7 @@ test("whoever may not see all leases is told to name a realm", async () => {
 	await using server = await startService(() => refusal(403, "forbidden", "only instance admins"));
 	const { code, stderr } = await run(["lease", "list"], { env: server.env });
 	assert.equal(code, 3);
-	assert.match(stderr, /hint: --realm or SVC_REALM/);
+	assert.match(stderr, /hint: --realm, SVC_REALM or/);
 });
 
 test("a revocation that has to wait says how to see its end", async () => {

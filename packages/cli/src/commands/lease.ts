@@ -4,10 +4,9 @@ import { path, send, sendForReply } from "../client.ts";
 import { addCommand, addGroup, type Context, option } from "../command.ts";
 import { connect, connectForEngine } from "../connection.ts";
 import type { Io } from "../io.ts";
-import { setting } from "../io.ts";
 import { note, show, showFields, showTable, visible } from "../output.ts";
 import { listAll } from "../pages.ts";
-import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
+import { REALM_OPTION, type RealmOptions, realmIfAny, realmOf } from "../realm-scope.ts";
 import { addRevokeAllCommand } from "./lease-revoke-all.ts";
 
 interface ListOptions extends RealmOptions {
@@ -29,7 +28,7 @@ export function addLeaseCommands(program: Command, io: Io): void {
 		details: "Without a realm, the leases of all realms, for the instance's administrators.",
 		options: [
 			REALM_OPTION,
-			option("--all-realms", "of all realms, also when SVC_REALM is set").conflicts("realm"),
+			option("--all-realms", "of all realms, also when SVC_REALM or .svc.toml names one").conflicts("realm"),
 			option("--engine <type>", "of this engine"),
 			option("--state <state>", "intent, active, uncertain, revoking, revoked, aborted or abandoned"),
 		],
@@ -63,9 +62,8 @@ export function addLeaseCommands(program: Command, io: Io): void {
 }
 
 async function listLeases(context: Context<ListOptions>): Promise<void> {
-	const { io, options } = context;
-	const { allRealms, engine, state } = options;
-	const realm = allRealms === true ? undefined : (options.realm ?? setting(io, "SVC_REALM"));
+	const { allRealms, engine, state } = context.options;
+	const realm = allRealms === true ? undefined : realmIfAny(context);
 	const query = { ...(engine === undefined ? {} : { engine }), ...(state === undefined ? {} : { state }) };
 	const list = realm === undefined ? "leases" : path`realms/${realm}/leases`;
 	const leases = await Array.fromAsync(listAll(await connect(context), list, "leases", query));

@@ -8,6 +8,8 @@ import { runCli } from "../main.ts";
 /** What a command is given in a test. */
 export interface Surroundings {
 	readonly env?: Record<string, string>;
+	/** The working directory; the root by default. */
+	readonly cwd?: string;
 	/** Everything on stdin, when it is not a terminal. */
 	readonly stdin?: string | Uint8Array;
 	/** Makes all three streams a terminal; each question is answered with the next of these keystrokes. */
@@ -26,7 +28,7 @@ export interface Outcome {
 }
 
 /** Streams in memory, and what was written to them. */
-export function fakeIo({ env = {}, stdin = "", typed, heard }: Surroundings = {}): {
+export function fakeIo({ env = {}, cwd = "/", stdin = "", typed, heard }: Surroundings = {}): {
 	io: Io;
 	outcome(code: number): Outcome;
 } {
@@ -56,6 +58,7 @@ export function fakeIo({ env = {}, stdin = "", typed, heard }: Surroundings = {}
 		stdout: sink(written.stdout),
 		stderr: sink(written.stderr, onStderr),
 		env,
+		cwd: () => cwd,
 	};
 	return {
 		io,
