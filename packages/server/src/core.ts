@@ -12,6 +12,7 @@ import { createMetrics } from "./health/metrics.ts";
 import { healthRoutes } from "./health/routes.ts";
 import { createApp } from "./http/app.ts";
 import { authenticate } from "./http/authenticate.ts";
+import { docsRoutes } from "./http/docs-routes.ts";
 import { createHeaders } from "./http/headers.ts";
 import { openApiRoute } from "./http/openapi-route.ts";
 import type { Route } from "./http/route.ts";
@@ -75,6 +76,9 @@ export function createCore(parts: Parts) {
 	];
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);
-	const app = createApp({ log, metrics, newHeaders, trusted_proxies: config.trusted_proxies, identify }, routes);
+	const app = createApp({ log, metrics, newHeaders, trusted_proxies: config.trusted_proxies, identify }, [
+		...routes,
+		...docsRoutes(),
+	]);
 	return { app: app as never, newHeaders };
 }

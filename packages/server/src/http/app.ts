@@ -66,7 +66,7 @@ interface Request {
 async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, route: Route): Promise<Response> {
 	const { incoming, outgoing } = c.env;
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
-	const { authorization, cookie } = incoming.headers;
+	const { authorization, cookie, "if-none-match": if_none_match } = incoming.headers;
 	const actor = route.isPublic ? undefined : await needs.identify(authorization, request_id, ip);
 	const query = route.query === undefined ? EMPTY : check(route.query, parseQuery(incoming.url ?? ""));
 	const read = route.isForm ? readForm : readJson;
@@ -81,13 +81,15 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 		ip,
 		authorization,
 		cookie,
+		if_none_match,
 		headers,
 		onAnswered,
 	};
 	const result = await route.handle(call as unknown as Call<string, undefined, undefined, never>);
 	if (route.media !== undefined) headers["content-type"] = route.media;
-	const text = typeof result === "string" ? result : JSON.stringify(result);
-	return c.body(text, route.statusOf?.(result) ?? route.status, headers);
+	const status = route.statusOf?.(result) ?? route.status;
+	if (status === 304) return c.body(null, status, headers);
+	return c.body(typeof result === "string" ? result : JSON.stringify(result), status, headers);
 }
 
 function watchAnswer(outgoing: HttpBindings["outgoing"], listener: (isDelivered: boolean) => void): void {

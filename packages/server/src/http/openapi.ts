@@ -1,6 +1,7 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import { AppError, type ErrorCode, STATUS } from "../errors.ts";
+import { tagOf, tagsOf } from "./openapi-tags.ts";
 import type { Route } from "./route.ts";
 
 /** Codes that a route may answer without naming them. */
@@ -28,6 +29,7 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
 		},
 		servers: [{ url: "/" }],
 		security: [{ bearer: [] }],
+		tags: tagsOf(routes.map(({ path }) => path)),
 		paths,
 		components: {
 			securitySchemes: {
@@ -50,6 +52,7 @@ function operation(route: Route): object {
 		...(route.errors ?? []),
 	];
 	return {
+		tags: [tagOf(route.path)],
 		summary: route.summary,
 		operationId: operationId(route),
 		...(route.isPublic ? { security: [] } : {}),

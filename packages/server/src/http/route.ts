@@ -21,6 +21,8 @@ export interface Call<Path extends string, Query, Body, Who> {
 	authorization: string | undefined;
 	/** The bare Cookie header. */
 	cookie: string | undefined;
+	/** The bare If-None-Match header. */
+	if_none_match: string | undefined;
 	/** Headers of the answer, to be added to. */
 	headers: Record<string, string>;
 	/** Calls the listener once the answer is written out, or cannot be any more because the caller is gone. */
@@ -46,7 +48,7 @@ interface Definition<Path extends string, Query, Body, Who> {
 	/** Codes that this route adds to those which every route of its kind has. */
 	errors?: readonly ErrorCode[];
 	/** Another status for some answers. */
-	statusOf?(answer: unknown): 200 | 201 | 202 | 302 | 503;
+	statusOf?(answer: unknown): 200 | 201 | 202 | 302 | 304 | 503;
 	/** Answered instead of the error object when something is not found. */
 	notFound?: object;
 	handle(call: Call<Path, Query, Body, Who>): Promise<unknown>;

@@ -1,0 +1,86 @@
+import { hash } from "node:crypto";
+import * as v from "valibot";
+import { type Asset, readAsset } from "./assets.ts";
+import { publicRoute, type Route } from "./route.ts";
+
+/**
+ * What a browser lets the page do: load its own files and ask its own server. Swagger UI draws its icons from data: addresses; no script and no
+ * style stands in the page itself.
+ */
+const POLICY = [
+	"default-src 'none'",
+	...["script-src", "style-src", "connect-src"].map((kind) => `${kind} 'self'`),
+	"img-src 'self' data:",
+	...["base-uri", "form-action", "frame-ancestors"].map((kind) => `${kind} 'none'`),
+].join("; ");
+
+/** Addresses are relative to the page's own, so that a proxy may put the server below a path. */
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>svc: the API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<noscript>This page needs JavaScript; <a href="api/v1/openapi.json">the reference as a document</a> does not.</noscript>
+<div id="api"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`;
+
+/** A token stays in the page's memory, and nobody else's server is asked whether the document is valid. */
+const START = `SwaggerUIBundle({
+	dom_id: "#api",
+	url: "api/v1/openapi.json",
+	validatorUrl: "none",
+	persistAuthorization: false,
+	deepLinking: true,
+	docExpansion: "list",
+	defaultModelsExpandDepth: -1,
+	displayRequestDuration: true,
+	filter: true,
+});
+`;
+
+/**
+ * Declares the interactive page of the API and its files. Everything comes from this server, is read when a browser asks for it, and is
+ * not sent again while it is the same. Not in the reference: it is the reference.
+ */
+export function docsRoutes(): Route[] {
+	const asset = (name: Asset) => () => readAsset(name);
+	return [
+		fileRoute("/docs", "text/html", async () => PAGE),
+		fileRoute("/docs/start.js", "text/javascript", async () => START),
+		fileRoute("/docs/swagger-ui-bundle.js", "text/javascript", asset("swagger-ui-bundle.js")),
+		fileRoute("/docs/swagger-ui.css", "text/css", asset("swagger-ui.css")),
+	];
+}
+
+function fileRoute(path: string, media: string, read: () => Promise<string>): Route {
+	return publicRoute({
+		method: "GET",
+		path,
+		summary: "The interactive page of the API",
+		status: 200,
+		answer: v.string(),
+		media: `${media}; charset=utf-8`,
+		statusOf: (text) => (text === "" ? 304 : 200),
+		async handle({ headers, if_none_match }) {
+			const text = await read();
+			const etag = `"${hash("sha256", text, "base64url")}"`;
+			Object.assign(headers, {
+				etag,
+				"cache-control": "no-cache",
+				"content-security-policy": POLICY,
+				"cross-origin-opener-policy": "same-origin",
+				"referrer-policy": "no-referrer",
+			});
+			return if_none_match?.includes(etag) === true ? "" : text;
+		},
+	});
+}

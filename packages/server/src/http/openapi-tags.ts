@@ -1,0 +1,39 @@
+/** The nouns of the API, in the order in which a reader meets them. */
+const TAGS: Readonly<Record<string, string>> = {
+	accounts: "Registration, login and logout, one's password; for the instance admin: everybody's accounts.",
+	sso: "Signing in at an identity provider or a directory, and the providers themselves.",
+	tokens: "API tokens for programs, with the restrictions that they were made with.",
+	realms: "Realms: what secrets, roles and leases belong to.",
+	secrets: "Secrets of a realm, per environment, with their versions.",
+	encrypt: "Encryption of a value with the key of a realm, for values that are kept elsewhere.",
+	policy: "Roles, and who has which one in a realm.",
+	engines: "Engines: what makes credentials that end by themselves, and their configurations.",
+	leases: "Leases: the credentials that engines have made, until they are gone.",
+	eso: "Endpoints for a cluster's secret operator.",
+	audit: "What happened: the audit log, and whether it is intact.",
+	server: "The server itself: health, metrics, this reference.",
+};
+
+/** Paths whose first word is not the noun. */
+const NOUN_OF: Readonly<Record<string, string>> = {
+	...{ users: "accounts", health: "server", metrics: "server", "openapi.json": "server" },
+	...{ "auth/tokens": "tokens", "auth/register": "accounts", "auth/login": "accounts" },
+	...{ "auth/logout": "accounts", "auth/password": "accounts", auth: "sso" },
+};
+
+/** The noun that a path is about: of `/api/v1/realms/{slug}/secrets/{key}`, it is `secrets`. */
+export function tagOf(path: string): string {
+	const [first = "", second = ""] = path
+		.replace(/^\/(api\/v1\/)?/, "")
+		.split("/")
+		.filter((word) => !word.startsWith("{"));
+	if (first === "realms" && second !== "") return second;
+	return NOUN_OF[`${first}/${second}`] ?? NOUN_OF[first] ?? first;
+}
+
+/** The nouns that occur, with what they are. */
+export function tagsOf(paths: readonly string[]): object[] {
+	const used = new Set(paths.map(tagOf));
+	const known = Object.keys(TAGS).filter((name) => used.has(name));
+	return [...new Set([...known, ...used])].map((name) => ({ name, description: TAGS[name] }));
+}
