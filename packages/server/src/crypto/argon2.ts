@@ -1,5 +1,6 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { AppError } from "../errors.ts";
+import { startThread } from "../shipped-file.ts";
 import type { PasswordAnswer, PasswordQuestion } from "./argon2-thread.ts";
 import { createPasswordGate } from "./gate.ts";
 
@@ -26,7 +27,7 @@ export function computeArgon2(question: PasswordQuestion): Promise<PasswordAnswe
 
 function ask(waiting: (typeof idle)[number] | undefined, question: PasswordQuestion): Promise<PasswordAnswer> {
 	clearTimeout(waiting?.timer);
-	const thread = waiting?.thread ?? new Worker(new URL("./argon2-thread.ts", import.meta.url));
+	const thread = waiting?.thread ?? startThread(new URL("./argon2-thread.ts", import.meta.url));
 	thread.ref();
 	return new Promise((resolve, reject) => {
 		const fail = (cause: Error) =>

@@ -11,11 +11,15 @@ export interface Build {
 
 export const VERSION = "0.1.0";
 
+/** Put into the single binary when it is made; there is no checkout around it. */
+declare const SVC_BUILD: Build | undefined;
+
 /** The environment of git: it needs none of ours. */
 const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin" };
 
-/** Reads commit and its time from git in a checkout. */
+/** What the single binary was made of; else commit and its time from git in a checkout. */
 export function readBuild(): Build {
+	if (typeof SVC_BUILD !== "undefined") return SVC_BUILD;
 	try {
 		const git = (...args: string[]) =>
 			execFileSync("git", ["-C", import.meta.dirname, ...args], {

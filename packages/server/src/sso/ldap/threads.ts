@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { startThread } from "../../shipped-file.ts";
 import type { LdapAnswer, LdapQuestion } from "./ldap-thread.ts";
 
 /** Milliseconds after which a thread that nobody asked ends. */
@@ -27,7 +28,7 @@ export function createThreads(): LdapThreads {
 	let isClosed = false;
 
 	function start(): Worker {
-		const thread = new Worker(new URL("./ldap-thread.ts", import.meta.url), { resourceLimits: LIMITS });
+		const thread = startThread(new URL("./ldap-thread.ts", import.meta.url), { resourceLimits: LIMITS });
 		threads.add(thread);
 		// Whoever waits for an answer hears it too; one that breaks while nobody waits is not missed.
 		thread.on("error", () => undefined);

@@ -1,5 +1,6 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
+import { startThread } from "../../shipped-file.ts";
 import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
 import type { SamlSettings } from "../settings.ts";
 import { createTurns } from "../turns.ts";
@@ -71,7 +72,7 @@ export interface Saml {
 
 /** Makes the adapter. Its thread starts with the first question. Design: §11 */
 export function createSaml(): Saml {
-	const limits = { start: startThread, limit_ms: LIMIT_MS, queue: QUEUE, idle_ms: IDLE_MS };
+	const limits = { start, limit_ms: LIMIT_MS, queue: QUEUE, idle_ms: IDLE_MS };
 	const thread = new LimitedThread<SamlQuestion, SamlAnswer>(limits);
 	const turn = createTurns(OF_SOURCE);
 	const read = createReader(thread);
@@ -119,8 +120,8 @@ function questionOf(settings: SamlSettings, now: Date, examination?: SamlQuestio
 	return { settings: described, now_ms: now.getTime(), examination };
 }
 
-function startThread(): Worker {
-	return new Worker(new URL("./saml-thread.ts", import.meta.url), { resourceLimits: MEMORY });
+function start(): Worker {
+	return startThread(new URL("./saml-thread.ts", import.meta.url), { resourceLimits: MEMORY });
 }
 
 function found(answer: SamlAnswer): SamlFinding {

@@ -1,4 +1,5 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { startThread } from "../../shipped-file.ts";
 import { closing } from "./failure.ts";
 import type { LongQuestions, ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
 import { withBuffers } from "./transfer.ts";
@@ -53,7 +54,7 @@ export class LongReader {
 	}
 
 	#start(): Asked {
-		const worker = new Worker(new URL("./reader-thread.ts", import.meta.url), { workerData: this.#file });
+		const worker = startThread(new URL("./reader-thread.ts", import.meta.url), { workerData: this.#file });
 		worker.unref();
 		const asked: Asked = { worker, waiting: new Map(), idle: undefined };
 		worker.on("message", (answer: ReaderAnswer) => this.#receive(asked, answer));

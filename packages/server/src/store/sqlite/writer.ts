@@ -1,6 +1,7 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { AuditEvent } from "../../audit/model.ts";
 import { FatalError } from "../../errors.ts";
+import { startThread } from "../../shipped-file.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
 import { busy, cannotOpen, closing, diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
@@ -60,7 +61,7 @@ export class Writer {
 	 * @throws FatalError when the database cannot be opened
 	 */
 	static async start(input: WriterInput, listener: WriterListener): Promise<Writer> {
-		const worker = new Worker(new URL("./writer-thread.ts", import.meta.url), { workerData: input });
+		const worker = startThread(new URL("./writer-thread.ts", import.meta.url), { workerData: input });
 		const writer = new Writer(worker, listener);
 		await new Promise<void>((resolve, reject) => {
 			worker.once("error", (cause) =>

@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { getAsset, getRawAsset } from "node:sea";
+import { Worker, type WorkerOptions } from "node:worker_threads";
+
+/*
+ * Files that come with the program. The bundler finds each by its call, `startThread(new URL("./x-thread.ts", import.meta.url))` or
+ * `readShipped(…)`, puts it into the single binary and leaves an address with this protocol in its place. Nothing else may name a file
+ * beside a source: the bundler refuses it.
+ */
+const IN_BINARY = "asset:";
+
+/**
+ * Starts a thread of this program.
+ * @param source its module: `new URL("./x-thread.ts", import.meta.url)`
+ * Design: §3
+ */
+export function startThread(source: URL, options: WorkerOptions = {}): Worker {
+	if (source.protocol !== IN_BINARY) return new Worker(source, options);
+	return new Worker(getAsset(source.pathname, "utf8"), { ...options, eval: true });
+}
+
+/**
+ * Reads a file of this program, or of a package that it depends on.
+ * @param file `new URL("./x.css", import.meta.url)`, or `new URL(import.meta.resolve("package/x.css"))`
+ */
+export function readShipped(file: URL): Buffer {
+	return file.protocol === IN_BINARY ? Buffer.from(getRawAsset(file.pathname)) : readFileSync(file);
+}
