@@ -1,4 +1,5 @@
 import process from "node:process";
+import { isSea } from "node:sea";
 import { fileURLToPath } from "node:url";
 import containerorch from "@svc/plugin-containerorch/plugin.json" with { type: "json" };
 import documentdb from "@svc/plugin-documentdb/plugin.json" with { type: "json" };
@@ -10,10 +11,17 @@ import type { ShippedEngine } from "@svc/server";
 const root = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
 /**
- * What a program consists of when it runs from source. Not the whole repository: the server's data is in it by default.
+ * What a program consists of when it runs from source, beside its script. Not the whole repository: the server's data is in it by default.
+ * The single binary is one file, which Node reads by itself.
  * Design: §7.1
  */
-const SOURCE = ["packages", "plugins", "node_modules", "package.json"].map(root);
+const FROM_SOURCE = {
+	node: "arguments" as const,
+	script: [root("packages/svc/src/main.ts")],
+	reads: ["packages", "plugins", "node_modules", "package.json"].map(root),
+};
+const IN_BINARY = { node: "single-executable" as const, script: [], reads: [] };
+const { node, script, reads: program } = isSea() ? IN_BINARY : FROM_SOURCE;
 
 /** Where a pod finds its token, the authority's certificate and its namespace. Spec: ENGINES › Container orchestrator engine configuration */
 const IN_CLUSTER = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -28,9 +36,6 @@ export const SHIPPED: ShippedEngine[] = [
 ];
 
 function shipped(descriptor: { name: string }, { network = false, reads = [] as string[] } = {}): ShippedEngine {
-	const launch = {
-		file: process.execPath,
-		arguments: [fileURLToPath(new URL("./main.ts", import.meta.url)), "plugin", descriptor.name],
-	};
-	return { descriptor, network, launch, node: true, reads: [...SOURCE, ...reads] };
+	const launch = { file: process.execPath, arguments: [...script, "plugin", descriptor.name] };
+	return { descriptor, network, launch, node, reads: [...program, ...reads] };
 }

@@ -12,7 +12,7 @@ const ENTRY = shippedEntry({
 	descriptor: containerorch,
 	network: true,
 	launch: { file: "", arguments: [] },
-	node: true,
+	node: "arguments",
 });
 
 type Settings = Pick<EngineSettings, "environment" | "reads">;

@@ -19,8 +19,11 @@ export interface ShippedEngine {
 	network: boolean;
 	/** Without the flags that restrict what Node lets it do. */
 	launch: Launch;
-	/** Whether `launch.file` is Node, which then restricts it. */
-	node: boolean;
+	/**
+	 * How Node, which then restricts it, is told with what: by arguments, or by the one that a single executable of Node takes for all of them.
+	 * False when `launch.file` is another program.
+	 */
+	node: "arguments" | "single-executable" | false;
 	/** Files and folders that its program consists of. */
 	reads?: readonly string[];
 }

@@ -17,7 +17,7 @@ async function dataOf(call: Promise<unknown>): Promise<Record<string, unknown>> 
 
 /** An engine that Node restricts, as it restricts ours. */
 function restricted(script: string, network = false): ShippedEngine {
-	return { ...scripted(script), node: true, network, reads: [FIXTURES] };
+	return { ...scripted(script), node: "arguments", network, reads: [FIXTURES] };
 }
 
 /** What an engine answers to a server that runs in a process of its own; the server is killed after the test, or with `kill`. */

@@ -27,14 +27,20 @@ export function shippedEntry(engine: ShippedEngine): CatalogEntry {
 		type: descriptor.name,
 		descriptor,
 		is_shipped: true,
-		is_restricted: node,
+		is_restricted: node !== false,
 		network,
 		unavailable: undefined,
 		launch(reads) {
-			if (!node) return launch;
+			if (node === false) return launch;
 			const files = [...own, ...reads].map((path) => `--allow-fs-read=${path}`);
 			const flags = [...RESTRICTIONS, ...(network ? ["--allow-net"] : []), ...files];
-			return { file: launch.file, arguments: [...flags, ...launch.arguments] };
+			const told = node === "arguments" ? flags : [inOneWord(flags)];
+			return { file: launch.file, arguments: [...told, ...launch.arguments] };
 		},
 	};
+}
+
+/** Node parts the word at its spaces, unless they are quoted. https://nodejs.org/api/single-executable-applications.html */
+function inOneWord(flags: readonly string[]): string {
+	return `--node-options=${flags.map((flag) => `"${flag.replaceAll(/["\\]/g, "\\$&")}"`).join(" ")}`;
 }
