@@ -1,0 +1,3 @@
+module voucher
+
+go 1.21
