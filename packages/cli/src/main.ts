@@ -8,6 +8,7 @@ import { addBindingCommands } from "./commands/binding.ts";
 import { addEncryptCommand } from "./commands/encrypt.ts";
 import { addEngineCommands } from "./commands/engine.ts";
 import { addHealthCommand } from "./commands/health.ts";
+import { addHelpCommand } from "./commands/help.ts";
 import { addImportCommand } from "./commands/import.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
 import { addRealmCommands } from "./commands/realm.ts";
@@ -51,7 +52,12 @@ export async function runCli(argv: readonly string[], io: Io, local: readonly Lo
 	}
 }
 
-function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text: string) => void): Command {
+/**
+ * The tree of all commands, with their help.
+ * @param local commands that work on this machine
+ * @param keep receives each text of a help
+ */
+export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text: string) => void): Command {
 	const program = new Command("svc")
 		.description("secrets of realms, per environment, kept by an svc server")
 		.version(manifest.version, "-V, --version", "show the version of this client")
@@ -83,6 +89,7 @@ function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text: strin
 	addEncryptCommand(program, io);
 	addHealthCommand(program, io);
 	addLocalCommands(program, io, local);
+	addHelpCommand(program);
 	return program.addHelpText("after", EPILOGUE);
 }
 

@@ -1,0 +1,24 @@
+import type { Command } from "commander";
+import { Failure } from "../failure.ts";
+import { namedCommands } from "../tree.ts";
+
+/** Adds `svc help secret set`, which is `svc secret set --help`. Commander's own stops at the first word. */
+export function addHelpCommand(program: Command): void {
+	program.helpCommand(false);
+	program
+		.command("help [command...]")
+		.summary("show the help of a command")
+		.action((words: string[]) => findCommand(program, words).help());
+}
+
+/** @throws Failure usage, which repeats nothing: a word may be a secret */
+function findCommand(program: Command, words: readonly string[]): Command {
+	let found = program;
+	for (const word of words) {
+		const next = namedCommands(found).find((command) => command.name() === word);
+		if (next === undefined)
+			throw new Failure("usage", "there is no such command", { hint: "`svc --help` lists the commands" });
+		found = next;
+	}
+	return found;
+}

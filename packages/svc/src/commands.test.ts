@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { buildProgram, runCli } from "@svc/cli";
+import { asksServer, type Leaf, leavesOf } from "@svc/cli/tree";
+import { saveServer } from "../../cli/src/session.ts";
+import { type FakeServer, identityOf, refusal, startFake } from "../../cli/src/testing/fake-server.ts";
+import { fakeIo, type Outcome, temporaryFolder } from "../../cli/src/testing/terminal.ts";
+import { LOCAL_COMMANDS } from "./local-commands.ts";
+
+const leaves = leavesOf(buildProgram(fakeIo().io, LOCAL_COMMANDS, () => undefined));
+const asking = leaves.filter(({ command }) => asksServer(command));
+const nameOf = ({ words }: Leaf) => words.join(" ");
+
+/** What a command is given for an argument of this name; for all others, `shop`. */
+const ARGUMENTS: Readonly<Record<string, string>> = { version: "3" };
+
+/** Options that a command is given when it has them. */
+const OPTIONS: Readonly<Record<string, readonly string[]>> = {
+	"--realm": ["--realm", "shop"],
+	"--yes": ["--yes"],
+	"--password-stdin": ["--password-stdin"],
+};
+
+/** What a command needs beyond that. A new command that ends with 2 here may need a line. */
+const MORE: Readonly<Record<string, readonly string[]>> = {
+	login: ["ada@example.com"],
+	register: ["ada@example.com"],
+	"sso set": ["--type", "oidc"],
+};
+
+/** Commands that answer from what this machine knows. */
+const OFFLINE = ["whoami"];
+
+/** Commands that need nobody to be logged in. */
+const PUBLIC = ["login", "register", "health", "sso list"];
+
+const STDIN = "a password for tests only\nanother password for tests\n";
+
+let home: Awaited<ReturnType<typeof temporaryFolder>>;
+let file: string;
+
+before(async () => {
+	home = await temporaryFolder();
+	file = join(home.path, "file.env");
+	await writeFile(file, "KEY=value\n");
+});
+after(() => home[Symbol.asyncDispose]());
+
+/** A way to call the command that is right as far as its own usage tells. */
+function callOf({ words, command }: Leaf): string[] {
+	const options = command.options.flatMap(({ long, mandatory }) =>
+		mandatory ? [long ?? "", "text"] : (OPTIONS[long ?? ""] ?? []),
+	);
+	const needed = command.registeredArguments.filter(({ required }) => required);
+	const given = needed.map((argument) => (argument.name() === "file" ? file : (ARGUMENTS[argument.name()] ?? "shop")));
+	return [...words, ...given, ...(MORE[words.join(" ")] ?? []), ...options];
+}
+
+async function run(argv: readonly string[], env: Record<string, string>): Promise<Outcome> {
+	const { io, outcome } = fakeIo({ env, stdin: STDIN, cwd: home.path });
+	return outcome(await runCli(argv, io, LOCAL_COMMANDS));
+}
+
+/** A session at the address; what is remembered of its certificate is another one than the server's. */
+async function loggedIn(address: string): Promise<Record<string, string>> {
+	const env = { HOME: join(home.path, new URL(address).port) };
+	const trust = { kind: "pinned", certificate: identityOf("second").cert } as const;
+	await saveServer(fakeIo({ env }).io, address, { token: "session-token", trust });
+	return env;
+}
+
+/** Fails unless the command said one sentence, and perhaps what to try, and nothing else. */
+function saidOneSentence({ code, stdout, stderr }: Outcome, expected: number): void {
+	assert.equal(code, expected, stderr);
+	assert.equal(stdout, "");
+	assert.match(stderr, /^svc: [^\n]+\n(?:hint: [^\n]+\n)?$/);
+}
+
+async function closedPort(): Promise<number> {
+	const server = createServer().listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const { port } = server.address() as { port: number };
+	server.close();
+	await once(server, "close");
+	return port;
+}
+
+for (const leaf of leaves) {
+	const { words, command } = leaf;
+	test(`svc ${nameOf(leaf)} --help shows how it is used, with examples`, async () => {
+		const { code, stdout, stderr } = await run([...words, "--help"], {});
+		assert.deepEqual([code, stderr], [0, ""]);
+		assert.match(stdout, /^Usage: svc /);
+		assert.match(stdout, new RegExp(`\nExamples:\n(?: {2}.*\n)*? {2}.*svc ${words[0]}`));
+		assert.equal((await run(["help", ...words], {})).stdout, stdout);
+	});
+
+	test(`svc ${nameOf(leaf)} refuses an unknown option and a wrong number of words`, async () => {
+		const call = callOf(leaf);
+		saidOneSentence(await run([...call, "--no-such-option"], {}), 2);
+		const { registeredArguments } = command;
+		const optional = registeredArguments.filter(({ required }) => !required).map(() => "word");
+		if (!registeredArguments.some(({ variadic }) => variadic))
+			saidOneSentence(await run([...call, ...optional, "one-more"], {}), 2);
+		if (registeredArguments.some(({ required }) => required)) saidOneSentence(await run(words, {}), 2);
+	});
+}
+
+describe("without a server", () => {
+	for (const leaf of asking.filter((one) => !OFFLINE.includes(nameOf(one)))) {
+		test(`svc ${nameOf(leaf)} says that there is none`, async () => {
+			const outcome = await run(callOf(leaf), await loggedIn(`https://127.0.0.1:${await closedPort()}`));
+			saidOneSentence(outcome, 5);
+			assert.match(outcome.stderr, /cannot reach .*nothing listens there\n|logged out here, but not at the server/);
+		});
+	}
+});
+
+describe("with a server that refuses", () => {
+	let server: FakeServer;
+	let answer: ReturnType<typeof refusal>;
+	before(async () => {
+		server = await startFake(() => answer, { plain: true });
+	});
+	after(() => server[Symbol.asyncDispose]());
+
+	const REFUSALS: readonly (readonly [what: string, answer: typeof answer, code: number, said: RegExp])[] = [
+		["is full", refusal(503, "unhealthy", "the disk is full"), 5, /the disk is full\nhint: .*svc health/],
+		["is no svc server", { body: "<html>" }, 5, /no svc server/],
+		["knows no such thing", refusal(404, "not_found", "not found"), 4, /not found/],
+		["allows it to others only", refusal(403, "forbidden", "your role is viewer"), 3, /your role is viewer/],
+	];
+	for (const leaf of asking.filter((one) => !OFFLINE.includes(nameOf(one)))) {
+		for (const [what, refused, code, said] of REFUSALS) {
+			test(`svc ${nameOf(leaf)}, when the server ${what}, ends with ${code}`, async () => {
+				answer = refused;
+				const outcome = await run(callOf(leaf), await loggedIn(server.address));
+				if (nameOf(leaf) === "logout") return saidOneSentence(outcome, 5);
+				saidOneSentence(outcome, code);
+				// Its answer is looked at whatever its status is.
+				if (nameOf(leaf) !== "health") assert.match(outcome.stderr, said);
+			});
+		}
+	}
+
+	for (const leaf of asking.filter((one) => ![...OFFLINE, ...PUBLIC, "logout"].includes(nameOf(one)))) {
+		test(`svc ${nameOf(leaf)} leads to svc login when the session has ended, and when there is none`, async () => {
+			answer = refusal(401, "unauthorized", "token is missing or not valid");
+			for (const env of [await loggedIn(server.address), { SVC_ADDRESS: server.address, HOME: "/nonexistent" }]) {
+				const outcome = await run(callOf(leaf), env);
+				saidOneSentence(outcome, 3);
+				assert.match(outcome.stderr, /hint: .*`svc login`/);
+			}
+		});
+	}
+});
+
+describe("with a certificate that is not the trusted one", () => {
+	let server: FakeServer;
+	before(async () => {
+		server = await startFake(() => ({ body: {} }));
+	});
+	after(() => server[Symbol.asyncDispose]());
+
+	for (const leaf of asking.filter((one) => !OFFLINE.includes(nameOf(one)))) {
+		test(`svc ${nameOf(leaf)} says so and sends nothing`, async () => {
+			const outcome = await run(callOf(leaf), await loggedIn(server.address));
+			saidOneSentence(outcome, 5);
+			assert.match(outcome.stderr, /the certificate of .* is not the trusted one/);
+			assert.deepEqual(server.requests, []);
+		});
+	}
+});
