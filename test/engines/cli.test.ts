@@ -77,7 +77,10 @@ test("what an operator who knows nothing is told", options, async () => {
 		assert.match((await svc(4, `engine ${line}`)).stderr, /^svc: engine type not found.*\nhint: `svc engine list`/);
 	}
 	assert.match((await svc(4, "engine generate keyvalue --realm nothing")).stderr, /`svc realm list`/);
-	assert.match((await svc(2, "engine generate keyvalue")).stderr, /no realm is given\nhint: --realm or SVC_REALM/);
+	assert.match(
+		(await svc(2, "engine generate keyvalue")).stderr,
+		/no realm is given\nhint: --realm, SVC_REALM or \.svc\.toml/,
+	);
 	assert.match((await svc(0, "lease list --realm REALM")).stderr, /^no leases: `svc engine generate` makes one$/m);
 	const { error } = await json<{ error: object }>("engine show nothing", 4);
 	assert.deepEqual(Object.keys(error), ["code", "message", "status"]);
@@ -237,7 +240,7 @@ test("who administers nothing is told so, and sees the leases of a realm", optio
 		assert.equal(code, 3, stderr);
 		assert.match(stderr, /^svc: \S/);
 	}
-	assert.match((await other.run(["lease", "list"])).stderr, /hint: --realm or SVC_REALM names a realm/);
+	assert.match((await other.run(["lease", "list"])).stderr, /hint: --realm, SVC_REALM or .svc.toml names a realm/);
 	assert.equal((await other.run(["lease", "list", "--realm", world.slug])).code, 0);
 	const denied = await other.run(["engine", "generate", "keyvalue", "--realm", world.slug, "--role", "admin"]);
 	assert.equal(denied.code, 3, denied.stderr);
