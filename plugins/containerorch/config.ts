@@ -59,6 +59,16 @@ export function readConfig(env: NodeJS.ProcessEnv, warn: (text: string) => void)
 	};
 }
 
+/** How whoever has a credential reaches the same API server: its address, and whom to believe. Nothing of the engine's own identity. */
+export function connectionOf({ api_server, tls }: Connection): Record<string, string | boolean> {
+	return {
+		server: api_server.href.replace(/\/$/, ""),
+		...(typeof tls.ca === "string" ? { ca_cert: tls.ca } : {}),
+		...(tls.servername === undefined ? {} : { tls_server_name: tls.servername }),
+		...(tls.rejectUnauthorized === false ? { insecure_skip_tls_verify: true } : {}),
+	};
+}
+
 /** A variable that is set but empty is not set, save for the CA certificate. */
 function fromVariables(env: NodeJS.ProcessEnv): Source {
 	const { SVC_ORCH_API_SERVER, SVC_ORCH_TOKEN, SVC_ORCH_NAMESPACE, SVC_ORCH_SKIP_TLS, SVC_ORCH_CA_CERT } = env;

@@ -256,3 +256,15 @@ test("ping reads the namespace default, and says why it cannot", async (t) => {
 		message: "ping failed: GET /api/v1/namespaces/default: status 403: not you",
 	});
 });
+
+test("a credential comes with the way to the API server when the core asks for it, and not otherwise", async (t) => {
+	const { fake, generate } = await startBench(t);
+	const asked = await generate({ role: "viewer", _connection: true });
+	assert.deepEqual(asked.connection, { server: fake.url, ca_cert: fake.ca });
+	assert.equal((await generate({ role: "viewer" })).connection, undefined);
+	const skipping = await startBench(t, { env: { SVC_ORCH_CA_CERT: "" } });
+	assert.deepEqual((await skipping.generate({ role: "viewer", _connection: true })).connection, {
+		server: skipping.fake.url,
+		insecure_skip_tls_verify: true,
+	});
+});

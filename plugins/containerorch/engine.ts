@@ -1,4 +1,4 @@
-import type { Engine } from "@svc/plugin-sdk";
+import type { Engine, Fields } from "@svc/plugin-sdk";
 import type { Config } from "./config.ts";
 import { createCredential, deleteCredential, inStep } from "./credential.ts";
 import { listAccounts } from "./list.ts";
@@ -9,9 +9,14 @@ import descriptor from "./plugin.json" with { type: "json" };
 /**
  * The container orchestrator engine: service accounts that are bound to a cluster role in one namespace, and their tokens.
  * @param defaults what a request gets that does not say
+ * @param connection what a credential's user needs to reach the orchestrator, as `connectionOf` says it
  * Spec: ENGINES › containerorch operations
  */
-export function createEngine(orchestrator: Orchestrator, defaults: Pick<Config, "namespace" | "token_ttl">): Engine {
+export function createEngine(
+	orchestrator: Orchestrator,
+	defaults: Pick<Config, "namespace" | "token_ttl">,
+	connection: Fields = {},
+): Engine {
 	return {
 		descriptor,
 		async ping() {
@@ -19,7 +24,11 @@ export function createEngine(orchestrator: Orchestrator, defaults: Pick<Config, 
 				throw inStep("ping failed", error);
 			});
 		},
-		generate: (params) => createCredential(orchestrator, readCredentialParams(params, defaults)),
+		async generate(params) {
+			const credential = await createCredential(orchestrator, readCredentialParams(params, defaults));
+			// Beyond the fields of the specification, and so only for the core that asks for it.
+			return params._connection === true ? { ...credential, connection } : credential;
+		},
 		async validate(params) {
 			const { namespace, name } = readAccountParams(params, defaults);
 			await deleteCredential(orchestrator, namespace, name);

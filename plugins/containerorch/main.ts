@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import process from "node:process";
 import { serveEngine } from "@svc/plugin-sdk";
-import { readConfig } from "./config.ts";
+import { connectionOf, readConfig } from "./config.ts";
 import { createEngine } from "./engine.ts";
 import { createOrchestrator } from "./orchestrator.ts";
 import { ConfigError } from "./source.ts";
@@ -16,7 +16,7 @@ export async function run(host: NodeJS.Process): Promise<void> {
 	try {
 		const config = readConfig(host.env, (text) => say(`warning: ${text}`));
 		const orchestrator = createOrchestrator(config);
-		await serveEngine(createEngine(orchestrator, config), host);
+		await serveEngine(createEngine(orchestrator, config, connectionOf(config)), host);
 		await orchestrator.close();
 	} catch (error) {
 		if (!(error instanceof ConfigError)) throw error;

@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import { type Fields, isObject } from "@svc/plugin-sdk";
 import { type FakeOptions, type FakeOrchestrator, startFakeOrchestrator } from "../../test/peers/kubernetes-fake.ts";
-import { readConfig } from "./config.ts";
+import { connectionOf, readConfig } from "./config.ts";
 import { createEngine } from "./engine.ts";
 import { createOrchestrator } from "./orchestrator.ts";
 
@@ -43,7 +43,7 @@ export async function startBench(t: TestContext, options: BenchOptions = {}): Pr
 	const config = readConfig(env, () => undefined);
 	const orchestrator = createOrchestrator(config, options.timeout_ms);
 	t.after(() => orchestrator.close());
-	const engine = createEngine(orchestrator, config);
+	const engine = createEngine(orchestrator, config, connectionOf(config));
 	return {
 		fake,
 		ping: async () => engine.ping?.(),

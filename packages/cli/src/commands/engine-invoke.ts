@@ -1,7 +1,16 @@
 import type { Command } from "commander";
+import type { Answer } from "../answer.ts";
 import { path, send, sendForReply } from "../client.ts";
 import { addCommand, type Context, option } from "../command.ts";
 import { connectForEngine } from "../connection.ts";
+import {
+	CONNECTION_FORMATS,
+	type ConnectionFormat,
+	checkFormat,
+	connectionUrl,
+	connectionVariables,
+	kubeconfigOf,
+} from "../connection-formats.ts";
 import {
 	FIELD_OPTIONS,
 	type FieldOptions,
@@ -11,9 +20,10 @@ import {
 	repeatable,
 	SECRET_HELP,
 } from "../fields.ts";
-import type { Io } from "../io.ts";
-import { note, showFields, visible } from "../output.ts";
+import { type Io, write } from "../io.ts";
+import { note, showFields, toJson, visible } from "../output.ts";
 import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
+import { shellLine } from "../shell-line.ts";
 
 interface ParamOptions extends RealmOptions, FieldOptions {
 	readonly param?: readonly string[];
@@ -22,6 +32,7 @@ interface ParamOptions extends RealmOptions, FieldOptions {
 interface GenerateOptions extends ParamOptions {
 	readonly role?: string;
 	readonly ttl?: string;
+	readonly format?: ConnectionFormat;
 }
 
 const PARAM_HELP =
@@ -37,16 +48,20 @@ export function addInvocationCommands(engine: Command, io: Io): void {
 	addCommand<GenerateOptions>(engine, io, {
 		usage: "generate <type>",
 		summary: "make a credential, a certificate or a one-time password's secret; it is printed this once",
-		details: `A credential ends by itself with its lease. --json prints values of several lines, such as certificates, so that they can be taken apart, and the lease's id as lease_id.\n${PARAM_HELP}`,
+		details: `A credential ends by itself with its lease. --json prints values of several lines, such as certificates, so that they can be taken apart, and the lease's id as lease_id.
+--format prints what is needed to connect: url one address with user and password (keyvalue, documentdb, totp), env lines that a shell evaluates, kubeconfig a client configuration (containerorch).\n${PARAM_HELP}`,
 		options: [
 			REALM_OPTION,
 			option("--role <role>", "what it is good for; each engine has its own roles"),
 			option("--ttl <duration>", "how long it lives, such as 30m or 12h"),
+			option("--format <format>", "print it as url, env, kubeconfig or json").choices(CONNECTION_FORMATS),
 			...PARAM_OPTIONS,
 		],
 		examples: [
 			"svc engine generate keyvalue --realm shop --role readonly --ttl 30m",
 			"svc engine generate documentdb --realm shop --role readWrite --param database=shop",
+			'eval "$(svc engine generate keyvalue --realm shop --format env)"',
+			"(umask 077; svc engine generate containerorch --realm shop --role viewer --format kubeconfig > viewer.yaml)",
 			"svc engine generate pki --realm shop --ttl 7d --param common_name=app.example.com --json",
 		],
 		run: generate,
@@ -66,21 +81,42 @@ export function addInvocationCommands(engine: Command, io: Io): void {
 }
 
 async function generate(context: Context<GenerateOptions>, type: string): Promise<void> {
-	const { role, ttl, param = [] } = context.options;
+	const { role, ttl, format, param = [] } = context.options;
 	const realm = realmOf(context);
+	if (format !== undefined) checkFormat(type, format);
 	const client = await connectForEngine(context);
 	const body = {
 		...(await readFields(context, param, parseParam)),
 		...(role === undefined ? {} : { role }),
 		...(ttl === undefined ? {} : { ttl }),
 	};
-	const call = { method: "POST", path: path`realms/${realm}/engines/${type}/generate`, body } as const;
+	const call = {
+		method: "POST",
+		path: path`realms/${realm}/engines/${type}/generate`,
+		query: queryOf(format),
+		body,
+	} as const;
 	const { answer, headers } = await sendForReply(client, call);
 	const lease = headers["x-lease-id"];
 	const made = lease === undefined ? answer : { ...answer, lease_id: String(lease) };
-	await showFields(context, made, fieldsOf(made));
+	if (format === undefined) await showFields(context, made, fieldsOf(made));
+	else await write(context.io.stdout, await formatted(type, made, format));
 	if (lease !== undefined)
 		await note(context, `\`svc lease revoke ${visible(String(lease))} --realm ${visible(realm)}\` ends it early`);
+}
+
+function queryOf(format: ConnectionFormat | undefined): Record<string, string> {
+	return format === undefined ? {} : { connection: "true" };
+}
+
+/** Exact, because it is for a program: nothing is made visible. */
+async function formatted(type: string, made: Answer, format: ConnectionFormat): Promise<string> {
+	if (format === "url") return `${connectionUrl(type, made)}\n`;
+	if (format === "kubeconfig") return kubeconfigOf(made);
+	if (format === "json") return `${toJson(made)}\n`;
+	return connectionVariables(type, made)
+		.map(([name, value]) => shellLine(name, value))
+		.join("");
 }
 
 async function validate(context: Context<ParamOptions>, type: string): Promise<void> {

@@ -22,6 +22,8 @@ export interface Wanted {
 	/** Authentication database, namespace, or empty. */
 	scope: string;
 	ttl_ms: number;
+	/** Whether the answer is to say, in `connection`, what else is needed to connect. */
+	with_connection: boolean;
 }
 
 /** Names that are tried until one is free. */

@@ -40,7 +40,8 @@ async function makeOne(
 		channel.release();
 		const due_at = needs.clock.now() + wanted.ttl_ms;
 		await confirm(needs, wanted, { lease_id, name, expires_at, due_at, payload: null });
-		return { data: { ...withoutCommand(data), ...connector.details(detailsOf(wanted, command)) }, lease_id };
+		const made = { ...withoutCommand(data), ...connector.details(detailsOf(wanted, command)) };
+		return { data: wanted.with_connection ? { ...made, connection: connector.connection() } : made, lease_id };
 	} finally {
 		channel.release();
 	}

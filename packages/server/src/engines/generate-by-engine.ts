@@ -34,10 +34,11 @@ export async function generateByEngine(needs: EngineNeeds, wanted: Wanted): Prom
 }
 
 async function make(needs: EngineNeeds, wanted: Wanted, name: string, lease_id: string): Promise<Generated> {
-	const { caller, params } = wanted;
+	const { caller, params, with_connection } = wanted;
 	const { engine } = caller;
+	const own = { _lease: { id: lease_id, name }, ...(with_connection ? { _connection: true } : {}) };
 	const answer = await engine
-		.call("generate", { ...params, _lease: { id: lease_id, name } })
+		.call("generate", { ...params, ...own })
 		.catch((error) => unanswered(needs, wanted, lease_id, error));
 	if ("error" in answer) return refused(needs, wanted, lease_id, answer.error);
 	const { data } = answer;

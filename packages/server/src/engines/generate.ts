@@ -2,7 +2,7 @@ import type { Fields } from "@svc/protocol";
 import type { EventData } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
-import type { Generated } from "./birth.ts";
+import type { Generated, Wanted } from "./birth.ts";
 import { admit, ask, authorizeRole, type Caller, type EngineNeeds, logEngine } from "./engines.ts";
 import { generateByCore } from "./generate-by-core.ts";
 import { generateByEngine } from "./generate-by-engine.ts";
@@ -12,6 +12,7 @@ import { isDynamic } from "./runtime.ts";
 /**
  * Lets an engine make a value or a credential. A credential is written down before it exists.
  * @param given the engine's params
+ * @param with_connection whether a credential comes with `connection`: what its fields do not say of how to connect
  * @throws AppError not_found (realm, engine type), forbidden, insufficient_scope, unsupported_operation, invalid_ttl, validation_failed,
  * payload_too_large, lease_limit_reached, engine_error, engine_unavailable
  * Spec: API › Engines, ENGINES. Design: §8, §9
@@ -22,6 +23,7 @@ export async function generate(
 	slug: string,
 	type: string,
 	given: Fields,
+	with_connection = false,
 ): Promise<Generated> {
 	const caller = await admit(needs, actor, slug, type);
 	const { entry } = caller.engine;
@@ -34,7 +36,7 @@ export async function generate(
 	// An engine of ours refuses by itself a role that is no text; another one might read what was not authorized.
 	const params = entry.is_shipped ? own : { ...own, role };
 	if (!isDynamic(entry)) return generateValue(needs, actor, caller, params, role);
-	return generateCredential(needs, actor, caller, params, role ?? "");
+	return generateCredential(needs, { actor, caller, params, role: role ?? "", with_connection });
 }
 
 async function generateValue(
@@ -60,17 +62,11 @@ function certificateFacts({ serial, common_name, san, expires_at }: Fields): Eve
 	};
 }
 
-async function generateCredential(
-	needs: EngineNeeds,
-	actor: Actor,
-	caller: Caller,
-	given: Fields,
-	role: string,
-): Promise<Generated> {
-	const { engine } = caller;
-	const { ttl_ms, ttl } = ttlOf(engine, given);
-	const { params, scope } = placeParams(engine, given);
-	const wanted = { caller, actor, params: { ...params, ttl }, role, scope, ttl_ms };
+async function generateCredential(needs: EngineNeeds, asked: Omit<Wanted, "scope" | "ttl_ms">): Promise<Generated> {
+	const { engine } = asked.caller;
+	const { ttl_ms, ttl } = ttlOf(engine, asked.params);
+	const { params, scope } = placeParams(engine, asked.params);
+	const wanted = { ...asked, params: { ...params, ttl }, scope, ttl_ms };
 	return engine.connector === undefined
 		? generateByEngine(needs, wanted)
 		: generateByCore(needs, wanted, engine.connector);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { Text } from "../messages.ts";
+import { says, Text } from "../messages.ts";
 import { type ConfigScope, getConfig, pingEngine, removeConfig, setConfig } from "./configs.ts";
 import { type EngineNeeds, listEngines } from "./engines.ts";
 import { generate } from "./generate.ts";
@@ -10,6 +10,11 @@ import { validate } from "./validate.ts";
 const Anything = v.record(v.string(), v.unknown());
 
 const EngineSchema = v.object({ type: v.string(), description: v.string(), capabilities: v.array(v.string()) });
+
+/** Whether a credential's answer has `connection` beside the fields of the specification: how its system is reached. */
+const WithConnection = v.optional(
+	v.picklist(["true", "false"], says("validation_failed", "connection must be true or false")),
+);
 
 const INVOCATION_ERRORS = ["not_found", "unsupported_operation", "engine_error", "engine_unavailable"] as const;
 
@@ -50,12 +55,14 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/realms/{slug}/engines/{type}/generate",
 			summary: "Let an engine make a value or a credential; the lease's id is in X-Lease-Id",
+			query: v.object({ connection: WithConnection }),
 			body: Anything,
 			status: 200,
 			answer: Anything,
 			errors: [...INVOCATION_ERRORS, "invalid_ttl", "lease_limit_reached"],
-			async handle({ actor, params, body, headers, onAnswered }) {
-				const { data, lease_id } = await generate(needs, actor, params.slug, params.type, body);
+			async handle({ actor, params, query, body, headers, onAnswered }) {
+				const with_connection = query.connection === "true";
+				const { data, lease_id } = await generate(needs, actor, params.slug, params.type, body, with_connection);
 				if (lease_id !== undefined) {
 					headers["x-lease-id"] = lease_id;
 					needs.delivery(lease_id, onAnswered);

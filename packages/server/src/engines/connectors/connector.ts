@@ -27,7 +27,7 @@ export class TargetError extends Error {
 	}
 }
 
-/** A system in which the core makes and deletes credentials with its own admin connection. Every method but `details` throws TargetError. */
+/** A system in which the core makes and deletes credentials with its own admin connection. Every method but `details` and `connection` throws TargetError. */
 export interface Connector {
 	/** Returns when the target answers and takes the admin credential. */
 	ping(): Promise<void>;
@@ -46,6 +46,8 @@ export interface Connector {
 	listManaged(scope: string): Promise<string[]>;
 	/** Fields that the core adds to the credential. Spec: ENGINES › Resources and their fields */
 	details(credential: { username: string; password: string; database?: string }): Fields;
+	/** What else whoever has a credential needs to connect with it, for callers that ask for it. */
+	connection(): Fields;
 	/** Ends every connection. Nothing can be asked afterwards. */
 	close(): Promise<void>;
 }

@@ -108,6 +108,11 @@ class DocumentDbConnector implements Connector {
 		return { database, auth_database, connection_uri };
 	}
 
+	/** Its connection_uri says it all. */
+	connection(): Fields {
+		return {};
+	}
+
 	async openChannel(): Promise<CreateChannel> {
 		const create = async (command: Command) => {
 			if (command.system !== "documentdb") throw new TypeError("not a command for this channel");

@@ -95,6 +95,11 @@ class KeyValueConnector implements Connector {
 		return { address: this.#fields.address, database: this.#fields.database };
 	}
 
+	connection(): Fields {
+		const { tls, ca_cert } = this.#fields;
+		return { tls, ...(ca_cert === "" ? {} : { ca_cert }) };
+	}
+
 	async openChannel(): Promise<CreateChannel> {
 		const leave = await this.#enter();
 		try {
