@@ -22,8 +22,6 @@ import { toJson, visible } from "./output.ts";
 export type { Io } from "./io.ts";
 
 const EPILOGUE = `
-The server and the engines: \`svc server\` and \`svc plugin <type>\`.
-
 Environment: SVC_ADDRESS, SVC_TOKEN, SVC_REALM, SVC_ENV, SVC_CACERT, SVC_FINGERPRINT, NO_COLOR.
 A file .svc.toml in this folder or above it may name the realm and the environment: realm = "shop" and env = "dev".
 Exit codes: 0 done, 1 failed, 2 usage, 3 not logged in or not allowed, 4 not found, 5 server unreachable or in trouble.

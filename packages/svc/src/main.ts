@@ -6,9 +6,9 @@ import process from "node:process";
  * for this machine. Each loads only what it needs. A function, because a CommonJS bundle cannot wait at its top.
  */
 async function main([command, ...rest]: string[]): Promise<void> {
-	if (command === "server") {
+	if (command === "server" && rest.length === 0) {
 		const { runServer } = await import("./server.ts");
-		await runServer(process, rest);
+		await runServer(process);
 	} else if (command === "plugin") {
 		const { runPlugin } = await import("./plugin.ts");
 		await runPlugin(process, rest);

@@ -6,11 +6,9 @@ import { SHIPPED } from "./shipped-engines.ts";
  * Runs the server in this process until it is told to end: SIGTERM and SIGINT finish what is under way, SIGHUP reads the certificate
  * files anew.
  */
-export async function runServer(process: NodeJS.Process, args: string[]): Promise<void> {
+export async function runServer(process: NodeJS.Process): Promise<void> {
 	dieOnSurprise(process);
 	try {
-		if (args.length > 0)
-			throw new FatalError("svc server takes no arguments: its settings are svc.toml and SVC_* variables", 64);
 		const config = readConfig(process.env, process.cwd());
 		const running = await startServer(config, SHIPPED);
 		handleSignals(process, running);

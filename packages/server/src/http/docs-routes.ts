@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import * as v from "valibot";
-import { type Asset, readAsset } from "./assets.ts";
+import { readShipped } from "../shipped-file.ts";
 import { publicRoute, type Route } from "./route.ts";
 
 /**
@@ -52,16 +52,17 @@ const START = `SwaggerUIBundle({
  * not sent again while it is the same. Not in the reference: it is the reference.
  */
 export function docsRoutes(): Route[] {
-	const asset = (name: Asset) => () => readAsset(name);
+	const script = () => readShipped(new URL(import.meta.resolve("swagger-ui-dist/swagger-ui-bundle.js")));
+	const style = () => readShipped(new URL(import.meta.resolve("swagger-ui-dist/swagger-ui.css")));
 	return [
-		fileRoute("/docs", "text/html", async () => PAGE),
-		fileRoute("/docs/start.js", "text/javascript", async () => START),
-		fileRoute("/docs/swagger-ui-bundle.js", "text/javascript", asset("swagger-ui-bundle.js")),
-		fileRoute("/docs/swagger-ui.css", "text/css", asset("swagger-ui.css")),
+		fileRoute("/docs", "text/html", () => PAGE),
+		fileRoute("/docs/start.js", "text/javascript", () => START),
+		fileRoute("/docs/swagger-ui-bundle.js", "text/javascript", () => script().toString()),
+		fileRoute("/docs/swagger-ui.css", "text/css", () => style().toString()),
 	];
 }
 
-function fileRoute(path: string, media: string, read: () => Promise<string>): Route {
+function fileRoute(path: string, media: string, read: () => string): Route {
 	return publicRoute({
 		method: "GET",
 		path,
@@ -71,7 +72,7 @@ function fileRoute(path: string, media: string, read: () => Promise<string>): Ro
 		media: `${media}; charset=utf-8`,
 		statusOf: (text) => (text === "" ? 304 : 200),
 		async handle({ headers, if_none_match }) {
-			const text = await read();
+			const text = read();
 			const etag = `"${hash("sha256", text, "base64url")}"`;
 			Object.assign(headers, {
 				etag,
