@@ -1,0 +1,53 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type Context, type LocalCommand, option } from "@svc/cli/command";
+import { Failure } from "@svc/cli/failure";
+import { note, show, visible } from "@svc/cli/output";
+import { LANGUAGES, type Language, scaffold } from "./engine-scaffold.ts";
+
+interface NewOptions {
+	readonly lang: Language;
+	readonly dir?: string;
+}
+
+const NAME = /^[a-z][a-z0-9-]{0,39}$/;
+
+/** `svc engine new`: a small engine that works, to be changed into one's own. */
+export const ENGINE_NEW: LocalCommand<NewOptions> = {
+	group: "engine",
+	usage: "new <name>",
+	summary: "start an engine of your own: a folder with a small one that works",
+	details:
+		"Writes plugin.json, a program that makes voucher numbers and checks them, and a README with the next steps. The program is one file that needs nothing but its language, and keeps the contract of engines as it is.",
+	options: [
+		option("--lang <language>", "what to write it in").choices(Object.keys(LANGUAGES)).makeOptionMandatory(),
+		option("--dir <folder>", "the folder to make (else ./<name>)"),
+	],
+	examples: ["svc engine new voucher --lang python", "svc engine new voucher --lang go --dir ~/engines/voucher"],
+	run: makeFolder,
+};
+
+async function makeFolder(context: Context<NewOptions>, name: string): Promise<void> {
+	const { io, options } = context;
+	if (!NAME.test(name))
+		throw new Failure("usage", "a name has 1 to 40 of a-z, 0-9 and -, and begins with a letter", {
+			hint: "it is the engine's type, as in `svc engine generate <type>`",
+		});
+	const folder = options.dir ?? name;
+	const directory = resolve(io.cwd(), folder);
+	const files = scaffold(name, options.lang);
+	mkdirSync(directory, { recursive: true });
+	if (readdirSync(directory).length > 0)
+		throw new Failure("failed", "the folder is not empty; nothing was written", { hint: "name another with --dir" });
+	for (const { file, content, isProgram } of files)
+		writeFileSync(join(directory, file), content, { mode: isProgram ? 0o755 : 0o644, flag: "wx" });
+	const names = files.map(({ file }) => file);
+	await show(
+		context,
+		{ name, language: options.lang, directory, files: names },
+		visible(`${folder}: ${names.join(", ")}`),
+	);
+	const { build } = LANGUAGES[options.lang];
+	const steps = [`cd ${folder}`, ...(build === undefined ? [] : [build]), "svc engine test ."];
+	await note(context, visible(`next: ${steps.join(" && ")}; README.md says how to go on`));
+}
