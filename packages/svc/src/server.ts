@@ -1,20 +1,26 @@
 import { flushCompileCache } from "node:module";
 import { FatalError, type Running, readConfig, startServer } from "@svc/server";
+import { type Notify, takeNotifier } from "./notify.ts";
+import { refuseOpenDoors } from "./open-doors.ts";
 import { SHIPPED } from "./shipped-engines.ts";
 
 /**
  * Runs the server in this process until it is told to end: SIGTERM and SIGINT finish what is under way, SIGHUP reads the certificate
- * files anew.
+ * files anew. As a service it tells systemd when it is ready.
  */
 export async function runServer(process: NodeJS.Process): Promise<void> {
 	dieOnSurprise(process);
+	ignoreSignals(process);
 	try {
+		refuseOpenDoors(process);
 		const config = readConfig(process.env, process.cwd());
+		const notify = takeNotifier(process.env, (message) => process.stderr.write(`svc: ${message}\n`));
 		const running = await startServer(config, SHIPPED);
-		handleSignals(process, running);
+		handleSignals(process, running, notify);
 		// Whoever ends it with SIGKILL would leave the next start nothing.
 		flushCompileCache();
 		process.stdout.write(greeting(running, config.data_dir));
+		await notify("READY=1", `STATUS=listening on ${running.url}`);
 	} catch (error) {
 		if (!(error instanceof FatalError)) throw error;
 		process.stderr.write(`svc: ${error.message}\n`);
@@ -51,17 +57,38 @@ function dieOnSurprise(process: NodeJS.Process): void {
 	process.on("unhandledRejection", die);
 }
 
-function handleSignals(process: NodeJS.Process, running: Running): void {
+/** Each of these would end the process, or open a debugger through which whoever may connect runs what they like. */
+function ignoreSignals(process: NodeJS.Process): void {
+	for (const signal of ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const) process.on(signal, () => undefined);
+}
+
+function handleSignals(process: NodeJS.Process, running: Running, notify: Notify): void {
 	let isStopping = false;
 	const stop = async () => {
 		if (isStopping) process.exit(0);
 		isStopping = true;
-		await running.stop();
+		await Promise.all([notify("STOPPING=1"), running.stop()]);
 		process.exit(0);
 	};
 	process.on("SIGTERM", () => void stop());
 	process.on("SIGINT", () => void stop());
-	process.on("SIGHUP", () => void running.reload());
-	// Without a listener Node would open a debugger, through which whoever may connect runs what they like.
-	process.on("SIGUSR1", () => undefined);
+	const reload = oneAtATime(async () => {
+		await notify("RELOADING=1");
+		await running.reload();
+		await notify("READY=1");
+	});
+	process.on("SIGHUP", () => void reload());
+}
+
+/** What is asked for while the work is being done is done once more after it, however often it was asked for. */
+function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+	let asked = 0;
+	return async () => {
+		if (asked++ > 0) return;
+		for (let done = 0; done !== asked; ) {
+			done = asked;
+			await work();
+		}
+		asked = 0;
+	};
 }

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { api } from "./harness/client.ts";
+import { ok } from "./harness/expect.ts";
+import { type Server, startServer } from "./harness.ts";
+
+const PEER = fileURLToPath(new URL("./peers/notify_socket.py", import.meta.url));
+const missing = ["systemd-notify", "python3"].find((tool) => spawnSync(tool, ["--version"]).status !== 0);
+const skip = missing === undefined ? false : `${missing} is not installed`;
+
+let folder: string;
+let systemd: ChildProcess | undefined;
+const heard: string[] = [];
+let server: Server;
+
+before(async () => {
+	folder = await mkdtemp(join(tmpdir(), "svc-service-"));
+	const socket = join(folder, "notify");
+	if (!skip) {
+		systemd = spawn("python3", [PEER, socket], { stdio: ["ignore", "pipe", "inherit"] });
+		assert.ok(systemd.stdout);
+		createInterface(systemd.stdout).on("line", (line) => heard.push(JSON.parse(line)));
+		await hears(/^listening$/);
+	}
+	server = await startServer({ env: skip ? {} : { NOTIFY_SOCKET: socket, WATCHDOG_USEC: "300000" } });
+});
+after(async () => {
+	await server.close();
+	if (systemd !== undefined) {
+		systemd.kill();
+		if (systemd.exitCode === null) await once(systemd, "exit");
+	}
+	await rm(folder, { recursive: true, force: true });
+});
+
+/** Waits, at most 20 s, for one more message like that, and answers it. */
+async function hears(pattern: RegExp, before = 0): Promise<string> {
+	for (let tries = 0; tries < 1000; tries++) {
+		const found = heard.filter((message) => pattern.test(message))[before];
+		if (found !== undefined) return found;
+		await sleep(20);
+	}
+	throw new Error(`systemd heard only ${JSON.stringify(heard)}`);
+}
+
+const count = (pattern: RegExp) => heard.filter((message) => pattern.test(message)).length;
+
+test("systemd hears that the service is ready, and where", { skip }, async () => {
+	assert.equal(await hears(/READY/), `READY=1\nSTATUS=listening on ${server.url}`);
+});
+
+test("systemd hears that it is alive, again and again", { skip }, async () => {
+	await hears(/^WATCHDOG=1$/, 2);
+});
+
+test("systemd hears of a reload, and of its end", { skip }, async () => {
+	const ready = count(/^READY=1$/);
+	process.kill(server.pid, "SIGHUP");
+	await hears(/^RELOADING=1$/);
+	await hears(/^READY=1$/, ready);
+});
+
+test("a storm of signals ends nothing, opens no debugger and writes no report", async () => {
+	const files = await readdir(".");
+	for (let turn = 0; turn < 50; turn++) {
+		for (const signal of ["SIGUSR1", "SIGUSR2", "SIGHUP", "SIGPIPE"] as const) process.kill(server.pid, signal);
+	}
+	ok(await api(server).get("/health"));
+	assert.doesNotMatch(server.stderr(), /Debugger|inspector/i);
+	assert.deepEqual(await readdir("."), files);
+	ok(await api(server).get("/health"));
+});
+
+test("systemd hears that the service ends", { skip }, async () => {
+	await server.stop();
+	await hears(/^STOPPING=1$/);
+});
