@@ -25,6 +25,8 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			may: /^(errors|messages|system|redacted|log)\.ts$/,
 		},
 		{ from: /^crypto\//, may: /^(crypto\/|audit\/model\.ts$)/ },
+		// A backup is of everything.
+		{ from: /^backups\/model\.ts$/, may: /\/(model|keyring-model)\.ts$/ },
 		{ from: /^(\w|-)+\/model\.ts$/, may: /^(policy|audit|accounts)\/model\.ts$|^crypto\/(keyring-model|seal)\.ts$/ },
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model)\.ts$/ },
 		{ from: /^store\/sqlite\//, may: /^store\/|\/(model|keyring-model)\.ts$|^audit\/(chain|verify)\.ts$/ },
@@ -49,7 +51,8 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^operator-sync\//, may: /^(secrets\/secrets\.ts|http\/route\.ts)$/ },
 		{ from: /^health\//, may: /^(health\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
 		{ from: /^http\//, may: /^(http\/|crypto\/(api-token|session)\.ts$|health\/metrics\.ts$)|\/model\.ts$/ },
-		{ from: /^(core|engine-parts|main)\.ts$/, may: /./ },
+		{ from: /^backups\//, may: /^(backups\/|policy\/|crypto\/|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/ },
+		{ from: /^(core|engine-parts|backup-parts|main)\.ts$/, may: /./ },
 	],
 };
 

@@ -80,6 +80,9 @@ const RULES: readonly Rule[] = [
 	["GET /api/v1/eso/{realm}", "viewer", "read", 404],
 	["GET /api/v1/audit/events", "user", "read"],
 	["GET /api/v1/audit/verify", "instance", "read"],
+	["POST /api/v1/backups", "instance", "write"],
+	["GET /api/v1/backups", "instance", "read"],
+	["GET /api/v1/backups/{name}", "instance", "read"],
 	["POST /api/v1/auth/password", "user", "session"],
 	// The last one: it ends the sessions that the others need.
 	["POST /api/v1/auth/logout", "user", "session"],

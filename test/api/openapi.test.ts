@@ -104,6 +104,8 @@ test("every code of an error is listed", () => {
 	);
 });
 
+const NO_JSON = ["/metrics", "/api/v1/backups/{name}"];
+
 for (const endpoint of ENDPOINTS) {
 	const name = `${endpoint.method} ${endpoint.path}`;
 	test(`${name} answers what the document says`, async () => {
@@ -119,7 +121,7 @@ for (const endpoint of ENDPOINTS) {
 		assert.equal(answer.status, status, answer.text);
 		const operation = routesOf(document).find((route) => routeName(route) === routeName(endpoint))?.operation;
 		const schema = operation?.responses[status]?.content?.["application/json"]?.schema;
-		if (endpoint.path === "/metrics") return;
+		if (NO_JSON.includes(endpoint.path)) return;
 		assert.ok(schema, "the answer has a schema");
 		assert.deepEqual(problems(document, schema, answer.body), []);
 	});

@@ -92,9 +92,11 @@ function headersOf({ token, headers, raw, chunked, untyped }: RequestOptions): O
 	};
 }
 
-/** Answers are decoded strictly: a byte that is no UTF-8 fails the test, and a byte order mark is kept. */
+/** Text is decoded strictly: a byte that is no UTF-8 fails the test, and a byte order mark is kept. Of a file, each byte becomes a character. */
 function readAnswer(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Answer {
-	const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+	const isFile = headers["content-type"] === "application/octet-stream";
+	const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+	const text = isFile ? bytes.toString("latin1") : decoder.decode(bytes);
 	const isJson = headers["content-type"]?.startsWith("application/json") === true;
 	return { status, headers, text, body: isJson && text !== "" ? JSON.parse(text) : undefined };
 }

@@ -1,4 +1,5 @@
 import { ENGINE_REQUESTS } from "./engine-requests.ts";
+import { ok } from "./expect.ts";
 import { apiToken, bind, PASSWORD, type Person, unique } from "./fixtures.ts";
 import { SSO_REQUESTS } from "./sso-requests.ts";
 import { freshSecret, type World } from "./world.ts";
@@ -98,7 +99,17 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 
 	"GET /api/v1/audit/events": () => ({ path: `${V1}/audit/events` }),
 	"GET /api/v1/audit/verify": () => ({ path: `${V1}/audit/verify` }),
+	"POST /api/v1/backups": () => ({ path: `${V1}/backups` }),
+	"GET /api/v1/backups": () => ({ path: `${V1}/backups` }),
+	"GET /api/v1/backups/{name}": async (world) => ({ path: `${V1}/backups/${await aBackup(world)}` }),
 };
+
+/** The name of a backup of the server. */
+async function aBackup({ api, people }: World): Promise<string> {
+	const { token } = people.instance;
+	const { backups } = ok(await api.get<{ backups: { name: string }[] }>("/backups", { token }));
+	return backups[0]?.name ?? ok(await api.post<{ name: string }>("/backups", undefined, { token }), 201).name;
+}
 
 async function freshSecretPath(world: World): Promise<string> {
 	return `${V1}/realms/${world.slug}/secrets/${await freshSecret(world)}`;

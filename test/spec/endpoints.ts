@@ -89,6 +89,10 @@ const ROWS: readonly Row[] = [
 	["GET", "/api/v1/audit/events", "token", 200],
 	// In neither document: what `svc audit verify` asks.
 	["GET", "/api/v1/audit/verify", "instance", 200],
+	// Nor these: what `svc backup` asks.
+	["POST", "/api/v1/backups", "instance", 201],
+	["GET", "/api/v1/backups", "instance", 200],
+	["GET", "/api/v1/backups/{name}", "instance", 200],
 ];
 
 /** Every endpoint of the running server. */

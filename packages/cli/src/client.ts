@@ -83,6 +83,20 @@ export async function sendForReply(client: Client, call: Call): Promise<Reply> {
 	throw explainRefusal(client, call, { status, retryAfter: headers["retry-after"], answer });
 }
 
+/**
+ * Like `send`, for an answer that is no JSON and may be long: its body is left to be read.
+ * @throws Failure as send
+ */
+export async function sendForContent(client: Client, call: Call): Promise<http.IncomingMessage> {
+	const response = await request(client, call).catch(async (error: unknown) => {
+		throw await explainConnection(client, call.method, error);
+	});
+	const status = response.statusCode ?? 0;
+	if (status === 200) return response;
+	const answer = parseAnswer(await readBody(response));
+	throw explainRefusal(client, call, { status, retryAfter: response.headers["retry-after"], answer });
+}
+
 interface RawAnswer {
 	readonly status: number;
 	readonly headers: http.IncomingHttpHeaders;
@@ -90,10 +104,15 @@ interface RawAnswer {
 }
 
 async function exchange(client: Client, call: Call): Promise<RawAnswer> {
+	const response = await request(client, call);
+	return { status: response.statusCode ?? 0, headers: response.headers, body: await readBody(response) };
+}
+
+async function request(client: Client, call: Call): Promise<http.IncomingMessage> {
 	const url = new URL(client.address);
 	const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
 	const payload = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body));
-	const request = (url.protocol === "https:" ? https : http).request({
+	const outgoing = (url.protocol === "https:" ? https : http).request({
 		agent: client.agent,
 		protocol: url.protocol,
 		hostname: url.hostname.replace(/^\[|\]$/g, ""),
@@ -103,10 +122,9 @@ async function exchange(client: Client, call: Call): Promise<RawAnswer> {
 		headers: headersOf(client, payload),
 		signal: AbortSignal.timeout(client.timeoutMs),
 	});
-	request.once("response", resolve).once("error", reject);
-	request.end(payload);
-	const response = await promise;
-	return { status: response.statusCode ?? 0, headers: response.headers, body: await readBody(response) };
+	outgoing.once("response", resolve).once("error", reject);
+	outgoing.end(payload);
+	return promise;
 }
 
 function headersOf({ token }: Client, payload: Buffer | undefined): http.OutgoingHttpHeaders {

@@ -4,6 +4,7 @@ import { addLocalCommands, addSharedOptions, type LocalCommand } from "./command
 import { addAccountCommands } from "./commands/account.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addAuthCommands } from "./commands/auth.ts";
+import { addBackupCommands } from "./commands/backup.ts";
 import { addBindingCommands } from "./commands/binding.ts";
 import { addEncryptCommand } from "./commands/encrypt.ts";
 import { addEngineCommands } from "./commands/engine.ts";
@@ -84,6 +85,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 	addLeaseCommands(program, io);
 	addSsoCommands(program, io);
 	addAuditCommands(program, io);
+	addBackupCommands(program, io);
 	addEncryptCommand(program, io);
 	addHealthCommand(program, io);
 	addLocalCommands(program, io, local);

@@ -165,6 +165,26 @@ const SETTINGS: Setting[] = [
 		read: (c) => c.enforce_expiry,
 		unset: false,
 	},
+	{
+		name: "backup.directory",
+		variable: "SVC_BACKUP_DIRECTORY",
+		file: '"b"',
+		fromFile: "C/b",
+		text: "/b",
+		fromText: "/b",
+		read: (c) => c.backup.directory,
+		unset: "C/data/backups",
+	},
+	{
+		name: "backup.keep",
+		variable: "SVC_BACKUP_KEEP",
+		file: "30",
+		fromFile: 30,
+		text: "1",
+		fromText: 1,
+		read: (c) => c.backup.keep,
+		unset: 7,
+	},
 ];
 
 const tomlOf = ({ name, file }: Setting) => {
@@ -188,7 +208,7 @@ for (const setting of SETTINGS) {
 
 	test(`${setting.name} of another kind is refused in the file, and nonsense in both without repeating it`, async (t) => {
 		const { name, variable, file } = setting;
-		const isPath = /_(dir|file)$/.test(name);
+		const isPath = /_(dir|file)$|directory$/.test(name);
 		const folder = await folderWith(t, tomlOf({ ...setting, file: "4711" }));
 		assert.throws(() => readConfig({}, folder), saying(new RegExp(`^${name} in .*svc\\.toml must be `)));
 		if (isPath || file.startsWith("[")) return;

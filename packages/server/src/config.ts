@@ -28,6 +28,15 @@ const Flag = v.union([
 	),
 ]);
 
+const Count = v.union([
+	v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)),
+	v.pipe(
+		v.string(),
+		v.regex(/^([1-9]\d{0,2}|1000)$/),
+		v.transform((text) => Number(text)),
+	),
+]);
+
 /** What each setting must be; a setting that is absent keeps its default. The order is the order of the documentation. */
 const SETTINGS = {
 	data_dir: [v.pipe(v.string(), v.minLength(1)), "a path"],
@@ -43,6 +52,8 @@ const SETTINGS = {
 	"log.level": [v.picklist(LOG_LEVELS), LOG_LEVELS.join(", ")],
 	trusted_proxies: [Strings, "a list of addresses"],
 	"secrets.enforce_expiry": [Flag, "true or false"],
+	"backup.directory": [v.pipe(v.string(), v.minLength(1)), "a path"],
+	"backup.keep": [Count, "a whole number from 1 to 1000"],
 } as const;
 
 type Name = keyof typeof SETTINGS;
@@ -65,6 +76,8 @@ export interface Config {
 	log_level: (typeof LOG_LEVELS)[number];
 	trusted_proxies: string[];
 	enforce_expiry: boolean;
+	/** Where backups are kept, and how many of them. */
+	backup: { directory: string; keep: number };
 	/** Variables that are for engines. Spec: ENGINES › Container orchestrator engine configuration, Certificate authority engine */
 	engine_environment: Readonly<Record<string, string>>;
 }
@@ -102,6 +115,7 @@ export function readConfig(env: Record<string, string | undefined>, cwd: string)
 		log_level: given["log.level"] ?? "info",
 		trusted_proxies: given.trusted_proxies ?? [],
 		enforce_expiry: given["secrets.enforce_expiry"] ?? false,
+		backup: { directory: path(given["backup.directory"] ?? `${data_dir}/backups`), keep: given["backup.keep"] ?? 7 },
 		engine_environment: readEngineEnvironment(env),
 	};
 	refuseContradictions(config);

@@ -2,6 +2,8 @@ import { LRUCache } from "lru-cache";
 import { accountRoutes } from "./accounts/routes.ts";
 import { createThrottle } from "./accounts/throttle.ts";
 import { auditRoutes } from "./audit/routes.ts";
+import type { createBackupParts } from "./backup-parts.ts";
+import { backupRoutes } from "./backups/routes.ts";
 import type { Config } from "./config.ts";
 import type { Keyring } from "./crypto/keyring.ts";
 import { createSessionTokens } from "./crypto/session.ts";
@@ -39,6 +41,7 @@ export interface Parts {
 	log: Log;
 	build: Build;
 	engines: EngineParts;
+	backups: ReturnType<typeof createBackupParts>;
 	protocols: Protocols;
 	/** Address that browsers reach the server at, known once it listens. */
 	address(): string;
@@ -55,7 +58,7 @@ export function createCore(parts: Parts) {
 	const identity = { store, system, sessions, noted: new LRUCache<string, number>({ max: MAX_NOTED }) };
 	const identify = (authorization: string | undefined, request_id: string, ip: string) =>
 		authenticate(identity, authorization, request_id, ip);
-	const metrics = createMetrics({ store, system, build, engines: parts.engines });
+	const metrics = createMetrics({ store, system, build, engines: parts.engines, backups: parts.backups });
 	const needs = { store, system, keyring };
 	const throttle = createThrottle();
 	const { address, protocols } = parts;
@@ -73,6 +76,7 @@ export function createCore(parts: Parts) {
 		...leaseRoutes({ ...needs, ...parts.engines }),
 		...operatorSyncRoutes(secrets),
 		...auditRoutes(needs),
+		...backupRoutes({ ...needs, ...parts.backups, log }),
 	];
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);

@@ -1,4 +1,5 @@
 import { createCheckpointer } from "./audit/checkpoints.ts";
+import { createBackupParts } from "./backup-parts.ts";
 import { type Config, isLoopback, readConfig } from "./config.ts";
 import { createCore } from "./core.ts";
 import { openKeyring } from "./crypto/keyring.ts";
@@ -77,7 +78,8 @@ export async function startServer(
 		const around = options.around ?? {};
 		const engines = await createEngineParts({ ...common, shipped, version: VERSION, around });
 		const protocols = createProtocols();
-		const parts = { ...common, engines, protocols, build: readBuild() };
+		const backups = createBackupParts(common);
+		const parts = { ...common, engines, backups, protocols, build: readBuild() };
 		const core = createCore({ ...parts, address: () => url, isStopping: () => isStopping });
 		const listener = await listen(core, config.listen, tls);
 		url = addressOf(config, listener, tls);

@@ -6,8 +6,8 @@ import { requireInstanceAdmin, requireScope } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import { checkpointText } from "./chain.ts";
 import { type Anchor, type AuditStore, type ChainReport, type EventQuery, eventBy, type StoredEvent } from "./model.ts";
+import { proveLog } from "./proof.ts";
 
 /** What the rules of the log need. */
 export interface AuditNeeds {
@@ -93,18 +93,10 @@ export interface Verification extends ChainReport {
  */
 export async function verifyLog(needs: AuditNeeds, actor: Actor, outside: Anchor | undefined): Promise<Verification> {
 	await requireInstanceAdmin(needs, actor, "read");
-	const checkpoints = await needs.store.audit.checkpoints();
-	const forged = checkpoints.find((checkpoint) => {
-		const key = needs.keyring.checkpoint().byId.get(checkpoint.key_id.toString("hex"));
-		return key === undefined || !key.verify(checkpointText(checkpoint), checkpoint.signature);
-	});
-	const anchors = outside === undefined ? checkpoints : [...checkpoints, outside];
-	const found = await needs.store.audit.verify(anchors.map(({ seq, hash }) => ({ seq, hash })));
-	const isForged = forged !== undefined && found.status === "intact";
-	const report: ChainReport = isForged ? { ...found, status: "altered", seq: forged.seq } : found;
+	const { report, checkpoints } = await proveLog(needs.store.audit, needs.keyring, outside);
 	const facts = { status: report.status, last_seq: report.last.seq };
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "audit.verified", undefined, facts));
-	return { ...report, checkpoints: checkpoints.length, is_anchored: outside !== undefined };
+	return { ...report, checkpoints, is_anchored: outside !== undefined };
 }
 
 /** Reads an outside checkpoint as the log line gives it. @throws AppError validation_failed */

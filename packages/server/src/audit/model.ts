@@ -42,9 +42,14 @@ const EVENT_TYPES = [
 	"lease.lost",
 	"lease.zombie",
 	"lease.orphan",
+	"lease.resumed",
 	"clock.jump",
 	"key.created",
 	"key.rotated",
+	"backup.created",
+	"backup.failed",
+	"backup.downloaded",
+	"backup.restored",
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

@@ -26,7 +26,10 @@ export interface KeyringNeeds {
  * Design: §5.
  */
 export async function openKeyring(needs: KeyringNeeds & { master: Buffer }): Promise<Keyring> {
-	const master = importMaster(needs.master);
+	return openUnder(importMaster(needs.master), needs);
+}
+
+async function openUnder(master: DataKey, needs: KeyringNeeds): Promise<Keyring> {
 	const given = fingerprintOf(master);
 	const needed = (await needs.keys.fingerprint()) ?? (await initialize(needs, master));
 	if (needed !== given) {
@@ -140,6 +143,19 @@ export class Keyring {
 	 */
 	withNewKey<T>(purpose: KeyPurpose, realm_id: string, insert: (row: KeyRow) => Promise<T>): Promise<T> {
 		return this.#latch.shared(() => insert(newKeyRow(this.#master, purpose, realm_id, this.#needs.system)));
+	}
+
+	/** Whether a stored key opens under the master key. */
+	holds(row: KeyRow): boolean {
+		return this.#masters().some((master) => wraps(master, row) && unwrapKey(master, row)?.fill(0) !== undefined);
+	}
+
+	/**
+	 * Opens the keyring of a copy of this store under the same master key.
+	 * @throws FatalError as openKeyring
+	 */
+	async ofCopy(keys: KeyStore): Promise<Keyring> {
+		return openUnder(this.#master, { ...this.#needs, keys });
 	}
 
 	/** Drops a realm's keys from memory: when it was purged, and when they were rotated. */

@@ -24,6 +24,10 @@ export interface MetricsNeeds {
 	system: Pick<System, "now">;
 	build: Build;
 	engines: Omit<EngineMetricsNeeds, "store">;
+	backups: {
+		/** When the newest was made, in Unix milliseconds; undefined when there is none. */
+		newestAt(): number | undefined;
+	};
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -95,6 +99,15 @@ function addGauges(needs: MetricsNeeds, registers: InstanceType<typeof Registry>
 		registers,
 		collect() {
 			this.set(needs.store.audit.tip().seq);
+		},
+	});
+	new Gauge({
+		name: "svc_backup_newest_age_seconds",
+		help: "Seconds since the newest backup was made; +Inf when there is none",
+		registers,
+		collect() {
+			const made_at = needs.backups.newestAt() ?? Number.NEGATIVE_INFINITY;
+			this.set(Math.max(0, needs.system.now().getTime() - made_at) / 1000);
 		},
 	});
 	addExpiry(needs, registers);

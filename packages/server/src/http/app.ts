@@ -89,7 +89,8 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	if (route.media !== undefined) headers["content-type"] = route.media;
 	const status = route.statusOf?.(result) ?? route.status;
 	if (status === 304) return c.body(null, status, headers);
-	return c.body(typeof result === "string" ? result : JSON.stringify(result), status, headers);
+	const isReady = typeof result === "string" || result instanceof ReadableStream;
+	return c.body(isReady ? result : JSON.stringify(result), status, headers);
 }
 
 function watchAnswer(outgoing: HttpBindings["outgoing"], listener: (isDelivered: boolean) => void): void {

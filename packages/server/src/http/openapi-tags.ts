@@ -11,6 +11,7 @@ const TAGS: Readonly<Record<string, string>> = {
 	leases: "Leases: the credentials that engines have made, until they are gone.",
 	eso: "Endpoints for a cluster's secret operator.",
 	audit: "What happened: the audit log, and whether it is intact.",
+	backups: "Backups: verified copies of everything but the master key.",
 	server: "The server itself: health, metrics, this reference.",
 };
 

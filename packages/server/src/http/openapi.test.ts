@@ -56,6 +56,7 @@ test("the server answers the document of exactly these routes", async () => {
 		log: createTestLog().log,
 		build: { version: "1.2.3", commit: "", built: "" },
 		engines: { watchLag: () => undefined } as never,
+		backups: {} as never,
 		protocols: {} as never,
 		address: () => "https://localhost",
 		isStopping: () => false,

@@ -186,7 +186,11 @@ function noProvider(): AppError {
 	return new AppError("not_found", "provider not found: GET /api/v1/auth/providers lists what there is");
 }
 
-async function openProvider({ keyring }: Pick<ProviderNeeds, "keyring">, row: ProviderRow): Promise<Provider> {
+/** Opens what is kept of a provider. @throws AppError internal_error when the row was altered or moved */
+export async function openProvider(
+	{ keyring }: { keyring: Pick<Keyring, "recordFor"> },
+	row: ProviderRow,
+): Promise<Provider> {
 	const { sealed, type, ...rest } = row;
 	const key = await keyring.recordFor("", sealed);
 	const bytes = key && openRecord(key, placeOf(row), sealed);

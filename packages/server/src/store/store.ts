@@ -1,5 +1,6 @@
 import type { AccountStore } from "../accounts/model.ts";
 import type { AuditStore } from "../audit/model.ts";
+import type { BackupStore } from "../backups/model.ts";
 import type { KeyStore } from "../crypto/keyring-model.ts";
 import type { EngineStore } from "../engines/model.ts";
 import type { LeaseStore } from "../leases/model.ts";
@@ -16,6 +17,7 @@ import type { TokenStore } from "../tokens/model.ts";
 export interface Store {
 	accounts: AccountStore;
 	audit: AuditStore;
+	backups: BackupStore;
 	engines: EngineStore;
 	keys: KeyStore;
 	leases: LeaseStore;

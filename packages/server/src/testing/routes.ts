@@ -1,5 +1,6 @@
 import { accountRoutes } from "../accounts/routes.ts";
 import { auditRoutes } from "../audit/routes.ts";
+import { backupRoutes } from "../backups/routes.ts";
 import { engineRoutes } from "../engines/routes.ts";
 import { healthRoutes } from "../health/routes.ts";
 import { openApiRoute } from "../http/openapi-route.ts";
@@ -27,6 +28,7 @@ export function allRoutes(): Route[] {
 		...leaseRoutes(nothing),
 		...operatorSyncRoutes(nothing),
 		...auditRoutes(nothing),
+		...backupRoutes(nothing),
 	];
 	return [...routes, openApiRoute(routes, "0.0.0")];
 }

@@ -11,21 +11,38 @@ export function migrate(db: Database, now: string): void {
 	db.exec(
 		"CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, hash TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT",
 	);
-	const applied = db.prepare("SELECT name, hash FROM migration ORDER BY name").all() as {
-		name: string;
-		hash: string;
-	}[];
-	for (const [index, row] of applied.entries()) {
+	const { applied, problem } = schemaOf(db);
+	if (problem !== "") throw new FatalError(problem);
+	for (const migration of MIGRATIONS.slice(applied)) apply(db, migration, now);
+}
+
+/** What a database's schema is, as its own list of migrations tells. */
+interface Schema {
+	/** Migrations that were applied. */
+	applied: number;
+	/** The newest of them; empty when there is none. */
+	schema: string;
+	/** Why this program cannot use it, and what to do; empty when it can. */
+	problem: string;
+}
+
+/** Compares the migrations of a database with those of this program. A database without the list is empty. */
+export function schemaOf(db: Database): Schema {
+	const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migration'").get() === undefined;
+	const rows = isEmpty
+		? []
+		: (db.prepare("SELECT name, hash FROM migration ORDER BY name").all() as { name: string; hash: string }[]);
+	const other = rows.find(({ name, hash: digest }, index) => {
 		const known = MIGRATIONS[index];
-		if (known === undefined)
-			throw new FatalError("the database was written by a newer svc: start that version, or restore a backup");
-		if (known.name !== row.name || hash("sha256", known.sql) !== row.hash) {
-			throw new FatalError(
-				`the database's migration ${row.name} is not this program's: restore a backup of this version`,
-			);
-		}
+		return known !== undefined && (known.name !== name || hash("sha256", known.sql) !== digest);
+	});
+	let problem = "";
+	if (other !== undefined) {
+		problem = `the database's migration ${other.name} is not this program's: restore a backup of this version`;
+	} else if (rows.length > MIGRATIONS.length) {
+		problem = "the database was written by a newer svc: start that version, or restore a backup";
 	}
-	for (const migration of MIGRATIONS.slice(applied.length)) apply(db, migration, now);
+	return { applied: rows.length, schema: rows.at(-1)?.name ?? "", problem };
 }
 
 /** Foreign keys are off meanwhile, because a table that is rebuilt would otherwise take its children with it; they are checked at the end. */

@@ -1,5 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { auditLog } from "./audit-log.ts";
+import { copyQuestions } from "./copy-questions.ts";
+import { codeOf } from "./failure.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { openReader } from "./open.ts";
 import { withBuffers } from "./transfer.ts";
@@ -8,7 +10,7 @@ import { withBuffers } from "./transfer.ts";
 export type ReaderRequest = [id: number, noun: keyof LongQuestions, verb: string, ...args: unknown[]];
 
 /** Its answer. */
-export type ReaderAnswer = { id: number; value: unknown } | { id: number; error: string };
+export type ReaderAnswer = { id: number; value: unknown } | { id: number; error: string; code: string };
 
 /** What the thread can be asked, by noun. */
 export type LongQuestions = typeof questions;
@@ -16,7 +18,7 @@ export type LongQuestions = typeof questions;
 const port = parentPort;
 if (port === null) throw new Error("the reader runs in a worker thread");
 const db = openReader(workerData as string, "long");
-const questions = { audit: auditLog(db), leases: leaseLists(db) };
+const questions = { audit: auditLog(db), leases: leaseLists(db), copies: copyQuestions(db) };
 
 type Verb = (...args: unknown[]) => unknown;
 
@@ -25,6 +27,6 @@ port.on("message", ([id, noun, verb, ...args]: ReaderRequest) => {
 		const question = (questions[noun] as unknown as Record<string, Verb>)[verb];
 		port.postMessage({ id, value: question?.(...args.map(withBuffers)) } satisfies ReaderAnswer);
 	} catch (error) {
-		port.postMessage({ id, error: (error as Error).message } satisfies ReaderAnswer);
+		port.postMessage({ id, error: (error as Error).message, code: codeOf(error) } satisfies ReaderAnswer);
 	}
 });

@@ -66,7 +66,8 @@ export class LongReader {
 		const waiting = asked.waiting.get(answer.id);
 		asked.waiting.delete(answer.id);
 		if ("value" in answer) waiting?.resolve(withBuffers(answer.value));
-		else waiting?.reject(new Error(`reading the database failed: ${answer.error}`));
+		else
+			waiting?.reject(Object.assign(new Error(`reading the database failed: ${answer.error}`), { code: answer.code }));
 		if (asked.waiting.size === 0) asked.idle = setTimeout(() => void this.#end(asked), IDLE_MS).unref();
 	}
 

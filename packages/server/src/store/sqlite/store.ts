@@ -3,6 +3,7 @@ import { GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent } from "../../audit/model.ts";
 import type { FatalError } from "../../errors.ts";
 import type { Store } from "../store.ts";
+import { copyDatabase } from "./copies.ts";
 import { drizzle } from "./drizzle.ts";
 import { lockDataDirectory } from "./files.ts";
 import { createMemory } from "./memory.ts";
@@ -15,6 +16,7 @@ import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
+import { restoreReads } from "./reads/restores.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
@@ -62,6 +64,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	const asked = questions(reading, drizzle({ client: connection }));
 	return {
 		...memory.over(nouns(writer, asked, reader, () => tip)),
+		backups: {
+			copyTo: (to) => copyDatabase(file, to),
+			...reading.within(restoreReads(connection)),
+			...writer.noun("backups", ["noteRestored"]),
+		},
 		isWritable: probe(writer),
 		async close() {
 			await reader.close();
@@ -92,7 +99,7 @@ function nouns(
 	asked: ReturnType<typeof questions>,
 	reader: LongReader,
 	tip: () => { seq: number; hash: Buffer },
-): Omit<Store, "isWritable" | "close"> {
+): Omit<Store, "backups" | "isWritable" | "close"> {
 	const account = ["register", "setPassword", "setDisabled", "openSession", "closeSession", "dropSessions"] as const;
 	const append = (event: AuditEvent) => writer.append(event);
 	const log = reader.noun("audit", ["list", "count", "checkpoints", "verify"]);

@@ -6,6 +6,7 @@ import { keyWrites } from "./keys.ts";
 import { leaseWrites } from "./leases.ts";
 import { policyWrites } from "./policy.ts";
 import { realmWrites } from "./realms.ts";
+import { restoreWrites } from "./restores.ts";
 import { secretWrites } from "./secrets.ts";
 import { ssoWrites } from "./sso.ts";
 import { tokenWrites } from "./tokens.ts";
@@ -18,6 +19,7 @@ export function allWrites(db: Database, append: Append) {
 	return {
 		accounts: accountWrites(db, append),
 		audit: auditWrites(db),
+		backups: restoreWrites(db, append),
 		engines: engineWrites(db, append),
 		keys: keyWrites(db, append),
 		leases: leaseWrites(db, append),

@@ -1,0 +1,145 @@
+import { createHash } from "node:crypto";
+import { constants, existsSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import type { Command } from "commander";
+import { type Answer, count, rows, text } from "../answer.ts";
+import { type Client, path, send, sendForContent } from "../client.ts";
+import { addCommand, addGroup, type Context, option } from "../command.ts";
+import { connect } from "../connection.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { note, showFields, showTable, visible } from "../output.ts";
+
+interface DownloadOptions {
+	readonly output?: string;
+}
+
+/** Milliseconds for a backup to be made or to arrive: one of a million secrets takes seconds, a slow line longer. */
+const BACKUP_TIMEOUT_MS = 60 * 60 * 1000;
+
+/** Adds the commands of backups that ask a server; `verify`, and `svc restore`, work on its machine. */
+export function addBackupCommands(program: Command, io: Io): void {
+	const backup = addGroup(program, "backup", "copies of everything but the master key (`svc backup` alone makes one)");
+	addCommand(backup, io, {
+		usage: "create",
+		isDefault: true,
+		summary: "make a backup on the server, which goes on meanwhile; it is verified before it gets its name",
+		details:
+			"Only for the instance's administrators. The master key is not in it: keep a copy of that in another place.",
+		examples: ["svc backup", "svc backup create --json"],
+		run: createBackup,
+	});
+	addCommand(backup, io, {
+		usage: "list",
+		summary: "list the backups that the server keeps, the newest first",
+		examples: ["svc backup list"],
+		run: listBackups,
+	});
+	addCommand<DownloadOptions>(backup, io, {
+		usage: "download <name>",
+		summary: "fetch a backup and compare it with its SHA-256",
+		options: [option("--output <file>", "where to; by default its name in this folder")],
+		examples: [
+			"svc backup download svc-20300101T000000000Z.db",
+			"svc backup download svc-20300101T000000000Z.db --output /mnt/safe/svc.db",
+		],
+		run: downloadBackup,
+	});
+}
+
+async function patient(context: Context): Promise<Client> {
+	return { ...(await connect(context)), timeoutMs: BACKUP_TIMEOUT_MS };
+}
+
+async function createBackup(context: Context): Promise<void> {
+	await note(context, "making a backup; the server goes on meanwhile …");
+	const backup = await send(await patient(context), { method: "POST", path: "backups" });
+	await showFields(context, backup, [
+		["name", text(backup, "name")],
+		["created", text(backup, "created_at")],
+		["bytes", String(count(backup, "bytes"))],
+		["sha256", text(backup, "sha256")],
+		["events", String(count(backup, "events"))],
+		["needs", `the master key with fingerprint ${text(backup, "fingerprint")}, which is not in it`],
+	]);
+	await note(
+		context,
+		visible(`\`svc backup download ${text(backup, "name")}\` fetches it: keep it on another machine`),
+	);
+}
+
+async function listBackups(context: Context): Promise<void> {
+	const backups = await fetchList(await patient(context));
+	const lines = backups.map((backup) => [
+		text(backup, "name"),
+		text(backup, "created_at"),
+		String(count(backup, "bytes")),
+		text(backup, "fingerprint"),
+		String(count(backup, "events")),
+	]);
+	const titles = ["NAME", "CREATED", "BYTES", "MASTER KEY", "EVENTS"];
+	await showTable(context, { backups }, titles, lines, "no backups: `svc backup` makes one");
+}
+
+async function fetchList(client: Client): Promise<Answer[]> {
+	return rows(await send(client, { method: "GET", path: "backups" }), "backups");
+}
+
+async function downloadBackup(context: Context<DownloadOptions>, name: string): Promise<void> {
+	const client = await patient(context);
+	const output = resolve(context.io.cwd(), context.options.output ?? name);
+	if (context.options.output === undefined && name.includes("/"))
+		throw new Failure("usage", "that is no backup's name");
+	if (existsSync(output)) {
+		throw new Failure("failed", "there is such a file already", { hint: "--output names another one" });
+	}
+	const backup = (await fetchList(client)).find((listed) => listed.name === name);
+	if (backup === undefined) {
+		throw new Failure("notFound", "there is no such backup", { hint: "`svc backup list` shows those that are kept" });
+	}
+	await fetchTo(client, path`backups/${name}`, output, text(backup, "sha256"));
+	const saved = { ...backup, file: output };
+	await showFields(context, saved, [
+		["file", output],
+		["bytes", String(count(backup, "bytes"))],
+		["sha256", text(backup, "sha256")],
+	]);
+	await note(context, "`svc backup verify` with that file and the master key looks into it");
+}
+
+/** The file is there only when all of it is, durably. */
+async function fetchTo(client: Client, from: string, output: string, sha256: string): Promise<void> {
+	const draft = `${output}.part`;
+	try {
+		const digest = await receive(client, from, draft);
+		if (digest !== sha256) {
+			throw new Failure("failed", "what arrived is not the backup: its SHA-256 is another one", {
+				hint: "try again; if it stays so, the server's disk altered the file: make a new one with `svc backup`",
+			});
+		}
+		await rename(draft, output);
+	} catch (error) {
+		await rm(draft, { force: true });
+		throw error;
+	}
+	const folder = await open(dirname(output), constants.O_RDONLY);
+	await folder.sync().finally(() => folder.close());
+}
+
+/** @returns the SHA-256 of what was written */
+async function receive(client: Client, from: string, draft: string): Promise<string> {
+	const content = await sendForContent(client, { method: "GET", path: from });
+	const digest = createHash("sha256");
+	const file = await open(draft, "w", 0o600);
+	try {
+		for await (const chunk of content as AsyncIterable<Buffer>) {
+			digest.update(chunk);
+			await file.writeFile(chunk);
+		}
+		await file.sync();
+	} finally {
+		await file.close();
+	}
+	return digest.digest("hex");
+}

@@ -1,0 +1,40 @@
+import type { CheckNeeds } from "./backups/check.ts";
+import { newestAt } from "./backups/folder.ts";
+import type { Samples } from "./backups/model.ts";
+import type { Config } from "./config.ts";
+import type { Keyring } from "./crypto/keyring.ts";
+import { createVault } from "./engines/vault.ts";
+import { createGate } from "./gate.ts";
+import { VERSION } from "./health/build.ts";
+import { openStored } from "./secrets/value.ts";
+import { openProvider } from "./sso/providers.ts";
+import { openCopy } from "./store/sqlite/copies.ts";
+import type { Store } from "./store/store.ts";
+import type { System } from "./system.ts";
+
+/** What is the same wherever a backup is judged: in the server, before a migration, and without a server. */
+function createChecker(openKeys: CheckNeeds["openKeys"], system: System): CheckNeeds {
+	return { openCopy, openKeys, openSamples: (keyring, samples) => openSamples(keyring, samples, system) };
+}
+
+/** What the running server makes backups with. */
+export function createBackupParts(parts: { config: Config; store: Store; keyring: Keyring; system: System }) {
+	const { config, store, keyring, system } = parts;
+	return {
+		...createChecker((keys) => keyring.ofCopy(keys), system),
+		folder: config.backup,
+		copyTo: store.backups.copyTo,
+		version: VERSION,
+		oneAtATime: createGate(1),
+		newestAt: () => newestAt(config.backup),
+	};
+}
+
+/** Opens a sealed row of each kind with the keys beside it. @throws AppError when one does not open */
+async function openSamples(keyring: Keyring, samples: Samples, system: System): Promise<void> {
+	const vault = createVault({ keyring, system });
+	for (const row of samples.secrets) await openStored({ keyring }, row);
+	for (const row of samples.engine_configs) await vault.open(row);
+	for (const { id, payload } of samples.lease_payloads) await vault.openPayload(id, payload);
+	for (const row of samples.sso_providers) await openProvider({ keyring }, row);
+}

@@ -1,0 +1,114 @@
+import { open } from "node:fs/promises";
+import { type AuditStore, eventBy } from "../audit/model.ts";
+import { AppError, FatalError } from "../errors.ts";
+import type { Gate } from "../gate.ts";
+import type { Log } from "../log.ts";
+import { requireInstanceAdmin } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import { backupName, describe, fileOf, listFolder } from "./folder.ts";
+import { type MakeNeeds, makeBackup } from "./make.ts";
+import { UnsoundBackup } from "./manifest.ts";
+import type { Backup } from "./model.ts";
+
+/** What the rules of backups need. */
+export interface BackupNeeds extends MakeNeeds {
+	store: { audit: Pick<AuditStore, "append"> };
+	system: System;
+	log: Log;
+	/** Lets one backup be made at a time: two would only hinder each other. */
+	oneAtATime: Gate;
+}
+
+/**
+ * Makes a backup while the server goes on. Its event is in the log before the copy is taken, so it is in the backup, too.
+ * @throws AppError forbidden, insufficient_scope, unhealthy (the disk is full or fails, or the copy is not sound)
+ */
+export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Backup> {
+	await requireInstanceAdmin(needs, actor, "write");
+	return needs.oneAtATime(async () => {
+		const now = needs.system.now();
+		const name = backupName("svc", now);
+		await needs.store.audit.append(eventBy(actor, now, "backup.created", undefined, { name }));
+		try {
+			await makeBackup(needs, "svc", now);
+		} catch (cause) {
+			const failure = explain(cause);
+			await needs.store.audit.append(eventBy(actor, needs.system.now(), "backup.failed", undefined, { name }));
+			throw failure;
+		}
+		const backup = await describe(needs.folder, name);
+		if (backup === undefined) throw noBackup();
+		needs.log("info", "backup.created", { file: name });
+		return backup;
+	});
+}
+
+/** The backups that are kept, the newest first. @throws AppError forbidden, insufficient_scope */
+export async function listBackups(needs: BackupNeeds, actor: Actor): Promise<Backup[]> {
+	await requireInstanceAdmin(needs, actor, "read");
+	return listFolder(needs.folder);
+}
+
+/**
+ * Opens a backup to be read to its end. The reading is in the log before the first byte leaves.
+ * @throws AppError forbidden, insufficient_scope, not_found
+ */
+export async function downloadBackup(
+	needs: BackupNeeds,
+	actor: Actor,
+	name: string,
+): Promise<{ backup: Backup; content: ReadableStream<Uint8Array> }> {
+	await requireInstanceAdmin(needs, actor, "read");
+	// Only names that are in the folder count: no path leads out of it.
+	const file = fileOf(needs.folder, name);
+	const backup = file === undefined ? undefined : await describe(needs.folder, name);
+	if (file === undefined || backup === undefined) throw noBackup();
+	await needs.store.audit.append(eventBy(actor, needs.system.now(), "backup.downloaded", undefined, { name }));
+	return { backup, content: contentOf(file) };
+}
+
+/** Bytes that are read at once: no more than that waits for a slow reader. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** The file is opened with the first reading: an answer to HEAD is never read. */
+function contentOf(file: string): ReadableStream<Uint8Array> {
+	let handle: ReturnType<typeof open> | undefined;
+	const close = async () => (await handle)?.close();
+	return new ReadableStream<Uint8Array>(
+		{
+			async pull(controller) {
+				handle ??= open(file, "r");
+				const { buffer, bytesRead } = await (await handle).read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, null);
+				if (bytesRead > 0) return controller.enqueue(buffer.subarray(0, bytesRead));
+				await close();
+				controller.close();
+			},
+			cancel: close,
+		},
+		{ highWaterMark: 0 },
+	);
+}
+
+function noBackup(): AppError {
+	return new AppError("not_found", "backup not found: `svc backup list` shows those that are kept");
+}
+
+const FULL = /^(SQLITE_FULL|ENOSPC|EDQUOT)/;
+
+/** What became of a backup that failed, for whoever asked for it. Nothing of the server's own data was touched. */
+function explain(cause: unknown): AppError {
+	const code = (cause as NodeJS.ErrnoException).code ?? "";
+	if (FULL.test(code)) {
+		return new AppError(
+			"unhealthy",
+			"the disk of the backups is full: no backup was made; free space on it, or set backup.directory to a folder on another one",
+			{ cause },
+		);
+	}
+	if (cause instanceof UnsoundBackup || cause instanceof FatalError) {
+		return new AppError("unhealthy", `no backup was made, because the copy is not sound: ${cause.message}`, { cause });
+	}
+	const hint = "see that backup.directory is a folder that the server's user may write";
+	return new AppError("unhealthy", `no backup was made (${code || "unknown"}): ${hint}`, { cause });
+}

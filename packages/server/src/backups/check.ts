@@ -1,0 +1,111 @@
+import { proveLog } from "../audit/proof.ts";
+import type { Keyring } from "../crypto/keyring.ts";
+import type { KeyRow, KeyStore } from "../crypto/keyring-model.ts";
+import { digestOf, readManifest, type Signed, textOf, UnsoundBackup } from "./manifest.ts";
+import type { Copy, CopyFacts, Samples } from "./model.ts";
+
+/** What judging a database file needs. */
+export interface CheckNeeds {
+	openCopy(file: string): Copy;
+	/** Opens the keyring of a copy under the master key. @throws FatalError naming the fingerprint that is needed */
+	openKeys(keys: KeyStore): Promise<Keyring>;
+	/** Opens each sealed row. @throws Error when one does not open */
+	openSamples(keyring: Keyring, samples: Samples): Promise<void>;
+}
+
+/** What was found in a sound backup. */
+export interface Sound extends Signed {
+	/** Signed checkpoints of its audit log that were compared. */
+	checkpoints: number;
+	/** Keys that open under the master key. */
+	keys: number;
+	/** Sealed rows that were opened. */
+	samples: number;
+}
+
+/**
+ * Judges a backup: every byte as it was written, the database sound, the audit log unbroken up to where the manifest says, every key under the
+ * master key, one sealed row of each kind.
+ * @throws UnsoundBackup saying what is wrong; FatalError naming the fingerprint of the master key that it needs
+ */
+export async function checkBackup(needs: CheckNeeds, file: string): Promise<Sound> {
+	const signed = await readManifest(file);
+	const { manifest } = signed;
+	if ((await digestOf(file, manifest.bytes)) !== manifest.sha256) {
+		throw new UnsoundBackup("it is not as it was written: its SHA-256 is not the one it was made with");
+	}
+	return withCopy(needs, file, async (copy) => {
+		const facts = await copy.facts();
+		if (facts.schema_problem !== "") throw new UnsoundBackup(facts.schema_problem);
+		const [problem] = await copy.inspect();
+		if (problem !== undefined) throw new UnsoundBackup(`its database is not sound: ${problem}`);
+		const rows = await copy.keys();
+		const keyring = await needs.openKeys(frozenKeys(facts.fingerprint, rows));
+		checkSignature(keyring, signed, facts);
+		const checkpoints = await checkLog(copy, keyring);
+		await openEvery(keyring, rows);
+		const samples = await copy.samples();
+		await needs.openSamples(keyring, samples).catch((cause) => {
+			throw new UnsoundBackup("a sealed row in it does not open: it was altered", { cause });
+		});
+		return { ...signed, checkpoints, keys: rows.length, samples: Object.values(samples).flat().length };
+	});
+}
+
+/** Asks a copy, and lets go of it. */
+export async function withCopy<T>(
+	{ openCopy }: Pick<CheckNeeds, "openCopy">,
+	file: string,
+	ask: (copy: Copy) => Promise<T>,
+): Promise<T> {
+	const copy = openCopy(file);
+	try {
+		return await ask(copy);
+	} finally {
+		await copy.close();
+	}
+}
+
+/** Keys of a copy, which nobody changes. */
+export function frozenKeys(fingerprint: string | undefined, rows: KeyRow[]): KeyStore {
+	return {
+		fingerprint: async () => fingerprint,
+		shared: async () => rows.filter((row) => row.realm_id === ""),
+		ofRealm: async (realm_id) => rows.filter((row) => row.realm_id === realm_id),
+		byId: async (id) => rows.find((row) => row.id.equals(id)),
+		all: async () => rows,
+		initialize: async () => "exists",
+		rotate: () => Promise.reject(new Error("a copy is not changed")),
+		rewrap: async () => "changed",
+	};
+}
+
+/** The manifest is what the instance itself signed, and says what is in the database. */
+function checkSignature(keyring: Keyring, { manifest, key_id, signature }: Signed, facts: CopyFacts): void {
+	const key = keyring.checkpoint().byId.get(key_id);
+	if (key?.verify(textOf(manifest), signature) !== true) {
+		throw new UnsoundBackup("its last line was not signed by the server whose data it holds");
+	}
+	const isMeant =
+		manifest.fingerprint === facts.fingerprint &&
+		manifest.schema === facts.schema &&
+		manifest.events === facts.events &&
+		manifest.last_hash === facts.last_hash.toString("hex");
+	if (!isMeant) throw new UnsoundBackup("its last line tells of another database than the one it stands behind");
+}
+
+async function checkLog({ audit }: Copy, keyring: Keyring): Promise<number> {
+	const { report, checkpoints } = await proveLog(audit, keyring, undefined);
+	if (report.status !== "intact") throw new UnsoundBackup(`its audit log was altered at event ${report.seq}`);
+	return checkpoints;
+}
+
+/** Keys that are opened in one turn of the event loop: about 5 ms. */
+const KEYS_PER_TURN = 500;
+
+async function openEvery(keyring: Keyring, rows: KeyRow[]): Promise<void> {
+	for (const [index, row] of rows.entries()) {
+		if (!keyring.holds(row)) throw new UnsoundBackup("a key in it does not open under the master key: it was altered");
+		if (index % KEYS_PER_TURN === KEYS_PER_TURN - 1) await new Promise(setImmediate);
+	}
+}

@@ -1,0 +1,101 @@
+import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { syncDirectory } from "../durable-file.ts";
+import { digestOf, readManifest, UnsoundBackup } from "./manifest.ts";
+import type { Backup } from "./model.ts";
+
+/** `svc-` when somebody asked for it, `before-<migration>-` when the server made it by itself; then the time. */
+const NAME = /^(svc|before-[a-z0-9-]{1,100})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.db$/;
+
+/** What a file ends in until it is a backup. */
+const DRAFT = ".new";
+
+/** Where backups are. */
+export interface BackupFolder {
+	directory: string;
+	/** Backups of each kind that are kept: asked for, and before migrations. */
+	keep: number;
+}
+
+/** A backup's file name. @param kind `svc`, or `before-<migration>` */
+export function backupName(kind: string, now: Date): string {
+	return `${kind}-${now.toISOString().replace(/[-:.]/g, "")}.db`;
+}
+
+/** The file of a backup while it is made. */
+export function draftOf(folder: BackupFolder, name: string): string {
+	return join(folder.directory, `${name}${DRAFT}`);
+}
+
+/** Makes the folder (0700) with its name durable, and removes what a backup left that was cut off. */
+export function prepareFolder({ directory }: BackupFolder): void {
+	const first = mkdirSync(directory, { recursive: true, mode: 0o700 });
+	if (first !== undefined) syncDirectory(dirname(first));
+	for (const name of readdirSync(directory)) {
+		if (name.endsWith(DRAFT) && NAME.test(name.slice(0, -DRAFT.length))) rmSync(join(directory, name));
+	}
+}
+
+/** Removes the oldest of one kind that are more than are kept. */
+export function forgetOldest({ directory, keep }: BackupFolder, kind: "svc" | "before"): void {
+	const names = namesIn(directory).filter((name) => name.startsWith(`${kind}-`));
+	for (const name of names.toSorted(byTime).slice(keep)) rmSync(join(directory, name), { force: true });
+}
+
+/** The backups of a folder, the newest first. What says nothing of itself is left out. */
+export async function listFolder(folder: BackupFolder): Promise<Backup[]> {
+	const found: Backup[] = [];
+	for (const name of namesIn(folder.directory).toSorted(byTime)) {
+		const backup = await describe(folder, name);
+		if (backup !== undefined) found.push(backup);
+	}
+	return found;
+}
+
+/** The file of a backup; undefined when there is none of that name. */
+export function fileOf({ directory }: BackupFolder, name: string): string | undefined {
+	return namesIn(directory).includes(name) ? join(directory, name) : undefined;
+}
+
+/** When the newest backup was made, in Unix milliseconds; undefined when there is none. */
+export function newestAt({ directory }: BackupFolder): number | undefined {
+	const [newest] = namesIn(directory).toSorted(byTime);
+	return newest === undefined ? undefined : Date.parse(timeOf(newest));
+}
+
+/** Digests by name, length and time of the file: reading a large one takes seconds. */
+const digests = new Map<string, string>();
+
+/** What is known of one backup; undefined when it is gone by now or says nothing of itself. */
+export async function describe({ directory }: BackupFolder, name: string): Promise<Backup | undefined> {
+	const file = join(directory, name);
+	try {
+		const { manifest } = await readManifest(file);
+		const { size: bytes, mtimeMs } = statSync(file);
+		const known = `${file} ${bytes} ${mtimeMs}`;
+		const sha256 = digests.get(known) ?? (await digestOf(file));
+		digests.set(known, sha256);
+		const { created_at, fingerprint, events } = manifest;
+		return { name, created_at, bytes, sha256, fingerprint, events };
+	} catch (error) {
+		if (error instanceof UnsoundBackup || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+		throw error;
+	}
+}
+
+function namesIn(directory: string): string[] {
+	try {
+		return readdirSync(directory).filter((name) => NAME.test(name));
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+		throw error;
+	}
+}
+
+function timeOf(name: string): string {
+	return name.replace(NAME, "$2-$3-$4T$5:$6:$7.$8Z");
+}
+
+function byTime(a: string, b: string): number {
+	return timeOf(a) < timeOf(b) ? 1 : -1;
+}

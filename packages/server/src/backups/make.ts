@@ -1,0 +1,67 @@
+import { open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { syncDirectory } from "../durable-file.ts";
+import { type CheckNeeds, checkBackup, frozenKeys, withCopy } from "./check.ts";
+import { type BackupFolder, backupName, draftOf, forgetOldest, prepareFolder } from "./folder.ts";
+import { digestOf, sealManifest } from "./manifest.ts";
+import type { BackupStore, Manifest } from "./model.ts";
+
+/** What making a backup needs. */
+export interface MakeNeeds extends CheckNeeds {
+	folder: BackupFolder;
+	/** Copies the database into an empty file. */
+	copyTo: BackupStore["copyTo"];
+	/** Version of the server. */
+	version: string;
+}
+
+/**
+ * Makes a backup: a copy that is judged before it gets its name, so that what has one is sound. Older ones go when it has.
+ * @param kind `svc`, or `before-<migration>`
+ * @returns its name
+ * @throws Error of the file system or SQLite, UnsoundBackup when the copy is not what it should be; no file is left then
+ */
+export async function makeBackup(needs: MakeNeeds, kind: string, now: Date): Promise<string> {
+	const { folder } = needs;
+	prepareFolder(folder);
+	const name = backupName(kind, now);
+	const draft = draftOf(folder, name);
+	try {
+		await (await open(draft, "wx", 0o600)).close();
+		await needs.copyTo(draft);
+		await describeCopy(needs, draft, name, now);
+		await checkBackup(needs, draft);
+		await rename(draft, join(folder.directory, name));
+	} catch (error) {
+		await rm(draft, { force: true });
+		throw error;
+	}
+	syncDirectory(folder.directory);
+	forgetOldest(folder, kind === "svc" ? "svc" : "before");
+	return name;
+}
+
+/** Writes the manifest behind the copy, signed with the instance's own key, and makes both durable. */
+async function describeCopy(needs: MakeNeeds, draft: string, name: string, now: Date): Promise<void> {
+	const { facts, keys } = await withCopy(needs, draft, async (copy) => ({
+		facts: await copy.facts(),
+		keys: await copy.keys(),
+	}));
+	const keyring = await needs.openKeys(frozenKeys(facts.fingerprint, keys));
+	const handle = await open(draft, "r");
+	const { size } = await handle.stat().finally(() => handle.close());
+	const manifest: Manifest = {
+		format: 1,
+		name,
+		created_at: now.toISOString(),
+		svc: needs.version,
+		schema: facts.schema,
+		fingerprint: keyring.fingerprint,
+		events: facts.events,
+		last_hash: facts.last_hash.toString("hex"),
+		restore_epoch: facts.restore_epoch,
+		bytes: size,
+		sha256: await digestOf(draft),
+	};
+	await sealManifest(draft, manifest, keyring.checkpoint().active);
+}

@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import * as v from "valibot";
+import type { SigningKey } from "../crypto/signing-key.ts";
+import type { Manifest } from "./model.ts";
+
+/** No manifest comes near it. */
+const MAX_BYTES = 4096;
+
+const Hex = v.pipe(v.string(), v.regex(/^[0-9a-f]+$/));
+const Whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+
+/** In the order in which the fields are written, and signed. */
+const Fields = v.strictObject({
+	format: v.literal(1),
+	name: v.string(),
+	created_at: v.pipe(v.string(), v.isoTimestamp()),
+	svc: v.string(),
+	schema: v.string(),
+	fingerprint: Hex,
+	events: Whole,
+	last_hash: Hex,
+	restore_epoch: Whole,
+	bytes: Whole,
+	sha256: Hex,
+	key_id: Hex,
+	signature: v.string(),
+});
+
+/** A manifest, and who vouches for it: the key that signs the checkpoints of the audit log. */
+export interface Signed {
+	manifest: Manifest;
+	/** Hexadecimal. */
+	key_id: string;
+	/** Ed25519. */
+	signature: Buffer;
+}
+
+/** A file that is not, or not any more, what a server made of its database. `message` says what is wrong with it. */
+export class UnsoundBackup extends Error {
+	constructor(message: string, options?: ErrorOptions) {
+		super(message, options);
+		this.name = "UnsoundBackup";
+	}
+}
+
+/** Writes the manifest behind the database and makes the whole file durable. SQLite does not look beyond its last page. */
+export async function sealManifest(file: string, manifest: Manifest, key: SigningKey): Promise<void> {
+	const handle = await open(file, "r+");
+	try {
+		await handle.write(
+			lineOf({ manifest, key_id: key.id.toString("hex"), signature: key.sign(textOf(manifest)) }),
+			manifest.bytes,
+		);
+		await handle.sync();
+	} finally {
+		await handle.close();
+	}
+}
+
+/** Reads what a backup says of itself. @throws UnsoundBackup when it is none, or was cut off */
+export async function readManifest(file: string): Promise<Signed> {
+	const handle = await open(file, "r");
+	try {
+		const { size } = await handle.stat();
+		const end = await readAt(handle, Math.max(0, size - MAX_BYTES), Math.min(size, MAX_BYTES));
+		const at = end.lastIndexOf("\n", -2);
+		const text = end.toString("utf8", at);
+		const signed = parse(text);
+		if (signed === undefined || lineOf(signed) !== text || signed.manifest.bytes !== size - (end.length - at)) {
+			throw new UnsoundBackup("it is no backup of svc, or it was cut off or altered at its end");
+		}
+		return signed;
+	} finally {
+		await handle.close();
+	}
+}
+
+/** SHA-256 of the first bytes of a file, hexadecimal. @param bytes of the whole file when it is left out */
+export async function digestOf(file: string, bytes = Number.POSITIVE_INFINITY): Promise<string> {
+	const digest = createHash("sha256");
+	if (bytes > 0) for await (const chunk of createReadStream(file, { end: bytes - 1 })) digest.update(chunk);
+	return digest.digest("hex");
+}
+
+/** What the key signs. */
+export function textOf(manifest: Manifest): Buffer {
+	return Buffer.from(`svc-backup-v1\n${JSON.stringify(manifest)}\n`);
+}
+
+function lineOf({ manifest, key_id, signature }: Signed): string {
+	return `\n${JSON.stringify({ ...manifest, key_id, signature: signature.toString("base64url") })}\n`;
+}
+
+function parse(text: string): Signed | undefined {
+	try {
+		const { key_id, signature, ...manifest } = v.parse(Fields, JSON.parse(text));
+		return { manifest, key_id, signature: Buffer.from(signature, "base64url") };
+	} catch {
+		return undefined;
+	}
+}
+
+async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+	const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, position);
+	return buffer.subarray(0, bytesRead);
+}

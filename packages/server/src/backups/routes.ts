@@ -1,0 +1,49 @@
+import * as v from "valibot";
+import { type Route, route } from "../http/route.ts";
+import { type BackupNeeds, createBackup, downloadBackup, listBackups } from "./backups.ts";
+
+const BackupSchema = v.object({
+	name: v.string(),
+	created_at: v.string(),
+	bytes: v.number(),
+	sha256: v.string(),
+	fingerprint: v.string(),
+	events: v.number(),
+});
+
+/** Design: §6. */
+export function backupRoutes(needs: BackupNeeds): Route[] {
+	return [
+		route({
+			method: "POST",
+			path: "/api/v1/backups",
+			summary: "Make a backup: a copy of the database, verified before it gets its name; the master key is not in it",
+			status: 201,
+			answer: BackupSchema,
+			errors: ["unhealthy"],
+			handle: ({ actor }) => createBackup(needs, actor),
+		}),
+		route({
+			method: "GET",
+			path: "/api/v1/backups",
+			summary: "The backups that are kept, newest first",
+			status: 200,
+			answer: v.object({ backups: v.array(BackupSchema) }),
+			handle: async ({ actor }) => ({ backups: await listBackups(needs, actor) }),
+		}),
+		route({
+			method: "GET",
+			path: "/api/v1/backups/{name}",
+			summary: "A backup's file",
+			status: 200,
+			answer: v.string(),
+			media: "application/octet-stream",
+			errors: ["not_found"],
+			async handle({ actor, params, headers }) {
+				const { backup, content } = await downloadBackup(needs, actor, params.name);
+				headers["content-length"] = String(backup.bytes);
+				return content;
+			},
+		}),
+	];
+}

@@ -1,0 +1,22 @@
+import type { Copy } from "../../backups/model.ts";
+import { LongReader } from "./reader.ts";
+
+/** Opens a database file that nobody writes, such as a backup, to be judged in a thread of its own. */
+export function openCopy(file: string): Copy {
+	const reader = new LongReader(file);
+	return {
+		audit: reader.noun("audit", ["checkpoints", "verify"]),
+		...reader.noun("copies", ["facts", "inspect", "keys", "samples"]),
+		close: () => reader.close(),
+	};
+}
+
+/** Copies a database that is in use into an empty file. @throws Error whose `code` is SQLite's */
+export async function copyDatabase(from: string, to: string): Promise<void> {
+	const reader = new LongReader(from);
+	try {
+		await reader.noun("copies", ["copyTo"]).copyTo(to);
+	} finally {
+		await reader.close();
+	}
+}

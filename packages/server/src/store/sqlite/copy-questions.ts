@@ -1,0 +1,74 @@
+import type { Database } from "better-sqlite3";
+import { GENESIS } from "../../audit/chain.ts";
+import type { CopyFacts, Samples } from "../../backups/model.ts";
+import type { KeyRow } from "../../crypto/keyring-model.ts";
+import { schemaOf } from "./migrate.ts";
+import { createStatements } from "./statements.ts";
+
+/** Problems of one kind that are listed. */
+const MAX_PROBLEMS = 10;
+
+/**
+ * What is asked of a whole database file: to be copied, or to be judged. They run in a thread of its own. Statements are prepared late,
+ * because the file may be of an older schema, or no sound database.
+ */
+export function copyQuestions(db: Database) {
+	const prepare = createStatements(db);
+	const meta = (name: string) =>
+		prepare("SELECT value FROM meta WHERE name = ?").pluck().get(name) as string | undefined;
+	return {
+		copyTo(file: string): void {
+			// It reads one snapshot, and nobody who writes has to wait. The connection itself stays read-only.
+			db.pragma("query_only = OFF");
+			db.prepare("VACUUM INTO ?").run(file);
+		},
+		facts(): CopyFacts {
+			const newest = prepare("SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1").get() as
+				| { seq: number; hash: Buffer }
+				| undefined;
+			const { schema, problem } = schemaOf(db);
+			return {
+				schema,
+				schema_problem: problem,
+				fingerprint: meta("master_key_fingerprint"),
+				events: newest?.seq ?? 0,
+				last_hash: newest?.hash ?? GENESIS,
+				restore_epoch: Number(meta("restore_epoch") ?? 0),
+			};
+		},
+		inspect(): string[] {
+			const pages = db.pragma(`integrity_check(${MAX_PROBLEMS})`) as { integrity_check: string }[];
+			const references = db.pragma("foreign_key_check") as { table: string }[];
+			return [
+				...pages.map((row) => row.integrity_check).filter((text) => text !== "ok"),
+				...references.slice(0, MAX_PROBLEMS).map(({ table }) => `a row of ${table} refers to nothing`),
+			];
+		},
+		keys: (): KeyRow[] => prepare("SELECT * FROM keyring").all() as KeyRow[],
+		samples: (): Samples => samplesOf(db),
+	};
+}
+
+const ONE_SECRET_A_REALM = `
+SELECT v.*, s.realm_id, s.environment, s.key FROM realm r
+  JOIN secret_version v ON v.rowid = (
+    SELECT w.rowid FROM secret q JOIN secret_version w ON w.secret_id = q.id WHERE q.realm_id = r.id LIMIT 1)
+  JOIN secret s ON s.id = v.secret_id`;
+
+/** Few leases have one: it is looked for among the newest. */
+const ONE_PAYLOAD =
+	"SELECT * FROM (SELECT id, payload FROM lease ORDER BY rowid DESC LIMIT 10000) WHERE payload IS NOT NULL LIMIT 1";
+
+function samplesOf(db: Database): Samples {
+	const known = new Set(db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all());
+	const rows = <Row>(table: string, text: string) => (known.has(table) ? (db.prepare(text).all() as Row[]) : []);
+	return {
+		secrets: rows<Samples["secrets"][number]>("secret", ONE_SECRET_A_REALM).map((row) => ({
+			...row,
+			pre_encrypted: Boolean(row.pre_encrypted),
+		})),
+		engine_configs: rows("engine_config", "SELECT * FROM engine_config"),
+		lease_payloads: rows("lease", ONE_PAYLOAD),
+		sso_providers: rows("sso_provider", "SELECT * FROM sso_provider"),
+	};
+}

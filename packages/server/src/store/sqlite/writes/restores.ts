@@ -1,0 +1,15 @@
+import type { Database } from "better-sqlite3";
+import type { AuditEvent } from "../../../audit/model.ts";
+import type { Append } from "./audit.ts";
+
+/** Operations on what a restore left to be told. */
+export function restoreWrites(db: Database, append: Append) {
+	const told = db.prepare("DELETE FROM meta WHERE name = 'restore_to_tell'");
+	return {
+		noteRestored(event: AuditEvent): boolean {
+			if (told.run().changes === 0) return false;
+			append(event);
+			return true;
+		},
+	};
+}
