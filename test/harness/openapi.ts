@@ -19,6 +19,7 @@ export interface Schema {
 /** One method of one path. */
 export interface Operation {
 	readonly operationId?: string;
+	readonly summary?: string;
 	readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[];
 	readonly security?: readonly object[];
 	readonly requestBody?: object;

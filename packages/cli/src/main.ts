@@ -16,23 +16,12 @@ import { addRealmCommands } from "./commands/realm.ts";
 import { addSecretCommands } from "./commands/secret.ts";
 import { addSsoCommands } from "./commands/sso.ts";
 import { addTokenCommands } from "./commands/token.ts";
+import { epilogue } from "./epilogue.ts";
 import { EXIT, Failure } from "./failure.ts";
 import { type Io, write } from "./io.ts";
 import { toJson, visible } from "./output.ts";
 
 export type { Io } from "./io.ts";
-
-const EPILOGUE = `
-Environment: SVC_ADDRESS, SVC_TOKEN, SVC_REALM, SVC_ENV, SVC_CACERT, SVC_FINGERPRINT, NO_COLOR.
-A file .svc.toml in this folder or above it may name the realm and the environment: realm = "shop" and env = "dev".
-Exit codes: 0 done, 1 failed, 2 usage, 3 not logged in or not allowed, 4 not found, 5 server unreachable or in trouble.
-
-Examples:
-  svc register ada@example.com && svc login ada@example.com
-  svc realm create shop
-  svc secret set DATABASE_URL --realm shop --env prod
-  svc secret get DATABASE_URL --realm shop --env prod
-  svc engine generate keyvalue --realm shop --role readonly --ttl 30m`;
 
 /**
  * Runs one command of the command line client.
@@ -90,7 +79,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 	addHealthCommand(program, io);
 	addLocalCommands(program, io, local);
 	addHelpCommand(program);
-	return program.addHelpText("after", EPILOGUE);
+	return program.addHelpText("after", epilogue());
 }
 
 /** A command as a list of commands shows it: its name and arguments. */
