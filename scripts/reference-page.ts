@@ -115,9 +115,14 @@ function codesByStatus(routes: readonly Route[]): string[][] {
 
 const list = (codes: readonly string[]): string => codes.map((code) => `\`${code}\``).join(", ");
 
+/** As the formatter writes tables. */
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-	const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-	return [line(heads), line(heads.map(() => "---")), ...rows.map(line)].join("\n");
+	const lines = [heads, ...rows].map((cells) => cells.map((cell) => cell.replaceAll("|", "\\|")));
+	const widths = heads.map((_, column) => Math.max(3, ...lines.map((cells) => cells[column]?.length ?? 0)));
+	const join = (cells: readonly string[]) =>
+		`| ${widths.map((width, at) => (cells[at] ?? "").padEnd(width)).join(" | ")} |`;
+	const rule = join(widths.map((width) => "-".repeat(width)));
+	return [join(lines[0] ?? []), rule, ...lines.slice(1).map(join)].join("\n");
 }
 
 /** Streams that keep what is written to standard output. */
