@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { PROGRAM, type Program } from "./harness/program.ts";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
 const START_TIMEOUT_MS = 30_000;
@@ -14,7 +15,7 @@ const LISTENING = /listening on (https:\/\/\S+)/;
 /** Settings of one test server: environment variables on top of the few that every test server has. */
 export interface ServerOptions {
 	readonly env?: Readonly<Record<string, string>>;
-	/** What Node runs in place of `svc server`: a test's own program that starts the server in its own way. */
+	/** What Node runs in place of `svc server`: a test's own program that starts the server in its own way, always from source. */
 	readonly program?: string;
 }
 
@@ -60,8 +61,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 	const data = await mkdtemp(join(tmpdir(), "svc-test-"));
 	const written = { stdout: "", stderr: "" };
 	let env: Record<string, string> = { ...environment(data), ...options.env };
-	const args = options.program === undefined ? ["packages/svc/src/bin.mjs", "server"] : [options.program];
-	let running: Running | undefined = await start(args, data, env, written);
+	const program = programOf(options);
+	let running: Running | undefined = await start(program, data, env, written);
 	const current = (): Running => {
 		assert.ok(running, "the test server is not running");
 		return running;
@@ -100,7 +101,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 		restart: async (changes = {}) => {
 			await stop();
 			env = { ...env, ...changes };
-			running = await start(args, data, env, written);
+			running = await start(program, data, env, written);
 		},
 		close: async () => {
 			await stop();
@@ -121,13 +122,18 @@ function environment(data: string): Record<string, string> {
 	};
 }
 
+function programOf({ program }: ServerOptions): Program {
+	if (program !== undefined) return { file: process.execPath, arguments: [program] };
+	return { file: PROGRAM.file, arguments: [...PROGRAM.arguments, "server"] };
+}
+
 async function start(
-	args: readonly string[],
+	{ file, arguments: args }: Program,
 	data: string,
 	env: Record<string, string>,
 	written: { stdout: string; stderr: string },
 ): Promise<Running> {
-	const child = spawn(process.execPath, args, {
+	const child = spawn(file, args, {
 		cwd: REPOSITORY,
 		env,
 		stdio: ["ignore", "pipe", "pipe"],

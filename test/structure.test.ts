@@ -138,7 +138,7 @@ test("clock, randomness and environment are read in one place each", () => {
 	const rules: [name: string, pattern: RegExp, only: RegExp][] = [
 		["the wall clock", /\bDate\.now\(|new Date\(\)/, /src\/system\.ts$/],
 		["randomness", /\bMath\.random\(|\brandomUUID(v7)?\(|[^.\w]randomBytes\(\d/, /src\/system\.ts$/],
-		["the environment", /\bprocess\.env\b/, /packages\/svc\/src\/server\.ts$/],
+		["the environment", /\bprocess\.env\b/, /packages\/svc\/src\/(server|addon)\.ts$/],
 		["the console", /\bconsole\./, /^$/],
 		["what takes a check out of openid-client", /\bskip(?:State|Subject)Check\b|\ballowInsecureRequests\b/, /^$/],
 	];

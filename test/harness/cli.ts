@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Server } from "../harness.ts";
 import type { Person } from "./fixtures.ts";
+import { PROGRAM } from "./program.ts";
 
-const MAIN = resolve(import.meta.dirname, "../../packages/svc/src/bin.mjs");
 const TIMEOUT_MS = 60_000;
 
 /** What a command did. */
@@ -43,7 +43,8 @@ export async function createCli(server: Server, who?: Person): Promise<Cli> {
 			SVC_CACERT: cacert,
 			...(who === undefined ? {} : { SVC_TOKEN: who.token }),
 		};
-		const child = spawn(process.execPath, [MAIN, ...args], { env, timeout: TIMEOUT_MS, killSignal: "SIGKILL" });
+		const words = [...PROGRAM.arguments, ...args];
+		const child = spawn(PROGRAM.file, words, { env, timeout: TIMEOUT_MS, killSignal: "SIGKILL" });
 		child.stdin.on("error", () => undefined).end(stdin);
 		let stderr = "";
 		child.stderr.setEncoding("utf8").on("data", (more: string) => {

@@ -1,4 +1,5 @@
 import { flushCompileCache } from "node:module";
+import { isSea } from "node:sea";
 import { FatalError, type Running, readConfig, startServer } from "@svc/server";
 import { type Notify, takeNotifier } from "./notify.ts";
 import { refuseOpenDoors } from "./open-doors.ts";
@@ -41,7 +42,7 @@ function greeting({ url, tls, masterKey, version }: Running, data_dir: string): 
   data         ${data_dir}
   master key   ${key} (fingerprint ${masterKey.fingerprint})${keep}
 
-next, in another terminal:  npx svc register you@example.com --address ${url}
+next, in another terminal:  ${isSea() ? "svc" : "npx svc"} register you@example.com --address ${url}
 `;
 }
 

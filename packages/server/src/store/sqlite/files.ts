@@ -77,6 +77,8 @@ export function lockDataDirectory(directory: string): () => void {
 		lock.exec("BEGIN EXCLUSIVE");
 	} catch (cause) {
 		lock?.close();
+		// The library itself was not to be had.
+		if (cause instanceof FatalError) throw cause;
 		const code = codeOf(cause);
 		if (code !== "SQLITE_BUSY") throw cannotOpen(file, code);
 		throw new FatalError(`another svc server is using ${directory}: stop it, or choose another data_dir`, 78, {

@@ -1,0 +1,99 @@
+import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { getRawAsset } from "node:sea";
+import { threadId } from "node:worker_threads";
+import { FatalError } from "@svc/server/errors";
+
+/** Exit code EX_CANTCREAT. */
+const CANNOT_CREATE = 73;
+
+const REMEDY = "name a folder of yours, on a file system that programs can be started from, in XDG_CACHE_HOME";
+
+/**
+ * Loads a native library out of the single binary, where the bundler puts a call of this in place of each `.node` file. The system loads
+ * libraries from files only: it lies under its hash in a private folder, is compared with the binary's own bytes at every start, and
+ * written again when it is another.
+ * @param name its asset, which begins with its SHA-256
+ * @throws FatalError when no file can be made or loaded there
+ */
+export function loadAddon(name: string): unknown {
+	const folder = privateFolder();
+	const file = join(folder, name);
+	const bytes = Buffer.from(getRawAsset(name));
+	if (!isThere(file, bytes)) write(file, bytes);
+	const addon = { exports: {} };
+	try {
+		process.dlopen(addon, file);
+	} catch (cause) {
+		throw cannotLoad(folder, cause);
+	}
+	return addon.exports;
+}
+
+/** Of a folder that programs cannot be started from, the loader says that it failed to map a segment. */
+function cannotLoad(folder: string, cause: unknown): FatalError {
+	const { message } = cause as Error;
+	const why = message.includes("failed to map segment")
+		? `${folder} is on a file system that no program can be started from (noexec): ${REMEDY}`
+		: `a native library cannot be loaded: ${message}; svc needs glibc 2.34 or newer, libstdc++ and libgcc`;
+	return new FatalError(why, CANNOT_CREATE, { cause });
+}
+
+/**
+ * The folder that systemd made for the service, the user's cache, or one of the user's own among the temporary files.
+ * @throws FatalError when it cannot be made, or somebody else could write there
+ */
+function privateFolder(): string {
+	const folder = chooseFolder();
+	try {
+		mkdirSync(folder, { recursive: true, mode: 0o700 });
+	} catch (cause) {
+		throw new FatalError(`${folder} cannot be made: ${REMEDY}`, CANNOT_CREATE, { cause });
+	}
+	const { mode, uid } = lstatSync(folder);
+	if (uid !== process.geteuid?.() || (mode & 0o077) !== 0)
+		throw new FatalError(`${folder} is not a folder of this user alone: remove it, or ${REMEDY}`, CANNOT_CREATE);
+	return folder;
+}
+
+function chooseFolder(): string {
+	// biome-ignore lint/style/noProcessEnv: threads come here by themselves
+	const { CACHE_DIRECTORY, RUNTIME_DIRECTORY, XDG_CACHE_HOME } = process.env;
+	const ofService = (CACHE_DIRECTORY ?? RUNTIME_DIRECTORY)?.split(":")[0];
+	if (ofService !== undefined) return join(ofService, "native");
+	if (XDG_CACHE_HOME?.startsWith("/")) return join(XDG_CACHE_HOME, "svc");
+	return home() ?? join(tmpdir(), `svc-${process.geteuid?.()}`);
+}
+
+function home(): string | undefined {
+	try {
+		const folder = homedir();
+		return lstatSync(folder).uid === process.geteuid?.() ? join(folder, ".cache", "svc") : undefined;
+	} catch {
+		// A service's user may have none.
+		return undefined;
+	}
+}
+
+function isThere(file: string, bytes: Buffer): boolean {
+	try {
+		return readFileSync(file).equals(bytes);
+	} catch {
+		return false;
+	}
+}
+
+/** Several processes and threads may be at it. */
+function write(file: string, bytes: Buffer): void {
+	const temporary = `${file}.${process.pid}-${threadId}`;
+	try {
+		rmSync(temporary, { force: true });
+		writeFileSync(temporary, bytes, { flag: "wx", mode: 0o500 });
+		chmodSync(temporary, 0o500);
+		renameSync(temporary, file);
+	} catch (cause) {
+		throw new FatalError(`${file} cannot be written: free 4 MB there, or ${REMEDY}`, CANNOT_CREATE, { cause });
+	}
+}

@@ -1,0 +1,32 @@
+/**
+ * `npm run binary`: makes `dist/svc`, one file that needs no Node, and the archive that people download, with its SHA-256.
+ * Design: packages/server/adr/0011-single-binary.md
+ */
+import { mkdirSync, statSync } from "node:fs";
+import { join, relative } from "node:path";
+import { readBuild } from "../packages/server/src/health/build.ts";
+import { makeArchive } from "./binary/archive.ts";
+import { ROOT } from "./binary/bundle.ts";
+import { makeExecutable } from "./binary/executable.ts";
+
+const folder = join(ROOT, "dist");
+
+try {
+	mkdirSync(folder, { recursive: true });
+	const executable = await makeExecutable(folder);
+	say(executable.file);
+	say(makeArchive(executable, folder, timeOf(readBuild().built)));
+} catch (error) {
+	process.stderr.write(`binary: ${error instanceof Error ? error.message : String(error)}\n`);
+	process.exitCode = 1;
+}
+
+/** That of the commit, so that the same commit gives the same archive; without a commit there is none to go by. */
+function timeOf(built: string): Date {
+	const time = new Date(built);
+	return Number.isNaN(time.getTime()) ? new Date(0) : time;
+}
+
+function say(file: string): void {
+	process.stdout.write(`${relative(process.cwd(), file)}  ${(statSync(file).size / 1e6).toFixed(1)} MB\n`);
+}

@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import { copyFileSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "./bundle.ts";
+import type { Executable } from "./executable.ts";
+import { licencesOf } from "./licences.ts";
+import { runTool } from "./tool.ts";
+
+/**
+ * Packs the single binary with what has to go with it, and writes the archive's SHA-256 beside it. Names, owners and times in it do not
+ * depend on who made it.
+ * @param folder where it is put
+ * @param time of every file in it
+ * @returns the archive
+ * @throws Error saying what is missing
+ */
+export function makeArchive({ file, name, packages }: Executable, folder: string, time: Date): string {
+	const scratch = mkdtempSync(join(folder, ".archive-"));
+	try {
+		const content = join(scratch, name);
+		mkdirSync(content);
+		linkSync(file, join(content, "svc"));
+		for (const text of ["LICENSE", "README.md"]) copyFileSync(join(ROOT, text), join(content, text));
+		writeFileSync(join(content, "THIRD-PARTY-LICENSES"), licencesOf(packages));
+		const archive = join(folder, `${name}.tar.xz`);
+		const alike = [
+			"--sort=name",
+			"--owner=0",
+			"--group=0",
+			"--numeric-owner",
+			"--mode=go-w",
+			`--mtime=${time.toISOString()}`,
+		];
+		runTool("tar", [...alike, "-C", scratch, "-cf", join(scratch, "archive.tar"), name]);
+		runTool("xz", ["--threads=0", "--force", join(scratch, "archive.tar")]);
+		copyFileSync(join(scratch, "archive.tar.xz"), archive);
+		const sha256 = createHash("sha256").update(readFileSync(archive)).digest("hex");
+		writeFileSync(`${archive}.sha256`, `${sha256}  ${name}.tar.xz\n`);
+		return archive;
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+}

@@ -1,0 +1,146 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, type OnLoadResult, type Plugin } from "esbuild";
+
+/** The repository. */
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+const ADDON_LOADER = join(ROOT, "packages/svc/src/addon.ts");
+
+/** `startThread(new URL("./x-thread.ts", import.meta.url)`, `readShipped(new URL(import.meta.resolve("a-package/x.css"))`. */
+const SHIPPED_FILE =
+	/\b(startThread|readShipped)\(\s*new URL\((?:import\.meta\.resolve\("([^"]+)"\)|"([^"]+)",\s*import\.meta\.url)\)/g;
+
+/** A `require` of Node's is one that the bundler does not see; without this line it is the bundler's own. */
+const OWN_REQUIRE = /^const require = createRequire\(import\.meta\.url\);$/m;
+
+/** What would look for a file beside a source, and the only places that may: there, the binary goes another way. */
+const BESIDE_SOURCE = /\bimport\.meta\.(url|dirname|filename|resolve)\b|\bcreateRequire\(/;
+const COMMENT = /\/\*.*?\*\/|^\s*\/\/.*$/gms;
+const REMEDY = "startThread and readShipped of shipped-file.ts reach files";
+const NOT_IN_BINARY = /^packages\/(svc\/src\/shipped-engines|server\/src\/health\/build)\.ts$/;
+
+/** What the single binary is made of. */
+export interface Bundle {
+	/** The script that it starts with. */
+	main: string;
+	/** Files in it, by name: threads' scripts, native libraries, and what is read with `readShipped`. */
+	assets: Record<string, string>;
+	/** Folders of the packages that are in it, sorted. */
+	packages: string[];
+}
+
+/**
+ * Bundles the executable, and what it names, for the machine that this runs on.
+ * @param folder where the scripts are written
+ * @param constants global names and the values that take their place
+ * @throws Error when a source names a file in a way that the bundle cannot follow
+ */
+export async function bundle(folder: string, constants: Record<string, unknown>): Promise<Bundle> {
+	const assets: Record<string, string> = {};
+	const inputs = new Set<string>();
+	const waiting = [join(ROOT, "packages/svc/src/main.ts")];
+	const scripts: string[] = [];
+	for (let entry = waiting.pop(); entry !== undefined; entry = waiting.pop()) {
+		const outfile = join(folder, `${basename(entry, ".ts")}.cjs`);
+		const keep = (name: string, file: string) => {
+			if (name in assets) return;
+			assets[name] = name.endsWith("-thread.ts") ? join(folder, `${basename(file, ".ts")}.cjs`) : file;
+			if (name.endsWith("-thread.ts")) waiting.push(file);
+		};
+		for (const input of await bundleOne(entry, outfile, constants, keep)) inputs.add(input);
+		scripts.push(outfile);
+	}
+	const [main = ""] = scripts;
+	return { main, assets, packages: packagesOf(inputs) };
+}
+
+/** @returns the files that went into it */
+async function bundleOne(
+	entry: string,
+	outfile: string,
+	constants: Record<string, unknown>,
+	keep: (name: string, file: string) => void,
+): Promise<string[]> {
+	const define = Object.fromEntries(Object.entries(constants).map(([name, value]) => [name, JSON.stringify(value)]));
+	const { metafile } = await build({
+		entryPoints: [entry],
+		outfile,
+		bundle: true,
+		platform: "node",
+		format: "cjs",
+		target: `node${process.versions.node}`,
+		// A script with a code cache may not import what Node brings; require does the same.
+		supported: { "dynamic-import": false },
+		minify: true,
+		keepNames: true,
+		legalComments: "none",
+		metafile: true,
+		absWorkingDir: ROOT,
+		define: { ...define, "import.meta.main": "false", "import.meta.url": '"file:///"', "import.meta.dirname": '"/"' },
+		plugins: [nativeLibraries(keep), ourSources(keep)],
+		logLevel: "warning",
+	});
+	return Object.keys(metafile.inputs).map((input) => resolve(ROOT, input));
+}
+
+/** Each native library becomes an asset that `loadAddon` loads. */
+function nativeLibraries(keep: (name: string, file: string) => void): Plugin {
+	const platform = `linux-${process.arch}`;
+	const entries: Record<string, string> = {
+		"better-sqlite3": `better-sqlite3/${platform}`,
+		"@node-rs/argon2": `@node-rs/argon2-${platform}-gnu`,
+	};
+	return {
+		name: "native libraries",
+		setup(plugin) {
+			plugin.onResolve({ filter: /^(better-sqlite3|@node-rs\/argon2)$/ }, ({ path, importer }) => {
+				const from = createRequire(importer);
+				const own = createRequire(from.resolve(path));
+				return { path: (path.startsWith("@") ? own : from).resolve(entries[path] ?? path) };
+			});
+			plugin.onLoad({ filter: /\.node$/ }, ({ path }): OnLoadResult => {
+				const name = `${createHash("sha256").update(readFileSync(path)).digest("hex")}-${basename(path)}`;
+				keep(name, path);
+				const loader = JSON.stringify(ADDON_LOADER);
+				return { contents: `module.exports = require(${loader}).loadAddon(${JSON.stringify(name)})`, resolveDir: ROOT };
+			});
+		},
+	};
+}
+
+/** Files that our sources name are found, and become assets. */
+function ourSources(keep: (name: string, file: string) => void): Plugin {
+	return {
+		name: "our sources",
+		setup(plugin) {
+			plugin.onLoad({ filter: /\.ts$/ }, ({ path }): OnLoadResult | undefined => {
+				if (path.includes("/node_modules/")) return undefined;
+				const contents = readFileSync(path, "utf8")
+					.replace(OWN_REQUIRE, "")
+					.replace(SHIPPED_FILE, (_, call: string, dependency: string | undefined, file: string) => {
+						const target =
+							dependency === undefined ? join(dirname(path), file) : createRequire(path).resolve(dependency);
+						const name = dependency ?? relative(ROOT, target);
+						keep(name, target);
+						return `${call}(new URL(${JSON.stringify(`asset:${name}`)})`;
+					});
+				const place = relative(ROOT, path);
+				if (BESIDE_SOURCE.test(contents.replace(COMMENT, "")) && !NOT_IN_BINARY.test(place))
+					return {
+						errors: [{ text: `${place} looks for a file beside it, which the single binary has not: ${REMEDY}` }],
+					};
+				return { contents, loader: "ts" };
+			});
+		},
+	};
+}
+
+/** @returns folders of packages of others */
+function packagesOf(inputs: ReadonlySet<string>): string[] {
+	const folders = [...inputs].flatMap((input) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(input)?.[0] ?? []);
+	return [...new Set(folders)].sort((one, other) => one.localeCompare(other, "en"));
+}

@@ -1,0 +1,56 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { readBuild } from "../../packages/server/src/health/build.ts";
+import { bundle } from "./bundle.ts";
+import { runTool } from "./tool.ts";
+
+/** Machines that the packages with native libraries, and Node's, are made for. */
+const ARCHITECTURES = ["x64", "arm64"];
+
+/** A single binary that was made. */
+export interface Executable {
+	file: string;
+	/** Such as `svc-0.1.0-linux-x64`. */
+	name: string;
+	/** Folders of the packages that are in it. */
+	packages: readonly string[];
+}
+
+/**
+ * Makes the single binary for the machine that this runs on, of the Node that runs this: a stripped copy of it with the bundle inside.
+ * Not for another architecture, because the bundle comes with what V8 has compiled of it.
+ * https://nodejs.org/api/single-executable-applications.html
+ * @param folder where it is put, as `svc`; it exists
+ * @throws Error saying what is missing
+ */
+export async function makeExecutable(folder: string): Promise<Executable> {
+	if (process.platform !== "linux" || !ARCHITECTURES.includes(process.arch))
+		throw new Error(
+			`the binary is made on Linux, x64 or arm64, for the same; this is ${process.platform} ${process.arch}`,
+		);
+	const file = join(resolve(folder), "svc");
+	const scratch = mkdtempSync(join(resolve(folder), ".binary-"));
+	try {
+		const build = readBuild();
+		const { main, assets, packages } = await bundle(scratch, { SVC_BUILD: build });
+		const executable = join(scratch, "node");
+		// 33 MB of symbols.
+		runTool("strip", ["-o", executable, process.execPath]);
+		const configuration = join(scratch, "sea.json");
+		writeFileSync(configuration, JSON.stringify({ main, assets, executable, output: file, ...SEA }));
+		rmSync(file, { force: true });
+		runTool(process.execPath, ["--build-sea", configuration]);
+		if (!existsSync(file)) throw new Error(`this Node, ${process.version}, made no binary: Node 26 is needed`);
+		return { file, name: `svc-${build.version}-${process.platform}-${process.arch}`, packages };
+	} finally {
+		rmSync(scratch, { recursive: true, force: true });
+	}
+}
+
+/** Nothing but the program that starts it says what Node does: NODE_OPTIONS is not read, `--node-options` is, which the server gives its engines. */
+const SEA = {
+	disableExperimentalSEAWarning: true,
+	useCodeCache: true,
+	execArgv: ["--disable-warning=ExperimentalWarning"],
+	execArgvExtension: "cli",
+};

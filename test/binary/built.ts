@@ -1,0 +1,21 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Executable, makeExecutable } from "../../scripts/binary/executable.ts";
+
+/** The single binary, made for one test file in a folder in which there is nothing else. */
+export interface Built extends Executable {
+	remove(): Promise<void>;
+}
+
+/** Makes it: a few seconds. */
+export async function buildBinary(): Promise<Built> {
+	const folder = await mkdtemp(join(tmpdir(), "svc-binary-"));
+	const remove = () => rm(folder, { recursive: true, force: true });
+	try {
+		return { ...(await makeExecutable(folder)), remove };
+	} catch (error) {
+		await remove();
+		throw error;
+	}
+}

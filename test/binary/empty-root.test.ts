@@ -1,0 +1,109 @@
+/* The single binary where there is nothing else: no Node, no packages, no shell, no /proc, no /tmp. */
+import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { after, before, test } from "node:test";
+import { buildBinary } from "./built.ts";
+import { type EmptyRoot, makeEmptyRoot, skipWithoutRoot } from "./empty-root.ts";
+
+const options = { skip: skipWithoutRoot };
+const PASSWORD = "a password of the tests\n";
+const READ = "secret get DB_URL --realm shop --env prod";
+
+let root: EmptyRoot;
+let server: ChildProcess;
+let address = "";
+/** Where the native libraries lie. */
+let libraries = "";
+
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
+before(async () => {
+	if (skipWithoutRoot !== false) return;
+	const built = await buildBinary();
+	ends.defer(built.remove);
+	root = makeEmptyRoot(built.file);
+	ends.defer(root.remove);
+	libraries = join(root.folder, "tmp/svc-0");
+	await start();
+	ends.defer(stop);
+});
+
+async function start(): Promise<void> {
+	server = root.start(["server"], { SVC_LISTEN: "127.0.0.1:0" });
+	let written = "";
+	server.stderr?.setEncoding("utf8").on("data", (more: string) => {
+		written += more;
+	});
+	for await (const more of server.stdout?.setEncoding("utf8") ?? []) {
+		written += more as string;
+		address = /listening on (https:\S+)/.exec(written)?.[1] ?? "";
+		if (address !== "") return;
+	}
+	throw new Error(`the server ended: ${written}`);
+}
+
+async function stop(): Promise<void> {
+	const closed = once(server, "close");
+	server.kill("SIGTERM");
+	await closed;
+	assert.equal(server.exitCode, 0);
+}
+
+/** Runs a command of the client in the root, which has to be done. */
+async function svc(line: string, stdin?: string): Promise<string> {
+	const env = { HOME: "/ada", SVC_ADDRESS: address, SVC_CACERT: "/data/tls.crt" };
+	const { code, stdout, stderr } = await root.run(line.split(" "), env, stdin);
+	assert.equal(code, 0, `svc ${line}: ${stdout}${stderr}`);
+	return stdout;
+}
+
+const sha256 = (file: string) => createHash("sha256").update(readFileSync(file)).digest("hex");
+
+test("it starts, and a secret can be stored and read", options, async () => {
+	await svc("register ada@example.test --password-stdin", PASSWORD);
+	await svc("login ada@example.test --password-stdin", PASSWORD);
+	await svc("realm create shop");
+	await svc("secret set DB_URL --realm shop --env prod", "postgres://db\n");
+	assert.equal(await svc(READ), "postgres://db\n");
+});
+
+test("its health names the version, the commit and its time, though there is no checkout", options, async () => {
+	const health = JSON.parse(await svc("health --json"));
+	assert.equal(health.status, "healthy");
+	assert.match(health.commit, /^[0-9a-f]{7,40}$/);
+	assert.ok(!Number.isNaN(Date.parse(health.built)), health.built);
+});
+
+test("an engine of ours is the same file once more", options, async () => {
+	await svc("engine set totp");
+	const made = await svc(
+		"engine generate totp --realm shop --param issuer=svc --param account=ada --param account_name=ada --json",
+	);
+	assert.match(made, /otpauth:/);
+});
+
+test("its libraries lie in a private folder of the user, under their hashes", options, () => {
+	assert.equal(statSync(libraries).mode & 0o777, 0o700);
+	const files = readdirSync(libraries);
+	assert.equal(files.length, 2);
+	for (const file of files) assert.ok(file.startsWith(`${sha256(join(libraries, file))}-`), file);
+});
+
+test("it ends when it is told to, and starts although something else lies in a library's place", options, async () => {
+	await stop();
+	for (const file of readdirSync(libraries).map((name) => join(libraries, name))) {
+		rmSync(file);
+		writeFileSync(file, "other bytes", { mode: 0o700 });
+	}
+	await start();
+	assert.match(await svc("health"), /healthy/);
+	const replaced = readdirSync(libraries).filter((name) => name.startsWith(sha256(join(libraries, name))));
+	assert.ok(
+		replaced.some((name) => basename(name).endsWith("linux-x64.node")),
+		String(replaced),
+	);
+});
