@@ -47,6 +47,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			from: /^sso\//,
 			may: /^(sso\/|accounts\/(session|throttle)\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
 		},
+		{ from: /^keys\//, may: /^(keys\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^leases\//, may: /^(leases\/|policy\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^operator-sync\//, may: /^(secrets\/secrets\.ts|http\/route\.ts)$/ },
 		{ from: /^health\//, may: /^(health\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },

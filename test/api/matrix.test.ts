@@ -83,6 +83,8 @@ const RULES: readonly Rule[] = [
 	["POST /api/v1/backups", "instance", "write"],
 	["GET /api/v1/backups", "instance", "read"],
 	["GET /api/v1/backups/{name}", "instance", "read"],
+	["GET /api/v1/keys", "instance", "read"],
+	["POST /api/v1/keys/rotate", "instance", "write"],
 	["POST /api/v1/auth/password", "user", "session"],
 	// The last one: it ends the sessions that the others need.
 	["POST /api/v1/auth/logout", "user", "session"],

@@ -102,6 +102,8 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	"POST /api/v1/backups": () => ({ path: `${V1}/backups` }),
 	"GET /api/v1/backups": () => ({ path: `${V1}/backups` }),
 	"GET /api/v1/backups/{name}": async (world) => ({ path: `${V1}/backups/${await aBackup(world)}` }),
+	"GET /api/v1/keys": () => ({ path: `${V1}/keys` }),
+	"POST /api/v1/keys/rotate": () => ({ path: `${V1}/keys/rotate`, body: { purpose: "portable" } }),
 };
 
 /** The name of a backup of the server. */

@@ -93,6 +93,9 @@ const ROWS: readonly Row[] = [
 	["POST", "/api/v1/backups", "instance", 201],
 	["GET", "/api/v1/backups", "instance", 200],
 	["GET", "/api/v1/backups/{name}", "instance", 200],
+	// In neither document: what `svc keys` asks.
+	["GET", "/api/v1/keys", "instance", 200],
+	["POST", "/api/v1/keys/rotate", "instance", 200],
 ];
 
 /** Every endpoint of the running server. */

@@ -11,6 +11,7 @@ import { addEngineCommands } from "./commands/engine.ts";
 import { addHealthCommand } from "./commands/health.ts";
 import { addHelpCommand } from "./commands/help.ts";
 import { addImportCommand } from "./commands/import.ts";
+import { addKeysCommands } from "./commands/keys.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
 import { addRealmCommands } from "./commands/realm.ts";
 import { addSecretCommands } from "./commands/secret.ts";
@@ -75,6 +76,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 	addSsoCommands(program, io);
 	addAuditCommands(program, io);
 	addBackupCommands(program, io);
+	addKeysCommands(program, io);
 	addEncryptCommand(program, io);
 	addHealthCommand(program, io);
 	addLocalCommands(program, io, local);

@@ -106,6 +106,16 @@ const SETTINGS: Setting[] = [
 		unset: undefined,
 	},
 	{
+		name: "next_master_key_file",
+		variable: "SVC_NEXT_MASTER_KEY_FILE",
+		file: '"n"',
+		fromFile: "C/n",
+		text: "/n",
+		fromText: "/n",
+		read: (c) => c.next_master_key_file,
+		unset: undefined,
+	},
+	{
 		name: "registration.mode",
 		variable: "SVC_REGISTRATION_MODE",
 		file: '"admin"',

@@ -46,6 +46,7 @@ const SETTINGS = {
 	"tls.certificate_file": [v.string(), "a path"],
 	"tls.key_file": [v.string(), "a path"],
 	master_key_file: [v.string(), "a path"],
+	next_master_key_file: [v.string(), "a path"],
 	"registration.mode": [v.picklist(["open", "domain", "admin", "closed"]), "open, domain, admin or closed"],
 	"registration.allowed_domains": [Strings, "a list of domains"],
 	plugins_dir: [v.string(), "a path"],
@@ -67,6 +68,8 @@ export interface Config {
 	base_url: string | undefined;
 	tls: { mode: "self-signed" | "files" | "off"; certificate_file: string | undefined; key_file: string | undefined };
 	master_key_file: string | undefined;
+	/** Where the next master key is given before a rotation to it. */
+	next_master_key_file: string | undefined;
 	/** `SVC_MASTER_KEY`, when it was given. */
 	master_key: Redacted<string> | undefined;
 	/** systemd's folder of credentials. */
@@ -105,6 +108,7 @@ export function readConfig(env: Record<string, string | undefined>, cwd: string)
 			key_file: given["tls.key_file"] === undefined ? undefined : path(given["tls.key_file"]),
 		},
 		master_key_file: given.master_key_file === undefined ? undefined : path(given.master_key_file),
+		next_master_key_file: given.next_master_key_file === undefined ? undefined : path(given.next_master_key_file),
 		master_key: env.SVC_MASTER_KEY === undefined ? undefined : new Redacted(env.SVC_MASTER_KEY),
 		credentials_dir: env.CREDENTIALS_DIRECTORY,
 		registration: {

@@ -18,6 +18,8 @@ import { docsRoutes } from "./http/docs-routes.ts";
 import { createHeaders } from "./http/headers.ts";
 import { openApiRoute } from "./http/openapi-route.ts";
 import type { Route } from "./http/route.ts";
+import type { MasterKeySource } from "./keys/keys.ts";
+import { keyRoutes } from "./keys/routes.ts";
 import { leaseRoutes } from "./leases/routes.ts";
 import type { Log } from "./log.ts";
 import { operatorSyncRoutes } from "./operator-sync/routes.ts";
@@ -37,6 +39,7 @@ export interface Parts {
 	config: Config;
 	store: Store;
 	keyring: Keyring;
+	master: MasterKeySource;
 	system: System;
 	log: Log;
 	build: Build;
@@ -77,6 +80,7 @@ export function createCore(parts: Parts) {
 		...operatorSyncRoutes(secrets),
 		...auditRoutes(needs),
 		...backupRoutes({ ...needs, ...parts.backups, log }),
+		...keyRoutes({ ...needs, master: parts.master }),
 	];
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);

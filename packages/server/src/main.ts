@@ -3,7 +3,7 @@ import { createBackupParts } from "./backup-parts.ts";
 import { type Config, isLoopback, readConfig } from "./config.ts";
 import { createCore } from "./core.ts";
 import { openKeyring } from "./crypto/keyring.ts";
-import { loadMasterKey, type MasterKey } from "./crypto/master-key.ts";
+import { findNextMasterKey, loadMasterKey, type MasterKey } from "./crypto/master-key.ts";
 import { type Around, createEngineParts } from "./engine-parts.ts";
 import type { ShippedEngine } from "./engines/host/catalog.ts";
 import { FatalError } from "./errors.ts";
@@ -79,7 +79,8 @@ export async function startServer(
 		const engines = await createEngineParts({ ...common, shipped, version: VERSION, around });
 		const protocols = createProtocols();
 		const backups = createBackupParts(common);
-		const parts = { ...common, engines, backups, protocols, build: readBuild() };
+		const master = { ...masterKey, next: () => findNextMasterKey(config) };
+		const parts = { ...common, master, engines, backups, protocols, build: readBuild() };
 		const core = createCore({ ...parts, address: () => url, isStopping: () => isStopping });
 		const listener = await listen(core, config.listen, tls);
 		url = addressOf(config, listener, tls);

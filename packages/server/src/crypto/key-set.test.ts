@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openShared, SHARED_PURPOSES } from "./key-set.ts";
-import type { KeyRow } from "./keyring-model.ts";
+import { openShared } from "./key-set.ts";
+import { KEY_PURPOSES, type KeyRow } from "./keyring-model.ts";
 
 const row = (purpose: KeyRow["purpose"], id: number, state: KeyRow["state"], created_at: string): KeyRow => ({
 	id: Buffer.alloc(8, id),
@@ -11,9 +11,7 @@ const row = (purpose: KeyRow["purpose"], id: number, state: KeyRow["state"], cre
 	wrapped: Buffer.alloc(0),
 	created_at,
 });
-const OTHERS = SHARED_PURPOSES.filter((purpose) => purpose !== "session").map((purpose) =>
-	row(purpose, 9, "active", ""),
-);
+const OTHERS = KEY_PURPOSES.filter((purpose) => purpose !== "session").map((purpose) => row(purpose, 9, "active", ""));
 const idOf = (id: number) => Buffer.alloc(8, id).toString("hex");
 const open = (...rows: KeyRow[]) => openShared([...rows, ...OTHERS], () => Buffer.alloc(32)).session;
 

@@ -29,15 +29,6 @@ export interface SharedKeys {
 	readonly checkpoint: KeySet<SigningKey>;
 }
 
-/** The purposes of which every instance has one active key. */
-export const SHARED_PURPOSES = [
-	"record",
-	"portable",
-	"session",
-	"cursor",
-	"checkpoint",
-] as const satisfies KeyPurpose[];
-
 /**
  * Opens the keys that belong to no realm.
  * @param unwrap gives the 32 bytes of a row's key, or throws

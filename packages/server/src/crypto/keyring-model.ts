@@ -1,7 +1,12 @@
 import type { AuditEvent } from "../audit/model.ts";
 
-/** What a key of the keyring is for: a key is bound to its purpose and opens nothing else. Design: §5. */
-export type KeyPurpose = "record" | "portable" | "session" | "cursor" | "checkpoint";
+/**
+ * What a key of the keyring is for: a key is bound to its purpose and opens nothing else. Every instance has one active key of each.
+ * Design: §5.
+ */
+export const KEY_PURPOSES = ["record", "portable", "session", "cursor", "checkpoint"] as const;
+
+export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
 /** A key of the keyring as it is stored: wrapped under the master key. Design: §5. */
 export interface KeyRow {

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { AppError, FatalError } from "../errors.ts";
 import type { System } from "../system.ts";
-import { type KeySet, type MacKey, openShared, recordKey, SHARED_PURPOSES, type SharedKeys } from "./key-set.ts";
-import type { KeyPurpose, KeyRow, KeyStore } from "./keyring-model.ts";
+import { type KeySet, type MacKey, openShared, recordKey, type SharedKeys } from "./key-set.ts";
+import { KEY_PURPOSES, type KeyPurpose, type KeyRow, type KeyStore } from "./keyring-model.ts";
 import { createLatch } from "./latch.ts";
 import { type DataKey, keyIdOf } from "./seal.ts";
 import type { SigningKey } from "./signing-key.ts";
@@ -42,7 +42,7 @@ async function openUnder(master: DataKey, needs: KeyringNeeds): Promise<Keyring>
 
 async function initialize({ keys, system }: KeyringNeeds, master: DataKey): Promise<string> {
 	const fingerprint = fingerprintOf(master);
-	const rows = SHARED_PURPOSES.map((purpose) => newKeyRow(master, purpose, "", system));
+	const rows = KEY_PURPOSES.map((purpose) => newKeyRow(master, purpose, "", system));
 	const event = {
 		timestamp: system.now().toISOString(),
 		type: "key.created",

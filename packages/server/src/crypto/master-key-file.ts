@@ -11,6 +11,7 @@ const OTHERS = 0o077;
 const READ_ONLY = 0o400;
 /** No form of a key comes near it. */
 const MAX_FILE_BYTES = 1024;
+const NOT_WRITABLE = new Set(["EACCES", "EPERM", "EROFS"]);
 const FORMS = "32 random bytes, 64 hexadecimal digits, or the base64 of 32 bytes";
 
 /**
@@ -118,8 +119,12 @@ function refuseForeign(file: string, { uid, mode }: Stats, owner: number): void 
 
 async function writeKey(file: string, key: Buffer): Promise<void> {
 	const handle = await open(file, "wx", READ_ONLY).catch((error: NodeJS.ErrnoException) => {
-		if (error.code !== "EEXIST") throw error;
-		throw new AppError("conflict", `${file} is in the way: move it elsewhere`);
+		if (error.code === "EEXIST") throw new AppError("conflict", `${file} is in the way: move it elsewhere`);
+		if (!NOT_WRITABLE.has(error.code ?? "")) throw error;
+		throw new AppError(
+			"conflict",
+			`${file} cannot be written (${error.code}): make its folder writable for the user that runs the server, or give the next master key in next_master_key_file`,
+		);
 	});
 	try {
 		await handle.writeFile(`${key.toString("hex")}\n`);

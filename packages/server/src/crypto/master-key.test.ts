@@ -20,7 +20,7 @@ import { promisify } from "node:util";
 import { FatalError } from "../errors.ts";
 import { Redacted } from "../redacted.ts";
 import { system } from "../system.ts";
-import { loadMasterKey, type MasterKeySources } from "./master-key.ts";
+import { findNextMasterKey, loadMasterKey, type MasterKeySources } from "./master-key.ts";
 import { createKeyFile, parseKeyText, readKeyFile } from "./master-key-file.ts";
 import { masterFingerprint } from "./wrap.ts";
 
@@ -206,4 +206,35 @@ test("the file's text is hexadecimal and ends with a newline, so that it can be 
 	const file = join(await makeFolder(t), "master.key");
 	await createKeyFile(file, KEY);
 	assert.equal(await readFile(file, "utf8"), `${KEY.toString("hex")}\n`);
+});
+
+test("a next master key is the one that is found once the data needs it, wherever the other one still is", async (t) => {
+	const folder = await makeFolder(t);
+	const next_master_key_file = await writeKeyFile(folder, "next", OTHER);
+	const sources = sourcesIn(folder, { master_key: new Redacted(KEY.toString("hex")), next_master_key_file });
+	const before = await loadMasterKey(sources, masterFingerprint(KEY), system);
+	assert.deepEqual([before.origin, before.key.reveal()], ["environment", KEY]);
+	const after = await loadMasterKey(sources, masterFingerprint(OTHER), system);
+	assert.deepEqual([after.origin, after.file, after.home], ["file", next_master_key_file, undefined]);
+	assert.deepEqual(after.key.reveal(), OTHER);
+	assert.match(after.warnings.join(), /in use is the next one.*put it in the place/);
+	const alone = sourcesIn(folder, { next_master_key_file });
+	assert.deepEqual((await loadMasterKey(alone, masterFingerprint(OTHER), system)).key.reveal(), OTHER);
+	assert.equal((await loadMasterKey(sources, "0123456789abcdef", system)).origin, "environment", "neither is right");
+});
+
+test("the credential of a next master key comes before its file, and what is malformed is refused", async (t) => {
+	const folder = await makeFolder(t);
+	const credentials_dir = join(folder, "credentials");
+	await mkdir(credentials_dir);
+	const next_master_key_file = await writeKeyFile(folder, "next", OTHER);
+	const find = () => findNextMasterKey({ credentials_dir, next_master_key_file });
+	assert.deepEqual((await find())?.key.reveal(), OTHER);
+	await writeKeyFile(credentials_dir, "next-master-key", KEY, 0o440);
+	assert.deepEqual([(await find())?.origin, (await find())?.key.reveal()], ["credential", KEY]);
+	await rm(join(credentials_dir, "next-master-key"));
+	await chmod(next_master_key_file, 0o444);
+	await assert.rejects(find(), saying(/open to other users/));
+	await rm(next_master_key_file);
+	assert.equal(await find(), undefined);
 });

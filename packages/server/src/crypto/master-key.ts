@@ -17,6 +17,8 @@ export interface MasterKeySources {
 	data_dir: string;
 	/** `SVC_MASTER_KEY`. */
 	master_key: Redacted<string> | undefined;
+	/** The file that holds the next master key before a rotation to it; the credential `next-master-key` comes before it. */
+	next_master_key_file?: string | undefined;
 }
 
 /** A master key and where it was found. */
@@ -37,6 +39,7 @@ export interface MasterKey {
 
 /**
  * Finds the master key, and makes one in the default place when the store is new and nothing else is said. A rotation that was cut off is brought to its end first.
+ * After a rotation to a key that was given beforehand, that one is found as well, wherever the other one still is.
  * @param needed fingerprint that the store wants; undefined when the store is new
  * @throws FatalError saying what to do when there is none, or it is malformed, or its file is open to others
  * Design: §5.
@@ -47,6 +50,8 @@ export async function loadMasterKey(
 	system: Pick<System, "randomBytes">,
 ): Promise<MasterKey> {
 	const found = (await fromCredential(sources)) ?? (await fromFile(sources, needed)) ?? fromEnvironment(sources);
+	const next = needed === undefined || found?.fingerprint === needed ? undefined : await findNextMasterKey(sources);
+	if (next !== undefined && next.fingerprint === needed) return { ...next, warnings: [inUse(next)] };
 	if (found !== undefined) return found;
 	const file = defaultFile(sources);
 	if (needed !== undefined) {
@@ -57,6 +62,27 @@ export async function loadMasterKey(
 	const key = system.randomBytes(KEY_BYTES);
 	await createKeyFile(file, key);
 	return { ...describe(key, "file", file), generated: true };
+}
+
+/**
+ * The next master key, given beforehand: the credential `next-master-key`, else the file of `next_master_key_file`.
+ * @returns undefined when there is neither; without a home, since its place is not ours to change
+ * @throws FatalError when it is malformed, or its file is open to others
+ * Design: §5.
+ */
+export async function findNextMasterKey(
+	sources: Pick<MasterKeySources, "credentials_dir" | "next_master_key_file">,
+): Promise<MasterKey | undefined> {
+	const { credentials_dir, next_master_key_file: file } = sources;
+	const credential = credentials_dir === undefined ? undefined : join(credentials_dir, "next-master-key");
+	const handed = credential && (await readKeyFile(credential, undefined));
+	if (handed) return describe(handed, "credential", credential);
+	const key = file === undefined ? undefined : await readKeyFile(file, process.geteuid?.());
+	return key && { ...describe(key, "file", file), home: undefined };
+}
+
+function inUse({ file }: MasterKey): string {
+	return `the master key in use is the next one, ${file}: put it in the place of the one before it, which opens only older backups`;
 }
 
 async function fromCredential({ credentials_dir, master_key }: MasterKeySources): Promise<MasterKey | undefined> {

@@ -4,7 +4,7 @@ import { AppError } from "../errors.ts";
 import type { Keyring, KeyringNeeds } from "./keyring.ts";
 import type { KeyPurpose } from "./keyring-model.ts";
 import type { DataKey } from "./seal.ts";
-import { fingerprintOf, rewrapKey } from "./wrap.ts";
+import { fingerprintOf, masterFingerprint, rewrapKey } from "./wrap.ts";
 
 /** Where the master key is kept, seen by its rotation: see master-key-file.ts. */
 export interface MasterKeyHome {
@@ -30,12 +30,19 @@ const KEYS_PER_TURN = 500;
  * Wraps every key of the keyring under `next` while the server goes on working. The data itself is not touched.
  * It may be cut off at any point: the store changes in one transaction, and at the next start its fingerprint says which of the two files holds.
  * @param next 32 bytes
+ * @returns the fingerprints of the key before and of this one
  * @throws AppError conflict when `next` is the key in use, or when keys come and go too fast
  * Design: §5.
  */
-export async function rotateMasterKey(needs: RotationNeeds, next: Buffer, event: AuditEvent): Promise<void> {
+export async function rotateMasterKey(
+	needs: RotationNeeds,
+	next: Buffer,
+	event: AuditEvent,
+): Promise<{ from: string; to: string }> {
 	const { keys, keyring, home } = needs;
+	const changed = { from: "", to: masterFingerprint(next) };
 	await keyring.changeMaster(next, async (from, to) => {
+		changed.from = fingerprintOf(from);
 		await home?.settle(fingerprintOf(from));
 		await home?.stage(next);
 		try {
@@ -45,6 +52,7 @@ export async function rotateMasterKey(needs: RotationNeeds, next: Buffer, event:
 			await home?.settle((await keys.fingerprint()) ?? fingerprintOf(from));
 		}
 	});
+	return changed;
 }
 
 async function rewrapAll(
@@ -72,6 +80,7 @@ async function rewrapAll(
 
 /**
  * Replaces the active key of a purpose, and of a realm when `realm_id` is not empty. What the old key sealed stays readable for ever.
+ * @returns the new key's id
  * Design: §5.
  */
 export async function rotateDataKey(
@@ -79,9 +88,12 @@ export async function rotateDataKey(
 	purpose: KeyPurpose,
 	realm_id: string,
 	event: AuditEvent,
-): Promise<void> {
+): Promise<Buffer> {
 	try {
-		await keyring.withNewKey(purpose, realm_id, (key) => keys.rotate({ key }, event));
+		return await keyring.withNewKey(purpose, realm_id, async (key) => {
+			await keys.rotate({ key }, event);
+			return key.id;
+		});
 	} finally {
 		if (realm_id === "") await keyring.reload();
 		else keyring.forgetRealm(realm_id);

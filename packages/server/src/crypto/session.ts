@@ -17,6 +17,8 @@ const MAX_TOKEN_CHARACTERS = 4096;
 const MAX_REMEMBERED = 10_000;
 /** Seconds by which the clock may have been set back since a token was issued. */
 const SET_BACK = 5;
+/** Milliseconds for which a key may go on signing while its successor is being stored. */
+const TAKEOVER_MS = 10_000;
 
 /** What a session token says. */
 interface SessionClaims {
@@ -89,7 +91,7 @@ async function verifyToken(token: string, keys: KeySet<MacKey>, now: Date): Prom
 		const { sub, jti, exp = Number.NaN, iat = Number.NaN } = payload;
 		if (typeof sub !== "string" || typeof jti !== "string" || !Number.isSafeInteger(exp)) return undefined;
 		// A retired key vouches for what it signed before, and for nothing that somebody signs with it now.
-		if (retired_at !== undefined && iat * 1000 >= retired_at.getTime()) return undefined;
+		if (retired_at !== undefined && iat * 1000 >= retired_at.getTime() + TAKEOVER_MS) return undefined;
 		return { sub, jti, exp };
 	} catch (error) {
 		if (error instanceof JOSEError) return undefined;

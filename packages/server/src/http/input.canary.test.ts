@@ -47,6 +47,7 @@ const GOOD: Record<string, unknown> = {
 	verifier: "v".repeat(43),
 	confirm: true,
 	username: "ada",
+	purpose: "record",
 };
 
 const routes = allRoutes();

@@ -12,6 +12,7 @@ const TAGS: Readonly<Record<string, string>> = {
 	eso: "Endpoints for a cluster's secret operator.",
 	audit: "What happened: the audit log, and whether it is intact.",
 	backups: "Backups: verified copies of everything but the master key.",
+	keys: "For the instance admin: which keys there are, and how they are replaced.",
 	server: "The server itself: health, metrics, this reference.",
 };
 

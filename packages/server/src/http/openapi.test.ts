@@ -52,6 +52,7 @@ test("the server answers the document of exactly these routes", async () => {
 		config: readConfig({}, import.meta.dirname),
 		store: {} as never,
 		keyring: {} as never,
+		master: {} as never,
 		system: createTestSystem(),
 		log: createTestLog().log,
 		build: { version: "1.2.3", commit: "", built: "" },

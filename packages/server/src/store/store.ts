@@ -1,8 +1,8 @@
 import type { AccountStore } from "../accounts/model.ts";
 import type { AuditStore } from "../audit/model.ts";
 import type { BackupStore } from "../backups/model.ts";
-import type { KeyStore } from "../crypto/keyring-model.ts";
 import type { EngineStore } from "../engines/model.ts";
+import type { ListedKeyStore } from "../keys/model.ts";
 import type { LeaseStore } from "../leases/model.ts";
 import type { PolicyStore } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
@@ -19,7 +19,7 @@ export interface Store {
 	audit: AuditStore;
 	backups: BackupStore;
 	engines: EngineStore;
-	keys: KeyStore;
+	keys: ListedKeyStore;
 	leases: LeaseStore;
 	policy: PolicyStore;
 	realms: RealmStore;

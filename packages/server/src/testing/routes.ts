@@ -5,6 +5,7 @@ import { engineRoutes } from "../engines/routes.ts";
 import { healthRoutes } from "../health/routes.ts";
 import { openApiRoute } from "../http/openapi-route.ts";
 import type { Route } from "../http/route.ts";
+import { keyRoutes } from "../keys/routes.ts";
 import { leaseRoutes } from "../leases/routes.ts";
 import { operatorSyncRoutes } from "../operator-sync/routes.ts";
 import { policyRoutes } from "../policy/routes.ts";
@@ -29,6 +30,7 @@ export function allRoutes(): Route[] {
 		...operatorSyncRoutes(nothing),
 		...auditRoutes(nothing),
 		...backupRoutes(nothing),
+		...keyRoutes(nothing),
 	];
 	return [...routes, openApiRoute(routes, "0.0.0")];
 }

@@ -92,7 +92,7 @@ test("there is one active key of a purpose and realm: another cannot be put besi
 	assert.equal((await keys.ofRealm("r"))[0]?.state, "active", "the failed rotation retired nothing");
 });
 
-test("every key is wrapped anew in one step, and the event says how many", async (t) => {
+test("every key is wrapped anew in one step, and the event says how many, and from which to which", async (t) => {
 	const { store, keys } = await setUp(t);
 	for (let count = 0; count < 3; count++) await keys.rotate({ key: aKey("a") }, anEvent());
 	const start = store.audit.tip().seq;
@@ -100,7 +100,7 @@ test("every key is wrapped anew in one step, and the event says how many", async
 	assert.equal(await keys.rewrap({ from: "old", to: "new", keys: wrapped }, anEvent({ type: "key.rotated" })), "done");
 	assert.equal(await keys.fingerprint(), "new");
 	for (const row of await keys.all()) assert.deepEqual(row.wrapped, Buffer.alloc(73, row.id[0]));
-	assert.deepEqual(await eventsAfter(store, start), [["key.rotated", { keys: 4 }]]);
+	assert.deepEqual(await eventsAfter(store, start), [["key.rotated", { from: "old", to: "new", keys: 4 }]]);
 });
 
 /** What no longer fits when it comes to writing. */

@@ -34,7 +34,7 @@ export function keyWrites(db: Database, append: Append) {
 		rotate(input: { key: KeyRow }, event: AuditEvent): "done" {
 			retire.run(input.key);
 			insert.run(input.key);
-			append(event);
+			append(event, { key_id: Buffer.from(input.key.id).toString("hex") });
 			return "done";
 		},
 		rewrap(
@@ -45,7 +45,7 @@ export function keyWrites(db: Database, append: Append) {
 			if (!input.keys.every((key) => known.get(key.id) !== undefined)) return "changed";
 			for (const key of input.keys) wrap.run(key);
 			setFingerprint.run(FINGERPRINT, input.to);
-			append(event, { keys: input.keys.length });
+			append(event, { from: input.from, to: input.to, keys: input.keys.length });
 			return "done";
 		},
 	};

@@ -1,0 +1,143 @@
+import { eventBy } from "../audit/model.ts";
+import type { Keyring } from "../crypto/keyring.ts";
+import type { KeyPurpose, KeyRow } from "../crypto/keyring-model.ts";
+import type { MasterKey } from "../crypto/master-key.ts";
+import { rotateDataKey, rotateMasterKey } from "../crypto/rotation.ts";
+import { KEY_BYTES } from "../crypto/xaes.ts";
+import { AppError, FatalError } from "../errors.ts";
+import { type RefusalNeeds, realmNotFound, requireInstanceAdmin } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { RealmAccess, RealmStore } from "../realms/model.ts";
+import type { System } from "../system.ts";
+import type { ListedKeyStore } from "./model.ts";
+
+/** Where the master key was found at the start, and the next one when it was given beforehand. */
+export interface MasterKeySource extends Pick<MasterKey, "fingerprint" | "origin" | "file" | "home"> {
+	/** Looks for it now. @throws FatalError when it is malformed, or its file is open to others */
+	next(): Promise<MasterKey | undefined>;
+}
+
+/** What the rules of keys need. */
+export interface KeyNeeds extends RefusalNeeds {
+	store: RefusalNeeds["store"] & { keys: ListedKeyStore; realms: Pick<RealmStore, "access"> };
+	system: System;
+	keyring: Keyring;
+	master: MasterKeySource;
+}
+
+/** The keyring as the instance admin sees it: names and numbers, nothing of a key. */
+interface KeyStatus {
+	/** `next` is the fingerprint of the next one, when it was given beforehand and is not in use yet. */
+	master: { fingerprint: string; origin: MasterKey["origin"]; file: string; next: string };
+	/** Of the realm that was asked for, else those of the instance. */
+	keys: KeyRow[];
+	realm_keys: { active: number; retired: number };
+}
+
+/**
+ * What keys there are.
+ * @param slug the realm whose keys are meant; those of the instance without it
+ * @throws AppError forbidden, insufficient_scope, not_found, conflict (the next master key cannot be read)
+ * Design: §5
+ */
+export async function getKeys(needs: KeyNeeds, actor: Actor, slug: string | undefined): Promise<KeyStatus> {
+	await requireInstanceAdmin(needs, actor, "read");
+	const { keys } = needs.store;
+	const realm = slug === undefined ? undefined : await findRealm(needs, actor, slug);
+	const rows = realm === undefined ? await keys.shared() : await keys.ofRealm(realm.id);
+	const master = await describeMaster(needs);
+	return { master, keys: rows.toSorted(byPurposeAndAge), realm_keys: await keys.countOfRealms() };
+}
+
+async function describeMaster({ master, keyring }: KeyNeeds): Promise<KeyStatus["master"]> {
+	const { fingerprint } = keyring;
+	const next = await findNext(master);
+	const isInUse = next?.fingerprint === fingerprint && master.fingerprint !== fingerprint;
+	const { origin, file = "" } = isInUse ? next : master;
+	return {
+		fingerprint,
+		origin,
+		file,
+		next: next === undefined || next.fingerprint === fingerprint ? "" : next.fingerprint,
+	};
+}
+
+/** What a rotation did. */
+interface Rotation {
+	/** The new key; of the master key its fingerprint. */
+	id: string;
+	/** Fingerprint of the master key before; empty for other keys. */
+	previous: string;
+	/** What is to be done now. */
+	message: string;
+}
+
+/**
+ * Replaces the active key of a purpose, the record key of a realm when one is named, or the master key. What older keys sealed and
+ * signed stays good; only cursors that were handed out before end with their key.
+ * @throws AppError forbidden, insufficient_scope, not_found, validation_failed, conflict (there is no next master key, it is no key, or
+ * its place cannot be written)
+ * Design: §5
+ */
+export async function rotateKey(
+	needs: KeyNeeds,
+	actor: Actor,
+	{ purpose, realm: slug }: { purpose: KeyPurpose | "master"; realm: string | undefined },
+): Promise<Rotation> {
+	await requireInstanceAdmin(needs, actor, "write");
+	if (slug !== undefined && purpose !== "record")
+		throw new AppError("validation_failed", "a realm has a record key only: leave the realm out, or rotate record");
+	if (purpose === "master") return rotateMaster(needs, actor);
+	const realm = slug === undefined ? undefined : await findRealm(needs, actor, slug);
+	const event = eventBy(actor, needs.system.now(), "key.rotated", realm, { purpose });
+	const id = await rotateDataKey({ keys: needs.store.keys, keyring: needs.keyring }, purpose, realm?.id ?? "", event);
+	return { id: id.toString("hex"), previous: "", message: AFTER[purpose] };
+}
+
+/** What the rotation of a key means for what is there. */
+const AFTER: Record<KeyPurpose, string> = {
+	record: "new values are sealed with the new key; what is there stays readable with its own",
+	portable: "new svc:v1: text is sealed with the new key; older text opens for ever",
+	session: "new sessions are signed with the new key; nobody was signed out: `svc revoke` does that",
+	cursor: "lists that are being read page by page have to be read anew",
+	checkpoint: "new checkpoints of the audit log are signed with the new key; older ones stay verifiable",
+};
+
+async function rotateMaster(needs: KeyNeeds, actor: Actor): Promise<Rotation> {
+	const { master, keyring, system } = needs;
+	const given = await findNext(master);
+	if (given?.fingerprint === keyring.fingerprint) {
+		throw new AppError(
+			"conflict",
+			`the next master key, ${given.file}, is the one in use: put it in the place of the one before it, then give another`,
+		);
+	}
+	const home = given === undefined ? master.home : undefined;
+	if (given === undefined && home === undefined) throw new AppError("conflict", NOT_OURS);
+	const next = given?.key.reveal() ?? system.randomBytes(KEY_BYTES);
+	const event = eventBy(actor, system.now(), "key.rotated", undefined, { purpose: "master" });
+	const { from, to } = await rotateMasterKey({ keys: needs.store.keys, keyring, home, system }, next, event);
+	const place = given === undefined ? master.file : `${given.file}, which the server needs from now on`;
+	const message = `keep a copy of the new master key ${to} elsewhere now: it is in ${place}; backups made before still need ${from}, so keep that one as long as them`;
+	return { id: to, previous: from, message };
+}
+
+const NOT_OURS =
+	"the server cannot replace a master key that comes from a credential or the environment: give it the next one as the credential next-master-key, or in the file of next_master_key_file (SVC_NEXT_MASTER_KEY_FILE), restart it, then `svc keys rotate --master`";
+
+/** What would stand in the way of a start is an answer here: the server goes on. */
+function findNext(master: MasterKeySource): Promise<MasterKey | undefined> {
+	return master.next().catch((error: unknown) => {
+		throw error instanceof FatalError ? new AppError("conflict", error.message) : error;
+	});
+}
+
+async function findRealm(needs: KeyNeeds, actor: Actor, slug: string): Promise<RealmAccess> {
+	const realm = await needs.store.realms.access(slug, actor.user_id);
+	if (realm === undefined) throw realmNotFound();
+	return realm;
+}
+
+function byPurposeAndAge(a: KeyRow, b: KeyRow): number {
+	return `${a.purpose} ${a.created_at}` < `${b.purpose} ${b.created_at}` ? -1 : 1;
+}
