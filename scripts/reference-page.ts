@@ -137,5 +137,6 @@ function memoryIo(written: string[]): Io {
 			}),
 			{ columns: COLUMNS },
 		);
-	return { stdin: process.stdin, stdout: sink(written), stderr: sink([]), env: {}, cwd: () => "/" };
+	const unheard = { on: () => undefined, off: () => undefined };
+	return { stdin: process.stdin, stdout: sink(written), stderr: sink([]), env: {}, cwd: () => "/", ...unheard };
 }

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { type Command, CommanderError, Option } from "commander";
 import type { Io } from "./io.ts";
 
 /** Options that every command may be given. */
@@ -15,6 +15,9 @@ export interface Context<Options = object> {
 	readonly options: Options & SharedOptions;
 }
 
+/** Code of the CommanderError that carries a command's exit code out of commander. */
+export const ENDED = "svc.ended";
+
 /** One command: how it is called, what its help says, and what it does. */
 export interface CommandSpec<Options> {
 	/** Name and arguments, such as `delete <key>`. */
@@ -25,7 +28,10 @@ export interface CommandSpec<Options> {
 	readonly options?: readonly Option[];
 	readonly examples: readonly string[];
 	readonly isDefault?: boolean;
-	run(context: Context<Options>, ...words: string[]): Promise<void>;
+	/** Whether the words are another program with its arguments: options after the first word are that program's. */
+	readonly runsProgram?: boolean;
+	/** @returns what the process ends with, when it is not 0 */
+	run(context: Context<Options>, ...words: string[]): Promise<number> | Promise<void>;
 }
 
 /** A command of the executable that asks no server: it works on this machine. */
@@ -59,8 +65,11 @@ function describeCommand<Options>(
 	for (const option of spec.options ?? []) command.addOption(option);
 	addCommonOptions(command);
 	command.addHelpText("after", `\nExamples:\n${spec.examples.map((example) => `  ${example}`).join("\n")}`);
-	command.action(function (this: Command) {
-		return spec.run({ io, options: this.optsWithGlobals<Options & SharedOptions>() }, ...this.processedArgs);
+	command.passThroughOptions(spec.runsProgram === true);
+	command.action(async function (this: Command) {
+		const options = this.optsWithGlobals<Options & SharedOptions>();
+		const code = await spec.run({ io, options }, ...this.processedArgs.flat());
+		if (typeof code === "number" && code !== 0) throw new CommanderError(code, ENDED, "");
 	});
 }
 

@@ -26,6 +26,9 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 	denied: "not logged in, or not allowed",
 	notFound: "not found",
 	unreachable: "server, or the system behind it, unreachable or in trouble",
+	notRun: "of `svc run`, which else ends with its program's own code: svc itself failed",
+	notExecutable: "of `svc run`: the program cannot be run",
+	noSuchCommand: "of `svc run`: the program is not found",
 	interrupted: "interrupted",
 };
 
@@ -34,6 +37,7 @@ const EXAMPLES = [
 	"svc realm create shop",
 	"svc secret set DATABASE_URL --realm shop --env prod",
 	"svc secret get DATABASE_URL --realm shop --env prod",
+	"svc run --realm shop --env prod -- ./server --port 8080",
 	"svc engine generate keyvalue --realm shop --role readonly --ttl 30m",
 ];
 

@@ -6,6 +6,10 @@ export const EXIT = {
 	denied: 3,
 	notFound: 4,
 	unreachable: 5,
+	/** These three are of commands that run another program, whose own exit code is otherwise theirs. */
+	notRun: 125,
+	notExecutable: 126,
+	noSuchCommand: 127,
 	interrupted: 130,
 } as const;
 
@@ -18,6 +22,9 @@ const CODES: Record<FailureKind, string> = {
 	denied: "unauthorized",
 	notFound: "not_found",
 	unreachable: "unreachable",
+	notRun: "not_run",
+	notExecutable: "not_executable",
+	noSuchCommand: "no_such_command",
 	interrupted: "interrupted",
 };
 

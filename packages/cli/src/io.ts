@@ -9,6 +9,10 @@ export interface Io {
 	readonly env: Readonly<Record<string, string | undefined>>;
 	/** The working directory, absolute. */
 	cwd(): string;
+	/** Has a signal to this process heard instead of ending it. */
+	on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+	/** Ends that. */
+	off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
 }
 
 /** An environment variable; one that is empty counts as not set. */

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import manifest from "../package.json" with { type: "json" };
-import { addLocalCommands, addSharedOptions, type LocalCommand } from "./command.ts";
+import { addLocalCommands, addSharedOptions, ENDED, type LocalCommand } from "./command.ts";
 import { addAccountCommands } from "./commands/account.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addAuthCommands } from "./commands/auth.ts";
@@ -14,6 +14,7 @@ import { addImportCommand } from "./commands/import.ts";
 import { addKeysCommands } from "./commands/keys.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
 import { addRealmCommands } from "./commands/realm.ts";
+import { addRunCommand } from "./commands/run.ts";
 import { addSecretCommands } from "./commands/secret.ts";
 import { addSsoCommands } from "./commands/sso.ts";
 import { addTokenCommands } from "./commands/token.ts";
@@ -29,17 +30,23 @@ export type { Io } from "./io.ts";
  * @param argv the words after the program's name
  * @param local commands that work on this machine; the client itself has none
  * @returns what the process should end with: 0 done, 1 failed, 2 usage, 3 not logged in or not allowed, 4 not found, 5 server
- * unreachable or in trouble, 130 interrupted
+ * unreachable or in trouble, 130 interrupted; of `svc run` the program's own, or 125 to 127
  */
 export async function runCli(argv: readonly string[], io: Io, local: readonly LocalCommand[] = []): Promise<number> {
 	const help: string[] = [];
+	const program = buildProgram(io, local, (text) => help.push(text));
 	try {
-		await buildProgram(io, local, (text) => help.push(text)).parseAsync(argv, { from: "user" });
+		await program.parseAsync(argv, { from: "user" });
 		return EXIT.done;
 	} catch (error) {
-		return await finish(argv, io, help.join(""), error);
+		if (error instanceof CommanderError && error.code === ENDED) return error.exitCode;
+		const code = await finish(argv, io, help.join(""), error);
+		return RUNS_PROGRAM.has(program.args[0] ?? "") && code !== EXIT.done ? Math.max(code, EXIT.notRun) : code;
 	}
 }
+
+/** Commands whose own failures must not look like their program's. Spec of the codes: env(1). */
+const RUNS_PROGRAM = new Set(["run"]);
 
 /**
  * The tree of all commands, with their help.
@@ -69,6 +76,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 	addRealmCommands(program, io);
 	addSecretCommands(program, io);
 	addImportCommand(program, io);
+	addRunCommand(program, io);
 	addTokenCommands(program, io);
 	addBindingCommands(program, io);
 	addEngineCommands(program, io);

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -53,12 +54,15 @@ export function fakeIo({ env = {}, cwd = "/", stdin = "", typed, heard }: Surrou
 		const next = /[:\]?] $/.test(text) ? keys.shift() : undefined;
 		if (next !== undefined) input.write(next);
 	};
+	const signals = new EventEmitter();
 	const io = {
 		stdin: Object.assign(input, { isTTY, setRawMode: () => input }),
 		stdout: sink(written.stdout),
 		stderr: sink(written.stderr, onStderr),
 		env,
 		cwd: () => cwd,
+		on: signals.on.bind(signals),
+		off: signals.off.bind(signals),
 	};
 	return {
 		io,

@@ -1,0 +1,44 @@
+import { text } from "../answer.ts";
+import { type Client, path } from "../client.ts";
+import { Failure } from "../failure.ts";
+import { listAll } from "../pages.ts";
+
+/** One environment of a realm. */
+export interface Place {
+	readonly realm: string;
+	readonly environment: string;
+}
+
+/** A secret as a program is given it. */
+export interface Secret {
+	readonly key: string;
+	readonly value: string;
+}
+
+/** Which secrets are meant; all without either. */
+export interface SelectionOptions {
+	readonly only?: readonly string[];
+	readonly except?: readonly string[];
+}
+
+/** Every secret of an environment. @throws Failure as `listAll` does */
+export async function readSecrets(client: Client, { realm, environment }: Place): Promise<Secret[]> {
+	const found = listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment });
+	return Array.fromAsync(found, (secret) => ({ key: text(secret, "key"), value: text(secret, "value") }));
+}
+
+/** Those that are meant. @throws Failure notFound naming the keys that are named and not there */
+export function selectSecrets(
+	secrets: readonly Secret[],
+	place: Place,
+	{ only, except = [] }: SelectionOptions,
+): Secret[] {
+	const keys = new Set(secrets.map(({ key }) => key));
+	const missing = [...(only ?? []), ...except].filter((key) => !keys.has(key));
+	if (missing.length > 0) {
+		throw new Failure("notFound", `not in ${place.realm}/${place.environment}: ${missing.join(" ")}`, {
+			hint: "`svc secret list` shows the keys",
+		});
+	}
+	return secrets.filter(({ key }) => (only === undefined || only.includes(key)) && !except.includes(key));
+}

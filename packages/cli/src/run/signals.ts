@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import type { Io } from "../io.ts";
+
+/** What is passed on. Stop and continue need nothing: a terminal sends them to everything in its foreground, and both obey. */
+const FORWARDED: readonly NodeJS.Signals[] = [
+	"SIGINT",
+	"SIGTERM",
+	"SIGHUP",
+	"SIGQUIT",
+	"SIGUSR1",
+	"SIGUSR2",
+	"SIGWINCH",
+];
+
+/** What a terminal sends by itself, to everything in its foreground: Ctrl-C, Ctrl-\ and a new size. */
+const OF_TERMINAL: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT", "SIGWINCH"];
+
+/**
+ * Hears signals in place of ending by them, until it is disposed of. What a terminal has sent to the whole foreground is not told: a program
+ * that was started there has it already.
+ */
+export function hearSignals(io: Io, told: (signal: NodeJS.Signals) => void): Disposable {
+	const before = readTerminal();
+	const listener = (signal: NodeJS.Signals) => {
+		if (!isFromTerminal(signal, before)) told(signal);
+	};
+	for (const signal of FORWARDED) io.on(signal, listener);
+	return {
+		[Symbol.dispose]: () => {
+			for (const signal of FORWARDED) io.off(signal, listener);
+		},
+	};
+}
+
+/** The controlling terminal of this process. */
+interface Terminal {
+	readonly isThere: boolean;
+	/** Whether this process and what it starts are in the foreground. */
+	readonly isForeground: boolean;
+}
+
+/** Node does not say who has sent a signal, so this goes by where the process is: `kill -INT` cannot be told from Ctrl-C. */
+function isFromTerminal(signal: NodeJS.Signals, before: Terminal): boolean {
+	const now = readTerminal();
+	// A terminal that goes away sends SIGHUP to its foreground, and is gone by then.
+	if (signal === "SIGHUP") return before.isForeground && !now.isThere;
+	return OF_TERMINAL.includes(signal) && now.isForeground;
+}
+
+/** See proc_pid_stat(5): after the name come state, ppid, pgrp, session, tty_nr and tpgid. */
+function readTerminal(): Terminal {
+	try {
+		const stat = readFileSync("/proc/self/stat", "latin1");
+		const [, , pgrp, , tty, foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+		return { isThere: tty !== "0", isForeground: tty !== "0" && pgrp === foreground };
+	} catch {
+		return { isThere: false, isForeground: false };
+	}
+}

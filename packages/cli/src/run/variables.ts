@@ -1,0 +1,86 @@
+import { Failure } from "../failure.ts";
+
+/** An environment variable, and the secret or the like that it comes from. */
+export interface Variable {
+	readonly name: string;
+	readonly value: string;
+	/** What a person knows it by. */
+	readonly source: string;
+}
+
+/** How keys become names of variables. */
+export interface NamingOptions {
+	/** Put before each name. */
+	readonly prefix?: string;
+	/** Whether `-`, `.` and `/` become `_`. */
+	readonly mapNames?: boolean;
+	/** Whether names are taken that change how programs run. */
+	readonly allowReserved?: boolean;
+}
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** Bytes of one `NAME=value` with its end. See MAX_ARG_STRLEN in execve(2): 32 pages. */
+const MAX_VARIABLE_BYTES = 128 * 1024;
+
+// Variables by which the loader, shells and interpreters find code, or that are svc's own. Who may write a secret must not thereby choose
+// what runs on the machine of whoever runs a program with it.
+const RESERVED =
+	/^(?:PATH|HOME|SHELL|USER|LOGNAME|PWD|IFS|CDPATH|BASH_ENV|BASHOPTS|SHELLOPTS|PS4|PROMPT_COMMAND|GCONV_PATH|LOCPATH|NLSPATH|EDITOR|VISUAL|PAGER|CLASSPATH|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|NODE_(?:OPTIONS|PATH|EXTRA_CA_CERTS|REPL_EXTERNAL_MODULE)|PYTHON(?:PATH|HOME|STARTUP|INSPECT|WARNINGS|BREAKPOINT|USERBASE|PYCACHEPREFIX)|PERL5?(?:OPT|LIB|DB)|RUBY(?:OPT|LIB)|PHPRC|PHP_INI_SCAN_DIR|LUA_(?:PATH|CPATH|INIT).*|DOTNET_STARTUP_HOOKS|GIT_(?:SSH|EXEC_PATH|EXTERNAL_DIFF|CONFIG|PROXY_COMMAND|ASKPASS|EDITOR|TEMPLATE_DIR).*|SSH_ASKPASS|(?:LD|DYLD|GLIBC|MALLOC|BASH_FUNC|SVC)_.*)$/;
+
+/**
+ * The variables that secrets become, in their order.
+ * @throws Failure naming every key of which no variable can be made, and the option that helps
+ */
+export function variablesOf(
+	secrets: readonly { readonly key: string; readonly value: string }[],
+	{ prefix = "", mapNames = false, allowReserved = false }: NamingOptions,
+): Variable[] {
+	const variables = secrets.map(({ key, value }) => ({
+		name: prefix + (mapNames ? key.replace(/[-./]/g, "_") : key),
+		value,
+		source: key,
+	}));
+	refuse(
+		variables.filter(({ name }) => !NAME.test(name)),
+		"cannot be the name of a variable",
+		"--map-names turns - . and / into _, --prefix gives names a beginning, --except leaves a key out",
+	);
+	if (!allowReserved) {
+		refuse(
+			variables.filter(({ name }) => RESERVED.test(name)),
+			"would change how programs run on this machine",
+			"--prefix gives other names, --except leaves a key out, --allow-reserved takes it as it is",
+		);
+	}
+	checkValues(variables);
+	return variables;
+}
+
+/** @throws Failure when two have one name, or a value is none that a variable can have */
+export function checkVariables(variables: readonly Variable[]): void {
+	const twice = variables.filter(({ name }, index) => variables.findIndex((other) => other.name === name) !== index);
+	refuse(
+		twice,
+		"gives a variable that is already there by another",
+		"--except leaves a key out, --prefix and the name of a lease tell them apart",
+	);
+}
+
+function checkValues(variables: readonly Variable[]): void {
+	refuse(
+		variables.filter(({ value }) => value.includes("\0")),
+		"holds a NUL character, which no variable can",
+		"--except leaves a key out",
+	);
+	refuse(
+		variables.filter(({ name, value }) => Buffer.byteLength(name) + Buffer.byteLength(value) + 2 > MAX_VARIABLE_BYTES),
+		"is over 128 KiB, which no variable can be",
+		"--except leaves a key out; `svc secret get` writes it to a file",
+	);
+}
+
+function refuse(variables: readonly Variable[], problem: string, hint: string): void {
+	if (variables.length > 0)
+		throw new Failure("failed", variables.map(({ source }) => `${source} ${problem}`).join("; "), { hint });
+}

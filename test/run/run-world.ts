@@ -1,0 +1,106 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { eventually } from "../harness/engine-world.ts";
+import type { Server } from "../harness.ts";
+
+const MAIN = resolve(import.meta.dirname, "../../packages/svc/src/bin.mjs");
+const TIMEOUT_MS = 60_000;
+
+/** A `svc` that was started. */
+export interface Svc {
+	readonly child: ChildProcess;
+	/** Everything on stdout so far. */
+	stdout(): string;
+	stderr(): string;
+	/** Waits until stdout holds what is sought. */
+	shows(text: string | RegExp): Promise<RegExpExecArray>;
+	/** Waits until it has ended and all is read. */
+	ended(): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
+}
+
+/** Starts `svc` as somebody on a machine of their own. */
+export interface Person extends AsyncDisposable {
+	/** Their home. */
+	readonly home: string;
+	/** Variables of everything that they start. */
+	readonly env: Record<string, string>;
+	start(args: readonly string[], env?: Record<string, string>): Svc;
+	/** Starts it and waits for its end. */
+	run(args: readonly string[], env?: Record<string, string>): ReturnType<Svc["ended"]>;
+}
+
+/** Prepares one; what still runs at the end is killed. */
+export async function startPerson(server: Server, token: string): Promise<Person> {
+	const home = await mkdtemp(join(tmpdir(), "svc-run-"));
+	const cacert = join(home, "server.pem");
+	await writeFile(cacert, server.ca);
+	const env = {
+		PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
+		HOME: home,
+		SVC_ADDRESS: server.url,
+		SVC_CACERT: cacert,
+		SVC_TOKEN: token,
+	};
+	const started: Svc[] = [];
+	const start: Person["start"] = (args, more = {}) => {
+		const svc = startSvc(args, { ...env, ...more });
+		started.push(svc);
+		return svc;
+	};
+	return {
+		home,
+		env,
+		start,
+		run: (args, more) => start(args, more).ended(),
+		[Symbol.asyncDispose]: async () => {
+			for (const { child } of started) killSession(child);
+			await rm(home, { recursive: true });
+		},
+	};
+}
+
+/** It gets a session of its own, so that it has no terminal whoever runs the tests. */
+function startSvc(args: readonly string[], env: Record<string, string>): Svc {
+	const child = spawn(process.execPath, [MAIN, ...args], { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+	const killWithTest = () => killSession(child);
+	process.once("exit", killWithTest);
+	const late = setTimeout(killWithTest, TIMEOUT_MS);
+	const written = { stdout: "", stderr: "" };
+	child.stdout.setEncoding("utf8").on("data", (text: string) => {
+		written.stdout += text;
+	});
+	child.stderr.setEncoding("utf8").on("data", (text: string) => {
+		written.stderr += text;
+	});
+	const closed = once(child, "close").then(() => {
+		clearTimeout(late);
+		process.off("exit", killWithTest);
+		return { code: child.exitCode, ...written };
+	});
+	return {
+		child,
+		stdout: () => written.stdout,
+		stderr: () => written.stderr,
+		ended: () => closed,
+		shows: async (text) => {
+			const found = () => new RegExp(text).exec(written.stdout);
+			await eventually(`svc shows ${text}`, () => found() !== null || child.exitCode !== null, 30);
+			const match = found();
+			if (match === null) throw new Error(`svc ended with ${child.exitCode}: ${written.stdout}${written.stderr}`);
+			return match;
+		},
+	};
+}
+
+/** Its programs belong to its session, and may have outlived it. */
+function killSession({ pid }: ChildProcess): void {
+	if (pid === undefined) return;
+	try {
+		process.kill(-pid, "SIGKILL");
+	} catch {
+		// All have ended.
+	}
+}
