@@ -8,6 +8,7 @@ import { addBackupCommands } from "./commands/backup.ts";
 import { addBindingCommands } from "./commands/binding.ts";
 import { addEncryptCommand } from "./commands/encrypt.ts";
 import { addEngineCommands } from "./commands/engine.ts";
+import { addExportCommand } from "./commands/export.ts";
 import { addHealthCommand } from "./commands/health.ts";
 import { addHelpCommand } from "./commands/help.ts";
 import { addImportCommand } from "./commands/import.ts";
@@ -77,6 +78,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 	addSecretCommands(program, io);
 	addImportCommand(program, io);
 	addRunCommand(program, io);
+	addExportCommand(program, io);
 	addTokenCommands(program, io);
 	addBindingCommands(program, io);
 	addEngineCommands(program, io);

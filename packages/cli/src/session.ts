@@ -1,9 +1,9 @@
-import { randomUUID } from "node:crypto";
-import { chmod, mkdir, open, rename, rm } from "node:fs/promises";
+import { chmod, mkdir, open } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Trust } from "./certificate.ts";
 import { Failure } from "./failure.ts";
 import { type Io, setting } from "./io.ts";
+import { writePrivateFile } from "./private-file.ts";
 
 /** What is remembered of one server. */
 export interface SavedServer {
@@ -61,28 +61,13 @@ export async function readSession(io: Io): Promise<Session> {
 /** Replaces what is remembered of one server, and makes it the current one. @throws Failure or the system's error when the file cannot be written */
 export async function saveServer(io: Io, address: string, server: SavedServer): Promise<void> {
 	const { servers } = await readSession(io);
-	await writeAtomically(
-		sessionFile(io),
+	const path = sessionFile(io);
+	await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+	await chmod(dirname(path), 0o700);
+	await writePrivateFile(
+		path,
 		`${JSON.stringify({ format: FORMAT, current: address, servers: { ...servers, [address]: server } }, null, "\t")}\n`,
 	);
-}
-
-async function writeAtomically(path: string, text: string): Promise<void> {
-	const directory = dirname(path);
-	await mkdir(directory, { recursive: true, mode: 0o700 });
-	await chmod(directory, 0o700);
-	const temporary = `${path}.${randomUUID()}`;
-	const file = await open(temporary, "wx", 0o600);
-	try {
-		await file.writeFile(text);
-		await file.sync();
-		await file.close();
-		await rename(temporary, path);
-	} catch (error) {
-		await file.close();
-		await rm(temporary, { force: true });
-		throw error;
-	}
 }
 
 function absent(error: NodeJS.ErrnoException): undefined {

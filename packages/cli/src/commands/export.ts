@@ -1,0 +1,117 @@
+import { lstat } from "node:fs/promises";
+import type { Command } from "commander";
+import { text } from "../answer.ts";
+import { path } from "../client.ts";
+import { addCommand, type Context, option } from "../command.ts";
+import { connect } from "../connection.ts";
+import { type Entry, EXPORT_FORMATS, problemsOf, type SecretName } from "../export-formats.ts";
+import { Failure } from "../failure.ts";
+import { type Io, write } from "../io.ts";
+import { show, visible } from "../output.ts";
+import { listAll } from "../pages.ts";
+import { writePrivateFile } from "../private-file.ts";
+import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+
+interface ExportOptions extends EnvironmentOptions {
+	readonly format?: string;
+	readonly name?: string;
+	readonly namespace?: string;
+	readonly output?: string;
+	readonly force?: boolean;
+}
+
+const NAMES = Object.keys(EXPORT_FORMATS);
+
+const DETAILS = `Without keys, all secrets of the environment. Nothing is written when a format cannot hold one of them exactly: then it is said which, and what can.
+dotenv   a .env file, as \`svc import\` reads it
+shell    lines for eval
+json     an object of texts
+yaml     a mapping of texts
+k8s      a Secret of Kubernetes
+systemd  a file for EnvironmentFile=
+docker   a file for docker run --env-file`;
+
+/** Adds the command that writes the secrets of an environment down. */
+export function addExportCommand(program: Command, io: Io): void {
+	addCommand<ExportOptions>(program, io, {
+		usage: "export [keys...]",
+		summary: "print the secrets of an environment with their values, in a format of your choice",
+		details: DETAILS,
+		options: [
+			...ENVIRONMENT_OPTIONS,
+			option("--format <format>", `one of ${NAMES.join(", ")}; dotenv by default`).choices(NAMES),
+			option("--output <file>", "write it to a new file that only you can read"),
+			option("--force", "replace the file of --output"),
+			option("--name <name>", "name of the Secret (k8s); realm and environment by default"),
+			option("--namespace <name>", "namespace of the Secret (k8s)"),
+		],
+		examples: [
+			"svc export --realm shop --env dev --output .env",
+			'eval "$(svc export --realm shop --env dev --format shell)"',
+			"svc export --realm shop --env prod --format k8s --namespace apps | kubectl apply -f -",
+			"svc export TLS_CERT TLS_KEY --realm shop --env prod --format json",
+		],
+		run: exportSecrets,
+	});
+}
+
+async function exportSecrets(context: Context<ExportOptions>, ...keys: string[]): Promise<void> {
+	const { io, options } = context;
+	const [realm, environment] = [realmOf(context), environmentOf(context)];
+	const name = options.format ?? (options.json === true && options.output === undefined ? "json" : "dotenv");
+	const secret = secretNameOf(options, `${realm}-${environment}`);
+	const client = await connect(context);
+	const entries: Entry[] = [];
+	for await (const row of listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment }))
+		entries.push({ key: text(row, "key"), value: text(row, "value") });
+	const chosen = choose(entries, keys);
+	const content = format(name, chosen, secret);
+	if (options.output === undefined) return write(io.stdout, content);
+	await save(options.output, content, options.force === true);
+	const document = { realm, environment, format: name, output: options.output, keys: chosen.map(({ key }) => key) };
+	await show(
+		context,
+		document,
+		visible(`${chosen.length} secrets of ${realm}/${environment} are in ${options.output}`),
+	);
+}
+
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
+
+function secretNameOf({ name, namespace }: ExportOptions, usual: string): SecretName {
+	if (name !== undefined && !SUBDOMAIN.test(name))
+		throw new Failure("usage", "--name takes lowercase letters, digits, - and .");
+	if (namespace !== undefined && !LABEL.test(namespace))
+		throw new Failure("usage", "--namespace takes lowercase letters, digits and -");
+	return { name: name ?? usual, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+function choose(entries: readonly Entry[], keys: readonly string[]): readonly Entry[] {
+	if (keys.length === 0) return entries;
+	const missing = keys.filter((wanted) => !entries.some(({ key }) => key === wanted));
+	if (missing.length === 0) return entries.filter(({ key }) => keys.includes(key));
+	throw new Failure("notFound", `there is no secret ${missing.join(", ")} here`, {
+		hint: "`svc secret list` shows the keys of an environment",
+	});
+}
+
+function format(name: string, entries: readonly Entry[], secret: SecretName): string {
+	const chosen = EXPORT_FORMATS[name];
+	if (chosen === undefined) throw new Failure("usage", `--format takes ${NAMES.join(", ")}`);
+	const problems = problemsOf(chosen, entries);
+	if (problems.length === 0) return chosen.write(entries, secret);
+	const others = Object.entries(EXPORT_FORMATS).filter(([, other]) => problemsOf(other, entries).length === 0);
+	throw new Failure("failed", `${name} cannot hold these secrets: ${problems.join("; ")}`, {
+		hint: `${others.map(([other]) => other).join(", ")} can; or name the keys that you want: svc export KEY…`,
+	});
+}
+
+async function save(file: string, content: string, replaces: boolean): Promise<void> {
+	const there = await lstat(file).catch(() => undefined);
+	if (there !== undefined && !replaces)
+		throw new Failure("failed", `${file} is there already`, { hint: "--force replaces it" });
+	if (there?.isFile() === false) throw new Failure("failed", `${file} is not a file that could be replaced`);
+	await writePrivateFile(file, content, replaces);
+}
