@@ -106,7 +106,7 @@ test("a format that an engine's answer does not have is refused before anything 
 		["containerorch", "url", /takes env, json, kubeconfig here/],
 		["keyvalue", "kubeconfig", /takes env, json, url here/],
 		["pki", "url", /takes env, json here/],
-		["pki", "yaml", /Allowed choices are url, env, kubeconfig, json/],
+		["pki", "yaml", /option '--format <format>' takes url, env, kubeconfig, json\n/],
 	] as const) {
 		const { code, stderr } = await generate(type, format);
 		assert.equal(code, 2);

@@ -79,6 +79,8 @@ const USAGE: readonly (readonly string[])[] = [
 	["lease", "revoke-all"],
 	["lease", "revoke-all", "--realm", "shop"],
 	["lease", "abandon", "i"],
+	["lease", "list", "--realm", "shop", "--state", "hunter2"],
+	["lease", "list", "--realm", "shop", "--state", "it's ' hunter2 ' is invalid. Allowed choices are x."],
 	["realm", "list", "--address", "http://vault.example.com"],
 	["realm", "list", "--address", "vault"],
 	["realm", "list", "--address", "https://user:hunter2@vault.example.com"],

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, type Option } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import { addLocalCommands, addSharedOptions, ENDED, type LocalCommand } from "./command.ts";
 import { addAccountCommands } from "./commands/account.ts";
@@ -61,7 +61,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 		// So that `--version` after `secret get` is an option of that command.
 		.enablePositionalOptions()
 		.exitOverride()
-		.configureHelp({ subcommandTerm })
+		.configureHelp({ subcommandTerm, optionDescription })
 		.configureOutput({
 			writeOut: keep,
 			writeErr: keep,
@@ -102,6 +102,13 @@ function subcommandTerm(command: Command): string {
 	return [command.name(), ...words].join(" ");
 }
 
+/** Of fixed values, those that the description does not name are named after it. */
+function optionDescription({ description, argChoices = [] }: Option): string {
+	return argChoices.every((value) => description.includes(value))
+		? description
+		: `${description}: ${argChoices.join(", ")}`;
+}
+
 async function finish(argv: readonly string[], io: Io, help: string, error: unknown): Promise<number> {
 	if (error instanceof CommanderError && error.exitCode === 0) {
 		await write(io.stdout, help);
@@ -138,6 +145,8 @@ function failureOf(error: unknown): Failure {
 function usageMessage({ code, message }: CommanderError): string {
 	if (code === "commander.excessArguments") return "there are more words than this command takes";
 	const text = message.replace(/^error: /, "").replaceAll("\n", " ");
+	if (code === "commander.invalidArgument")
+		return text.replace(/ argument '.*' is invalid\. Allowed choices are (.*)\.$/, " takes $1");
 	if (code === "commander.unknownOption" && !/^unknown option '(--[a-z][a-z-]*|-[A-Za-z])'/.test(text))
 		return "unknown option";
 	if (code === "commander.unknownCommand" && !/^unknown command '[a-z][a-z-]*'/.test(text)) return "unknown command";

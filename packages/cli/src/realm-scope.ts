@@ -5,7 +5,7 @@ import { setting } from "./io.ts";
 import { readPlace } from "./place-file.ts";
 
 /** Spec: API › Resources. */
-const ENVIRONMENTS = ["dev", "staging", "prod", "test"];
+export const ENVIRONMENTS: readonly string[] = ["dev", "staging", "prod", "test"];
 
 /** Options of a command about a realm. */
 export interface RealmOptions {
@@ -23,7 +23,7 @@ export const REALM_OPTION = option("--realm <slug>", "realm (else SVC_REALM, els
 /** `--realm` and `--env`, for a command about one environment of a realm. */
 export const ENVIRONMENT_OPTIONS = [
 	REALM_OPTION,
-	option("--env <name>", "dev, staging, prod or test (else SVC_ENV, else .svc.toml, else dev)"),
+	option("--env <name>", "dev, staging, prod or test (else SVC_ENV, else .svc.toml, else dev)").choices(ENVIRONMENTS),
 ];
 
 /** The realm of --realm, else of SVC_REALM, else of the nearest `.svc.toml`. @throws Failure usage when there is none */

@@ -10,6 +10,7 @@ import { connect } from "../connection.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note, showFields, showTable, visible } from "../output.ts";
+import { type Report, withProgress } from "../progress.ts";
 
 interface DownloadOptions {
 	readonly output?: string;
@@ -17,6 +18,8 @@ interface DownloadOptions {
 
 /** Milliseconds for a backup to be made or to arrive: one of a million secrets takes seconds, a slow line longer. */
 const BACKUP_TIMEOUT_MS = 60 * 60 * 1000;
+
+const BYTES_PER_MIB = 1024 * 1024;
 
 /** Adds the commands of backups that ask a server; `verify`, and `svc restore`, work on its machine. */
 export function addBackupCommands(program: Command, io: Io): void {
@@ -53,8 +56,10 @@ async function patient(context: Context): Promise<Client> {
 }
 
 async function createBackup(context: Context): Promise<void> {
-	await note(context, "making a backup; the server goes on meanwhile …");
-	const backup = await send(await patient(context), { method: "POST", path: "backups" });
+	const client = await patient(context);
+	const backup = await withProgress(context, "making a backup", () =>
+		send(client, { method: "POST", path: "backups" }),
+	);
 	await showFields(context, backup, [
 		["name", text(backup, "name")],
 		["created", text(backup, "created_at")],
@@ -98,7 +103,9 @@ async function downloadBackup(context: Context<DownloadOptions>, name: string): 
 	if (backup === undefined) {
 		throw new Failure("notFound", "there is no such backup", { hint: "`svc backup list` shows those that are kept" });
 	}
-	await fetchTo(client, path`backups/${name}`, output, text(backup, "sha256"));
+	await withProgress(context, "fetching", (report) =>
+		fetchTo(client, path`backups/${name}`, output, { sha256: text(backup, "sha256"), report }),
+	);
 	const saved = { ...backup, file: output };
 	await showFields(context, saved, [
 		["file", output],
@@ -109,10 +116,15 @@ async function downloadBackup(context: Context<DownloadOptions>, name: string): 
 }
 
 /** The file is there only when all of it is, durably. */
-async function fetchTo(client: Client, from: string, output: string, sha256: string): Promise<void> {
+async function fetchTo(
+	client: Client,
+	from: string,
+	output: string,
+	{ sha256, report }: { sha256: string; report: Report },
+): Promise<void> {
 	const draft = `${output}.part`;
 	try {
-		const digest = await receive(client, from, draft);
+		const digest = await receive(client, from, draft, report);
 		if (digest !== sha256) {
 			throw new Failure("failed", "what arrived is not the backup: its SHA-256 is another one", {
 				hint: "try again; if it stays so, the server's disk altered the file: make a new one with `svc backup`",
@@ -128,12 +140,15 @@ async function fetchTo(client: Client, from: string, output: string, sha256: str
 }
 
 /** @returns the SHA-256 of what was written */
-async function receive(client: Client, from: string, draft: string): Promise<string> {
+async function receive(client: Client, from: string, draft: string, report: Report): Promise<string> {
 	const content = await sendForContent(client, { method: "GET", path: from });
 	const digest = createHash("sha256");
 	const file = await open(draft, "w", 0o600);
+	let bytes = 0;
 	try {
 		for await (const chunk of content as AsyncIterable<Buffer>) {
+			bytes += chunk.length;
+			report(`${Math.floor(bytes / BYTES_PER_MIB)} MiB`);
 			digest.update(chunk);
 			await file.writeFile(chunk);
 		}

@@ -96,9 +96,7 @@ test("a terminal sees the progress, nothing else does", async () => {
 	await using folder = await temporaryFolder();
 	const file = join(folder.path, ".env");
 	await writeFile(file, FILE);
-	assert.equal(
-		(await run(["import", file], { env: service.env, typed: [] })).stderr,
-		"\r\u001b[K1/2\r\u001b[K2/2\r\u001b[K",
-	);
+	const { stderr } = await run(["import", file], { env: service.env, typed: [] });
+	assert.ok(stderr.startsWith("\r\u001b[Kwriting secrets") && stderr.endsWith("\r\u001b[K"), stderr);
 	assert.equal((await run(["import", file], { env: service.env })).stderr, "");
 });

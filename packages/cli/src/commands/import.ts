@@ -6,9 +6,10 @@ import { addCommand, type Context, option } from "../command.ts";
 import { connect } from "../connection.ts";
 import { type DotenvEntry, DotenvError, decodeDotenv, parseDotenv } from "../dotenv.ts";
 import { Failure } from "../failure.ts";
-import { type Io, write } from "../io.ts";
+import type { Io } from "../io.ts";
 import { note, show, showTable } from "../output.ts";
 import { listAll } from "../pages.ts";
+import { withProgress } from "../progress.ts";
 import { readStdin } from "../prompt.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
 
@@ -127,15 +128,15 @@ async function writeSteps(
 	const pending = steps.filter(({ effect }) => effect !== "unchanged");
 	const written: string[] = [];
 	try {
-		for (const step of pending) {
-			await showProgress(context, `${written.length + 1}/${pending.length}`);
-			await writeSecret(client, destination, step);
-			written.push(step.key);
-		}
+		await withProgress(context, "writing secrets", async (report) => {
+			for (const step of pending) {
+				report(`${written.length + 1}/${pending.length}`);
+				await writeSecret(client, destination, step);
+				written.push(step.key);
+			}
+		});
 	} catch (error) {
 		throw await explainHalf(context, plan, pending, written, error);
-	} finally {
-		await showProgress(context, "");
 	}
 	const summary = `${plan.add.length} added, ${plan.change.length} changed, ${plan.unchanged.length} unchanged`;
 	await show(
@@ -168,8 +169,4 @@ async function explainHalf(
 		hint: error.hint ?? "the same import goes on from here once the cause is gone",
 		cause: error,
 	});
-}
-
-async function showProgress({ io, options }: Context, text: string): Promise<void> {
-	if (io.stderr.isTTY === true && options.json !== true) await write(io.stderr, `\r\u001b[K${text}`);
 }

@@ -15,6 +15,9 @@ interface ListOptions extends RealmOptions {
 	readonly state?: string;
 }
 
+/** Spec: ENGINES. Design: §9. */
+const STATES = ["intent", "active", "uncertain", "revoking", "revoked", "aborted", "abandoned"];
+
 interface AbandonOptions {
 	readonly reason: string;
 }
@@ -30,7 +33,7 @@ export function addLeaseCommands(program: Command, io: Io): void {
 			REALM_OPTION,
 			option("--all-realms", "of all realms, also when SVC_REALM or .svc.toml names one").conflicts("realm"),
 			option("--engine <type>", "of this engine"),
-			option("--state <state>", "intent, active, uncertain, revoking, revoked, aborted or abandoned"),
+			option("--state <state>", "in this state").choices(STATES),
 		],
 		examples: ["svc lease list --realm shop --state active", "svc lease list --all-realms --state uncertain --json"],
 		run: listLeases,

@@ -24,6 +24,8 @@ interface SetOptions extends FieldOptions {
 	readonly set?: readonly string[];
 }
 
+const TYPES = ["oidc", "saml", "ldap"];
+
 const ADMINISTRATORS = "Only for the instance's administrators.";
 
 const SET_DETAILS = `${ADMINISTRATORS} It holds at once; whoever is signing in at this moment has to begin anew.
@@ -49,7 +51,7 @@ export function addSsoCommands(program: Command, io: Io): void {
 		summary: "set up a provider, or change it",
 		details: SET_DETAILS,
 		options: [
-			option("--type <type>", "oidc, saml or ldap; not needed when the file of --from says it"),
+			option("--type <type>", "oidc, saml or ldap; not needed when the file of --from says it").choices(TYPES),
 			option("--display-name <text>", "what people see; the name by default"),
 			repeatable("--set <field=value>", "a field; may be given several times"),
 			repeatable("--set-file <field=file>", "a field that is taken from a file, such as idp_metadata or ca_cert"),

@@ -6,6 +6,7 @@ import { connect } from "../connection.ts";
 import type { Io } from "../io.ts";
 import { note, show, showTable, visible } from "../output.ts";
 import { listAll } from "../pages.ts";
+import { ENVIRONMENTS } from "../realm-scope.ts";
 
 interface CreateOptions {
 	readonly scopes?: string;
@@ -23,7 +24,7 @@ export function addTokenCommands(program: Command, io: Io): void {
 		options: [
 			option("--scopes <list>", "of read, write and delete, with commas; read by default"),
 			option("--realm <slug>", "good for this realm only"),
-			option("--env <name>", "good for this environment only"),
+			option("--env <name>", "good for this environment only").choices(ENVIRONMENTS),
 			option("--expires-at <instant>", "when it ends, such as 2030-01-31T00:00:00Z"),
 		],
 		examples: ["svc token create ci --scopes read --realm shop --env prod", "SVC_TOKEN=$(svc token create deploy)"],
