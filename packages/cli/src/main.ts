@@ -47,7 +47,7 @@ export async function runCli(argv: readonly string[], io: Io, local: readonly Lo
 }
 
 /** Commands whose own failures must not look like their program's. Spec of the codes: env(1). */
-const RUNS_PROGRAM = new Set(["run"]);
+export const RUNS_PROGRAM: ReadonlySet<string> = new Set(["run"]);
 
 /**
  * The tree of all commands, with their help.

@@ -4,7 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { buildProgram, runCli } from "@svc/cli";
+import { buildProgram, RUNS_PROGRAM, runCli } from "@svc/cli";
+import { EXIT } from "@svc/cli/failure";
 import { asksServer, type Leaf, leavesOf } from "@svc/cli/tree";
 import { saveServer } from "../../cli/src/session.ts";
 import { type FakeServer, identityOf, refusal, startFake } from "../../cli/src/testing/fake-server.ts";
@@ -27,6 +28,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 
 /** What a command needs beyond that. A new command that ends with 2 here may need a line. */
 const MORE: Readonly<Record<string, readonly string[]>> = {
+	"keys rotate": ["--data"],
 	login: ["ada@example.com"],
 	register: ["ada@example.com"],
 	"sso set": ["--type", "oidc"],
@@ -57,8 +59,11 @@ function callOf({ words, command }: Leaf): string[] {
 	);
 	const needed = command.registeredArguments.filter(({ required }) => required);
 	const given = needed.map((argument) => (argument.name() === "file" ? file : (ARGUMENTS[argument.name()] ?? "shop")));
-	return [...words, ...given, ...(MORE[words.join(" ")] ?? []), ...options];
+	return [...words, ...options, ...(MORE[words.join(" ")] ?? []), ...given];
 }
+
+/** What a command ends with that fails so: one that runs a program leaves the small numbers to it. */
+const codeOf = ({ words }: Leaf, code: number) => (RUNS_PROGRAM.has(words.join(" ")) ? EXIT.notRun : code);
 
 async function run(argv: readonly string[], env: Record<string, string>): Promise<Outcome> {
 	const { io, outcome } = fakeIo({ env, stdin: STDIN, cwd: home.path });
@@ -101,12 +106,13 @@ for (const leaf of leaves) {
 
 	test(`svc ${nameOf(leaf)} refuses an unknown option and a wrong number of words`, async () => {
 		const call = callOf(leaf);
-		saidOneSentence(await run([...call, "--no-such-option"], {}), 2);
+		const usage = codeOf(leaf, EXIT.usage);
+		saidOneSentence(await run([...words, "--no-such-option", ...call.slice(words.length)], {}), usage);
 		const { registeredArguments } = command;
 		const optional = registeredArguments.filter(({ required }) => !required).map(() => "word");
 		if (!registeredArguments.some(({ variadic }) => variadic))
-			saidOneSentence(await run([...call, ...optional, "one-more"], {}), 2);
-		if (registeredArguments.some(({ required }) => required)) saidOneSentence(await run(words, {}), 2);
+			saidOneSentence(await run([...call, ...optional, "one-more"], {}), usage);
+		if (registeredArguments.some(({ required }) => required)) saidOneSentence(await run(words, {}), usage);
 	});
 }
 
@@ -114,7 +120,7 @@ describe("without a server", () => {
 	for (const leaf of asking.filter((one) => !OFFLINE.includes(nameOf(one)))) {
 		test(`svc ${nameOf(leaf)} says that there is none`, async () => {
 			const outcome = await run(callOf(leaf), await loggedIn(`https://127.0.0.1:${await closedPort()}`));
-			saidOneSentence(outcome, 5);
+			saidOneSentence(outcome, codeOf(leaf, 5));
 			assert.match(outcome.stderr, /cannot reach .*nothing listens there\n|logged out here, but not at the server/);
 		});
 	}
@@ -140,7 +146,7 @@ describe("with a server that refuses", () => {
 				answer = refused;
 				const outcome = await run(callOf(leaf), await loggedIn(server.address));
 				if (nameOf(leaf) === "logout") return saidOneSentence(outcome, 5);
-				saidOneSentence(outcome, code);
+				saidOneSentence(outcome, codeOf(leaf, code));
 				// Its answer is looked at whatever its status is.
 				if (nameOf(leaf) !== "health") assert.match(outcome.stderr, said);
 			});
@@ -152,7 +158,7 @@ describe("with a server that refuses", () => {
 			answer = refusal(401, "unauthorized", "token is missing or not valid");
 			for (const env of [await loggedIn(server.address), { SVC_ADDRESS: server.address, HOME: "/nonexistent" }]) {
 				const outcome = await run(callOf(leaf), env);
-				saidOneSentence(outcome, 3);
+				saidOneSentence(outcome, codeOf(leaf, 3));
 				assert.match(outcome.stderr, /hint: .*`svc login`/);
 			}
 		});
@@ -169,7 +175,7 @@ describe("with a certificate that is not the trusted one", () => {
 	for (const leaf of asking.filter((one) => !OFFLINE.includes(nameOf(one)))) {
 		test(`svc ${nameOf(leaf)} says so and sends nothing`, async () => {
 			const outcome = await run(callOf(leaf), await loggedIn(server.address));
-			saidOneSentence(outcome, 5);
+			saidOneSentence(outcome, codeOf(leaf, 5));
 			assert.match(outcome.stderr, /the certificate of .* is not the trusted one/);
 			assert.deepEqual(server.requests, []);
 		});
