@@ -38,7 +38,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^audit\//, may: /^(audit\/|policy\/|crypto\/keyring\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{
 			from: /^engines\//,
-			may: /^(engines\/|policy\/|crypto\/|http\/route\.ts$|leases\/(leases|clock|reaper)\.ts$)|\/model\.ts$/,
+			may: /^(engines\/|policy\/|crypto\/|http\/route\.ts$|leases\/(leases|clock|pause|reaper)\.ts$)|\/model\.ts$/,
 		},
 		{ from: /^sso\/oidc\//, may: /^sso\/(oidc\/|address\.ts$|model\.ts$|settings\.ts$|turns\.ts$)/ },
 		{ from: /^sso\/saml\//, may: /^sso\/(saml\/|address\.ts$|model\.ts$|settings\.ts$|turns\.ts$)/ },
@@ -53,7 +53,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^health\//, may: /^(health\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
 		{ from: /^http\//, may: /^(http\/|crypto\/(api-token|session)\.ts$|health\/metrics\.ts$)|\/model\.ts$/ },
 		{ from: /^backups\//, may: /^(backups\/|policy\/|crypto\/|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/ },
-		{ from: /^(core|engine-parts|backup-parts|main)\.ts$/, may: /./ },
+		{ from: /^(core|engine-parts|backup-parts|main|offline)\.ts$/, may: /./ },
 	],
 };
 

@@ -76,6 +76,7 @@ const RULES: readonly Rule[] = [
 	["GET /api/v1/leases", "instance", "read"],
 	["POST /api/v1/leases/revoke", "instance", "delete"],
 	["POST /api/v1/leases/{id}/abandon", "instance", "delete"],
+	["POST /api/v1/leases/resume", "instance", "write"],
 	["GET /api/v1/eso/{realm}/{key}", "viewer", "read", 404],
 	["GET /api/v1/eso/{realm}", "viewer", "read", 404],
 	["GET /api/v1/audit/events", "user", "read"],

@@ -78,6 +78,7 @@ export const ENGINE_REQUESTS: Readonly<Record<string, Prepare>> = {
 	"DELETE /api/v1/realms/{slug}/leases/{id}": async (world) => ({ path: await freshLeasePath(world) }),
 	"GET /api/v1/leases": () => ({ path: `${V1}/leases` }),
 	"POST /api/v1/leases/revoke": () => ({ path: `${V1}/leases/revoke`, body: { engine: "none" } }),
+	"POST /api/v1/leases/resume": () => ({ path: `${V1}/leases/resume` }),
 	"POST /api/v1/leases/{id}/abandon": async (world) => ({
 		path: `${V1}/leases/${(await freshLease(world)).id}/abandon`,
 		body: { reason: "the target is gone" },

@@ -39,6 +39,7 @@ export interface Details {
 		readonly overdue: number;
 		readonly stuck: number;
 		readonly oldest_overdue_seconds: number;
+		readonly paused: boolean;
 	};
 	readonly clock: string;
 }

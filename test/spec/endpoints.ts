@@ -82,6 +82,7 @@ const ROWS: readonly Row[] = [
 	["GET", "/api/v1/leases", "instance", 200],
 	["POST", "/api/v1/leases/revoke", "instance", 200],
 	["POST", "/api/v1/leases/{id}/abandon", "instance", 200],
+	["POST", "/api/v1/leases/resume", "instance", 200],
 
 	["GET", "/api/v1/eso/{realm}/{key}", "token", 200],
 	["GET", "/api/v1/eso/{realm}", "token", 200],

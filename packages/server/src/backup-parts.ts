@@ -13,7 +13,7 @@ import type { Store } from "./store/store.ts";
 import type { System } from "./system.ts";
 
 /** What is the same wherever a backup is judged: in the server, before a migration, and without a server. */
-function createChecker(openKeys: CheckNeeds["openKeys"], system: System): CheckNeeds {
+export function createChecker(openKeys: CheckNeeds["openKeys"], system: System): CheckNeeds {
 	return { openCopy, openKeys, openSamples: (keyring, samples) => openSamples(keyring, samples, system) };
 }
 

@@ -9,6 +9,7 @@ import { createInventory, createProbe } from "./engines/targets.ts";
 import { createVault } from "./engines/vault.ts";
 import { openLeaseClock } from "./leases/clock.ts";
 import { createDelivery } from "./leases/delivery.ts";
+import { openPause } from "./leases/pause.ts";
 import { createReaper } from "./leases/reaper.ts";
 import { createSweeper } from "./leases/sweep.ts";
 import type { Log } from "./log.ts";
@@ -65,12 +66,14 @@ export async function createEngineParts(input: EnginePartsInput) {
 	const { engine_environment } = config;
 	const runtime = createRuntime({ store, system, vault, catalog, host, connect, engine_environment });
 	const clock = await openLeaseClock({ store, system, log });
+	const pause = await openPause({ store, log });
 	const lagListeners: ((lag_ms: number) => void)[] = [];
 	const reaper = createReaper({
 		store,
 		system,
 		log,
 		clock,
+		pause,
 		remove: (lease) => removeCredential({ runtime, vault }, lease),
 		probe: createProbe({ store, runtime }),
 		onRevoked: (lag_ms) => {
@@ -78,7 +81,7 @@ export async function createEngineParts(input: EnginePartsInput) {
 		},
 	});
 	const targets = createInventory({ runtime, vault });
-	const sweeper = createSweeper({ store, system, log, clock, reaper, targets }, around.sweep_ms);
+	const sweeper = createSweeper({ store, system, log, clock, reaper, targets, pause }, around.sweep_ms);
 	const delivery = createDelivery({ store, system, log, clock, reaper });
 	return {
 		catalog,
@@ -86,6 +89,7 @@ export async function createEngineParts(input: EnginePartsInput) {
 		runtime,
 		vault,
 		clock,
+		pause,
 		reaper,
 		sweeper,
 		delivery,

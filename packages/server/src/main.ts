@@ -16,6 +16,7 @@ import { createProtocols, loadProtocols } from "./sso/protocols.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
 import type { Synchronous } from "./store/sqlite/open.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
+import type { Store } from "./store/store.ts";
 import { system as realSystem, type System } from "./system.ts";
 
 /** What a test may replace. */
@@ -71,6 +72,7 @@ export async function startServer(
 		const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
 		for (const warning of masterKey.warnings) log("warn", "master_key", { message: warning });
 		const keyring = await openKeyring({ keys: store.keys, master: masterKey.key.reveal(), system });
+		await tellRestore({ store, system, log });
 		const tls = loadTls(config, system);
 		let isStopping = false;
 		let url = "";
@@ -106,6 +108,16 @@ export async function startServer(
 		await store.close();
 		throw error;
 	}
+}
+
+/** A restore is written to the log that it put in place. */
+async function tellRestore({ store, system, log }: { store: Store; system: System; log: Log }): Promise<void> {
+	const restored = await store.backups.restored();
+	if (restored === undefined) return;
+	const timestamp = system.now().toISOString();
+	const about = { type: "backup.restored", actor: "system", realm_id: "", realm: "" } as const;
+	await store.backups.noteRestored({ timestamp, ...about, data: { ...restored } });
+	log("warn", "backup.restored", { file: restored.name });
 }
 
 /** What cannot be used is told, and the certificate that is in use stays: whoever renews one must not end the service. */

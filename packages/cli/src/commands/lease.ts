@@ -7,6 +7,7 @@ import type { Io } from "../io.ts";
 import { note, show, showFields, showTable, visible } from "../output.ts";
 import { listAll } from "../pages.ts";
 import { REALM_OPTION, type RealmOptions, realmIfAny, realmOf } from "../realm-scope.ts";
+import { addResumeCommand, notePause } from "./lease-resume.ts";
 import { addRevokeAllCommand } from "./lease-revoke-all.ts";
 
 interface ListOptions extends RealmOptions {
@@ -54,6 +55,7 @@ export function addLeaseCommands(program: Command, io: Io): void {
 		run: revokeLease,
 	});
 	addRevokeAllCommand(lease, io);
+	addResumeCommand(lease, io);
 	addCommand<AbandonOptions>(lease, io, {
 		usage: "abandon <id>",
 		summary: "give a lease up that cannot be revoked: its credential stays, to be deleted by hand",
@@ -69,7 +71,8 @@ async function listLeases(context: Context<ListOptions>): Promise<void> {
 	const realm = allRealms === true ? undefined : realmIfAny(context);
 	const query = { ...(engine === undefined ? {} : { engine }), ...(state === undefined ? {} : { state }) };
 	const list = realm === undefined ? "leases" : path`realms/${realm}/leases`;
-	const leases = await Array.fromAsync(listAll(await connect(context), list, "leases", query));
+	const client = await connect(context);
+	const leases = await Array.fromAsync(listAll(client, list, "leases", query));
 	const failed = leases.some((lease) => optional(lease, "last_error") !== "");
 	const lines = leases.map((lease) => [
 		text(lease, "id"),
@@ -88,6 +91,7 @@ async function listLeases(context: Context<ListOptions>): Promise<void> {
 		...(failed ? ["LAST ERROR"] : []),
 	];
 	await showTable(context, { leases }, titles, lines, "no leases: `svc engine generate` makes one");
+	if (leases.length > 0) await notePause(context, client);
 }
 
 async function showLease(context: Context<RealmOptions>, id: string): Promise<void> {

@@ -49,16 +49,12 @@ export async function loadMasterKey(
 	needed: string | undefined,
 	system: Pick<System, "randomBytes">,
 ): Promise<MasterKey> {
-	const found = (await fromCredential(sources)) ?? (await fromFile(sources, needed)) ?? fromEnvironment(sources);
+	const found = (await fromCredential(sources)) ?? (await fromSettledFile(sources, needed)) ?? fromEnvironment(sources);
 	const next = needed === undefined || found?.fingerprint === needed ? undefined : await findNextMasterKey(sources);
 	if (next !== undefined && next.fingerprint === needed) return { ...next, warnings: [inUse(next)] };
 	if (found !== undefined) return found;
 	const file = defaultFile(sources);
-	if (needed !== undefined) {
-		throw new FatalError(
-			`the data needs the master key with fingerprint ${needed} and there is none: put it into ${file} with mode 0400, or name its file in master_key_file; no other key can open the data`,
-		);
-	}
+	if (needed !== undefined) throw noKey(needed, file);
 	const key = system.randomBytes(KEY_BYTES);
 	await createKeyFile(file, key);
 	return { ...describe(key, "file", file), generated: true };
@@ -85,6 +81,27 @@ function inUse({ file }: MasterKey): string {
 	return `the master key in use is the next one, ${file}: put it in the place of the one before it, which opens only older backups`;
 }
 
+/**
+ * Finds the master key of this fingerprint, and changes nothing on the way: not even a rotation that was cut off.
+ * @throws FatalError naming the fingerprint when there is none or it is another one, or saying what is wrong with its file
+ */
+export async function requireMasterKey(sources: MasterKeySources, needed: string): Promise<MasterKey> {
+	const found = (await fromCredential(sources)) ?? (await fromFile(sources, needed)) ?? fromEnvironment(sources);
+	const next = found?.fingerprint === needed ? undefined : await findNextMasterKey(sources);
+	if (next?.fingerprint === needed) return next;
+	if (found === undefined) throw noKey(needed, defaultFile(sources));
+	if (found.fingerprint === needed) return found;
+	throw new FatalError(
+		`the data needs the master key with fingerprint ${needed}, the one given has ${found.fingerprint}: name the right one's file in SVC_MASTER_KEY_FILE; no other key can open the data`,
+	);
+}
+
+function noKey(needed: string, file: string): FatalError {
+	return new FatalError(
+		`the data needs the master key with fingerprint ${needed} and there is none: put it into ${file} with mode 0400, or name its file in master_key_file; no other key can open the data`,
+	);
+}
+
 async function fromCredential({ credentials_dir, master_key }: MasterKeySources): Promise<MasterKey | undefined> {
 	if (credentials_dir === undefined) return undefined;
 	const file = join(credentials_dir, "master-key");
@@ -92,9 +109,15 @@ async function fromCredential({ credentials_dir, master_key }: MasterKeySources)
 	return key && { ...describe(key, "credential", file), warnings: ignoring(master_key, file) };
 }
 
-async function fromFile(sources: MasterKeySources, needed: string | undefined): Promise<MasterKey | undefined> {
+/** A rotation that was cut off is brought to its end first. */
+async function fromSettledFile(sources: MasterKeySources, needed: string | undefined): Promise<MasterKey | undefined> {
 	const file = sources.master_key_file ?? defaultFile(sources);
 	if (needed !== undefined) await masterKeyHome(file).settle(needed);
+	return fromFile(sources, needed);
+}
+
+async function fromFile(sources: MasterKeySources, needed: string | undefined): Promise<MasterKey | undefined> {
+	const file = sources.master_key_file ?? defaultFile(sources);
 	const key = await readKeyFile(file, process.geteuid?.());
 	if (key !== undefined) return { ...describe(key, "file", file), warnings: ignoring(sources.master_key, file) };
 	if (sources.master_key_file === undefined) return undefined;

@@ -3,6 +3,7 @@ import { type EventData, eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { LeaseClock } from "../leases/clock.ts";
 import type { LeaseStore } from "../leases/model.ts";
+import type { Pause } from "../leases/pause.ts";
 import type { Reaper } from "../leases/reaper.ts";
 import { type AccessNeeds, authorize } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
@@ -27,6 +28,7 @@ export interface EngineNeeds extends AccessNeeds {
 	vault: EngineVault;
 	clock: LeaseClock;
 	reaper: Pick<Reaper, "wake" | "revokeNow" | "reconsider">;
+	pause: Pick<Pause, "isPaused">;
 }
 
 /** An engine as it is listed. Spec: API › Resources and their fields */

@@ -14,7 +14,7 @@ import { isDynamic } from "./runtime.ts";
  * @param given the engine's params
  * @param with_connection whether a credential comes with `connection`: what its fields do not say of how to connect
  * @throws AppError not_found (realm, engine type), forbidden, insufficient_scope, unsupported_operation, invalid_ttl, validation_failed,
- * payload_too_large, lease_limit_reached, engine_error, engine_unavailable
+ * payload_too_large, lease_limit_reached, conflict (leases are paused), engine_error, engine_unavailable
  * Spec: API › Engines, ENGINES. Design: §8, §9
  */
 export async function generate(
@@ -62,7 +62,11 @@ function certificateFacts({ serial, common_name, san, expires_at }: Fields): Eve
 	};
 }
 
+const PAUSED =
+	"the server was restored from a backup and leases are paused: what is made now could not be ended; the instance admin looks at `svc lease list` and runs `svc lease resume`";
+
 async function generateCredential(needs: EngineNeeds, asked: Omit<Wanted, "scope" | "ttl_ms">): Promise<Generated> {
+	if (needs.pause.isPaused()) throw new AppError("conflict", PAUSED);
 	const { engine } = asked.caller;
 	const { ttl_ms, ttl } = ttlOf(engine, asked.params);
 	const { params, scope } = placeParams(engine, asked.params);

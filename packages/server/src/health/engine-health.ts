@@ -6,6 +6,7 @@ export interface EngineHealthNeeds {
 	store: { leases: Pick<LeaseStore, "counts" | "nextDue"> };
 	host: { state(): EngineState[] };
 	clock: { now(): number; lastJump(): { at: string; ahead_ms: number; is_holding: boolean } | undefined };
+	pause: { isPaused(): boolean };
 	reaper: {
 		targets(): { target: string; state: TargetState; since: string; message: string }[];
 		lateness(): { overdue: number; stuck: number; oldest_ms: number };
@@ -29,6 +30,8 @@ export interface EngineHealth {
 		/** Those that are more than a quarter of an hour late. */
 		stuck: number;
 		oldest_overdue_seconds: number;
+		/** Whether they rest since a restore, until they are resumed. */
+		paused: boolean;
 	};
 	clock: "steady" | "jumped";
 }
@@ -47,7 +50,13 @@ export async function describeEngines(needs: EngineHealthNeeds): Promise<EngineH
 			message: unavailable ?? "",
 		})),
 		targets: needs.reaper.targets().map(({ target, state, since }) => ({ target, status: state, since })),
-		leases: { open, overdue, stuck, oldest_overdue_seconds: await oldestOverdue(needs) },
+		leases: {
+			open,
+			overdue,
+			stuck,
+			oldest_overdue_seconds: await oldestOverdue(needs),
+			paused: needs.pause.isPaused(),
+		},
 		clock: needs.clock.lastJump() === undefined ? "steady" : "jumped",
 	};
 }

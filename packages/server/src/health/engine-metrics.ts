@@ -79,6 +79,14 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 		},
 	});
 	new Gauge({
+		name: "svc_leases_paused",
+		help: "1 while leases rest after a restore",
+		registers,
+		collect() {
+			this.set(needs.pause.isPaused() ? 1 : 0);
+		},
+	});
+	new Gauge({
 		name: "svc_lease_orphans",
 		help: "Managed names at targets that no lease knows, as they were last listed",
 		registers,

@@ -23,6 +23,7 @@ const Details = v.object({
 		overdue: v.number(),
 		stuck: v.number(),
 		oldest_overdue_seconds: v.number(),
+		paused: v.boolean(),
 	}),
 	clock: v.picklist(["steady", "jumped"]),
 });

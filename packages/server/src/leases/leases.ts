@@ -6,7 +6,9 @@ import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import type { LeaseClock } from "./clock.ts";
 import type { Lease, LeaseState, LeaseStore } from "./model.ts";
+import type { Pause } from "./pause.ts";
 import type { Reaper } from "./reaper.ts";
+import type { Sweeper } from "./sweep.ts";
 
 /** What the rules of leases need. */
 export interface LeaseNeeds extends AccessNeeds {
@@ -109,6 +111,21 @@ export async function requestRevoke(
 	if (open === undefined || CLOSED.includes(open.state)) return "done";
 	const { outcome } = await needs.reaper.revokeNow(open);
 	return outcome === "absent" ? "done" : "queued";
+}
+
+/**
+ * Lets credentials be made and taken back again, after a restore. @returns false when they did not rest
+ * @throws AppError forbidden, insufficient_scope
+ */
+export async function resumeLeases(
+	needs: LeaseNeeds & { pause: Pause; sweeper: Pick<Sweeper, "wake"> },
+	actor: Actor,
+): Promise<boolean> {
+	await requireInstanceAdmin(needs, actor, "write");
+	const wasPaused = await needs.pause.resume(eventBy(actor, needs.system.now(), "lease.resumed", undefined, {}));
+	needs.reaper.wake();
+	needs.sweeper.wake();
+	return wasPaused;
 }
 
 /** Whose leases are to be revoked: at least one is given. */

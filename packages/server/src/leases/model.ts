@@ -160,6 +160,8 @@ export interface LeaseStore {
 	recover(input: { due_at: number }): Promise<number>;
 	/** Writes the lease clock down. */
 	saveClock(mark: ClockMark): Promise<void>;
+	/** Ends the rest that a restore began. @returns false when there was none */
+	resume(event: AuditEvent): Promise<boolean>;
 	/** Removes what was closed before the instant. @returns how many */
 	forget(closed_before: string): Promise<number>;
 
@@ -181,4 +183,6 @@ export interface LeaseStore {
 	nextDue(): Promise<number | undefined>;
 	counts(): Promise<LeaseCount[]>;
 	clock(): Promise<ClockMark | undefined>;
+	/** Since when leases rest, ISO 8601 UTC; undefined when they do not. */
+	pausedAt(): Promise<string | undefined>;
 }

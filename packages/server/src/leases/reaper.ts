@@ -3,11 +3,14 @@ import { createBell } from "./bell.ts";
 import { hasten, type Lane, oldestDue, refill } from "./lane.ts";
 import type { Lease, Removal, TargetState } from "./model.ts";
 import type { Lateness } from "./overdue.ts";
+import type { Pause } from "./pause.ts";
 import { type RemovalLimits, type RemovalNeeds, Removals } from "./removals.ts";
 import type { Probe } from "./target-health.ts";
 
 /** What the reaper needs. All that it knows of engines are the two functions that remove and probe. */
 export interface ReaperNeeds extends RemovalNeeds {
+	/** While leases rest, targets are looked at and nothing is taken back but what is asked for by name. */
+	pause: Pick<Pause, "isPaused">;
 	/** Looks whether a target is well. Trouble there is an outcome, not an exception. */
 	probe(target: string): Promise<Probe>;
 }
@@ -161,6 +164,7 @@ class Loop implements Reaper {
 		for (const lane of this.#lanes()) {
 			if (lane.probing === undefined && (lane.is_doubted || lane.health.isProbeDue())) this.#probe(lane);
 			await this.#noteWaiting(lane);
+			if (this.#needs.pause.isPaused()) continue;
 			if (lane.queue.length > 0 || !lane.health.hasRoom(0) || this.#removals.isStalled) continue;
 			await refill(this.#needs, lane, this.#removals.isRunning);
 			// Reading answers at once: without a pause all targets would be read before anything else is done.

@@ -5,9 +5,9 @@ import { PaginationSchema, pageQuery } from "../pagination.ts";
 import {
 	abandonLease,
 	getLease,
-	type LeaseNeeds,
 	listAllLeases,
 	listRealmLeases,
+	resumeLeases,
 	revokeLease,
 	revokeLeases,
 } from "./leases.ts";
@@ -42,12 +42,14 @@ const REVOKED = "lease revoked";
 const QUEUED =
 	"the target is away or refuses: the server goes on until the credential is gone, and the lease's last_error says why it is not";
 
+type LeaseRouteNeeds = Parameters<typeof listAllLeases>[0] & Parameters<typeof resumeLeases>[0];
+
 /** Design: §7.1. */
-export function leaseRoutes(needs: LeaseNeeds & { keyring: { cursorKey(): Buffer } }): Route[] {
+export function leaseRoutes(needs: LeaseRouteNeeds): Route[] {
 	return [...realmLeaseRoutes(needs), ...instanceLeaseRoutes(needs)];
 }
 
-function realmLeaseRoutes(needs: LeaseNeeds & { keyring: { cursorKey(): Buffer } }): Route[] {
+function realmLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 	return [
 		route({
 			method: "GET",
@@ -87,7 +89,7 @@ function realmLeaseRoutes(needs: LeaseNeeds & { keyring: { cursorKey(): Buffer }
 	];
 }
 
-function instanceLeaseRoutes(needs: LeaseNeeds & { keyring: { cursorKey(): Buffer } }): Route[] {
+function instanceLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 	return [
 		route({
 			method: "GET",
@@ -117,6 +119,16 @@ function instanceLeaseRoutes(needs: LeaseNeeds & { keyring: { cursorKey(): Buffe
 			async handle({ actor, body: { realm, user_id, engine } }) {
 				const selection = { realm: realm ?? undefined, user_id: user_id ?? undefined, engine: engine ?? undefined };
 				return { count: await revokeLeases(needs, actor, selection) };
+			},
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/leases/resume",
+			summary: "Let credentials be made and taken back again, after a restore",
+			status: 200,
+			answer: Message,
+			async handle({ actor }) {
+				return { message: (await resumeLeases(needs, actor)) ? "leases resumed" : "leases were not paused" };
 			},
 		}),
 		route({

@@ -2,6 +2,7 @@ import { createBell } from "./bell.ts";
 import type { LeaseClock } from "./clock.ts";
 import { type CompareNeeds, compareTarget, keyOf, type Orphans, type SweepTarget } from "./compare.ts";
 import type { LeaseStore } from "./model.ts";
+import type { Pause } from "./pause.ts";
 import type { Reaper } from "./reaper.ts";
 
 /** What sweeping needs. */
@@ -9,6 +10,8 @@ export interface SweepNeeds extends Omit<CompareNeeds, "stopping"> {
 	store: CompareNeeds["store"] & { leases: Pick<LeaseStore, "forget"> };
 	clock: Pick<LeaseClock, "now" | "lastJump">;
 	reaper: Pick<Reaper, "wake">;
+	/** While leases rest, nothing is compared. */
+	pause: Pick<Pause, "isPaused">;
 	/** The targets whose managed names can be listed, each scope once. */
 	targets(): Promise<SweepTarget[]>;
 }
@@ -18,6 +21,8 @@ export interface Sweeper {
 	start(): void;
 	/** One sweep of every target: one that gives trouble keeps no other from being swept. */
 	runOnce(): Promise<void>;
+	/** Sweeps at once. */
+	wake(): void;
 	/** How many managed names no lease knows, as they were last listed. */
 	orphans(): number;
 	/** Ends; a comparison that is under way is cut short. */
@@ -38,6 +43,7 @@ export function createSweeper(needs: SweepNeeds, every_ms = EVERY_MS): Sweeper {
 	let loop: Promise<void> | undefined;
 
 	async function runOnce(): Promise<void> {
+		if (needs.pause.isPaused()) return;
 		const targets = await needs.targets();
 		const keys = new Set(targets.map(keyOf));
 		for (const key of [...orphans.keys()]) if (!keys.has(key)) orphans.delete(key);
@@ -52,6 +58,7 @@ export function createSweeper(needs: SweepNeeds, every_ms = EVERY_MS): Sweeper {
 
 	async function run(): Promise<void> {
 		while (!stopping.signal.aborted) {
+			bell.answer();
 			await runOnce().catch((error) => needs.log("error", "lease.sweep.failed", { error }));
 			await bell.sleep(every_ms);
 		}
@@ -62,6 +69,7 @@ export function createSweeper(needs: SweepNeeds, every_ms = EVERY_MS): Sweeper {
 			loop ??= run();
 		},
 		runOnce,
+		wake: () => bell.ring(),
 		orphans: () => orphans.values().reduce((sum, { size }) => sum + size, 0),
 		async stop() {
 			stopping.abort();

@@ -20,6 +20,7 @@ import { restoreReads } from "./reads/restores.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
+import { adoptRestored } from "./restored.ts";
 import { Writer } from "./writer.ts";
 import { LEASE_VERBS } from "./writes/leases.ts";
 
@@ -44,6 +45,7 @@ const PROBE_EVERY_MS = 1000;
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	const unlock = lockDataDirectory(options.directory);
+	adoptRestored(options.directory);
 	const file = join(options.directory, "svc.db");
 	let tip: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
 	const input = { file, synchronous: options.synchronous ?? "FULL", now: options.now.toISOString() };

@@ -88,7 +88,7 @@ function targets(db: Reader): Pick<LeaseStore, "openTargets" | "nextDue"> {
 	};
 }
 
-function sums(db: Reader): Pick<LeaseStore, "counts" | "clock"> {
+function sums(db: Reader): Pick<LeaseStore, "counts" | "clock" | "pausedAt"> {
 	const counts = db
 		.select({ engine: leaseCount.engine, state: leaseCount.state, count: sum(leaseCount.count).mapWith(Number) })
 		.from(leaseCount)
@@ -96,7 +96,9 @@ function sums(db: Reader): Pick<LeaseStore, "counts" | "clock"> {
 		.groupBy(leaseCount.engine, leaseCount.state)
 		.prepare();
 	const clock = db.select({ value: meta.value }).from(meta).where(eq(meta.name, "lease_clock")).prepare();
+	const paused = db.select({ value: meta.value }).from(meta).where(eq(meta.name, "leases_paused")).prepare();
 	return {
+		pausedAt: async () => paused.get()?.value,
 		counts: async () => counts.all(),
 		async clock() {
 			const row = clock.get();

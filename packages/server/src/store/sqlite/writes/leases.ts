@@ -21,6 +21,7 @@ export const LEASE_VERBS = [
 	"delivered",
 	"recover",
 	"saveClock",
+	"resume",
 	"forget",
 ] as const satisfies readonly (keyof LeaseStore)[];
 
@@ -37,7 +38,7 @@ export const MAX_FORGOTTEN = 1000;
 
 /** Operations on leases. Each names the states it starts from, so that of two that race one changes nothing. */
 export function leaseWrites(db: Database, append: Append): LeaseWrites {
-	return { ...birth(db, append), ...revocation(db, append), ...end(db, append), ...upkeep(db) };
+	return { ...birth(db, append), ...revocation(db, append), ...end(db, append), ...upkeep(db), ...rest(db, append) };
 }
 
 /** What is known of a lease before it exists. */
@@ -191,6 +192,18 @@ function changing(db: Database, append: Append) {
 			append(event);
 			return true;
 		};
+	};
+}
+
+/** What a restore began. */
+function rest(db: Database, append: Append): Pick<LeaseWrites, "resume"> {
+	const resume = db.prepare("DELETE FROM meta WHERE name = 'leases_paused'");
+	return {
+		resume(event) {
+			const wasPaused = resume.run().changes > 0;
+			if (wasPaused) append(event);
+			return wasPaused;
+		},
 	};
 }
 

@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+import { type Answer, isAnswer, text } from "../answer.ts";
+import { type Client, send } from "../client.ts";
+import { addCommand, type Context } from "../command.ts";
+import { connect } from "../connection.ts";
+import type { Io } from "../io.ts";
+import { note, show, visible } from "../output.ts";
+
+/** Adds the command that ends the rest after a restore. */
+export function addResumeCommand(lease: Command, io: Io): void {
+	addCommand(lease, io, {
+		usage: "resume",
+		summary: "after a restore: let credentials be made and ended again",
+		details:
+			"Only for the instance's administrators. A restored server knows nothing of what was made or ended since its backup. It rests until somebody has looked at `svc lease list`; then leases that are over are ended, and what no lease knows is reported.",
+		examples: ["svc lease list --all-realms && svc lease resume"],
+		run: resumeLeases,
+	});
+}
+
+async function resumeLeases(context: Context): Promise<void> {
+	const answer = await send(await connect(context), { method: "POST", path: "leases/resume" });
+	await show(context, answer, visible(text(answer, "message")));
+}
+
+/** Says below a list of leases that they rest, when they do. */
+export async function notePause(context: Context, client: Client): Promise<void> {
+	if (context.options.json === true) return;
+	const health = await send(client, { method: "GET", path: "health", accept: [503] }).catch((): Answer => ({}));
+	const leases = isAnswer(health.details) ? health.details.leases : undefined;
+	if (!isAnswer(leases) || leases.paused !== true) return;
+	await note(context, "the server was restored: no credential is made or ended by itself until `svc lease resume`");
+}

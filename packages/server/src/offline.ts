@@ -1,0 +1,85 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { createChecker } from "./backup-parts.ts";
+import { checkBackup, type Sound } from "./backups/check.ts";
+import { digestOf, readManifest, UnsoundBackup } from "./backups/manifest.ts";
+import type { Restore } from "./backups/model.ts";
+import { type Config, readConfig } from "./config.ts";
+import { openKeyring } from "./crypto/keyring.ts";
+import { requireMasterKey } from "./crypto/master-key.ts";
+import { FatalError } from "./errors.ts";
+import { TLS_FILES } from "./http/certificate.ts";
+import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/sqlite/files.ts";
+import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } from "./store/sqlite/restored.ts";
+import { system } from "./system.ts";
+
+/** What can be done with a backup on the server's machine while no server runs. */
+export interface RestoreOptions {
+	/** A database that is there is moved aside. */
+	replace: boolean;
+	/** Asked before anything is changed, with what will be restored. */
+	confirm(found: Sound): Promise<boolean>;
+}
+
+/**
+ * Judges a backup with the master key that the settings name. Nothing is changed.
+ * @throws UnsoundBackup saying what is wrong with it; FatalError naming the fingerprint of the master key that it needs
+ */
+export async function verifyBackup(config: Config, file: string): Promise<Sound> {
+	const { manifest } = await readManifest(file);
+	const { key } = await requireMasterKey(config, manifest.fingerprint);
+	const checker = createChecker((keys) => openKeyring({ keys, master: key.reveal(), system }), system);
+	return checkBackup(checker, file);
+}
+
+/**
+ * Puts a backup in the place of the database. Whatever cuts it off leaves the old database or the restored one.
+ * @returns what was restored; undefined when it was not confirmed
+ * @throws UnsoundBackup, FatalError as verifyBackup; FatalError when a server runs, or when there is a database that is not to be replaced
+ */
+export async function restoreBackup(
+	config: Config,
+	file: string,
+	options: RestoreOptions,
+): Promise<Restore | undefined> {
+	const found = await verifyBackup(config, file);
+	const { data_dir } = config;
+	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
+	const unlock = lockDataDirectory(data_dir);
+	try {
+		adoptRestored(data_dir);
+		if (hasDatabase(data_dir) && !options.replace) {
+			throw new FatalError(`there is a database in ${data_dir}: --replace moves it aside, under a dated name`);
+		}
+		if (!(await options.confirm(found))) return undefined;
+		return await putInPlace(data_dir, file, found);
+	} finally {
+		unlock();
+	}
+}
+
+async function putInPlace(data_dir: string, file: string, { manifest }: Sound): Promise<Restore> {
+	const draft = restoringFile(data_dir);
+	// The manifest behind the database stays behind.
+	await pipeline(
+		createReadStream(file, { end: manifest.bytes - 1 }),
+		createWriteStream(draft, { mode: 0o600, flush: true }),
+	);
+	if ((await digestOf(draft)) !== manifest.sha256) {
+		throw new UnsoundBackup(
+			"it was changed while it was read, or the disk of the data directory does not keep what is written",
+		);
+	}
+	const now = system.now().toISOString();
+	const restore: Restore = {
+		name: manifest.name,
+		restored_at: now,
+		epoch: manifest.restore_epoch + 1,
+		events: manifest.events,
+	};
+	markRestored(draft, restore);
+	adoptDraft(data_dir, now.replace(/\W/g, ""));
+	return restore;
+}
+
+export { FatalError, type Restore, readConfig, type Sound, UnsoundBackup };

@@ -1,0 +1,62 @@
+import { resolve } from "node:path";
+import type { Context, LocalCommand } from "@svc/cli/command";
+import { option } from "@svc/cli/command";
+import { Failure } from "@svc/cli/failure";
+import { type Io, isInteractive } from "@svc/cli/io";
+import { note, showFields, visible } from "@svc/cli/output";
+import { confirm } from "@svc/cli/prompt";
+import type { Sound } from "@svc/server/offline";
+import { explainBackup } from "./backup-verify.ts";
+
+interface RestoreOptions {
+	readonly replace?: boolean;
+	readonly yes?: boolean;
+}
+
+/** `svc restore`: puts a backup in the place of the database, while no server runs. */
+export const RESTORE: LocalCommand<RestoreOptions> = {
+	usage: "restore <file>",
+	summary: "put a backup in the place of the server's database; the server must not run",
+	details:
+		"The backup is verified first, as by `svc backup verify`, and its master key must be there. Settings are read as the server reads them: run it as the server's user. What was written since the backup is gone; sessions end; leases rest until `svc lease resume`.",
+	options: [
+		option("--replace", "move a database that is there aside, under a dated name"),
+		option("--yes", "do not ask"),
+	],
+	examples: ["svc restore svc-20300101T000000000Z.db", "svc restore /mnt/safe/svc.db --replace --yes"],
+	run: restoreFile,
+};
+
+async function restoreFile(context: Context<RestoreOptions>, file: string): Promise<void> {
+	const { io, options } = context;
+	if (options.yes !== true && !isInteractive(io))
+		throw new Failure("usage", "restoring needs --yes where nobody can be asked");
+	const { data_dir, restored } = await restore(context, resolve(io.cwd(), file)).catch(explainBackup);
+	if (restored === undefined) throw new Failure("failed", "nothing was restored");
+	await showFields(context, restored, [
+		["restored", restored.name],
+		["into", data_dir],
+		["events", String(restored.events)],
+		["epoch", String(restored.epoch)],
+	]);
+	await note(
+		context,
+		"next: start the server, look at `svc lease list`, then `svc lease resume`: until then no credential is made or ended by itself",
+	);
+}
+
+async function restore({ io, options }: Context<RestoreOptions>, file: string) {
+	process.umask(0o077);
+	const { readConfig, restoreBackup } = await import("@svc/server/offline");
+	const config = readConfig(io.env, io.cwd());
+	const restored = await restoreBackup(config, file, {
+		replace: options.replace === true,
+		confirm: async (found) => options.yes === true || ask(io, found, config.data_dir),
+	});
+	return { data_dir: config.data_dir, restored };
+}
+
+function ask(io: Io, { manifest }: Sound, data_dir: string): Promise<boolean> {
+	const what = `${manifest.name}, made ${manifest.created_at} with ${manifest.events} events,`;
+	return confirm(io, visible(`Restore ${what} into ${data_dir}? What was written since is gone.`));
+}

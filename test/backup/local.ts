@@ -1,0 +1,24 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { dirname, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Outcome } from "../harness/cli.ts";
+
+const MAIN = resolve(import.meta.dirname, "../../packages/svc/src/bin.mjs");
+const TIMEOUT_MS = 60_000;
+
+/** Runs a command of `svc` that works on this machine, on a data directory. @param env variables beside it */
+export async function runLocal(
+	data: string,
+	args: readonly string[],
+	env: Record<string, string> = {},
+): Promise<Outcome> {
+	const child = spawn(process.execPath, [MAIN, ...args], {
+		env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, HOME: data, SVC_DATA_DIR: data, ...env },
+		stdio: ["ignore", "pipe", "pipe"],
+		timeout: TIMEOUT_MS,
+		killSignal: "SIGKILL",
+	});
+	const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+	return { code: child.exitCode, stdout, stderr };
+}
