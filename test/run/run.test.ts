@@ -9,6 +9,8 @@ import { apiToken, person, realm, secret } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 import { type Person, startPerson } from "./run-world.ts";
 
+const MASK = "*****";
+
 const VALUE = "canary-of-the-database-é-'\"$(x)\nsecond line";
 
 let server: Server;
@@ -36,7 +38,13 @@ before(async () => {
 
 /** Runs a script in a shell under svc. */
 const sh = (script: string, ...options: string[]) => ada.run(["run", ...options, "--", "sh", "-c", script]);
-const node = (script: string, ...options: string[]) => ada.run(["run", ...options, "--", "node", "-e", script]);
+
+/** What a program would print, without the mask. */
+async function plain(script: string, ...options: string[]): Promise<string> {
+	const { code, stdout, stderr } = await sh(script, "--no-masking", ...options);
+	assert.deepEqual([code, stderr], [0, ""]);
+	return stdout;
+}
 
 test("the program's exit code is svc's", async () => {
 	for (const code of [0, 7, 255]) assert.equal((await sh(`exit ${code}`)).code, code);
@@ -69,11 +77,12 @@ test("options after the program's name are the program's", async () => {
 });
 
 test("every secret arrives byte for byte, of more than one page, and nothing of svc's own", async () => {
-	const child = JSON.parse((await node("process.stdout.write(JSON.stringify(process.env))")).stdout);
+	const dump = ["run", "--no-masking", "--", "node", "-p", "JSON.stringify(process.env)"];
+	const child = JSON.parse((await ada.run(dump)).stdout);
 	assert.equal(child.DATABASE_URL, VALUE);
 	const names = Object.keys(child).toSorted((a, b) => (a < b ? -1 : 1));
 	assert.deepEqual(names, ["DATABASE_URL", "HOME", "PATH", "SVC_ADDRESS", "SVC_CACERT", "SVC_ENV", "SVC_REALM"]);
-	assert.equal((await sh("env | grep -c ^KEY_", "--env", "dev")).stdout, "101\n");
+	assert.equal(await plain("env | grep -c ^KEY_", "--env", "dev"), "101\n");
 	const own = { SVC_MASTER_KEY: "x".repeat(43), SVC_ORCH_TOKEN: "x", SVC_PKI_CA_KEY: "x" };
 	const { stdout } = await ada.run(["run", "--", "env"], own);
 	assert.doesNotMatch(stdout, /^(?:SVC_TOKEN|SVC_MASTER_KEY|SVC_ORCH_TOKEN|SVC_PKI_CA_KEY|NODE_COMPILE_CACHE)=/m);
@@ -123,13 +132,13 @@ test("keys that cannot be variables are refused, or named anew when that is wish
 	const refused = await sh("true", "--env", "staging");
 	assert.equal(refused.code, 125);
 	assert.match(refused.stderr, /^svc: api-key\/v1\.2 cannot be the name of a variable\nhint: --map-names .*--except/);
-	const mapped = await sh('printf %s "$P_api_key_v1_2"', "--env", "staging", "--map-names", "--prefix", "P_");
-	assert.equal(mapped.stdout, "canary-of-the-key");
+	const mapped = await plain('printf %s "$P_api_key_v1_2"', "--env", "staging", "--map-names", "--prefix", "P_");
+	assert.equal(mapped, "canary-of-the-key");
 	assert.equal((await sh("true", "--env", "staging", "--except", "api-key/v1.2")).code, 0);
 	const reserved = await sh("true", "--env", "test");
 	assert.equal(reserved.code, 125);
 	assert.match(reserved.stderr, /^svc: PATH would change how programs run.*\nhint: .*--allow-reserved/);
-	assert.equal((await sh("echo $MY_PATH", "--env", "test", "--prefix", "MY_")).stdout, "/canary\n");
+	assert.equal(await plain("echo $MY_PATH", "--env", "test", "--prefix", "MY_"), "/canary\n");
 	assert.equal((await ada.run(["run", "--env", "test", "--allow-reserved", "/usr/bin/env"])).code, 0);
 });
 
@@ -149,4 +158,38 @@ test("whoever expects a shell is told that there is none", async () => {
 	assert.match(told.stderr, /^hint: no shell replaces \$DATABASE_URL here: .*sh -c/);
 	assert.equal((await ada.run(["run", "--", "echo", "$HOME"])).stderr, "");
 	assert.equal((await sh("true $DATABASE_URL")).stderr, "");
+});
+
+test("values are masked in both outputs, whatever pieces they come in, and bytes pass as they are", async () => {
+	const script = `printf %s "$DATABASE_URL" | dd bs=7 status=none; printf '\\377\\0|'; echo "of $DATABASE_URL" >&2`;
+	const { stdout, stderr } = await sh(script);
+	assert.deepEqual([stdout, stderr], [`${MASK}\ufffd\0|`, `of ${MASK}\n`]);
+	const slow = ada.start(["run", "--", "sh", "-c", 'printf "Your name: "; sleep 60']);
+	await slow.shows("Your name: ");
+	slow.child.kill("SIGTERM");
+	assert.equal((await slow.ended()).code, 128 + 15);
+});
+
+test("a program whose reader has left is told so, and what it leaves running does not hold svc up", async () => {
+	const piped = ada.start(["run", "--", "sh", "-c", "yes; echo $? >&2; exit 3"]);
+	await piped.shows("y\ny\n");
+	piped.child.stdout?.destroy();
+	assert.deepEqual(await piped.ended().then(({ code, stderr }) => [code, stderr.replace(/^yes: .*\n/, "")]), [
+		3,
+		"1\n",
+	]);
+	const begun = performance.now();
+	assert.equal((await sh("sleep 50 & echo left; exit 4")).code, 4);
+	assert.ok(performance.now() - begun < 30_000);
+});
+
+test("what a .env.example names has to be there", async () => {
+	const file = join(ada.home, ".env.example");
+	await writeFile(file, "# needed\nDATABASE_URL=postgres://…\nHOME=\nAPI_KEY=\nPORT=80\n");
+	const missing = await sh("echo started", "--require", file);
+	assert.deepEqual([missing.code, missing.stdout], [125, ""]);
+	assert.match(missing.stderr, /^svc: missing: API_KEY PORT\nhint: `svc secret set`/);
+	await writeFile(file, "DATABASE_URL=\nHOME=\n");
+	assert.equal((await sh("echo started", "--require", file)).stdout, "started\n");
+	assert.equal((await sh("true", "--require", join(ada.home, "absent"))).code, 125);
 });

@@ -27,17 +27,29 @@ export function isInteractive(io: Io): boolean {
 
 const READER_LEFT = new Set(["EPIPE", "ERR_STREAM_DESTROYED"]);
 
+/** Whether the error says that nobody reads what is written any more. */
+export function hasReaderLeft(error: unknown): boolean {
+	return READER_LEFT.has((error as NodeJS.ErrnoException).code ?? "");
+}
+
 /**
  * Writes and waits until it is out of the process. A reader that has left (`svc … | head`) is no error.
  * @throws the system's error when the text could not be written, such as ENOSPC
  */
-export function write(stream: Writable, text: string): Promise<void> {
+export async function write(stream: Writable, text: string): Promise<void> {
+	await writeBytes(stream, text).catch((error: unknown) => {
+		if (!hasReaderLeft(error)) throw error;
+	});
+}
+
+/** Writes and waits until it is out of the process. @throws the system's error, also when the reader has left */
+export function writeBytes(stream: Writable, bytes: string | Uint8Array): Promise<void> {
 	// The callback reports the error; without a listener the event would end the process first.
 	if (stream.listenerCount("error") === 0) stream.on("error", () => {});
 	return new Promise((resolve, reject) => {
-		stream.write(text, (error) => {
-			if (!error || READER_LEFT.has((error as NodeJS.ErrnoException).code ?? "")) resolve();
-			else reject(error);
+		stream.write(bytes, (error) => {
+			if (error) reject(error);
+			else resolve();
 		});
 	});
 }

@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { constants } from "node:os";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
+import { canMask } from "./mask.ts";
+import { copyMasked } from "./output.ts";
 import { hearSignals } from "./signals.ts";
 
 /** Another program, and what it is to be given. */
@@ -12,6 +14,8 @@ export interface Program {
 	readonly args: readonly string[];
 	/** Its whole environment. */
 	readonly env: Readonly<Record<string, string>>;
+	/** Values that are masked in what it writes. Without any it has this process's own streams, and with them the terminal. */
+	readonly masked?: readonly string[];
 }
 
 /** A program that was started. */
@@ -30,17 +34,27 @@ interface RunningProgram {
 export async function runProgram(io: Io, program: Program): Promise<number> {
 	let running: RunningProgram | undefined;
 	using _ = hearSignals(io, (signal) => running?.kill(signal));
-	running = await startProgram(program);
+	running = await startProgram(io, program);
 	// Awaited here, because signals are heard as long as this function lasts.
 	return await running.ended;
 }
 
 /** Starts a program. @throws Failure noSuchCommand or notExecutable when it cannot be started */
-async function startProgram({ command, args, env }: Program): Promise<RunningProgram> {
-	const child = spawn(command, args, { env, stdio: "inherit" });
-	const ended = exitCode(child);
+async function startProgram(io: Io, { command, args, env, masked = [] }: Program): Promise<RunningProgram> {
+	const output = canMask(masked) ? "pipe" : "inherit";
+	const child = spawn(command, args, { env, stdio: ["inherit", output, output] });
+	const exited = exitCode(child);
 	await once(child, "spawn").catch((error: NodeJS.ErrnoException) => {
 		throw explainStart(command, error);
+	});
+	const copied = Promise.all([
+		child.stdout && copyMasked(child.stdout, io.stdout, masked),
+		child.stderr && copyMasked(child.stderr, io.stderr, masked),
+	]);
+	const ended = exited.then(async (code) => {
+		using _ = giveUpAfterSilence(child);
+		await copied;
+		return code;
 	});
 	return { ended, kill: (signal) => void child.kill(signal) };
 }
@@ -49,6 +63,18 @@ function exitCode(child: ChildProcess): Promise<number> {
 	return new Promise((resolve) => {
 		child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal as NodeJS.Signals]));
 	});
+}
+
+/** Milliseconds without output after which a program that has ended is not waited for any more: what it left running may hold its streams for ever. */
+const SILENCE_MS = 2000;
+
+function giveUpAfterSilence({ stdout, stderr }: ChildProcess): Disposable {
+	const streams = [stdout, stderr].filter((stream) => stream !== null);
+	const silence = setTimeout(() => {
+		for (const stream of streams) stream.destroy();
+	}, SILENCE_MS);
+	for (const stream of streams) stream.on("data", () => silence.refresh());
+	return { [Symbol.dispose]: () => clearTimeout(silence) };
 }
 
 function explainStart(command: string, error: NodeJS.ErrnoException): Failure {
