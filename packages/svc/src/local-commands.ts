@@ -1,9 +1,17 @@
 import type { LocalCommand } from "@svc/cli/command";
 import { BACKUP_VERIFY } from "./commands/backup-verify.ts";
+import { ENGINE_INSTALL } from "./commands/engine-install.ts";
 import { ENGINE_NEW } from "./commands/engine-new.ts";
 import { ENGINE_TEST } from "./commands/engine-test.ts";
 import { RESTORE } from "./commands/restore.ts";
 import { SERVER } from "./commands/server.ts";
 
 /** What the executable does on this machine, beside the commands that ask a server. What a command needs is loaded when it runs. */
-export const LOCAL_COMMANDS: readonly LocalCommand[] = [SERVER, ENGINE_NEW, ENGINE_TEST, BACKUP_VERIFY, RESTORE];
+export const LOCAL_COMMANDS: readonly LocalCommand[] = [
+	SERVER,
+	ENGINE_NEW,
+	ENGINE_TEST,
+	BACKUP_VERIFY,
+	RESTORE,
+	ENGINE_INSTALL,
+];

@@ -35,6 +35,11 @@ export const SHIPPED: ShippedEngine[] = [
 	shipped(totp),
 ];
 
+/** Their types, which no other engine can have. */
+export const SHIPPED_TYPES: readonly string[] = [containerorch, documentdb, keyvalue, pki, totp].map(
+	({ name }) => name,
+);
+
 function shipped(descriptor: { name: string }, { network = false, reads = [] as string[] } = {}): ShippedEngine {
 	const launch = { file: process.execPath, arguments: [...script, "plugin", descriptor.name] };
 	return { descriptor, network, launch, node, reads: [...program, ...reads] };

@@ -5,6 +5,7 @@ import { engineCapabilities, parseDescriptor } from "@svc/protocol";
 import type { Case } from "./case.ts";
 import { converse } from "./conversation.ts";
 import { DESCRIBE, METHOD_CASES } from "./describing.ts";
+import type { User } from "./engine-process.ts";
 import { Finding } from "./finding.ts";
 import { openFolder, type Startable } from "./folder.ts";
 import { FRAMING_CASES } from "./framing.ts";
@@ -26,6 +27,8 @@ export type TestOptions = (
 	env?: Readonly<Record<string, string>>;
 	/** Milliseconds for a response. When it is left out they are the server's: 5,000, and 35,000 for engines that make credentials. */
 	timeout_ms?: number;
+	/** Whom the engine runs as, when this process may choose: root tries nobody's program with its own rights. */
+	user?: User;
 	/** Where the engine's standard error goes: to this process's own, or nowhere, which it does when it is left out. */
 	stderr?: "inherit" | "ignore";
 	/** Names of the cases to try besides describe; all when it is left out. */
@@ -74,7 +77,7 @@ export async function testEngine(options: TestOptions): Promise<Result[]> {
 		let engine: Startable | undefined;
 		if ("directory" in options) {
 			await attempt(FOLDER, () => {
-				engine = openFolder(options.directory, scratch);
+				engine = openFolder(options.directory, scratch, options.user);
 			});
 		} else {
 			engine = { descriptor: parseDescriptor(options.descriptor), command: options.command, cwd: undefined };
@@ -106,7 +109,7 @@ async function runCase({ run }: Case, { descriptor, command, cwd }: Startable, o
 	const isNetworked = engineCapabilities(descriptor).includes("dynamic_credentials");
 	const timeout_ms = options.timeout_ms ?? (isNetworked && run !== DESCRIBE.run ? NETWORK_TIMEOUT_MS : TIMEOUT_MS);
 	const env = { ...options.env, ...ENVIRONMENT };
-	const engine = converse({ command, env, cwd, stderr: options.stderr ?? "ignore" }, timeout_ms);
+	const engine = converse({ command, env, cwd, user: options.user, stderr: options.stderr ?? "ignore" }, timeout_ms);
 	try {
 		await run(engine, descriptor);
 	} finally {

@@ -2,6 +2,12 @@ import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { MAX_RESPONSE_BYTES, splitLines } from "@svc/protocol";
 
+/** A user of the system, by numbers. */
+export interface User {
+	readonly uid: number;
+	readonly gid: number;
+}
+
 /** How an engine is started. */
 export interface Launch {
 	/** The program and its arguments. */
@@ -10,6 +16,8 @@ export interface Launch {
 	env: Readonly<Record<string, string>>;
 	/** Its working directory. */
 	cwd: string | undefined;
+	/** Whom it runs as; this process's own user when there is none. */
+	user: User | undefined;
 	/** Where its standard error goes: to this process's own, or nowhere. */
 	stderr: "inherit" | "ignore";
 }
@@ -42,8 +50,8 @@ export interface EngineProcess {
 const LAST_WORDS_MS = 500;
 
 /** Starts an engine. A start that fails is an ending. */
-export function startProcess({ command: [file = "", ...args], env, cwd, stderr }: Launch): EngineProcess {
-	const child = spawn(file, args, { cwd, env: { ...env }, stdio: ["pipe", "pipe", stderr] });
+export function startProcess({ command: [file = "", ...args], env, cwd, user, stderr }: Launch): EngineProcess {
+	const child = spawn(file, args, { cwd, env: { ...env }, ...user, stdio: ["pipe", "pipe", stderr] });
 	const changes = new EventEmitter();
 	const state = { lines: [] as Buffer[], isMidLine: false, isOverlong: false, ending: undefined as Ending | undefined };
 	const change = (changed: Partial<typeof state>) => {

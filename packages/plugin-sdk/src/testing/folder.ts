@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
 	type Descriptor,
@@ -9,6 +9,7 @@ import {
 	parseDescriptor,
 	parseJson,
 } from "@svc/protocol";
+import type { User } from "./engine-process.ts";
 import { Finding } from "./finding.ts";
 
 /** An engine that can be started. */
@@ -23,9 +24,10 @@ export interface Startable {
  * Reads an engine's folder and readies its executable as the server does: a copy of that one file in a folder of its own, started in an
  * empty one. A folder whose plugin.json names no executable has a main.ts, which this Node runs where it is.
  * @param scratch an empty folder
+ * @param user who has to be able to run it, when that is not this process's own user
  * @throws Finding
  */
-export function openFolder(directory: string, scratch: string): Startable {
+export function openFolder(directory: string, scratch: string, user?: User): Startable {
 	const descriptor = readDescriptor(join(directory, "plugin.json"));
 	const cwd = join(scratch, "empty");
 	mkdirSync(cwd);
@@ -35,6 +37,7 @@ export function openFolder(directory: string, scratch: string): Startable {
 	const copy = join(scratch, descriptor.executable);
 	writeFileSync(copy, readExecutable(directory, descriptor.executable, descriptor.sha256));
 	chmodSync(copy, 0o500);
+	if (user !== undefined) for (const path of [scratch, cwd, copy]) chownSync(path, user.uid, user.gid);
 	return { descriptor, command: [copy, ...descriptor.arguments], cwd };
 }
 

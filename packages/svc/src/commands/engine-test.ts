@@ -6,10 +6,17 @@ import { write } from "@svc/cli/io";
 import { toJson } from "@svc/cli/output";
 import type { Result } from "@svc/plugin-sdk/testing";
 
-interface TestOptions {
+/** What an engine is tried with. */
+export interface TestOptions {
 	/** Each `SVC_NAME=VALUE`. */
 	readonly env?: readonly string[];
 }
+
+/** The option of `TestOptions`. */
+export const VARIABLES = repeatable(
+	"--env <SVC_NAME=VALUE>",
+	"a variable that the engine's configuration would give it",
+);
 
 /** `svc engine test`: tries an engine out, without a server. */
 export const ENGINE_TEST: LocalCommand<TestOptions> = {
@@ -18,7 +25,7 @@ export const ENGINE_TEST: LocalCommand<TestOptions> = {
 	summary: "try whether the engine in a folder keeps the contract of engines; no server is needed",
 	details: `The folder holds plugin.json and the executable that it names, or plugin.json and main.ts. Each case is a line, ok or not ok. What the engine writes to standard error is shown.
 generate is called, and what it makes is revoked again: give an engine that reaches a system one to try with, or none.`,
-	options: [repeatable("--env <SVC_NAME=VALUE>", "a variable that the engine's configuration would give it")],
+	options: [VARIABLES],
 	examples: ["svc engine test ./voucher", "svc engine test ./voucher --env SVC_VOUCHER_LIMIT=5"],
 	run: testFolder,
 };
@@ -41,15 +48,16 @@ async function testFolder({ io, options }: Context<TestOptions>, directory: stri
 	if (failed > 0) throw new Failure("failed", "the engine does not keep the contract of engines");
 }
 
-function line(result: Result): string {
+/** The line of a report about one case. */
+export function line(result: Result): string {
 	if (result.passed) return `ok - ${result.name}\n`;
 	return `not ok - ${result.name}: ${result.problem}. To do: ${result.remedy}\n`;
 }
 
 const VARIABLE = /^(SVC_[A-Z0-9_]{1,60})=(.*)$/s;
 
-/** @throws Failure usage, which quotes nothing: a value may be a secret */
-function readVariables(texts: readonly string[]): Record<string, string> {
+/** Reads the values of `--env`. @throws Failure usage, which quotes nothing: a value may be a secret */
+export function readVariables(texts: readonly string[]): Record<string, string> {
 	const env: Record<string, string> = {};
 	for (const text of texts) {
 		const [, name, value] = VARIABLE.exec(text) ?? [];

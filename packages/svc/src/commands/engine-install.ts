@@ -1,0 +1,116 @@
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import process from "node:process";
+import { type Context, type LocalCommand, option } from "@svc/cli/command";
+import { Failure } from "@svc/cli/failure";
+import { type Io, isInteractive } from "@svc/cli/io";
+import { note, showFields, visible } from "@svc/cli/output";
+import { confirm } from "@svc/cli/prompt";
+import type { Engine, Installed } from "./engine-folder.ts";
+import { line, readVariables, type TestOptions, VARIABLES } from "./engine-test.ts";
+
+interface InstallOptions extends TestOptions {
+	readonly pluginsDir?: string;
+	/** False with --no-test. */
+	readonly test: boolean;
+	readonly yes?: boolean;
+}
+
+/** Whom an engine is tried as by root: nobody, on every Linux. */
+const NOBODY = { uid: 65_534, gid: 65_534 };
+
+/** `svc engine install`: from now on, the server of this machine runs this very program. */
+export const ENGINE_INSTALL: LocalCommand<InstallOptions> = {
+	group: "engine",
+	usage: "install <folder>",
+	summary: "install an engine for the server of this machine, and pin its program",
+	details: `Tries the engine as \`svc engine test\` does (as the user nobody when root installs it), then copies its program and plugin.json to where the server looks for engines, with the program's SHA-256: the server runs nothing but this very program. After a change the engine is installed again; another program in the place of the one that is there is asked about first.
+The server finds engines when it starts.`,
+	options: [
+		option("--plugins-dir <folder>", "where the server looks (else plugins_dir of svc.toml or SVC_PLUGINS_DIR)"),
+		VARIABLES,
+		option("--no-test", "install it without trying it"),
+		option("--yes", "replace another program without asking"),
+	],
+	examples: ["svc engine install ./voucher", "svc engine install ./voucher --plugins-dir /srv/svc/plugins.d --yes"],
+	run: installFolder,
+};
+
+async function installFolder(context: Context<InstallOptions>, folder: string): Promise<void> {
+	const { io, options } = context;
+	const { putEngine, readEngine, readInstalled } = await import("./engine-folder.ts");
+	const directory = resolve(io.cwd(), folder);
+	const engine = readEngine(directory);
+	await refuseShipped(engine.type);
+	const plugins_dir = await findPluginsDir(context);
+	if (options.test) await tryOut(context, directory);
+	const before = readInstalled(plugins_dir, engine.type);
+	await settleReplacement(context, engine, before);
+	const home = putEngine(plugins_dir, engine);
+	const { type, version, sha256 } = engine;
+	await showFields(context, { type, version, sha256, folder: home, replaced: before !== undefined }, [
+		["type", type],
+		["version", version],
+		["sha256", sha256],
+		["folder", home],
+	]);
+	await note(
+		context,
+		"next: restart the server (such as `systemctl restart svc`); then `svc engine list` shows the engine",
+	);
+}
+
+async function refuseShipped(type: string): Promise<void> {
+	const { SHIPPED_TYPES } = await import("../shipped-engines.ts");
+	if (SHIPPED_TYPES.includes(type))
+		throw new Failure("failed", "an engine of this type comes with the server", {
+			hint: "give yours another name, in plugin.json and in what describe answers",
+		});
+}
+
+/** Where the server looks for engines. @throws Failure when that cannot be told, or lies in no folder */
+async function findPluginsDir({ io, options }: Context<InstallOptions>): Promise<string> {
+	const folder = options.pluginsDir === undefined ? await readPluginsDir(io) : resolve(io.cwd(), options.pluginsDir);
+	if (existsSync(dirname(folder))) return folder;
+	throw new Failure("failed", visible(`there is no folder ${dirname(folder)}`), {
+		hint: "run it where the server's svc.toml is, or with its SVC_CONFIG, or name the folder with --plugins-dir",
+	});
+}
+
+async function readPluginsDir(io: Io): Promise<string> {
+	const [{ readConfig }, { FatalError }] = await Promise.all([
+		import("@svc/server/config"),
+		import("@svc/server/errors"),
+	]);
+	try {
+		return readConfig(io.env, io.cwd()).plugins_dir;
+	} catch (error) {
+		if (!(error instanceof FatalError)) throw error;
+		throw new Failure("failed", error.message, { hint: "name the folder with --plugins-dir" });
+	}
+}
+
+async function tryOut(context: Context<InstallOptions>, directory: string): Promise<void> {
+	const { testEngine } = await import("@svc/plugin-sdk/testing");
+	const env = readVariables(context.options.env ?? []);
+	const isRoot = process.getuid?.() === 0;
+	const results = await testEngine({ directory, env, stderr: "inherit", ...(isRoot ? { user: NOBODY } : {}) });
+	const failed = results.filter(({ passed }) => !passed);
+	if (failed.length === 0) return;
+	await note(context, visible(failed.map(line).join("").trimEnd()));
+	throw new Failure("failed", "the engine does not keep the contract of engines; nothing was installed", {
+		hint: "mend it, and try it with `svc engine test`; --no-test installs it as it is",
+	});
+}
+
+async function settleReplacement(
+	{ io, options }: Context<InstallOptions>,
+	engine: Engine,
+	before: Installed | undefined,
+): Promise<void> {
+	if (before === undefined || before.sha256 === engine.sha256 || options.yes === true) return;
+	if (!isInteractive(io)) throw new Failure("usage", "replacing another program needs --yes where nobody can be asked");
+	const was = before.version === undefined ? "what is there" : `${before.version} (SHA-256 ${before.sha256 ?? "none"})`;
+	const question = `Replace ${engine.type} ${was} by ${engine.version} (SHA-256 ${engine.sha256})?`;
+	if (!(await confirm(io, visible(question)))) throw new Failure("failed", "nothing was installed");
+}

@@ -1,0 +1,197 @@
+/* `svc engine install`, and the way from nothing to an installed engine as the page of the SDK has it, word by word. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+	appendFileSync,
+	cpSync,
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { after, before, beforeEach, test } from "node:test";
+import { api } from "../../harness/client.ts";
+import { ok } from "../../harness/expect.ts";
+import { type Person, person } from "../../harness/fixtures.ts";
+import { type Server, startServer } from "../../harness.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+const MAIN = join(ROOT, "packages/svc/src/main.ts");
+const PAGE = readFileSync(join(ROOT, "packages/plugin-sdk/README.md"), "utf8");
+const [, CHAPTER = ""] = /^## From nothing to an installed engine\n(.*?)^## /ms.exec(PAGE) ?? [];
+
+let scratch: string;
+let plugins_dir: string;
+let server: Server;
+let admin: Person;
+
+before(async () => {
+	scratch = await mkdtemp(join(tmpdir(), "svc-engine-install-"));
+	plugins_dir = join(scratch, "data", "plugins.d");
+	mkdirSync(dirname(plugins_dir));
+	server = await startServer({ env: { SVC_PLUGINS_DIR: plugins_dir } });
+	admin = await person(api(server), "ada");
+	ok(await api(server).post("/realms", { slug: "shop", name: "Shop" }, { token: admin.token }), 201);
+});
+after(async () => {
+	await server.close();
+	await rm(scratch, { recursive: true });
+});
+
+/** Runs a line of the page as a person would, in a folder. */
+function shell(line: string, cwd: string, variables: Record<string, string> = {}) {
+	const script = `npx() { shift; "${process.execPath}" "${MAIN}" "$@"; }\n${line}`;
+	const cacert = join(server.data, "tls.crt");
+	const env = { PATH: "/usr/bin:/bin", HOME: scratch, SVC_ADDRESS: server.url, SVC_CACERT: cacert, ...variables };
+	const { status, stdout, stderr } = spawnSync("sh", ["-c", script], {
+		cwd,
+		env: { ...env, SVC_TOKEN: admin.token, SVC_PLUGINS_DIR: plugins_dir },
+		encoding: "utf8",
+		timeout: 120_000,
+	});
+	return { status, stdout, stderr };
+}
+
+/** Commands of the page, each with the lines that it is to print; `…` is one line or more, or the end of a line, of which nothing is said. */
+function commandsOf(chapter: string): [command: string, lines: string[]][] {
+	const blocks = [...chapter.matchAll(/^```console\n(.*?)^```$/gms)].map(([, block = ""]) => block);
+	return blocks.flatMap((block) =>
+		block.split(/^\$ /m).flatMap((part): [string, string[]][] => {
+			const [command = "", ...lines] = part.trimEnd().split("\n");
+			return command === "" ? [] : [[command, lines]];
+		}),
+	);
+}
+
+const shapeOf = (lines: readonly string[]) =>
+	new RegExp(
+		`^${lines.map((line) => (line === "…" ? "[^]*" : `${RegExp.escape(line).replace(/…$/, ".*")}\\n`)).join("")}$`,
+	);
+
+test("who does what the page says has an engine in the end, and sees what the page shows", async () => {
+	const commands = commandsOf(CHAPTER);
+	assert.equal(commands.length, 6);
+	let cwd = scratch;
+	for (const [command, lines] of commands) {
+		// "Restart the server, and the engine is there".
+		if (command.includes("engine list")) await server.restart();
+		const { status, stdout, stderr } = shell(command, cwd);
+		assert.equal(status, 0, `${command}\n${stderr}`);
+		assert.match(stdout, shapeOf(lines), command);
+		if (command.startsWith("cd ")) cwd = join(cwd, command.slice("cd ".length));
+	}
+});
+
+let folder: string;
+
+/** A folder with the example in sh, under another name each time. */
+let counter = 0;
+beforeEach(() => {
+	counter += 1;
+	folder = join(scratch, `engine-${counter}`);
+	cpSync(join(ROOT, "packages/plugin-sdk/examples/sh"), folder, { recursive: true });
+	const file = join(folder, "plugin.json");
+	const named = (text: string) => text.replace(/"name": ?"voucher"/, `"name":"engine-${counter}"`);
+	writeFileSync(file, named(readFileSync(file, "utf8")));
+	writeFileSync(join(folder, "voucher.sh"), named(readFileSync(join(folder, "voucher.sh"), "utf8")));
+});
+
+const install = (options = "") => shell(`npx svc engine install . ${options}`, folder);
+const home = () => join(plugins_dir, `engine-${counter}`);
+const installed = () => JSON.parse(readFileSync(join(home(), "plugin.json"), "utf8"));
+
+test("what lies there is the program under its hash, and nobody but root and its owner may write any of it", () => {
+	assert.equal(install().status, 0);
+	const { executable, sha256, name } = installed();
+	assert.equal(name, `engine-${counter}`);
+	assert.equal(
+		createHash("sha256")
+			.update(readFileSync(join(home(), executable)))
+			.digest("hex"),
+		sha256,
+	);
+	assert.deepEqual(new Set(readdirSync(home())), new Set([executable, "plugin.json"]));
+	const modes = [plugins_dir, home(), join(home(), executable), join(home(), "plugin.json")];
+	assert.deepEqual(
+		modes.map((path) => (statSync(path).mode & 0o777).toString(8)),
+		["755", "755", "555", "444"],
+	);
+});
+
+test("another program is installed only with --yes, and the one before is gone then", () => {
+	assert.equal(install().status, 0);
+	const first = installed();
+	assert.equal(install().status, 0, "the same program once more");
+	appendFileSync(join(folder, "voucher.sh"), "\n# another\n");
+	const { status, stderr } = install();
+	assert.equal(status, 2);
+	assert.match(stderr, /^svc: replacing another program needs --yes where nobody can be asked\n/);
+	assert.deepEqual(installed(), first);
+	assert.equal(install("--yes").status, 0);
+	assert.notEqual(installed().sha256, first.sha256);
+	assert.deepEqual(new Set(readdirSync(home())), new Set([installed().executable, "plugin.json"]));
+});
+
+test("an engine that does not keep the contract is told what is wrong, and is installed only with --no-test", () => {
+	const file = join(folder, "voucher.sh");
+	writeFileSync(file, readFileSync(file, "utf8").replace("*) error 'unknown method'", "*) data '{}'"));
+	const { status, stdout, stderr } = install();
+	assert.deepEqual([status, stdout], [1, ""]);
+	assert.match(stderr, /^not ok - an unknown method is answered with an error: .* To do: /);
+	assert.match(stderr, /\nsvc: the engine does not keep the contract of engines; nothing was installed\nhint: /);
+	assert.ok(!existsSync(home()));
+	assert.equal(install("--no-test").status, 0);
+	assert.ok(existsSync(home()));
+});
+
+test("root tries the engine as nobody", { skip: process.getuid?.() === 0 ? false : "only root can" }, () => {
+	const file = join(folder, "voucher.sh");
+	writeFileSync(file, readFileSync(file, "utf8").replace("\nexit 0", '\necho "as $(id -u):$(id -g):$(id -G)" >&2'));
+	const { status, stderr } = install();
+	assert.equal(status, 0, stderr);
+	assert.match(stderr, /^(as 65534:65534:65534\n)+next: /);
+});
+
+const REFUSED: [what: string, spoil: (folder: string) => void, message: RegExp][] = [
+	[
+		"without plugin.json",
+		() => shell("rm plugin.json", folder),
+		/^svc: there is no usable plugin\.json in the folder\n/,
+	],
+	["that names no executable", () => change({ executable: undefined }), /^svc: plugin\.json names no executable\n/],
+	["whose program is a link", () => shell("mv voucher.sh a; ln -s a voucher.sh", folder), /^svc: the executable that/],
+	["with the name of one that comes with the server", () => change({ name: "keyvalue" }), /comes with the server\n/],
+	["with a name that leaves the folder", () => change({ name: "../elsewhere" }), /^svc: plugin\.json: name is not /],
+	["with a folder of engines that others may write", () => shell(`chmod 777 ${plugins_dir}`, folder), /\nhint: chmod/],
+];
+
+function change(changes: object): void {
+	const file = join(folder, "plugin.json");
+	writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...changes }));
+}
+
+for (const [what, spoil, message] of REFUSED) {
+	test(`an engine ${what} is refused, and nothing changes`, (t) => {
+		t.after(() => shell(`chmod 755 ${plugins_dir}`, folder));
+		const before = readdirSync(plugins_dir);
+		spoil(folder);
+		const { status, stdout, stderr } = install("--no-test");
+		assert.deepEqual([status, stdout], [1, ""]);
+		assert.match(stderr, message);
+		assert.deepEqual(readdirSync(plugins_dir), before);
+	});
+}
+
+test("where no server's settings lead to a folder, it is asked for", () => {
+	const { status, stderr } = shell("SVC_PLUGINS_DIR= SVC_CONFIG= npx svc engine install .", folder);
+	assert.equal(status, 1);
+	assert.match(stderr, /^svc: .*\nhint: .*--plugins-dir/s);
+	assert.equal(install(`--plugins-dir ${join(scratch, "elsewhere")}`).status, 0);
+	assert.ok(existsSync(join(scratch, "elsewhere", `engine-${counter}`, "plugin.json")));
+});
