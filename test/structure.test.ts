@@ -49,6 +49,10 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		{ from: /^keys\//, may: /^(keys\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^leases\//, may: /^(leases\/|policy\/|http\/route\.ts$)|\/model\.ts$/ },
+		{
+			from: /^revocation\//,
+			may: /^(revocation\/|policy\/|http\/route\.ts$|leases\/(clock|reaper)\.ts$)|\/model\.ts$/,
+		},
 		{ from: /^operator-sync\//, may: /^(secrets\/secrets\.ts|http\/route\.ts)$/ },
 		{ from: /^health\//, may: /^(health\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
 		{ from: /^http\//, may: /^(http\/|crypto\/(api-token|session)\.ts$|health\/metrics\.ts$)|\/model\.ts$/ },

@@ -42,6 +42,8 @@ const RULES: readonly Rule[] = [
 	["GET /api/v1/users", "instance", "read"],
 	["POST /api/v1/users/{id}/disable", "instance", "write"],
 	["POST /api/v1/users/{id}/enable", "instance", "write"],
+	["GET /api/v1/users/{id}", "instance", "read"],
+	["POST /api/v1/revoke", "instance", "delete"],
 	["POST /api/v1/auth/tokens", "user", "any"],
 	["GET /api/v1/auth/tokens", "user", "read"],
 	["DELETE /api/v1/auth/tokens/{id}", "user", "delete"],

@@ -46,6 +46,9 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	"POST /api/v1/users/{id}/disable": ({ target }) => ({ path: `${V1}/users/${target.id}/disable` }),
 	"POST /api/v1/users/{id}/enable": ({ target }) => ({ path: `${V1}/users/${target.id}/enable` }),
 
+	"GET /api/v1/users/{id}": ({ target }) => ({ path: `${V1}/users/${target.id}` }),
+	"POST /api/v1/revoke": ({ target }) => ({ path: `${V1}/revoke`, body: { user_id: target.id } }),
+
 	"POST /api/v1/auth/tokens": (_, { scopes }) => ({
 		path: `${V1}/auth/tokens`,
 		body: { name: unique("minted"), scopes },

@@ -43,6 +43,10 @@ const ROWS: readonly Row[] = [
 	["POST", "/api/v1/users/{id}/disable", "instance", 200],
 	["POST", "/api/v1/users/{id}/enable", "instance", 200],
 
+	// In neither document: `svc users show` and `svc revoke`.
+	["GET", "/api/v1/users/{id}", "instance", 200],
+	["POST", "/api/v1/revoke", "instance", 200],
+
 	["POST", "/api/v1/auth/tokens", "token", 201],
 	["GET", "/api/v1/auth/tokens", "token", 200],
 	["DELETE", "/api/v1/auth/tokens/{id}", "token", 200],

@@ -18,6 +18,21 @@ export async function confirm(io: Io, question: string): Promise<boolean> {
 }
 
 /**
+ * Asks before something is done that cannot be undone, unless --yes was given.
+ * @param words as in "deleting a realm needs --yes" and "nothing was deleted"
+ * @throws Failure usage where nobody can be asked, failed when the answer is no
+ */
+export async function confirmUnless(
+	{ io, options }: { readonly io: Io; readonly options: { readonly yes?: boolean } },
+	question: string,
+	words: { doing: string; done: string },
+): Promise<void> {
+	if (options.yes === true) return;
+	if (!isInteractive(io)) throw new Failure("usage", `${words.doing} needs --yes where nobody can be asked`);
+	if (!(await confirm(io, question))) throw new Failure("failed", `nothing was ${words.done}`);
+}
+
+/**
  * Asks on the terminal and returns the line that is typed, which is not shown.
  * @throws Failure usage when more than one line was pasted: the rest would be lost without a word
  */

@@ -25,6 +25,7 @@ import type { Log } from "./log.ts";
 import { operatorSyncRoutes } from "./operator-sync/routes.ts";
 import { policyRoutes } from "./policy/routes.ts";
 import { realmRoutes } from "./realms/routes.ts";
+import { revocationRoutes } from "./revocation/routes.ts";
 import { secretRoutes } from "./secrets/routes.ts";
 import { createFlows } from "./sso/flows.ts";
 import { createCodes } from "./sso/login.ts";
@@ -77,6 +78,7 @@ export function createCore(parts: Parts) {
 		...policyRoutes(needs),
 		...engineRoutes({ ...needs, ...parts.engines }),
 		...leaseRoutes({ ...needs, ...parts.engines }),
+		...revocationRoutes({ ...needs, ...parts.engines }),
 		...operatorSyncRoutes(secrets),
 		...auditRoutes(needs),
 		...backupRoutes({ ...needs, ...parts.backups, log }),

@@ -4,9 +4,9 @@ import { type Client, send } from "../client.ts";
 import { addCommand, addGroup, type Context, option } from "../command.ts";
 import { connectForEngine } from "../connection.ts";
 import { Failure } from "../failure.ts";
-import { type Io, isInteractive } from "../io.ts";
+import type { Io } from "../io.ts";
 import { note, show, showFields, showTable, visible } from "../output.ts";
-import { confirm } from "../prompt.ts";
+import { confirmUnless } from "../prompt.ts";
 
 interface StatusOptions {
 	readonly realm?: string;
@@ -77,7 +77,10 @@ async function rotate(context: Context<RotateOptions>): Promise<void> {
 	if (master !== true && data !== true) throw new Failure("usage", "say which keys: --master or --data");
 	// Moving many keys under another master key takes a while.
 	const client = await connectForEngine(context);
-	if (yes !== true) await ask(context, master === true ? await aboutMaster(client) : aboutData(realm));
+	if (yes !== true) {
+		const question = visible(master === true ? await aboutMaster(client) : aboutData(realm));
+		await confirmUnless(context, question, { doing: "replacing keys", done: "replaced" });
+	}
 	const ofInstance = master === true ? ["master"] : DATA_PURPOSES;
 	const wanted = realm === undefined ? ofInstance.map((purpose) => ({ purpose })) : [{ purpose: "record", realm }];
 	const rotated: Answer[] = [];
@@ -99,9 +102,4 @@ async function aboutMaster(client: Client): Promise<string> {
 
 function aboutData(realm: string | undefined): string {
 	return `Replace ${realm === undefined ? "the keys of the instance" : `the record key of ${realm}`}? The older ones stay for what they sealed.`;
-}
-
-async function ask({ io }: Context, question: string): Promise<void> {
-	if (!isInteractive(io)) throw new Failure("usage", "replacing keys needs --yes where nobody can be asked");
-	if (!(await confirm(io, visible(question)))) throw new Failure("failed", "nothing was replaced");
 }

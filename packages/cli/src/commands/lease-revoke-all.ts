@@ -4,9 +4,9 @@ import { send } from "../client.ts";
 import { addCommand, type Context, option } from "../command.ts";
 import { connect } from "../connection.ts";
 import { Failure } from "../failure.ts";
-import { type Io, isInteractive } from "../io.ts";
+import type { Io } from "../io.ts";
 import { note, show, visible } from "../output.ts";
-import { confirm } from "../prompt.ts";
+import { confirmUnless } from "../prompt.ts";
 
 interface RevokeAllOptions {
 	readonly realm?: string;
@@ -36,7 +36,7 @@ export function addRevokeAllCommand(lease: Command, io: Io): void {
 }
 
 async function revokeAll(context: Context<RevokeAllOptions>): Promise<void> {
-	const { io, options } = context;
+	const { options } = context;
 	const { realm, user, engine } = options;
 	const body = {
 		...(realm === undefined ? {} : { realm }),
@@ -45,11 +45,8 @@ async function revokeAll(context: Context<RevokeAllOptions>): Promise<void> {
 	};
 	if (Object.keys(body).length === 0) throw new Failure("usage", "say whose leases: --realm, --user or --engine");
 	const client = await connect(context);
-	if (options.yes !== true) {
-		if (!isInteractive(io)) throw new Failure("usage", "revoking all leases needs --yes where nobody can be asked");
-		if (!(await confirm(io, `Revoke all leases of ${describe(options)}?`)))
-			throw new Failure("failed", "nothing was revoked");
-	}
+	const words = { doing: "revoking all leases", done: "revoked" };
+	await confirmUnless(context, `Revoke all leases of ${describe(options)}?`, words);
 	const answer = await send(client, { method: "POST", path: "leases/revoke", body });
 	await show(context, answer, `leases that are being revoked: ${count(answer, "count")}`);
 	await note(context, "`svc lease list --state revoking` shows which are left");

@@ -3,11 +3,10 @@ import { optional, text } from "../answer.ts";
 import { path, send } from "../client.ts";
 import { addCommand, addGroup, type Context, option } from "../command.ts";
 import { connect } from "../connection.ts";
-import { Failure } from "../failure.ts";
-import { type Io, isInteractive } from "../io.ts";
+import type { Io } from "../io.ts";
 import { show, showFields, showTable, visible } from "../output.ts";
 import { listAll } from "../pages.ts";
-import { confirm } from "../prompt.ts";
+import { confirmUnless } from "../prompt.ts";
 
 interface CreateOptions {
 	readonly name?: string;
@@ -84,13 +83,9 @@ async function showRealm(context: Context, slug: string): Promise<void> {
 }
 
 async function deleteRealm(context: Context<DeleteOptions>, slug: string): Promise<void> {
-	const { io, options } = context;
 	const client = await connect(context);
-	if (options.yes !== true) {
-		if (!isInteractive(io)) throw new Failure("usage", "deleting a realm needs --yes where nobody can be asked");
-		if (!(await confirm(io, `Delete the realm ${visible(slug)} with everything in it?`)))
-			throw new Failure("failed", "nothing was deleted");
-	}
+	const words = { doing: "deleting a realm", done: "deleted" };
+	await confirmUnless(context, `Delete the realm ${visible(slug)} with everything in it?`, words);
 	const answer = await send(client, { method: "DELETE", path: path`realms/${slug}` });
 	await show(context, answer, `realm ${visible(slug)} deleted`);
 }

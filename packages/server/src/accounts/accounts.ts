@@ -186,6 +186,27 @@ export async function listUsers(
 }
 
 /**
+ * One account, and how much it holds.
+ * @param who id or e-mail
+ * @throws AppError forbidden, insufficient_scope, not_found
+ */
+export async function getUser(
+	needs: AccountNeeds,
+	actor: Actor,
+	who: string,
+): Promise<Account & { sessions: number; tokens: number }> {
+	await requireInstanceAdmin(needs, actor, "read");
+	const { accounts } = needs.store;
+	const account = (await accounts.byId(who)) ?? (await accounts.byEmail(who.normalize("NFKC").trim().toLowerCase()));
+	if (account === undefined) throw userNotFound();
+	return { ...account, ...(await accounts.holdings(account.id, needs.system.now().toISOString())) };
+}
+
+function userNotFound(): AppError {
+	return new AppError("not_found", "user not found: `svc users list` shows the accounts");
+}
+
+/**
  * Disables an account, which ends its sessions and puts its API tokens to sleep, or enables it again.
  * @throws AppError forbidden, insufficient_scope, not_found, conflict (oneself)
  * Design: §7.1, §7.2
@@ -204,6 +225,6 @@ export async function setDisabled(
 	const event = eventBy(actor, now, isDisabled ? "user.disabled" : "user.enabled", undefined, { user_id });
 	const disabled_at = isDisabled ? now.toISOString() : null;
 	if (!(await needs.store.accounts.setDisabled({ user_id, disabled_at }, event))) {
-		throw new AppError("not_found", "user not found: `svc users list` shows the accounts");
+		throw userNotFound();
 	}
 }

@@ -105,6 +105,8 @@ export interface AccountStore {
 	/** Whether any account exists. */
 	any(): Promise<boolean>;
 	list(after: string, limit: number): Promise<Account[]>;
+	/** How many sessions of the account are open at the instant, and how many API tokens it has. */
+	holdings(user_id: string, now: string): Promise<{ sessions: number; tokens: number }>;
 	count(): Promise<number>;
 	/** Replaces the hash and ends every session of the account but `keep`. */
 	setPassword(input: { user_id: string; password: string; keep: string }, event: AuditEvent): Promise<void>;

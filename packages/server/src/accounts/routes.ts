@@ -2,8 +2,17 @@ import * as v from "valibot";
 import { publicRoute, type Route, route } from "../http/route.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { Actor } from "../policy/model.ts";
-import { type AccountNeeds, changePassword, listUsers, login, logout, register, setDisabled } from "./accounts.ts";
-import { ChangePassword, Login, Register } from "./model.ts";
+import {
+	type AccountNeeds,
+	changePassword,
+	getUser,
+	listUsers,
+	login,
+	logout,
+	register,
+	setDisabled,
+} from "./accounts.ts";
+import { type Account, ChangePassword, Login, Register } from "./model.ts";
 
 const MessageSchema = v.object({ message: v.string() });
 
@@ -79,6 +88,11 @@ function sessionRoutes(needs: AccountRouteNeeds): Route[] {
 	];
 }
 
+/** Design: §7.1. */
+function shownUser({ id, email, name, instance_admin, disabled_at, created_at }: Account) {
+	return { id, email, name, instance_admin, disabled: disabled_at !== null, created_at };
+}
+
 function userRoutes(needs: AccountRouteNeeds): Route[] {
 	const UserSchema = v.object({
 		...PersonSchema.entries,
@@ -110,10 +124,19 @@ function userRoutes(needs: AccountRouteNeeds): Route[] {
 			errors: ["invalid_limit", "invalid_cursor"],
 			async handle({ actor, query }) {
 				const { rows, pagination } = await listUsers(needs, actor, query);
-				const users = rows.map(({ id, email, name, instance_admin, disabled_at, created_at }) => {
-					return { id, email, name, instance_admin, disabled: disabled_at !== null, created_at };
-				});
-				return { users, pagination };
+				return { users: rows.map(shownUser), pagination };
+			},
+		}),
+		route({
+			method: "GET",
+			path: "/api/v1/users/{id}",
+			summary: "An account by its id or e-mail, and how many sessions and API tokens it has",
+			status: 200,
+			answer: v.object({ ...UserSchema.entries, sessions: v.number(), tokens: v.number() }),
+			errors: ["not_found"],
+			async handle({ actor, params }) {
+				const { sessions, tokens, ...account } = await getUser(needs, actor, params.id);
+				return { ...shownUser(account), sessions, tokens };
 			},
 		}),
 		setting("disable"),

@@ -26,6 +26,7 @@ const EVENT_TYPES = [
 	"policy.binding.created",
 	"policy.binding.deleted",
 	"access.denied",
+	"access.revoked",
 	"audit.verified",
 	"encrypt",
 	"engine.config.set",

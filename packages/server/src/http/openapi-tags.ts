@@ -18,7 +18,7 @@ const TAGS: Readonly<Record<string, string>> = {
 
 /** Paths whose first word is not the noun. */
 const NOUN_OF: Readonly<Record<string, string>> = {
-	...{ users: "accounts", health: "server", metrics: "server", "openapi.json": "server" },
+	...{ users: "accounts", revoke: "accounts", health: "server", metrics: "server", "openapi.json": "server" },
 	...{ "auth/tokens": "tokens", "auth/register": "accounts", "auth/login": "accounts" },
 	...{ "auth/logout": "accounts", "auth/password": "accounts", auth: "sso" },
 };

@@ -123,7 +123,10 @@ export interface LeaseStore {
 		limit: number | null,
 		event: AuditEvent,
 	): Promise<"done" | "limit_reached" | "name_taken" | "realm_gone" | "config_gone">;
-	/** The credential exists: intent → active; → revoking when the realm is gone by now. `lost` when it is no intent any more. */
+	/**
+	 * The credential exists: intent → active; → revoking when the realm is gone by now, or it was revoked while it was made. `lost` when it
+	 * was, and when it is no intent any more.
+	 */
 	activate(
 		input: Pick<Lease, "id" | "name" | "scope" | "expires_at" | "payload"> & { due_at: number },
 		event: AuditEvent,

@@ -6,6 +6,7 @@ import type { ListedKeyStore } from "../keys/model.ts";
 import type { LeaseStore } from "../leases/model.ts";
 import type { PolicyStore } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
+import type { RevocationStore } from "../revocation/model.ts";
 import type { SecretStore } from "../secrets/model.ts";
 import type { SsoStore } from "../sso/model.ts";
 import type { TokenStore } from "../tokens/model.ts";
@@ -23,6 +24,7 @@ export interface Store {
 	leases: LeaseStore;
 	policy: PolicyStore;
 	realms: RealmStore;
+	revocations: RevocationStore;
 	secrets: SecretStore;
 	sso: SsoStore;
 	tokens: TokenStore;

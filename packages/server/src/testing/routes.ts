@@ -10,6 +10,7 @@ import { leaseRoutes } from "../leases/routes.ts";
 import { operatorSyncRoutes } from "../operator-sync/routes.ts";
 import { policyRoutes } from "../policy/routes.ts";
 import { realmRoutes } from "../realms/routes.ts";
+import { revocationRoutes } from "../revocation/routes.ts";
 import { secretRoutes } from "../secrets/routes.ts";
 import { ssoRoutes } from "../sso/routes.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
@@ -27,6 +28,7 @@ export function allRoutes(): Route[] {
 		...policyRoutes(nothing),
 		...engineRoutes(nothing),
 		...leaseRoutes(nothing),
+		...revocationRoutes(nothing),
 		...operatorSyncRoutes(nothing),
 		...auditRoutes(nothing),
 		...backupRoutes(nothing),

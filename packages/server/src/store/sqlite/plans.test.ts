@@ -64,6 +64,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"accounts.byEmail": [() => accounts.byEmail("a@example.com"), /account .*\(email=\?\)/],
 	"accounts.byId": [() => accounts.byId("a"), /account .*\(id=\?\)/],
 	"accounts.list": [() => accounts.list("a", 10), /account .*\(id>\?\)/],
+	"accounts.holdings": [() => accounts.holdings("a", MADE_AT), /session_by_user .*api_token_by_user/],
 	"accounts.sessionOwner": [() => accounts.sessionOwner("j", "a", MADE_AT), /session USING PRIMARY KEY \(jti=\?\)/],
 	"engines.config": [() => engines.config("e", "r", "active"), /engine_config_by_scope \(realm_id=\? AND engine=\?\)/],
 	"engines.configById": [() => engines.configById("c"), /engine_config .*\(id=\?\)/],
@@ -197,7 +198,7 @@ function runEveryWrite(): void {
 }
 
 function runEveryLeaseWrite(
-	{ engines: configs, leases: ledger }: ReturnType<typeof allWrites>,
+	{ engines: configs, leases: ledger, revocations }: ReturnType<typeof allWrites>,
 	realm_id: string,
 ): void {
 	const event = anEvent();
@@ -221,6 +222,8 @@ function runEveryLeaseWrite(
 	ledger.activate({ ...next, due_at: 1, payload: null }, event);
 	ledger.markLost({ id: next.id, last_error: "lost" }, event);
 	for (const selection of selections) ledger.revokeMany(selection, event);
+	for (const user_id of ["u", undefined]) revocations.revoke({ realm_id, user_id, keep: "", now_ms: 1 }, event);
+	revocations.revoke({ realm_id: undefined, user_id: "u", keep: "", now_ms: 1 }, event);
 	for (const due of [{}, { due_at: 1 }]) ledger.revoke({ id: next.id, reason: "expired", ...due }, event);
 	ledger.abort({ id: next.id, closed_at: MADE_AT }, event);
 	ledger.saveClock({ lease_ms: 1, uptime_ms: 1, boot_id: "" });

@@ -1,11 +1,11 @@
 import type { AccountStore, SessionOwner } from "../../../accounts/model.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
-import { account, session } from "../schema.ts";
+import { account, apiToken, session } from "../schema.ts";
 import type { Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
-type Reads = Pick<AccountStore, "byEmail" | "byId" | "any" | "list" | "count" | "sessionOwner">;
+type Reads = Pick<AccountStore, "byEmail" | "byId" | "any" | "list" | "holdings" | "count" | "sessionOwner">;
 
 /** Questions about accounts and sessions. */
 export function accountReads(db: Reader): Reads {
@@ -45,9 +45,28 @@ export function accountReads(db: Reader): Reads {
 		byId: async (id) => byId.get({ id }),
 		any: async () => any.get() !== undefined,
 		list: async (after, limit) => list.all({ after, limit }),
+		holdings: holdingsOf(db),
 		count: async () => total.get()?.total ?? 0,
 		sessionOwner: async (jti, user_id, now) => live.get({ jti, user_id, now }) && owner(user_id),
 	};
+}
+
+/** Prepares the question how much an account holds. */
+function holdingsOf(db: Reader): AccountStore["holdings"] {
+	const sessions = db
+		.select({ total: count() })
+		.from(session)
+		.where(and(eq(session.user_id, placeholder("user_id")), gt(session.expires_at, placeholder("now"))))
+		.prepare();
+	const tokens = db
+		.select({ total: count() })
+		.from(apiToken)
+		.where(eq(apiToken.user_id, placeholder("user_id")))
+		.prepare();
+	return async (user_id, now) => ({
+		sessions: sessions.get({ user_id, now })?.total ?? 0,
+		tokens: tokens.get({ user_id })?.total ?? 0,
+	});
 }
 
 /** Prepares the question whose a token is: an account that is not disabled. */

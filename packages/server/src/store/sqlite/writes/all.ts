@@ -7,6 +7,7 @@ import { leaseWrites } from "./leases.ts";
 import { policyWrites } from "./policy.ts";
 import { realmWrites } from "./realms.ts";
 import { restoreWrites } from "./restores.ts";
+import { revocationWrites } from "./revocations.ts";
 import { secretWrites } from "./secrets.ts";
 import { ssoWrites } from "./sso.ts";
 import { tokenWrites } from "./tokens.ts";
@@ -25,6 +26,7 @@ export function allWrites(db: Database, append: Append) {
 		leases: leaseWrites(db, append),
 		policy: policyWrites(db, append),
 		realms: realmWrites(db, append),
+		revocations: revocationWrites(db, append),
 		secrets: secretWrites(db, append),
 		sso: ssoWrites(db, append),
 		tokens: tokenWrites(db, append),

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
-import { type LeaseState, type LeaseStore, type NewLease, OPEN_STATES } from "../../../leases/model.ts";
+import { type Lease, type LeaseState, type LeaseStore, type NewLease, OPEN_STATES } from "../../../leases/model.ts";
 import type { Append } from "./audit.ts";
 import { IS_UNUSED } from "./engines.ts";
 
@@ -24,6 +24,9 @@ export const LEASE_VERBS = [
 	"resume",
 	"forget",
 ] as const satisfies readonly (keyof LeaseStore)[];
+
+/** Which leases are revoked at once. */
+type Selection = Parameters<LeaseStore["revokeMany"]>[0];
 
 type LeaseWrites = { [Verb in (typeof LEASE_VERBS)[number]]: Ran<LeaseStore[Verb]> };
 
@@ -86,7 +89,7 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 	const insert = db.prepare(
 		`INSERT INTO lease (state, ${GIVEN.join(", ")}) VALUES ('intent', ${GIVEN.map((name) => `@${name}`).join(", ")})`,
 	);
-	const realmOf = db.prepare("SELECT realm_id FROM lease WHERE id = ? AND state = 'intent'").pluck();
+	const intent = db.prepare("SELECT realm_id, reason FROM lease WHERE id = ? AND state = 'intent'");
 	const activate = db.prepare(
 		"UPDATE lease SET state = @state, reason = @reason, name = @name, scope = @scope, expires_at = @expires_at, payload = @payload, due_at = @due_at " +
 			"WHERE id = @id",
@@ -106,15 +109,14 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 			return "done";
 		},
 		activate(input, event) {
-			const realm_id = realmOf.get(input.id);
-			if (realm_id === undefined) return "lost";
-			const isWanted = isLive(realm_id);
-			const fate = isWanted
-				? { state: "active", reason: "" }
-				: { state: "revoking", reason: "realm_deleted", due_at: Date.parse(event.timestamp) };
-			activate.run({ ...input, ...fate });
+			const found = intent.get(input.id) as Pick<Lease, "realm_id" | "reason"> | undefined;
+			if (found === undefined) return "lost";
+			const reason = isLive(found.realm_id) ? found.reason : "realm_deleted";
+			const fate = reason === "" ? { state: "active" } : { state: "revoking", due_at: Date.parse(event.timestamp) };
+			activate.run({ ...input, reason, ...fate });
 			append(event);
-			return isWanted ? "done" : "realm_gone";
+			if (reason === "") return "done";
+			return reason === "realm_deleted" ? "realm_gone" : "lost";
 		},
 		doubt: (input) => doubt.run(input).changes > 0,
 	};
@@ -127,12 +129,7 @@ function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | 
 	const revokeBy = (set: string) =>
 		change(`UPDATE lease SET state = 'revoking', reason = @reason${set} WHERE id = @id AND state = 'active'`);
 	const [revoke, revokeAt] = [revokeBy(""), revokeBy(", due_at = @due_at")];
-	const many = (ofRealm: string) =>
-		db.prepare(
-			`UPDATE lease SET state = 'revoking', due_at = @now_ms, reason = 'requested' WHERE state = 'active' AND due_at IS NOT NULL ${ofRealm} ` +
-				"AND (@user_id IS NULL OR user_id = @user_id) AND (@engine IS NULL OR engine = @engine)",
-		);
-	const [anywhere, inRealm] = [many(""), many("AND realm_id = @realm_id")];
+	const many = leaseRevoker(db);
 	return {
 		revoke(input, event) {
 			const state = stateOf.get(input.id) as LeaseState | undefined;
@@ -140,9 +137,8 @@ function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | 
 			(input.due_at === undefined ? revoke : revokeAt)(input, event);
 			return state;
 		},
-		revokeMany({ realm_id = null, user_id = null, engine = null, now_ms }, event) {
-			const statement = realm_id === null ? anywhere : inRealm;
-			const { changes: count } = statement.run({ realm_id, user_id, engine, now_ms });
+		revokeMany(selection, event) {
+			const count = many.active(selection);
 			append(event, { count });
 			return count;
 		},
@@ -153,6 +149,27 @@ function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | 
 		markLost: change(
 			"UPDATE lease SET last_error = @last_error WHERE id = @id AND state = 'active' AND last_error <> @last_error",
 		),
+	};
+}
+
+/** Makes what marks the leases of a realm, user or engine, or of what they have in common, and counts them. */
+export function leaseRevoker(db: Database) {
+	const mark = (set: string, state: LeaseState) => {
+		const prepare = (ofRealm: string) =>
+			db.prepare(
+				`UPDATE lease SET reason = 'requested'${set} WHERE state = '${state}' AND due_at IS NOT NULL ${ofRealm} ` +
+					"AND (@user_id IS NULL OR user_id = @user_id) AND (@engine IS NULL OR engine = @engine)",
+			);
+		const [anywhere, inRealm] = [prepare(""), prepare("AND realm_id = @realm_id")];
+		return ({ realm_id, user_id, engine, now_ms }: Selection): number => {
+			const statement = realm_id === undefined ? anywhere : inRealm;
+			return statement.run({ realm_id, user_id: user_id ?? null, engine: engine ?? null, now_ms }).changes;
+		};
+	};
+	return {
+		active: mark(", state = 'revoking', due_at = @now_ms", "active"),
+		/** Nobody gets it: as soon as it exists it is to be taken back. */
+		beingMade: mark("", "intent"),
 	};
 }
 

@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import { count, text } from "../answer.ts";
+import { send } from "../client.ts";
+import { addCommand, type Context, option } from "../command.ts";
+import { connect } from "../connection.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { note, show, visible } from "../output.ts";
+import { confirmUnless } from "../prompt.ts";
+import { findUser } from "./users.ts";
+
+interface RevokeOptions {
+	readonly user?: string;
+	readonly realm?: string;
+	readonly yes?: boolean;
+}
+
+/** Adds the command that takes back at once what somebody holds. */
+export function addRevokeCommand(program: Command, io: Io): void {
+	addCommand<RevokeOptions>(program, io, {
+		usage: "revoke",
+		summary: "take back at once what a user holds, or what is for a realm: one act, one event",
+		details:
+			"Only for the instance's administrators. Of a user: sessions, API tokens, credentials of engines. Of a realm: the API tokens that are limited to it, and its credentials. Of both: what they have in common. Sessions and tokens end at once, credentials as soon as they can be removed. What you ask with stays. Nobody is kept from signing in again: `svc users disable` does that.",
+		options: [
+			option("--user <user>", "id or e-mail"),
+			option("--realm <slug>", "realm; neither SVC_REALM nor .svc.toml counts here"),
+			option("--yes", "do not ask"),
+		],
+		examples: [
+			"svc revoke --user ada@example.com",
+			"svc revoke --realm shop --yes",
+			"svc revoke --user ada@example.com --realm shop",
+		],
+		run: revoke,
+	});
+}
+
+async function revoke(context: Context<RevokeOptions>): Promise<void> {
+	const { user, realm } = context.options;
+	if (user === undefined && realm === undefined) throw new Failure("usage", "say whose: --user, --realm or both");
+	const client = await connect(context);
+	const account = user === undefined ? undefined : await findUser(client, user);
+	const holder = account === undefined ? "is for" : `${text(account, "email")} holds`;
+	const where = realm === undefined ? "" : `${account === undefined ? "" : " in"} the realm ${realm}`;
+	const question = visible(`Take back what ${holder}${where}?`);
+	await confirmUnless(context, question, { doing: "taking everything back", done: "taken back" });
+	const body = { ...(account && { user_id: text(account, "id") }), ...(realm === undefined ? {} : { realm }) };
+	const answer = await send(client, { method: "POST", path: "revoke", body });
+	const lines = [
+		`sessions ended: ${count(answer, "sessions")}`,
+		`API tokens ended: ${count(answer, "tokens")}`,
+		`credentials that are being removed: ${count(answer, "leases")}`,
+	];
+	await show(context, answer, lines.join("\n"));
+	if (count(answer, "leases") > 0)
+		await note(context, "`svc lease list --all-realms --state revoking` shows which are left");
+	if (account !== undefined && account.disabled !== true)
+		await note(context, `to keep them out: \`svc users disable ${visible(text(account, "email"))}\``);
+}

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { page, refusal, startService } from "../testing/fake-server.ts";
+import { run } from "../testing/terminal.ts";
+
+const ADA = {
+	...{ id: "u1", email: "ada@example.com", name: "Ada\u001b", created_at: "t" },
+	...{ instance_admin: false, disabled: true, sessions: 2, tokens: 1 },
+};
+
+const start = (user: object = ADA) =>
+	startService(({ method, url }) => {
+		if (method === "POST")
+			return { body: url.endsWith("/revoke") ? { sessions: 2, tokens: 1, leases: 3 } : { message: "m" } };
+		if (url.startsWith("/api/v1/users?")) return page("users", [user, { ...ADA, id: "u2", instance_admin: true }]);
+		return url === "/api/v1/users/ada%40example.com" ? { body: user } : refusal(404, "not_found", "user not found");
+	});
+const posted = ({ requests }: Awaited<ReturnType<typeof start>>) =>
+	requests.filter(({ method }) => method === "POST").map(({ url, body }) => [url, body]);
+
+test("accounts are listed and shown, by e-mail too, with nothing that a terminal would obey", async () => {
+	await using server = await start();
+	const list = await run(["users", "list"], { env: server.env });
+	assert.match(list.stdout, /^u1 .*Ada\\u001b .*disabled$/m);
+	assert.match(list.stdout, /^u2 .*administrator, disabled$/m);
+	const { stdout } = await run(["users", "show", "ada@example.com"], { env: server.env });
+	assert.match(stdout, /^id +u1\n.*\n.*\ncreated +t\nstanding +disabled\nsessions +2\ntokens +1\n$/s);
+	assert.equal((await run(["users", "show", "bob"], { env: server.env })).code, 4);
+});
+
+test("an account is disabled once that was confirmed, and enabled by its e-mail", async () => {
+	await using server = await start();
+	const disable = ["users", "disable", "ada@example.com"];
+	assert.equal((await run(disable, { env: server.env, typed: ["n\n"] })).code, 1);
+	assert.equal((await run(disable, { env: server.env })).code, 2);
+	assert.deepEqual(posted(server), []);
+	const { stdout, stderr } = await run(disable, { env: server.env, typed: ["y\n"] });
+	assert.equal(stdout, "ada@example.com is disabled\n");
+	assert.match(stderr, /svc revoke --user ada@example\.com/);
+	assert.equal((await run([...disable, "--yes"], { env: server.env })).code, 0);
+	const enabled = await run(["users", "enable", "ada@example.com"], { env: server.env });
+	assert.equal(enabled.stdout, "ada@example.com is enabled\n");
+	const urls = ["disable", "disable", "enable"].map((verb) => [`/api/v1/users/u1/${verb}`, undefined]);
+	assert.deepEqual(posted(server), urls);
+});
+
+test("what somebody holds is taken back once that was confirmed, and each kind is counted", async () => {
+	await using server = await start({ ...ADA, disabled: false });
+	const revoke = ["revoke", "--user", "ada@example.com"];
+	assert.equal((await run(revoke, { env: server.env, typed: ["n\n"] })).code, 1);
+	assert.equal((await run(revoke, { env: server.env })).code, 2);
+	assert.equal((await run(["revoke", "--yes"], { env: { ...server.env, SVC_REALM: "shop" } })).code, 2);
+	assert.equal((await run(["revoke", "--user", "bob", "--yes"], { env: server.env })).code, 4);
+	assert.deepEqual(posted(server), []);
+	const asked = await run(revoke, { env: server.env, typed: ["y\n"] });
+	assert.equal(asked.stdout, "sessions ended: 2\nAPI tokens ended: 1\ncredentials that are being removed: 3\n");
+	assert.match(asked.stderr, /Take back what ada@example\.com holds\?.*--state revoking.*svc users disable ada/s);
+	const both = await run([...revoke, "--realm", "shop"], { env: server.env, typed: ["y\n"] });
+	assert.match(both.stderr, /what ada@example\.com holds in the realm shop\?/);
+	const realm = await run(["revoke", "--realm", "shop"], { env: server.env, typed: ["y\n"] });
+	assert.match(realm.stderr, /what is for the realm shop\?/);
+	assert.equal((await run(["revoke", "--realm", "shop", "--yes", "--json"], { env: server.env })).stderr, "");
+	assert.deepEqual(
+		posted(server).map(([, body]) => body),
+		[{ user_id: "u1" }, { user_id: "u1", realm: "shop" }, { realm: "shop" }, { realm: "shop" }],
+	);
+});

@@ -1,0 +1,103 @@
+import type { Command } from "commander";
+import { type Answer, count, text } from "../answer.ts";
+import { type Client, path, send } from "../client.ts";
+import { addCommand, addGroup, type Context, option } from "../command.ts";
+import { connect } from "../connection.ts";
+import type { Io } from "../io.ts";
+import { note, show, showFields, showTable, visible } from "../output.ts";
+import { listAll } from "../pages.ts";
+import { confirmUnless } from "../prompt.ts";
+
+interface DisableOptions {
+	readonly yes?: boolean;
+}
+
+const INSTANCE_ONLY = "Only for the instance's administrators. A user is named by id or e-mail.";
+
+/** Adds the commands of everybody's accounts. */
+export function addUsersCommands(program: Command, io: Io): void {
+	const users = addGroup(program, "users", "everybody's accounts, for the instance's administrators");
+	addCommand(users, io, {
+		usage: "list",
+		summary: "list the accounts",
+		details: INSTANCE_ONLY,
+		examples: ["svc users list", "svc users list --json"],
+		run: listUsers,
+	});
+	addCommand(users, io, {
+		usage: "show <user>",
+		summary: "show an account, and how many sessions and API tokens it has",
+		details: INSTANCE_ONLY,
+		examples: ["svc users show ada@example.com"],
+		run: showUser,
+	});
+	addCommand<DisableOptions>(users, io, {
+		usage: "disable <user>",
+		summary: "let somebody in no more: sessions end, API tokens sleep until the account is enabled",
+		details: `${INSTANCE_ONLY} Credentials that engines made for them live on: \`svc revoke --user\` ends those.`,
+		options: [option("--yes", "do not ask")],
+		examples: ["svc users disable ada@example.com", "svc users disable ada@example.com --yes"],
+		run: disableUser,
+	});
+	addCommand(users, io, {
+		usage: "enable <user>",
+		summary: "let somebody in again: the password is the one before, the API tokens wake up",
+		details: INSTANCE_ONLY,
+		examples: ["svc users enable ada@example.com"],
+		run: enableUser,
+	});
+}
+
+/** An account, by its id or e-mail. @throws Failure notFound when there is none, denied for all but the instance's administrators */
+export function findUser(client: Client, user: string): Promise<Answer> {
+	return send(client, { method: "GET", path: path`users/${user}` });
+}
+
+/** `disabled`, `administrator` or both. */
+function standingOf(user: Answer): string {
+	return [user.instance_admin === true ? "administrator" : "", user.disabled === true ? "disabled" : ""]
+		.filter((word) => word !== "")
+		.join(", ");
+}
+
+async function listUsers(context: Context): Promise<void> {
+	const users = await Array.fromAsync(listAll(await connect(context), "users", "users"));
+	const lines = users.map((user) => [
+		text(user, "id"),
+		text(user, "email"),
+		text(user, "name"),
+		text(user, "created_at"),
+		standingOf(user),
+	]);
+	await showTable(context, { users }, ["ID", "EMAIL", "NAME", "CREATED", "STANDING"], lines, "nobody");
+}
+
+async function showUser(context: Context, name: string): Promise<void> {
+	const user = await findUser(await connect(context), name);
+	await showFields(context, user, [
+		["id", text(user, "id")],
+		["email", text(user, "email")],
+		["name", text(user, "name")],
+		["created", text(user, "created_at")],
+		["standing", standingOf(user)],
+		["sessions", String(count(user, "sessions"))],
+		["tokens", String(count(user, "tokens"))],
+	]);
+}
+
+async function disableUser(context: Context<DisableOptions>, name: string): Promise<void> {
+	const client = await connect(context);
+	const user = await findUser(client, name);
+	const email = visible(text(user, "email"));
+	await confirmUnless(context, `Disable ${email}?`, { doing: "disabling an account", done: "disabled" });
+	const answer = await send(client, { method: "POST", path: path`users/${text(user, "id")}/disable` });
+	await show(context, answer, `${email} is disabled`);
+	await note(context, `credentials that engines made live on: \`svc revoke --user ${email}\` ends them`);
+}
+
+async function enableUser(context: Context, name: string): Promise<void> {
+	const client = await connect(context);
+	const user = await findUser(client, name);
+	const answer = await send(client, { method: "POST", path: path`users/${text(user, "id")}/enable` });
+	await show(context, answer, `${visible(text(user, "email"))} is enabled`);
+}

@@ -1,0 +1,34 @@
+import * as v from "valibot";
+import type { AuditEvent } from "../audit/model.ts";
+import { RequiredText } from "../messages.ts";
+
+/** Whose access is taken back: at least one of the two is given. */
+export const Revoke = v.object({
+	user_id: v.nullish(RequiredText),
+	/** Slug. */
+	realm: v.nullish(RequiredText),
+});
+
+/** What is taken back: of a user everything, of a realm what is for that realm alone, of both what they have in common. */
+export interface Revocation {
+	user_id: string | undefined;
+	realm_id: string | undefined;
+	/** The session or API token that asks, which stays. */
+	keep: string;
+	/** When the credentials are due, in milliseconds of the lease clock. */
+	now_ms: number;
+}
+
+/** How much was taken back. */
+export interface Revoked {
+	sessions: number;
+	tokens: number;
+	/** Credentials that are being removed from now on. */
+	leases: number;
+}
+
+/** The store's side of taking access back. */
+export interface RevocationStore {
+	/** Ends sessions and API tokens and makes leases due, those that are being made included, with one event that counts them. */
+	revoke(input: Revocation, event: AuditEvent): Promise<Revoked>;
+}

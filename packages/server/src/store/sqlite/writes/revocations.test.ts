@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { Revocation } from "../../../revocation/model.ts";
+import { eventsAfter } from "../../../testing/events.ts";
+import { addLease } from "../../../testing/leases.ts";
+import { aLease, anEvent, aSession, aToken, MADE_AT } from "../../../testing/rows.ts";
+import { addAccount, addRealm } from "../../../testing/rules.ts";
+import { openTestStore } from "../../../testing/store.ts";
+
+const { store } = await openTestStore({ after });
+const { leases } = store;
+const NOW_MS = Date.parse(MADE_AT);
+
+/** Two people with a session, a token for everything, one for each realm, and an active lease in each realm. */
+async function setUp() {
+	const people = [await addAccount(store), await addAccount(store)] as const;
+	const realms = [await addRealm(store, people[0]), await addRealm(store, people[0])] as const;
+	const sessions = people.map((person) => ({ ...aSession(person.id), password: person.password }));
+	const tokens = people.flatMap(({ id }) =>
+		[null, realms[0].id, realms[1].id].map((realm_id) => aToken(id, { realm_id })),
+	);
+	for (const { password, ...session } of sessions) await store.accounts.openSession({ session, password }, anEvent());
+	for (const token of tokens) await store.tokens.create(token, anEvent());
+	for (const { id: user_id } of people)
+		for (const { id } of realms) await addLease(store, "active", aLease(id, { user_id }));
+	const revoke = (given: Partial<Revocation>) =>
+		store.revocations.revoke(
+			{ user_id: undefined, realm_id: undefined, keep: "", now_ms: NOW_MS, ...given },
+			anEvent({ type: "access.revoked" }),
+		);
+	return { people, realms, sessions, tokens, revoke };
+}
+
+test("of a user everything is taken back, with one event that counts it", async () => {
+	const { people, tokens, sessions, revoke } = await setUp();
+	const [ada, bob] = people;
+	const start = store.audit.tip().seq;
+	const counts = { sessions: 1, tokens: 3, leases: 2 };
+	assert.deepEqual(await revoke({ user_id: ada.id }), counts);
+	assert.deepEqual(await eventsAfter(store, start), [["access.revoked", counts]]);
+	const left = await Promise.all(tokens.map(({ id }) => store.tokens.byId(id)));
+	assert.deepEqual(new Set(left.flatMap((token) => token?.user_id ?? [])), new Set([bob.id]));
+	const owners = sessions.map(({ jti, user_id }) => store.accounts.sessionOwner(jti, user_id, MADE_AT));
+	assert.deepEqual(
+		(await Promise.all(owners)).map((owner) => owner?.user_id),
+		[undefined, bob.id],
+	);
+	assert.deepEqual(await revoke({ user_id: ada.id }), { sessions: 0, tokens: 0, leases: 0 });
+});
+
+test("of a realm its tokens and leases are taken back, of a realm and a user what they have in common", async () => {
+	const { people, realms, revoke } = await setUp();
+	assert.deepEqual(await revoke({ user_id: people[1].id, realm_id: realms[0].id }), {
+		sessions: 0,
+		tokens: 1,
+		leases: 1,
+	});
+	assert.deepEqual(await revoke({ realm_id: realms[0].id }), { sessions: 0, tokens: 1, leases: 1 });
+	assert.deepEqual(await revoke({ realm_id: realms[1].id }), { sessions: 0, tokens: 2, leases: 2 });
+	assert.deepEqual(await revoke({ user_id: people[0].id }), { sessions: 1, tokens: 1, leases: 0 });
+});
+
+test("the session or the token that asks stays", async () => {
+	const { people, sessions, tokens, revoke } = await setUp();
+	const user_id = people[0].id;
+	assert.deepEqual(await revoke({ user_id, keep: sessions[0]?.jti ?? "" }), { sessions: 0, tokens: 3, leases: 2 });
+	assert.deepEqual(await revoke({ user_id: people[1].id, keep: tokens[3]?.id ?? "" }), {
+		sessions: 1,
+		tokens: 2,
+		leases: 2,
+	});
+	assert.ok(await store.tokens.byId(tokens[3]?.id ?? ""));
+});
+
+test("a credential that is being made is given to nobody, and taken back once it exists", async () => {
+	const { people, realms, revoke } = await setUp();
+	const user_id = people[0].id;
+	await revoke({ user_id });
+	const lease = aLease(realms[0].id, { user_id });
+	await leases.begin(lease, null, anEvent());
+	assert.equal((await revoke({ user_id })).leases, 1);
+	assert.equal((await leases.byId(lease.id))?.state, "intent");
+	const now = anEvent({ timestamp: MADE_AT });
+	assert.equal(await leases.activate({ ...lease, due_at: NOW_MS * 2, payload: null }, now), "lost");
+	const { state, reason, due_at } = (await leases.byId(lease.id)) ?? assert.fail("no lease");
+	assert.deepEqual([state, reason, due_at], ["revoking", "requested", NOW_MS]);
+});

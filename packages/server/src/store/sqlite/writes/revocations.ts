@@ -1,0 +1,30 @@
+import type { Database } from "better-sqlite3";
+import type { AuditEvent } from "../../../audit/model.ts";
+import type { Revocation, Revoked } from "../../../revocation/model.ts";
+import type { Append } from "./audit.ts";
+import { leaseRevoker } from "./leases.ts";
+
+/** The operation that takes access back. */
+export function revocationWrites(db: Database, append: Append) {
+	const sessions = db.prepare("DELETE FROM session WHERE user_id = @user_id AND jti <> @keep");
+	const [tokensOfUser, tokensOfRealm, tokensOfBoth] = [
+		"user_id = @user_id",
+		"realm_id = @realm_id",
+		"user_id = @user_id AND realm_id = @realm_id",
+	].map((whose) => db.prepare(`DELETE FROM api_token WHERE ${whose} AND id <> @keep`));
+	const revokeLeases = leaseRevoker(db);
+	return {
+		revoke({ user_id, realm_id, keep, now_ms }: Revocation, event: AuditEvent): Revoked {
+			const whose = { user_id, realm_id, keep };
+			const tokens = user_id === undefined ? tokensOfRealm : realm_id === undefined ? tokensOfUser : tokensOfBoth;
+			const leases = { user_id, realm_id, engine: undefined, now_ms };
+			const revoked = {
+				sessions: realm_id === undefined ? sessions.run(whose).changes : 0,
+				tokens: tokens?.run(whose).changes ?? 0,
+				leases: revokeLeases.active(leases) + revokeLeases.beingMade(leases),
+			};
+			append(event, revoked);
+			return revoked;
+		},
+	};
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Api, api } from "../harness/client.ts";
+import { eventually } from "../harness/engine-world.ts";
+import { newest } from "../harness/events.ts";
+import { fields, ok, refused } from "../harness/expect.ts";
+import { apiToken, bind, login, type Person, person, realm } from "../harness/fixtures.ts";
+import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
+import type { User } from "../harness/resources.ts";
+import { type Server, startServer } from "../harness.ts";
+
+interface Revoked {
+	readonly sessions: number;
+	readonly tokens: number;
+	readonly leases: number;
+}
+
+let engines: MemoEngines;
+let server: Server;
+let client: Api;
+let root: Person;
+let slug: string;
+
+before(async () => {
+	engines = await installMemoEngines(1);
+	server = await startServer({ env: { SVC_PLUGINS_DIR: engines.folder } });
+	client = api(server);
+	root = await person(client, "root");
+	slug = (await realm(client, root)).slug;
+	const config = { token: root.token, raw: "{}" };
+	ok(await client.send("PUT", "/api/v1/engines/memo-1/config", config));
+});
+after(async () => {
+	await server.close();
+	await engines.remove();
+});
+
+const revoke = (body: object, { token } = root) => client.post<Revoked>("/revoke", body, { token });
+
+/** Somebody in the realm, with one token and one credential. */
+async function member(name: string): Promise<{ who: Person; token: string; lease: string }> {
+	const who = await person(client, name);
+	await bind(client, root, slug, who, "member");
+	const { token } = await apiToken(client, who, "read,write", { realm: slug });
+	const made = await client.post(`/realms/${slug}/engines/memo-1/generate`, {}, { token });
+	ok(made);
+	return { who, token, lease: String(made.headers["x-lease-id"]) };
+}
+
+const stateOf = async (id: string) =>
+	ok(await client.get<{ state: string }>(`/realms/${slug}/leases/${id}`, { token: root.token })).state;
+
+test("what a user holds ends in one act: sessions and tokens at once, credentials as soon as they can be removed", async () => {
+	const { who, token, lease } = await member("ada");
+	const second = await login(client, who);
+	assert.deepEqual(ok(await revoke({ user_id: who.id })), { sessions: 2, tokens: 1, leases: 1 });
+	for (const gone of [who.token, second, token])
+		refused(await client.get("/realms", { token: gone }), 401, "unauthorized");
+	await eventually("the credential is removed", async () => (await stateOf(lease)) === "revoked");
+	const event = await newest(client, root, "access.revoked");
+	assert.equal(event?.actor, root.id);
+	assert.partialDeepStrictEqual(event.data, { user_id: who.id, sessions: 2, tokens: 1, leases: 1 });
+	await login(client, who);
+});
+
+test("of a realm the tokens limited to it and its credentials end, and nobody's session does", async () => {
+	const { who, token, lease } = await member("bob");
+	const other = await apiToken(client, who, "read");
+	const { sessions, tokens, leases } = ok(await revoke({ realm: slug }));
+	assert.deepEqual([sessions, tokens, leases], [0, 1, 1]);
+	refused(await client.get("/realms", { token }), 401, "unauthorized");
+	ok(await client.get("/realms", { token: who.token }));
+	ok(await client.get("/realms", { token: other.token }));
+	await eventually("the credential is removed", async () => (await stateOf(lease)) === "revoked");
+	assert.equal((await newest(client, root, "access.revoked"))?.realm, slug);
+});
+
+test("whoever revokes themselves keeps what they ask with", async () => {
+	const other = await login(client, root);
+	const { sessions } = ok(await revoke({ user_id: root.id }));
+	assert.equal(sessions, 1);
+	refused(await client.get("/realms", { token: other }), 401, "unauthorized");
+	ok(await client.get("/realms", { token: root.token }));
+	const { token } = await apiToken(client, root, "read,write,delete");
+	const again = await login(client, root);
+	ok(await client.post("/revoke", { user_id: root.id }, { token }));
+	ok(await client.get("/realms", { token }));
+	refused(await client.get("/realms", { token: again }), 401, "unauthorized");
+	root = { ...root, token: await login(client, root) };
+});
+
+test("a revocation names somebody who is there, and only the instance admin does it", async () => {
+	const carol = await person(client, "carol");
+	refused(await revoke({}), 400, "validation_failed");
+	refused(await revoke({ user_id: crypto.randomUUID() }), 404, "not_found");
+	refused(await revoke({ realm: "nowhere" }), 404, "not_found");
+	refused(await revoke({ user_id: root.id }, carol), 403, "forbidden");
+	ok(await client.get("/realms", { token: root.token }));
+});
+
+test("a user is shown by id and by e-mail in any spelling, with what it holds", async () => {
+	const { who } = await member("dora");
+	const show = async (name: string) =>
+		client.get<User & Revoked>(`/users/${encodeURIComponent(name)}`, { token: root.token });
+	const shown = ok(await show(who.id));
+	fields(shown, ["id", "email", "name", "instance_admin", "disabled", "created_at", "sessions", "tokens"]);
+	assert.deepEqual([shown.email, shown.sessions, shown.tokens], [who.email, 1, 1]);
+	assert.deepEqual(ok(await show(` ${who.email.toUpperCase()} `)), shown);
+	refused(await show("nobody@example.test"), 404, "not_found");
+	refused(await client.get(`/users/${who.id}`, { token: who.token }), 403, "forbidden");
+});
