@@ -1,9 +1,14 @@
+import { explainFailure } from "./backups/backups.ts";
 import type { CheckNeeds } from "./backups/check.ts";
 import { newestAt } from "./backups/folder.ts";
+import { makeBackup } from "./backups/make.ts";
 import type { Samples } from "./backups/model.ts";
 import type { Config } from "./config.ts";
-import type { Keyring } from "./crypto/keyring.ts";
+import { type Keyring, openKeyring } from "./crypto/keyring.ts";
+import type { KeyStore } from "./crypto/keyring-model.ts";
+import { loadMasterKey } from "./crypto/master-key.ts";
 import { createVault } from "./engines/vault.ts";
+import { FatalError } from "./errors.ts";
 import { createGate } from "./gate.ts";
 import { VERSION } from "./health/build.ts";
 import { openStored } from "./secrets/value.ts";
@@ -11,6 +16,9 @@ import { openProvider } from "./sso/providers.ts";
 import { openCopy } from "./store/sqlite/copies.ts";
 import type { Store } from "./store/store.ts";
 import type { System } from "./system.ts";
+
+/** sysexits EX_CANTCREAT. */
+const CANNOT_CREATE = 73;
 
 /** What is the same wherever a backup is judged: in the server, before a migration, and without a server. */
 export function createChecker(openKeys: CheckNeeds["openKeys"], system: System): CheckNeeds {
@@ -28,6 +36,35 @@ export function createBackupParts(parts: { config: Config; store: Store; keyring
 		oneAtATime: createGate(1),
 		newestAt: () => newestAt(config.backup),
 	};
+}
+
+/**
+ * Makes a backup before a database is migrated, with the master key that the server is about to use.
+ * @returns its name
+ * @throws FatalError saying what to do; nothing was changed then
+ */
+export async function backUpBefore(
+	{ config, system }: { config: Config; system: System },
+	migration: string,
+	copyTo: (file: string) => Promise<void>,
+): Promise<string> {
+	const openKeys = async (keys: KeyStore) => {
+		const { key } = await loadMasterKey(config, await keys.fingerprint(), system);
+		return openKeyring({ keys, master: key.reveal(), system });
+	};
+	const needs = { ...createChecker(openKeys, system), folder: config.backup, copyTo, version: VERSION };
+	try {
+		return await makeBackup(needs, `before-${migration}`, system.now());
+	} catch (cause) {
+		// The master key is missing or another one: that is what has to be mended.
+		if (cause instanceof FatalError) throw cause;
+		const { message: reason } = explainFailure(cause);
+		throw new FatalError(
+			`a backup is made before the database is migrated, and that failed, so nothing was changed: ${reason}`,
+			CANNOT_CREATE,
+			{ cause },
+		);
+	}
 }
 
 /** Opens a sealed row of each kind with the keys beside it. @throws AppError when one does not open */

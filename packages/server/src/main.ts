@@ -1,5 +1,5 @@
 import { createCheckpointer } from "./audit/checkpoints.ts";
-import { createBackupParts } from "./backup-parts.ts";
+import { backUpBefore, createBackupParts } from "./backup-parts.ts";
 import { type Config, isLoopback, readConfig } from "./config.ts";
 import { createCore } from "./core.ts";
 import { openKeyring } from "./crypto/keyring.ts";
@@ -61,8 +61,12 @@ export async function startServer(
 	const log = createLog(config.log_level, system, options.writeLog ?? ((line) => process.stderr.write(line)));
 	const onFatal = options.onFatal ?? exit;
 	checkDataDirectory(config.data_dir, [...DATABASE_FILES, ...TLS_FILES]);
+	let before: string | undefined;
 	const opened = await openSqliteStore({
 		directory: config.data_dir,
+		beforeMigration: async (...migration) => {
+			before = await backUpBefore({ config, system }, ...migration);
+		},
 		now: system.now(),
 		onFailure: onFatal,
 		...(options.synchronous === undefined ? {} : { synchronous: options.synchronous }),
@@ -72,7 +76,7 @@ export async function startServer(
 		const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
 		for (const warning of masterKey.warnings) log("warn", "master_key", { message: warning });
 		const keyring = await openKeyring({ keys: store.keys, master: masterKey.key.reveal(), system });
-		await tellRestore({ store, system, log });
+		await tellFiles({ store, system, log }, before);
 		const tls = loadTls(config, system);
 		let isStopping = false;
 		let url = "";
@@ -110,14 +114,20 @@ export async function startServer(
 	}
 }
 
-/** A restore is written to the log that it put in place. */
-async function tellRestore({ store, system, log }: { store: Store; system: System; log: Log }): Promise<void> {
+/** What was done to the database's files before it was opened is written to its log. @param before the backup that was made before a migration */
+async function tellFiles(
+	{ store, system, log }: { store: Store; system: System; log: Log },
+	before: string | undefined,
+): Promise<void> {
+	const about = { timestamp: system.now().toISOString(), actor: "system", realm_id: "", realm: "" };
 	const restored = await store.backups.restored();
-	if (restored === undefined) return;
-	const timestamp = system.now().toISOString();
-	const about = { type: "backup.restored", actor: "system", realm_id: "", realm: "" } as const;
-	await store.backups.noteRestored({ timestamp, ...about, data: { ...restored } });
-	log("warn", "backup.restored", { file: restored.name });
+	if (restored !== undefined) {
+		await store.backups.noteRestored({ ...about, type: "backup.restored", data: { ...restored } });
+		log("warn", "backup.restored", { file: restored.name });
+	}
+	if (before === undefined) return;
+	await store.audit.append({ ...about, type: "backup.created", data: { name: before } });
+	log("info", "backup.created", { file: before });
 }
 
 /** What cannot be used is told, and the certificate that is in use stays: whoever renews one must not end the service. */

@@ -33,7 +33,7 @@ export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Ba
 		try {
 			await makeBackup(needs, "svc", now);
 		} catch (cause) {
-			const failure = explain(cause);
+			const failure = explainFailure(cause);
 			await needs.store.audit.append(eventBy(actor, needs.system.now(), "backup.failed", undefined, { name }));
 			throw failure;
 		}
@@ -96,8 +96,8 @@ function noBackup(): AppError {
 
 const FULL = /^(SQLITE_FULL|ENOSPC|EDQUOT)/;
 
-/** What became of a backup that failed, for whoever asked for it. Nothing of the server's own data was touched. */
-function explain(cause: unknown): AppError {
+/** What to do about a backup that failed. Nothing of the server's own data was touched. */
+export function explainFailure(cause: unknown): AppError {
 	const code = (cause as NodeJS.ErrnoException).code ?? "";
 	if (FULL.test(code)) {
 		return new AppError(

@@ -1,7 +1,10 @@
 import { hash } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
+import { codeOf } from "./failure.ts";
 import { MIGRATIONS } from "./migrations.ts";
+import { openReader } from "./open.ts";
 
 /**
  * Brings the schema up to date, each migration in one transaction, so that a crash leaves it applied or not.
@@ -43,6 +46,28 @@ export function schemaOf(db: Database): Schema {
 		problem = "the database was written by a newer svc: start that version, or restore a backup";
 	}
 	return { applied: rows.length, schema: rows.at(-1)?.name ?? "", problem };
+}
+
+/**
+ * The first migration that a database with data waits for; undefined when it waits for none. What cannot be read is left to the writer, which
+ * says what to do.
+ */
+export function pendingMigration(file: string): string | undefined {
+	if (!existsSync(file)) return undefined;
+	try {
+		const db = openReader(file, "long");
+		try {
+			const { applied, problem } = schemaOf(db);
+			if (applied === 0 || problem !== "") return undefined;
+			const hasKeys = db.prepare("SELECT 1 FROM keyring LIMIT 1").get() !== undefined;
+			return hasKeys ? MIGRATIONS[applied]?.name : undefined;
+		} finally {
+			db.close();
+		}
+	} catch (error) {
+		if (codeOf(error).startsWith("SQLITE_")) return undefined;
+		throw error;
+	}
 }
 
 /** Foreign keys are off meanwhile, because a table that is rebuilt would otherwise take its children with it; they are checked at the end. */

@@ -7,6 +7,7 @@ import { copyDatabase } from "./copies.ts";
 import { drizzle } from "./drizzle.ts";
 import { lockDataDirectory } from "./files.ts";
 import { createMemory } from "./memory.ts";
+import { pendingMigration } from "./migrate.ts";
 import { openReader, type Synchronous } from "./open.ts";
 import { LongReader } from "./reader.ts";
 import { createReading, type Reading } from "./reading.ts";
@@ -30,6 +31,11 @@ export interface SqliteOptions {
 	/** Start of the server. */
 	now: Date;
 	synchronous?: Synchronous;
+	/**
+	 * Called before the first migration of a database with data; nothing is migrated when it throws.
+	 * @param copyTo copies the database as it is into an empty file
+	 */
+	beforeMigration?(migration: string, copyTo: (file: string) => Promise<void>): Promise<void>;
 	/** Told once when the storage failed for good: the process has to end. */
 	onFailure(error: FatalError): void;
 }
@@ -45,7 +51,6 @@ const PROBE_EVERY_MS = 1000;
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	const unlock = lockDataDirectory(options.directory);
-	adoptRestored(options.directory);
 	const file = join(options.directory, "svc.db");
 	let tip: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
 	const input = { file, synchronous: options.synchronous ?? "FULL", now: options.now.toISOString() };
@@ -56,10 +61,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	};
 	const memory = createMemory();
 	const listener = { onTip: keepTip, onWritten: memory.forget, onFailure: options.onFailure };
-	const writer = await Writer.start(input, listener).catch((error) => {
-		unlock();
-		throw error;
-	});
+	const writer = await prepare(options, file)
+		.then(() => Writer.start(input, listener))
+		.catch((error) => {
+			unlock();
+			throw error;
+		});
 	const connection = openReader(file);
 	reading = createReading(connection, options.onFailure);
 	const reader = new LongReader(file);
@@ -80,6 +87,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			unlock();
 		},
 	};
+}
+
+/** What has to be done to the files before anybody writes. */
+async function prepare({ directory, beforeMigration }: SqliteOptions, file: string): Promise<void> {
+	adoptRestored(directory);
+	const migration = pendingMigration(file);
+	if (migration !== undefined) await beforeMigration?.(migration, (to) => copyDatabase(file, to));
 }
 
 function questions(reading: Reading, db: ReturnType<typeof drizzle>) {

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { assertRefusal, refusedStart } from "../faults/process.ts";
+import { api } from "../harness/client.ts";
+import { events } from "../harness/events.ts";
+import { ok } from "../harness/expect.ts";
+import { type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
+import type { Secret } from "../harness/resources.ts";
+import { type Server, startServer } from "../harness.ts";
+import { runLocal } from "./local.ts";
+import { makeOlder } from "./older.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "svc-migration-"));
+
+let server: Server;
+let admin: Person;
+let slug: string;
+/** The newest migration, which the data directory waits for. */
+let migration: string;
+/** The data directory as the release before left it. */
+const older = join(scratch, "older");
+
+before(async () => {
+	server = await startServer();
+	const client = api(server);
+	admin = await person(client, "admin");
+	({ slug } = await realm(client, admin));
+	await secret(client, admin, slug, "KEPT", "as it was");
+	await server.stop();
+	migration = makeOlder(join(server.data, "svc.db"));
+	cpSync(server.data, older, { recursive: true, preserveTimestamps: true });
+});
+after(async () => {
+	await server.close();
+	rmSync(scratch, { recursive: true });
+});
+
+/** A copy of what the release before left. */
+function copyOf(title: string): string {
+	const data = join(scratch, title);
+	cpSync(older, data, { recursive: true, preserveTimestamps: true });
+	chmodSync(data, 0o700);
+	return data;
+}
+
+const backupsIn = (data: string) => readdirSync(join(data, "backups")).sort();
+
+test("before a database is migrated there is a backup of it that is sound, and the log tells of it", async () => {
+	await server.restart();
+	const client = api(server);
+	const [name = "", ...more] = backupsIn(server.data);
+	assert.deepEqual(more, []);
+	assert.match(name, new RegExp(`^before-${migration}-\\d{8}T\\d{9}Z\\.db$`));
+	const { code, stdout } = await runLocal(server.data, [
+		"backup",
+		"verify",
+		join(server.data, "backups", name),
+		"--json",
+	]);
+	assert.equal(code, 0);
+	assert.notEqual(JSON.parse(stdout).schema, migration);
+	assert.deepEqual(
+		(await events(client, admin, "type=backup.created")).map(({ data }) => data),
+		[{ name }],
+	);
+	const { value } = ok(await client.get<Secret>(`${secretPath(slug, "KEPT")}?env=dev`, { token: admin.token }));
+	assert.equal(value, "as it was");
+});
+
+test("a start that has nothing to migrate makes no backup", async () => {
+	await server.restart();
+	assert.equal(backupsIn(server.data).length, 1);
+	assert.ok(!readdirSync(older).includes("backups"), "nor does the first start of all");
+});
+
+test("the backup of an older schema can be restored, and is migrated by the next start", async () => {
+	const [name = ""] = backupsIn(server.data);
+	const data = server.data;
+	await server.stop();
+	const { code, stderr } = await runLocal(data, ["restore", join(data, "backups", name), "--replace", "--yes"]);
+	assert.equal(code, 0, stderr);
+	await server.restart();
+	const { body } = await api(server).get<{ status: string }>("/health");
+	assert.equal(body.status, "healthy");
+	assert.equal(backupsIn(data).length, 2);
+});
+
+test("when the backup cannot be made nothing is migrated: the start is refused with what to do", async () => {
+	const data = copyOf("blocked");
+	writeFileSync(join(data, "backups"), "a file in the way");
+	assertRefusal(
+		await refusedStart({ data }),
+		/backup is made before the database is migrated, and that failed.*backup\.directory/,
+	);
+	rmSync(join(data, "backups"));
+	rmSync(join(data, "master.key"));
+	assertRefusal(await refusedStart({ data }), /needs the master key with fingerprint [0-9a-f]{16} and there is none/);
+});
