@@ -14,6 +14,9 @@ const ADDON_LOADER = join(ROOT, "packages/svc/src/addon.ts");
 const SHIPPED_FILE =
 	/\b(startThread|readShipped)\(\s*new URL\((?:import\.meta\.resolve\("([^"]+)"\)|"([^"]+)",\s*import\.meta\.url)\)/g;
 
+/** Of a package whose parts are named so, the bundle takes these parts alone. */
+const PARTS = /^export const (\{[^}]+\}) =\s+require\(("[^"]+")\) as typeof import\(\2\);$/gm;
+
 /** A `require` of Node's is one that the bundler does not see; without this line it is the bundler's own. */
 const OWN_REQUIRE = /^const require = createRequire\(import\.meta\.url\);$/m;
 
@@ -120,6 +123,7 @@ function ourSources(keep: (name: string, file: string) => void): Plugin {
 			plugin.onLoad({ filter: /\.ts$/ }, ({ path }): OnLoadResult | undefined => {
 				if (path.includes("/node_modules/")) return undefined;
 				const contents = readFileSync(path, "utf8")
+					.replace(PARTS, "export $1 from $2;")
 					.replace(OWN_REQUIRE, "")
 					.replace(SHIPPED_FILE, (_, call: string, dependency: string | undefined, file: string) => {
 						const target =

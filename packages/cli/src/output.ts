@@ -5,7 +5,6 @@ const UNSAFE = /[\p{Cc}\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 const UNSAFE_IN_JSON = /[\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 const WIDE = /\p{Script=Han}|\p{Script=Hangul}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Emoji_Presentation}/u;
-const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /** The text on one line with nothing in it that a terminal would obey: `\n`, `\t`, `\u001b` and the like are spelled out. */
 export function visible(text: string): string {
@@ -84,8 +83,12 @@ function isColourful(io: Io): boolean {
 	return io.stdout.isTTY === true && setting(io, "NO_COLOR") === undefined && io.env.TERM !== "dumb";
 }
 
+let graphemes: Intl.Segmenter | undefined;
+
 function displayWidth(text: string): number {
+	// Reading the tables for it takes milliseconds, which most commands do without.
+	graphemes ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
 	let width = 0;
-	for (const { segment } of GRAPHEMES.segment(text)) width += WIDE.test(segment) ? 2 : 1;
+	for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
 	return width;
 }

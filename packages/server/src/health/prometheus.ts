@@ -1,7 +1,13 @@
 import { createRequire } from "node:module";
 
-// The entry point's ESM build loads cluster support; these are the parts that are used.
 const require = createRequire(import.meta.url);
 
-/** prom-client, loaded once. */
-export const prometheus = require("prom-client") as typeof import("prom-client");
+type Parts = Pick<typeof import("prom-client"), "Counter" | "Gauge" | "Histogram" | "Registry">;
+
+/** The parts of prom-client that are used. Its entry point loads OpenTelemetry, a gateway and what a cluster of processes needs, too. */
+export const prometheus = {
+	Counter: require("prom-client/lib/counter"),
+	Gauge: require("prom-client/lib/gauge"),
+	Histogram: require("prom-client/lib/histogram"),
+	Registry: require("prom-client/lib/registry"),
+} as Parts;
