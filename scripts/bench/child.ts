@@ -36,7 +36,8 @@ export interface ServerProcess {
 
 /** What a server process is started with. */
 export interface ServerCommand {
-	/** Arguments of node. */
+	/** The program; this Node when it is absent. */
+	readonly file?: string;
 	readonly args: readonly string[];
 	/** Its environment on top of PATH: nothing else is inherited. */
 	readonly env: Readonly<Record<string, string>>;
@@ -45,12 +46,12 @@ export interface ServerCommand {
 }
 
 /**
- * Starts a server with this Node and waits until it says where it listens.
+ * Starts a server and waits until it says where it listens.
  * @throws Error with the end of its stderr when it ends before that, or is silent for 60 s
  */
 export async function startServerProcess(command: ServerCommand): Promise<ServerProcess> {
 	const started = performance.now();
-	const child = spawn(process.execPath, command.args, {
+	const child = spawn(command.file ?? process.execPath, command.args, {
 		cwd: REPOSITORY,
 		env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, ...command.env },
 		stdio: ["pipe", "pipe", "pipe"],

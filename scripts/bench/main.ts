@@ -10,6 +10,7 @@ import { keepRun } from "./keep.ts";
 import { type Machine, type Outcome, renderTables } from "./report.ts";
 import { isMet, type Scenario } from "./scenario.ts";
 import { BESIDE_BARE } from "./scenarios/beside-bare.ts";
+import { BINARY } from "./scenarios/binary.ts";
 import { GENERATE } from "./scenarios/generate.ts";
 import { LEASES_DUE } from "./scenarios/leases-due.ts";
 import { LEASES_MILLION } from "./scenarios/leases-million.ts";
@@ -31,6 +32,7 @@ const SCENARIOS: readonly Scenario[] = [
 	LEASES_MILLION,
 	LEASES_DUE,
 	MEMORY,
+	BINARY,
 ];
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

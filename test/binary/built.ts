@@ -4,16 +4,14 @@ import { join } from "node:path";
 import { type Executable, makeExecutable } from "../../scripts/binary/executable.ts";
 
 /** The single binary, made for one test file in a folder in which there is nothing else. */
-export interface Built extends Executable {
-	remove(): Promise<void>;
-}
+export interface Built extends Executable, AsyncDisposable {}
 
 /** Makes it: a few seconds. */
 export async function buildBinary(): Promise<Built> {
 	const folder = await mkdtemp(join(tmpdir(), "svc-binary-"));
 	const remove = () => rm(folder, { recursive: true, force: true });
 	try {
-		return { ...(await makeExecutable(folder)), remove };
+		return { ...(await makeExecutable(folder)), [Symbol.asyncDispose]: remove };
 	} catch (error) {
 		await remove();
 		throw error;

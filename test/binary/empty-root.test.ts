@@ -6,8 +6,8 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
+import { type EmptyRoot, makeEmptyRoot, skipWithoutRoot } from "../../scripts/binary/empty-root.ts";
 import { buildBinary } from "./built.ts";
-import { type EmptyRoot, makeEmptyRoot, skipWithoutRoot } from "./empty-root.ts";
 
 const options = { skip: skipWithoutRoot };
 const PASSWORD = "a password of the tests\n";
@@ -23,8 +23,7 @@ const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());
 before(async () => {
 	if (skipWithoutRoot !== false) return;
-	const built = await buildBinary();
-	ends.defer(built.remove);
+	const built = ends.use(await buildBinary());
 	root = makeEmptyRoot(built.file);
 	ends.defer(root.remove);
 	libraries = join(root.folder, "tmp/svc-0");

@@ -13,7 +13,7 @@ export const skipWithoutRoot: string | false =
 	spawnSync("unshare", [...UNSHARE, "--root=/", "true"]).status === 0 ? false : "unshare may not make namespaces here";
 
 /** What a command did. */
-export interface Outcome {
+interface Outcome {
 	readonly code: number | null;
 	readonly stdout: string;
 	readonly stderr: string;
