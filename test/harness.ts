@@ -123,7 +123,7 @@ function environment(data: string): Record<string, string> {
 }
 
 function programOf({ program }: ServerOptions): Program {
-	if (program !== undefined) return { file: process.execPath, arguments: [program] };
+	if (program !== undefined) return { file: process.execPath, arguments: [join(REPOSITORY, program)] };
 	return { file: PROGRAM.file, arguments: [...PROGRAM.arguments, "server"] };
 }
 
@@ -134,7 +134,7 @@ async function start(
 	written: { stdout: string; stderr: string },
 ): Promise<Running> {
 	const child = spawn(file, args, {
-		cwd: REPOSITORY,
+		cwd: data,
 		env,
 		stdio: ["ignore", "pipe", "pipe"],
 	});

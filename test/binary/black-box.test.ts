@@ -1,0 +1,47 @@
+/* What is asked of svc from outside is asked of the single binary, which lies where there is nothing else. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync, readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { buildBinary } from "./built.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Those of faults, crashes and hostile engines start the server with a program of their own, which is not in the binary. */
+const PATTERNS = [
+	"test/*.test.ts",
+	"test/{api,backup,cli,docs,hostile,keys,run,sso}/**/*.test.ts",
+	"test/engines/*.test.ts",
+];
+
+/** Starts the server or a command through the harness, which takes the binary. */
+const BY_HARNESS = /from "[./]*\/(harness|(\w+-)?world|harness\/(\w+-)?world|harness\/cli)\.ts"/;
+
+/** On two cores that are busy with other tests. */
+const TIMEOUT_MS = 30 * 60_000;
+
+// biome-ignore lint/style/noProcessEnv: the tests that are run get what these got
+const { NODE_TEST_CONTEXT: _, SVC_TEST_BINARY: given, ...environment } = process.env;
+
+const skip = given !== undefined && "all tests are run with a binary";
+
+test("the black-box tests pass with the single binary in place of the sources", {
+	skip,
+	timeout: TIMEOUT_MS,
+}, async () => {
+	await using built = await buildBinary();
+	const files = globSync(PATTERNS, { cwd: REPOSITORY }).filter((file) =>
+		BY_HARNESS.test(readFileSync(`${REPOSITORY}${file}`, "utf8")),
+	);
+	assert.ok(files.length > 50, `${files.length} files start the server`);
+	const child = spawn(process.execPath, ["--test", "--test-concurrency=1", "--test-reporter=spec", ...files], {
+		cwd: REPOSITORY,
+		env: { ...environment, SVC_TEST_BINARY: built.file },
+		stdio: ["ignore", "pipe", "inherit"],
+	});
+	const [report] = await Promise.all([text(child.stdout), once(child, "close")]);
+	assert.equal(child.exitCode, 0, report.slice(report.indexOf("failing tests:")));
+});
