@@ -59,6 +59,7 @@ const RULES: readonly Rule[] = [
 	["POST /api/v1/realms/{slug}/secrets/{key}/rollback", "member", "write", 404],
 	["POST /api/v1/encrypt", "user", "any"],
 	["GET /api/v1/policy/roles", "user", "any"],
+	["GET /api/v1/policy/explain", "viewer", "any", 404],
 	["POST /api/v1/realms/{slug}/policy/bindings", "admin", "write", 403],
 	["GET /api/v1/realms/{slug}/policy/bindings", "viewer", "read", 404],
 	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", "admin", "delete", 403],

@@ -81,6 +81,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	"POST /api/v1/encrypt": () => ({ path: `${V1}/encrypt`, body: { value: "a value" } }),
 
 	"GET /api/v1/policy/roles": () => ({ path: `${V1}/policy/roles` }),
+	"GET /api/v1/policy/explain": ({ slug }) => ({ path: `${V1}/policy/explain?realm=${slug}` }),
 	"POST /api/v1/realms/{slug}/policy/bindings": async ({ freshRealm, target }) => ({
 		path: `${V1}/realms/${await freshRealm()}/policy/bindings`,
 		body: { user_id: target.id, role: "viewer" },

@@ -65,6 +65,8 @@ const ROWS: readonly Row[] = [
 	["POST", "/api/v1/encrypt", "token", 200],
 
 	["GET", "/api/v1/policy/roles", "token", 200],
+	// In neither document: what `svc policy explain` asks.
+	["GET", "/api/v1/policy/explain", "token", 200],
 	["POST", "/api/v1/realms/{slug}/policy/bindings", "admin", 201],
 	["GET", "/api/v1/realms/{slug}/policy/bindings", "token", 200],
 	["DELETE", "/api/v1/realms/{slug}/policy/bindings/{userID}", "admin", 200],

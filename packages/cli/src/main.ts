@@ -14,6 +14,7 @@ import { addHelpCommand } from "./commands/help.ts";
 import { addImportCommand } from "./commands/import.ts";
 import { addKeysCommands } from "./commands/keys.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
+import { addPolicyCommands } from "./commands/policy.ts";
 import { addRealmCommands } from "./commands/realm.ts";
 import { addRevokeCommand } from "./commands/revoke.ts";
 import { addRunCommand } from "./commands/run.ts";
@@ -85,6 +86,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 	addUsersCommands(program, io);
 	addRevokeCommand(program, io);
 	addBindingCommands(program, io);
+	addPolicyCommands(program, io);
 	addEngineCommands(program, io);
 	addLeaseCommands(program, io);
 	addSsoCommands(program, io);

@@ -48,6 +48,9 @@ const GOOD: Record<string, unknown> = {
 	confirm: true,
 	username: "ada",
 	purpose: "record",
+	user: "ada@example.com",
+	capability: "secrets:read",
+	connection: "true",
 };
 
 const routes = allRoutes();

@@ -35,7 +35,7 @@ export interface Access {
 export async function authorize(needs: AccessNeeds, actor: Actor, slug: string, access: Access): Promise<RealmAccess> {
 	const realm = await needs.store.realms.access(slug, actor.user_id);
 	if (realm === undefined) throw realmNotFound();
-	const refusal = refuse(actor, realm, access);
+	const refusal = decide(actor, realm, access);
 	if (refusal !== undefined) throw await logRefusal(needs, actor, refusal, access.capability, realm);
 	return realm;
 }
@@ -83,7 +83,8 @@ export function realmNotFound(): AppError {
 	return new AppError("not_found", "realm not found: `svc realm list` shows yours");
 }
 
-function refuse(actor: Actor, realm: RealmAccess, access: Access): AppError | undefined {
+/** The decision itself: why somebody may not do something in a realm, or undefined when they may. Design: §6 */
+export function decide(actor: Actor, realm: RealmAccess, access: Access): AppError | undefined {
 	const isOutside = realm.role === null || (actor.realm_id !== null && actor.realm_id !== realm.id);
 	if (isOutside) {
 		return access.isAdminOnly ? new AppError("forbidden", adminOnly(access.capability)) : realmNotFound();

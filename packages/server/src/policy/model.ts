@@ -15,6 +15,12 @@ export type Capability = (typeof ROLES)["admin"][number];
 /** The scopes of a token, in the order in which they are answered. Spec: API › Authentication. */
 export const SCOPES = ["read", "write", "delete"] as const;
 
+/** A capability, in a query. */
+export const CapabilityName = v.picklist(
+	ROLES.admin,
+	says("validation_failed", `capability must be one of ${ROLES.admin.join(", ")}`),
+);
+
 export type Scope = (typeof SCOPES)[number];
 
 /** Who is asking: a verified token and the request it came with. */

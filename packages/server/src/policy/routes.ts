@@ -1,7 +1,9 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
+import { Environment, RequiredText } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
-import { CreateBinding, ROLES } from "./model.ts";
+import { type ExplainNeeds, explainAccess } from "./explain.ts";
+import { CapabilityName, CreateBinding, ROLES } from "./model.ts";
 import { createBinding, deleteBinding, listBindings, type PolicyNeeds } from "./policy.ts";
 
 const ROLE_LIST = Object.entries(ROLES).map(([name, capabilities]) => ({ name, capabilities }));
@@ -13,9 +15,18 @@ const BindingSchema = v.object({
 	created_at: v.string(),
 });
 
+const VerdictSchema = v.object({
+	capability: v.string(),
+	scope: v.string(),
+	allowed: v.boolean(),
+	reason: v.string(),
+	command: v.string(),
+});
+
 /** Spec: API › Policy. */
-export function policyRoutes(needs: PolicyNeeds): Route[] {
+export function policyRoutes(needs: PolicyNeeds & ExplainNeeds): Route[] {
 	return [
+		explainRoute(needs),
 		route({
 			method: "GET",
 			path: "/api/v1/policy/roles",
@@ -66,4 +77,32 @@ export function policyRoutes(needs: PolicyNeeds): Route[] {
 			},
 		}),
 	];
+}
+
+function explainRoute(needs: ExplainNeeds): Route {
+	return route({
+		method: "GET",
+		path: "/api/v1/policy/explain",
+		summary: "What somebody may do in a realm, and why",
+		query: v.object({
+			realm: RequiredText,
+			user: v.optional(RequiredText),
+			capability: v.optional(CapabilityName),
+			env: v.optional(Environment),
+		}),
+		status: 200,
+		answer: v.object({
+			realm: v.string(),
+			user_id: v.string(),
+			role: v.string(),
+			is_owner: v.boolean(),
+			instance_admin: v.boolean(),
+			disabled: v.boolean(),
+			token: v.nullable(v.object({ scopes: v.string(), environment: v.string(), expires_at: v.string() })),
+			verdicts: v.array(VerdictSchema),
+		}),
+		errors: ["not_found", "invalid_environment"],
+		handle: ({ actor, query: { realm, user, capability, env } }) =>
+			explainAccess(needs, actor, { realm, user, capability, environment: env }),
+	});
 }

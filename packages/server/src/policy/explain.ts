@@ -1,0 +1,136 @@
+import type { Account, AccountStore } from "../accounts/model.ts";
+import { AppError } from "../errors.ts";
+import type { Environment } from "../messages.ts";
+import type { RealmAccess } from "../realms/model.ts";
+import { type AccessNeeds, authorize, decide } from "./authorize.ts";
+import { type Actor, type Capability, ROLES, type Role, SCOPES, type Scope } from "./model.ts";
+
+/** What explaining needs. */
+export interface ExplainNeeds extends AccessNeeds {
+	store: AccessNeeds["store"] & { accounts: Pick<AccountStore, "byId" | "byEmail"> };
+}
+
+/** What somebody asks. */
+interface Question {
+	/** Slug. */
+	realm: string;
+	/** Id or e-mail; the caller when it is undefined. */
+	user: string | undefined;
+	/** All of them when it is undefined. */
+	capability: Capability | undefined;
+	environment: Environment | undefined;
+}
+
+/** Whether something is allowed, and why. */
+interface Verdict {
+	capability: Capability;
+	/** What a token needs for it. */
+	scope: Scope;
+	allowed: boolean;
+	reason: string;
+	/** The command that would allow it; empty when it is allowed. */
+	command: string;
+}
+
+/** What somebody may do in a realm, and by what. */
+interface Explanation {
+	realm: string;
+	user_id: string;
+	/** Empty for whoever is not in the realm. */
+	role: Role | "";
+	is_owner: boolean;
+	instance_admin: boolean;
+	disabled: boolean;
+	/** What the caller asked with; null for others: nobody sees their tokens. */
+	token: { scopes: string; environment: string; expires_at: string } | null;
+	verdicts: Verdict[];
+}
+
+/** Design: §6. */
+const SCOPES_OF: Record<Capability, readonly Scope[]> = {
+	"secrets:read": ["read"],
+	"secrets:write": ["write"],
+	"secrets:delete": ["delete"],
+	"realms:manage": ["write", "delete"],
+	"policy:manage": ["write", "delete"],
+	"audit:read": ["read"],
+};
+
+/**
+ * Says what somebody may do in a realm and why, by the very decision that a request meets. Everybody may ask about themselves, with the
+ * token that they ask with; who manages the policy of the realm, about others, as if these had signed in.
+ * @throws AppError not_found (the realm, as ever for whoever is not in it; the user), forbidden, insufficient_scope
+ * Design: §6
+ */
+export async function explainAccess(needs: ExplainNeeds, actor: Actor, question: Question): Promise<Explanation> {
+	const own = await authorize(needs, actor, question.realm, { capability: "secrets:read" });
+	const account = await findAccount(needs, question.user ?? actor.user_id);
+	const isSelf = account?.id === actor.user_id;
+	if (!isSelf) await authorize(needs, actor, question.realm, { capability: "policy:manage", scope: "read" });
+	if (account === undefined) throw new AppError("not_found", "user not found: user is an id or an e-mail");
+	const realm = isSelf ? own : await needs.store.realms.access(question.realm, account.id);
+	if (realm === undefined) throw new AppError("not_found", "realm not found: it was deleted meanwhile");
+	const subject: Actor = isSelf ? actor : { ...actor, ...SIGNED_IN, user_id: account.id };
+	const wanted = question.capability === undefined ? ROLES.admin : [question.capability];
+	const isDisabled = account.disabled_at !== null;
+	return {
+		realm: realm.slug,
+		user_id: account.id,
+		role: realm.role ?? "",
+		is_owner: realm.user_id === account.id,
+		instance_admin: account.instance_admin,
+		disabled: isDisabled,
+		token: isSelf && actor.token_id !== undefined ? shownToken(actor) : null,
+		verdicts: wanted.flatMap((capability) =>
+			SCOPES_OF[capability].map((scope) => ({
+				capability,
+				scope,
+				...(isDisabled
+					? disabled(account)
+					: judge(subject, realm, { capability, scope, environment: question.environment })),
+			})),
+		),
+	};
+}
+
+/** Everything that a session has and a token may lack. */
+const SIGNED_IN = { scopes: SCOPES, realm_id: null, environment: null, token_id: undefined } as const;
+
+async function findAccount({ store }: ExplainNeeds, user: string): Promise<Account | undefined> {
+	return (await store.accounts.byId(user)) ?? store.accounts.byEmail(user.normalize("NFKC").trim().toLowerCase());
+}
+
+function shownToken({ scopes, environment, expires_at }: Actor): Explanation["token"] {
+	return { scopes: scopes.join(","), environment: environment ?? "", expires_at: expires_at ?? "" };
+}
+
+type Access = { capability: Capability; scope: Scope; environment: Environment | undefined };
+
+function judge(subject: Actor, realm: RealmAccess, access: Access): Pick<Verdict, "allowed" | "reason" | "command"> {
+	const refusal = decide(subject, realm, access);
+	if (refusal === undefined) {
+		const by =
+			realm.user_id === subject.user_id ? "the owner of the realm is its admin" : `the role ${realm.role} has it`;
+		return { allowed: true, reason: by, command: "" };
+	}
+	if (refusal.code === "insufficient_scope") {
+		const needed = [...new Set([...subject.scopes, access.scope])].join(",");
+		const where = access.environment === undefined ? "" : ` --env ${access.environment}`;
+		const command = `svc token create NAME --scopes ${needed} --realm ${realm.slug}${where}`;
+		return { allowed: false, reason: refusal.message, command };
+	}
+	const role = leastRole(access.capability);
+	const give = `svc binding add ${subject.user_id} ${role} --realm ${realm.slug}`;
+	if (realm.role === null) return { allowed: false, reason: "no role in this realm", command: give };
+	const take = `svc binding remove ${subject.user_id} --realm ${realm.slug}`;
+	return { allowed: false, reason: refusal.message, command: `${take} && ${give}` };
+}
+
+function leastRole(capability: Capability): Role {
+	const roles: readonly Role[] = ["viewer", "member", "admin"];
+	return roles.find((role) => (ROLES[role] as readonly Capability[]).includes(capability)) ?? "admin";
+}
+
+function disabled({ id }: Account): Pick<Verdict, "allowed" | "reason" | "command"> {
+	return { allowed: false, reason: "the account is disabled", command: `svc users enable ${id}` };
+}
