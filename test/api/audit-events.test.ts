@@ -145,9 +145,11 @@ test("a list and a synced map are one event each, with a count", async () => {
 	const before = (await events(client, alice, `realm=${slug}`)).length;
 	ok(await client.get(`/realms/${slug}/secrets?env=prod`, asAlice()));
 	assert.equal((await hers("secret.list", slug)).data.count, 1);
+	ok(await client.get(`/realms/${slug}/secrets?env=prod&values=false`, asAlice()));
+	assert.partialDeepStrictEqual((await hers("secret.list", slug)).data, { count: 1, values: false });
 	ok(await client.get(`/eso/${slug}`, asAlice()));
 	assert.equal((await hers("secret.sync", slug)).data.count, 1);
-	assert.equal((await events(client, alice, `realm=${slug}`)).length, before + 2);
+	assert.equal((await events(client, alice, `realm=${slug}`)).length, before + 3);
 });
 
 test("a rollback and a deletion are events", async () => {

@@ -83,6 +83,16 @@ test("a list holds the values of every environment, or of the one that is named"
 	assert.deepEqual(await list("?env=test"), []);
 });
 
+test("a list without values names the secrets only", async () => {
+	const { slug } = await realm(client, owner);
+	ok(await client.post(`/realms/${slug}/secrets`, { key: "KEY", value: "hidden" }, { token: owner.token }), 201);
+	const answer = await client.get<{ secrets: Secret[] }>(`/realms/${slug}/secrets?values=false`, {
+		token: owner.token,
+	});
+	fields(ok(answer).secrets[0] ?? {}, ["key", "environment", "version", "updated_at"]);
+	refused(await client.get(`/realms/${slug}/secrets?values=no`, { token: alice.token }), 400, "validation_failed");
+});
+
 test("an environment of null means the default", async () => {
 	assert.equal(ok(await set(unique("KEY"), { environment: null }), 201).environment, "dev");
 });

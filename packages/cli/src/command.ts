@@ -28,6 +28,8 @@ export interface CommandSpec<Options> {
 	readonly options?: readonly Option[];
 	readonly examples: readonly string[];
 	readonly isDefault?: boolean;
+	/** Whether the help leaves it out: it is for programs. */
+	readonly isHidden?: boolean;
 	/** Whether the words are another program with its arguments: options after the first word are that program's. */
 	readonly runsProgram?: boolean;
 	/** @returns what the process ends with, when it is not 0 */
@@ -60,7 +62,8 @@ function describeCommand<Options>(
 	spec: CommandSpec<Options>,
 	addCommonOptions: (command: Command) => void,
 ): void {
-	const command = parent.command(spec.usage, { isDefault: spec.isDefault === true }).summary(spec.summary);
+	const { isDefault = false, isHidden = false } = spec;
+	const command = parent.command(spec.usage, { isDefault, hidden: isHidden }).summary(spec.summary);
 	command.description(spec.details === undefined ? spec.summary : `${spec.summary}\n\n${spec.details}`);
 	for (const option of spec.options ?? []) command.addOption(option);
 	addCommonOptions(command);

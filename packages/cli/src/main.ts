@@ -6,6 +6,7 @@ import { addAuditCommands } from "./commands/audit.ts";
 import { addAuthCommands } from "./commands/auth.ts";
 import { addBackupCommands } from "./commands/backup.ts";
 import { addBindingCommands } from "./commands/binding.ts";
+import { addCompletionCommands } from "./commands/completion.ts";
 import { addEncryptCommand } from "./commands/encrypt.ts";
 import { addEngineCommands } from "./commands/engine.ts";
 import { addExportCommand } from "./commands/export.ts";
@@ -96,6 +97,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 	addEncryptCommand(program, io);
 	addHealthCommand(program, io);
 	addLocalCommands(program, io, local);
+	addCompletionCommands(program, io);
 	addHelpCommand(program);
 	return program.addHelpText("after", epilogue());
 }

@@ -126,8 +126,12 @@ async function getSecret(context: Context<GetOptions>, key: string): Promise<voi
 async function listSecrets(context: Context<ListOptions>): Promise<void> {
 	const { allEnvironments, showValues = false } = context.options;
 	const realm = realmOf(context);
-	const query: Record<string, string> = allEnvironments === true ? {} : { env: environmentOf(context) };
-	const found = await Array.fromAsync(listAll(await connect(context), path`realms/${realm}/secrets`, "secrets", query));
+	const query = {
+		...(allEnvironments === true ? {} : { env: environmentOf(context) }),
+		...(showValues ? {} : { values: "false" }),
+	};
+	const client = await connect(context);
+	const found = await Array.fromAsync(listAll(client, path`realms/${realm}/secrets`, "secrets", query));
 	const secrets = showValues ? found : found.map(({ value: _, ...shown }) => shown);
 	const lines = found.map((secret) => [
 		text(secret, "key"),

@@ -31,6 +31,14 @@ const ValueSchema = v.object({
 	updated_at: v.string(),
 });
 
+const ListedSchema = v.object({ ...ValueSchema.entries, value: v.optional(v.string()) });
+
+/** Not in the specification: for whoever wants the names only. Nothing is opened then. */
+const WithValues = v.optional(
+	v.picklist(["true", "false"], says("validation_failed", "values must be true or false")),
+	"true",
+);
+
 const WrittenSchema = v.object({
 	key: v.string(),
 	environment: v.string(),
@@ -88,13 +96,14 @@ function reading(needs: SecretNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/realms/{slug}/secrets",
-			summary: "The secrets of a realm, with their values",
-			query: v.object({ env: v.optional(Environment), ...pageQuery() }),
+			summary: "The secrets of a realm, with their values unless values is false",
+			query: v.object({ env: v.optional(Environment), values: WithValues, ...pageQuery() }),
 			status: 200,
-			answer: v.object({ secrets: v.array(ValueSchema), pagination: PaginationSchema }),
+			answer: v.object({ secrets: v.array(ListedSchema), pagination: PaginationSchema }),
 			errors: ["invalid_environment", "invalid_limit", "invalid_cursor", "not_found"],
 			async handle({ actor, params, query }) {
-				const { rows, pagination } = await listSecrets(needs, actor, params.slug, query.env, query);
+				const wanted = { asked: query.env, withValues: query.values === "true" };
+				const { rows, pagination } = await listSecrets(needs, actor, params.slug, wanted, query);
 				return { secrets: rows, pagination };
 			},
 		}),

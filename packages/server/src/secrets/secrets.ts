@@ -137,8 +137,15 @@ async function find(
 }
 
 async function reveal(needs: SecretNeeds, row: SecretVersion): Promise<Omit<SecretValue, "is_expired">> {
-	const { key, environment, version, created_at } = row;
-	return { key, value: await openValue(needs, row), environment, version, updated_at: created_at };
+	const { key, ...rest } = describe(row);
+	return { key, value: await openValue(needs, row), ...rest };
+}
+
+/** A secret in a list; without its value when that was not asked for. */
+type ListedSecret = Omit<SecretValue, "is_expired" | "value"> & { value?: string };
+
+function describe({ key, environment, version, created_at }: SecretVersion) {
+	return { key, environment, version, updated_at: created_at };
 }
 
 function isExpired(row: SecretVersion, now: Date): boolean {
@@ -146,7 +153,7 @@ function isExpired(row: SecretVersion, now: Date): boolean {
 }
 
 /**
- * One page of a realm's secrets with their values, of one environment or all; one event for the page.
+ * One page of a realm's secrets, of one environment or all; one event for the page, which says when no values were asked for.
  * @throws AppError not_found, forbidden, insufficient_scope
  * Spec: API › Secrets and encryption
  */
@@ -154,9 +161,9 @@ export async function listSecrets(
 	needs: SecretNeeds,
 	actor: Actor,
 	slug: string,
-	asked: Environment | undefined,
+	{ asked, withValues }: { asked: Environment | undefined; withValues: boolean },
 	page: PageRequest,
-): Promise<{ rows: Omit<SecretValue, "is_expired">[]; pagination: Pagination }> {
+): Promise<{ rows: ListedSecret[]; pagination: Pagination }> {
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment: asked });
 	const environment = asked ?? (actor.environment as Environment | null) ?? undefined;
 	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
@@ -167,8 +174,8 @@ export async function listSecrets(
 	});
 	const now = needs.system.now();
 	const live = needs.enforce_expiry ? rows.filter((row) => !isExpired(row, now)) : rows;
-	const secrets = await Promise.all(live.map((row) => reveal(needs, row)));
-	const facts = { environment: environment ?? "", count: secrets.length };
+	const secrets = await Promise.all(live.map((row) => (withValues ? reveal(needs, row) : describe(row))));
+	const facts = { environment: environment ?? "", count: secrets.length, ...(withValues ? {} : { values: false }) };
 	await needs.store.audit.append(eventBy(actor, now, "secret.list", realm, facts));
 	return { rows: secrets, pagination };
 }

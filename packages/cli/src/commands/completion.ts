@@ -1,0 +1,67 @@
+import type { Command } from "commander";
+import { rows, text } from "../answer.ts";
+import { type Client, path, send } from "../client.ts";
+import { addCommand, addGroup, addLocalCommands, type Context } from "../command.ts";
+import { bashScript } from "../completion/bash.ts";
+import { fishScript } from "../completion/fish.ts";
+import { type Place, placesOf } from "../completion/places.ts";
+import { zshScript } from "../completion/zsh.ts";
+import { connect } from "../connection.ts";
+import { type Io, write } from "../io.ts";
+import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+
+/** How each shell is told. */
+const SHELLS: Readonly<Record<string, { script(places: readonly Place[]): string; example: string }>> = {
+	bash: { script: bashScript, example: "source <(svc completion bash)     # in ~/.bashrc" },
+	zsh: { script: zshScript, example: "source <(svc completion zsh)      # in ~/.zshrc, after compinit" },
+	fish: { script: fishScript, example: "svc completion fish > ~/.config/fish/completions/svc.fish" },
+};
+
+const DETAILS =
+	"Names of realms, keys and engines are asked for at the server of the session, which answers within a second or is left alone. Values are never asked for.";
+
+/** Adds the commands that a shell completes words with: the scripts, and the hidden one that they ask for names. */
+export function addCompletionCommands(program: Command, io: Io): void {
+	addGroup(program, "completion", "let your shell complete commands, options, realms and keys");
+	const commands = Object.entries(SHELLS).map(([shell, { script, example }]) => ({
+		group: "completion",
+		usage: shell,
+		summary: `print the script for ${shell}`,
+		details: DETAILS,
+		examples: [example],
+		run: () => write(io.stdout, script(placesOf(program))),
+	}));
+	addLocalCommands(program, io, commands);
+	addCommand<EnvironmentOptions>(program, io, {
+		usage: "complete <kind>",
+		summary: "print the names of realms, keys or engines",
+		isHidden: true,
+		options: ENVIRONMENT_OPTIONS,
+		examples: ["svc complete keys --realm shop"],
+		run: printNames,
+	});
+}
+
+/** Milliseconds for the answer: whoever pressed a key does not wait longer. */
+const PATIENCE_MS = 1000;
+/** Names that no shell reads anything into. */
+const PLAIN = /^[A-Za-z0-9_][A-Za-z0-9_./-]*$/;
+
+/** One page is enough; whatever goes wrong, there is nothing to offer, and nothing is said in the middle of somebody's line. */
+async function printNames(context: Context<EnvironmentOptions>, kind: string): Promise<void> {
+	try {
+		const client = { ...(await connect(context)), timeoutMs: PATIENCE_MS };
+		const names = (await listNames(context, client, kind)).filter((name) => PLAIN.test(name));
+		await write(context.io.stdout, names.map((name) => `${name}\n`).join(""));
+	} catch {}
+}
+
+async function listNames(context: Context<EnvironmentOptions>, client: Client, kind: string): Promise<string[]> {
+	const list = async (at: string, field: string, name: string, query = {}) =>
+		rows(await send(client, { method: "GET", path: at, query }), field).map((row) => text(row, name));
+	if (kind === "realms") return list("realms", "realms", "slug", { limit: "100" });
+	if (kind === "engines") return list("engines", "engines", "type");
+	if (kind !== "keys") return [];
+	const query = { env: environmentOf(context), values: "false", limit: "100" };
+	return list(path`realms/${realmOf(context)}/secrets`, "secrets", "key", query);
+}

@@ -1,0 +1,82 @@
+import { optionValuesOf, type Place } from "./places.ts";
+
+/** The script that completes in bash, from version 4 on. */
+export function bashScript(places: readonly Place[]): string {
+	const names = (words: readonly { name: string }[]) => words.map(({ name }) => name).join(" ");
+	const cases = places.map(
+		({ at, commands, options, arguments: args }) =>
+			`\t'${at}') commands='${names(commands)}' options='${names(options)}' arguments=(${args.map((values) => `'${values.join(" ")}'`).join(" ")}) ;;`,
+	);
+	const values = optionValuesOf(places).map(
+		(one) => `\t${one.at === undefined ? "*" : `'${one.at}'`}' ${one.option}') values='${one.values.join(" ")}' ;;`,
+	);
+	return `# Completion of svc in bash. In ~/.bashrc: source <(svc completion bash)
+_svc_place() {
+	commands= options= arguments=()
+	case $1 in
+${cases.join("\n")}
+	esac
+}
+_svc_values() {
+	values=
+	case "$1 $2" in
+${values.join("\n")}
+	esac
+}
+${WALK}`;
+}
+
+/** Words of the server are compared, never expanded. */
+const WALK = `_svc_offer() {
+	local word
+	for word; do
+		case $word in
+		@any) ;;
+		@files)
+			compopt -o filenames 2>/dev/null
+			while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$current")
+			;;
+		@*)
+			while IFS= read -r word; do
+				[[ $word == "$current"* ]] && COMPREPLY+=("$word")
+			done < <("$program" complete "\${word#@}" "\${given[@]}" 2>/dev/null)
+			;;
+		"$current"*) COMPREPLY+=("$word") ;;
+		esac
+	done
+}
+_svc() {
+	local IFS=$' \\t\\n' program=\${COMP_WORDS[0]/#\\~/$HOME} current=\${COMP_WORDS[COMP_CWORD]}
+	local at= place=0 i word commands options values
+	local -a arguments given
+	COMPREPLY=() given=()
+	_svc_place ''
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=\${COMP_WORDS[i]}
+		_svc_values "$at" "$word"
+		if [[ -n $values ]]; then
+			((i++))
+			if [[ \${COMP_WORDS[i]} == = ]]; then
+				((i == COMP_CWORD)) && current= || ((i++))
+			fi
+			if ((i >= COMP_CWORD)); then
+				_svc_offer $values
+				return
+			fi
+			case $word in --realm | --env | --address | --cacert | --fingerprint) given+=("$word" "\${COMP_WORDS[i]}") ;; esac
+		elif [[ " $commands " == *" $word "* ]]; then
+			at="\${at:+$at }$word"
+			_svc_place "$at"
+		elif [[ $word != -* ]]; then
+			((place++))
+		fi
+	done
+	if [[ $current == -* ]]; then
+		_svc_offer $options
+	else
+		((place > 0)) || _svc_offer $commands
+		_svc_offer \${arguments[place]}
+	fi
+}
+complete -F _svc svc
+`;
