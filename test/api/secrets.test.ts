@@ -84,13 +84,11 @@ test("a list holds the values of every environment, or of the one that is named"
 });
 
 test("a list without values names the secrets only", async () => {
-	const { slug } = await realm(client, owner);
-	ok(await client.post(`/realms/${slug}/secrets`, { key: "KEY", value: "hidden" }, { token: owner.token }), 201);
-	const answer = await client.get<{ secrets: Secret[] }>(`/realms/${slug}/secrets?values=false`, {
-		token: owner.token,
-	});
-	fields(ok(answer).secrets[0] ?? {}, ["key", "environment", "version", "updated_at"]);
-	refused(await client.get(`/realms/${slug}/secrets?values=no`, { token: alice.token }), 400, "validation_failed");
+	ok(await set("NAMED"), 201);
+	const list = (values: string) =>
+		client.get<{ secrets: Secret[] }>(`/realms/${slug}/secrets?values=${values}`, { token: alice.token });
+	for (const secret of ok(await list("false")).secrets) fields(secret, ["key", "environment", "version", "updated_at"]);
+	refused(await list("no"), 400, "validation_failed");
 });
 
 test("an environment of null means the default", async () => {
