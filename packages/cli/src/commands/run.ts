@@ -1,26 +1,50 @@
 import type { Command } from "commander";
 import { addCommand, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
+import { connectForEngine } from "../connection.ts";
 import { repeatable } from "../fields.ts";
 import type { Io } from "../io.ts";
 import { note, visible } from "../output.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
 import { environmentFor } from "../run/environment.ts";
-import { runProgram } from "../run/program.ts";
+import { LEASE_HELP, parseLease, withLeases } from "../run/leases.ts";
+import { type Program, runProgram } from "../run/program.ts";
 import { requireVariables } from "../run/require.ts";
-import { readSecrets, type SelectionOptions, selectSecrets } from "../run/secrets.ts";
+import { type Secret, type SelectionOptions, selectSecrets } from "../run/secrets.ts";
 import { unexpandedName } from "../run/shell.ts";
+import { loadSecrets, SOURCE_HELP, SOURCE_OPTIONS, type SourceOptions } from "../run/source.ts";
 import { checkVariables, type NamingOptions, type Variable, variablesOf } from "../run/variables.ts";
+import { runWatched } from "../run/watch.ts";
+import { WATCH_HELP, WATCH_OPTIONS, type WatchOptions, watchSecrets } from "../run/watch-secrets.ts";
 
-interface RunOptions extends EnvironmentOptions, SelectionOptions, NamingOptions {
+interface RunOptions extends EnvironmentOptions, SelectionOptions, NamingOptions, SourceOptions, WatchOptions {
 	/** False with --no-masking. */
 	readonly masking: boolean;
 	readonly require?: string;
+	readonly lease?: readonly string[];
 }
 
 const DETAILS = `The program gets the environment of svc itself, less what is svc's own (SVC_TOKEN and the like), and a variable for each secret. There is no shell in between. Signals are passed on to it; Ctrl-C reaches it by the terminal.
 svc ends with the program's exit code, or with 128 and the number of the signal that ended it. 125 says that svc itself failed, 126 that the program cannot be run, 127 that it is not found.
-Values of 6 characters or more are replaced by ***** in what the program writes, also as they stand in JSON, in an address and in Base64. For this its output goes through svc: a program that wants a terminal, such as an editor or a shell, is given it by --no-masking.`;
+Values of 6 characters or more are replaced by ***** in what the program writes, also as they stand in JSON, in an address and in Base64. For this its output goes through svc: a program that wants a terminal, such as an editor or a shell, is given it by --no-masking.
+${LEASE_HELP}
+${WATCH_HELP}
+${SOURCE_HELP}`;
+
+const OPTIONS = [
+	...ENVIRONMENT_OPTIONS,
+	repeatable("--only <key>", "only this secret; may be given several times"),
+	repeatable("--except <key>", "without this secret; may be given several times"),
+	option("--prefix <text>", "begin the name of each variable with this"),
+	option("--map-names", "turn - . and / of keys into _"),
+	option("--allow-reserved", "also set variables such as PATH and NODE_OPTIONS, which decide what runs"),
+	option("--require <file>", "fail when a variable that this .env file names is missing; its values do not count"),
+	option("--no-masking", "leave the program its terminal, and values in its output as they are"),
+	repeatable("--lease <engine:role>", "with a credential of an engine; may be given several times").conflicts(
+		"offline",
+	),
+	...WATCH_OPTIONS,
+	...SOURCE_OPTIONS,
+];
 
 /** Adds the command that runs a program with the secrets of an environment. */
 export function addRunCommand(program: Command, io: Io): void {
@@ -29,35 +53,44 @@ export function addRunCommand(program: Command, io: Io): void {
 		summary: "run a program with the secrets of an environment as its variables",
 		details: DETAILS,
 		runsProgram: true,
-		options: [
-			...ENVIRONMENT_OPTIONS,
-			repeatable("--only <key>", "only this secret; may be given several times"),
-			repeatable("--except <key>", "without this secret; may be given several times"),
-			option("--prefix <text>", "begin the name of each variable with this"),
-			option("--map-names", "turn - . and / of keys into _"),
-			option("--require <file>", "fail when a variable that this .env file names is missing; its values do not count"),
-			option("--no-masking", "leave the program its terminal, and values in its output as they are"),
-			option("--allow-reserved", "also set variables such as PATH and NODE_OPTIONS, which decide what runs"),
-		],
+		options: OPTIONS,
 		examples: [
 			"svc run --realm shop --env prod -- ./server --port 8080",
 			"svc run --realm shop --only DATABASE_URL -- sh -c 'psql \"$DATABASE_URL\"'",
+			"svc run --realm shop --lease cache=keyvalue:readonly,ttl=8h --watch -- ./server",
+			"svc run --realm shop --require .env.example --offline --max-age 8h -- npm test",
 		],
 		run: runWithSecrets,
 	});
 }
 
-async function runWithSecrets(context: Context<RunOptions>, command = "", ...args: string[]): Promise<number> {
+async function runWithSecrets(context: Context<RunOptions>, ...words: string[]): Promise<number> {
 	const { io, options } = context;
 	const place = { realm: realmOf(context), environment: environmentOf(context) };
-	const secrets = await readSecrets(await connect(context), place);
-	const variables = variablesOf(selectSecrets(secrets, place, options), options);
+	const leases = (options.lease ?? []).map(parseLease);
+	const toVariables = (secrets: readonly Secret[]) => variablesOf(selectSecrets(secrets, place, options), options);
+	const variables = toVariables(await loadSecrets(context, place));
+	await hintAtShell(context, words, variables);
+	const run = async (leased: readonly Variable[]): Promise<number> => {
+		const program = programOf(context, words, [...variables, ...leased]);
+		if (options.require !== undefined) await requireVariables(options.require, program.env);
+		if (options.watch !== true) return runProgram(io, program);
+		const build = (secrets: readonly Secret[]) => programOf(context, words, [...toVariables(secrets), ...leased]);
+		return runWatched(io, program, await watchSecrets(context, place, build));
+	};
+	return leases.length === 0 ? run([]) : withLeases(context, await connectForEngine(context), place.realm, leases, run);
+}
+
+/** @throws Failure when two variables have one name */
+function programOf(
+	{ io, options }: Context<RunOptions>,
+	[command = "", ...args]: readonly string[],
+	variables: readonly Variable[],
+): Program {
 	checkVariables(variables);
-	await hintAtShell(context, [command, ...args], variables);
-	const env = environmentFor(io, variables);
-	if (options.require !== undefined) await requireVariables(options.require, env);
-	const masked = options.masking ? variables.map(({ value }) => value) : [];
-	return runProgram(io, { command, args, env, masked });
+	const secret = variables.filter(({ isPublic }) => isPublic !== true);
+	const masked = options.masking ? secret.map(({ value }) => value) : [];
+	return { command, args, env: environmentFor(io, variables), masked };
 }
 
 async function hintAtShell(context: Context, words: readonly string[], variables: readonly Variable[]): Promise<void> {

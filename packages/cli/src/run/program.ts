@@ -19,7 +19,7 @@ export interface Program {
 }
 
 /** A program that was started. */
-interface RunningProgram {
+export interface RunningProgram {
 	/** What it ended with: its own exit code, or 128 and the number of the signal that ended it. */
 	readonly ended: Promise<number>;
 	/** Sends it a signal; nothing happens when it has ended. */
@@ -27,24 +27,25 @@ interface RunningProgram {
 }
 
 /**
- * Runs a program to its end, without a shell and with this process's standard streams. Signals to this process are passed on to it.
+ * Runs a program to its end, without a shell. Signals to this process are passed on to it.
  * @returns its own exit code, or 128 and the number of the signal that ended it
- * @throws Failure noSuchCommand or notExecutable when it cannot be started
+ * @throws Failure noSuchCommand or notExecutable when it cannot be started; the system's error when its output cannot be written
  */
 export async function runProgram(io: Io, program: Program): Promise<number> {
-	let running: RunningProgram | undefined;
-	using _ = hearSignals(io, (signal) => running?.kill(signal));
-	running = await startProgram(io, program);
-	// Awaited here, because signals are heard as long as this function lasts.
-	return await running.ended;
+	const { ended } = await startProgram(io, program);
+	return ended;
 }
 
-/** Starts a program. @throws Failure noSuchCommand or notExecutable when it cannot be started */
-async function startProgram(io: Io, { command, args, env, masked = [] }: Program): Promise<RunningProgram> {
+/** Starts a program; signals to this process are passed on to it until it ends. @throws Failure noSuchCommand or notExecutable when it cannot be started */
+export async function startProgram(io: Io, { command, args, env, masked = [] }: Program): Promise<RunningProgram> {
 	const output = canMask(masked) ? "pipe" : "inherit";
 	const child = spawn(command, args, { env, stdio: ["inherit", output, output] });
-	const exited = exitCode(child);
+	const heard = hearSignals(io, (signal, isEverywhere) => {
+		if (!isEverywhere) child.kill(signal);
+	});
+	const exited = exitCode(child).finally(() => heard[Symbol.dispose]());
 	await once(child, "spawn").catch((error: NodeJS.ErrnoException) => {
+		heard[Symbol.dispose]();
 		throw explainStart(command, error);
 	});
 	const copied = Promise.all([
@@ -65,16 +66,22 @@ function exitCode(child: ChildProcess): Promise<number> {
 	});
 }
 
-/** Milliseconds without output after which a program that has ended is not waited for any more: what it left running may hold its streams for ever. */
-const SILENCE_MS = 2000;
+/** Milliseconds for the output of what a program leaves running when it ends: without any, and at most. It may hold the streams for ever. */
+const [SILENCE_MS, LEFT_OVER_MS] = [2000, 10_000];
 
 function giveUpAfterSilence({ stdout, stderr }: ChildProcess): Disposable {
 	const streams = [stdout, stderr].filter((stream) => stream !== null);
-	const silence = setTimeout(() => {
+	const giveUp = () => {
 		for (const stream of streams) stream.destroy();
-	}, SILENCE_MS);
+	};
+	const [silence, end] = [setTimeout(giveUp, SILENCE_MS), setTimeout(giveUp, LEFT_OVER_MS)];
 	for (const stream of streams) stream.on("data", () => silence.refresh());
-	return { [Symbol.dispose]: () => clearTimeout(silence) };
+	return {
+		[Symbol.dispose]: () => {
+			clearTimeout(silence);
+			clearTimeout(end);
+		},
+	};
 }
 
 function explainStart(command: string, error: NodeJS.ErrnoException): Failure {

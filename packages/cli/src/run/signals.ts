@@ -16,14 +16,12 @@ const FORWARDED: readonly NodeJS.Signals[] = [
 const OF_TERMINAL: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT", "SIGWINCH"];
 
 /**
- * Hears signals in place of ending by them, until it is disposed of. What a terminal has sent to the whole foreground is not told: a program
- * that was started there has it already.
+ * Hears signals in place of ending by them, until it is disposed of.
+ * @param told receives each, and whether a terminal has sent it to everything in its foreground: a program that was started there has it already
  */
-export function hearSignals(io: Io, told: (signal: NodeJS.Signals) => void): Disposable {
+export function hearSignals(io: Io, told: (signal: NodeJS.Signals, isEverywhere: boolean) => void): Disposable {
 	const before = readTerminal();
-	const listener = (signal: NodeJS.Signals) => {
-		if (!isFromTerminal(signal, before)) told(signal);
-	};
+	const listener = (signal: NodeJS.Signals) => told(signal, isFromTerminal(signal, before));
 	for (const signal of FORWARDED) io.on(signal, listener);
 	return {
 		[Symbol.dispose]: () => {

@@ -6,6 +6,8 @@ export interface Variable {
 	readonly value: string;
 	/** What a person knows it by. */
 	readonly source: string;
+	/** Whether it is no secret, so that it is not masked. */
+	readonly isPublic?: boolean;
 }
 
 /** How keys become names of variables. */

@@ -1,0 +1,69 @@
+import { constants } from "node:os";
+import type { Answer } from "./answer.ts";
+import { type Client, path, send, sendForReply } from "./client.ts";
+import type { Context } from "./command.ts";
+import { Failure } from "./failure.ts";
+import type { Io } from "./io.ts";
+import { note, visible } from "./output.ts";
+
+/** A credential that is asked of an engine. */
+interface Wanted {
+	/** Slug. */
+	readonly realm: string;
+	/** Type of the engine. */
+	readonly type: string;
+	/** Role, ttl and what else the engine is told. */
+	readonly params: object;
+}
+
+/**
+ * Makes a credential for as long as a program runs. Its lease is revoked afterwards, whatever came of it; should that fail, it ends with its ttl.
+ * @param client as `connectForEngine` makes it
+ * @param run runs the program with the answer of `generate`, `connection` included
+ * @returns what the program ended with; 128 and the number of the signal that came before it was started
+ * @throws Failure as `send` does, and whatever `run` throws
+ */
+export async function withCredential(
+	context: Context,
+	client: Client,
+	{ realm, type, params }: Wanted,
+	run: (made: Answer) => Promise<number>,
+): Promise<number> {
+	using interrupted = hearEnd(context.io);
+	const call = { method: "POST", path: path`realms/${realm}/engines/${type}/generate`, body: params } as const;
+	const { answer, headers } = await sendForReply(client, { ...call, query: { connection: "true" } });
+	try {
+		return interrupted.code ?? (await run(answer));
+	} finally {
+		await revoke(context, client, realm, String(headers["x-lease-id"] ?? ""));
+	}
+}
+
+const ENDING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Keeps signals from ending this process, because a credential that nobody holds any more has to be revoked first. */
+function hearEnd(io: Io): Disposable & { readonly code: number | undefined } {
+	let first: NodeJS.Signals | undefined;
+	const listener = (signal: NodeJS.Signals) => {
+		first ??= signal;
+	};
+	for (const signal of ENDING) io.on(signal, listener);
+	return {
+		get code() {
+			return first === undefined ? undefined : 128 + constants.signals[first];
+		},
+		[Symbol.dispose]: () => {
+			for (const signal of ENDING) io.off(signal, listener);
+		},
+	};
+}
+
+async function revoke(context: Context, client: Client, realm: string, id: string): Promise<void> {
+	try {
+		await send(client, { method: "DELETE", path: path`realms/${realm}/leases/${id}` });
+	} catch (error) {
+		if (!(error instanceof Failure)) throw error;
+		const next = `\`svc lease revoke ${id} --realm ${realm}\` does it, else it ends with its ttl`;
+		await note(context, visible(`the credential is not revoked: ${error.message}; ${next}`));
+	}
+}

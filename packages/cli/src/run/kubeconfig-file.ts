@@ -1,0 +1,19 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Answer } from "../answer.ts";
+import { kubeconfigOf } from "../connection-formats.ts";
+import { type Io, setting } from "../io.ts";
+import { writePrivateFile } from "../private-file.ts";
+
+/**
+ * Writes the client configuration of Kubernetes for a token into a folder that only its owner can read, in memory where the system has one for that.
+ * @param made what `generate` answers when it is asked for the connection, too
+ * @returns its path; the folder is removed when it is disposed of
+ */
+export async function writeKubeconfig(io: Io, made: Answer): Promise<AsyncDisposable & { readonly path: string }> {
+	const folder = await mkdtemp(join(setting(io, "XDG_RUNTIME_DIR") ?? tmpdir(), "svc-"));
+	const path = join(folder, "kubeconfig");
+	await writePrivateFile(path, await kubeconfigOf(made));
+	return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}

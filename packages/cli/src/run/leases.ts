@@ -1,0 +1,75 @@
+import type { Answer } from "../answer.ts";
+import type { Client } from "../client.ts";
+import type { Context } from "../command.ts";
+import { connectionVariables } from "../connection-formats.ts";
+import { Failure } from "../failure.ts";
+import { parseParam } from "../fields.ts";
+import { withCredential } from "../held-credential.ts";
+import { writeKubeconfig } from "./kubeconfig-file.ts";
+import type { Variable } from "./variables.ts";
+
+/** A credential that a program is to have. */
+export interface LeaseWish {
+	/** What the names of its variables begin with. */
+	readonly prefix: string;
+	/** Type of the engine. */
+	readonly type: string;
+	/** Role, ttl and what else the engine is told. */
+	readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** A paragraph of the help. */
+export const LEASE_HELP = `--lease has an engine make a credential for the program: keyvalue:readonly sets KEYVALUE_URL, KEYVALUE_HOST, KEYVALUE_PORT, KEYVALUE_USERNAME, KEYVALUE_PASSWORD and the like, documentdb:read,database=shop DOCUMENTDB_URI, containerorch:viewer KUBECONFIG; cache=keyvalue:readonly names them CACHE_URL and so on. It is revoked when the program ends, whatever way. When svc itself is killed, it ends with its ttl, as in keyvalue:readonly,ttl=30m; it is not renewed, so the ttl has to be long enough.`;
+
+/** Reads `[name=]engine:role[,param=value…]`. @throws Failure usage when it is something else; the message repeats nothing of it */
+export function parseLease(text: string): LeaseWish {
+	const [head = "", ...params] = text.split(",");
+	const [, name, type, role] = /^(?:([A-Za-z_]\w*)=)?([a-z][a-z0-9_-]*):([\w.-]+)$/.exec(head) ?? [];
+	const pairs = params.map((param) => /^([^=]+)=(.*)$/s.exec(param));
+	if (type === undefined || role === undefined || pairs.includes(null)) {
+		throw new Failure(
+			"usage",
+			"--lease takes engine:role, as in keyvalue:readonly,ttl=30m or cache=keyvalue:readonly",
+			{
+				hint: "`svc engine list` shows the engines",
+			},
+		);
+	}
+	const told = pairs.map((pair) => [pair?.[1] ?? "", parseParam(pair?.[2] ?? "")] as const);
+	return { prefix: name ?? type, type, params: { ...Object.fromEntries(told), role } };
+}
+
+/**
+ * Makes the credentials, one after the other, for as long as a program runs, and revokes them afterwards.
+ * @param run runs the program with their variables
+ * @returns what the program ended with
+ * @throws Failure as `withCredential` does, and whatever `run` throws
+ */
+export async function withLeases(
+	context: Context,
+	client: Client,
+	realm: string,
+	[wish, ...others]: readonly LeaseWish[],
+	run: (variables: readonly Variable[]) => Promise<number>,
+): Promise<number> {
+	if (wish === undefined) return run([]);
+	return withCredential(context, client, { realm, ...wish }, async (made) => {
+		await using file = wish.type === "containerorch" ? await writeKubeconfig(context.io, made) : undefined;
+		const variables = variablesOfLease(wish, made, file?.path);
+		// Awaited here, because the file lasts as long as this function.
+		return await withLeases(context, client, realm, others, (more) => run([...variables, ...more]));
+	});
+}
+
+/** Fields of the shipped engines' answers that are no secrets. What other engines answer is taken for one. */
+const PUBLIC =
+	/_(?:ADDRESS|HOST|PORT|TLS|DATABASE|AUTH_DATABASE|USERNAME|EXPIRES_AT|NAMESPACE|SERVICE_ACCOUNT|ROLE_BINDING|CLUSTER_ROLE|SERVER|CA_CERT|TLS_SERVER_NAME|INSECURE_SKIP_TLS_VERIFY)$/;
+
+function variablesOfLease({ type, prefix }: LeaseWish, made: Answer, kubeconfig: string | undefined): Variable[] {
+	const source = `--lease ${type}`;
+	const fields = connectionVariables(type, made, prefix).map(([name, value]) => {
+		return { name, value, source, isPublic: PUBLIC.test(name) };
+	});
+	const name = prefix === type ? "KUBECONFIG" : `${prefix.toUpperCase()}_KUBECONFIG`;
+	return kubeconfig === undefined ? fields : [...fields, { name, value: kubeconfig, source, isPublic: true }];
+}

@@ -1,0 +1,84 @@
+import { hash } from "node:crypto";
+import type { Client } from "../client.ts";
+import { type Context, option } from "../command.ts";
+import { connect, findTarget, readToken } from "../connection.ts";
+import { describeDuration, parseDuration } from "../duration.ts";
+import { Failure } from "../failure.ts";
+import { note } from "../output.ts";
+import { keepSecrets, type Owner, recallSecrets } from "./kept-secrets.ts";
+import { type Place, readSecrets, type Secret } from "./secrets.ts";
+
+/** Where secrets come from. */
+export interface SourceOptions {
+	readonly offline?: boolean;
+	readonly maxAge: string;
+	/** False with --no-cache. */
+	readonly cache: boolean;
+}
+
+/** The options of `SourceOptions`. */
+export const SOURCE_OPTIONS = [
+	option("--offline", "ask no server: take the secrets as they were when they were last read here"),
+	option("--max-age <duration>", "with --offline: how old they may be").default("24h"),
+	option("--no-cache", "do not keep the secrets for --offline"),
+];
+
+/** A paragraph of the help. */
+export const SOURCE_HELP =
+	"What is read from the server is kept, sealed, for --offline, which says how old it is. Nothing but --offline ever uses it.";
+
+/**
+ * The secrets of an environment, from the server, or with --offline as they were kept.
+ * @throws Failure as `connect`, `readSecrets` and `recallSecrets` do
+ */
+export async function loadSecrets(context: Context<SourceOptions>, place: Place): Promise<readonly Secret[]> {
+	const owner = await ownerOf(context, place);
+	const max_age_ms = parseDuration("--max-age", context.options.maxAge);
+	if (context.options.offline !== true) {
+		return readAndKeep(context, () => connect(context), owner).catch(async (error: unknown) => {
+			throw await pointToKept(context, owner, max_age_ms, error);
+		});
+	}
+	const { secrets, age_ms } = await recallSecrets(context.io, owner, max_age_ms);
+	await note(
+		context,
+		`offline: the secrets of ${place.realm}/${place.environment} as they were ${describeDuration(age_ms)} ago`,
+	);
+	return secrets;
+}
+
+/** The secrets as they are on the server now, kept for `--offline`. @throws Failure as `readSecrets` does */
+export async function readAndKeep(
+	context: Context<SourceOptions>,
+	connected: () => Promise<Client>,
+	owner: Owner,
+): Promise<readonly Secret[]> {
+	const secrets = await readSecrets(await connected(), owner);
+	if (context.options.cache) {
+		await keepSecrets(context.io, owner, secrets).catch(async (error: Error) => {
+			await note(context, `note: nothing is kept for --offline: ${error.message}; --no-cache does without`);
+		});
+	}
+	return secrets;
+}
+
+/** Who asks: the user of the session, or the digest of SVC_TOKEN. @throws Failure denied when there is no token for the address */
+export async function ownerOf(context: Context, place: Place): Promise<Owner> {
+	const { address, saved } = await findTarget(context);
+	const given = readToken(context.io);
+	const token = given ?? saved.token;
+	if (token === undefined)
+		throw new Failure("denied", `not logged in to ${address}`, { hint: "`svc login`, or set SVC_TOKEN" });
+	const user = given === undefined ? saved.user?.id : undefined;
+	return { ...place, address, identity: user ?? hash("sha256", token, "hex") };
+}
+
+/** Says that --offline would do, when it would. */
+async function pointToKept(context: Context, owner: Owner, max_age_ms: number, error: unknown): Promise<unknown> {
+	if (!(error instanceof Failure) || error.kind !== "unreachable") return error;
+	const kept = await recallSecrets(context.io, owner, max_age_ms).catch(() => undefined);
+	if (kept === undefined) return error;
+	const { message, code, status } = error;
+	const hint = `--offline takes the secrets as they were ${describeDuration(kept.age_ms)} ago`;
+	return new Failure("unreachable", message, { code, status, hint, cause: error });
+}

@@ -1,0 +1,66 @@
+import { type Context, option } from "../command.ts";
+import { connect } from "../connection.ts";
+import { parseDuration } from "../duration.ts";
+import { Failure } from "../failure.ts";
+import { note, visible } from "../output.ts";
+import type { Program } from "./program.ts";
+import type { Place, Secret } from "./secrets.ts";
+import { ownerOf, readAndKeep, type SourceOptions } from "./source.ts";
+import type { Watch } from "./watch.ts";
+
+/** Whether and how a program is started anew. */
+export interface WatchOptions extends SourceOptions {
+	readonly watch?: boolean;
+	readonly watchInterval: string;
+	readonly killAfter: string;
+}
+
+/** The options of `WatchOptions`. */
+export const WATCH_OPTIONS = [
+	option("--watch", "start the program anew when a secret has changed").conflicts("offline"),
+	option("--watch-interval <duration>", "how often to look").default("60s"),
+	option("--kill-after <duration>", "how long the program may take to end before it is killed").default("30s"),
+];
+
+/** A paragraph of the help. */
+export const WATCH_HELP =
+	"With --watch the program is told to end by SIGTERM when its secrets have changed and stay so for a moment, and started with the new ones. Every look is an event of the audit log. While the server is away the program goes on.";
+
+/** Milliseconds for one look: the program may end meanwhile. */
+const LOOK_TIMEOUT_MS = 10_000;
+
+/**
+ * Watches the secrets of an environment.
+ * @param build makes the program of what was read
+ * @throws Failure usage when a duration is none
+ */
+export async function watchSecrets(
+	context: Context<WatchOptions>,
+	place: Place,
+	build: (secrets: readonly Secret[]) => Program,
+): Promise<Watch> {
+	const { watchInterval, killAfter } = context.options;
+	const owner = await ownerOf(context, place);
+	const connected = async () => ({ ...(await connect(context)), timeoutMs: LOOK_TIMEOUT_MS });
+	let trouble: string | undefined;
+	return {
+		interval_ms: parseDuration("--watch-interval", watchInterval),
+		kill_after_ms: parseDuration("--kill-after", killAfter),
+		restarts: () => note(context, "svc: the secrets have changed, the program is started anew"),
+		look: async () => {
+			try {
+				const program = build(await readAndKeep(context, connected, owner));
+				if (trouble !== undefined) await note(context, "svc: the secrets are watched again");
+				trouble = undefined;
+				return program;
+			} catch (error) {
+				// Whatever it is, the program is not left alone.
+				const reason = error instanceof Failure ? error.message : "they cannot be read";
+				if (reason !== trouble)
+					await note(context, visible(`svc: the program goes on with the secrets that it has: ${reason}`));
+				trouble = reason;
+				return undefined;
+			}
+		},
+	};
+}
