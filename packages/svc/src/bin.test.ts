@@ -13,3 +13,11 @@ test("what was made of the sources is kept beside the packages", () => {
 	assert.deepEqual([stdout, stderr, status], ["0.1.0\n", "", 0]);
 	assert.ok(readdirSync(path("../../../node_modules/.cache/svc")).length > 0);
 });
+
+test("svc version tells the commit of a checkout", () => {
+	const { stdout } = spawnSync(process.execPath, [path("./bin.mjs"), "version", "--json"], { encoding: "utf8" });
+	const { version, commit, built } = JSON.parse(stdout);
+	const head = spawnSync("git", ["log", "-1", "--format=%h"], { encoding: "utf8", cwd: path(".") }).stdout.trim();
+	assert.deepEqual([version, commit], ["0.1.0", head === "" ? "unknown" : head]);
+	assert.ok(head === "" || !Number.isNaN(Date.parse(built)));
+});

@@ -5,10 +5,12 @@ import { ENGINE_NEW } from "./commands/engine-new.ts";
 import { ENGINE_TEST } from "./commands/engine-test.ts";
 import { RESTORE } from "./commands/restore.ts";
 import { SERVER } from "./commands/server.ts";
+import { VERSION } from "./commands/version.ts";
 
 /** What the executable does on this machine, beside the commands that ask a server. What a command needs is loaded when it runs. */
 export const LOCAL_COMMANDS: readonly LocalCommand[] = [
 	SERVER,
+	VERSION,
 	ENGINE_NEW,
 	ENGINE_TEST,
 	BACKUP_VERIFY,

@@ -1,0 +1,15 @@
+import type { LocalCommand } from "@svc/cli/command";
+import { showFields } from "@svc/cli/output";
+
+/** `svc version`: what this executable is. */
+export const VERSION: LocalCommand = {
+	usage: "version",
+	summary: "show what this executable is: its version, and the commit that it was made of",
+	details: "`svc health` shows the same of a server.",
+	examples: ["svc version", "svc version --json"],
+	async run(context) {
+		const { readBuild } = await import("@svc/server/build");
+		const build = readBuild();
+		await showFields(context, build, Object.entries(build));
+	},
+};
