@@ -136,7 +136,7 @@ test("every command has a help with an example, on stdout", async () => {
 		assert.equal(code, 0);
 		const block = stdout.split("Commands:\n")[1]?.split("\n\n")[0];
 		if (block === undefined) return [[...path]];
-		const names = block.split("\n").flatMap((line) => /^ {2}([a-z-]+)/.exec(line)?.[1] ?? []);
+		const names = block.split("\n").flatMap((line) => /^ {2}([a-z0-9-]+)/.exec(line)?.[1] ?? []);
 		return (await Promise.all(names.filter((name) => name !== "help").map((name) => commands([...path, name])))).flat();
 	};
 	const leaves = await commands([]);

@@ -13,6 +13,7 @@ import { addExportCommand } from "./commands/export.ts";
 import { addHealthCommand } from "./commands/health.ts";
 import { addHelpCommand } from "./commands/help.ts";
 import { addImportCommand } from "./commands/import.ts";
+import { addKubernetesCommand } from "./commands/k8s.ts";
 import { addKeysCommands } from "./commands/keys.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
 import { addPolicyCommands } from "./commands/policy.ts";
@@ -35,7 +36,7 @@ export type { Io } from "./io.ts";
  * @param argv the words after the program's name
  * @param local commands that work on this machine; the client itself has none
  * @returns what the process should end with: 0 done, 1 failed, 2 usage, 3 not logged in or not allowed, 4 not found, 5 server
- * unreachable or in trouble, 130 interrupted; of `svc run` the program's own, or 125 to 127
+ * unreachable or in trouble, 130 interrupted; of `svc run` and `svc k8s` the program's own, or 125 to 127
  */
 export async function runCli(argv: readonly string[], io: Io, local: readonly LocalCommand[] = []): Promise<number> {
 	const help: string[] = [];
@@ -51,7 +52,7 @@ export async function runCli(argv: readonly string[], io: Io, local: readonly Lo
 }
 
 /** Commands whose own failures must not look like their program's. Spec of the codes: env(1). */
-export const RUNS_PROGRAM: ReadonlySet<string> = new Set(["run"]);
+export const RUNS_PROGRAM: ReadonlySet<string> = new Set(["run", "k8s"]);
 
 /**
  * The tree of all commands, with their help.
@@ -90,6 +91,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 	addPolicyCommands(program, io);
 	addEngineCommands(program, io);
 	addLeaseCommands(program, io);
+	addKubernetesCommand(program, io);
 	addSsoCommands(program, io);
 	addAuditCommands(program, io);
 	addBackupCommands(program, io);

@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Command } from "commander";
+import type { Answer } from "../answer.ts";
+import { addCommand, type Context, option } from "../command.ts";
+import { connectForEngine } from "../connection.ts";
+import { kubeconfigOf } from "../connection-formats.ts";
+import { withCredential } from "../held-credential.ts";
+import { type Io, setting } from "../io.ts";
+import { writePrivateFile } from "../private-file.ts";
+import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
+import { environmentFor } from "../run/environment.ts";
+import { runProgram } from "../run/program.ts";
+
+interface KubernetesOptions extends RealmOptions {
+	readonly role: string;
+	readonly namespace?: string;
+	readonly ttl?: string;
+}
+
+const DETAILS = `The engine containerorch makes a service account for as long as the program runs, and KUBECONFIG names a configuration for it, in a folder that only you can read and that is gone afterwards. The account is deleted when the program has ended, whatever way; when svc itself is killed, at the end of its ttl.
+Signals, exit code and environment are as of \`svc run\`.`;
+
+/** Adds the command that runs a program as a service account of Kubernetes. */
+export function addKubernetesCommand(program: Command, io: Io): void {
+	addCommand<KubernetesOptions>(program, io, {
+		usage: "k8s <command...>",
+		summary: "run a program, such as kubectl, with a service account of Kubernetes that lives as long as it",
+		details: DETAILS,
+		runsProgram: true,
+		options: [
+			REALM_OPTION,
+			option("--role <role>", "viewer, editor or admin").default("viewer"),
+			option("--namespace <name>", "where; the engine's configuration has the usual one"),
+			option("--ttl <duration>", "how long it lives at most, from 10m on"),
+		],
+		examples: [
+			"svc k8s --realm shop -- kubectl get pods",
+			"svc k8s --realm shop --role editor --namespace apps -- helm upgrade shop ./chart",
+		],
+		run: runWithAccount,
+	});
+}
+
+async function runWithAccount(context: Context<KubernetesOptions>, command = "", ...args: string[]): Promise<number> {
+	const { io, options } = context;
+	const { role, namespace, ttl } = options;
+	const params = {
+		role,
+		...(namespace === undefined ? {} : { namespace }),
+		...(ttl === undefined ? {} : { ttl }),
+	};
+	const wanted = { realm: realmOf(context), type: "containerorch", params };
+	return withCredential(context, await connectForEngine(context), wanted, async (made) => {
+		await using file = await writeKubeconfig(io, made);
+		const kubeconfig = { name: "KUBECONFIG", value: file.path, source: "svc k8s" };
+		// Awaited here, because the file lasts as long as this function.
+		return await runProgram(io, { command, args, env: environmentFor(io, [kubeconfig]) });
+	});
+}
+
+/** In memory where the system has a folder for that. */
+async function writeKubeconfig(io: Io, made: Answer): Promise<AsyncDisposable & { readonly path: string }> {
+	const folder = await mkdtemp(join(setting(io, "XDG_RUNTIME_DIR") ?? tmpdir(), "svc-"));
+	const path = join(folder, "kubeconfig");
+	await writePrivateFile(path, await kubeconfigOf(made));
+	return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
