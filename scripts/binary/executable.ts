@@ -47,10 +47,10 @@ export async function makeExecutable(folder: string): Promise<Executable> {
 	}
 }
 
-/** Nothing but the program that starts it says what Node does: NODE_OPTIONS is not read, `--node-options` is, which the server gives its engines. */
+/** Node is told by the environment alone, as the server tells its engines: an argument that a script takes from elsewhere must not load code. */
 const SEA = {
 	disableExperimentalSEAWarning: true,
 	useCodeCache: true,
 	execArgv: ["--disable-warning=ExperimentalWarning"],
-	execArgvExtension: "cli",
+	execArgvExtension: "env",
 };

@@ -85,6 +85,25 @@ test("an engine of ours is the same file once more", options, async () => {
 	assert.match(made, /otpauth:/);
 });
 
+test("an engine of ours opens only what it is allowed to", options, async () => {
+	writeFileSync(join(root.folder, "config"), "{}");
+	const env = { SVC_ORCH_KUBECONFIG: "/config" };
+	const ping = '{"method":"ping","params":{}}\n';
+	const held = await root.run(["plugin", "containerorch"], { ...env, NODE_OPTIONS: "--permission --allow-net" }, ping);
+	assert.match(held.stderr, /ERR_ACCESS_DENIED/);
+	const free = await root.run(["plugin", "containerorch"], env, ping);
+	assert.match(free.stderr, /current-context is missing/);
+});
+
+test("no argument makes it load code, and the server does not start where the environment might", options, async () => {
+	writeFileSync(join(root.folder, "code.cjs"), 'process.stdout.write("loaded")');
+	const { stdout } = await root.run(["--version", "--node-options=--require=/code.cjs", "--require=/code.cjs"]);
+	assert.match(stdout, /^[\d.]+\n$/);
+	const { code, stderr } = await root.run(["server"], { NODE_OPTIONS: "--no-warnings" });
+	assert.equal(code, 78);
+	assert.match(stderr, /^svc: NODE_OPTIONS is set/);
+});
+
 test("its libraries lie in a private folder of the user, under their hashes", options, () => {
 	assert.equal(statSync(libraries).mode & 0o777, 0o700);
 	const files = readdirSync(libraries);

@@ -20,7 +20,7 @@ const FROM_SOURCE = {
 	script: [root("packages/svc/src/main.ts")],
 	reads: ["packages", "plugins", "node_modules", "package.json"].map(root),
 };
-const IN_BINARY = { node: "single-executable" as const, script: [], reads: [] };
+const IN_BINARY = { node: "environment" as const, script: [], reads: [] };
 const { node, script, reads: program } = isSea() ? IN_BINARY : FROM_SOURCE;
 
 /** Where a pod finds its token, the authority's certificate and its namespace. Spec: ENGINES › Container orchestrator engine configuration */

@@ -9,6 +9,8 @@ import { loadThirdParty } from "./third-party.ts";
 export interface Launch {
 	file: string;
 	arguments: string[];
+	/** What Node is told by its environment, where it is no program of its own that takes arguments. */
+	node_options?: string;
 }
 
 /** An engine that comes with the server. */
@@ -20,10 +22,9 @@ export interface ShippedEngine {
 	/** Without the flags that restrict what Node lets it do. */
 	launch: Launch;
 	/**
-	 * How Node, which then restricts it, is told with what: by arguments, or by the one that a single executable of Node takes for all of them.
-	 * False when `launch.file` is another program.
+	 * How Node, which then restricts it, is told with what: by arguments, or, as the single binary, by NODE_OPTIONS. False when `launch.file` is another program.
 	 */
-	node: "arguments" | "single-executable" | false;
+	node: "arguments" | "environment" | false;
 	/** Files and folders that its program consists of. */
 	reads?: readonly string[];
 }

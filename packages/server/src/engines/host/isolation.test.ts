@@ -16,8 +16,8 @@ async function dataOf(call: Promise<unknown>): Promise<Record<string, unknown>> 
 }
 
 /** An engine that Node restricts, as it restricts ours. */
-function restricted(script: string, network = false): ShippedEngine {
-	return { ...scripted(script), node: "arguments", network, reads: [FIXTURES] };
+function restricted(script: string, network = false, node: ShippedEngine["node"] = "arguments"): ShippedEngine {
+	return { ...scripted(script), node, network, reads: [FIXTURES] };
 }
 
 /** What an engine answers to a server that runs in a process of its own; the server is killed after the test, or with `kill`. */
@@ -57,8 +57,8 @@ test("an engine has its three streams and no other descriptor", async (t) => {
 });
 
 /** What an engine of ours finds when it reaches for more than it needs. */
-async function reach(t: TestContext, network: boolean): Promise<Record<string, unknown>> {
-	const { host, folder } = await startHost(t, [restricted("hostile/reaching.mjs", network)]);
+async function reach(t: TestContext, ...how: [network: boolean, node?: ShippedEngine["node"]]) {
+	const { host, folder } = await startHost(t, [restricted("hostile/reaching.mjs", ...how)]);
 	const database = join(folder, "svc.db");
 	const allowed = join(folder, "kubeconfig");
 	await writeFile(database, "CANARY");
@@ -97,6 +97,12 @@ test("an engine of ours reads what it is allowed to, and reaches neither other f
 	const denied = "ERR_ACCESS_DENIED";
 	const network = { connect: denied, connect_unix: denied, resolve: denied, listen: denied };
 	assert.deepEqual(await reach(t, false), { ...DENIED, ...network });
+});
+
+test("told by the environment, as in the single binary, it is held back in the same way", async (t) => {
+	const { connect, connect_unix, resolve, listen, ...others } = await reach(t, false, "environment");
+	for (const outcome of [connect, connect_unix, resolve, listen]) assert.equal(outcome, "ERR_ACCESS_DENIED");
+	assert.deepEqual(others, DENIED);
 });
 
 test("an engine of ours that talks to a system of its own reaches the network, and nothing else", async (t) => {

@@ -27,11 +27,12 @@ export type Child = ReturnType<typeof spawnEngine>;
  * Design: §8
  */
 export function spawnEngine(launch: Launch, environment: Readonly<Record<string, string>>, cwd: string) {
-	const { file, arguments: args } = hasSetpriv ? tied(launch) : launch;
+	const { file, arguments: args, node_options } = hasSetpriv ? tied(launch) : launch;
 	const { [NODE_OPTIONS]: _, ...variables } = environment;
+	const options = node_options === undefined ? {} : { [NODE_OPTIONS]: node_options };
 	return load().execa(file, args, {
 		cwd,
-		env: { ...variables, ...ENVIRONMENT },
+		env: { ...variables, ...ENVIRONMENT, ...options },
 		extendEnv: false,
 		stdin: "pipe",
 		stdout: "pipe",
@@ -47,6 +48,6 @@ export function spawnEngine(launch: Launch, environment: Readonly<Record<string,
 	});
 }
 
-function tied({ file, arguments: args }: Launch): Launch {
-	return { file: SETPRIV, arguments: ["--pdeathsig", "KILL", "--no-new-privs", "--", file, ...args] };
+function tied({ file, arguments: args, ...others }: Launch): Launch {
+	return { ...others, file: SETPRIV, arguments: ["--pdeathsig", "KILL", "--no-new-privs", "--", file, ...args] };
 }

@@ -14,12 +14,11 @@ test("a script gets Node's flags before its own arguments", () => {
 	assert.deepEqual([args[0], ...args.slice(-3)], ["--permission", "--allow-fs-read=/srv/a file", "plugin", "any"]);
 });
 
-test("a single executable gets them in one word, in which spaces, quotes and backslashes of a path part nothing", () => {
-	const { arguments: args } = flagsOf("single-executable", ['/srv/a "file" \\']);
-	const [first = "", ...others] = args;
-	assert.match(first, /^--node-options="--permission" /);
-	assert.ok(first.endsWith(String.raw` "--allow-fs-read=/srv/a \"file\" \\"`), first);
-	assert.deepEqual(others, ["plugin", "any"]);
+test("the single binary gets them in its environment, where spaces, quotes and backslashes of a path part nothing", () => {
+	const { arguments: args, node_options = "" } = flagsOf("environment", ['/srv/a "file" \\']);
+	assert.deepEqual(args, ["plugin", "any"]);
+	assert.match(node_options, /^"--permission" /);
+	assert.ok(node_options.endsWith(String.raw` "--allow-fs-read=/srv/a \"file\" \\"`), node_options);
 });
 
 test("another program gets none", () => {

@@ -34,13 +34,13 @@ export function shippedEntry(engine: ShippedEngine): CatalogEntry {
 			if (node === false) return launch;
 			const files = [...own, ...reads].map((path) => `--allow-fs-read=${path}`);
 			const flags = [...RESTRICTIONS, ...(network ? ["--allow-net"] : []), ...files];
-			const told = node === "arguments" ? flags : [inOneWord(flags)];
-			return { file: launch.file, arguments: [...told, ...launch.arguments] };
+			if (node === "environment") return { ...launch, node_options: flags.map(quoted).join(" ") };
+			return { file: launch.file, arguments: [...flags, ...launch.arguments] };
 		},
 	};
 }
 
-/** Node parts the word at its spaces, unless they are quoted. https://nodejs.org/api/single-executable-applications.html */
-function inOneWord(flags: readonly string[]): string {
-	return `--node-options=${flags.map((flag) => `"${flag.replaceAll(/["\\]/g, "\\$&")}"`).join(" ")}`;
+/** NODE_OPTIONS are parted at spaces, unless they are quoted. https://nodejs.org/api/cli.html#node_optionsoptions */
+function quoted(flag: string): string {
+	return `"${flag.replaceAll(/["\\]/g, "\\$&")}"`;
 }
