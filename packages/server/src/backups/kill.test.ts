@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { readConfig } from "../config.ts";
+import { verifyBackup } from "../offline.ts";
+import type { BackupTask } from "../testing/backup-process.ts";
+import { ACCOUNTS, makeBackedUp } from "../testing/backups.ts";
+import { makeFolder, openTestStore } from "../testing/store.ts";
+
+const PROCESS = join(import.meta.dirname, "../testing/backup-process.ts");
+/** Steps that no task has: a loop that gets there does not die where it should. */
+const MOST_STEPS = 60;
+/** After how many of the steps the restore is repeated. */
+const EVERY = 3;
+process.umask(0o077);
+const compiled = await makeFolder({ after });
+
+const server = await makeBackedUp({ after });
+const images = await makeFolder({ after });
+
+/** @returns the signal that it ended by, and what it said */
+async function run(directory: string, task: BackupTask, target: string): Promise<[signal: unknown, said: string]> {
+	const child = spawn(process.execPath, [PROCESS, directory, task, target, server.backup], {
+		stdio: ["ignore", "ignore", "pipe"],
+		env: { NODE_COMPILE_CACHE: compiled },
+	});
+	let said = "";
+	child.stderr.setEncoding("utf8").on("data", (text: string) => {
+		said += text;
+	});
+	const [, signal] = await once(child, "close");
+	return [signal, said];
+}
+
+async function imageOf(title: string): Promise<string> {
+	const directory = join(images, title);
+	await mkdir(directory, { mode: 0o700 });
+	await cp(server.directory, directory, { recursive: true, preserveTimestamps: true });
+	return directory;
+}
+
+/** Everything that has a backup's name opens and is sound. @returns how many there are */
+async function countSound(directory: string, where: string): Promise<number> {
+	const folder = join(directory, "backups");
+	const names = (await readdir(folder)).filter((name) => name.endsWith(".db"));
+	const config = readConfig({ SVC_DATA_DIR: directory }, directory);
+	for (const name of names) {
+		await assert.doesNotReject(verifyBackup(config, join(folder, name)), `killed ${where}: ${name}`);
+	}
+	return names.length;
+}
+
+/** Who has an account after a start on what is left. */
+async function accountsOf(directory: string): Promise<string[]> {
+	const cleanups: (() => Promise<void>)[] = [];
+	const { store, failures } = await openTestStore({ after: (clean) => cleanups.push(clean) }, directory);
+	const found = await Promise.all(ACCOUNTS.map((email) => store.accounts.byEmail(email)));
+	const { status } = await store.audit.verify([]);
+	for (const clean of cleanups) await clean();
+	assert.deepEqual([status, failures], ["intact", []]);
+	return ACCOUNTS.filter((_, index) => found[index] !== undefined);
+}
+
+test("a backup that is killed before any change of a file leaves nothing unsound with a name, and the next one works", async () => {
+	const directory = await imageOf("make");
+	let died = 0;
+	for (const target of ["in the copy", ...Array.from({ length: MOST_STEPS }, (_, index) => String(index + 1))]) {
+		const before = await countSound(directory, target);
+		const [signal, said] = await run(directory, "make", target);
+		const made = (await countSound(directory, target)) - before;
+		if (signal === null) {
+			assert.deepEqual([said, made], ["", 1]);
+			break;
+		}
+		died++;
+		assert.ok(made === 0 || made === 1);
+	}
+	assert.deepEqual(
+		(await readdir(join(directory, "backups"))).filter((name) => name.endsWith(".new")),
+		[],
+	);
+	assert.ok(died > 5 && died < MOST_STEPS, `it died ${died} times`);
+});
+
+test("a restore that is killed before any change of a file leaves the old database or the restored one, and can be repeated", async () => {
+	const left = new Set<number>();
+	let died = 0;
+	for (let target = 1; target <= MOST_STEPS; target++) {
+		const directory = await imageOf(`restore-${target}`);
+		const [signal, said] = await run(directory, "restore", String(target));
+		const accounts = await accountsOf(directory);
+		assert.equal(accounts[0], ACCOUNTS[0]);
+		if (signal === null) {
+			assert.deepEqual([said, accounts], ["", [ACCOUNTS[0]]]);
+			break;
+		}
+		died++;
+		left.add(accounts.length);
+		if (target % EVERY !== 0) continue;
+		assert.deepEqual(await run(directory, "restore", "never"), [null, ""]);
+		assert.deepEqual(await accountsOf(directory), [ACCOUNTS[0]]);
+	}
+	assert.deepEqual(left, new Set([2, 1]), "the old one first, then the restored one");
+	assert.ok(died > 5 && died < MOST_STEPS, `it died ${died} times`);
+});
