@@ -57,7 +57,11 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^health\//, may: /^(health\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
 		{ from: /^http\//, may: /^(http\/|crypto\/(api-token|session)\.ts$|health\/metrics\.ts$)|\/model\.ts$/ },
 		{ from: /^backups\//, may: /^(backups\/|policy\/|crypto\/|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/ },
-		{ from: /^(core|engine-parts|backup-parts|main|offline)\.ts$/, may: /./ },
+		{
+			from: /^doctor\//,
+			may: /^(doctor\/|policy\/|crypto\/keyring\.ts$|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/,
+		},
+		{ from: /^(core|engine-parts|backup-parts|doctor-parts|main|offline)\.ts$/, may: /./ },
 	],
 };
 

@@ -87,6 +87,7 @@ const RULES: readonly Rule[] = [
 	["POST /api/v1/backups", "instance", "write"],
 	["GET /api/v1/backups", "instance", "read"],
 	["GET /api/v1/backups/{name}", "instance", "read"],
+	["GET /api/v1/doctor", "instance", "read"],
 	["GET /api/v1/keys", "instance", "read"],
 	["POST /api/v1/keys/rotate", "instance", "write"],
 	["POST /api/v1/auth/password", "user", "session"],

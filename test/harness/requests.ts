@@ -106,6 +106,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	"POST /api/v1/backups": () => ({ path: `${V1}/backups` }),
 	"GET /api/v1/backups": () => ({ path: `${V1}/backups` }),
 	"GET /api/v1/backups/{name}": async (world) => ({ path: `${V1}/backups/${await aBackup(world)}` }),
+	"GET /api/v1/doctor": () => ({ path: `${V1}/doctor` }),
 	"GET /api/v1/keys": () => ({ path: `${V1}/keys` }),
 	"POST /api/v1/keys/rotate": () => ({ path: `${V1}/keys/rotate`, body: { purpose: "portable" } }),
 };

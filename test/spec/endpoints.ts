@@ -100,7 +100,8 @@ const ROWS: readonly Row[] = [
 	["POST", "/api/v1/backups", "instance", 201],
 	["GET", "/api/v1/backups", "instance", 200],
 	["GET", "/api/v1/backups/{name}", "instance", 200],
-	// In neither document: what `svc keys` asks.
+	// In neither document: what `svc doctor` and `svc keys` ask.
+	["GET", "/api/v1/doctor", "instance", 200],
 	["GET", "/api/v1/keys", "instance", 200],
 	["POST", "/api/v1/keys/rotate", "instance", 200],
 ];

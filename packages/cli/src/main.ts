@@ -7,6 +7,7 @@ import { addAuthCommands } from "./commands/auth.ts";
 import { addBackupCommands } from "./commands/backup.ts";
 import { addBindingCommands } from "./commands/binding.ts";
 import { addCompletionCommands } from "./commands/completion.ts";
+import { addDoctorCommand } from "./commands/doctor.ts";
 import { addEncryptCommand } from "./commands/encrypt.ts";
 import { addEngineCommands } from "./commands/engine.ts";
 import { addExportCommand } from "./commands/export.ts";
@@ -98,6 +99,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 	addKeysCommands(program, io);
 	addEncryptCommand(program, io);
 	addHealthCommand(program, io);
+	addDoctorCommand(program, io);
 	addLocalCommands(program, io, local);
 	addCompletionCommands(program, io);
 	addHelpCommand(program);

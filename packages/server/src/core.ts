@@ -7,6 +7,8 @@ import { backupRoutes } from "./backups/routes.ts";
 import type { Config } from "./config.ts";
 import type { Keyring } from "./crypto/keyring.ts";
 import { createSessionTokens } from "./crypto/session.ts";
+import { doctorRoutes } from "./doctor/routes.ts";
+import { createDoctorParts } from "./doctor-parts.ts";
 import type { EngineParts } from "./engine-parts.ts";
 import { engineRoutes } from "./engines/routes.ts";
 import type { Build } from "./health/build.ts";
@@ -83,6 +85,7 @@ export function createCore(parts: Parts) {
 		...auditRoutes(needs),
 		...backupRoutes({ ...needs, ...parts.backups, log }),
 		...keyRoutes({ ...needs, master: parts.master }),
+		...doctorRoutes({ ...needs, ...createDoctorParts(parts) }),
 	];
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);

@@ -59,10 +59,12 @@ export interface Samples {
 	sso_providers: ProviderRow[];
 }
 
-/** A database file that nobody writes. Its questions may take long; they are asked of another thread. */
+/** A database file. Its questions may take long; they are asked of another thread. */
 export interface Copy {
 	audit: Pick<AuditStore, "checkpoints" | "verify">;
 	facts(): Promise<CopyFacts>;
+	/** What is wrong with its pages; empty when nothing is. */
+	glance(): Promise<string[]>;
 	/** What is wrong with its pages, indexes and references; empty when nothing is. */
 	inspect(): Promise<string[]>;
 	keys(): Promise<KeyRow[]>;

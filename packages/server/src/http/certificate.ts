@@ -27,11 +27,11 @@ export interface ServerTls extends TlsFiles {
  * Design: §7
  */
 export function loadTls(config: Config, system: System): ServerTls | undefined {
-	if (config.tls.mode === "off") return undefined;
-	const isOwn = config.tls.mode === "self-signed";
-	const file = isOwn ? join(config.data_dir, TLS_FILES[0]) : (config.tls.certificate_file ?? "");
-	const keyFile = isOwn ? join(config.data_dir, TLS_FILES[1]) : (config.tls.key_file ?? "");
-	if (isOwn && !(existsSync(file) && existsSync(keyFile))) makeOwn(config, system, file, keyFile);
+	const files = findTlsFiles(config);
+	if (files === undefined) return undefined;
+	const [file, keyFile] = files;
+	if (config.tls.mode === "self-signed" && !(existsSync(file) && existsSync(keyFile)))
+		makeOwn(config, system, file, keyFile);
 	const certificate = read(file, "certificate");
 	try {
 		return { certificate, private_key: read(keyFile, "key"), file, fingerprint: certificateFingerprint(certificate) };
@@ -43,6 +43,13 @@ export function loadTls(config: Config, system: System): ServerTls | undefined {
 			{ cause },
 		);
 	}
+}
+
+/** Where the certificate and its key are, or will be; undefined when TLS is off. */
+export function findTlsFiles({ tls, data_dir }: Config): [certificate: string, key: string] | undefined {
+	if (tls.mode === "off") return undefined;
+	if (tls.mode === "files") return [tls.certificate_file ?? "", tls.key_file ?? ""];
+	return [join(data_dir, TLS_FILES[0]), join(data_dir, TLS_FILES[1])];
 }
 
 function makeOwn(config: Config, system: System, file: string, keyFile: string): void {

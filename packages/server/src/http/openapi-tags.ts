@@ -13,12 +13,13 @@ const TAGS: Readonly<Record<string, string>> = {
 	audit: "What happened: the audit log, and whether it is intact.",
 	backups: "Backups: verified copies of everything but the master key.",
 	keys: "For the instance admin: which keys there are, and how they are replaced.",
-	server: "The server itself: health, metrics, this reference.",
+	server: "The server itself: health, what a doctor would look at, metrics, this reference.",
 };
 
 /** Paths whose first word is not the noun. */
 const NOUN_OF: Readonly<Record<string, string>> = {
 	...{ users: "accounts", revoke: "accounts", health: "server", metrics: "server", "openapi.json": "server" },
+	...{ users: "accounts", health: "server", metrics: "server", doctor: "server", "openapi.json": "server" },
 	...{ "auth/tokens": "tokens", "auth/register": "accounts", "auth/login": "accounts" },
 	...{ "auth/logout": "accounts", "auth/password": "accounts", auth: "sso" },
 };

@@ -27,6 +27,18 @@ export class TargetError extends Error {
 	}
 }
 
+/** A right, or a setting of the target, that the work there needs. Nothing of a credential is in it. */
+export interface Privilege {
+	/** Such as `ACL DELUSER`. */
+	name: string;
+	/** `doubtful`: the work goes on without it, worse, or nobody can tell. */
+	status: "granted" | "missing" | "doubtful";
+	/** What it is needed for, or what is wrong. */
+	message: string;
+	/** What the target's administrator can do; empty when it is granted. */
+	hint: string;
+}
+
 /** A system in which the core makes and deletes credentials with its own admin connection. Every method but `details` and `connection` throws TargetError. */
 export interface Connector {
 	/** Returns when the target answers and takes the admin credential. */
@@ -44,6 +56,11 @@ export interface Connector {
 	remove(subject: Subject): Promise<void>;
 	/** Names of the managed shape that are at the target, whoever made them. */
 	listManaged(scope: string): Promise<string[]>;
+	/**
+	 * What the core needs at the target, each right and whether it is there. Nothing there is changed.
+	 * @param places that credentials may be for, beside the configuration's own
+	 */
+	privileges(places: readonly string[]): Promise<Privilege[]>;
 	/** Fields that the core adds to the credential. Spec: ENGINES › Resources and their fields */
 	details(credential: { username: string; password: string; database?: string }): Fields;
 	/** What else whoever has a credential needs to connect with it, for callers that ask for it. */

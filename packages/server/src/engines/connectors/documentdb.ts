@@ -7,11 +7,13 @@ import { secretsIn } from "../configuration.ts";
 import {
 	type Connector,
 	type CreateChannel,
+	type Privilege,
 	type Subject,
 	shownReply,
 	TargetError,
 	type TargetTrouble,
 } from "./connector.ts";
+import { rightsOf } from "./documentdb-privileges.ts";
 import { connectionUri } from "./documentdb-uri.ts";
 
 /*
@@ -100,6 +102,12 @@ class DocumentDbConnector implements Connector {
 	async listManaged(scope: string): Promise<string[]> {
 		const { users } = await this.#ask(scope, { usersInfo: 1 });
 		return users.map(({ user }: Document) => String(user)).filter(isManagedName);
+	}
+
+	async privileges(databases: readonly string[]): Promise<Privilege[]> {
+		const { auth_database, database } = this.#fields;
+		const { authInfo } = await this.#ask(auth_database, { connectionStatus: 1, showPrivileges: true });
+		return rightsOf(authInfo, auth_database, [...new Set([database, ...databases])]);
 	}
 
 	details({ username, password, database = this.#fields.database }: Parameters<Connector["details"]>[0]): Fields {

@@ -2,8 +2,9 @@ import type { Fields } from "@svc/protocol";
 import * as v from "valibot";
 import { AppError } from "../../errors.ts";
 import { type Command, ForbiddenCommand, isManagedName } from "../commands.ts";
-import { type Connector, type CreateChannel, type Subject, TargetError } from "./connector.ts";
+import { type Connector, type CreateChannel, type Privilege, type Subject, TargetError } from "./connector.ts";
 import { COMMAND_TIMEOUT_MS, KeyValueConnection, type Place } from "./keyvalue-connection.ts";
+import { lookAtRights } from "./keyvalue-privileges.ts";
 import { createPlaces } from "./places.ts";
 
 /*
@@ -89,6 +90,10 @@ class KeyValueConnector implements Connector {
 	async listManaged(): Promise<string[]> {
 		const names = await (await this.#connectAdmin()).ask(["ACL", "USERS"]);
 		return (names as string[]).filter(isManagedName);
+	}
+
+	async privileges(): Promise<Privilege[]> {
+		return lookAtRights(await this.#connectAdmin(), this.#fields);
 	}
 
 	details(): Fields {

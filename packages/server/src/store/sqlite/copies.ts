@@ -1,12 +1,12 @@
 import type { Copy } from "../../backups/model.ts";
 import { LongReader } from "./reader.ts";
 
-/** Opens a database file that nobody writes, such as a backup, to be judged in a thread of its own. */
+/** Opens a database file, such as a backup, to be judged in a thread of its own. */
 export function openCopy(file: string): Copy {
 	const reader = new LongReader(file);
 	return {
 		audit: reader.noun("audit", ["checkpoints", "verify"]),
-		...reader.noun("copies", ["facts", "inspect", "keys", "samples"]),
+		...reader.noun("copies", ["facts", "glance", "inspect", "keys", "samples"]),
 		close: () => reader.close(),
 	};
 }

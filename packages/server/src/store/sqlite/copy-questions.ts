@@ -36,6 +36,10 @@ export function copyQuestions(db: Database) {
 				restore_epoch: Number(meta("restore_epoch") ?? 0),
 			};
 		},
+		glance: (): string[] =>
+			(db.pragma(`quick_check(${MAX_PROBLEMS})`) as { quick_check: string }[])
+				.map((row) => row.quick_check)
+				.filter((text) => text !== "ok"),
 		inspect(): string[] {
 			const pages = db.pragma(`integrity_check(${MAX_PROBLEMS})`) as { integrity_check: string }[];
 			const references = db.pragma("foreign_key_check") as { table: string }[];

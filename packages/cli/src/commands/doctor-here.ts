@@ -1,0 +1,80 @@
+import { X509Certificate } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import manifest from "../../package.json" with { type: "json" };
+import { lookAtCertificate } from "../certificate.ts";
+import type { Target } from "../connection.ts";
+import { type Io, setting } from "../io.ts";
+import { sessionFile } from "../session.ts";
+
+/** What was looked at, as the server says it, too. */
+export interface Check {
+	readonly name: string;
+	readonly status: string;
+	readonly message: string;
+	/** Empty when there is nothing to do. */
+	readonly hint: string;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const RENEWAL_DAYS = 30;
+/** Seconds by which clocks may differ: the header says whole ones, and the answer takes a while. */
+const CLOSE_SECONDS = 5;
+const FAR_SECONDS = 60;
+
+/** Whether the connection is encrypted, how the server's certificate is trusted, and until when it is good. */
+export async function lookAtConnection({ address, saved }: Target): Promise<Check[]> {
+	const name = "connection";
+	const url = new URL(address);
+	if (url.protocol === "http:") {
+		const isHere = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+		const hint = "give the server a certificate, or reach it through a proxy that has one";
+		if (isHere) return [{ name, status: "ok", message: "without TLS, and it stays on this machine", hint: "" }];
+		return [{ name, status: "failed", message: "everything is sent in the clear", hint }];
+	}
+	const presented = await lookAtCertificate(url);
+	const end = new X509Certificate(presented.certificate).validToDate;
+	const trusted =
+		presented.doubt === undefined
+			? "by an authority that this machine knows"
+			: saved.trust?.kind === "pinned"
+				? "because its fingerprint was compared"
+				: "by --cacert or --fingerprint";
+	const message = `the certificate is trusted ${trusted}, and good until ${end.toISOString().slice(0, 10)}`;
+	if (end.getTime() - Date.now() > RENEWAL_DAYS * DAY_MS) return [{ name, status: "ok", message, hint: "" }];
+	const hint = "have it renewed before; whoever compared its fingerprint has to do so again";
+	return [{ name, status: end.getTime() < Date.now() ? "failed" : "warning", message, hint }];
+}
+
+/** How far the clocks are apart. @param date the header of an answer that arrived just now @param now_ms the time here */
+export function lookAtClock(date: string | undefined, now_ms: number): Check {
+	const name = "client clock";
+	const seconds = Math.round((now_ms - Date.parse(date ?? "")) / 1000);
+	if (Number.isNaN(seconds)) return { name, status: "warning", message: "the server does not tell its time", hint: "" };
+	if (Math.abs(seconds) <= CLOSE_SECONDS)
+		return { name, status: "ok", message: "this machine and the server agree on the time", hint: "" };
+	const message = `this machine is ${Math.abs(seconds)} seconds ${seconds > 0 ? "ahead of" : "behind"} the server`;
+	const hint = "see which of the two keeps the right time: `timedatectl`";
+	return { name, status: Math.abs(seconds) > FAR_SECONDS ? "failed" : "warning", message, hint };
+}
+
+/** Whether client and server are of one version. */
+export function lookAtVersion(server: string): Check {
+	const name = "client version";
+	if (server === manifest.version) return { name, status: "ok", message: `both sides are ${server}`, hint: "" };
+	const message = `the server is ${server}, this client ${manifest.version}`;
+	return { name, status: "warning", message, hint: "use the svc of the server's version" };
+}
+
+/** Whether others may replace the session file, which every command refuses when they may read it. */
+export async function lookAtSessionFile(io: Io): Promise<Check[]> {
+	const name = "session file";
+	if (!setting(io, "HOME") && !setting(io, "XDG_CONFIG_HOME")) return [];
+	const folder = dirname(sessionFile(io));
+	const mode = (await stat(folder).catch(() => undefined))?.mode;
+	if (mode === undefined) return [{ name, status: "ok", message: "there is none", hint: "" }];
+	if ((mode & 0o022) === 0)
+		return [{ name, status: "ok", message: "it is in a folder that nobody else may write", hint: "" }];
+	const message = "it is in a folder that others may write: they can have this client trust another server";
+	return [{ name, status: "failed", message, hint: `chmod 700 ${folder}` }];
+}

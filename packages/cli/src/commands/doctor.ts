@@ -1,0 +1,65 @@
+import type { Command } from "commander";
+import { optional, rows, text } from "../answer.ts";
+import { send, sendForReply } from "../client.ts";
+import { addCommand, type Context, option } from "../command.ts";
+import { connect, findTarget } from "../connection.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { show, table, visible } from "../output.ts";
+import { type Check, lookAtClock, lookAtConnection, lookAtSessionFile, lookAtVersion } from "./doctor-here.ts";
+
+interface DoctorOptions {
+	readonly deep?: boolean;
+}
+
+/** Longer than the server takes: it gives up what does not answer. */
+const TIMEOUT_MS = 90_000;
+const DEEP_TIMEOUT_MS = 35 * 60_000;
+
+/** Adds the command that looks whether everything is as it should be. */
+export function addDoctorCommand(program: Command, io: Io): void {
+	addCommand<DoctorOptions>(program, io, {
+		usage: "doctor",
+		summary: "look whether server, engines and this client are as they should be, and say what to do",
+		details: `Only for the instance's administrators. The server looks at its clock, certificate, files, disk, database, audit log, backups, leases and engines, and asks every engine's target for the rights that the engine needs there; nothing is changed. From here, the connection, the clocks and versions of both sides and the session file are looked at.
+Ends with 1 when a check failed; warnings alone end with 0.`,
+		options: [option("--deep", "read the whole database and the whole log, which may take minutes")],
+		examples: ["svc doctor", "svc doctor --deep", "svc doctor --json"],
+		run: runDoctor,
+	});
+}
+
+async function runDoctor(context: Context<DoctorOptions>): Promise<void> {
+	const { io, options } = context;
+	const target = await findTarget(context);
+	const client = { ...(await connect(context)), timeoutMs: options.deep === true ? DEEP_TIMEOUT_MS : TIMEOUT_MS };
+	const health = await sendForReply(client, { method: "GET", path: "health", accept: [503] });
+	const here = [
+		...(await lookAtConnection(target)),
+		lookAtClock(health.headers.date, Date.now()),
+		lookAtVersion(optional(health.answer, "version")),
+		...(await lookAtSessionFile(io)),
+	];
+	const query: Record<string, string> = options.deep === true ? { deep: "true" } : {};
+	const answer = await send(client, { method: "GET", path: "doctor", query });
+	const there = rows(answer, "checks").map((check) => ({
+		name: text(check, "name"),
+		status: text(check, "status"),
+		message: text(check, "message"),
+		hint: text(check, "hint"),
+	}));
+	const checks: Check[] = [...there, ...here];
+	await show(context, { checks }, linesOf(checks).join("\n"));
+	const failed = checks.filter(({ status }) => status === "failed").length;
+	if (failed > 0) throw new Failure("failed", failed === 1 ? "one check failed" : `${failed} checks failed`);
+}
+
+/** A line for each check, and what to do about it below. */
+function linesOf(checks: readonly Check[]): string[] {
+	const cells = checks.map(({ name, status, message }) => [status, name, message]);
+	const [, ...lines] = table(["", "", ""], cells, false);
+	return lines.flatMap((line, at) => {
+		const hint = checks[at]?.hint ?? "";
+		return hint === "" ? [line] : [line, `         hint: ${visible(hint)}`];
+	});
+}

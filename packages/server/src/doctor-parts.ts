@@ -1,0 +1,25 @@
+import { join } from "node:path";
+import type { Parts } from "./core.ts";
+import { createTargetQuestions } from "./engines/privileges.ts";
+import { findTlsFiles, TLS_FILES } from "./http/certificate.ts";
+import { openCopy } from "./store/sqlite/copies.ts";
+import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
+
+/** What the doctor looks at, put together from the parts of the running server. */
+export function createDoctorParts(parts: Pick<Parts, "config" | "store" | "master" | "engines" | "backups">) {
+	const { config, store, master, engines, backups } = parts;
+	const { data_dir, engine_environment } = config;
+	return {
+		config,
+		data_dir,
+		master,
+		tls_files: findTlsFiles(config),
+		clock: engines.clock,
+		host: engines.host,
+		reaper: engines.reaper,
+		askTargets: createTargetQuestions({ store, runtime: engines.runtime, engine_environment }),
+		checkFiles: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
+		newestBackupAt: backups.newestAt,
+		openDatabase: () => openCopy(join(data_dir, "svc.db")),
+	};
+}

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { chmod, mkdir, stat, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { createServerCertificate } from "@svc/x509";
+import { FatalError } from "../errors.ts";
+import { system } from "../system.ts";
+import { makeFolder } from "../testing/store.ts";
+import { examine } from "./doctor.ts";
+import { lookAtClock, lookAtEngines, lookAtLeases } from "./leases.ts";
+import { lookAtBackups, lookAtDisk, lookAtFiles } from "./machine.ts";
+import type { Check } from "./model.ts";
+import { lookAtCertificate, lookAtMasterKey, lookAtRegistration } from "./settings.ts";
+
+const NOW = new Date("2026-11-21T12:00:00Z");
+const DAY_MS = 24 * 60 * 60 * 1000;
+const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
+const found = (checks: readonly Check[]) => checks.map(({ status, message }) => `${status}: ${message}`).join("\n");
+
+/** Settings and files as a new server has them. */
+async function settings(t: TestContext, certificate_made: Date) {
+	const data_dir = await makeFolder(t);
+	const names = ["svc.example.com", "127.0.0.1"];
+	const made = createServerCertificate({ names, now: certificate_made, days: 90, randomBytes: system.randomBytes });
+	const tls_files = [join(data_dir, "tls.crt"), join(data_dir, "tls.key")] as const;
+	await writeFile(tls_files[0], made.certificate);
+	await writeFile(tls_files[1], made.private_key, { mode: 0o600 });
+	const tls = { mode: "self-signed", certificate_file: undefined, key_file: undefined } as const;
+	const config = {
+		data_dir,
+		tls,
+		base_url: undefined as string | undefined,
+		listen: { host: "127.0.0.1", port: 8443 },
+		registration: { mode: "open" as "open" | "admin", allowed_domains: [] },
+	};
+	const master = { origin: "file" as "file" | "environment" | "credential", file: "/etc/svc/master.key" };
+	return { config, tls_files, master, system: { now: () => NOW } };
+}
+
+test("a certificate is told of a month before its end, when it has ended, and before it begins", async (t) => {
+	const cases: [made: Date, says: RegExp][] = [
+		[inDays(-1), /^ok: the certificate is good until 2027-02-18$/],
+		[inDays(-70), /^warning: the certificate ends 2026-12-11$/],
+		[inDays(-91), /^failed: the certificate is not valid today: it ends 2026-11-20$/],
+		[inDays(2), /^failed: the certificate is not valid today/],
+	];
+	for (const [made, says] of cases) assert.match(found(lookAtCertificate(await settings(t, made))), says);
+	assert.match(found(lookAtCertificate({ ...(await settings(t, NOW)), tls_files: undefined })), /^ok: TLS is off/);
+});
+
+test("a certificate for another name than base_url's, and a key that others may read, are told", async (t) => {
+	const needs = await settings(t, inDays(-1));
+	const look = (base_url: string) => found(lookAtCertificate({ ...needs, config: { ...needs.config, base_url } }));
+	assert.match(look("https://svc.example.com:9443/svc"), /^ok/);
+	assert.match(look("https://127.0.0.1"), /^ok/);
+	assert.match(look("https://other.example.com"), /^warning: the certificate is not for the name in base_url$/);
+	await chmod(needs.tls_files[1], 0o640);
+	assert.match(look("https://svc.example.com"), /^failed: the certificate's key can be read by others$/);
+});
+
+test("a master key beside the data, or in the environment, is a warning", async (t) => {
+	const needs = await settings(t, NOW);
+	const look = (master: { origin: "file" | "environment" | "credential"; file: string | undefined }) =>
+		found(lookAtMasterKey({ ...needs, master }));
+	assert.match(look(needs.master), /^ok: it lies apart/);
+	assert.match(look({ origin: "credential", file: "/run/credentials/svc.service/master-key" }), /^ok/);
+	assert.match(look({ origin: "environment", file: undefined }), /^warning: it comes from SVC_MASTER_KEY/);
+	for (const file of ["master.key", "keys/master.key"])
+		assert.match(
+			look({ origin: "file", file: join(needs.config.data_dir, file) }),
+			/^warning: it lies beside the data/,
+		);
+});
+
+test("open registration is a warning once others reach the server", async (t) => {
+	const needs = await settings(t, NOW);
+	const look = (host: string, mode: "open" | "admin") => {
+		const config = { ...needs.config, listen: { host, port: 1 }, registration: { mode, allowed_domains: [] } };
+		return found(lookAtRegistration({ ...needs, config }));
+	};
+	assert.match(look("127.0.0.1", "open"), /^ok/);
+	assert.match(look("0.0.0.0", "admin"), /^ok/);
+	assert.match(look("0.0.0.0", "open"), /^warning: anybody who reaches the server can make an account$/);
+});
+
+test("files that others may read, a long write-ahead log, and an old backup or none are told", async (t) => {
+	const data_dir = await makeFolder(t);
+	const needs = { data_dir, system: { now: () => NOW }, checkFiles: () => undefined, newestBackupAt: () => undefined };
+	assert.match(found(lookAtFiles(needs)), /^ok/);
+	const checkFiles = () => {
+		throw new FatalError("x can be read or written by others: chmod 600 x");
+	};
+	assert.match(
+		found(lookAtFiles({ ...needs, checkFiles })),
+		/^failed: x can be read or written by others: chmod 600 x$/,
+	);
+	assert.match(found(lookAtDisk(needs)), /^ok: [\d,]+ MiB free, the database has 0 MiB$/);
+	await writeFile(join(data_dir, "svc.db-wal"), "");
+	await truncate(join(data_dir, "svc.db-wal"), 2 ** 28);
+	assert.equal((await stat(join(data_dir, "svc.db-wal"))).size, 2 ** 28);
+	assert.match(found(lookAtDisk(needs)), /\nwarning: the write-ahead log has 256 MiB and is not emptied$/);
+	// Sparse, and larger than any disk of today.
+	await writeFile(join(data_dir, "svc.db"), "");
+	await truncate(join(data_dir, "svc.db"), 2 ** 43);
+	assert.match(found(lookAtDisk(needs)), /^warning: .* too little for a backup beside it\n/);
+	const backup = (days: number) => found(lookAtBackups({ ...needs, newestBackupAt: () => inDays(-days).getTime() }));
+	assert.match(found(lookAtBackups(needs)), /^warning: there is no backup/);
+	assert.match(backup(6), /^ok: the newest backup is of 2026-11-15T12:00:00.000Z$/);
+	assert.match(backup(8), /^warning: .*, 8 days ago$/);
+});
+
+const QUIET = {
+	system: { now: () => NOW },
+	clock: { now: () => NOW.getTime(), lastJump: () => undefined },
+	host: { state: () => [] },
+	reaper: { targets: () => [], lateness: () => ({ overdue: 0, stuck: 0 }) },
+};
+
+test("a clock that jumped ahead is a warning, one that was set back a failure", () => {
+	assert.match(found(lookAtClock(QUIET)), /^ok/);
+	const lastJump = () => ({ at: "2026-11-21T11:00:00.000Z", ahead_ms: 3_600_000 });
+	assert.match(
+		found(lookAtClock({ ...QUIET, clock: { ...QUIET.clock, lastJump } })),
+		/^warning: the clock jumped 3600 seconds ahead at 2026-11-21T11:00:00.000Z$/,
+	);
+	const set = (seconds: number) => ({ ...QUIET, clock: { ...QUIET.clock, now: () => NOW.getTime() + seconds * 1000 } });
+	assert.match(found(lookAtClock(set(10))), /^ok/);
+	assert.match(
+		found(lookAtClock(set(90))),
+		/^failed: the clock is 90 seconds behind the time that it has shown before/,
+	);
+});
+
+test("engines that are not used and those that keep failing are failures, with why", () => {
+	const engine = {
+		type: "a",
+		processes: 0,
+		breaker: "closed" as const,
+		last_failure: undefined,
+		unavailable: undefined,
+	};
+	const state = () => [
+		engine,
+		{ ...engine, type: "b", unavailable: "plugin.json has no sha256 of its executable" },
+		{ ...engine, type: "c", breaker: "open" as const, last_failure: "the process exited with status 1" },
+	];
+	const checks = lookAtEngines({ ...QUIET, host: { state } });
+	assert.deepEqual(
+		checks.map(({ name }) => name),
+		["b", "c"],
+	);
+	assert.match(
+		found(checks),
+		/^failed: it is not used: plugin\.json has no sha256.*\nfailed: it failed so often .*: the process exited with status 1$/,
+	);
+	assert.match(found(lookAtEngines(QUIET)), /^ok/);
+});
+
+test("leases that are late, and targets that are not well, are told", () => {
+	const look = (overdue: number, stuck: number) =>
+		found(lookAtLeases({ ...QUIET, reaper: { ...QUIET.reaper, lateness: () => ({ overdue, stuck }) } }));
+	assert.match(look(0, 0), /^ok/);
+	assert.match(look(3, 0), /^warning: 3 are more than a minute late to end$/);
+	assert.match(look(3, 2), /^failed: 2 are more than a quarter of an hour late to end$/);
+	const targets = () => [
+		{ target: "keyvalue:1", state: "away" as const, since: "then", message: "it does not answer" },
+		{ target: "keyvalue:2", state: "healthy" as const, since: "then", message: "" },
+	];
+	const checks = lookAtLeases({ ...QUIET, reaper: { ...QUIET.reaper, targets } });
+	assert.equal(found(checks), "warning: keyvalue:1 is away since then: it does not answer");
+});
+
+test("what fails or throws while it is looked at is one failed check, and its text is not shown", async (t) => {
+	const needs = { ...(await settings(t, NOW)), ...QUIET };
+	await mkdir(join(needs.config.data_dir, "empty"));
+	const secret = Object.assign(new Error("hunter2"), { code: "EIO" });
+	const checks = await examine(
+		{
+			...needs,
+			data_dir: join(needs.config.data_dir, "empty"),
+			store: { audit: { append: async () => undefined } },
+			keyring: { checkpoint: () => assert.fail() },
+			checkFiles: () => {
+				throw secret;
+			},
+			newestBackupAt: () => undefined,
+			openDatabase: () => {
+				throw secret;
+			},
+			askTargets: async () => [() => Promise.reject(secret)],
+		} as never,
+		{ instance_admin: true, realm_id: null, scopes: ["read"] } as never,
+		false,
+	);
+	const failed = checks.filter(({ status }) => status === "failed");
+	assert.deepEqual(
+		failed.map(({ name, message }) => [name, message]),
+		["files", "database", "audit", "engines"].map((name) => [name, "it could not be looked at (EIO)"]),
+	);
+	assert.ok(!JSON.stringify(checks).includes("hunter2"));
+});

@@ -1,0 +1,72 @@
+import type { EngineState } from "../engines/host/model.ts";
+import type { TargetState } from "../leases/model.ts";
+import type { System } from "../system.ts";
+import { type Check, ok } from "./model.ts";
+
+/** What looking at engines and leases needs. */
+export interface LeaseNeeds {
+	system: Pick<System, "now">;
+	clock: { now(): number; lastJump(): { at: string; ahead_ms: number } | undefined };
+	host: { state(): EngineState[] };
+	reaper: {
+		targets(): { target: string; state: TargetState; since: string; message: string }[];
+		lateness(): { overdue: number; stuck: number };
+	};
+}
+
+/** Seconds that the wall clock may be behind the one by which leases end: it is set back a little now and then. */
+const BEHIND_SECONDS = 10;
+
+/** Whether the wall clock went ahead of the time that has passed, or back. */
+export function lookAtClock({ clock, system }: LeaseNeeds): Check[] {
+	const name = "clock";
+	const hint = "see that the machine keeps its time (`timedatectl`): tokens, certificates and leases end by it";
+	const jump = clock.lastJump();
+	if (jump !== undefined) {
+		const message = `the clock jumped ${Math.round(jump.ahead_ms / 1000)} seconds ahead at ${jump.at}`;
+		return [{ name, status: "warning", message, hint }];
+	}
+	const behind = Math.round((clock.now() - system.now().getTime()) / 1000);
+	if (behind <= BEHIND_SECONDS) return [ok(name, "the clock runs steadily")];
+	const message = `the clock is ${behind} seconds behind the time that it has shown before: it was set back`;
+	return [{ name, status: "failed", message, hint }];
+}
+
+/** Whether every engine can be asked. */
+export function lookAtEngines({ host }: LeaseNeeds): Check[] {
+	const engines = host.state();
+	const checks = engines.flatMap(({ type, unavailable, breaker, last_failure }): Check[] => {
+		if (unavailable !== undefined)
+			return [{ name: type, status: "failed", message: `it is not used: ${unavailable}`, hint: installHint(type) }];
+		if (breaker === "closed") return [];
+		const message = `it failed so often that it is asked only now and then: ${last_failure ?? "it did not start"}`;
+		return [{ name: type, status: "failed", message, hint: `\`svc engine ping ${type}\`, and the server's log` }];
+	});
+	return checks.length > 0 ? checks : [ok("engines", `all ${engines.length} can be asked`)];
+}
+
+function installHint(type: string): string {
+	return `mend it and install it again with \`svc engine install\`, or remove the folder ${type} of plugins_dir; then restart the server`;
+}
+
+/** Whether everything that should be gone is gone. */
+export function lookAtLeases({ reaper }: LeaseNeeds): Check[] {
+	const name = "leases";
+	const { overdue, stuck } = reaper.lateness();
+	const hint = "`svc lease list --all-realms --state revoking` shows which they are";
+	const waiting = reaper
+		.targets()
+		.filter(({ state }) => state !== "healthy")
+		.map(({ target, state, since, message }): Check => {
+			const what = `${target} is ${state} since ${since}`;
+			return { name, status: "warning", message: message === "" ? what : `${what}: ${message}`, hint };
+		});
+	if (stuck > 0)
+		return [
+			{ name, status: "failed", message: `${stuck} are more than a quarter of an hour late to end`, hint },
+			...waiting,
+		];
+	if (overdue > 0)
+		return [{ name, status: "warning", message: `${overdue} are more than a minute late to end`, hint }, ...waiting];
+	return waiting.length > 0 ? waiting : [ok(name, "none is late to end")];
+}

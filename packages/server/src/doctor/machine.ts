@@ -1,0 +1,76 @@
+import { statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { FatalError } from "../errors.ts";
+import type { System } from "../system.ts";
+import { type Check, ok } from "./model.ts";
+
+/** What looking at files and disk needs. */
+export interface MachineNeeds {
+	data_dir: string;
+	system: Pick<System, "now">;
+	/** @throws FatalError naming what others may read or write, and the command that mends it */
+	checkFiles(): void;
+	/** When the newest backup was made, in Unix milliseconds; undefined when there is none. */
+	newestBackupAt(): number | undefined;
+}
+
+const MIB = 1024 * 1024;
+/** Less than this, and the next writes are at risk. */
+const LEAST_FREE_BYTES = 256 * MIB;
+/** A write-ahead log is emptied at 4 MiB; the file is cut to 64 MiB. */
+const LONG_LOG_BYTES = 128 * MIB;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const OLD_BACKUP_DAYS = 7;
+
+/** Whether nobody but the server's user may read or write what is in the data directory. */
+export function lookAtFiles({ data_dir, checkFiles }: MachineNeeds): Check[] {
+	try {
+		checkFiles();
+		return [ok("files", `nobody else may read or write what is in ${data_dir}`)];
+	} catch (error) {
+		if (!(error instanceof FatalError)) throw error;
+		return [{ name: "files", status: "failed", message: error.message, hint: "" }];
+	}
+}
+
+/** Whether there is room for the database to grow and for a backup of it, and whether the write-ahead log is emptied. */
+export function lookAtDisk({ data_dir }: MachineNeeds): Check[] {
+	const { bavail, bsize } = statfsSync(data_dir);
+	const free = bavail * bsize;
+	const database = sizeOf(join(data_dir, "svc.db"));
+	const log = sizeOf(join(data_dir, "svc.db-wal"));
+	const message = `${mib(free)} free, the database has ${mib(database)}`;
+	const hint = "free space on the disk, or move the data directory to a larger one";
+	const disk: Check =
+		free < LEAST_FREE_BYTES
+			? { name: "disk", status: "failed", message, hint }
+			: free < database + LEAST_FREE_BYTES
+				? { name: "disk", status: "warning", message: `${message}: too little for a backup beside it`, hint }
+				: ok("disk", message);
+	if (log <= LONG_LOG_BYTES) return [disk];
+	const long = `the write-ahead log has ${mib(log)} and is not emptied`;
+	return [
+		disk,
+		{ name: "disk", status: "warning", message: long, hint: "end programs that read svc.db beside the server" },
+	];
+}
+
+/** Whether there is a backup, and how old it is. */
+export function lookAtBackups({ newestBackupAt, system }: MachineNeeds): Check[] {
+	const made_at = newestBackupAt();
+	const hint = "`svc backup create`, better still daily by a timer";
+	if (made_at === undefined)
+		return [{ name: "backup", status: "warning", message: "there is no backup in the folder of backups", hint }];
+	const days = Math.floor((system.now().getTime() - made_at) / DAY_MS);
+	const message = `the newest backup is of ${new Date(made_at).toISOString()}`;
+	if (days < OLD_BACKUP_DAYS) return [ok("backup", message)];
+	return [{ name: "backup", status: "warning", message: `${message}, ${days} days ago`, hint }];
+}
+
+function sizeOf(file: string): number {
+	return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function mib(bytes: number): string {
+	return `${Math.round(bytes / MIB).toLocaleString("en")} MiB`;
+}

@@ -1,0 +1,29 @@
+import * as v from "valibot";
+import { type Route, route } from "../http/route.ts";
+import { says } from "../messages.ts";
+import { type DoctorNeeds, examine } from "./doctor.ts";
+
+const CheckSchema = v.object({
+	name: v.string(),
+	status: v.picklist(["ok", "warning", "failed"]),
+	message: v.string(),
+	hint: v.string(),
+});
+
+/** What `svc doctor` asks. */
+export function doctorRoutes(needs: DoctorNeeds): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: "/api/v1/doctor",
+			summary:
+				"Look whether machine, settings, database, log, engines and their rights at their targets are as they should be",
+			query: v.object({
+				deep: v.optional(v.picklist(["true", "false"], says("validation_failed", "deep must be true or false"))),
+			}),
+			status: 200,
+			answer: v.object({ checks: v.array(CheckSchema) }),
+			handle: async ({ actor, query }) => ({ checks: await examine(needs, actor, query.deep === "true") }),
+		}),
+	];
+}

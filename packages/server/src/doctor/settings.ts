@@ -1,0 +1,94 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { isIP } from "node:net";
+import { dirname, relative } from "node:path";
+import { type Config, isLoopback } from "../config.ts";
+import type { System } from "../system.ts";
+import { type Check, ok } from "./model.ts";
+
+/** What looking at settings needs. */
+export interface SettingNeeds {
+	config: Pick<Config, "data_dir" | "tls" | "base_url" | "listen" | "registration">;
+	/** Where certificate and key are; undefined when TLS is off. */
+	tls_files: readonly [certificate: string, key: string] | undefined;
+	master: { origin: "credential" | "file" | "environment"; file: string | undefined };
+	system: Pick<System, "now">;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Days before the end of a certificate from which on it is told. */
+const RENEWAL_DAYS = 30;
+
+/** Whether the certificate on disk is good today, for the name that people use, and whether others may read its key. */
+export function lookAtCertificate({ config, tls_files, system }: SettingNeeds): Check[] {
+	const name = "certificate";
+	if (tls_files === undefined) return [ok(name, "TLS is off: a proxy or this machine alone speaks to the server")];
+	const [certificate_file, key_file] = tls_files;
+	const certificate = new X509Certificate(readFileSync(certificate_file));
+	const isOwn = config.tls.mode === "self-signed";
+	const renewal = isOwn
+		? "remove tls.crt and tls.key in the data directory and restart; clients then compare the fingerprint anew"
+		: "put a renewed one in its place, then send the server SIGHUP";
+	const days = (certificate.validToDate.getTime() - system.now().getTime()) / DAY_MS;
+	const end = certificate.validToDate.toISOString().slice(0, 10);
+	const checks: Check[] = [];
+	if (days < 0 || certificate.validFromDate > system.now())
+		checks.push({
+			name,
+			status: "failed",
+			message: `the certificate is not valid today: it ends ${end}`,
+			hint: renewal,
+		});
+	else if (days < RENEWAL_DAYS)
+		checks.push({ name, status: "warning", message: `the certificate ends ${end}`, hint: renewal });
+	if (config.base_url !== undefined && !isFor(certificate, new URL(config.base_url).hostname))
+		checks.push({ name, status: "warning", message: "the certificate is not for the name in base_url", hint: renewal });
+	if ((statSync(key_file).mode & 0o077) !== 0)
+		checks.push({
+			name,
+			status: "failed",
+			message: "the certificate's key can be read by others",
+			hint: `chmod 600 ${key_file}, and have the certificate renewed with another key`,
+		});
+	return checks.length > 0 ? checks : [ok(name, `the certificate is good until ${end}`)];
+}
+
+function isFor(certificate: X509Certificate, hostname: string): boolean {
+	const host = hostname.replace(/^\[|\]$/g, "");
+	return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
+}
+
+/** Whether the master key lies where a thief of the data does not get it. */
+export function lookAtMasterKey({ config, master }: SettingNeeds): Check[] {
+	const name = "master_key";
+	const hint = "hand it over as a systemd credential, or name a file elsewhere in master_key_file";
+	const { origin, file } = master;
+	if (origin === "environment")
+		return [
+			{
+				name,
+				status: "warning",
+				message: "it comes from SVC_MASTER_KEY, which every process of this user can read",
+				hint,
+			},
+		];
+	if (file !== undefined && !relative(config.data_dir, dirname(file)).startsWith(".."))
+		return [
+			{
+				name,
+				status: "warning",
+				message: "it lies beside the data: whoever copies the folder can read everything",
+				hint,
+			},
+		];
+	return [ok(name, origin === "credential" ? "it is a systemd credential" : "it lies apart from the data")];
+}
+
+/** Whether strangers can make accounts. */
+export function lookAtRegistration({ config }: SettingNeeds): Check[] {
+	const { mode } = config.registration;
+	const name = "registration";
+	if (mode !== "open" || isLoopback(config.listen.host)) return [ok(name, `its mode is ${mode}`)];
+	const hint = "set registration.mode to admin, domain or closed (SVC_REGISTRATION_MODE)";
+	return [{ name, status: "warning", message: "anybody who reaches the server can make an account", hint }];
+}

@@ -1,0 +1,126 @@
+/* `GET /doctor` and `svc doctor` against a real server, a real store, and a store that is away. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Cli, createCli } from "../harness/cli.ts";
+import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
+import { ok, refused } from "../harness/expect.ts";
+import { type Redis, skipWithoutRedis, startRedis } from "../peers/redis.ts";
+
+interface Check {
+	readonly name: string;
+	readonly status: string;
+	readonly message: string;
+	readonly hint: string;
+}
+
+const PASSWORD = "a-password-that-nobody-sees";
+
+/** In the order in which they are shown; engines follow. */
+const USUAL = ["clock", "certificate", "registration", "master_key", "files", "disk", "database", "audit", "backup"];
+
+let world: EngineWorld;
+let cli: Cli;
+
+before(async () => {
+	world = await startEngineWorld();
+	cli = await createCli(world.server, world.admin);
+});
+after(async () => {
+	await cli.close();
+	await world.close();
+});
+
+async function examine(query = ""): Promise<Check[]> {
+	const { client, admin } = world;
+	return ok(await client.get<{ checks: Check[] }>(`/doctor${query}`, { token: admin.token })).checks;
+}
+
+const of = (checks: readonly Check[], name: string) => checks.filter((check) => check.name === name);
+const found = (checks: readonly Check[]) => checks.map(({ status, message }) => `${status} ${message}`);
+
+test("a new server has nothing that failed, and is told to make a backup and to keep its key elsewhere", async () => {
+	for (const query of ["", "?deep=false", "?deep=true"]) {
+		const checks = await examine(query);
+		assert.deepEqual(
+			checks.map(({ name }) => name),
+			[...USUAL, "leases", "engines"],
+		);
+		assert.deepEqual(
+			checks.filter(({ status }) => status !== "ok").map(({ name, status }) => [name, status]),
+			[
+				["master_key", "warning"],
+				["backup", "warning"],
+			],
+		);
+		for (const { status, hint } of checks) assert.equal(hint === "", status === "ok");
+	}
+	const { client, admin } = world;
+	refused(await client.get("/doctor?deep=perhaps", { token: admin.token }), 400, "validation_failed");
+});
+
+test("a backup is found", async () => {
+	const { client, admin } = world;
+	ok(await client.post("/backups", {}, { token: admin.token }), 201);
+	assert.match(found(of(await examine(), "backup")).join(), /^ok the newest backup is of \d{4}-/);
+});
+
+test("svc doctor shows a line for each check and what to do below, adds what only it can see, and ends with 0", async () => {
+	const { code, stdout, stderr } = await cli.run(["doctor"]);
+	assert.deepEqual([code, stderr], [0, ""]);
+	assert.match(stdout, /^ok +clock +the clock runs steadily$/m);
+	assert.match(stdout, /^warning +master_key +it lies beside the data.*\n +hint: hand it over/m);
+	for (const name of ["connection", "client clock", "client version", "session file"])
+		assert.match(stdout, new RegExp(`^ok +${name} {2}`, "m"));
+	const { checks } = JSON.parse((await cli.run(["doctor", "--json", "--deep"])).stdout) as { checks: Check[] };
+	assert.ok(checks.length >= USUAL.length + 6);
+	for (const check of checks) assert.deepEqual(Object.keys(check), ["name", "status", "message", "hint"]);
+});
+
+test("each right that the store's user lacks is named, with the command that gives it", {
+	skip: skipWithoutRedis,
+}, async (t) => {
+	const redis = await startRedis({ aclfile: true });
+	t.after(() => redis.stop());
+	const rights = ["+ping", "+acl|setuser", "+acl|getuser", "+acl|users", "+client|id", "+info"];
+	await redis.admin("ACL", "SETUSER", "few", "on", `>${PASSWORD}`, ...rights);
+	const before = await redis.users();
+	const fields = { address: redis.address, username: "few", password: PASSWORD, acl_save: true };
+	ok(await world.configure("keyvalue", fields));
+	const checks = of(await examine(), "keyvalue");
+	assert.deepEqual(found(checks), [
+		"failed ACL DELUSER: the user may not: no credential can be revoked",
+		"warning CLIENT KILL: the user may not: after a create that got no answer, its outcome stays open for minutes",
+		"failed ACL SAVE: the user may not: no credential can be revoked",
+	]);
+	assert.equal(checks[0]?.hint, "on the store: ACL SETUSER few +acl|deluser");
+	assert.ok(!JSON.stringify(checks).includes(PASSWORD));
+	const { code, stdout, stderr } = await cli.run(["doctor"]);
+	assert.deepEqual([code, stderr], [1, "svc: 2 checks failed\n"]);
+	assert.match(stdout, /^failed +keyvalue +ACL DELUSER: .*\n +hint: on the store: ACL SETUSER few \+acl\|deluser$/m);
+	// What the hints say is enough.
+	for (const { hint } of checks) await redis.admin(...hint.replace("on the store: ", "").split(" "));
+	assert.deepEqual(found(of(await examine(), "keyvalue")), [
+		"ok it works, and may do all 8 things that it needs at its target",
+	]);
+	assert.deepEqual(await redis.users(), before, "looking made nobody");
+});
+
+test("users that a restart of the store would bring back are a warning", { skip: skipWithoutRedis }, async (t) => {
+	const redis: Redis = await startRedis({ aclfile: true });
+	t.after(() => redis.stop());
+	ok(await world.configure("keyvalue", { address: redis.address, password: redis.password }));
+	assert.match(
+		found(of(await examine(), "keyvalue")).join(),
+		/^warning aclfile: the store reads its users from a file/,
+	);
+});
+
+test("a target that is away is one failed check, and the others are looked at", async () => {
+	ok(await world.configure("keyvalue", { address: "127.0.0.1:1", password: PASSWORD }));
+	const checks = await examine();
+	assert.deepEqual(found(of(checks, "keyvalue")), [
+		"failed ping failed: the key-value store does not answer (ECONNREFUSED)",
+	]);
+	assert.ok(checks.length > USUAL.length);
+	assert.ok(!JSON.stringify(checks).includes(PASSWORD));
+});
