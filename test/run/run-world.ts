@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,6 +8,10 @@ import type { Server } from "../harness.ts";
 
 const MAIN = resolve(import.meta.dirname, "../../packages/svc/src/bin.mjs");
 const TIMEOUT_MS = 60_000;
+
+/** `false` where `script` of util-linux is, which gives a process a terminal; else the reason to give for a skipped test. */
+export const skipWithoutTerminal: string | false =
+	spawnSync("script", ["--version"]).status === 0 ? false : "script is not installed";
 
 /** A `svc` that was started. */
 export interface Svc {
@@ -28,6 +32,8 @@ export interface Person extends AsyncDisposable {
 	/** Variables of everything that they start. */
 	readonly env: Record<string, string>;
 	start(args: readonly string[], env?: Record<string, string>): Svc;
+	/** Starts it in the foreground of a terminal of its own, whose keys are typed into `child.stdin`. */
+	startOnTerminal(args: readonly string[]): Svc;
 	/** Starts it and waits for its end. */
 	run(args: readonly string[], env?: Record<string, string>): ReturnType<Svc["ended"]>;
 }
@@ -45,15 +51,20 @@ export async function startPerson(server: Server, token: string): Promise<Person
 		SVC_TOKEN: token,
 	};
 	const started: Svc[] = [];
-	const start: Person["start"] = (args, more = {}) => {
-		const svc = startSvc(args, { ...env, ...more });
+	const begin = (command: string, args: readonly string[], more: Record<string, string>) => {
+		const svc = startProcess(command, args, { ...env, ...more });
 		started.push(svc);
 		return svc;
 	};
+	const start: Person["start"] = (args, more = {}) => begin(process.execPath, [MAIN, ...args], more);
 	return {
 		home,
 		env,
 		start,
+		startOnTerminal: (args) => {
+			const line = [process.execPath, MAIN, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+			return begin("script", ["--quiet", "--return", "--flush", "--command", `exec ${line}`, "/dev/null"], {});
+		},
 		run: (args, more) => start(args, more).ended(),
 		[Symbol.asyncDispose]: async () => {
 			for (const { child } of started) killSession(child);
@@ -63,16 +74,17 @@ export async function startPerson(server: Server, token: string): Promise<Person
 }
 
 /** It gets a session of its own, so that it has no terminal whoever runs the tests. */
-function startSvc(args: readonly string[], env: Record<string, string>): Svc {
-	const child = spawn(process.execPath, [MAIN, ...args], { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+function startProcess(command: string, args: readonly string[], env: Record<string, string>): Svc {
+	const onTerminal = command === "script";
+	const child = spawn(command, args, { env, detached: true, stdio: [onTerminal ? "pipe" : "ignore", "pipe", "pipe"] });
 	const killWithTest = () => killSession(child);
 	process.once("exit", killWithTest);
 	const late = setTimeout(killWithTest, TIMEOUT_MS);
 	const written = { stdout: "", stderr: "" };
-	child.stdout.setEncoding("utf8").on("data", (text: string) => {
+	child.stdout?.setEncoding("utf8").on("data", (text: string) => {
 		written.stdout += text;
 	});
-	child.stderr.setEncoding("utf8").on("data", (text: string) => {
+	child.stderr?.setEncoding("utf8").on("data", (text: string) => {
 		written.stderr += text;
 	});
 	const closed = once(child, "close").then(() => {

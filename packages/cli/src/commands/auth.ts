@@ -18,6 +18,7 @@ import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note, show, showFields, visible } from "../output.ts";
 import { PASSWORD_STDIN, type PasswordOptions, readEmail, readNewPassword, readPasswordChange } from "../password.ts";
+import { forgetSecrets } from "../run/kept-secrets.ts";
 import { saveServer } from "../session.ts";
 import { addLoginCommand } from "./login.ts";
 
@@ -90,6 +91,7 @@ async function logout(context: Context): Promise<void> {
 	if (token === undefined) throw new Failure("denied", `not logged in to ${address}`);
 	const outcome = await endSession(context, { address, saved }, token);
 	await saveServer(context.io, address, kept);
+	await forgetSecrets(context.io);
 	if (outcome instanceof Failure) {
 		throw new Failure("unreachable", `logged out here, but not at the server: ${outcome.message}`, {
 			hint: "the session there ends by itself, 24 hours after its login",

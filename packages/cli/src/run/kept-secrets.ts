@@ -68,6 +68,12 @@ export async function recallSecrets(io: Io, owner: Owner, max_age_ms: number): P
 	return kept;
 }
 
+/** Removes all that is kept, of every server, and the key. @throws the system's error when that fails */
+export async function forgetSecrets(io: Io): Promise<void> {
+	const folder = folderOf(io);
+	if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+}
+
 /** `svc/run` under `$XDG_STATE_HOME`, else `~/.local/state`; none when neither is known. */
 function folderOf(io: Io): string | undefined {
 	const [state, home] = [setting(io, "XDG_STATE_HOME"), setting(io, "HOME")];

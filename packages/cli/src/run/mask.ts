@@ -44,8 +44,8 @@ export function createMasker(values: readonly string[]): Masker {
 		const data = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
 		const out: Buffer[] = [];
 		let plainFrom = covered;
-		let at = 0;
-		for (; at < data.length; at++) {
+		let at = nextHead(index, data, 0);
+		for (; at < data.length; at = nextHead(index, data, at + 1)) {
 			const { length, isOpen } = find(index, data, at);
 			if (isOpen && !isEnd) break;
 			if (length === 0) continue;
@@ -65,11 +65,16 @@ export function canMask(values: readonly string[]): boolean {
 	return values.some((value) => formsOf(value).length > 0);
 }
 
-const NOTHING: Found = { length: 0, isOpen: false };
+/** The next place where a text may begin; the end of the data when there is none. */
+function nextHead({ pairs }: Index, data: Buffer, from: number): number {
+	const last = data.length - 1;
+	let at = from;
+	while (at < last && pairs[((data[at] ?? 0) << 8) | (data[at + 1] ?? 0)] === 0) at++;
+	return Math.min(at, data.length);
+}
 
-function find({ texts, byHead, pairs }: Index, data: Buffer, at: number): Found {
+function find({ texts, byHead }: Index, data: Buffer, at: number): Found {
 	const left = data.length - at;
-	if (left > 1 && pairs[data.readUInt16BE(at)] === 0) return NOTHING;
 	const candidates = left < 4 ? texts : (byHead.get(data.readUInt32BE(at)) ?? []);
 	let isOpen = false;
 	for (const text of candidates) {

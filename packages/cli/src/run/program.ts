@@ -39,10 +39,11 @@ export async function runProgram(io: Io, program: Program): Promise<number> {
 /** Starts a program; signals to this process are passed on to it until it ends. @throws Failure noSuchCommand or notExecutable when it cannot be started */
 export async function startProgram(io: Io, { command, args, env, masked = [] }: Program): Promise<RunningProgram> {
 	const output = canMask(masked) ? "pipe" : "inherit";
-	const child = spawn(command, args, { env, stdio: ["inherit", output, output] });
+	// Before the program is there, so that no signal comes in between: listeners are called only after this function has gone on.
 	const heard = hearSignals(io, (signal, isEverywhere) => {
 		if (!isEverywhere) child.kill(signal);
 	});
+	const child = spawn(command, args, { env, stdio: ["inherit", output, output] });
 	const exited = exitCode(child).finally(() => heard[Symbol.dispose]());
 	await once(child, "spawn").catch((error: NodeJS.ErrnoException) => {
 		heard[Symbol.dispose]();
@@ -92,7 +93,12 @@ function explainStart(command: string, error: NodeJS.ErrnoException): Failure {
 		});
 	}
 	return new Failure("notExecutable", `${command} cannot be run (${error.code ?? error.name})`, {
-		hint: error.code === "EACCES" ? "is it a file with `chmod +x`?" : undefined,
+		hint: START_HINTS[error.code ?? ""],
 		cause: error,
 	});
 }
+
+const START_HINTS: Readonly<Record<string, string>> = {
+	EACCES: "is it a file with `chmod +x`?",
+	E2BIG: "its variables and words are too much for the system: --only and --except choose among the secrets",
+};

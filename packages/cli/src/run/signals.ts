@@ -35,13 +35,16 @@ interface Terminal {
 	readonly isThere: boolean;
 	/** Whether this process and what it starts are in the foreground. */
 	readonly isForeground: boolean;
+	/** Whether this process is the leader of its session, as a shell is. */
+	readonly isLeader: boolean;
 }
 
 /** Node does not say who has sent a signal, so this goes by where the process is: `kill -INT` cannot be told from Ctrl-C. */
 function isFromTerminal(signal: NodeJS.Signals, before: Terminal): boolean {
 	const now = readTerminal();
-	// A terminal that goes away sends SIGHUP to its foreground, and is gone by then.
-	if (signal === "SIGHUP") return before.isForeground && !now.isThere;
+	// A terminal that goes away tells the leader of its session alone, which is the shell in most cases: what the shell started hears it of the
+	// shell or of its end.
+	if (signal === "SIGHUP") return before.isThere && !now.isThere && !now.isLeader;
 	return OF_TERMINAL.includes(signal) && now.isForeground;
 }
 
@@ -49,9 +52,10 @@ function isFromTerminal(signal: NodeJS.Signals, before: Terminal): boolean {
 function readTerminal(): Terminal {
 	try {
 		const stat = readFileSync("/proc/self/stat", "latin1");
-		const [, , pgrp, , tty, foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-		return { isThere: tty !== "0", isForeground: tty !== "0" && pgrp === foreground };
+		const [pid] = stat.split(" ");
+		const [, , pgrp, session, tty, foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+		return { isThere: tty !== "0", isForeground: tty !== "0" && pgrp === foreground, isLeader: pid === session };
 	} catch {
-		return { isThere: false, isForeground: false };
+		return { isThere: false, isForeground: false, isLeader: false };
 	}
 }
