@@ -1,4 +1,4 @@
-import { text } from "../answer.ts";
+import { count, text } from "../answer.ts";
 import { type Client, path } from "../client.ts";
 import { Failure } from "../failure.ts";
 import { listAll } from "../pages.ts";
@@ -25,6 +25,12 @@ export interface SelectionOptions {
 export async function readSecrets(client: Client, { realm, environment }: Place): Promise<Secret[]> {
 	const found = listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment });
 	return Array.fromAsync(found, (secret) => ({ key: text(secret, "key"), value: text(secret, "value") }));
+}
+
+/** What changes when a secret of the environment is written or deleted; no value is read for it. @throws Failure as `listAll` does */
+export async function readState(client: Client, { realm, environment }: Place): Promise<string> {
+	const found = listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment, values: "false" });
+	return JSON.stringify(await Array.fromAsync(found, (secret) => [text(secret, "key"), count(secret, "version")]));
 }
 
 /** Those that are meant. @throws Failure notFound naming the keys that are named and not there */

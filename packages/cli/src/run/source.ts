@@ -35,9 +35,11 @@ export async function loadSecrets(context: Context<SourceOptions>, place: Place)
 	const owner = await ownerOf(context, place);
 	const max_age_ms = parseDuration("--max-age", context.options.maxAge);
 	if (context.options.offline !== true) {
-		return readAndKeep(context, () => connect(context), owner).catch(async (error: unknown) => {
+		try {
+			return await readAndKeep(context, await connect(context), owner);
+		} catch (error) {
 			throw await pointToKept(context, owner, max_age_ms, error);
-		});
+		}
 	}
 	const { secrets, age_ms } = await recallSecrets(context.io, owner, max_age_ms);
 	await note(
@@ -50,10 +52,10 @@ export async function loadSecrets(context: Context<SourceOptions>, place: Place)
 /** The secrets as they are on the server now, kept for `--offline`. @throws Failure as `readSecrets` does */
 export async function readAndKeep(
 	context: Context<SourceOptions>,
-	connected: () => Promise<Client>,
+	client: Client,
 	owner: Owner,
 ): Promise<readonly Secret[]> {
-	const secrets = await readSecrets(await connected(), owner);
+	const secrets = await readSecrets(client, owner);
 	if (context.options.cache) {
 		await keepSecrets(context.io, owner, secrets).catch(async (error: Error) => {
 			await note(context, `note: nothing is kept for --offline: ${error.message}; --no-cache does without`);

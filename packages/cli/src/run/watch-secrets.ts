@@ -4,7 +4,7 @@ import { parseDuration } from "../duration.ts";
 import { Failure } from "../failure.ts";
 import { note, visible } from "../output.ts";
 import type { Program } from "./program.ts";
-import type { Place, Secret } from "./secrets.ts";
+import { type Place, readState, type Secret } from "./secrets.ts";
 import { ownerOf, readAndKeep, type SourceOptions } from "./source.ts";
 import type { Watch } from "./watch.ts";
 
@@ -24,7 +24,7 @@ export const WATCH_OPTIONS = [
 
 /** A paragraph of the help. */
 export const WATCH_HELP =
-	"With --watch the program is told to end by SIGTERM when its secrets have changed and stay so for a moment, and started with the new ones. Every look is an event of the audit log. While the server is away the program goes on.";
+	"With --watch the program is told to end by SIGTERM when its secrets have changed and stay so for a moment, and started with the new ones. A look reads no values, and is an event of the audit log. While the server is away the program goes on.";
 
 /** Milliseconds for one look: the program may end meanwhile. */
 const LOOK_TIMEOUT_MS = 10_000;
@@ -41,15 +41,21 @@ export async function watchSecrets(
 ): Promise<Watch> {
 	const { watchInterval, killAfter } = context.options;
 	const owner = await ownerOf(context, place);
-	const connected = async () => ({ ...(await connect(context)), timeoutMs: LOOK_TIMEOUT_MS });
 	let trouble: string | undefined;
+	let known: { readonly state: string; readonly program: Program } | undefined;
+	const read = async () => {
+		const client = { ...(await connect(context)), timeoutMs: LOOK_TIMEOUT_MS };
+		const state = await readState(client, place);
+		if (known?.state !== state) known = { state, program: build(await readAndKeep(context, client, owner)) };
+		return known.program;
+	};
 	return {
 		interval_ms: parseDuration("--watch-interval", watchInterval),
 		kill_after_ms: parseDuration("--kill-after", killAfter),
 		restarts: () => note(context, "svc: the secrets have changed, the program is started anew"),
 		look: async () => {
 			try {
-				const program = build(await readAndKeep(context, connected, owner));
+				const program = await read();
 				if (trouble !== undefined) await note(context, "svc: the secrets are watched again");
 				trouble = undefined;
 				return program;
