@@ -1,9 +1,9 @@
 /* The single binary where there is nothing else: no Node, no packages, no shell, no /proc, no /tmp. */
 import assert from "node:assert/strict";
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { type EmptyRoot, makeEmptyRoot, skipWithoutRoot } from "../../scripts/binary/empty-root.ts";
@@ -109,6 +109,33 @@ test("its libraries lie in a private folder of the user, under their hashes", op
 	const files = readdirSync(libraries);
 	assert.equal(files.length, 2);
 	for (const file of files) assert.ok(file.startsWith(`${sha256(join(libraries, file))}-`), file);
+});
+
+test("as a service it keeps its libraries in the folder that systemd made for it", options, async () => {
+	mkdirSync(join(root.folder, "cache"), { mode: 0o755 });
+	const { stderr } = await root.run(["server"], { CACHE_DIRECTORY: "/cache:/cache/more", SVC_DATA_DIR: "/data" });
+	assert.match(stderr, /another svc server is using/);
+	const folder = join(root.folder, "cache/native");
+	assert.deepEqual([statSync(folder).mode & 0o777, readdirSync(folder).length], [0o700, 1]);
+});
+
+test("it takes no library from a folder that others can write to", options, async () => {
+	const folder = join(root.folder, "shared/svc");
+	mkdirSync(folder, { recursive: true });
+	chmodSync(folder, 0o777);
+	const { code, stderr } = await root.run(["server"], { XDG_CACHE_HOME: "/shared" });
+	assert.deepEqual([code, readdirSync(folder)], [73, []]);
+	assert.match(stderr, /^svc: \/shared\/svc is not a folder of this user alone: .*XDG_CACHE_HOME\n$/);
+});
+
+test("where nothing can be started from, it says so", options, () => {
+	mkdirSync(join(root.folder, "noexec"));
+	const script = 'mount -t tmpfs -o noexec tmpfs "$0/noexec" && exec chroot "$0" /svc server';
+	const args = ["--user", "--map-root-user", "--mount", "/bin/sh", "-c", script, root.folder];
+	const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", XDG_CACHE_HOME: "/noexec", SVC_DATA_DIR: "/other" };
+	const { status, stderr } = spawnSync("unshare", args, { env, encoding: "utf8", timeout: 60_000 });
+	assert.match(stderr, /^svc: \/noexec\/svc is on a file system that no program can be started from \(noexec\): name /);
+	assert.equal(status, 73);
 });
 
 test("it ends when it is told to, and starts although something else lies in a library's place", options, async () => {
