@@ -84,6 +84,7 @@ const RULES: readonly Rule[] = [
 	["GET /api/v1/eso/{realm}", "viewer", "read", 404],
 	["GET /api/v1/audit/events", "user", "read"],
 	["GET /api/v1/audit/verify", "instance", "read"],
+	["GET /api/v1/audit/export", "user", "read"],
 	["POST /api/v1/backups", "instance", "write"],
 	["GET /api/v1/backups", "instance", "read"],
 	["GET /api/v1/backups/{name}", "instance", "read"],

@@ -103,6 +103,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 
 	"GET /api/v1/audit/events": () => ({ path: `${V1}/audit/events` }),
 	"GET /api/v1/audit/verify": () => ({ path: `${V1}/audit/verify` }),
+	"GET /api/v1/audit/export": () => ({ path: `${V1}/audit/export` }),
 	"POST /api/v1/backups": () => ({ path: `${V1}/backups` }),
 	"GET /api/v1/backups": () => ({ path: `${V1}/backups` }),
 	"GET /api/v1/backups/{name}": async (world) => ({ path: `${V1}/backups/${await aBackup(world)}` }),

@@ -94,8 +94,9 @@ const ROWS: readonly Row[] = [
 	["GET", "/api/v1/eso/{realm}", "token", 200],
 
 	["GET", "/api/v1/audit/events", "token", 200],
-	// In neither document: what `svc audit verify` asks.
+	// In neither document: what `svc audit verify` and `svc audit export` ask.
 	["GET", "/api/v1/audit/verify", "instance", 200],
+	["GET", "/api/v1/audit/export", "token", 200],
 	// Nor these: what `svc backup` asks.
 	["POST", "/api/v1/backups", "instance", 201],
 	["GET", "/api/v1/backups", "instance", 200],

@@ -11,9 +11,9 @@ export function visible(text: string): string {
 	return text.replace(UNSAFE, (character) => SHORT[character] ?? codeUnit(character));
 }
 
-/** One JSON document that means the same and holds nothing that a terminal would obey. */
-export function toJson(document: unknown): string {
-	return JSON.stringify(document, null, 2).replace(UNSAFE_IN_JSON, codeUnit);
+/** One JSON document that means the same and holds nothing that a terminal would obey. @param indent 0 for one on one line */
+export function toJson(document: unknown, indent = 2): string {
+	return JSON.stringify(document, null, indent).replace(UNSAFE_IN_JSON, codeUnit);
 }
 
 function codeUnit(character: string): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as v from "valibot";
-import { codeOf, ENVIRONMENTS, Environment, Instant, RequiredText, says, Text } from "./messages.ts";
+import { codeOf, ENVIRONMENTS, Environment, instantOf, RequiredText, says, Text } from "./messages.ts";
 
 const INSTANTS: [text: string, kept: string][] = [
 	["2030-01-31T00:00:00Z", "2030-01-31T00:00:00.000Z"],
@@ -19,7 +19,7 @@ const INSTANTS: [text: string, kept: string][] = [
 ];
 for (const [text, kept] of INSTANTS) {
 	test(`the instant ${text} is kept as ${kept}`, () => {
-		assert.equal(v.parse(Instant, text), kept);
+		assert.equal(v.parse(instantOf("expires_at"), text), kept);
 	});
 }
 
@@ -56,7 +56,7 @@ const NO_INSTANTS = [
 ];
 for (const text of NO_INSTANTS) {
 	test(`${JSON.stringify(text)} is no instant`, () => {
-		assert.equal(v.is(Instant, text), false);
+		assert.equal(v.is(instantOf("expires_at"), text), false);
 	});
 }
 
@@ -67,7 +67,7 @@ test("instants that are kept are in the order of time when they are compared as 
 		"2030-01-30T23:30:00-01:00",
 		"2030-01-31T00:30:00.001Z",
 	];
-	const texts = kept.map((text) => v.parse(Instant, text));
+	const texts = kept.map((text) => v.parse(instantOf("expires_at"), text));
 	assert.deepEqual(
 		texts,
 		texts.toSorted((a, b) => (a < b ? -1 : 1)),

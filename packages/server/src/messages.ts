@@ -44,11 +44,12 @@ export const Environment = v.picklist(
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
 /** An RFC 3339 instant with an offset or Z, kept as ISO 8601 UTC; a day that no calendar has is refused. Design: §7.2. */
-export const Instant = v.pipe(
-	v.string(),
-	v.check(isInstant, says("validation_failed", "expires_at must be an RFC 3339 instant such as 2030-01-31T00:00:00Z")),
-	v.transform((text) => new Date(text.toUpperCase()).toISOString()),
-);
+export const instantOf = (field: string) =>
+	v.pipe(
+		v.string(),
+		v.check(isInstant, says("validation_failed", `${field} must be an RFC 3339 instant such as 2030-01-31T00:00:00Z`)),
+		v.transform((text) => new Date(text.toUpperCase()).toISOString()),
+	);
 
 function isInstant(text: string): boolean {
 	const match = RFC3339.exec(text);

@@ -1,12 +1,13 @@
 import type { Command } from "commander";
-import { type Answer, count, optional, text } from "../answer.ts";
-import { send } from "../client.ts";
+import { type Answer, optional, text } from "../answer.ts";
 import { addCommand, addGroup, type Context, option } from "../command.ts";
 import { connect } from "../connection.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { showFields, showTable } from "../output.ts";
+import { showTable } from "../output.ts";
 import { listAll } from "../pages.ts";
+import { addAuditExportCommand } from "./audit-export.ts";
+import { addAuditVerifyCommand } from "./audit-verify.ts";
 
 interface ListOptions {
 	readonly realm?: string;
@@ -36,13 +37,8 @@ export function addAuditCommands(program: Command, io: Io): void {
 		examples: ["svc audit --realm shop", "svc audit list --type auth.login.failed --limit 500 --json"],
 		run: listEvents,
 	});
-	addCommand(audit, io, {
-		usage: "verify",
-		summary: "check that no event was altered or removed; ends with 0 only when the log is intact",
-		details: "Only for the instance's administrators.",
-		examples: ["svc audit verify"],
-		run: verifyAudit,
-	});
+	addAuditExportCommand(audit, io);
+	addAuditVerifyCommand(audit, io);
 }
 
 async function listEvents(context: Context<ListOptions>): Promise<void> {
@@ -72,19 +68,4 @@ function parseLimit(given: string | undefined): number {
 	if (given === undefined) return DEFAULT_LIMIT;
 	if (!/^[1-9]\d{0,8}$/.test(given)) throw new Failure("usage", "--limit takes a number from 1 on");
 	return Number(given);
-}
-
-/** Design: §10. */
-async function verifyAudit(context: Context): Promise<void> {
-	const answer = await send(await connect(context), { method: "GET", path: "audit/verify" });
-	const status = text(answer, "status");
-	await showFields(context, answer, [
-		["status", status],
-		["events", String(count(answer, "events"))],
-		["checkpoints", String(count(answer, "checkpoints"))],
-		["last event", optional(answer, "last_seq")],
-		["last hash", optional(answer, "last_hash")],
-		["message", optional(answer, "message")],
-	]);
-	if (status !== "intact") throw new Failure("failed", "the audit log is not intact", { code: "audit_not_intact" });
 }

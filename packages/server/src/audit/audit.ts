@@ -50,7 +50,8 @@ export async function listEvents(
 	});
 }
 
-async function visibleTo(
+/** What the caller may see of the log, and of that what the filter lets through. Design: §7.2 */
+export async function visibleTo(
 	needs: AuditNeeds,
 	actor: Actor,
 	filter: EventFilter,

@@ -96,6 +96,11 @@ export interface Checkpoint {
 	signature: Buffer;
 }
 
+/** An event together with the hash that the chain had before it. */
+export interface ChainedEvent extends StoredEvent {
+	previous_hash: Buffer;
+}
+
 /** What the caller may see of the log, and what it asked for. */
 export interface EventQuery {
 	/** Realms in which the caller may read the log. */
@@ -107,9 +112,19 @@ export interface EventQuery {
 	type: string | undefined;
 	/** Any of these actors: a user's id and e-mail. */
 	actors: string[] | undefined;
+	/** Only events at this instant and later, ISO 8601 UTC. */
+	since?: string | undefined;
+	/** Only events earlier than this instant. */
+	until?: string | undefined;
 	/** Only events before this one. */
 	before: number | undefined;
 	limit: number;
+}
+
+/** A stretch of what a caller may see, in the order of the chain: events after one, up to and with another. */
+export interface ExportQuery extends Omit<EventQuery, "before"> {
+	after: number;
+	last: number;
 }
 
 /** The store's side of the log. */
@@ -119,6 +134,8 @@ export interface AuditStore {
 	addCheckpoint(checkpoint: Checkpoint): Promise<void>;
 	list(query: EventQuery): Promise<StoredEvent[]>;
 	count(query: EventQuery): Promise<number>;
+	/** Oldest first. */
+	export(query: ExportQuery): Promise<ChainedEvent[]>;
 	checkpoints(): Promise<Checkpoint[]>;
 	/** Recomputes the whole chain and compares it with hashes that are known from elsewhere. */
 	verify(anchors: Anchor[]): Promise<ChainReport>;

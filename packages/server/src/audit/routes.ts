@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { says } from "../messages.ts";
+import { instantOf, says } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type AuditNeeds, listEvents, parseAnchor, verifyLog } from "./audit.ts";
 import { eventId } from "./chain.ts";
+import { exportEvents } from "./export.ts";
 
 /** Events on a page when no limit is given. Spec: API › Limits. */
 const USUAL_PAGE = 50;
@@ -37,6 +38,7 @@ const Anchor = v.object({
 /** Spec: API › Audit. Design: §10. */
 export function auditRoutes(needs: AuditNeeds): Route[] {
 	return [
+		exportRoute(needs),
 		route({
 			method: "GET",
 			path: "/api/v1/audit/events",
@@ -84,6 +86,42 @@ export function auditRoutes(needs: AuditNeeds): Route[] {
 			},
 		}),
 	];
+}
+
+const ChainedSchema = v.object({
+	seq: v.number(),
+	...EventSchema.entries,
+	realm_id: v.string(),
+	previous_hash: v.string(),
+	hash: v.string(),
+});
+
+function exportRoute(needs: AuditNeeds): Route {
+	return route({
+		method: "GET",
+		path: "/api/v1/audit/export",
+		summary: "The audit log, oldest first, with the hashes by which each event can be checked elsewhere",
+		query: v.object({
+			realm: Filter,
+			since: v.optional(instantOf("since")),
+			until: v.optional(instantOf("until")),
+			...pageQuery(USUAL_PAGE),
+		}),
+		status: 200,
+		answer: v.object({ events: v.array(ChainedSchema), pagination: PaginationSchema }),
+		errors: ["invalid_limit", "invalid_cursor"],
+		async handle({ actor, query }) {
+			const { realm, since, until, ...page } = query;
+			const { rows, pagination } = await exportEvents(needs, actor, { realm, since, until }, page);
+			const events = rows.map(({ hash, previous_hash, ...event }) => ({
+				...event,
+				id: eventId(hash),
+				previous_hash: previous_hash.toString("hex"),
+				hash: hash.toString("hex"),
+			}));
+			return { events, pagination };
+		},
+	});
 }
 
 const MESSAGES = {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
-import { atMost, Environment, Instant, RequiredText, says, Text } from "../messages.ts";
+import { atMost, Environment, instantOf, RequiredText, says, Text } from "../messages.ts";
 import { SCOPES, type Scope } from "../policy/model.ts";
 
 /** Comma-separated scopes: blanks trimmed, repeats dropped, answered in one order; absent, null and `""` mean read. Design: §7.2. */
@@ -21,7 +21,7 @@ export const CreateToken = v.object({
 	scopes: Scopes,
 	realm: v.nullish(v.pipe(Text, v.nonEmpty(says("validation_failed", "realm must be a slug")))),
 	environment: v.nullish(Environment),
-	expires_at: v.nullish(Instant),
+	expires_at: v.nullish(instantOf("expires_at")),
 });
 
 export interface ApiToken {

@@ -1,5 +1,14 @@
 import type { Database } from "better-sqlite3";
-import type { Anchor, ChainReport, Checkpoint, EventQuery, StoredEvent } from "../../audit/model.ts";
+import { GENESIS } from "../../audit/chain.ts";
+import type {
+	Anchor,
+	ChainedEvent,
+	ChainReport,
+	Checkpoint,
+	EventQuery,
+	ExportQuery,
+	StoredEvent,
+} from "../../audit/model.ts";
 import { verifyChain } from "../../audit/verify.ts";
 import { createStatements } from "./statements.ts";
 
@@ -33,23 +42,39 @@ export function auditLog(db: Database) {
 			const { total } = prepare(`SELECT count(*) AS total ${where(query)}`).get(bind(query)) as { total: number };
 			return total;
 		},
+		export: ({ after, last, limit, ...query }: ExportQuery): ChainedEvent[] => {
+			const found = prepare(
+				`SELECT *, ${PREVIOUS} ${where(query, "NOT INDEXED")} AND seq > @after AND seq <= @last ORDER BY seq LIMIT @limit`,
+			);
+			const events = found.all({ ...bind(query), after, last, limit }) as (StoredEvent & {
+				previous_hash: Buffer | null;
+			})[];
+			return events.map((event) => ({ ...event, previous_hash: event.previous_hash ?? GENESIS }));
+		},
 		checkpoints: (): Checkpoint[] => checkpoints.all() as Checkpoint[],
 		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors),
 	};
 }
 
-function where(query: EventQuery): string {
+const PREVIOUS = "(SELECT hash FROM audit_event AS before WHERE before.seq = audit_event.seq - 1) AS previous_hash";
+
+type Conditions = Omit<EventQuery, "before" | "limit">;
+
+/** @param how `NOT INDEXED` where the rows are read in their own order */
+function where(query: Conditions, how = ""): string {
 	const own = query.own === undefined ? "" : "AND actor = @own";
 	const conditions = [
 		`(realm_id IN (SELECT value FROM json_each(@realm_ids)) OR ((realm_id = '' OR type = 'realm.deleted') ${own}))`,
 		...(query.realm === undefined ? [] : ["realm = @realm"]),
 		...(query.type === undefined ? [] : ["type = @type"]),
 		...(query.actors === undefined ? [] : ["actor IN (SELECT value FROM json_each(@actors))"]),
+		...(query.since === undefined ? [] : ["timestamp >= @since"]),
+		...(query.until === undefined ? [] : ["timestamp < @until"]),
 	];
-	return `FROM audit_event WHERE ${conditions.join(" AND ")}`;
+	return `FROM audit_event ${how} WHERE ${conditions.join(" AND ")}`;
 }
 
-function bind(query: EventQuery): Record<string, unknown> {
+function bind(query: Conditions & { before?: number | undefined }): Record<string, unknown> {
 	return {
 		...query,
 		realm_ids: JSON.stringify(query.realm_ids),

@@ -118,7 +118,7 @@ function nouns(
 ): Omit<Store, "backups" | "isWritable" | "close"> {
 	const account = ["register", "setPassword", "setDisabled", "openSession", "closeSession", "dropSessions"] as const;
 	const append = (event: AuditEvent) => writer.append(event);
-	const log = reader.noun("audit", ["list", "count", "checkpoints", "verify"]);
+	const log = reader.noun("audit", ["list", "count", "export", "checkpoints", "verify"]);
 	const { forget, hasten, ...lease } = writer.noun("leases", LEASE_VERBS);
 	return {
 		accounts: { ...asked.accounts, ...writer.noun("accounts", account) },

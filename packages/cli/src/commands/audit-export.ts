@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import { addCommand, type Context, option } from "../command.ts";
+import { connectForEngine } from "../connection.ts";
+import type { Io } from "../io.ts";
+import { note, show, toJson, visible } from "../output.ts";
+import { listAll } from "../pages.ts";
+import { writePrivateFile } from "../private-file.ts";
+import { type Report, withProgress } from "../progress.ts";
+
+interface ExportOptions {
+	readonly realm?: string;
+	readonly since?: string;
+	readonly until?: string;
+	readonly output: string;
+}
+
+/** Adds the command that takes the log along. */
+export function addAuditExportCommand(audit: Command, io: Io): void {
+	addCommand<ExportOptions>(audit, io, {
+		usage: "export",
+		summary: "write the events that you can see to a file, the oldest first, one JSON object a line",
+		details:
+			"Each line holds the event's number, its hash and the hash before it, so that `svc audit verify --file` can check it without a server. The export ends with what was the newest event when it began. The file is yours alone (mode 0600) and there only when it is whole.",
+		options: [
+			option("--output <file>", "file to write; one of that name is replaced").makeOptionMandatory(),
+			option("--realm <slug>", "of this realm"),
+			option("--since <instant>", "from this instant on, such as 2030-01-31T00:00:00Z"),
+			option("--until <instant>", "before this instant"),
+		],
+		examples: [
+			"svc audit export --output audit.jsonl",
+			"svc audit export --realm shop --since 2030-01-01T00:00:00Z --until 2030-02-01T00:00:00Z --output january.jsonl",
+		],
+		run: exportEvents,
+	});
+}
+
+async function exportEvents(context: Context<ExportOptions>): Promise<void> {
+	const { output, realm, since, until } = context.options;
+	const query = {
+		...(realm === undefined ? {} : { realm }),
+		...(since === undefined ? {} : { since }),
+		...(until === undefined ? {} : { until }),
+	};
+	const client = await connectForEngine(context);
+	let events = 0;
+	async function* lines(report: Report): AsyncGenerator<string> {
+		for await (const event of listAll(client, "audit/export", "events", query)) {
+			yield `${toJson(event, 0)}\n`;
+			events += 1;
+			report(`${events}`);
+		}
+	}
+	await withProgress(context, "exporting events", (report) => writePrivateFile(output, lines(report)));
+	await show(context, { file: output, events }, visible(`${events} events in ${output}`));
+	await note(context, visible(`\`svc audit verify --file ${output}\` checks them`));
+}

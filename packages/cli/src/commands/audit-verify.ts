@@ -1,0 +1,83 @@
+import type { Command } from "commander";
+import { type Answer, count, optional, text } from "../answer.ts";
+import { type Anchor, type ChainReport, checkExport, readExport } from "../audit-chain.ts";
+import { send } from "../client.ts";
+import { addCommand, type Context, option } from "../command.ts";
+import { connectForEngine } from "../connection.ts";
+import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
+import { showFields } from "../output.ts";
+import { withProgress } from "../progress.ts";
+
+interface VerifyOptions {
+	readonly file?: string;
+	readonly seq?: string;
+	readonly hash?: string;
+}
+
+/** Adds the command that looks whether the log is as it was written. */
+export function addAuditVerifyCommand(audit: Command, io: Io): void {
+	addCommand<VerifyOptions>(audit, io, {
+		usage: "verify",
+		summary: "check that no event was altered or removed; ends with 0 only when the log is intact, else with 1",
+		details:
+			"The server's log is for the instance's administrators; a file of `svc audit export` anybody can check, without a server. The server signs a checkpoint now and then and writes it to its own log (audit.checkpoint): with --seq and --hash of one that was kept elsewhere, a log that was cut off or rolled back as a whole is noticed, too. A file holds what its maker could see, so events between two others may be missing: they are counted as gaps.",
+		options: [
+			option("--seq <number>", "event of a checkpoint that was kept elsewhere"),
+			option("--hash <hex>", "its hash"),
+			option("--file <file>", "look through this export in place of the server's log"),
+		],
+		examples: ["svc audit verify", "svc audit verify --seq 48213 --hash 9f2c…", "svc audit verify --file audit.jsonl"],
+		run: verify,
+	});
+}
+
+async function verify(context: Context<VerifyOptions>): Promise<void> {
+	const { file, seq, hash } = context.options;
+	const anchor = parseAnchor(seq, hash);
+	const answer = file === undefined ? await askServer(context, anchor) : await lookThrough(context, file, anchor);
+	const status = text(answer, "status");
+	await showFields(context, answer, [
+		["status", status],
+		["events", String(count(answer, "events"))],
+		...(file === undefined
+			? [["checkpoints", String(count(answer, "checkpoints"))] as const]
+			: [["gaps", String(count(answer, "gaps"))] as const]),
+		...(anchor === undefined
+			? []
+			: [["checkpoint from elsewhere", answer.anchored === true ? "met" : "not met"] as const]),
+		["last event", optional(answer, "last_seq")],
+		["last hash", optional(answer, "last_hash")],
+		["message", optional(answer, "message")],
+	]);
+	if (status !== "intact") throw new Failure("failed", "the audit log is not intact", { code: "audit_not_intact" });
+}
+
+function parseAnchor(seq: string | undefined, hash: string | undefined): Anchor | undefined {
+	if (seq === undefined && hash === undefined) return undefined;
+	const isRight = /^[1-9][0-9]{0,14}$/.test(seq ?? "") && /^[0-9a-f]{64}$/i.test(hash ?? "");
+	if (isRight) return { seq: Number(seq), hash: String(hash).toLowerCase() };
+	throw new Failure("usage", "a checkpoint is --seq with a number and --hash with 64 hexadecimal digits");
+}
+
+/** Design: §10. */
+async function askServer(context: Context, anchor: Anchor | undefined): Promise<Answer> {
+	const client = await connectForEngine(context);
+	const query = anchor === undefined ? {} : { seq: String(anchor.seq), hash: anchor.hash };
+	return withProgress(context, "recomputing the log", () =>
+		send(client, { method: "GET", path: "audit/verify", query }),
+	);
+}
+
+async function lookThrough(context: Context, file: string, anchor: Anchor | undefined): Promise<Answer> {
+	const report = await withProgress(context, "looking through the file", () => checkExport(readExport(file), anchor));
+	return { ...report, message: describe(report, anchor) };
+}
+
+function describe({ status, events, gaps, anchored, altered_seq }: ChainReport, anchor: Anchor | undefined): string {
+	if (status === "altered") return `event ${altered_seq} is not as it was written, or not where it was`;
+	if (status === "truncated") return "the file ends before the checkpoint's event: it was cut off, or made earlier";
+	const met = anchor !== undefined && !anchored ? "; the checkpoint's event is not in it" : "";
+	const whole = gaps === 0 ? "in an unbroken chain" : "as it was written; what is between them is not in the file";
+	return `${events === 0 ? "there is no event in it" : `every event is ${whole}`}${met}`;
+}

@@ -1,0 +1,40 @@
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import { requireScope } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import { type AuditNeeds, type EventFilter, visibleTo } from "./audit.ts";
+import type { ChainedEvent } from "./model.ts";
+
+/** What is exported: events of a realm, or of all that the caller may see, from an instant on and before another. */
+export interface ExportFilter extends Pick<EventFilter, "realm"> {
+	/** ISO 8601 UTC. */
+	since?: string | undefined;
+	until?: string | undefined;
+}
+
+/**
+ * One page of the log, oldest first, with what is needed to check each event outside: its number, its hash and the one before. It ends with
+ * the event that was the newest at the first page, so that following the cursors comes to an end however much happens meanwhile.
+ * @throws AppError insufficient_scope
+ * Design: §10
+ */
+export async function exportEvents(
+	needs: AuditNeeds,
+	actor: Actor,
+	filter: ExportFilter,
+	page: PageRequest,
+): Promise<{ rows: ChainedEvent[]; pagination: Pagination }> {
+	await requireScope(needs, actor, "read");
+	const visible = await visibleTo(needs, actor, { realm: filter.realm });
+	const query = { ...visible, since: filter.since, until: filter.until };
+	let last = needs.store.audit.tip().seq;
+	return readPage(needs.keyring.cursorKey(), page, {
+		list: `export ${actor.user_id} ${JSON.stringify(filter)}`,
+		read(position, limit) {
+			const [after = 0, end = last] = position?.split(" ").map(Number) ?? [];
+			last = end;
+			return needs.store.audit.export({ ...query, after, last, limit });
+		},
+		position: (event) => `${event.seq} ${last}`,
+		count: () => needs.store.audit.count({ ...query, before: undefined, limit: 0 }),
+	});
+}
