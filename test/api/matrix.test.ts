@@ -57,6 +57,8 @@ const RULES: readonly Rule[] = [
 	["DELETE /api/v1/realms/{slug}/secrets/{key}", "admin", "delete", 404],
 	["GET /api/v1/realms/{slug}/secrets/{key}/versions", "viewer", "read", 404],
 	["POST /api/v1/realms/{slug}/secrets/{key}/rollback", "member", "write", 404],
+	["GET /api/v1/realms/{slug}/diff", "viewer", "read", 404],
+	["POST /api/v1/realms/{slug}/promote", "member", "write", 404],
 	["POST /api/v1/encrypt", "user", "any"],
 	["GET /api/v1/policy/roles", "user", "any"],
 	["GET /api/v1/policy/explain", "viewer", "any", 404],

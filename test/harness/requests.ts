@@ -78,6 +78,11 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		path: `${await freshSecretPath(world)}/rollback`,
 		body: { version: 1 },
 	}),
+	"GET /api/v1/realms/{slug}/diff": ({ slug }) => ({ path: `${V1}/realms/${slug}/diff?from=dev&to=prod` }),
+	"POST /api/v1/realms/{slug}/promote": async (world) => ({
+		path: `${V1}/realms/${world.slug}/promote`,
+		body: { from: "dev", to: "prod", secrets: [{ key: await freshSecret(world) }] },
+	}),
 	"POST /api/v1/encrypt": () => ({ path: `${V1}/encrypt`, body: { value: "a value" } }),
 
 	"GET /api/v1/policy/roles": () => ({ path: `${V1}/policy/roles` }),

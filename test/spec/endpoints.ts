@@ -62,6 +62,8 @@ const ROWS: readonly Row[] = [
 	["DELETE", "/api/v1/realms/{slug}/secrets/{key}", "token", 200],
 	["GET", "/api/v1/realms/{slug}/secrets/{key}/versions", "token", 200],
 	["POST", "/api/v1/realms/{slug}/secrets/{key}/rollback", "token", 201],
+	["GET", "/api/v1/realms/{slug}/diff", "token", 200],
+	["POST", "/api/v1/realms/{slug}/promote", "token", 200],
 	["POST", "/api/v1/encrypt", "token", 200],
 
 	["GET", "/api/v1/policy/roles", "token", 200],

@@ -18,6 +18,7 @@ import { addKubernetesCommand } from "./commands/k8s.ts";
 import { addKeysCommands } from "./commands/keys.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
 import { addPolicyCommands } from "./commands/policy.ts";
+import { addPromotionCommands } from "./commands/promote.ts";
 import { addRealmCommands } from "./commands/realm.ts";
 import { addRevokeCommand } from "./commands/revoke.ts";
 import { addRunCommand } from "./commands/run.ts";
@@ -85,6 +86,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 	addImportCommand(program, io);
 	addRunCommand(program, io);
 	addExportCommand(program, io);
+	addPromotionCommands(program, io);
 	addTokenCommands(program, io);
 	addUsersCommands(program, io);
 	addRevokeCommand(program, io);

@@ -48,7 +48,7 @@ export function environmentOf({ io, options }: Context<EnvironmentOptions>): str
 }
 
 /** The text, when it names an environment. @throws Failure usage when it does not */
-function checkEnvironment(environment: string): string {
+export function checkEnvironment(environment: string): string {
 	if (ENVIRONMENTS.includes(environment)) return environment;
 	throw new Failure("usage", "an environment is dev, staging, prod or test", {
 		hint: "it was named by --env, SVC_ENV or .svc.toml",

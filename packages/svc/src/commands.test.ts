@@ -17,7 +17,10 @@ const asking = leaves.filter(({ command }) => asksServer(command));
 const nameOf = ({ words }: Leaf) => words.join(" ");
 
 /** What a command is given for an argument of this name; for all others, `shop`. */
-const ARGUMENTS: Readonly<Record<string, string>> = { version: "3" };
+const ARGUMENTS: Readonly<Record<string, string>> = { version: "3", from: "staging", to: "prod" };
+
+/** What options take that a command cannot do without; all others take `text`. */
+const MANDATORY: Readonly<Record<string, string>> = { "--from": "staging", "--to": "prod" };
 
 /** Options that a command is given when it has them. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
@@ -29,6 +32,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 /** What a command needs beyond that. A new command that ends with 2 here may need a line. */
 const MORE: Readonly<Record<string, readonly string[]>> = {
 	"keys rotate": ["--data"],
+	promote: ["--all"],
 	login: ["ada@example.com"],
 	register: ["ada@example.com"],
 	"sso set": ["--type", "oidc"],
@@ -55,7 +59,7 @@ after(() => home[Symbol.asyncDispose]());
 /** A way to call the command that is right as far as its own usage tells. */
 function callOf({ words, command }: Leaf): string[] {
 	const options = command.options.flatMap(({ long, mandatory }) =>
-		mandatory ? [long ?? "", "text"] : (OPTIONS[long ?? ""] ?? []),
+		mandatory ? [long ?? "", MANDATORY[long ?? ""] ?? "text"] : (OPTIONS[long ?? ""] ?? []),
 	);
 	const needed = command.registeredArguments.filter(({ required }) => required);
 	const given = needed.map((argument) => (argument.name() === "file" ? file : (ARGUMENTS[argument.name()] ?? "shop")));

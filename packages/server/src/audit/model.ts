@@ -21,6 +21,7 @@ const EVENT_TYPES = [
 	"secret.delete",
 	"secret.read",
 	"secret.list",
+	"secret.diff",
 	"secret.sync",
 	"secret.rollback",
 	"policy.binding.created",

@@ -38,6 +38,57 @@ export const Encrypt = v.object({ value: v.pipe(RequiredText, atMost(MAX_VALUE_B
 /** Design: §7.1. */
 export const Rollback = v.object({ version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)) });
 
+const PAIR_RULE = says("validation_failed", "from and to must be two environments");
+
+/** Two environments to compare. */
+export const Diff = v.pipe(
+	v.object({ from: Environment, to: Environment }),
+	v.check(({ from, to }) => from !== to, PAIR_RULE),
+);
+
+/** Secrets that are promoted at once. */
+const MAX_PROMOTED = 1000;
+
+const VersionNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
+
+/** What is to be copied. A version that is named must be the current one; null says that there must be none. */
+export const Promote = v.pipe(
+	v.object({
+		from: Environment,
+		to: Environment,
+		secrets: v.pipe(
+			v.array(
+				v.object({
+					key: SecretKey,
+					from_version: v.optional(VersionNumber),
+					to_version: v.optional(v.nullable(VersionNumber)),
+				}),
+			),
+			v.minLength(1, says("missing_field", "secrets must name at least one")),
+			v.maxLength(MAX_PROMOTED, says("validation_failed", `secrets must name at most ${MAX_PROMOTED}`)),
+			v.check(
+				(secrets) => new Set(secrets.map(({ key }) => key)).size === secrets.length,
+				says("validation_failed", "secrets must name each key once"),
+			),
+		),
+	}),
+	v.check(({ from, to }) => from !== to, PAIR_RULE),
+);
+
+export type Promote = v.InferOutput<typeof Promote>;
+
+/** A key of two environments that are compared. */
+export interface Difference {
+	key: string;
+	status: "only_in_from" | "only_in_to" | "different" | "equal";
+	/** Null where it is not. */
+	from_version: number | null;
+	to_version: number | null;
+	/** ISO 8601 UTC; null where it is not, or does not expire. */
+	from_expires_at: string | null;
+	to_expires_at: string | null;
+}
+
 /** One version of a secret as it is stored; the value is sealed. */
 export interface SecretVersion {
 	/** Row id: part of what the seal is bound to. */
@@ -66,6 +117,16 @@ export interface VersionInfo {
 	comment: string;
 }
 
+/** A secret on its way to another environment. */
+export interface Promoted {
+	row: Omit<SecretVersion, "version">;
+	event: AuditEvent;
+	/** What was read, and must still be the current version. */
+	from: { environment: Environment; version: number };
+	/** What must be the current version there; null when there must be none, absent when it does not matter. */
+	to_version?: number | null;
+}
+
 /** The store's side of secrets. */
 export interface SecretStore {
 	/** Writes the next version, keeps the last 20, and puts the version into the event. `realm_gone` writes nothing. */
@@ -73,6 +134,8 @@ export interface SecretStore {
 		input: Omit<SecretVersion, "version">,
 		event: AuditEvent,
 	): Promise<{ version: number; created_at: string } | "realm_gone">;
+	/** Writes all of them as `set` does, or none: `changed` when a version is not the one it must be. */
+	promote(secrets: Promoted[]): Promise<{ version: number; created_at: string }[] | "realm_gone" | "changed">;
 	/** The current version; `id` orders a list. */
 	get(realm_id: string, environment: Environment, key: string): Promise<SecretVersion | undefined>;
 	version(realm_id: string, environment: Environment, key: string, version: number): Promise<SecretVersion | undefined>;

@@ -2,7 +2,8 @@ import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Environment, says } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
-import { Encrypt, Rollback, SetSecret } from "./model.ts";
+import { Diff, Encrypt, Promote, Rollback, SetSecret } from "./model.ts";
+import { diffSecrets, promoteSecrets } from "./promotion.ts";
 import {
 	deleteSecret,
 	encrypt,
@@ -51,7 +52,7 @@ const ONE = "/api/v1/realms/{slug}/secrets/{key}";
 
 /** Spec: API › Secrets and encryption. */
 export function secretRoutes(needs: SecretNeeds): Route[] {
-	return [...writing(needs), ...reading(needs), ...versions(needs)];
+	return [...writing(needs), ...reading(needs), ...versions(needs), ...promotion(needs)];
 }
 
 function writing(needs: SecretNeeds): Route[] {
@@ -159,6 +160,42 @@ function versions(needs: SecretNeeds): Route[] {
 				const name = { slug: params.slug, environment: query.env, key: params.key };
 				return rollbackSecret(needs, actor, name, body.version);
 			},
+		}),
+	];
+}
+
+const DifferenceSchema = v.object({
+	key: v.string(),
+	status: v.picklist(["only_in_from", "only_in_to", "different", "equal"]),
+	from_version: v.nullable(v.number()),
+	to_version: v.nullable(v.number()),
+	from_expires_at: v.nullable(v.string()),
+	to_expires_at: v.nullable(v.string()),
+});
+
+function promotion(needs: SecretNeeds): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: "/api/v1/realms/{slug}/diff",
+			summary: "How two environments differ, without their values",
+			query: Diff,
+			status: 200,
+			answer: v.object({ secrets: v.array(DifferenceSchema) }),
+			errors: ["invalid_environment", "not_found"],
+			handle: async ({ actor, params, query }) => ({ secrets: await diffSecrets(needs, actor, params.slug, query) }),
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/realms/{slug}/promote",
+			summary: "Copy secrets from one environment to another, all or none, if they are the versions that are named",
+			body: Promote,
+			status: 200,
+			answer: v.object({ secrets: v.array(WrittenSchema) }),
+			errors: ["invalid_environment", "not_found", "conflict"],
+			handle: async ({ actor, params, body }) => ({
+				secrets: await promoteSecrets(needs, actor, params.slug, body),
+			}),
 		}),
 	];
 }

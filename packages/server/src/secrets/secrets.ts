@@ -148,7 +148,8 @@ function describe({ key, environment, version, created_at }: SecretVersion) {
 	return { key, environment, version, updated_at: created_at };
 }
 
-function isExpired(row: SecretVersion, now: Date): boolean {
+/** Whether a version's expires_at has passed. */
+export function isExpired(row: SecretVersion, now: Date): boolean {
 	return row.expires_at !== null && row.expires_at <= now.toISOString();
 }
 
@@ -276,6 +277,7 @@ export async function encrypt(needs: SecretNeeds, actor: Actor, value: string): 
 	return sealPortable(needs.keyring.portable(), value, needs.system.randomBytes);
 }
 
-function secretNotFound(): AppError {
+/** The answer for a secret that does not exist. */
+export function secretNotFound(): AppError {
 	return new AppError("not_found", "secret not found: `svc secret list` shows the keys of an environment");
 }

@@ -13,7 +13,7 @@ const MAX_SECRET_BYTES = 4 * 1024 * 1024;
 const SECRET_OVERHEAD = 512;
 
 /** Operations that change secrets only. */
-const ON_SECRETS = new Set(["secrets.set", "secrets.remove"]);
+const ON_SECRETS = new Set(["secrets.set", "secrets.promote", "secrets.remove"]);
 
 /** Nouns that take nothing away from anybody. */
 const APART = /^(engines|leases)\./;

@@ -135,7 +135,7 @@ function nouns(
 		policy: { ...asked.policy, ...writer.noun("policy", ["bind", "unbind"]) },
 		realms: { ...asked.realms, ...writer.noun("realms", ["create", "remove", "purge"]) },
 		revocations: writer.noun("revocations", ["revoke"]),
-		secrets: { ...asked.secrets, ...writer.noun("secrets", ["set", "remove"]) },
+		secrets: { ...asked.secrets, ...writer.noun("secrets", ["set", "promote", "remove"]) },
 		sso: { ...asked.sso, ...writer.noun("sso", SSO_VERBS) },
 		tokens: { ...asked.tokens, ...writer.noun("tokens", ["create", "revoke", "used"]) },
 	};

@@ -30,7 +30,7 @@ const inEnvironment = or(
 );
 
 /** Questions about secrets. A deleted secret has no versions, so looking for them finds what is live. */
-export function secretReads(db: Reader): Omit<SecretStore, "set" | "remove"> {
+export function secretReads(db: Reader): Omit<SecretStore, "set" | "promote" | "remove"> {
 	return { ...single(db), ...lists(db), ...histories(db), ...expiring(db) };
 }
 

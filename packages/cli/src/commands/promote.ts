@@ -1,0 +1,154 @@
+import type { Command } from "commander";
+import { type Answer, count, optional, rows, text } from "../answer.ts";
+import { type Client, path, send } from "../client.ts";
+import { addCommand, type Context, option } from "../command.ts";
+import { connect } from "../connection.ts";
+import { EXIT, Failure } from "../failure.ts";
+import { type Io, isInteractive } from "../io.ts";
+import { note, show, showTable, visible } from "../output.ts";
+import { confirm } from "../prompt.ts";
+import { checkEnvironment, REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
+
+interface DiffOptions extends RealmOptions {
+	readonly exitCode?: boolean;
+}
+
+interface PromoteOptions extends RealmOptions {
+	readonly from: string;
+	readonly to: string;
+	readonly all?: boolean;
+	readonly dryRun?: boolean;
+	readonly yes?: boolean;
+}
+
+/** Two environments of a realm. */
+interface Pair {
+	readonly realm: string;
+	readonly from: string;
+	readonly to: string;
+}
+
+/** Adds the commands that compare environments and copy secrets between them. */
+export function addPromotionCommands(program: Command, io: Io): void {
+	addCommand<DiffOptions>(program, io, {
+		usage: "diff <from> <to>",
+		summary: "show how two environments differ, without their values",
+		details: "The server compares: no value leaves it. With --json also the keys that are equal.",
+		options: [REALM_OPTION, option("--exit-code", "end with 1 when they differ")],
+		examples: ["svc diff staging prod --realm shop", "svc diff staging prod --realm shop --exit-code --json"],
+		run: diff,
+	});
+	addCommand<PromoteOptions>(program, io, {
+		usage: "promote [keys...]",
+		summary: "copy secrets from one environment to another, without seeing their values",
+		details:
+			"What is copied is exactly what was shown: when a secret has changed since, nothing is. Comment and expiry go along; what is only in the other environment stays.",
+		options: [
+			REALM_OPTION,
+			option("--from <env>", "copied from here").makeOptionMandatory(),
+			option("--to <env>", "copied to here").makeOptionMandatory(),
+			option("--all", "every secret that is not there, or different there"),
+			option("--dry-run", "only show what would be copied"),
+			option("--yes", "do not ask"),
+		],
+		examples: [
+			"svc promote DATABASE_URL --from staging --to prod --realm shop",
+			"svc promote --all --from staging --to prod --realm shop --dry-run",
+		],
+		run: promote,
+	});
+}
+
+async function diff(context: Context<DiffOptions>, from = "", to = ""): Promise<number> {
+	const pair = pairOf(context, from, to);
+	const secrets = await compare(await connect(context), pair);
+	const different = secrets.filter(isDifferent);
+	const equal = secrets.length - different.length;
+	const lines = different.map((row) => [text(row, "key"), inWords(row, pair), ...versionsOf(row)]);
+	await showTable(context, { ...pair, secrets }, ["KEY", "DIFFERENCE", ...titlesOf(pair)], lines, "no difference");
+	await note(context, `${different.length} different, ${equal} equal`);
+	return context.options.exitCode === true && different.length > 0 ? EXIT.failed : EXIT.done;
+}
+
+function pairOf(context: Context<RealmOptions>, from: string, to: string): Pair {
+	const pair = { realm: realmOf(context), from: checkEnvironment(from), to: checkEnvironment(to) };
+	if (from === to) throw new Failure("usage", "these are one environment: name two");
+	return pair;
+}
+
+async function compare(client: Client, { realm, from, to }: Pair): Promise<Answer[]> {
+	return rows(await send(client, { method: "GET", path: path`realms/${realm}/diff`, query: { from, to } }), "secrets");
+}
+
+function isDifferent(row: Answer): boolean {
+	return text(row, "status") !== "equal";
+}
+
+function inWords(row: Answer, { from, to }: Pair): string {
+	const status = text(row, "status");
+	if (status === "only_in_from") return `only in ${from}`;
+	return status === "only_in_to" ? `only in ${to}` : status;
+}
+
+function versionsOf(row: Answer): string[] {
+	return [optional(row, "from_version"), optional(row, "to_version")];
+}
+
+function titlesOf({ from, to }: Pair): string[] {
+	return [from, to].map((environment) => `${environment.toUpperCase()} VERSION`);
+}
+
+async function promote(context: Context<PromoteOptions>, ...keys: string[]): Promise<void> {
+	const { options } = context;
+	if ((options.all === true) === keys.length > 0) throw new Failure("usage", "give either keys or --all");
+	const pair = pairOf(context, options.from, options.to);
+	const client = await connect(context);
+	const plan = choose(await compare(client, pair), keys, pair);
+	if (plan.length === 0 || options.dryRun === true) return showPlan(context, pair, plan);
+	if (options.yes !== true) await ask(context, pair, plan);
+	const secrets = plan.map((row) => ({
+		key: text(row, "key"),
+		from_version: count(row, "from_version"),
+		to_version: row.to_version ?? null,
+	}));
+	const body = { from: pair.from, to: pair.to, secrets };
+	const answer = await send(client, { method: "POST", path: path`realms/${pair.realm}/promote`, body });
+	await show(
+		context,
+		{ ...pair, ...answer },
+		visible(`${plan.length} promoted from ${pair.from} to ${pair.to} of ${pair.realm}`),
+	);
+}
+
+/** What is to be copied: of the keys that are named, or of all, those that are not the same there already. */
+function choose(secrets: readonly Answer[], keys: readonly string[], { from }: Pair): Answer[] {
+	const there = secrets.filter((row) => text(row, "status") !== "only_in_to");
+	const missing = keys.filter((key) => !there.some((row) => text(row, "key") === key));
+	if (missing.length > 0) {
+		throw new Failure("notFound", `there is no secret ${missing.join(", ")} in ${from}`, {
+			hint: "`svc diff` shows what there is",
+		});
+	}
+	return there.filter((row) => isDifferent(row) && (keys.length === 0 || keys.includes(text(row, "key"))));
+}
+
+async function showPlan(context: Context, pair: Pair, plan: readonly Answer[]): Promise<void> {
+	const lines = plan.map((row) => [effectOf(row), text(row, "key"), ...versionsOf(row)]);
+	const document = { dry_run: true, ...pair, secrets: plan };
+	await showTable(context, document, ["EFFECT", "KEY", ...titlesOf(pair)], lines, "nothing to promote: they are equal");
+	if (plan.length > 0) await note(context, `${plan.length} to promote; nothing was written`);
+}
+
+function effectOf(row: Answer): string {
+	return text(row, "status") === "only_in_from" ? "add" : "change";
+}
+
+async function ask({ io }: Context, { realm, from, to }: Pair, plan: readonly Answer[]): Promise<void> {
+	if (!isInteractive(io))
+		throw new Failure("usage", "promoting needs --yes where nobody can be asked", {
+			hint: "--dry-run shows what it would do",
+		});
+	const listed = plan.map((row) => `${effectOf(row)} ${text(row, "key")}`).join(", ");
+	if (!(await confirm(io, visible(`In ${to} of ${realm}, as in ${from}: ${listed}. Promote?`))))
+		throw new Failure("failed", "nothing was promoted");
+}
