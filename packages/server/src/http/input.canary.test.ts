@@ -48,6 +48,8 @@ const GOOD: Record<string, unknown> = {
 	confirm: true,
 	username: "ada",
 	purpose: "record",
+	deep: "false",
+	values: "false",
 	since: "2030-01-01T00:00:00Z",
 	until: "2090-01-01T00:00:00Z",
 	user: "ada@example.com",

@@ -18,8 +18,8 @@ const TAGS: Readonly<Record<string, string>> = {
 
 /** Paths whose first word is not the noun. */
 const NOUN_OF: Readonly<Record<string, string>> = {
-	...{ users: "accounts", revoke: "accounts", health: "server", metrics: "server", "openapi.json": "server" },
-	...{ users: "accounts", health: "server", metrics: "server", doctor: "server", "openapi.json": "server" },
+	...{ users: "accounts", revoke: "accounts", "openapi.json": "server" },
+	...{ health: "server", metrics: "server", doctor: "server" },
 	...{ "auth/tokens": "tokens", "auth/register": "accounts", "auth/login": "accounts" },
 	...{ "auth/logout": "accounts", "auth/password": "accounts", auth: "sso" },
 };

@@ -1,6 +1,7 @@
 import { accountRoutes } from "../accounts/routes.ts";
 import { auditRoutes } from "../audit/routes.ts";
 import { backupRoutes } from "../backups/routes.ts";
+import { doctorRoutes } from "../doctor/routes.ts";
 import { engineRoutes } from "../engines/routes.ts";
 import { healthRoutes } from "../health/routes.ts";
 import { openApiRoute } from "../http/openapi-route.ts";
@@ -33,6 +34,7 @@ export function allRoutes(): Route[] {
 		...auditRoutes(nothing),
 		...backupRoutes(nothing),
 		...keyRoutes(nothing),
+		...doctorRoutes(nothing),
 	];
 	return [...routes, openApiRoute(routes, "0.0.0")];
 }
