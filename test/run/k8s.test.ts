@@ -75,6 +75,19 @@ test(
 	},
 );
 
+test("svc run has it as a lease, with its token masked", options, async () => {
+	const lease = ["run", "--lease", "containerorch:viewer", "--lease", "mine=containerorch:viewer,ttl=10m"];
+	const { code, stdout, stderr } = await ada.run([...lease, "--", "node", "-e", LOOK]);
+	assert.equal(code, 0, stderr);
+	const seen = JSON.parse(stdout);
+	assert.deepEqual([seen.file, seen.folder], [0o600, 0o700]);
+	assert.match(seen.text, /^ {6}token: "?\*{5}"?$/m);
+	assert.equal(existsSync(seen.path), false);
+	const names = await ada.run([...lease, "--", "sh", "-c", "env | grep -o '^[A-Z_]*KUBECONFIG='"]);
+	assert.deepEqual(names.stdout.trim().split("\n").toSorted(), ["KUBECONFIG=", "MINE_KUBECONFIG="]);
+	await assertGone();
+});
+
 test("the account is deleted whatever way the program ends, or never starts", options, async () => {
 	assert.equal((await node("process.exit(7)")).code, 7);
 	assert.equal((await node('process.kill(process.pid, "SIGKILL")')).code, 128 + 9);

@@ -35,7 +35,9 @@ export async function withCredential(
 	try {
 		return interrupted.code ?? (await run(answer));
 	} finally {
-		await revoke(context, client, realm, String(headers["x-lease-id"] ?? ""));
+		// An engine whose values need no revocation, such as pki, names no lease.
+		const lease = headers["x-lease-id"];
+		if (lease !== undefined) await revoke(context, client, realm, String(lease));
 	}
 }
 
@@ -58,9 +60,15 @@ function hearEnd(io: Io): Disposable & { readonly code: number | undefined } {
 	};
 }
 
+/** Milliseconds for a revocation: the server has it on disk long before, and goes on with it when nobody waits. */
+const REVOKE_TIMEOUT_MS = 15_000;
+
 async function revoke(context: Context, client: Client, realm: string, id: string): Promise<void> {
 	try {
-		await send(client, { method: "DELETE", path: path`realms/${realm}/leases/${id}` });
+		await send(
+			{ ...client, timeoutMs: REVOKE_TIMEOUT_MS },
+			{ method: "DELETE", path: path`realms/${realm}/leases/${id}` },
+		);
 	} catch (error) {
 		if (!(error instanceof Failure)) throw error;
 		const next = `\`svc lease revoke ${id} --realm ${realm}\` does it, else it ends with its ttl`;

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import test from "node:test";
 import { readSession, saveServer } from "../session.ts";
 import { refusal, startService } from "../testing/fake-server.ts";
@@ -22,7 +25,10 @@ test("logging out forgets the token even when the server cannot be told, and kee
 			user: { id: "i", email: "e", name: "n" },
 			trust,
 		});
+		const kept = join(home.path, ".local/state/svc/run");
+		await mkdir(kept, { recursive: true });
 		assert.equal((await run(["logout"], { env })).code, code);
+		assert.equal(existsSync(kept), false, "what `svc run` kept is gone, too");
 		assert.equal(server.requests[0]?.headers.authorization, "Bearer session");
 		assert.deepEqual((await readSession(fakeIo({ env }).io)).servers[server.address], { trust });
 	}

@@ -1,16 +1,11 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Command } from "commander";
-import type { Answer } from "../answer.ts";
 import { addCommand, type Context, option } from "../command.ts";
 import { connectForEngine } from "../connection.ts";
-import { kubeconfigOf } from "../connection-formats.ts";
 import { withCredential } from "../held-credential.ts";
-import { type Io, setting } from "../io.ts";
-import { writePrivateFile } from "../private-file.ts";
+import type { Io } from "../io.ts";
 import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
 import { environmentFor } from "../run/environment.ts";
+import { writeKubeconfig } from "../run/kubeconfig-file.ts";
 import { runProgram } from "../run/program.ts";
 
 interface KubernetesOptions extends RealmOptions {
@@ -58,12 +53,4 @@ async function runWithAccount(context: Context<KubernetesOptions>, command = "",
 		// Awaited here, because the file lasts as long as this function.
 		return await runProgram(io, { command, args, env: environmentFor(io, [kubeconfig]) });
 	});
-}
-
-/** In memory where the system has a folder for that. */
-async function writeKubeconfig(io: Io, made: Answer): Promise<AsyncDisposable & { readonly path: string }> {
-	const folder = await mkdtemp(join(setting(io, "XDG_RUNTIME_DIR") ?? tmpdir(), "svc-"));
-	const path = join(folder, "kubeconfig");
-	await writePrivateFile(path, await kubeconfigOf(made));
-	return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
