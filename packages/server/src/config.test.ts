@@ -280,6 +280,7 @@ test("the master key's text is carried so that nothing prints it, and systemd's 
 	assert.equal(config.master_key?.reveal(), "CANARY");
 	assert.ok(!JSON.stringify(config).includes("CANARY") && !inspect(config).includes("CANARY"));
 	assert.equal(config.credentials_dir, "/run/credentials/svc");
+	assert.equal(readConfig({ SVC_BOOT_ID: "0f" }, folder).boot_id, "0f");
 	assert.equal(readConfig({}, folder).master_key, undefined);
 });
 

@@ -74,6 +74,8 @@ export interface Config {
 	master_key: Redacted<string> | undefined;
 	/** systemd's folder of credentials. */
 	credentials_dir: string | undefined;
+	/** `SVC_BOOT_ID`: names this start of the machine, where the unit hides it from the process. */
+	boot_id: string | undefined;
 	registration: { mode: "open" | "domain" | "admin" | "closed"; allowed_domains: string[] };
 	plugins_dir: string;
 	log_level: (typeof LOG_LEVELS)[number];
@@ -111,6 +113,7 @@ export function readConfig(env: Record<string, string | undefined>, cwd: string)
 		next_master_key_file: given.next_master_key_file === undefined ? undefined : path(given.next_master_key_file),
 		master_key: env.SVC_MASTER_KEY === undefined ? undefined : new Redacted(env.SVC_MASTER_KEY),
 		credentials_dir: env.CREDENTIALS_DIRECTORY,
+		boot_id: env.SVC_BOOT_ID,
 		registration: {
 			mode: given["registration.mode"] ?? "open",
 			allowed_domains: (given["registration.allowed_domains"] ?? []).map((domain) => domain.toLowerCase()),
@@ -183,11 +186,14 @@ function readFile(named: string | undefined, cwd: string): Given {
 	return check(flat, (name) => `${name} in ${file}`);
 }
 
+/** Variables that have no place in a file. */
+const VARIABLES_ONLY = new Set(["SVC_MASTER_KEY", "SVC_BOOT_ID"]);
+
 function readEnvironment(env: Record<string, string | undefined>): Given {
 	const variables = new Map(Object.keys(SETTINGS).map((name) => [`SVC_${name.replace(".", "_").toUpperCase()}`, name]));
 	const flat: Record<string, unknown> = {};
 	for (const [variable, value] of Object.entries(env)) {
-		if (!variable.startsWith("SVC_") || variable === "SVC_MASTER_KEY" || FOREIGN.test(variable)) continue;
+		if (!variable.startsWith("SVC_") || VARIABLES_ONLY.has(variable) || FOREIGN.test(variable)) continue;
 		flat[variables.get(variable) ?? variable] = value;
 	}
 	return check(flat, (name) => (name.startsWith("SVC_") ? name : `SVC_${name.replace(".", "_").toUpperCase()}`));

@@ -57,7 +57,7 @@ export async function startServer(
 	options: StartOptions = {},
 ): Promise<Running> {
 	process.umask(0o077);
-	const system = options.system ?? realSystem;
+	const system = options.system ?? systemOf(config);
 	const log = createLog(config.log_level, system, options.writeLog ?? ((line) => process.stderr.write(line)));
 	const onFatal = options.onFatal ?? exit;
 	checkDataDirectory(config.data_dir, [...DATABASE_FILES, ...TLS_FILES]);
@@ -128,6 +128,11 @@ async function tellFiles(
 	if (before === undefined) return;
 	await store.audit.append({ ...about, type: "backup.created", data: { name: before } });
 	log("info", "backup.created", { file: before });
+}
+
+/** The machine's own, but for what the unit hides. */
+function systemOf({ boot_id }: Config): System {
+	return boot_id === undefined ? realSystem : { ...realSystem, bootId: () => boot_id };
 }
 
 /** What cannot be used is told, and the certificate that is in use stays: whoever renews one must not end the service. */

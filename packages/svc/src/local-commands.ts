@@ -3,13 +3,17 @@ import { BACKUP_VERIFY } from "./commands/backup-verify.ts";
 import { ENGINE_INSTALL } from "./commands/engine-install.ts";
 import { ENGINE_NEW } from "./commands/engine-new.ts";
 import { ENGINE_TEST } from "./commands/engine-test.ts";
+import { INSTALL } from "./commands/install.ts";
 import { RESTORE } from "./commands/restore.ts";
 import { SERVER } from "./commands/server.ts";
+import { UNINSTALL } from "./commands/uninstall.ts";
 import { VERSION } from "./commands/version.ts";
 
 /** What the executable does on this machine, beside the commands that ask a server. What a command needs is loaded when it runs. */
 export const LOCAL_COMMANDS: readonly LocalCommand[] = [
 	SERVER,
+	INSTALL,
+	UNINSTALL,
 	VERSION,
 	ENGINE_NEW,
 	ENGINE_TEST,

@@ -166,6 +166,16 @@ test("after another boot with an older wall clock the clock goes on from where i
 	assert.equal((await reopen()).now(), START + 5000);
 });
 
+test("where the machine's start has no name, any restart may be another boot", async (t) => {
+	const { system, needs, setBy } = await setUp(t);
+	const nameless = { ...needs, system: { ...system, bootId: () => "" } };
+	await openLeaseClock(nameless);
+	setBy(7 * DAY);
+	const clock = await openLeaseClock(nameless);
+	assert.equal(clock.now(), START + 7 * DAY);
+	assert.equal(clock.lastJump(), undefined);
+});
+
 test("leases that a jump made due wait for a minute, and then come at a hundred a second", async (t) => {
 	const { clock, system, setBy } = await setUp(t);
 	setBy(DAY);

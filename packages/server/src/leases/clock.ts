@@ -108,7 +108,8 @@ function startOffset(system: ClockNeeds["system"], mark: ClockMark | undefined):
 	const uptime_ms = system.uptimeMs();
 	const wall = system.now().getTime() - uptime_ms;
 	if (mark === undefined) return wall;
-	const isSameBoot = mark.boot_id === system.bootId() && mark.uptime_ms <= uptime_ms;
+	const boot_id = system.bootId();
+	const isSameBoot = boot_id !== "" && mark.boot_id === boot_id && mark.uptime_ms <= uptime_ms;
 	return isSameBoot ? mark.lease_ms - mark.uptime_ms : Math.max(mark.lease_ms, wall);
 }
 

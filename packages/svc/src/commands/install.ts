@@ -1,0 +1,147 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { isSea } from "node:sea";
+import { type Context, type LocalCommand, option } from "@svc/cli/command";
+import { Failure } from "@svc/cli/failure";
+import type { Io } from "@svc/cli/io";
+import { note, show } from "@svc/cli/output";
+import type { Plan, Wishes } from "../install/install.ts";
+import type { Layout } from "../install/layout.ts";
+import { describeStep, perform, type Step } from "../install/steps.ts";
+
+interface InstallOptions extends Omit<Wishes, "program"> {
+	readonly prefix: string;
+	readonly user: string;
+	readonly root?: string;
+	readonly program?: string;
+	readonly start: boolean;
+}
+
+/** `svc install`: makes this machine run the server as a service of systemd. */
+export const INSTALL: LocalCommand<InstallOptions> = {
+	usage: "install",
+	summary: "run the server on this machine as a service of systemd",
+	details: `Copies this program, makes an account for it, /etc/svc/svc.toml, a master key and a unit that shuts the server in, then starts it. Nobody can register but with the setup code that the first start makes.
+systemd encrypts the master key for this machine where it can; no other machine opens it then, so keep a copy elsewhere.
+Run it again with a newer program to upgrade: program and unit are replaced, settings, key and data stay.`,
+	options: [
+		option("--dry-run", "show every file, mode and command, and do nothing"),
+		option("--no-start", "only install: do not start or restart the server"),
+		option("--listen <host:port>", "where to listen, in place of 127.0.0.1:8443; only for new settings"),
+		option("--prefix <dir>", "the program goes into bin below it").default("/usr/local"),
+		option("--user <name>", "the account that the server runs as").default("svc"),
+		option("--master-key-from <file>", "take the master key from this file, as after a move to a new machine"),
+		option("--master-key-copy <file>", "write a copy of the new master key, to be kept elsewhere"),
+		option("--root <dir>", "install into the system below this folder, such as an image; nothing is started"),
+		option("--program <file>", "install this executable in place of the one that runs"),
+	],
+	examples: [
+		"svc install --dry-run",
+		"sudo ./svc install --master-key-copy master-key.txt",
+		"sudo ./svc install --listen 0.0.0.0:8443",
+	],
+	run: install,
+};
+
+async function install({ io, options }: Context<InstallOptions>): Promise<void> {
+	const { root, place, wishes } = read(io, options);
+	const { layoutOf } = await import("../install/layout.ts");
+	const { planInstallation } = await import("../install/install.ts");
+	const { runner } = await import("../install/run.ts");
+	const layout = layoutOf(place);
+	const secret = { SYSTEMD_CREDENTIAL_SECRET: layout.at("/var/lib/systemd/credential.secret") };
+	const run = runner(io, root === undefined ? {} : secret);
+	const isStarting = root === undefined && options.start;
+	if (options.dryRun !== true) requireMachine(root, isStarting);
+	const plan = await planInstallation(layout, wishes, run);
+	if (options.dryRun === true) return showPlan({ io, options }, plan, isStarting);
+	const changed = await perform(plan.files, run);
+	await perform(plan.enable, run);
+	if (isStarting) await perform([start(changed.length > 0)], run);
+	await report({ io, options }, layout, plan, isStarting);
+}
+
+/** What was asked for, with absolute paths. */
+function read(io: Io, options: InstallOptions) {
+	const path = (file: string) => resolve(io.cwd(), file);
+	const { listen, dryRun, prefix, user, masterKeyFrom, masterKeyCopy } = options;
+	const root = options.root === undefined ? undefined : path(options.root);
+	const wishes: Wishes = {
+		program: programOf(options.program === undefined ? undefined : path(options.program)),
+		...(listen === undefined ? {} : { listen }),
+		...(dryRun === undefined ? {} : { dryRun }),
+		...(masterKeyFrom === undefined ? {} : { masterKeyFrom: path(masterKeyFrom) }),
+		...(masterKeyCopy === undefined ? {} : { masterKeyCopy: path(masterKeyCopy) }),
+	};
+	return { root, wishes, place: { prefix, user, ...(root === undefined ? {} : { root }) } };
+}
+
+function programOf(given: string | undefined): string {
+	if (given !== undefined && !existsSync(given)) throw new Failure("usage", "the file of --program does not exist");
+	if (given !== undefined) return given;
+	if (isSea()) return process.execPath;
+	throw new Failure("usage", "svc runs from its sources here, which cannot be installed", {
+		hint: "`npm run binary`, then `sudo dist/svc install`; or name an executable with --program",
+	});
+}
+
+function requireMachine(root: string | undefined, isStarting: boolean): void {
+	if (root !== undefined) return;
+	if (process.geteuid?.() !== 0)
+		throw new Failure("denied", "only root can install a service", {
+			hint: "`sudo svc install`; --dry-run shows what it would do",
+		});
+	if (isStarting && !existsSync("/run/systemd/system"))
+		throw new Failure("failed", "systemd does not run on this machine", {
+			hint: "`svc server` needs no service; --no-start installs the files all the same",
+		});
+}
+
+function start(isNew: boolean): Step {
+	return { do: "run", command: ["systemctl", isNew ? "restart" : "start", "svc.service"] };
+}
+
+async function showPlan(context: Context<InstallOptions>, plan: Plan, isStarting: boolean): Promise<void> {
+	const steps = [...plan.files, ...plan.enable, ...(isStarting ? [start(true)] : [])];
+	await show(context, { steps: steps.map(shown) }, steps.map(describeStep).join("\n"));
+	await note(context, "nothing was done");
+}
+
+/** As JSON shows it: without the secret. */
+function shown(step: Step): object {
+	if (step.do !== "write" || step.secret === undefined) return step;
+	const { content: _, ...rest } = step;
+	return rest;
+}
+
+async function report(context: Context, layout: Layout, { key }: Plan, isStarted: boolean): Promise<void> {
+	const { program, settings, data_dir, sealed_key, unit } = layout;
+	const fingerprint = key.fingerprint === undefined ? "" : ` (fingerprint ${key.fingerprint})`;
+	const document = {
+		program,
+		settings,
+		data_dir,
+		unit,
+		master_key: { file: key.file, encrypted: key.is_sealed, fingerprint: key.fingerprint },
+		started: isStarted,
+	};
+	const lines = [
+		isStarted ? "svc is installed and runs" : "svc is installed and starts with the machine",
+		"",
+		`  program     ${program}`,
+		`  settings    ${settings}`,
+		`  data        ${data_dir}`,
+		`  master key  ${key.file}${key.is_sealed ? ", encrypted for this machine" : ""}${fingerprint}`,
+	];
+	await show(context, document, lines.join("\n"));
+	if (context.options.json === true) return;
+	const copy = key.is_sealed ? `systemd-creds decrypt --name=master-key ${sealed_key} -` : `cat ${key.file}`;
+	await note(
+		context,
+		`
+keep a copy of the master key elsewhere, no backup opens without it:  sudo ${copy}
+next:  svc init you@example.com
+       It asks for the setup code:  sudo cat ${data_dir}/setup-code
+       and shows a fingerprint to compare:  journalctl -u svc`,
+	);
+}

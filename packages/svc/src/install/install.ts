@@ -1,0 +1,85 @@
+import { existsSync, readFileSync } from "node:fs";
+import { Failure } from "@svc/cli/failure";
+import type { Layout } from "./layout.ts";
+import { type KeyPlan, type KeyWishes, planMasterKey } from "./master-key.ts";
+import { type Run, withRoot } from "./run.ts";
+import type { Step } from "./steps.ts";
+import { accountText, settingsText } from "./texts.ts";
+import { MARK, unitText } from "./unit.ts";
+
+/** What an installation is asked to be, beside its places. */
+export interface Wishes extends KeyWishes {
+	/** The executable to install. */
+	readonly program: string;
+	/** `host:port`; absent for loopback. */
+	readonly listen?: string;
+}
+
+/** What is to be done, in two parts: after the first the machine is ready, the second tells its systemd. */
+export interface Plan {
+	readonly key: KeyPlan;
+	readonly files: readonly Step[];
+	readonly enable: readonly Step[];
+}
+
+/** Only this machine: nobody else reaches a server that has no account yet. Design: §7 */
+const LOOPBACK = "127.0.0.1:8443";
+
+/**
+ * Plans an installation, or an upgrade of one. Program and unit are replaced; settings and master key that are there stay.
+ * @throws Failure when something in the way is not ours
+ */
+export async function planInstallation(layout: Layout, wishes: Wishes, run: Run): Promise<Plan> {
+	const { at, root } = layout;
+	requireOwnUnit(layout);
+	requireOwnAccount(layout);
+	const key = await planMasterKey(layout, wishes, run);
+	const files: Step[] = [
+		{ do: "copy", path: at(layout.program), mode: 0o755, from: wishes.program },
+		{ do: "write", path: at(layout.account), mode: 0o644, content: accountText(layout) },
+		{ do: "run", command: withRoot(root, "systemd-sysusers", "svc.conf") },
+		{ do: "make", path: at(layout.settings_dir), mode: 0o755 },
+		...settingsSteps(layout, wishes),
+		...key.steps,
+		{ do: "write", path: at(layout.unit), mode: 0o644, content: unitText(layout, key.credential) },
+	];
+	const enable: Step[] = [
+		...(root === undefined ? [{ do: "run", command: ["systemctl", "daemon-reload"] } as const] : []),
+		{ do: "run", command: withRoot(root, "systemctl", "enable", "svc.service") },
+	];
+	return { key, files, enable };
+}
+
+function settingsSteps(layout: Layout, { listen }: Wishes): Step[] {
+	const path = layout.at(layout.settings);
+	if (!existsSync(path))
+		return [{ do: "write", path, mode: 0o644, content: settingsText(layout, checkListen(listen ?? LOOPBACK)) }];
+	if (listen === undefined) return [];
+	throw new Failure("usage", `${layout.settings} is there already and stays as it is`, {
+		hint: "change listen in it, then run this again without --listen",
+	});
+}
+
+function checkListen(listen: string): string {
+	if (/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/.test(listen)) return listen;
+	throw new Failure("usage", "--listen takes an address and a port, such as 0.0.0.0:8443");
+}
+
+/** @throws Failure when another unit has our name */
+function requireOwnUnit({ at, unit }: Layout): void {
+	if (!existsSync(at(unit)) || readFileSync(at(unit), "utf8").startsWith(MARK)) return;
+	throw new Failure("failed", `${unit} is there and was not written by svc install, so it stays`, {
+		hint: "move it elsewhere, then run this again",
+	});
+}
+
+/** An account of the same name that is somebody's own would own all secrets. */
+function requireOwnAccount({ at, user, data_dir }: Layout): void {
+	const file = at("/etc/passwd");
+	const accounts = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+	const [, , , , , home] = accounts.find((line) => line.startsWith(`${user}:`))?.split(":") ?? [];
+	if (home === undefined || home === data_dir) return;
+	throw new Failure("failed", `an account ${user} exists that is not this service's: its home is not ${data_dir}`, {
+		hint: "name another with --user, such as --user svc-server",
+	});
+}

@@ -1,0 +1,53 @@
+import { join } from "node:path";
+import { Failure } from "@svc/cli/failure";
+
+/** What an installation is asked to be. */
+export interface Place {
+	/** Folder that stands for `/`; absent for this machine. */
+	readonly root?: string;
+	/** Folder whose `bin` gets the program. */
+	readonly prefix: string;
+	/** The account that the server runs as. */
+	readonly user: string;
+}
+
+/** Where everything is, as the installed machine sees it. */
+export interface Layout extends Place {
+	readonly program: string;
+	readonly unit: string;
+	/** Tells systemd-sysusers about the account. */
+	readonly account: string;
+	readonly settings_dir: string;
+	readonly settings: string;
+	/** The master key, which only this machine can decrypt. */
+	readonly sealed_key: string;
+	/** The master key as it is, where systemd cannot encrypt it. */
+	readonly plain_key: string;
+	readonly data_dir: string;
+	/** The same path under the root. */
+	at(path: string): string;
+}
+
+/** They go into a unit, where a blank, a quotation mark or a percent sign would mean something. */
+const PATH = /^(\/[A-Za-z0-9_][A-Za-z0-9._-]*)+$/;
+const USER = /^[a-z_][a-z0-9_-]{0,30}$/;
+
+/** @throws Failure usage when the prefix or the account's name cannot be written into a unit */
+export function layoutOf(place: Place): Layout {
+	if (!PATH.test(place.prefix))
+		throw new Failure("usage", "--prefix takes an absolute path of letters, digits, dots, hyphens and underscores");
+	if (!USER.test(place.user) || place.user === "root")
+		throw new Failure("usage", "--user takes the name of an account other than root, such as svc");
+	return {
+		...place,
+		program: join(place.prefix, "bin/svc"),
+		unit: "/etc/systemd/system/svc.service",
+		account: "/etc/sysusers.d/svc.conf",
+		settings_dir: "/etc/svc",
+		settings: "/etc/svc/svc.toml",
+		sealed_key: "/etc/svc/master-key.cred",
+		plain_key: "/etc/svc/master-key",
+		data_dir: "/var/lib/svc",
+		at: (path) => (place.root === undefined ? path : join(place.root, path)),
+	};
+}
