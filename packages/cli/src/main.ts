@@ -14,7 +14,9 @@ import { addExportCommand } from "./commands/export.ts";
 import { addHealthCommand } from "./commands/health.ts";
 import { addHelpCommand } from "./commands/help.ts";
 import { addImportCommand } from "./commands/import.ts";
+import { addInitCommand } from "./commands/init.ts";
 import { addKubernetesCommand } from "./commands/k8s.ts";
+
 import { addKeysCommands } from "./commands/keys.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
 import { addPolicyCommands } from "./commands/policy.ts";
@@ -79,6 +81,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 			getErrHasColors: () => false,
 		});
 	addSharedOptions(program);
+	addInitCommand(program, io);
 	addAuthCommands(program, io);
 	addAccountCommands(program, io);
 	addRealmCommands(program, io);

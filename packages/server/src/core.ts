@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { accountRoutes } from "./accounts/routes.ts";
+import type { SetupCode } from "./accounts/setup-code.ts";
 import { createThrottle } from "./accounts/throttle.ts";
 import { auditRoutes } from "./audit/routes.ts";
 import type { createBackupParts } from "./backup-parts.ts";
@@ -49,6 +50,7 @@ export interface Parts {
 	engines: EngineParts;
 	backups: ReturnType<typeof createBackupParts>;
 	protocols: Protocols;
+	setup_code: SetupCode;
 	/** Address that browsers reach the server at, known once it listens. */
 	address(): string;
 	isStopping(): boolean;
@@ -72,7 +74,14 @@ export function createCore(parts: Parts) {
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry };
 	const routes: Route[] = [
 		...healthRoutes({ ...parts, metrics }),
-		...accountRoutes({ ...needs, sessions, throttle, registration: config.registration, identify }),
+		...accountRoutes({
+			...needs,
+			sessions,
+			throttle,
+			registration: config.registration,
+			setup_code: parts.setup_code,
+			identify,
+		}),
 		...ssoRoutes({ ...needs, sessions, throttle, flows, codes: createCodes(), protocols, address }),
 		...tokenRoutes(needs),
 		...realmRoutes(needs),

@@ -1,3 +1,4 @@
+import { openSetupCode, SETUP_CODE_FILE } from "./accounts/setup-code.ts";
 import { createCheckpointer } from "./audit/checkpoints.ts";
 import { backUpBefore, createBackupParts } from "./backup-parts.ts";
 import { type Config, isLoopback, readConfig } from "./config.ts";
@@ -37,6 +38,8 @@ export interface Running {
 	url: string;
 	tls: ServerTls | undefined;
 	masterKey: Pick<MasterKey, "file" | "fingerprint" | "origin" | "generated">;
+	/** Holds what the first account needs; undefined when nothing asks for it. */
+	setup_code_file: string | undefined;
 	/** Answers what is under way, then lets go of everything. */
 	stop(): Promise<void>;
 	/** Reads the certificate files anew. */
@@ -60,7 +63,7 @@ export async function startServer(
 	const system = options.system ?? systemOf(config);
 	const log = createLog(config.log_level, system, options.writeLog ?? ((line) => process.stderr.write(line)));
 	const onFatal = options.onFatal ?? exit;
-	checkDataDirectory(config.data_dir, [...DATABASE_FILES, ...TLS_FILES]);
+	checkDataDirectory(config.data_dir, [...DATABASE_FILES, ...TLS_FILES, SETUP_CODE_FILE]);
 	let before: string | undefined;
 	const opened = await openSqliteStore({
 		directory: config.data_dir,
@@ -74,23 +77,22 @@ export async function startServer(
 	const store = options.around?.store?.(opened) ?? opened;
 	try {
 		const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
-		for (const warning of masterKey.warnings) log("warn", "master_key", { message: warning });
 		const keyring = await openKeyring({ keys: store.keys, master: masterKey.key.reveal(), system });
 		await tellFiles({ store, system, log }, before);
 		const tls = loadTls(config, system);
 		let isStopping = false;
 		let url = "";
-		const common = { config, store, keyring, system, log };
-		const around = options.around ?? {};
-		const engines = await createEngineParts({ ...common, shipped, version: VERSION, around });
+		const setup_code = await openSetupCode({ config, store, system });
+		const common = { config, store, keyring, system, log, setup_code };
+		const engines = await createEngineParts({ ...common, shipped, version: VERSION, around: options.around ?? {} });
 		const protocols = createProtocols();
-		const backups = createBackupParts(common);
 		const master = { ...masterKey, next: () => findNextMasterKey(config) };
+		const backups = createBackupParts(common);
 		const parts = { ...common, master, engines, backups, protocols, build: readBuild() };
 		const core = createCore({ ...parts, address: () => url, isStopping: () => isStopping });
 		const listener = await listen(core, config.listen, tls);
 		url = addressOf(config, listener, tls);
-		warnAboutRegistration(config, log);
+		warn(config, masterKey, log);
 		engines.start();
 		await loadProtocols(protocols, store.sso);
 		const chores = startChores({ store, system, keyring, log });
@@ -99,6 +101,7 @@ export async function startServer(
 			url,
 			tls,
 			masterKey,
+			setup_code_file: setup_code.file,
 			async stop() {
 				isStopping = true;
 				await listener.close();
@@ -178,7 +181,8 @@ function startChores(needs: ChoreNeeds): { stop(): Promise<void> } {
 	};
 }
 
-function warnAboutRegistration(config: Config, log: Log): void {
+function warn(config: Config, { warnings }: MasterKey, log: Log): void {
+	for (const message of warnings) log("warn", "master_key", { message });
 	if (config.registration.mode !== "open" || isLoopback(config.listen.host)) return;
 	log("warn", "registration.open", {
 		message:

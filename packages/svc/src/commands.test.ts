@@ -33,6 +33,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 const MORE: Readonly<Record<string, readonly string[]>> = {
 	"keys rotate": ["--data"],
 	promote: ["--all"],
+	init: ["ada@example.com"],
 	login: ["ada@example.com"],
 	register: ["ada@example.com"],
 	"sso set": ["--type", "oidc"],
@@ -42,7 +43,7 @@ const MORE: Readonly<Record<string, readonly string[]>> = {
 const OFFLINE = ["whoami"];
 
 /** Commands that need nobody to be logged in. */
-const PUBLIC = ["login", "register", "health", "sso list"];
+const PUBLIC = ["init", "login", "register", "health", "sso list"];
 
 const STDIN = "a password for tests only\nanother password for tests\n";
 

@@ -30,19 +30,21 @@ export async function runServer(process: NodeJS.Process): Promise<void> {
 }
 
 /** What a person needs to go on. */
-function greeting({ url, tls, masterKey, version }: Running, data_dir: string): string {
+function greeting({ url, tls, masterKey, setup_code_file, version }: Running, data_dir: string): string {
 	const certificate = tls === undefined ? "none: plain HTTP" : `${tls.file}\n               SHA-256 ${tls.fingerprint}`;
 	const key = masterKey.file ?? "from SVC_MASTER_KEY";
 	const keep = masterKey.generated
 		? "\n               made just now: keep a copy elsewhere, nothing opens the data without it"
 		: "";
+	const next = setup_code_file === undefined ? "register" : "init";
+	const code = setup_code_file === undefined ? "" : `\n  it asks for the setup code, which is in ${setup_code_file}`;
 	return `svc ${version} is listening on ${url}
 
   certificate  ${certificate}
   data         ${data_dir}
   master key   ${key} (fingerprint ${masterKey.fingerprint})${keep}
 
-next, in another terminal:  ${isSea() ? "svc" : "npx svc"} register you@example.com --address ${url}
+next, in another terminal:  ${isSea() ? "svc" : "npx svc"} ${next} you@example.com --address ${url}${code}
 `;
 }
 

@@ -95,17 +95,23 @@ async function proveAtDirectory(context: Context<LoginOptions>, client: Client, 
 	return { path: path`auth/ldap/${name}/login`, body: { username, password: await readPassword(context) } };
 }
 
-async function remember(context: Context, { address, saved }: Target, answer: Answer): Promise<void> {
-	const { token, ...shown } = answer;
+async function remember(context: Context, target: Target, answer: Answer): Promise<void> {
+	const { token: _, ...shown } = answer;
+	const { email } = await saveLogin(context, target, answer);
+	await show(context, shown, `logged in to ${target.address} as ${visible(email)}`);
+	if (readToken(context.io) !== undefined)
+		await note(context, "note: SVC_TOKEN is set and is used instead of this session");
+}
+
+/** Remembers the session that a login answered; answers whose it is. */
+export async function saveLogin({ io }: Context, { address, saved }: Target, answer: Answer) {
 	const account = object(answer, "user");
 	const user = { id: text(account, "id"), email: text(account, "email"), name: text(account, "name") };
-	await saveServer(context.io, address, {
+	await saveServer(io, address, {
 		...saved,
 		token: text(answer, "token"),
 		user,
 		...(typeof answer.expires_at === "number" ? { expires_at: answer.expires_at } : {}),
 	});
-	await show(context, shown, `logged in to ${address} as ${visible(user.email)}`);
-	if (readToken(context.io) !== undefined)
-		await note(context, "note: SVC_TOKEN is set and is used instead of this session");
+	return user;
 }

@@ -10,6 +10,7 @@ import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { type Account, type AccountStore, Email } from "./model.ts";
 import { newSession } from "./session.ts";
+import type { SetupCode } from "./setup-code.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** What the rules of accounts need. */
@@ -20,6 +21,7 @@ export interface AccountNeeds {
 	sessions: SessionTokens;
 	throttle: Throttle;
 	registration: Config["registration"];
+	setup_code: SetupCode;
 }
 
 /** An account as its owner and the instance admin see it. */
@@ -30,19 +32,19 @@ export interface Person {
 }
 
 /**
- * Registers an account; the first one becomes instance admin.
+ * Registers an account; the first one becomes instance admin, and needs the setup code unless everybody may register.
  * @param registrar who is signed in, where the policy asks for it
- * @throws AppError registration_disabled, registration_admin_only, conflict (e-mail registered), rate_limited
+ * @throws AppError registration_disabled, registration_admin_only, conflict (e-mail registered, not the first), rate_limited
  * Spec: API › Accounts and login. Design: §6
  */
 export async function register(
 	needs: AccountNeeds,
 	visitor: Visitor,
-	input: { email: string; password: string; name: string },
+	input: { email: string; password: string; name: string; setup_code?: string | undefined },
 	registrar: Actor | undefined,
 ): Promise<Person & { created_at: string }> {
 	await needs.throttle.registration(visitor.ip);
-	if (await needs.store.accounts.any()) refuseByPolicy(needs.registration, input.email, registrar);
+	const only_first = await admit(needs, input, registrar);
 	const now = needs.system.now();
 	const id = needs.system.uuid();
 	const { email } = input;
@@ -51,10 +53,36 @@ export async function register(
 	const created_at = now.toISOString();
 	const account = { id, email, name, password, instance_admin: false, disabled_at: null, created_at };
 	const event = visitorEvent(visitor, now, "auth.register", registrar?.user_id ?? id, { user_id: id });
-	const { outcome } = await needs.store.accounts.register(account, event);
+	const { outcome } = await needs.store.accounts.register({ ...account, only_first }, event);
+	if (outcome === "not_first") throw hasAccounts();
 	if (outcome === "email_taken")
 		throw new AppError("conflict", "the e-mail is already registered: sign in with `svc login`");
+	if (only_first) needs.setup_code.end();
 	return { id, email, name, created_at };
+}
+
+/** Whether somebody may register; answers whether only as the first. Two who are first at once are told apart by the store. */
+async function admit(
+	{ store, registration, setup_code }: AccountNeeds,
+	given: { email: string; setup_code?: string | undefined },
+	registrar: Actor | undefined,
+): Promise<boolean> {
+	if (await store.accounts.any()) {
+		if (given.setup_code !== undefined) throw hasAccounts();
+		refuseByPolicy(registration, given.email, registrar);
+		return false;
+	}
+	if (!setup_code.admits(given.setup_code ?? "")) {
+		throw new AppError(
+			"registration_admin_only",
+			"the first account of this server needs its setup code: `svc init` asks for it, and it is in the file setup-code of the data directory",
+		);
+	}
+	return given.setup_code !== undefined || registration.mode !== "open";
+}
+
+function hasAccounts(): AppError {
+	return new AppError("conflict", "this server has its first account already: sign in with `svc login`");
 }
 
 function refuseByPolicy(

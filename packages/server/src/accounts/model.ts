@@ -45,6 +45,8 @@ export const Register = v.object({
 	email: Email,
 	password: NewPassword,
 	name: v.nullish(v.pipe(Text, atMost(255, "name")), ""),
+	/** Whoever sends it wants the first account or none. Design: §6 */
+	setup_code: v.optional(v.pipe(Text, atMost(255, "setup_code"))),
 });
 
 /** A password to be compared; one that nobody can have is as wrong, and takes as long, as any other. */
@@ -95,11 +97,11 @@ export interface Session {
 
 /** The store's side of accounts and sessions. */
 export interface AccountStore {
-	/** Adds an account; the first of all becomes instance admin, whatever `instance_admin` says. */
+	/** Adds an account; the first of all becomes instance admin, whatever `instance_admin` says. With `only_first` it is that one or none. */
 	register(
-		account: Account,
+		account: Account & { only_first?: boolean },
 		event: AuditEvent,
-	): Promise<{ outcome: "done"; first: boolean } | { outcome: "email_taken" }>;
+	): Promise<{ outcome: "done"; first: boolean } | { outcome: "email_taken" | "not_first" }>;
 	byEmail(email: string): Promise<Account | undefined>;
 	byId(id: string): Promise<Account | undefined>;
 	/** Whether any account exists. */

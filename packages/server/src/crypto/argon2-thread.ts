@@ -17,8 +17,7 @@ export interface PasswordQuestion {
 /** A hash, whether it matches, or that the stored hash is malformed. */
 export type PasswordAnswer = { hash: string } | { matches: boolean } | { malformed: true };
 
-// On Linux this is the priority of the calling thread alone.
-if (process.platform === "linux") setPriority(PRIORITY);
+if (process.platform === "linux") stepBack();
 
 parentPort?.on("message", ({ password, stored }: PasswordQuestion) => {
 	parentPort?.postMessage(answer(password, stored));
@@ -31,4 +30,11 @@ function answer(password: string, stored: string | undefined): PasswordAnswer {
 	} catch {
 		return { malformed: true };
 	}
+}
+
+/** On Linux this is the priority of the calling thread alone. The unit of the service forbids it, and nothing depends on it. */
+function stepBack(): void {
+	try {
+		setPriority(PRIORITY);
+	} catch {}
 }

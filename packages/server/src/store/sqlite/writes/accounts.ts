@@ -28,9 +28,13 @@ export function accountWrites(db: Database, append: Append) {
 	const closeOthers = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");
 	const dropEnded = db.prepare("DELETE FROM session WHERE expires_at < ?");
 	return {
-		register(account: Account, event: AuditEvent): { outcome: "done"; first: boolean } | { outcome: "email_taken" } {
-			if (taken.get(account.email) !== undefined) return { outcome: "email_taken" };
+		register(
+			{ only_first = false, ...account }: Account & { only_first?: boolean },
+			event: AuditEvent,
+		): { outcome: "done"; first: boolean } | { outcome: "email_taken" | "not_first" } {
 			const first = any.get() === undefined;
+			if (only_first && !first) return { outcome: "not_first" };
+			if (taken.get(account.email) !== undefined) return { outcome: "email_taken" };
 			const instance_admin = first || account.instance_admin;
 			insert.run({ ...account, instance_admin: Number(instance_admin) });
 			append(event, { instance_admin });

@@ -1,0 +1,108 @@
+import { readFile } from "node:fs/promises";
+import type { Command } from "commander";
+import { type Answer, text } from "../answer.ts";
+import { type Client, send } from "../client.ts";
+import { addCommand, type Context, option } from "../command.ts";
+import {
+	FIRST_CONTACT,
+	findTarget,
+	type NewTrustOptions,
+	settledClient,
+	settleTrust,
+	TRUST_NEW,
+} from "../connection.ts";
+import { Failure } from "../failure.ts";
+import { type Io, isInteractive } from "../io.ts";
+import { show, visible } from "../output.ts";
+import { PASSWORD_STDIN, type PasswordOptions, readEmail, readNewPassword } from "../password.ts";
+import { askHidden } from "../prompt.ts";
+import { saveLogin } from "./login.ts";
+
+interface InitOptions extends PasswordOptions, NewTrustOptions {
+	readonly name?: string;
+	readonly realm?: string;
+	readonly setupCodeFile?: string;
+}
+
+/** Adds the command that takes a new server into use. */
+export function addInitCommand(program: Command, io: Io): void {
+	addCommand<InitOptions>(program, io, {
+		usage: "init [email]",
+		summary: "take a new server into use: make its first account, log in, and make a first realm",
+		details: `The first account becomes the instance's administrator. Unless everybody may register, the server asks for its setup code, which only whoever administers its machine can read: it is in the file setup-code of the data directory until the account is made.\n${FIRST_CONTACT}`,
+		options: [
+			option("--realm <slug>", "make this realm, too"),
+			option("--name <name>", "name to show; the e-mail by default"),
+			option("--setup-code-file <file>", "take the setup code from this file"),
+			PASSWORD_STDIN,
+			TRUST_NEW,
+		],
+		examples: [
+			"svc init ada@example.com --realm shop",
+			"sudo svc init ada@example.com --setup-code-file /var/lib/svc/setup-code --cacert /var/lib/svc/tls.crt --password-stdin < password",
+		],
+		run: init,
+	});
+}
+
+async function init(context: Context<InitOptions>, who?: string): Promise<void> {
+	const { name, realm, setupCodeFile } = context.options;
+	const email = await readEmail(context, who);
+	const setup_code = setupCodeFile === undefined ? undefined : await readCode(setupCodeFile);
+	const target = await settleTrust(context, await findTarget(context));
+	const password = await readNewPassword(context);
+	const client = settledClient(target, undefined);
+	const account = await registerFirst(
+		context,
+		client,
+		{ email, password, ...(name === undefined ? {} : { name }) },
+		setup_code,
+	);
+	const login = await send(client, { method: "POST", path: "auth/login", body: { email, password } });
+	await saveLogin(context, target, login);
+	const lines = [`${visible(text(account, "email"))} is the administrator of ${target.address} and logged in`];
+	if (realm !== undefined) {
+		const body = { slug: realm, name: realm };
+		await send(settledClient(target, text(login, "token")), { method: "POST", path: "realms", body });
+		lines.push(`realm ${visible(realm)} created`);
+	}
+	const next =
+		realm === undefined ? "svc realm create shop" : `svc secret set DATABASE_URL --realm ${visible(realm)} --env prod`;
+	await show(
+		context,
+		{ user: account, address: target.address, ...(realm === undefined ? {} : { realm }) },
+		[...lines, `next: \`${next}\``].join("\n"),
+	);
+}
+
+/** Without the code at first: a server where everybody may register wants none, and one with accounts says so before anybody looks for it. */
+async function registerFirst(
+	context: Context,
+	client: Client,
+	account: object,
+	given: string | undefined,
+): Promise<Answer> {
+	const register = (setup_code: string) =>
+		send(client, { method: "POST", path: "auth/register", body: { ...account, setup_code } });
+	try {
+		return await register(given ?? "");
+	} catch (error) {
+		if (!(error instanceof Failure) || error.code !== "registration_admin_only") throw error;
+		if (given !== undefined) throw refused("the setup code is not the one of this server");
+		if (!isInteractive(context.io)) throw refused("this server asks for its setup code");
+		return register(await askHidden(context.io, "Setup code of the server: "));
+	}
+}
+
+function refused(message: string): Failure {
+	return new Failure("denied", message, {
+		code: "registration_admin_only",
+		hint: "it is in the file setup-code of the server's data directory: --setup-code-file names that file",
+	});
+}
+
+async function readCode(file: string): Promise<string> {
+	const code = (await readFile(file, "utf8")).trim();
+	if (code === "" || code.length > 255) throw new Failure("usage", "the file of --setup-code-file holds no setup code");
+	return code;
+}
