@@ -1,10 +1,18 @@
-import { existsSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import type { Launch } from "./catalog.ts";
 
 /** Ends a process with the thread that started it, and keeps it from gaining rights. A part of util-linux; elsewhere the end of its input ends it. */
 const SETPRIV = "/usr/bin/setpriv";
-const hasSetpriv = existsSync(SETPRIV);
+const TIE = ["--pdeathsig", "KILL", "--no-new-privs", "--"];
+
+/** Tried once, with the first process: a unit that forbids every change of capabilities forbids setpriv, and does itself what setpriv would. */
+let canTie: boolean | undefined;
+
+function isTied(): boolean {
+	canTie ??= spawnSync(SETPRIV, [...TIE, SETPRIV, "--version"], { env: ENVIRONMENT, stdio: "ignore" }).status === 0;
+	return canTie;
+}
 
 /** What every process has in its environment. Nothing of the server's own is passed on. */
 const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8", TZ: "UTC" } as const;
@@ -27,7 +35,7 @@ export type Child = ReturnType<typeof spawnEngine>;
  * Design: §8
  */
 export function spawnEngine(launch: Launch, environment: Readonly<Record<string, string>>, cwd: string) {
-	const { file, arguments: args, node_options } = hasSetpriv ? tied(launch) : launch;
+	const { file, arguments: args, node_options } = isTied() ? tied(launch) : launch;
 	const { [NODE_OPTIONS]: _, ...variables } = environment;
 	const options = node_options === undefined ? {} : { [NODE_OPTIONS]: node_options };
 	return load().execa(file, args, {
@@ -49,5 +57,5 @@ export function spawnEngine(launch: Launch, environment: Readonly<Record<string,
 }
 
 function tied({ file, arguments: args, ...others }: Launch): Launch {
-	return { ...others, file: SETPRIV, arguments: ["--pdeathsig", "KILL", "--no-new-privs", "--", file, ...args] };
+	return { ...others, file: SETPRIV, arguments: [...TIE, file, ...args] };
 }
