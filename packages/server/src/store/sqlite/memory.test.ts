@@ -149,6 +149,7 @@ const KEEPS_ACCESS = new Set([
 	"tokens.used", // not part of the answer
 	"secrets.set",
 	"secrets.remove",
+	"secrets.promote",
 	"sso.consume",
 	"sso.forgetUsed",
 	// Nobody's token, session, role or secret depends on an engine's configuration or on a lease.
@@ -156,7 +157,9 @@ const KEEPS_ACCESS = new Set([
 	...["begin", "activate", "doubt", "abort", "revoke", "revokeMany", "settle", "postpone", "hasten"].map(
 		(verb) => `leases.${verb}`,
 	),
-	...["abandon", "reopen", "markLost", "delivered", "recover", "saveClock", "forget"].map((verb) => `leases.${verb}`),
+	...["abandon", "reopen", "markLost", "delivered", "recover", "saveClock", "forget", "resume"].map(
+		(verb) => `leases.${verb}`,
+	),
 ]);
 const KEEPS_SECRETS = new Set([...KEEPS_ACCESS].filter((operation) => !operation.startsWith("secrets.")));
 
