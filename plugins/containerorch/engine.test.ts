@@ -34,6 +34,7 @@ test("the descriptor is what the contract asks for, with the roles and fields of
 		"engine:dynamic_credentials",
 		"engine:lease_hint",
 		"engine:list",
+		"engine:privileges",
 	]);
 });
 

@@ -1,10 +1,11 @@
-import type { Engine, Fields } from "@svc/plugin-sdk";
+import { type Engine, type Fields, optionalTexts } from "@svc/plugin-sdk";
 import type { Config } from "./config.ts";
 import { createCredential, deleteCredential, inStep } from "./credential.ts";
 import { listAccounts } from "./list.ts";
 import type { Orchestrator } from "./orchestrator.ts";
 import { readAccountParams, readCredentialParams, readNamespace } from "./params.ts";
 import descriptor from "./plugin.json" with { type: "json" };
+import { lookAtRights } from "./privileges.ts";
 
 /**
  * The container orchestrator engine: service accounts that are bound to a cluster role in one namespace, and their tokens.
@@ -34,6 +35,10 @@ export function createEngine(
 			await deleteCredential(orchestrator, namespace, name);
 			// False: what was asked about is no longer a credential.
 			return { valid: false, message: `service account ${name} and bindings deleted` };
+		},
+		async privileges(params) {
+			const namespaces = optionalTexts(params, "places");
+			return { privileges: await lookAtRights(orchestrator, namespaces, defaults) };
 		},
 		async list(params) {
 			return { names: await listAccounts(orchestrator, readNamespace(params, defaults)) };

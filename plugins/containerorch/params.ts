@@ -28,7 +28,7 @@ export interface CredentialParams {
 type Defaults = Pick<Config, "namespace" | "token_ttl">;
 
 /** An API server refuses a shorter token, and would do so when account and binding are there already. */
-const MIN_TTL_MS = 10 * 60_000;
+export const MIN_TTL_MS = 10 * 60_000;
 
 /** The key has a prefix because it is nobody else's; a prefix has the syntax of a domain, of one label here. */
 const LEASE_LABEL = "svc/lease-id";

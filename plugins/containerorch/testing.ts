@@ -12,6 +12,7 @@ export interface Bench {
 	generate(params: Fields): Promise<Fields>;
 	validate(params: Fields): Promise<Fields>;
 	list(params: Fields): Promise<Fields>;
+	privileges(params: Fields): Promise<Fields>;
 }
 
 /** How a test's engine and fake differ from the usual. */
@@ -50,6 +51,7 @@ export async function startBench(t: TestContext, options: BenchOptions = {}): Pr
 		generate: async (params) => (await engine.generate?.(params)) ?? {},
 		validate: async (params) => (await engine.validate?.(params)) ?? {},
 		list: async (params) => (await engine.list?.(params)) ?? {},
+		privileges: async (params) => (await engine.privileges?.(params)) ?? {},
 	};
 }
 

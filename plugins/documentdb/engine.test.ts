@@ -145,7 +145,7 @@ const REFUSED: [method: string, params: unknown, error: string][] = [
 	["validate", { username: "svc_0123abcd", auth_database: 5 }, "parsing params: auth_database must be a string"],
 	...NOT_MANAGED.map((username): [string, unknown, string] => ["validate", { username }, REFUSING]),
 	["list", {}, "engine does not support listing"],
-	["fly", {}, "unknown method: describe, ping, generate, validate, list are known"],
+	["fly", {}, "unknown method: describe, ping, generate, validate, list, privileges are known"],
 	["generate", "shop", "parsing params: params must be an object"],
 ];
 for (const [method, params, error] of REFUSED) {

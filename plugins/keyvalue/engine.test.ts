@@ -142,7 +142,7 @@ const REFUSED: [method: string, params: unknown, error: string][] = [
 	["validate", { username: 5 }, "parsing params: username must be a string"],
 	...NOT_MANAGED.map((username): [string, unknown, string] => ["validate", { username }, REFUSING]),
 	["list", {}, "engine does not support listing"],
-	["fly", {}, "unknown method: describe, ping, generate, validate, list are known"],
+	["fly", {}, "unknown method: describe, ping, generate, validate, list, privileges are known"],
 	["generate", [], "parsing params: params must be an object"],
 	["generate", null, "parsing params: params must be an object"],
 ];

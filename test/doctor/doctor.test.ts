@@ -4,6 +4,8 @@ import { after, before, test } from "node:test";
 import { type Cli, createCli } from "../harness/cli.ts";
 import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
 import { ok, refused } from "../harness/expect.ts";
+import { startFakeOrchestrator } from "../peers/kubernetes-fake.ts";
+import { skipWithoutMongo, startMongo } from "../peers/mongo.ts";
 import { type Redis, skipWithoutRedis, startRedis } from "../peers/redis.ts";
 
 interface Check {
@@ -17,6 +19,8 @@ const PASSWORD = "a-password-that-nobody-sees";
 
 /** In the order in which they are shown; engines follow. */
 const USUAL = ["clock", "certificate", "registration", "master_key", "files", "disk", "database", "audit", "backup"];
+
+const withoutMongo = await skipWithoutMongo();
 
 let world: EngineWorld;
 let cli: Cli;
@@ -123,4 +127,48 @@ test("a target that is away is one failed check, and the others are looked at", 
 	]);
 	assert.ok(checks.length > USUAL.length);
 	assert.ok(!JSON.stringify(checks).includes(PASSWORD));
+});
+
+test("what the document database's user lacks is named, for each database", {
+	skip: withoutMongo,
+}, async (t) => {
+	const mongo = await startMongo();
+	await mongo.admin("admin", {
+		createUser: "few",
+		pwd: PASSWORD,
+		roles: [{ role: "userAdmin", db: "admin" }],
+	});
+	t.after(async () => {
+		await mongo.admin("admin", { dropUser: "few" });
+		await mongo.stop();
+	});
+	const connection_uri = mongo.uri.replace(/\/\/[^@]*@/, `//few:${PASSWORD}@`);
+	const allowed_databases = ["shop"];
+	ok(await world.configure("documentdb", { connection_uri, database: "app", allowed_databases }));
+	const checks = of(await examine(), "documentdb");
+	assert.deepEqual(found(checks), [
+		"failed grantRole on app: the user may not: no credential can be made for it",
+		"failed grantRole on shop: the user may not: no credential can be made for it",
+	]);
+	assert.ok(!JSON.stringify(checks).includes(PASSWORD));
+	ok(await world.configure("documentdb", { connection_uri: mongo.uri, database: "app", allowed_databases }));
+	assert.match(found(of(await examine(), "documentdb")).join(), /^ok it works, and may do all 5 things/);
+});
+
+test("what the orchestrator's account lacks is named, and one that hangs holds up nobody", async (t) => {
+	const fake = await startFakeOrchestrator();
+	t.after(() => fake.stop());
+	fake.denied.add("create rolebindings in apps");
+	const fields = { api_server: fake.url, bearer_token: fake.token, ca_cert: fake.ca, allowed_namespaces: ["apps"] };
+	ok(await world.configure("containerorch", fields));
+	const checks = of(await examine(), "containerorch");
+	assert.deepEqual(found(checks), [
+		"failed create rolebindings in apps: the account may not: no credential can be made",
+	]);
+	assert.match(checks[0]?.hint ?? "", /manifest\.yaml/);
+	fake.fault("review", { does: "hang" });
+	const hung = await examine();
+	assert.match(found(of(hung, "containerorch")).join(), /^failed asking for rights: .*: no answer within 10 s$/);
+	assert.ok(of(hung, "database").every(({ status }) => status === "ok"));
+	assert.ok(!JSON.stringify(hung).includes(fake.token));
 });

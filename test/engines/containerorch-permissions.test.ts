@@ -10,6 +10,12 @@ const CORE = "/api/v1/namespaces";
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 const MANIFEST = new URL("../../plugins/containerorch/manifest.yaml", import.meta.url);
 
+interface Check {
+	readonly name: string;
+	readonly status: string;
+	readonly message: string;
+}
+
 const options = { skip: skipWithoutKubernetes };
 let world: EngineWorld;
 let kubernetes: Kubernetes;
@@ -76,6 +82,28 @@ test("where it is not bound, nothing is made", options, async () => {
 		/^creating service account: POST \/api\/v1\/namespaces\/elsewhere\/serviceaccounts: status 403: .*forbidden/;
 	assert.match(answer.body.error.message, said);
 	await eventually("its lease is closed", async () => (await world.leases("aborted")).length === 1);
+});
+
+test("the doctor names each right that is missing where it is not bound, and no other", options, async () => {
+	const { client, admin } = world;
+	const { checks } = ok(await client.get<{ checks: Check[] }>("/doctor", { token: admin.token }));
+	const told = checks.filter(({ name }) => name === "containerorch").map(({ status, message }) => [status, message]);
+	const right = (verb: string, status: string, without: string) => [
+		status,
+		`${verb} in elsewhere: the account may not: ${without}`,
+	];
+	assert.deepEqual(told, [
+		right("create serviceaccounts", "failed", "no credential can be made"),
+		right("delete serviceaccounts", "failed", "no credential can be revoked"),
+		right("get serviceaccounts", "warning", "nobody can see whether a credential is gone"),
+		right("list serviceaccounts", "warning", "nobody can see whether a credential is gone"),
+		right("create serviceaccounts/token", "failed", "no credential can be made"),
+		right("create rolebindings", "failed", "no credential can be made"),
+		right("delete rolebindings", "warning", "bindings stay until the orchestrator itself removes them"),
+		right("bind clusterroles view", "failed", "no credential of the role viewer can be made"),
+		right("bind clusterroles edit", "failed", "no credential of the role editor can be made"),
+		right("bind clusterroles admin", "failed", "no credential of the role admin can be made"),
+	]);
 });
 
 const bindingTo = (kind: string, name: string) => ({

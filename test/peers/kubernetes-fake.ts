@@ -16,6 +16,7 @@ export type Step =
 	| "request_token"
 	| "delete_binding"
 	| "delete_account"
+	| "review"
 	| "read";
 
 /** A JSON object of the API. */
@@ -73,6 +74,8 @@ export interface FakeOrchestrator {
 	readonly kubeconfig: string;
 	/** Everything that it was asked, in order. */
 	readonly calls: SeenCall[];
+	/** Rights that its account does not have, as `create rolebindings in default`. Written to. */
+	readonly denied: Set<string>;
 	/** What is there, by path. Written to as well as read. */
 	readonly objects: Map<string, ApiObject>;
 	/** Makes the calls of a step fail from now on, or no longer. */
@@ -98,13 +101,14 @@ export async function startFakeOrchestrator(options: FakeOptions = {}): Promise<
 	const token = randomBytes(32).toString("base64url");
 	const calls: SeenCall[] = [];
 	const objects = new Map<string, ApiObject>();
+	const denied = new Set<string>();
 	const faults = new Map<Step, Fault>();
 	let told = 0;
 	const listener: http.RequestListener = async (request, response) => {
 		const call = await readCall(request);
 		calls.push(call);
 		const isKnown = request.headers.authorization === `Bearer ${token}`;
-		const act = () => (isKnown ? perform(objects, call) : failure(401, "Unauthorized", "Unauthorized"));
+		const act = () => (isKnown ? perform({ objects, denied }, call) : failure(401, "Unauthorized", "Unauthorized"));
 		await respond(response, takeFault(faults, call.step), act);
 	};
 	const server = options.plain === true ? http.createServer(listener) : https.createServer({ key, cert }, listener);
@@ -117,6 +121,7 @@ export async function startFakeOrchestrator(options: FakeOptions = {}): Promise<
 		token,
 		kubeconfig: kubeconfigOf(url, ca, token),
 		calls,
+		denied,
 		objects,
 		fault: (step, fault) => void (fault === undefined ? faults.delete(step) : faults.set(step, fault)),
 		steps: () => {
@@ -141,6 +146,7 @@ async function readCall(request: http.IncomingMessage): Promise<SeenCall> {
 function stepOf(method: string, path: string): Step {
 	const isBinding = path.includes("/rolebindings");
 	if (method === "DELETE") return isBinding ? "delete_binding" : "delete_account";
+	if (path.endsWith("/selfsubjectaccessreviews")) return "review";
 	if (method === "POST")
 		return path.endsWith("/token") ? "request_token" : isBinding ? "create_binding" : "create_account";
 	return path === "/api/v1/namespaces/default" ? "ping" : "read";
@@ -202,7 +208,8 @@ async function drip(response: http.ServerResponse, { status, body }: Answer, ms:
 }
 
 /** What the API server does and answers. */
-function perform(objects: Map<string, ApiObject>, call: SeenCall): Answer {
+function perform({ objects, denied }: Pick<FakeOrchestrator, "objects" | "denied">, call: SeenCall): Answer {
+	if (call.path.endsWith("/selfsubjectaccessreviews")) return reviewed(denied, call.body ?? {});
 	const { pathname, searchParams } = new URL(call.path, "https://fake");
 	if (call.step === "ping") return success(200, { kind: "Namespace", apiVersion: "v1", metadata: { name: "default" } });
 	if (call.method === "POST" && LIST.test(pathname)) return create(objects, pathname, call.body ?? {});
@@ -212,6 +219,14 @@ function perform(objects: Map<string, ApiObject>, call: SeenCall): Answer {
 	if (found === undefined) return failure(404, "NotFound", `${pathname} not found`);
 	if (call.method === "DELETE") objects.delete(pathname);
 	return success(200, found);
+}
+
+function reviewed(denied: ReadonlySet<string>, body: ApiObject): Answer {
+	const { resourceAttributes } = body.spec as { resourceAttributes: Record<string, string | undefined> };
+	const { verb, resource, subresource, name, namespace } = resourceAttributes;
+	const what = [resource, subresource].filter((part) => part !== undefined).join("/");
+	const right = [verb, what, name].filter((part) => part !== undefined).join(" ");
+	return success(201, { ...body, status: { allowed: !denied.has(`${right} in ${namespace}`) } });
 }
 
 function create(objects: Map<string, ApiObject>, collection: string, body: ApiObject): Answer {

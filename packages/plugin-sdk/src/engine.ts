@@ -12,6 +12,8 @@ export interface Engine {
 	generate?(params: Fields): Fields | Promise<Fields>;
 	/** Checks a value, or revokes a credential. @throws EngineError */
 	validate?(params: Fields): Fields | Promise<Fields>;
+	/** What the engine needs at its target, as `{privileges}`, for engines that declare `engine:privileges`. @throws EngineError */
+	privileges?(params: Fields): Fields | Promise<Fields>;
 	/** The managed names at the target, as `{names}`, for engines that declare `engine:list`. @throws EngineError */
 	list?(params: Fields): Fields | Promise<Fields>;
 }

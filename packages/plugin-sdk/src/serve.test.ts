@@ -85,7 +85,7 @@ test("what the engine has not, and what nobody knows, is answered with an error"
 	assert.deepEqual(await ask({}, "validate"), { error: "engine does not support validation" });
 	assert.deepEqual(await ask({}, "list"), { error: "engine does not support listing" });
 	for (const method of ["fly", "", "constructor", "Generate"]) {
-		const error = "unknown method: describe, ping, generate, validate, list are known";
+		const error = "unknown method: describe, ping, generate, validate, list, privileges are known";
 		assert.deepEqual(await ask({}, method), { error });
 	}
 });

@@ -96,6 +96,9 @@ async function dispatch(engine: Engine, describe: () => Fields, method: string, 
 		case "list":
 			if (engine.list === undefined) throw new EngineError("engine does not support listing");
 			return engine.list(params);
+		case "privileges":
+			if (engine.privileges === undefined) throw new EngineError("engine does not tell privileges");
+			return engine.privileges(params);
 		default:
 			throw new EngineError(`unknown method: ${METHODS.join(", ")} are known`);
 	}

@@ -13,6 +13,7 @@ const ENGINE_CAPABILITIES = [
 	"secret_validation",
 	"lease_hint",
 	"list",
+	"privileges",
 ] as const;
 
 export type EngineCapability = (typeof ENGINE_CAPABILITIES)[number];
@@ -154,7 +155,7 @@ export function engineCapabilities(descriptor: Pick<Descriptor, "capabilities">)
 }
 
 /** Capabilities that `describe` need not say. */
-const BESIDES: readonly EngineCapability[] = ["lease_hint", "list"];
+const BESIDES: readonly EngineCapability[] = ["lease_hint", "list", "privileges"];
 
 /** What an engine that has this descriptor answers to `describe`. Spec: ENGINES › Plugin protocol. */
 export function describeData(descriptor: Descriptor): DescribeData {

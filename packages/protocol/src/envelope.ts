@@ -2,9 +2,10 @@ import { JsonError, parseJson } from "./json.ts";
 
 /**
  * What an engine can be asked. Spec: ENGINES › Plugin protocol. `list` is for engines that declare `engine:list`: the managed names at the
- * target, `{names: […]}`, by which the server sees that a credential is gone.
+ * target, `{names: […]}`, by which the server sees that a credential is gone. `privileges` is for those that declare `engine:privileges`: what
+ * they need at the target, and whether it is there.
  */
-export const METHODS = ["describe", "ping", "generate", "validate", "list"] as const;
+export const METHODS = ["describe", "ping", "generate", "validate", "list", "privileges"] as const;
 
 export type Method = (typeof METHODS)[number];
 

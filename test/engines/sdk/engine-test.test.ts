@@ -48,10 +48,11 @@ test("an engine that does not gets what is wrong and what to do on one line, and
 		[
 			"not ok - an unknown method is answered with an error: an unknown method is answered with data. To do: answer an error for every method that is not known",
 			"not ok - list answers the managed names, or with an error: list is answered with data whose names are no list of strings, though plugin.json does not declare engine:list. To do: answer {data: {names: a list of strings}}, or an error when the engine cannot list",
+			"not ok - privileges answers what is needed at the target, or with an error: privileges is answered with data whose privileges are no list of name, status, message and hint. To do: answer {data: {privileges: a list}} as the contract has it, or an error when the engine cannot tell",
 			"not ok - many requests are answered one after the other, each with its own response: request 1 of one process is answered as if it were another. To do: answer requests in the order in which they come, and keep nothing from one to the next",
 		],
 	);
-	assert.match(lines.at(-1) ?? "", /^\d+ ok, 3 not ok$/);
+	assert.match(lines.at(-1) ?? "", /^\d+ ok, 4 not ok$/);
 });
 
 test("what the engine writes to standard error is shown, and the variables that it is given reach it", () => {

@@ -65,6 +65,10 @@ function respond(method: string | undefined, params: Record<string, string>): ob
 		case "validate":
 			if (flaw === "a fall at nonsense" && "username" in params) throw new Error("fall");
 			return { data: { valid: params.value === "1", message: "" } };
+		case "privileges":
+			return flaw === "wrong privileges"
+				? { data: { privileges: [{ name: "fly", status: "perhaps", message: "", hint: "" }] } }
+				: { error: "no privileges" };
 		case "list":
 			return flaw === "a wrong list" ? { data: { names: { a: 1 } } } : { error: "no list" };
 		default:

@@ -111,6 +111,11 @@ const FLAWS: [flaw: string, name: string, problem: RegExp][] = [
 	["an end at generate", MADE, /^the process ended \(exit code 7\) without a response$/],
 	["a fall at nonsense", "validate is answered for what the engine never made", /^the process ended \(exit code 1\)/],
 	[
+		"wrong privileges",
+		"privileges answers what is needed at the target, or with an error",
+		/privileges are no list of name, status, message and hint/,
+	],
+	[
 		"a wrong list",
 		"list answers the managed names, or with an error",
 		/names are no list of strings, though plugin.json/,

@@ -1,4 +1,11 @@
-import { type DescribeData, DescriptorError, disagreement, engineCapabilities, parseDescribeData } from "@svc/protocol";
+import {
+	type DescribeData,
+	DescriptorError,
+	disagreement,
+	engineCapabilities,
+	isObject,
+	parseDescribeData,
+} from "@svc/protocol";
 import { type Case, expectData, expectError, expectLife } from "./case.ts";
 import type { Conversation } from "./conversation.ts";
 import { Finding } from "./finding.ts";
@@ -121,7 +128,32 @@ export const METHOD_CASES: readonly Case[] = [
 			);
 		},
 	},
+	{
+		name: "privileges answers what is needed at the target, or with an error",
+		async run(engine) {
+			const response = await engine.ask("privileges", { places: [] });
+			if ("error" in response || areRights(response.data.privileges)) return;
+			throw new Finding(
+				"privileges is answered with data whose privileges are no list of name, status, message and hint",
+				"answer {data: {privileges: a list}} as the contract has it, or an error when the engine cannot tell",
+			);
+		},
+	},
 ];
+
+function areRights(given: unknown): boolean {
+	const isText = (value: unknown) => typeof value === "string" && value.length <= 500;
+	return (
+		Array.isArray(given) &&
+		given.length <= 1000 &&
+		given.every(
+			(right) =>
+				isObject(right) &&
+				[right.name, right.message, right.hint].every(isText) &&
+				["granted", "missing", "doubtful"].includes(String(right.status)),
+		)
+	);
+}
 
 /** Has something made and revoked again. @returns how generate was answered */
 async function tryOut(engine: Conversation, params: object): Promise<"data" | "an error"> {

@@ -1,4 +1,4 @@
-import { type EngineResponse, engineCapabilities, type Fields, type Method } from "@svc/protocol";
+import { describeData, type EngineResponse, type Fields, type Method } from "@svc/protocol";
 import { type EventData, eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { LeaseClock } from "../leases/clock.ts";
@@ -47,7 +47,7 @@ export async function listEngines({ catalog, host }: Pick<EngineNeeds, "catalog"
 		.map(({ type, descriptor }) => ({
 			type,
 			description: descriptor.description,
-			capabilities: engineCapabilities(descriptor).filter((name) => name !== "lease_hint" && name !== "list"),
+			capabilities: describeData(descriptor).capabilities,
 		}));
 }
 

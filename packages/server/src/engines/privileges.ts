@@ -1,10 +1,13 @@
+import { engineCapabilities } from "@svc/protocol";
+import * as v from "valibot";
 import type { Check } from "../doctor/model.ts";
 import { AppError } from "../errors.ts";
 import { statusOf } from "./configs.ts";
 import { allowedNames } from "./configuration.ts";
 import { type Privilege, TargetError } from "./connectors/connector.ts";
-import { EngineUnavailable } from "./host/host.ts";
+import { EngineUnavailable } from "./host/model.ts";
 import type { EngineStore } from "./model.ts";
+import { troubleOf } from "./removal.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
 
 interface QuestionNeeds {
@@ -62,9 +65,29 @@ function toChecks(name: string, privileges: readonly Privilege[]): Check[] {
 	return checks.length > 0 ? checks : [{ name, status: "ok", message: all, hint: "" }];
 }
 
+const Shown = v.pipe(v.string(), v.maxLength(500));
+
+/** What an engine says of its rights. packages/protocol/README.md › Privileges */
+const Privileges = v.pipe(
+	v.array(
+		v.object({
+			name: Shown,
+			status: v.picklist(["granted", "missing", "doubtful"]),
+			message: Shown,
+			hint: Shown,
+		}),
+	),
+	v.maxLength(1000),
+);
+
 /** What the engine needs at its target; empty when nothing can be told. @throws TargetError, EngineUnavailable */
 async function privilegesOf(engine: ReadyEngine): Promise<Privilege[]> {
 	const { fields } = engine.config;
 	if (engine.connector !== undefined) return engine.connector.privileges(allowedNames(fields, "allowed_databases"));
-	return [];
+	if (!engineCapabilities(engine.entry.descriptor).includes("privileges")) return [];
+	const answer = await engine.call("privileges", { places: allowedNames(fields, "allowed_namespaces") });
+	if ("error" in answer) throw troubleOf(answer.error);
+	const { success, output } = v.safeParse(Privileges, answer.data.privileges);
+	if (!success) throw new EngineUnavailable("its privileges are not what the contract asks for", false);
+	return output;
 }

@@ -1,4 +1,4 @@
-import { isObject } from "@svc/protocol";
+import { type Fields, isObject } from "@svc/protocol";
 import type { Privilege } from "./connector.ts";
 
 /** What the core does in the authentication database, and what does not work without it. */
@@ -8,18 +8,23 @@ const ON_USERS = [
 	["viewUser", "nobody can see whether a credential is gone"],
 ] as const;
 
+/** Built-in roles that manage users: everywhere, or in the role's own database. Some kin tell roles and no privileges. */
+const EVERYWHERE = new Set(["root", "userAdminAnyDatabase", "__system"]);
+const IN_ITS_DATABASE = new Set(["userAdmin", "dbOwner"]);
+
 /**
  * The rights of the user that a connection is signed in as, compared with what the core needs.
  * @param authInfo of the answer to `connectionStatus` with `showPrivileges`
  * https://www.mongodb.com/docs/manual/reference/command/connectionStatus/
  */
 export function rightsOf(authInfo: unknown, auth_database: string, databases: readonly string[]): Privilege[] {
-	const { authenticatedUsers: users, authenticatedUserPrivileges: privileges } = isObject(authInfo) ? authInfo : {};
-	if (!Array.isArray(users) || users.length === 0) {
+	const [users, roles, privileges] = listsOf(authInfo);
+	if (users.length === 0) {
 		const message = "nobody is signed in: whoever reaches the database may do everything";
 		return [{ name: "access control", status: "doubtful", message, hint: "switch authorization on in the database" }];
 	}
-	if (!Array.isArray(privileges)) {
+	const managing = roles.filter(({ role }) => EVERYWHERE.has(String(role)) || IN_ITS_DATABASE.has(String(role)));
+	if (privileges.length === 0 && roles.length > 0 && managing.length === 0) {
 		const message = "the database does not say what its user may do";
 		return [{ name: "privileges", status: "doubtful", message, hint: "" }];
 	}
@@ -29,16 +34,23 @@ export function rightsOf(authInfo: unknown, auth_database: string, databases: re
 	];
 	return needed.map(({ action, database, without }): Privilege => {
 		const name = `${action} on ${database}`;
-		if (privileges.some((privilege) => allows(privilege, action, database)))
-			return { name, status: "granted", message: "", hint: "" };
+		const isGranted =
+			managing.some(({ role, db }) => EVERYWHERE.has(String(role)) || db === database) ||
+			privileges.some((privilege) => allows(privilege, action, database));
+		if (isGranted) return { name, status: "granted", message: "", hint: "" };
 		const hint = `give the user in connection_uri the role userAdmin on ${database}, or userAdminAnyDatabase`;
 		return { name, status: "missing", message: `the user may not: ${without}`, hint };
 	});
 }
 
+function listsOf(authInfo: unknown): [users: Fields[], roles: Fields[], privileges: Fields[]] {
+	const told = isObject(authInfo) ? authInfo : {};
+	const list = (value: unknown) => (Array.isArray(value) ? value.filter(isObject) : []);
+	return [list(told.authenticatedUsers), list(told.authenticatedUserRoles), list(told.authenticatedUserPrivileges)];
+}
+
 /** Both empty is every database; a collection narrows a privilege to less than what users belong to. */
-function allows(privilege: unknown, action: string, database: string): boolean {
-	const { resource, actions } = isObject(privilege) ? privilege : {};
+function allows({ resource, actions }: Fields, action: string, database: string): boolean {
 	if (!isObject(resource) || !Array.isArray(actions) || !(actions.includes(action) || actions.includes("anyAction")))
 		return false;
 	return resource.anyResource === true || (resource.collection === "" && [database, ""].includes(String(resource.db)));
