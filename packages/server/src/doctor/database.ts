@@ -3,22 +3,32 @@ import type { Copy } from "../backups/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { type Check, ok } from "./model.ts";
 
+type OpenDatabase = Pick<Copy, "audit" | "glance" | "inspect" | "close">;
+
 /** What looking at the database needs. */
 export interface DatabaseNeeds {
 	keyring: Pick<Keyring, "checkpoint">;
 	/** Opens the live database beside the server's own connections. */
-	openDatabase(): Pick<Copy, "audit" | "glance" | "inspect" | "close">;
+	openDatabase(): OpenDatabase;
 }
 
 const REPAIR = "stop the server, keep a copy of the data directory, and restore a backup: `svc restore --help`";
 
 /** Whether the database's pages are sound; with `deep` its indexes and references, too. */
 export async function lookAtDatabase(needs: DatabaseNeeds, deep: boolean, signal: AbortSignal): Promise<Check[]> {
-	const problems = await withDatabase(needs, signal, (database) => (deep ? database.inspect() : database.glance()));
+	const look = (database: OpenDatabase) => (deep ? database.inspect() : database.glance());
+	const problems = await withDatabase(needs, signal, look).catch(asProblem);
 	if (problems.length === 0)
 		return [ok("database", deep ? "every page, index and reference is sound" : "every page is sound")];
-	const message = `the database is damaged: ${problems.length} or more problems`;
+	const message = `the database is damaged: ${problems.length === 1 ? "one problem" : `${problems.length} problems`} or more`;
 	return [{ name: "database", status: "failed", message, hint: REPAIR }];
+}
+
+/** A database that is too damaged to be looked at. */
+function asProblem(error: unknown): string[] {
+	const code = error instanceof Error && "code" in error ? String(error.code) : "";
+	if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return [code];
+	throw error;
 }
 
 /** Whether the audit log is as it was written, as far as the checkpoints beside it can tell. */
@@ -40,7 +50,7 @@ export async function lookAtLog(needs: DatabaseNeeds, signal: AbortSignal): Prom
 async function withDatabase<Found>(
 	{ openDatabase }: DatabaseNeeds,
 	signal: AbortSignal,
-	look: (database: ReturnType<DatabaseNeeds["openDatabase"]>) => Promise<Found>,
+	look: (database: OpenDatabase) => Promise<Found>,
 ): Promise<Found> {
 	const database = openDatabase();
 	const close = () => void database.close();

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { type Context, type LocalCommand, option } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
-import { type Io, isInteractive } from "@svc/cli/io";
+import { type Io, isInteractive, setting } from "@svc/cli/io";
 import { note, showFields, visible } from "@svc/cli/output";
 import { confirm } from "@svc/cli/prompt";
 import type { Engine, Installed } from "./engine-folder.ts";
@@ -27,7 +27,10 @@ export const ENGINE_INSTALL: LocalCommand<InstallOptions> = {
 	details: `Tries the engine as \`svc engine test\` does (as the user nobody when root installs it), then copies its program and plugin.json to where the server looks for engines, with the program's SHA-256: the server runs nothing but this very program. After a change the engine is installed again; another program in the place of the one that is there is asked about first.
 The server finds engines when it starts.`,
 	options: [
-		option("--plugins-dir <folder>", "where the server looks (else plugins_dir of svc.toml or SVC_PLUGINS_DIR)"),
+		option(
+			"--plugins-dir <folder>",
+			"where the server looks (else as svc.toml here, SVC_ variables or the service say)",
+		),
 		VARIABLES,
 		option("--no-test", "install it without trying it"),
 		option("--yes", "replace another program without asking"),
@@ -77,13 +80,19 @@ async function findPluginsDir({ io, options }: Context<InstallOptions>): Promise
 	});
 }
 
+/** Where `svc install` puts the settings of the service. */
+const SERVICE_SETTINGS = "/etc/svc/svc.toml";
+
 async function readPluginsDir(io: Io): Promise<string> {
 	const [{ readConfig }, { FatalError }] = await Promise.all([
 		import("@svc/server/config"),
 		import("@svc/server/errors"),
 	]);
+	const isTold = ["SVC_CONFIG", "SVC_DATA_DIR", "SVC_PLUGINS_DIR"].some((name) => setting(io, name) !== undefined);
+	const isHere = isTold || existsSync(join(io.cwd(), "svc.toml"));
+	const env = isHere || !existsSync(SERVICE_SETTINGS) ? io.env : { ...io.env, SVC_CONFIG: SERVICE_SETTINGS };
 	try {
-		return readConfig(io.env, io.cwd()).plugins_dir;
+		return readConfig(env, io.cwd()).plugins_dir;
 	} catch (error) {
 		if (!(error instanceof FatalError)) throw error;
 		throw new Failure("failed", error.message, { hint: "name the folder with --plugins-dir" });

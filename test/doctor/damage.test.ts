@@ -1,0 +1,60 @@
+/* What somebody with a database tool, or a failing disk, did to the files is found. */
+import assert from "node:assert/strict";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, test } from "node:test";
+import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
+import { ok } from "../harness/expect.ts";
+import { secret } from "../harness/fixtures.ts";
+
+let world: EngineWorld;
+
+before(async () => {
+	world = await startEngineWorld();
+});
+after(() => world.close());
+
+/** What the doctor says of a check after somebody was at the database of the stopped server. */
+async function examineAfter(change: (file: string) => void, name: string, deep: boolean): Promise<string[]> {
+	await world.server.stop();
+	change(join(world.server.data, "svc.db"));
+	await world.server.restart();
+	const path = `/doctor?deep=${deep}`;
+	const answer = await world.client.get<{ checks: Record<string, string>[] }>(path, { token: world.admin.token });
+	const { checks } = ok(answer);
+	return checks.filter((check) => check.name === name).map(({ status, message }) => `${status} ${message}`);
+}
+
+function query(sql: string): (file: string) => void {
+	return (file) => {
+		const database = new DatabaseSync(file, { enableForeignKeyConstraints: false });
+		database.exec(sql);
+		database.close();
+	};
+}
+
+test("a reference to nothing is found by --deep", async () => {
+	await secret(world.client, world.admin, world.slug, "KEY", "value");
+	const orphan = query("DELETE FROM secret");
+	assert.match((await examineAfter(orphan, "database", true)).join(), /^failed the database is damaged/);
+	assert.deepEqual(await examineAfter(() => undefined, "database", false), ["ok every page is sound"]);
+});
+
+test("an event that was changed is found", async () => {
+	const change = query("DROP TRIGGER audit_event_keep; UPDATE audit_event SET data = data || ' ' WHERE seq = 2");
+	assert.deepEqual(await examineAfter(change, "audit", false), ["failed the log was altered at event 2"]);
+});
+
+test("a page that was overwritten is found without --deep", async () => {
+	const spoil = (file: string) => {
+		const database = new DatabaseSync(file, { readOnly: true });
+		const found = database.prepare("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'sso_identity'").get();
+		const { page_size } = database.prepare("PRAGMA page_size").get() as { page_size: number };
+		database.close();
+		const handle = openSync(file, "r+");
+		writeSync(handle, Buffer.alloc(100, 0xff), 0, 100, (Number(found?.rootpage) - 1) * page_size);
+		closeSync(handle);
+	};
+	assert.match((await examineAfter(spoil, "database", false)).join(), /^failed the database is damaged/);
+});
