@@ -10,6 +10,7 @@ import { addCompletionCommands } from "./commands/completion.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
 import { addEncryptCommand } from "./commands/encrypt.ts";
 import { addEngineCommands } from "./commands/engine.ts";
+import { addEsoCommands } from "./commands/eso.ts";
 import { addExportCommand } from "./commands/export.ts";
 import { addHealthCommand } from "./commands/health.ts";
 import { addHelpCommand } from "./commands/help.ts";
@@ -98,6 +99,7 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 	addEngineCommands(program, io);
 	addLeaseCommands(program, io);
 	addKubernetesCommand(program, io);
+	addEsoCommands(program, io);
 	addSsoCommands(program, io);
 	addAuditCommands(program, io);
 	addBackupCommands(program, io);

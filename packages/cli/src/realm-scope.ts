@@ -42,9 +42,12 @@ export function realmIfAny({ io, options }: Context<RealmOptions>): string | und
 	return options.realm ?? setting(io, "SVC_REALM") ?? readPlace(io).realm;
 }
 
-/** The environment of --env, else of SVC_ENV, else of the nearest `.svc.toml`, else dev. @throws Failure usage when there is no such environment */
-export function environmentOf({ io, options }: Context<EnvironmentOptions>): string {
-	return checkEnvironment(options.env ?? setting(io, "SVC_ENV") ?? readPlace(io).env ?? "dev");
+/**
+ * The environment of --env, else of SVC_ENV, else of the nearest `.svc.toml`, else the usual one.
+ * @throws Failure usage when there is no such environment
+ */
+export function environmentOf({ io, options }: Context<EnvironmentOptions>, usual = "dev"): string {
+	return checkEnvironment(options.env ?? setting(io, "SVC_ENV") ?? readPlace(io).env ?? usual);
 }
 
 /** The text, when it names an environment. @throws Failure usage when it does not */

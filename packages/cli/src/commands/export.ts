@@ -7,6 +7,7 @@ import { connect } from "../connection.ts";
 import { type Entry, EXPORT_FORMATS, problemsOf, type SecretName } from "../export-formats.ts";
 import { Failure } from "../failure.ts";
 import { type Io, write } from "../io.ts";
+import { checkName, checkNamespace } from "../kubernetes-name.ts";
 import { show, visible } from "../output.ts";
 import { listAll } from "../pages.ts";
 import { writePrivateFile } from "../private-file.ts";
@@ -76,16 +77,11 @@ async function exportSecrets(context: Context<ExportOptions>, ...keys: string[])
 	);
 }
 
-// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
-const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
-
 function secretNameOf({ name, namespace }: ExportOptions, usual: string): SecretName {
-	if (name !== undefined && !SUBDOMAIN.test(name))
-		throw new Failure("usage", "--name takes lowercase letters, digits, - and .");
-	if (namespace !== undefined && !LABEL.test(namespace))
-		throw new Failure("usage", "--namespace takes lowercase letters, digits and -");
-	return { name: name ?? usual, ...(namespace === undefined ? {} : { namespace }) };
+	return {
+		name: name === undefined ? usual : checkName(name),
+		...(namespace === undefined ? {} : { namespace: checkNamespace(namespace) }),
+	};
 }
 
 function choose(entries: readonly Entry[], keys: readonly string[]): readonly Entry[] {

@@ -67,7 +67,7 @@ export function addRunCommand(program: Command, io: Io): void {
 async function runWithSecrets(context: Context<RunOptions>, ...words: string[]): Promise<number> {
 	const { io, options } = context;
 	const place = { realm: realmOf(context), environment: environmentOf(context) };
-	const leases = (options.lease ?? []).map(parseLease);
+	const leases = (options.lease ?? []).map((text) => parseLease(text));
 	const toVariables = (secrets: readonly Secret[]) => variablesOf(selectSecrets(secrets, place, options), options);
 	const variables = toVariables(await loadSecrets(context, place));
 	await hintAtShell(context, words, variables);

@@ -21,15 +21,19 @@ export interface LeaseWish {
 /** A paragraph of the help. */
 export const LEASE_HELP = `--lease has an engine make a credential for the program: keyvalue:readonly sets KEYVALUE_URL, KEYVALUE_HOST, KEYVALUE_PORT, KEYVALUE_USERNAME, KEYVALUE_PASSWORD and the like, documentdb:read,database=shop DOCUMENTDB_URI, containerorch:viewer KUBECONFIG; cache=keyvalue:readonly names them CACHE_URL and so on. It is revoked when the program ends, whatever way. When svc itself is killed, it ends with its ttl, as in keyvalue:readonly,ttl=30m; it is not renewed, so the ttl has to be long enough.`;
 
-/** Reads `[name=]engine:role[,param=value…]`. @throws Failure usage when it is something else; the message repeats nothing of it */
-export function parseLease(text: string): LeaseWish {
+/**
+ * Reads `[name=]engine:role[,param=value…]`.
+ * @param option that it was given to
+ * @throws Failure usage when it is something else; the message repeats nothing of it
+ */
+export function parseLease(text: string, option = "--lease"): LeaseWish {
 	const [head = "", ...params] = text.split(",");
 	const [, name, type, role] = /^(?:([A-Za-z_]\w*)=)?([a-z][a-z0-9_-]*):([\w.-]+)$/.exec(head) ?? [];
 	const pairs = params.map((param) => /^([^=]+)=(.*)$/s.exec(param));
 	if (type === undefined || role === undefined || pairs.includes(null)) {
 		throw new Failure(
 			"usage",
-			"--lease takes engine:role, as in keyvalue:readonly,ttl=30m or cache=keyvalue:readonly",
+			`${option} takes engine:role, as in keyvalue:readonly,ttl=30m or cache=keyvalue:readonly`,
 			{
 				hint: "`svc engine list` shows the engines",
 			},

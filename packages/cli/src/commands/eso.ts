@@ -1,0 +1,102 @@
+import type { Command } from "commander";
+import { parseAddress } from "../address.ts";
+import { text } from "../answer.ts";
+import { type Client, send } from "../client.ts";
+import { addCommand, addGroup, type Context, option } from "../command.ts";
+import { connect } from "../connection.ts";
+import { parseDuration } from "../duration.ts";
+import { esoManifest, type Sync } from "../eso-manifest.ts";
+import { repeatable } from "../fields.ts";
+import type { Io } from "../io.ts";
+import { checkNamespace } from "../kubernetes-name.ts";
+import { note, show, visible } from "../output.ts";
+import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+import { parseLease } from "../run/leases.ts";
+
+interface ManifestOptions extends EnvironmentOptions {
+	readonly key?: readonly string[];
+	readonly all?: boolean;
+	readonly generator?: readonly string[];
+	readonly namespace: string;
+	readonly url?: string;
+	readonly expires: string;
+	readonly scopes: string;
+	readonly dryRun?: boolean;
+}
+
+/** Spec: API › Operator-sync endpoints. */
+const USUAL_ENVIRONMENT = "prod";
+
+const DETAILS = `The objects are a Secret with a new token, which reads this environment of this realm until it expires, and what makes the operator use it: of each --key, of all keys with --all (or when nothing else is named), of each --generator the credentials of an engine, made anew at half of their ttl.
+The environment is prod when nothing names another one. The server's certificate is part of the objects when svc trusts it by --cacert or by its fingerprint. What is printed holds the token: pipe it to kubectl, do not keep it.`;
+
+/** Adds the commands for External Secrets Operator. */
+export function addEsoCommands(program: Command, io: Io): void {
+	const eso = addGroup(program, "eso", "External Secrets Operator, which brings secrets into a cluster of Kubernetes");
+	addCommand<ManifestOptions>(eso, io, {
+		usage: "manifest",
+		summary: "print what a cluster needs to have secrets, with a new token for it",
+		details: DETAILS,
+		options: [
+			...ENVIRONMENT_OPTIONS,
+			repeatable("--key <key>", "this secret; may be given several times"),
+			option("--all", "all secrets of the environment, as one Secret"),
+			repeatable("--generator <engine:role>", "credentials of an engine, such as keyvalue:readonly,ttl=1h"),
+			option("--namespace <name>", "where the objects are made").default("default"),
+			option("--url <url>", "the server as the cluster reaches it (else the address that svc uses)"),
+			option("--expires <duration>", "when the token ends").default("90d"),
+			option("--scopes <list>", "of the token; some roles of engines need read,write").default("read"),
+			option("--dry-run", "make no token: the manifest has svc_REPLACE_ME in its place"),
+		],
+		examples: [
+			"svc eso manifest --realm shop --env prod --namespace apps | kubectl apply -f -",
+			"svc eso manifest --realm shop --key DATABASE_URL --url https://secrets.example.com --expires 30d",
+			"svc eso manifest --realm shop --generator keyvalue:readonly,ttl=1h --dry-run",
+		],
+		run: printManifest,
+	});
+}
+
+async function printManifest(context: Context<ManifestOptions>): Promise<void> {
+	const { options } = context;
+	const expires_at = new Date(Date.now() + parseDuration("--expires", options.expires)).toISOString();
+	const client = await connect(context);
+	const sync = syncOf(context, client);
+	// Before a token is made, so that none is when something is wrong.
+	esoManifest(sync, "");
+	const token = options.dryRun === true ? "svc_REPLACE_ME" : await makeToken(context, client, sync, expires_at);
+	const items = esoManifest(sync, token);
+	const { stringify } = await import("yaml");
+	const documents = items.map((item) => stringify(item, { lineWidth: 0 })).join("---\n");
+	await show(context, { apiVersion: "v1", kind: "List", items }, documents.trimEnd());
+	if (/^https?:\/\/(?:localhost|127\.|\[::1\])/.test(sync.address))
+		await note(context, `note: a cluster does not reach ${sync.address}: --url names the server as it does`);
+}
+
+function syncOf(context: Context<ManifestOptions>, client: Client): Sync {
+	const { key: keys = [], generator = [], all, namespace, url } = context.options;
+	return {
+		address: url === undefined ? client.address : parseAddress(url),
+		certificate: client.trust?.certificate,
+		realm: realmOf(context),
+		environment: environmentOf(context, USUAL_ENVIRONMENT),
+		namespace: checkNamespace(namespace),
+		keys,
+		all: all === true || (keys.length === 0 && generator.length === 0),
+		generators: generator.map((wish) => parseLease(wish, "--generator")),
+	};
+}
+
+async function makeToken(
+	context: Context<ManifestOptions>,
+	client: Client,
+	{ realm, environment, namespace }: Sync,
+	expires_at: string,
+): Promise<string> {
+	const name = `eso ${namespace} ${realm}/${environment}`;
+	const body = { name, scopes: context.options.scopes, realm, environment, expires_at };
+	const answer = await send(client, { method: "POST", path: "auth/tokens", body });
+	const id = text(answer, "id");
+	await note(context, visible(`token ${name} ends at ${expires_at}; \`svc token revoke ${id}\` ends it earlier`));
+	return text(answer, "token");
+}
