@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type Cli, createCli } from "../harness/cli.ts";
+import { PASSWORD } from "../harness/fixtures.ts";
+import { type Server, startServer } from "../harness.ts";
+
+let server: Server;
+let cli: Cli;
+
+before(async () => {
+	server = await startServer({ env: { SVC_REGISTRATION_MODE: "admin" } });
+	cli = await createCli(server);
+});
+after(() => Promise.all([cli.close(), server.close()]));
+
+const init = (...more: string[]) => cli.run(["init", "ada@example.test", "--password-stdin", ...more], `${PASSWORD}\n`);
+
+test("a new server is taken into use by one command, and by no second one", async () => {
+	const file = join(server.data, "setup-code");
+	const refused = await init();
+	assert.equal(refused.code, 3);
+	assert.match(refused.stderr, /asks for its setup code/);
+	const done = await init("--setup-code-file", file, "--realm", "shop");
+	assert.deepEqual([done.code, done.stderr], [0, ""]);
+	assert.match(done.stdout, /^ada@example\.test is the administrator of .*\nrealm shop created$/m);
+	const secret = await cli.run(["secret", "set", "KEY", "--realm", "shop", "--env", "dev"], "value");
+	assert.equal(secret.code, 0, secret.stderr);
+	assert.equal((await cli.run(["users", "list"])).code, 0);
+	const again = await init();
+	assert.equal(again.code, 1);
+	assert.match(again.stderr, /has its first account already: sign in with `svc login`/);
+});
