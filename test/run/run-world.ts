@@ -2,11 +2,11 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { eventually } from "../harness/engine-world.ts";
+import { PROGRAM } from "../harness/program.ts";
 import type { Server } from "../harness.ts";
 
-const MAIN = resolve(import.meta.dirname, "../../packages/svc/src/bin.mjs");
 const TIMEOUT_MS = 60_000;
 
 /** `false` where `script` of util-linux is, which gives a process a terminal; else the reason to give for a skipped test. */
@@ -56,13 +56,15 @@ export async function startPerson(server: Server, token: string): Promise<Person
 		started.push(svc);
 		return svc;
 	};
-	const start: Person["start"] = (args, more = {}) => begin(process.execPath, [MAIN, ...args], more);
+	const start: Person["start"] = (args, more = {}) => begin(PROGRAM.file, [...PROGRAM.arguments, ...args], more);
 	return {
 		home,
 		env,
 		start,
 		startOnTerminal: (args) => {
-			const line = [process.execPath, MAIN, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+			const line = [PROGRAM.file, ...PROGRAM.arguments, ...args]
+				.map((word) => `'${word.replaceAll("'", "'\\''")}'`)
+				.join(" ");
 			return begin("script", ["--quiet", "--return", "--flush", "--command", `exec ${line}`, "/dev/null"], {});
 		},
 		run: (args, more) => start(args, more).ended(),

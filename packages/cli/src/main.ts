@@ -139,7 +139,8 @@ async function finish(argv: readonly string[], io: Io, help: string, error: unkn
 		return EXIT.usage;
 	}
 	const failure = failureOf(error);
-	const json = argv.includes("--json");
+	const own = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+	const json = own.includes("--json");
 	await write(io.stderr, json ? `${toJson(failure)}\n` : describe(failure));
 	return failure.exitCode;
 }

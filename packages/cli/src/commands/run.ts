@@ -23,7 +23,7 @@ interface RunOptions extends EnvironmentOptions, SelectionOptions, NamingOptions
 	readonly lease?: readonly string[];
 }
 
-const DETAILS = `The program gets the environment of svc itself, less what is svc's own (SVC_TOKEN and the like), and a variable for each secret. There is no shell in between. Signals are passed on to it; Ctrl-C reaches it by the terminal.
+const DETAILS = `The program gets the environment of svc itself, less what is svc's own (SVC_TOKEN and the like), and a variable for each secret. There is no shell in between. Signals are passed on to it, except what a terminal sends to everything in its foreground, such as Ctrl-C: that has reached it already.
 svc ends with the program's exit code, or with 128 and the number of the signal that ended it. 125 says that svc itself failed, 126 that the program cannot be run, 127 that it is not found.
 Values of 6 characters or more are replaced by ***** in what the program writes, also as they stand in JSON, in an address and in Base64. For this its output goes through svc: a program that wants a terminal, such as an editor or a shell, is given it by --no-masking.
 ${LEASE_HELP}
