@@ -152,6 +152,8 @@ test("a master key in a file is replaced in that file, and the answer names both
 	await assertReadable();
 	const { data } = (await newest(client, root, "key.rotated")) ?? {};
 	assert.partialDeepStrictEqual(data, { purpose: "master", from: previous, to: id });
+	const backup = ok(await client.post<{ fingerprint: string }>("/backups", undefined, asRoot()), 201);
+	assert.equal(backup.fingerprint, id, "a backup says which key it needs");
 	await server.restart();
 	await assertReadable();
 	assert.equal((await status()).master.fingerprint, id);
