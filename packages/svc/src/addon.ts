@@ -1,4 +1,15 @@
-import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+	chmodSync,
+	closeSync,
+	lstatSync,
+	mkdirSync,
+	openSync,
+	readSync,
+	renameSync,
+	rmSync,
+	writeFileSync,
+} from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -9,20 +20,20 @@ import { FatalError } from "@svc/server/errors";
 /** Exit code EX_CANTCREAT. */
 const CANNOT_CREATE = 73;
 
+const PART_BYTES = 65_536;
+
 const REMEDY = "name a folder of yours, on a file system that programs can be started from, in XDG_CACHE_HOME";
 
 /**
  * Loads a native library out of the single binary, where the bundler puts a call of this in place of each `.node` file. The system loads
- * libraries from files only: it lies under its hash in a private folder, is compared with the binary's own bytes at every start, and
- * written again when it is another.
+ * libraries from files only: it lies under its hash in a private folder, is hashed at every start, and written again when it is another.
  * @param name its asset, which begins with its SHA-256
  * @throws FatalError when no file can be made or loaded there
  */
 export function loadAddon(name: string): unknown {
 	const folder = privateFolder();
 	const file = join(folder, name);
-	const bytes = Buffer.from(getRawAsset(name));
-	if (!isThere(file, bytes)) write(file, bytes);
+	if (!name.startsWith(`${sha256Of(file)}-`)) write(file, Buffer.from(getRawAsset(name)));
 	const addon = { exports: {} };
 	try {
 		process.dlopen(addon, file);
@@ -77,11 +88,21 @@ function home(): string | undefined {
 	}
 }
 
-function isThere(file: string, bytes: Buffer): boolean {
+/**
+ * Read in parts: to compare it with the binary's own bytes would keep both in memory.
+ * @returns in hex; undefined when it cannot be read
+ */
+function sha256Of(file: string): string | undefined {
+	const hash = createHash("sha256");
+	const part = Buffer.alloc(PART_BYTES);
 	try {
-		return readFileSync(file).equals(bytes);
+		const handle = openSync(file, "r");
+		for (let size = readSync(handle, part); size > 0; size = readSync(handle, part))
+			hash.update(part.subarray(0, size));
+		closeSync(handle);
+		return hash.digest("hex");
 	} catch {
-		return false;
+		return undefined;
 	}
 }
 
