@@ -7,6 +7,7 @@ import { connect } from "../connection.ts";
 import { type DotenvEntry, DotenvError, decodeDotenv, parseDotenv } from "../dotenv.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
+import { parseMapping } from "../mapping.ts";
 import { note, show, showTable } from "../output.ts";
 import { listAll } from "../pages.ts";
 import { withProgress } from "../progress.ts";
@@ -14,6 +15,7 @@ import { readStdin } from "../prompt.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
 
 interface ImportOptions extends EnvironmentOptions {
+	readonly format?: string;
 	readonly dryRun?: boolean;
 	readonly skipEmpty?: boolean;
 }
@@ -32,16 +34,20 @@ interface Destination {
 }
 
 const DETAILS = `The file is read before anything is written, and only what differs is written. Nothing is deleted.
-Values: KEY=value up to the end of the line or to a # after a blank; 'single quotes' keep everything as it is; "double quotes" know \\n \\r \\t \\\\ \\" \\$; both may span lines. $ is an ordinary character.`;
+Values: KEY=value up to the end of the line or to a # after a blank; 'single quotes' keep everything as it is; "double quotes" know \\n \\r \\t \\\\ \\" \\$; both may span lines. $ is an ordinary character.
+A file that ends in .json, .yaml or .yml is an object or a mapping of texts, or a Secret of Kubernetes, as \`svc export\` writes them.`;
+
+const FORMATS = ["dotenv", "json", "yaml", "k8s"];
 
 /** Adds the command that writes the entries of a .env file as secrets. */
 export function addImportCommand(program: Command, io: Io): void {
 	addCommand<ImportOptions>(program, io, {
 		usage: "import <file>",
-		summary: "write the entries of a .env file as secrets (- for standard input)",
+		summary: "write the entries of a .env, JSON or YAML file as secrets (- for standard input)",
 		details: DETAILS,
 		options: [
 			...ENVIRONMENT_OPTIONS,
+			option("--format <format>", "what the file is; else its name says it").choices(FORMATS),
 			option("--dry-run", "only show what would be added and changed"),
 			option("--skip-empty", "leave out entries without a value, which the service does not keep"),
 		],
@@ -60,7 +66,8 @@ async function importFile(context: Context<ImportOptions>, file: string): Promis
 }
 
 async function readEntries({ io, options }: Context<ImportOptions>, file: string): Promise<DotenvEntry[]> {
-	const entries = parse(file === "-" ? await readStdin(io) : await readFile(file));
+	const isMapping = options.format === undefined ? /\.(?:json|ya?ml)$/i.test(file) : options.format !== "dotenv";
+	const entries = await parse(file === "-" ? await readStdin(io) : await readFile(file), isMapping);
 	const empty = entries.find(({ value }) => value === "");
 	if (empty === undefined) return entries;
 	if (options.skipEmpty === true) return entries.filter(({ value }) => value !== "");
@@ -69,9 +76,10 @@ async function readEntries({ io, options }: Context<ImportOptions>, file: string
 	});
 }
 
-function parse(content: Buffer): DotenvEntry[] {
+async function parse(content: Buffer, isMapping: boolean): Promise<DotenvEntry[]> {
 	try {
-		return parseDotenv(decodeDotenv(content));
+		const text = decodeDotenv(content);
+		return isMapping ? await parseMapping(text) : parseDotenv(text);
 	} catch (error) {
 		throw error instanceof DotenvError ? new Failure("failed", error.message) : error;
 	}

@@ -1,0 +1,37 @@
+import { type DotenvEntry, DotenvError } from "./dotenv.ts";
+
+/**
+ * Reads the entries of a JSON object or a YAML mapping of texts, or those of a Secret of Kubernetes, in their order.
+ * @throws DotenvError on anything else, and on a key that occurs twice; the message names the line and nothing of its content
+ */
+export async function parseMapping(text: string): Promise<DotenvEntry[]> {
+	const { isMap, isScalar, LineCounter, parseDocument } = await import("yaml");
+	const lines = new LineCounter();
+	const { contents, errors } = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+	const lineOf = (offset: number | undefined) => Math.max(1, lines.linePos(offset ?? 0).line);
+	const [error] = errors;
+	if (error !== undefined)
+		throw new DotenvError(
+			lineOf(error.pos[0]),
+			error.code === "DUPLICATE_KEY" ? "a key occurs twice" : "is not JSON or YAML",
+		);
+	const fail = (node: unknown, problem: string): never => {
+		throw new DotenvError(lineOf((node as { range?: [number] } | null)?.range?.[0]), problem);
+	};
+	const entriesOf = (node: unknown, decode: (value: string) => string): DotenvEntry[] => {
+		if (!isMap(node)) return fail(node, "expected a mapping of keys to texts");
+		return node.items.map(({ key, value }) => {
+			if (!isScalar(key) || typeof key.value !== "string") return fail(key, "a key is not a text");
+			if (!isScalar(value) || typeof value.value !== "string")
+				return fail(key, "the value is not a text: numbers and the like need quotes");
+			return { key: key.value, value: decode(value.value), line: lineOf(key.range?.[0]) };
+		});
+	};
+	if (!isMap(contents) || (contents.get("kind") as unknown) !== "Secret") return entriesOf(contents, (value) => value);
+	return [
+		...(contents.has("data")
+			? entriesOf(contents.get("data", true), (value) => Buffer.from(value, "base64").toString())
+			: []),
+		...(contents.has("stringData") ? entriesOf(contents.get("stringData", true), (value) => value) : []),
+	];
+}
