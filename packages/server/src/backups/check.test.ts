@@ -50,7 +50,7 @@ test("a flipped bit is found, wherever it is", async (t) => {
 	const seed = Number(process.hrtime.bigint() % 2_147_483_647n);
 	const below = seeded(seed);
 	const inside = Array.from({ length: FLIPS }, () => below(manifest.bytes));
-	const behind = Array.from({ length: whole.length - manifest.bytes }, (_, index) => manifest.bytes + index);
+	const behind = Array.from({ length: FLIPS }, () => manifest.bytes + below(whole.length - manifest.bytes));
 	for (const offset of [...inside, ...behind]) {
 		put(file, offset, (whole[offset] ?? 0) ^ (1 << below(8)));
 		await assert.rejects(verifyBackup(config, file), isRefusal, `offset ${offset}, seed ${seed}`);
