@@ -75,6 +75,25 @@ test("every operation has an id of its own and describes each answer", () => {
 	}
 });
 
+test("every operation belongs to a noun, and every noun and parameter says what it is", () => {
+	const nouns = new Set(document.tags?.map(({ name }) => name));
+	for (const { method, path, operation } of routesOf(document)) {
+		assert.ok(operation.tags?.length === 1 && nouns.has(operation.tags[0] ?? ""), `${method} ${path}`);
+		for (const { name, description = "" } of operation.parameters ?? [])
+			assert.match(description, /\S/, `${method} ${path}: http/openapi-words.ts describes ${name}`);
+	}
+	for (const { name, description = "" } of document.tags ?? [])
+		assert.match(description, /\S/, `http/openapi-tags.ts describes ${name}`);
+});
+
+test("an example is what its schema allows", () => {
+	for (const { at, object } of objects(document)) {
+		const { examples } = object;
+		if (!Array.isArray(examples)) continue;
+		for (const example of examples) assert.deepEqual(problems(document, object, example), [], at);
+	}
+});
+
 test("every reference leads somewhere", () => {
 	for (const { object } of objects(document)) {
 		if (typeof object.$ref === "string") assert.doesNotThrow(() => resolve(document, String(object.$ref)));

@@ -20,7 +20,13 @@ export interface Schema {
 export interface Operation {
 	readonly operationId?: string;
 	readonly summary?: string;
-	readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required?: boolean }[];
+	readonly tags?: readonly string[];
+	readonly parameters?: readonly {
+		readonly name: string;
+		readonly in: string;
+		readonly required?: boolean;
+		readonly description?: string;
+	}[];
 	readonly security?: readonly object[];
 	readonly requestBody?: object;
 	readonly responses: Readonly<
@@ -32,6 +38,7 @@ export interface Operation {
 export interface OpenApi {
 	readonly openapi: string;
 	readonly info: { readonly title: string; readonly version: string };
+	readonly tags?: readonly { readonly name: string; readonly description?: string }[];
 	readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 	readonly components?: Readonly<Record<string, Readonly<Record<string, object>>>>;
 	readonly security?: readonly object[];

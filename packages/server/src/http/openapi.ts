@@ -2,12 +2,18 @@ import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 import { AppError, type ErrorCode, STATUS } from "../errors.ts";
 import { tagOf, tagsOf } from "./openapi-tags.ts";
+import { aboutParameter, withExamples } from "./openapi-words.ts";
 import type { Route } from "./route.ts";
 
 /** Codes that a route may answer without naming them. */
 const ALWAYS: readonly ErrorCode[] = ["bad_request", "internal_error", "unhealthy"];
 const WITH_TOKEN: readonly ErrorCode[] = ["unauthorized", "forbidden", "insufficient_scope"];
 const WITH_BODY: readonly ErrorCode[] = ["invalid_json", "validation_failed", "missing_field", "payload_too_large"];
+
+const DESCRIPTION = `Secrets management server: secrets per realm and environment, roles, tokens, credentials that end by themselves, audit.
+
+A token comes from \`POST /api/v1/auth/login\` (a session) or \`POST /api/v1/auth/tokens\` (for programs, with scopes) and goes into the header \`Authorization: Bearer …\`.
+Errors are one object with a stable code and a sentence. Lists come in pages: \`pagination.next_cursor\` leads to the next one.`;
 
 /**
  * The reference as OpenAPI 3.1, made from the declarations that the routes are mounted and their input is checked with.
@@ -24,7 +30,7 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
 		info: {
 			title: "svc",
 			version,
-			description: "Secrets management server: secrets per realm and environment, roles, tokens, encryption, audit.",
+			description: DESCRIPTION,
 			license: { name: "Apache-2.0", identifier: "Apache-2.0" },
 		},
 		servers: [{ url: "/" }],
@@ -62,7 +68,9 @@ function operation(route: Route): object {
 			: {
 					requestBody: {
 						required: true,
-						content: { [bodyType(route)]: { schema: { type: "object", ...schemaOf(route.body) } } },
+						content: {
+							[bodyType(route)]: { schema: withExamples(route.path, { type: "object", ...schemaOf(route.body) }) },
+						},
 					},
 				}),
 		responses: {
@@ -91,20 +99,32 @@ function contentOf(route: Route): object {
 }
 
 /** The shape that is sent, before defaults and transformations of our own. */
-function schemaOf(schema: v.GenericSchema): object {
+function schemaOf(schema: v.GenericSchema): { properties?: Record<string, object>; required?: string[] } {
 	const { $schema: _, ...rest } = toJsonSchema(schema as never, { typeMode: "input", errorMode: "ignore" });
-	return rest;
+	return rest as { properties?: Record<string, object>; required?: string[] };
 }
 
 function pathParameters(route: Route): object[] {
 	const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
-	return names.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } }));
+	return names.map((name = "") => ({
+		name,
+		in: "path",
+		required: true,
+		...aboutParameter(name, "path"),
+		schema: { type: "string" },
+	}));
 }
 
 function queryParameters(route: Route): object[] {
 	if (route.query === undefined) return [];
-	const { properties = {} } = schemaOf(route.query) as { properties?: Record<string, object> };
-	return Object.entries(properties).map(([name, schema]) => ({ name, in: "query", required: false, schema }));
+	const { properties = {}, required = [] } = schemaOf(route.query);
+	return Object.entries(properties).map(([name, schema]) => ({
+		name,
+		in: "query",
+		required: required.includes(name),
+		...aboutParameter(name, "query"),
+		schema,
+	}));
 }
 
 function errorResponses(codes: readonly ErrorCode[], route: Route): Record<string, object> {
