@@ -4,6 +4,7 @@ import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as pass } from "node:timers/promises";
+import { createCli } from "../harness/cli.ts";
 import type { Answer, Api } from "../harness/client.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { secretPath } from "../harness/fixtures.ts";
@@ -35,6 +36,7 @@ test("a full disk gives 503, no value and no half change, and passes without a r
 	const { run, api, owner } = await startKeeper(t);
 	const { lift } = await injectFault(run.pid, "pwrite64:error=ENOSPC");
 	await assertRefusesAll(api, owner);
+	await assertCommandSaysSo(run.url, owner);
 	await lift();
 	await assertRecovered(api, owner);
 });
@@ -70,6 +72,15 @@ test("a file system without a free block does what the injected error does", { s
 	rmSync(ballast);
 	await assertRecovered(api, owner);
 });
+
+/** What somebody sees who uses the command at that moment. */
+async function assertCommandSaysSo(url: string, { token, slug }: Owner): Promise<void> {
+	const cli = await createCli({ url, ca: "" }, { token });
+	const { code, stdout, stderr } = await cli.run(["secret", "get", KEPT_KEY, "--realm", slug]);
+	await cli.close();
+	assert.deepEqual([code, stdout], [5, ""]);
+	assert.match(stderr, /^svc: the server's disk is full: [^\n]+ try again\n$/);
+}
 
 async function assertRefusesAll(api: Api, owner: Owner): Promise<void> {
 	for (const [what, ask] of Object.entries(NEEDS_THE_DISK)) {

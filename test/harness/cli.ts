@@ -31,7 +31,7 @@ export interface Cli {
 }
 
 /** Prepares one; nothing of whoever runs the tests reaches the commands. Without `who` it has the session of its own logins. */
-export async function createCli(server: Server, who?: Person): Promise<Cli> {
+export async function createCli(server: Pick<Server, "url" | "ca">, who?: Pick<Person, "token">): Promise<Cli> {
 	const home = await mkdtemp(join(tmpdir(), "svc-cli-"));
 	const cacert = join(home, "server.pem");
 	await writeFile(cacert, server.ca);

@@ -82,35 +82,48 @@ export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text
 			getErrHasColors: () => false,
 		});
 	addSharedOptions(program);
-	addInitCommand(program, io);
-	addAuthCommands(program, io);
-	addAccountCommands(program, io);
-	addRealmCommands(program, io);
-	addSecretCommands(program, io);
-	addImportCommand(program, io);
-	addRunCommand(program, io);
-	addExportCommand(program, io);
-	addPromotionCommands(program, io);
-	addTokenCommands(program, io);
-	addUsersCommands(program, io);
-	addRevokeCommand(program, io);
-	addBindingCommands(program, io);
-	addPolicyCommands(program, io);
-	addEngineCommands(program, io);
-	addLeaseCommands(program, io);
-	addKubernetesCommand(program, io);
-	addEsoCommands(program, io);
-	addSsoCommands(program, io);
-	addAuditCommands(program, io);
-	addBackupCommands(program, io);
-	addKeysCommands(program, io);
-	addEncryptCommand(program, io);
-	addHealthCommand(program, io);
-	addDoctorCommand(program, io);
+	addEverydayCommands(program, io);
+	addAdministration(program, io);
+	program.commandsGroup("This machine:");
 	addLocalCommands(program, io, local);
 	addCompletionCommands(program, io);
 	addHelpCommand(program);
 	return program.addHelpText("after", epilogue());
+}
+
+function addEverydayCommands(program: Command, io: Io): void {
+	program.commandsGroup("Your account:");
+	addInitCommand(program, io);
+	addAuthCommands(program, io);
+	addAccountCommands(program, io);
+	addTokenCommands(program, io);
+	program.commandsGroup("Realms and secrets:");
+	addRealmCommands(program, io);
+	addSecretCommands(program, io);
+	addRunCommand(program, io);
+	addImportCommand(program, io);
+	addExportCommand(program, io);
+	addPromotionCommands(program, io);
+	addEncryptCommand(program, io);
+	addBindingCommands(program, io);
+	addPolicyCommands(program, io);
+	program.commandsGroup("Credentials that end by themselves:");
+	addEngineCommands(program, io);
+	addLeaseCommands(program, io);
+	addKubernetesCommand(program, io);
+	addEsoCommands(program, io);
+}
+
+function addAdministration(program: Command, io: Io): void {
+	program.commandsGroup("Looking after the server:");
+	addHealthCommand(program, io);
+	addDoctorCommand(program, io);
+	addAuditCommands(program, io);
+	addUsersCommands(program, io);
+	addRevokeCommand(program, io);
+	addSsoCommands(program, io);
+	addBackupCommands(program, io);
+	addKeysCommands(program, io);
 }
 
 /** A command as a list of commands shows it: its name and arguments. */
@@ -121,27 +134,36 @@ function subcommandTerm(command: Command): string {
 	return [command.name(), ...words].join(" ");
 }
 
-/** Of fixed values, those that the description does not name are named after it. */
-function optionDescription({ description, argChoices = [] }: Option): string {
-	return argChoices.every((value) => description.includes(value))
-		? description
-		: `${description}: ${argChoices.join(", ")}`;
+/** Fixed values and a default, where the description does not name them, are named after it. */
+function optionDescription({ description, argChoices = [], defaultValue }: Option): string {
+	const values = argChoices.every((value) => description.includes(value)) ? "" : `: ${argChoices.join(", ")}`;
+	const usual = typeof defaultValue === "string" ? `; ${defaultValue} by default` : "";
+	return description + values + usual;
 }
 
 async function finish(argv: readonly string[], io: Io, help: string, error: unknown): Promise<number> {
-	if (error instanceof CommanderError && error.exitCode === 0) {
-		await write(io.stdout, help);
-		return EXIT.done;
+	if (!(error instanceof CommanderError)) return tellFailure(argv, io, error);
+	try {
+		if (error.exitCode === 0) {
+			await write(io.stdout, help);
+			return EXIT.done;
+		}
+		// A group without a command: its help is the answer.
+		if (error.code === "commander.help") {
+			await write(io.stderr, help);
+			return EXIT.usage;
+		}
+	} catch (unwritten) {
+		return tellFailure(argv, io, unwritten);
 	}
-	// A group without a command: its help is the answer.
-	if (error instanceof CommanderError && error.code === "commander.help") {
-		await write(io.stderr, help);
-		return EXIT.usage;
-	}
+	return tellFailure(argv, io, error);
+}
+
+async function tellFailure(argv: readonly string[], io: Io, error: unknown): Promise<number> {
 	const failure = failureOf(error);
-	const own = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
-	const json = own.includes("--json");
-	await write(io.stderr, json ? `${toJson(failure)}\n` : describe(failure));
+	const text = argv.includes("--json") ? `${toJson(failure)}\n` : describe(failure);
+	// Where this cannot be written either, the exit code is all that is left to say.
+	await write(io.stderr, text).catch(() => undefined);
 	return failure.exitCode;
 }
 

@@ -20,6 +20,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	engine: ["Of this type of engine only"],
 	state: ["In this state only; in a login, what the provider was given"],
 	actor: ["By this user only: id or e-mail"],
+	deep: ["Whether the whole database and the whole log are read"],
 	seq: ["Number of a checkpoint that was kept elsewhere"],
 	hash: ["Hash of that checkpoint"],
 	cli_port: ["Port on loopback at which a program waits for the browser"],

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Context, type LocalCommand, option } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
@@ -36,11 +36,17 @@ async function makeFolder(context: Context<NewOptions>, name: string): Promise<v
 	const folder = options.dir ?? name;
 	const directory = resolve(io.cwd(), folder);
 	const files = scaffold(name, options.lang);
-	mkdirSync(directory, { recursive: true });
+	const made = mkdirSync(directory, { recursive: true });
 	if (readdirSync(directory).length > 0)
 		throw new Failure("failed", "the folder is not empty; nothing was written", { hint: "name another with --dir" });
-	for (const { file, content, isProgram } of files)
-		writeFileSync(join(directory, file), content, { mode: isProgram ? 0o755 : 0o644, flag: "wx" });
+	try {
+		for (const { file, content, isProgram } of files)
+			writeFileSync(join(directory, file), content, { mode: isProgram ? 0o755 : 0o644, flag: "wx" });
+	} catch (error) {
+		const paths = made === undefined ? files.map(({ file }) => join(directory, file)) : [made];
+		for (const path of paths) rmSync(path, { recursive: true, force: true });
+		throw error;
+	}
 	const names = files.map(({ file }) => file);
 	await show(
 		context,
