@@ -35,6 +35,8 @@ const LINES: readonly (readonly [typed: string, offered: readonly string[]])[] =
 	["svc secret get --realm=shop DB_", ["DB_PASSWORD", "DB_URL"]],
 	["svc secret set DB_URL ", []],
 	["svc import .e", [".env"]],
+	["svc diff st", ["staging"]],
+	["svc promote --realm shop --from staging DB_U", ["DB_URL"]],
 	["svc nonsense ", []],
 ];
 

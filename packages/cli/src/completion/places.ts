@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from "commander";
+import { ENVIRONMENTS } from "../realm-scope.ts";
 import { namedCommands } from "../tree.ts";
 
 /** What a word can be: fixed values, or one of `@files`, `@realms`, `@keys`, `@engines`; `@any` when nobody can guess it. */
@@ -26,6 +27,10 @@ const PLACEHOLDERS: Readonly<Record<string, Values>> = {
 	slug: ["@realms"],
 	realm: ["@realms"],
 	key: ["@keys"],
+	keys: ["@keys"],
+	env: ENVIRONMENTS,
+	from: ENVIRONMENTS,
+	to: ENVIRONMENTS,
 	type: ["@engines"],
 	engine: ["@engines"],
 	role: ["admin", "member", "viewer"],
