@@ -20,6 +20,7 @@ const TAGS: Readonly<Record<string, string>> = {
 const NOUN_OF: Readonly<Record<string, string>> = {
 	...{ users: "accounts", revoke: "accounts", "openapi.json": "server" },
 	...{ health: "server", metrics: "server", doctor: "server" },
+	...{ diff: "secrets", promote: "secrets" },
 	...{ "auth/tokens": "tokens", "auth/register": "accounts", "auth/login": "accounts" },
 	...{ "auth/logout": "accounts", "auth/password": "accounts", auth: "sso" },
 };
@@ -30,7 +31,7 @@ export function tagOf(path: string): string {
 		.replace(/^\/(api\/v1\/)?/, "")
 		.split("/")
 		.filter((word) => !word.startsWith("{"));
-	if (first === "realms" && second !== "") return second;
+	if (first === "realms" && second !== "") return NOUN_OF[second] ?? second;
 	return NOUN_OF[`${first}/${second}`] ?? NOUN_OF[first] ?? first;
 }
 
