@@ -53,6 +53,8 @@ export async function startProgram(io: Io, { command, args, env, masked = [] }: 
 		child.stdout && copyMasked(child.stdout, io.stdout, masked),
 		child.stderr && copyMasked(child.stderr, io.stderr, masked),
 	]);
+	// It may fail long before the program ends, and is asked about only then.
+	copied.catch(() => undefined);
 	const ended = exited.then(async (code) => {
 		using _ = giveUpAfterSilence(child);
 		await copied;

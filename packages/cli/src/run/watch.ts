@@ -30,8 +30,7 @@ export async function runWatched(io: Io, first: Program, watch: Watch): Promise<
 		const running = await startProgram(io, program);
 		const ended = new AbortController();
 		const change = awaitChange(watch, program, ended.signal);
-		const next = await Promise.race([change, running.ended.then(() => undefined)]);
-		ended.abort();
+		const next = await Promise.race([change, running.ended.then(() => undefined)]).finally(() => ended.abort());
 		if (next === undefined) return running.ended;
 		await watch.restarts();
 		const told = await end(io, running, watch.kill_after_ms);

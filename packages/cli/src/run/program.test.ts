@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { PassThrough, Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import test from "node:test";
+import { fakeIo } from "../testing/terminal.ts";
+import { runProgram } from "./program.ts";
+
+const env = { PATH: "/usr/bin:/bin" };
+const masked = ["hunter22"];
+
+test("output that cannot be written ends the program and is told, not lost", async () => {
+	const full = new Writable({
+		write: (_chunk, _encoding, done) => done(Object.assign(new Error("write ENOSPC"), { code: "ENOSPC" })),
+	});
+	const stderr = new PassThrough();
+	const io = { ...fakeIo().io, stdout: full, stderr };
+	const said = text(stderr);
+	await assert.rejects(runProgram(io, { command: "sh", args: ["-c", "yes; echo $? >&2"], env, masked }), {
+		code: "ENOSPC",
+	});
+	stderr.end();
+	assert.match(await said, /1\n$/, "the program's own writing has failed");
+});
+
+test("a slow reader holds the program up instead of filling the memory", async () => {
+	let bytes = 0;
+	const slow = new Writable({
+		highWaterMark: 1,
+		write: (chunk: Buffer, _encoding, done) => {
+			bytes += chunk.length;
+			setImmediate(done);
+		},
+	});
+	const io = { ...fakeIo().io, stdout: slow };
+	assert.equal(await runProgram(io, { command: "head", args: ["-c", "20000000", "/dev/zero"], env, masked }), 0);
+	assert.equal(bytes, 20_000_000);
+});
