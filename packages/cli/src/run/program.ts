@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
+import type { Readable } from "node:stream";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { canMask } from "./mask.ts";
 import { copyMasked } from "./output.ts";
+import { openPipe } from "./pipe.ts";
 import { hearSignals } from "./signals.ts";
 
 /** Another program, and what it is to be given. */
@@ -38,25 +40,29 @@ export async function runProgram(io: Io, program: Program): Promise<number> {
 
 /** Starts a program; signals to this process are passed on to it until it ends. @throws Failure noSuchCommand or notExecutable when it cannot be started */
 export async function startProgram(io: Io, { command, args, env, masked = [] }: Program): Promise<RunningProgram> {
-	const output = canMask(masked) ? "pipe" : "inherit";
+	const pipes = canMask(masked) ? [openPipe(), openPipe()] : undefined;
+	const output = pipes?.map((pipe) => pipe?.fd ?? "pipe") ?? ["inherit", "inherit"];
 	// Before the program is there, so that no signal comes in between: listeners are called only after this function has gone on.
 	const heard = hearSignals(io, (signal, isEverywhere) => {
 		if (!isEverywhere) child.kill(signal);
 	});
-	const child = spawn(command, args, { env, stdio: ["inherit", output, output] });
+	const child = spawn(command, args, { env, stdio: ["inherit", ...output] });
+	for (const pipe of pipes ?? []) pipe?.closeWriting();
+	const [stdout, stderr] = [pipes?.[0]?.source ?? child.stdout, pipes?.[1]?.source ?? child.stderr];
 	const exited = exitCode(child).finally(() => heard[Symbol.dispose]());
 	await once(child, "spawn").catch((error: NodeJS.ErrnoException) => {
 		heard[Symbol.dispose]();
+		for (const stream of [stdout, stderr]) stream?.destroy();
 		throw explainStart(command, error);
 	});
 	const copied = Promise.all([
-		child.stdout && copyMasked(child.stdout, io.stdout, masked),
-		child.stderr && copyMasked(child.stderr, io.stderr, masked),
+		stdout && copyMasked(stdout, io.stdout, masked),
+		stderr && copyMasked(stderr, io.stderr, masked),
 	]);
 	// It may fail long before the program ends, and is asked about only then.
 	copied.catch(() => undefined);
 	const ended = exited.then(async (code) => {
-		using _ = giveUpAfterSilence(child);
+		using _ = giveUpAfterSilence([stdout, stderr].filter((stream) => stream !== null));
 		await copied;
 		return code;
 	});
@@ -72,8 +78,7 @@ function exitCode(child: ChildProcess): Promise<number> {
 /** Milliseconds for the output of what a program leaves running when it ends: without any, and at most. It may hold the streams for ever. */
 const [SILENCE_MS, LEFT_OVER_MS] = [2000, 10_000];
 
-function giveUpAfterSilence({ stdout, stderr }: ChildProcess): Disposable {
-	const streams = [stdout, stderr].filter((stream) => stream !== null);
+function giveUpAfterSilence(streams: readonly Readable[]): Disposable {
 	const giveUp = () => {
 		for (const stream of streams) stream.destroy();
 	};
