@@ -63,6 +63,7 @@ function everyField(): Field[] {
 		"/realms": ["slug", "name", "description"],
 		[`/realms/${slug}/secrets`]: ["key", "value", "environment", "comment", "expires_at", "pre_encrypted"],
 		[`/realms/${slug}/secrets/KEY/rollback`]: ["version"],
+		[`/realms/${slug}/promote`]: ["from", "to", "secrets"],
 		"/encrypt": ["value"],
 		[`/realms/${slug}/policy/bindings`]: ["user_id", "role"],
 	};

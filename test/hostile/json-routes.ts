@@ -56,6 +56,9 @@ export async function jsonRoutes(api: Api): Promise<JsonRoutes> {
 				...{ key: unique("KEY"), value: "a value", environment, comment: "Why", expires_at, pre_encrypted: false },
 			})),
 			route(`/realms/${slug}/secrets/EXISTING/rollback`, ["version"], () => ({ version: 1 })),
+			route(`/realms/${slug}/promote`, ["from", "to", "secrets"], () => ({
+				...{ from: "dev", to: "prod", secrets: [{ key: "EXISTING" }] },
+			})),
 			route("/encrypt", ["value"], () => ({ value: "a value" })),
 			route(`/realms/${slug}/policy/bindings`, ["user_id", "role"], () => ({ user_id: other.id, role: "viewer" })),
 		],

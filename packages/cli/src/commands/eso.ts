@@ -10,7 +10,7 @@ import { repeatable } from "../fields.ts";
 import type { Io } from "../io.ts";
 import { checkNamespace } from "../kubernetes-name.ts";
 import { note, show, visible } from "../output.ts";
-import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+import { type EnvironmentOptions, environmentOf, REALM_OPTION, realmOf } from "../realm-scope.ts";
 import { parseLease } from "../run/leases.ts";
 
 interface ManifestOptions extends EnvironmentOptions {
@@ -28,7 +28,7 @@ interface ManifestOptions extends EnvironmentOptions {
 const USUAL_ENVIRONMENT = "prod";
 
 const DETAILS = `The objects are a Secret with a new token, which reads this environment of this realm until it expires, and what makes the operator use it: of each --key, of all keys with --all (or when nothing else is named), of each --generator the credentials of an engine, made anew at half of their ttl.
-The environment is prod when nothing names another one. The server's certificate is part of the objects when svc trusts it by --cacert or by its fingerprint. What is printed holds the token: pipe it to kubectl, do not keep it.`;
+The server's certificate is part of the objects when svc trusts it by --cacert or by its fingerprint. What is printed holds the token: pipe it to kubectl, do not keep it.`;
 
 /** Adds the commands for External Secrets Operator. */
 export function addEsoCommands(program: Command, io: Io): void {
@@ -38,7 +38,8 @@ export function addEsoCommands(program: Command, io: Io): void {
 		summary: "print what a cluster needs to have secrets, with a new token for it",
 		details: DETAILS,
 		options: [
-			...ENVIRONMENT_OPTIONS,
+			REALM_OPTION,
+			option("--env <name>", "dev, staging, prod or test (else SVC_ENV, else .svc.toml, else prod)"),
 			repeatable("--key <key>", "this secret; may be given several times"),
 			option("--all", "all secrets of the environment, as one Secret"),
 			repeatable("--generator <engine:role>", "credentials of an engine, such as keyvalue:readonly,ttl=1h"),
