@@ -21,7 +21,7 @@ const PATTERNS = [
 const BY_HARNESS = /from "[./]*\/(harness|(\w+-)?world|harness\/(\w+-)?world|harness\/cli)\.ts"/;
 
 /** On two cores that are busy with other tests. */
-const TIMEOUT_MS = 30 * 60_000;
+const TIMEOUT_MS = 45 * 60_000;
 
 // biome-ignore lint/style/noProcessEnv: the tests that are run get what these got
 const { NODE_TEST_CONTEXT: _, SVC_TEST_BINARY: given, ...environment } = process.env;

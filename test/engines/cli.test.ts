@@ -184,7 +184,7 @@ test("what an engine refuses is told in its own words", options, async () => {
 		(await svc(1, "engine validate keyvalue --realm REALM --param username=default")).stderr,
 		/^svc: refusing to delete/,
 	);
-	assert.match((await svc(1, "lease list --state nothing")).stderr, /state must be one of intent, active,/);
+	assert.match((await svc(2, "lease list --state nothing")).stderr, /--state <state>' takes intent, active,/);
 	for (const line of ["show nothing --realm REALM", "revoke nothing --realm REALM", "abandon nothing --reason gone"])
 		assert.match((await svc(4, `lease ${line}`)).stderr, /lease not found: `svc lease list`/);
 	assert.match((await svc(2, "lease abandon nothing")).stderr, /--reason/);

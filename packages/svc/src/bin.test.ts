@@ -21,3 +21,15 @@ test("svc version tells the commit of a checkout", () => {
 	assert.deepEqual([version, commit], ["0.1.0", head === "" ? "unknown" : head]);
 	assert.ok(head === "" || !Number.isNaN(Date.parse(built)));
 });
+
+test("svc version alone, which loads nothing of the client, says what it says with the client", () => {
+	const run = (...args: string[]) =>
+		spawnSync(process.execPath, [path("./bin.mjs"), ...args], { encoding: "utf8" }).stdout;
+	const alone = run("version");
+	const document = JSON.parse(run("version", "--json")) as Record<string, string>;
+	const said = alone
+		.trimEnd()
+		.split("\n")
+		.map((line) => line.split(/ {2,}/));
+	assert.deepEqual(Object.fromEntries(said), document);
+});

@@ -12,6 +12,9 @@ async function main([command, ...rest]: string[]): Promise<void> {
 	} else if (command === "plugin") {
 		const { runPlugin } = await import("./plugin.ts");
 		await runPlugin(process, rest);
+	} else if (command === "version" && rest.length === 0) {
+		const { VERSION } = await import("./commands/version.ts");
+		await VERSION.run({ io: process, options: {} });
 	} else {
 		const { runCli } = await import("@svc/cli");
 		const { LOCAL_COMMANDS } = await import("./local-commands.ts");

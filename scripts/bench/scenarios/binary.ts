@@ -33,6 +33,7 @@ async function measure(): Promise<Result> {
 			size("archive", archive, 45),
 			size("binary", file, 135),
 			time("svc version", timesOf(file, ["version"]), 60),
+			time("svc --help, for comparison", timesOf(file, ["--help"])),
 			time("node -e 0, for comparison", timesOf(process.execPath, ["-e", "0"])),
 			time("server, start to listening", starts, 150),
 			time("exec to an answer of health, in an empty root", fresh, 300),
