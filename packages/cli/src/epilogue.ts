@@ -9,6 +9,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
 	SVC_CACERT: "certificate of the authority to trust, as --cacert",
 	SVC_FINGERPRINT: "certificate to trust, as --fingerprint",
 	XDG_CONFIG_HOME: "where the session is kept, in svc/session.json; else ~/.config",
+	XDG_STATE_HOME: "where `svc run` keeps secrets, sealed, for --offline, in svc/run; else ~/.local/state",
 	NO_COLOR: "no colours, also on a terminal",
 };
 
@@ -16,6 +17,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
 export const FILES: Readonly<Record<string, string>> = {
 	".svc.toml": 'realm and environment of this folder and those below: realm = "shop" and env = "dev"',
 	"~/.config/svc/session.json": "the session, and which certificates are trusted; for you alone to read",
+	"~/.local/state/svc/run": "secrets as `svc run` read them last, sealed, for --offline",
 };
 
 /** What each exit code means. */
