@@ -25,8 +25,8 @@ async function measure(): Promise<Result> {
 	const executable = await makeExecutable(folder);
 	const archive = makeArchive(executable, folder, new Date(0));
 	const { file } = executable;
-	const idle = await idleMemory(file, folder);
 	const starts = await startsOf(file, folder);
+	const idle = await idleMemory(file, folder);
 	const fresh = await healthFromEmptyRoot(file);
 	return {
 		findings: [

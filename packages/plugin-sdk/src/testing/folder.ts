@@ -12,6 +12,9 @@ import {
 import type { User } from "./engine-process.ts";
 import { Finding } from "./finding.ts";
 
+/** This Node; the single binary of svc runs no other script, so there it is the one on the PATH. */
+const NODE = process.getBuiltinModule?.("node:sea").isSea() === true ? "node" : process.execPath;
+
 /** An engine that can be started. */
 export interface Startable {
 	descriptor: Descriptor;
@@ -32,7 +35,7 @@ export function openFolder(directory: string, scratch: string, user?: User): Sta
 	const cwd = join(scratch, "empty");
 	mkdirSync(cwd);
 	if (descriptor.executable === undefined) {
-		return { descriptor, command: [process.execPath, mainOf(directory)], cwd };
+		return { descriptor, command: [NODE, mainOf(directory)], cwd };
 	}
 	const copy = join(scratch, descriptor.executable);
 	writeFileSync(copy, readExecutable(directory, descriptor.executable, descriptor.sha256));
