@@ -56,7 +56,7 @@ export async function openPage(address: string): Promise<Page> {
 	const profile = await mkdtemp(join(tmpdir(), "svc-chromium-"));
 	const child = spawn("chromium", [...FLAGS, `--user-data-dir=${profile}`], {
 		stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
-		env: { PATH: "/usr/bin:/bin", HOME: profile },
+		env: { PATH: "/usr/bin:/bin", HOME: profile, TMPDIR: profile },
 	});
 	const killWithTest = (): void => void child.kill("SIGKILL");
 	process.once("exit", killWithTest);
