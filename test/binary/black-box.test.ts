@@ -6,7 +6,7 @@ import { globSync, readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { buildBinary } from "./built.ts";
+import { buildBinary, skipWithoutStrip } from "./built.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -26,7 +26,7 @@ const TIMEOUT_MS = 45 * 60_000;
 // biome-ignore lint/style/noProcessEnv: the tests that are run get what these got
 const { NODE_TEST_CONTEXT: _, SVC_TEST_BINARY: given, ...environment } = process.env;
 
-const skip = given !== undefined && "all tests are run with a binary";
+const skip = given === undefined ? skipWithoutStrip : "all tests are run with a binary";
 
 test("the black-box tests pass with the single binary in place of the sources", {
 	skip,

@@ -7,9 +7,9 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writ
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { type EmptyRoot, makeEmptyRoot, skipWithoutRoot } from "../../scripts/binary/empty-root.ts";
-import { buildBinary } from "./built.ts";
+import { buildBinary, skipWithoutStrip } from "./built.ts";
 
-const options = { skip: skipWithoutRoot };
+const options = { skip: skipWithoutStrip || skipWithoutRoot };
 const PASSWORD = "a password of the tests\n";
 const READ = "secret get DB_URL --realm shop --env prod";
 
@@ -22,7 +22,7 @@ let libraries = "";
 const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());
 before(async () => {
-	if (skipWithoutRoot !== false) return;
+	if (options.skip !== false) return;
 	const built = ends.use(await buildBinary());
 	root = makeEmptyRoot(built.file);
 	ends.defer(root.remove);
