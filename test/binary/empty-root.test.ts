@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, test } from "node:test";
 import { type EmptyRoot, makeEmptyRoot, skipWithoutRoot } from "../../scripts/binary/empty-root.ts";
@@ -31,8 +31,8 @@ before(async () => {
 	ends.defer(stop);
 });
 
-async function start(): Promise<void> {
-	server = root.start(["server"], { SVC_LISTEN: "127.0.0.1:0" });
+async function start(env: Readonly<Record<string, string>> = {}): Promise<void> {
+	server = root.start(["server"], { SVC_LISTEN: "127.0.0.1:0", ...env });
 	let written = "";
 	server.stderr?.setEncoding("utf8").on("data", (more: string) => {
 		written += more;
@@ -151,4 +151,23 @@ test("it ends when it is told to, and starts although something else lies in a l
 		replaced.some((name) => basename(name).endsWith("linux-x64.node")),
 		String(replaced),
 	);
+});
+
+test("a program runs with its secrets, and what was backed up is read after everything was lost", options, async () => {
+	await svc("login ada@example.test --password-stdin", PASSWORD);
+	const env = { HOME: "/ada", SVC_ADDRESS: address, SVC_CACERT: "/data/tls.crt" };
+	const run = ["run", "--realm", "shop", "--env", "prod", "--", "/svc", "no-such-command"];
+	assert.equal((await root.run(run, env)).code, 2, "the program's own");
+	const { name } = JSON.parse(await svc("backup create --json"));
+	await svc(`backup download ${name} --output /kept.db`);
+	await stop();
+	renameSync(join(root.folder, "data/master.key"), join(root.folder, "kept.key"));
+	rmSync(join(root.folder, "data"), { recursive: true });
+	const kept = { SVC_MASTER_KEY_FILE: "/kept.key" };
+	const restored = await root.run(["restore", "/kept.db", "--yes"], kept);
+	assert.equal(restored.code, 0, restored.stderr);
+	await start(kept);
+	await svc("login ada@example.test --password-stdin", PASSWORD);
+	assert.equal(await svc(READ), "postgres://db\n");
+	await svc("lease resume");
 });

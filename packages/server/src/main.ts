@@ -170,12 +170,16 @@ function startChores(needs: ChoreNeeds): { stop(): Promise<void> } {
 		await needs.store.sso.forgetUsed(now);
 		await purgeRealms(needs);
 	});
-	const timers = [setInterval(sign, CHECKPOINT_MS), setInterval(tidy, HOUSEKEEPING_MS)];
+	let tidying = tidy();
+	const tidyAgain = () => {
+		tidying = tidy();
+	};
+	const timers = [setInterval(sign, CHECKPOINT_MS), setInterval(tidyAgain, HOUSEKEEPING_MS)];
 	for (const timer of timers) timer.unref();
-	void tidy();
 	return {
 		async stop() {
 			for (const timer of timers) clearInterval(timer);
+			await tidying;
 			await attempt("audit.checkpoint.failed", () => checkpoint(true))();
 		},
 	};

@@ -55,6 +55,10 @@ const GOOD: Record<string, unknown> = {
 	user: "ada@example.com",
 	capability: "secrets:read",
 	connection: "true",
+	setup_code: "code",
+	from: "staging",
+	to: "prod",
+	secrets: [{ key: "DB_URL", from_version: 1, to_version: null }],
 };
 
 const routes = allRoutes();
