@@ -86,7 +86,7 @@ before(async () => {
 			SVC_ORCH_TOKEN: "canary",
 			SVC_PKI_CA_KEY: "canary",
 			HTTPS_PROXY: "canary",
-			NODE_OPTIONS: "--no-deprecation",
+			NODE_REPL_HISTORY: "canary",
 		},
 	});
 });
