@@ -14,7 +14,7 @@ import { ENDPOINTS, type Endpoint, routeName } from "../spec/endpoints.ts";
 /** The least a caller must be: in the realm of the request, or on the server where no realm is concerned. */
 type Least = "public" | "user" | "viewer" | "member" | "admin" | "instance";
 /** The scope that a token must carry: every session has all of them, and `session` is what no API token can be. */
-type Scope = "any" | "read" | "write" | "delete" | "session";
+type Scope = "any" | "read" | "write" | "delete" | "read,write" | "session";
 /** Endpoint, least role, scope, and how the realm is hidden from those who are not in it. */
 type Rule = readonly [endpoint: string, Least, Scope, outsiders?: 403 | 404];
 
@@ -58,7 +58,7 @@ const RULES: readonly Rule[] = [
 	["GET /api/v1/realms/{slug}/secrets/{key}/versions", "viewer", "read", 404],
 	["POST /api/v1/realms/{slug}/secrets/{key}/rollback", "member", "write", 404],
 	["GET /api/v1/realms/{slug}/diff", "viewer", "read", 404],
-	["POST /api/v1/realms/{slug}/promote", "member", "write", 404],
+	["POST /api/v1/realms/{slug}/promote", "member", "read,write", 404],
 	["POST /api/v1/encrypt", "user", "any"],
 	["GET /api/v1/policy/roles", "user", "any"],
 	["GET /api/v1/policy/explain", "viewer", "any", 404],

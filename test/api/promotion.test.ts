@@ -165,7 +165,7 @@ test("what makes no sense is refused", async () => {
 		refused(await get(query), 400);
 });
 
-test("a token for one environment, and a viewer, promote nothing into another", async () => {
+test("a token for one environment or without one of the scopes, and a viewer, promote nothing", async () => {
 	await start();
 	const viewer = await person(client, "viewer");
 	await bind(client, ada, slug, viewer, "viewer");
@@ -175,6 +175,10 @@ test("a token for one environment, and a viewer, promote nothing into another", 
 		const { token } = await apiToken(client, ada, "read,write", { realm: slug, environment });
 		refused(await promote([{ key: "SAME" }], {}, token), 403, "insufficient_scope");
 		refused(await client.get(diffPath("staging", "prod"), { token }), 403, "insufficient_scope");
+	}
+	for (const scope of ["read", "write"]) {
+		const { token } = await apiToken(client, ada, scope, { realm: slug });
+		refused(await promote([{ key: "SAME" }], {}, token), 403, "insufficient_scope");
 	}
 	assert.equal((await diff()).find(({ key }) => key === "SAME")?.to_version, 1);
 });

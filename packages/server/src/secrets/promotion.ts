@@ -94,8 +94,8 @@ export async function promoteSecrets(
 	slug: string,
 	{ from, to, secrets }: Promote,
 ): Promise<SecretWritten[]> {
-	// The scope read is for those who are told values.
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "write", environment: from });
+	// Whoever may write everywhere and read in one place would read all by copying it there.
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment: from });
 	await authorize(needs, actor, slug, { capability: "secrets:write", scope: "write", environment: to });
 	const now = needs.system.now();
 	const created_at = now.toISOString();
