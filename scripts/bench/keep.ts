@@ -4,8 +4,8 @@ import { type RunRecord, renderPage } from "./report.ts";
 
 const FOLDER = fileURLToPath(new URL("../../bench/", import.meta.url));
 
-/** Keeps a run in `bench/results` and makes the page about it anew. Answers the file's path from the repository. */
-export function keepRun(run: RunRecord): string {
+/** Keeps a run in `bench/results`, and makes the page anew when it is about all scenarios. Answers the file's path from the repository. */
+export function keepRun(run: RunRecord, isWhole: boolean): string {
 	const words = run.description
 		.toLowerCase()
 		.replace(/[^a-z0-9]+/g, "-")
@@ -13,6 +13,6 @@ export function keepRun(run: RunRecord): string {
 	const name = `results/${run.started_at.slice(0, 10)}-${words}.json`;
 	mkdirSync(`${FOLDER}results`, { recursive: true });
 	writeFileSync(FOLDER + name, `${JSON.stringify(run, undefined, "\t")}\n`);
-	writeFileSync(`${FOLDER}README.md`, renderPage(run));
+	if (isWhole) writeFileSync(`${FOLDER}README.md`, renderPage(run));
 	return `bench/${name}`;
 }
