@@ -1,28 +1,11 @@
-import { optionValuesOf, type Place } from "./places.ts";
+import { lookups } from "./lookups.ts";
+import type { Place } from "./places.ts";
 
 /** The script that completes in bash, from version 4 on. */
 export function bashScript(places: readonly Place[]): string {
-	const names = (words: readonly { name: string }[]) => words.map(({ name }) => name).join(" ");
-	const cases = places.map(
-		({ at, commands, options, arguments: args }) =>
-			`\t'${at}') commands='${names(commands)}' options='${names(options)}' arguments=(${args.map((values) => `'${values.join(" ")}'`).join(" ")}) ;;`,
-	);
-	const values = optionValuesOf(places).map(
-		(one) => `\t${one.at === undefined ? "*" : `'${one.at}'`}' ${one.option}') values='${one.values.join(" ")}' ;;`,
-	);
+	const list = (words: Place["commands"]) => `'${words.map(({ name }) => name).join(" ")}'`;
 	return `# Completion of svc in bash. In ~/.bashrc: source <(svc completion bash)
-_svc_place() {
-	commands= options= arguments=()
-	case $1 in
-${cases.join("\n")}
-	esac
-}
-_svc_values() {
-	values=
-	case "$1 $2" in
-${values.join("\n")}
-	esac
-}
+${lookups(places, { reset: "commands= options= arguments=()", list })}
 ${WALK}`;
 }
 

@@ -1,30 +1,13 @@
-import { optionValuesOf, type Place } from "./places.ts";
+import { lookups } from "./lookups.ts";
+import type { Place } from "./places.ts";
 
 /** The script that completes in zsh. */
 export function zshScript(places: readonly Place[]): string {
-	const described = (words: readonly { name: string; summary: string }[]) =>
-		words.map(({ name, summary }) => quote(`${name}:${summary}`)).join(" ");
-	const cases = places.map(
-		({ at, commands, options, arguments: args }) =>
-			`\t'${at}') commands=(${described(commands)}) options=(${described(options)}) arguments=(${args.map((values) => `'${values.join(" ")}'`).join(" ")}) ;;`,
-	);
-	const values = optionValuesOf(places).map(
-		(one) => `\t${one.at === undefined ? "*" : `'${one.at}'`}' ${one.option}') values='${one.values.join(" ")}' ;;`,
-	);
+	const list = (words: Place["commands"]) =>
+		`(${words.map(({ name, summary }) => quote(`${name}:${summary}`)).join(" ")})`;
 	return `#compdef svc
 # Completion of svc in zsh. In ~/.zshrc, after compinit: source <(svc completion zsh)
-_svc_place() {
-	commands=() options=() arguments=()
-	case $1 in
-${cases.join("\n")}
-	esac
-}
-_svc_values() {
-	values=
-	case "$1 $2" in
-${values.join("\n")}
-	esac
-}
+${lookups(places, { reset: "commands=() options=() arguments=()", list })}
 ${WALK}`;
 }
 

@@ -1,0 +1,31 @@
+import { optionValuesOf, type Place } from "./places.ts";
+
+/** How a shell writes a list of words. */
+interface Lists {
+	/** Empties `commands`, `options` and `arguments`. */
+	readonly reset: string;
+	list(words: Place["commands"]): string;
+}
+
+/** The functions by which bash and zsh look up what can follow: `_svc_place` at a command, `_svc_values` of an option. */
+export function lookups(places: readonly Place[], { reset, list }: Lists): string {
+	const cases = places.map(({ at, commands, options, arguments: args }) => {
+		const positions = args.map((values) => `'${values.join(" ")}'`).join(" ");
+		return `\t'${at}') commands=${list(commands)} options=${list(options)} arguments=(${positions}) ;;`;
+	});
+	const values = optionValuesOf(places).map(
+		(one) => `\t${one.at === undefined ? "*" : `'${one.at}'`}' ${one.option}') values='${one.values.join(" ")}' ;;`,
+	);
+	return `_svc_place() {
+	${reset}
+	case $1 in
+${cases.join("\n")}
+	esac
+}
+_svc_values() {
+	values=
+	case "$1 $2" in
+${values.join("\n")}
+	esac
+}`;
+}
