@@ -6,13 +6,11 @@ import { Failure } from "@svc/cli/failure";
 import type { Io } from "@svc/cli/io";
 import { note, show } from "@svc/cli/output";
 import type { Plan, Wishes } from "../install/install.ts";
+import type { PlaceWishes } from "../install/installed.ts";
 import type { Layout } from "../install/layout.ts";
 import { describeStep, perform, type Step } from "../install/steps.ts";
 
-interface InstallOptions extends Omit<Wishes, "program"> {
-	readonly prefix: string;
-	readonly user: string;
-	readonly root?: string;
+interface InstallOptions extends Omit<Wishes, "program">, PlaceWishes {
 	readonly program?: string;
 	readonly start: boolean;
 }
@@ -23,13 +21,13 @@ export const INSTALL: LocalCommand<InstallOptions> = {
 	summary: "run the server on this machine as a service of systemd",
 	details: `Copies this program, makes an account for it, /etc/svc/svc.toml, a master key and a unit that shuts the server in, then starts it. Nobody can register but with the setup code that the first start makes.
 systemd encrypts the master key for this machine where it can; no other machine opens it then, so keep a copy elsewhere.
-Run it again with a newer program to upgrade: program and unit are replaced, settings, key and data stay.`,
+Run it again with a newer program to upgrade: program and unit are replaced where they are; settings, key, data and account stay.`,
 	options: [
 		option("--dry-run", "show every file, mode and command, and do nothing"),
 		option("--no-start", "only install: do not start or restart the server"),
 		option("--listen <host:port>", "where to listen, in place of 127.0.0.1:8443; only for new settings"),
-		option("--prefix <dir>", "the program goes into bin below it").default("/usr/local"),
-		option("--user <name>", "the account that the server runs as").default("svc"),
+		option("--prefix <dir>", "the program goes into bin below it (else where it is, else /usr/local)"),
+		option("--user <name>", "the account that the server runs as (else as before, else svc)"),
 		option("--master-key-from <file>", "take the master key from this file, as after a move to a new machine"),
 		option("--master-key-copy <file>", "write a copy of the new master key, to be kept elsewhere"),
 		option("--root <dir>", "install into the system below this folder, such as an image; nothing is started"),
@@ -46,9 +44,10 @@ Run it again with a newer program to upgrade: program and unit are replaced, set
 async function install({ io, options }: Context<InstallOptions>): Promise<void> {
 	const { root, place, wishes } = read(io, options);
 	const { layoutOf } = await import("../install/layout.ts");
+	const { placeOf } = await import("../install/installed.ts");
 	const { planInstallation } = await import("../install/install.ts");
 	const { runner } = await import("../install/run.ts");
-	const layout = layoutOf(place);
+	const layout = layoutOf(placeOf(place));
 	const secret = { SYSTEMD_CREDENTIAL_SECRET: layout.at("/var/lib/systemd/credential.secret") };
 	const run = runner(io, root === undefined ? {} : secret);
 	const isStarting = root === undefined && options.start;
@@ -73,7 +72,12 @@ function read(io: Io, options: InstallOptions) {
 		...(masterKeyFrom === undefined ? {} : { masterKeyFrom: path(masterKeyFrom) }),
 		...(masterKeyCopy === undefined ? {} : { masterKeyCopy: path(masterKeyCopy) }),
 	};
-	return { root, wishes, place: { prefix, user, ...(root === undefined ? {} : { root }) } };
+	const place: PlaceWishes = {
+		...(root === undefined ? {} : { root }),
+		...(prefix === undefined ? {} : { prefix }),
+		...(user === undefined ? {} : { user }),
+	};
+	return { root, wishes, place };
 }
 
 function programOf(given: string | undefined): string {

@@ -1,14 +1,14 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Context, type LocalCommand, option } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
 import { isInteractive } from "@svc/cli/io";
 import { show } from "@svc/cli/output";
 import { confirm } from "@svc/cli/prompt";
+import { readInstalled } from "../install/installed.ts";
 import { type Layout, layoutOf } from "../install/layout.ts";
 import { runner, withRoot } from "../install/run.ts";
 import { perform, type Step } from "../install/steps.ts";
-import { MARK } from "../install/unit.ts";
 
 interface UninstallOptions {
 	readonly root?: string;
@@ -27,24 +27,17 @@ export const UNINSTALL: LocalCommand<UninstallOptions> = {
 async function uninstall(context: Context<UninstallOptions>): Promise<void> {
 	const { io, options } = context;
 	const root = options.root === undefined ? undefined : resolve(io.cwd(), options.root);
-	const layout = layoutOf({ prefix: "/usr/local", user: "svc", ...(root === undefined ? {} : { root }) });
-	const program = programIn(layout);
+	const installed = readInstalled(root);
+	if (installed === undefined) throw new Failure("notFound", "there is no service here that svc install made");
+	const layout = layoutOf(installed);
+	const { program } = layout;
 	if (root === undefined && process.geteuid?.() !== 0)
 		throw new Failure("denied", "only root can remove a service", { hint: "`sudo svc uninstall`" });
 	await confirmRemoval(context, program);
-	await perform(steps(layout, program), runner(io));
+	await perform(steps(layout), runner(io));
 	const left = [layout.data_dir, layout.settings_dir].filter((path) => existsSync(layout.at(path)));
 	const text = left.length === 0 ? "" : `\nleft: ${left.join(", ")}, and the account that owns the data`;
 	await show(context, { removed: [layout.unit, program], left }, `svc is no longer installed${text}`);
-}
-
-/** @returns the program that the unit starts. @throws Failure when there is no unit of ours */
-function programIn({ at, unit }: Layout): string {
-	const text = existsSync(at(unit)) ? readFileSync(at(unit), "utf8") : "";
-	const [, program] = /^ExecStart=(\S+) server$/m.exec(text) ?? [];
-	if (!text.startsWith(MARK) || program === undefined)
-		throw new Failure("notFound", "there is no service here that svc install made");
-	return program;
 }
 
 async function confirmRemoval({ io, options }: Context<UninstallOptions>, program: string): Promise<void> {
@@ -54,7 +47,7 @@ async function confirmRemoval({ io, options }: Context<UninstallOptions>, progra
 		throw new Failure("failed", "nothing was removed");
 }
 
-function steps({ at, unit, account, root }: Layout, program: string): Step[] {
+function steps({ at, unit, account, program, root }: Layout): Step[] {
 	const live = root === undefined;
 	return [
 		{ do: "run", command: withRoot(root, "systemctl", "disable", ...(live ? ["--now"] : []), "svc.service") },

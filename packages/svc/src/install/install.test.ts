@@ -146,7 +146,7 @@ test("svc install done again it changes nothing, and keeps settings and key", { 
 });
 
 test("svc install done again with a newer program it replaces program and unit only", { skip }, async () => {
-	await installed("--listen", "0.0.0.0:443");
+	await installed("--listen", "0.0.0.0:9443");
 	const { [SEALED]: key, "etc/svc/svc.toml": settings } = await everything();
 	await put(UNIT, (await read(UNIT)).replace("WatchdogSec=120", "WatchdogSec=1"));
 	const newer = join(folder.path, "svc-2");
@@ -156,7 +156,40 @@ test("svc install done again with a newer program it replaces program and unit o
 	assert.match(await read(UNIT), /WatchdogSec=120/);
 	const now = await everything();
 	assert.deepEqual([now[SEALED], now["etc/svc/svc.toml"]], [key, settings]);
-	assert.match(String(settings), /listen = "0\.0\.0\.0:443"/);
+	assert.match(String(settings), /listen = "0\.0\.0\.0:9443"/);
+});
+
+test("svc install done again it keeps prefix and account, and refuses others", { skip }, async () => {
+	await installed("--user", "svc-server", "--prefix", "/opt/svc");
+	const first = await everything();
+	const newer = join(folder.path, "svc-3");
+	await writeFile(newer, "#!/bin/sh\nexit 3\n", { mode: 0o755 });
+	await installed("--program", newer);
+	const program = `755 ${await readFile(newer, "latin1")}`;
+	assert.deepEqual(await everything(), { ...first, "opt/svc/bin/svc": program });
+	for (const [option, was, other] of [
+		["--user", "svc-server", "svc"],
+		["--prefix", "/opt/svc", "/usr/local"],
+	] as const) {
+		const { code, stderr } = await install(option, other);
+		assert.equal(code, 2);
+		assert.match(stderr, new RegExp(`installed with ${option} ${was} and keeps it\nhint: leave ${option} out`));
+		await installed(option, was);
+	}
+	assert.equal((await svc("uninstall", "--root", root, "--yes")).code, 0);
+	assert.deepEqual(
+		Object.keys(await everything()).filter((path) => /bin\/svc|svc\.(conf|service)/.test(path)),
+		[],
+	);
+});
+
+test("svc install takes no port that the service's account may not listen on", { skip }, async () => {
+	const refused = await install("--listen", "0.0.0.0:1023");
+	assert.deepEqual([refused.code, await readdir(root)], [2, []]);
+	assert.match(refused.stderr, /only root may listen on port 1023.*\nhint: name a port from 1024 on.*sysctl/);
+	await put("proc/sys/net/ipv4/ip_unprivileged_port_start", "443\n");
+	assert.match((await install("--listen", "0.0.0.0:442")).stderr, /name a port from 443 on/);
+	await installed("--listen", "0.0.0.0:443");
 });
 
 test("svc install takes the key of data that is there already, and makes no other", { skip }, async () => {
@@ -220,6 +253,8 @@ const REFUSED: [words: string[], message: RegExp][] = [
 	[["--user", "root"], /--user takes/],
 	[["--user", "a%b"], /--user takes/],
 	[["--listen", '127.0.0.1:1"\nx="'], /--listen takes/],
+	[["--listen", "127.0.0.1:0"], /--listen takes/],
+	[["--listen", "127.0.0.1:65536"], /--listen takes/],
 	[["--program", "/nowhere/svc"], /the file of --program does not exist/],
 ];
 

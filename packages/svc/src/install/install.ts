@@ -33,13 +33,15 @@ export async function planInstallation(layout: Layout, wishes: Wishes, run: Run)
 	const { at, root } = layout;
 	requireOwnUnit(layout);
 	requireOwnAccount(layout);
+	// What is wrong with them is said before anything is made.
+	const settings = settingsSteps(layout, wishes);
 	const key = await planMasterKey(layout, wishes, run);
 	const files: Step[] = [
 		{ do: "copy", path: at(layout.program), mode: 0o755, from: wishes.program },
 		{ do: "write", path: at(layout.account), mode: 0o644, content: accountText(layout) },
 		{ do: "run", command: withRoot(root, "systemd-sysusers", "svc.conf") },
 		{ do: "make", path: at(layout.settings_dir), mode: 0o755 },
-		...settingsSteps(layout, wishes),
+		...settings,
 		...key.steps,
 		{ do: "write", path: at(layout.unit), mode: 0o644, content: unitText(layout, key.credential) },
 	];
@@ -53,16 +55,31 @@ export async function planInstallation(layout: Layout, wishes: Wishes, run: Run)
 function settingsSteps(layout: Layout, { listen }: Wishes): Step[] {
 	const path = layout.at(layout.settings);
 	if (!existsSync(path))
-		return [{ do: "write", path, mode: 0o644, content: settingsText(layout, checkListen(listen ?? LOOPBACK)) }];
+		return [{ do: "write", path, mode: 0o644, content: settingsText(layout, checkListen(layout, listen ?? LOOPBACK)) }];
 	if (listen === undefined) return [];
 	throw new Failure("usage", `${layout.settings} is there already and stays as it is`, {
 		hint: "change listen in it, then run this again without --listen",
 	});
 }
 
-function checkListen(listen: string): string {
-	if (/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/.test(listen)) return listen;
-	throw new Failure("usage", "--listen takes an address and a port, such as 0.0.0.0:8443");
+/** The kernel's own, where it does not say. */
+const FIRST_UNPRIVILEGED_PORT = 1024;
+
+/** @throws Failure usage when it is no address, or the unit's account may not listen there */
+function checkListen({ at }: Layout, listen: string): string {
+	const [, , port = ""] = /^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/.exec(listen) ?? [];
+	if (Number(port) < 1 || Number(port) > 65_535)
+		throw new Failure("usage", "--listen takes an address and a port, such as 0.0.0.0:8443");
+	const file = at("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+	const first = existsSync(file) ? Number(readFileSync(file, "utf8")) : FIRST_UNPRIVILEGED_PORT;
+	if (Number(port) >= first) return listen;
+	throw new Failure(
+		"usage",
+		`only root may listen on port ${Number(port)} of this machine, and the service does not run as root`,
+		{
+			hint: `name a port from ${first} on and forward to it, or allow this one: \`sysctl -w net.ipv4.ip_unprivileged_port_start=${Number(port)}\`, and the same in /etc/sysctl.d for the next start of the machine`,
+		},
+	);
 }
 
 /** @throws Failure when another unit has our name */
