@@ -2,18 +2,40 @@ import type { Readable, Writable } from "node:stream";
 import { hasReaderLeft, writeBytes } from "../io.ts";
 import { createMasker } from "./mask.ts";
 
-/**
- * Copies what a program writes, with the values masked, until its end. When nobody reads it any more, the program is told so as by a pipe.
- * @throws the system's error when it cannot be written, such as ENOSPC
- */
-export async function copyMasked(source: Readable, target: Writable, values: readonly string[]): Promise<void> {
+/** What a program writes, on its way. */
+export interface Copy {
+	/** Everything is out. @throws the system's error when it cannot be written, such as ENOSPC */
+	readonly done: Promise<void>;
+	/**
+	 * Does not wait for ever, once the program has ended, for what it left running: that may hold its output open. Whatever the program itself has
+	 * written is passed on, however slowly it is read.
+	 * @returns ends that
+	 */
+	giveUpLeftOver(): Disposable;
+}
+
+/** Copies what a program writes, with the values masked, until its end. When nobody reads it any more, the program is told so as by a pipe. */
+export function copyMasked(source: Readable, target: Writable, values: readonly string[]): Copy {
+	const taken = { bytes: 0 };
+	return { done: copy(source, target, values, taken), giveUpLeftOver: () => giveUpLeftOver(source, target, taken) };
+}
+
+async function copy(source: Readable, target: Writable, values: readonly string[], taken: Taken): Promise<void> {
 	const masker = createMasker(values);
 	try {
-		for await (const chunk of chunksOf(source)) await writeBytes(target, masker.push(chunk));
+		for await (const chunk of chunksOf(source)) {
+			taken.bytes += chunk.length;
+			await writeBytes(target, masker.push(chunk));
+		}
 		await writeBytes(target, masker.end());
 	} catch (error) {
 		if (!hasReaderLeft(error)) throw error;
 	}
+}
+
+/** How far a copy has got. */
+interface Taken {
+	bytes: number;
 }
 
 /** What is read until the stream ends, or is given up. */
@@ -23,4 +45,26 @@ async function* chunksOf(source: Readable): AsyncGenerator<Buffer, void, undefin
 	} catch (error) {
 		if (!source.destroyed) throw error;
 	}
+}
+
+const LOOK_MS = 250;
+/** Looks that find nothing to copy: in a row, and in all. What the program itself has written lies in the pipe, and is there at every look. */
+const [SILENT_LOOKS, IDLE_LOOKS] = [8, 40];
+/** More than any pipe holds: what comes after as much cannot be the program's own. */
+const MAX_LEFT_OVER_BYTES = 16 * 1024 * 1024;
+
+/** By looks, not by time: a reader that pauses may hold up this whole process, and data that has waited meanwhile is read before the next look. */
+function giveUpLeftOver(source: Readable, target: Writable, taken: Readonly<Taken>): Disposable {
+	const most = taken.bytes + MAX_LEFT_OVER_BYTES;
+	let [seen, silent, idle] = [taken.bytes, 0, 0];
+	const look = () => {
+		// The reader is waited for.
+		if (target.writableLength > 0) return;
+		silent = taken.bytes === seen ? silent + 1 : 0;
+		seen = taken.bytes;
+		idle++;
+		if (silent >= SILENT_LOOKS || idle >= IDLE_LOOKS || seen > most) source.destroy();
+	};
+	const timer = setInterval(look, LOOK_MS);
+	return { [Symbol.dispose]: () => clearInterval(timer) };
 }

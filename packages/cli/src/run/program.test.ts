@@ -35,3 +35,19 @@ test("a slow reader holds the program up instead of filling the memory", async (
 	assert.equal(await runProgram(io, { command: "head", args: ["-c", "20000000", "/dev/zero"], env, masked }), 0);
 	assert.equal(bytes, 20_000_000);
 });
+
+test("nothing is lost to a reader that pauses after the program has ended", async () => {
+	let [bytes, pauses] = [0, 1];
+	const paused = new Writable({
+		highWaterMark: 1,
+		write: (chunk: Buffer, _encoding, done) => {
+			bytes += chunk.length;
+			// Longer than what a program leaves running is waited for.
+			setTimeout(done, bytes > 1_000_000 && pauses-- > 0 ? 4000 : 0);
+		},
+	});
+	const io = { ...fakeIo().io, stdout: paused };
+	const command = { command: "sh", args: ["-c", "head -c 1100000 /dev/zero; exit 3"], env, masked };
+	assert.equal(await runProgram(io, command), 3);
+	assert.equal(bytes, 1_100_000);
+});

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
-import type { Readable } from "node:stream";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { canMask } from "./mask.ts";
@@ -55,14 +54,13 @@ export async function startProgram(io: Io, { command, args, env, masked = [] }: 
 		for (const stream of [stdout, stderr]) stream?.destroy();
 		throw explainStart(command, error);
 	});
-	const copied = Promise.all([
-		stdout && copyMasked(stdout, io.stdout, masked),
-		stderr && copyMasked(stderr, io.stderr, masked),
-	]);
+	const copies = [stdout && copyMasked(stdout, io.stdout, masked), stderr && copyMasked(stderr, io.stderr, masked)];
+	const copied = Promise.all(copies.map((copy) => copy?.done));
 	// It may fail long before the program ends, and is asked about only then.
 	copied.catch(() => undefined);
 	const ended = exited.then(async (code) => {
-		using _ = giveUpAfterSilence([stdout, stderr].filter((stream) => stream !== null));
+		using leftOvers = new DisposableStack();
+		for (const copy of copies) if (copy) leftOvers.use(copy.giveUpLeftOver());
 		await copied;
 		return code;
 	});
@@ -73,23 +71,6 @@ function exitCode(child: ChildProcess): Promise<number> {
 	return new Promise((resolve) => {
 		child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal as NodeJS.Signals]));
 	});
-}
-
-/** Milliseconds for the output of what a program leaves running when it ends: without any, and at most. It may hold the streams for ever. */
-const [SILENCE_MS, LEFT_OVER_MS] = [2000, 10_000];
-
-function giveUpAfterSilence(streams: readonly Readable[]): Disposable {
-	const giveUp = () => {
-		for (const stream of streams) stream.destroy();
-	};
-	const [silence, end] = [setTimeout(giveUp, SILENCE_MS), setTimeout(giveUp, LEFT_OVER_MS)];
-	for (const stream of streams) stream.on("data", () => silence.refresh());
-	return {
-		[Symbol.dispose]: () => {
-			clearTimeout(silence);
-			clearTimeout(end);
-		},
-	};
 }
 
 function explainStart(command: string, error: NodeJS.ErrnoException): Failure {
