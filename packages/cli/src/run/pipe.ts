@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 
-/** A pipe to this process. */
-export interface Pipe {
+/** A pipe to this process. Disposing of it closes both ends here. */
+export interface Pipe extends Disposable {
 	/** What is written to it. */
 	readonly source: Readable;
 	/** Descriptor of the end that is written to. */
@@ -29,7 +29,12 @@ export function openPipe(): Pipe | undefined {
 		const reading = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
 		const fd = openSync(path, "w");
 		const source = new Socket({ fd: reading, readable: true, writable: false });
-		return { source, fd, closeWriting: () => closeSync(fd) };
+		const closeWriting = () => closeSync(fd);
+		const close = () => {
+			closeWriting();
+			source.destroy();
+		};
+		return { source, fd, closeWriting, [Symbol.dispose]: close };
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
 	}

@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
 import { PassThrough, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import test from "node:test";
+import { Failure } from "../failure.ts";
 import { fakeIo } from "../testing/terminal.ts";
 import { runProgram } from "./program.ts";
 
 const env = { PATH: "/usr/bin:/bin" };
 const masked = ["hunter22"];
+
+/** What would keep this process alive. */
+const openPipes = () => process.getActiveResourcesInfo().filter((name) => name === "PipeWrap").length;
+const OPEN_PIPES = openPipes();
 
 test("output that cannot be written ends the program and is told, not lost", async () => {
 	const full = new Writable({
@@ -51,3 +57,28 @@ test("nothing is lost to a reader that pauses after the program has ended", asyn
 	assert.equal(await runProgram(io, command), 3);
 	assert.equal(bytes, 1_100_000);
 });
+
+for (const [what, args, more, kind, hint] of [
+	[
+		"too much for the system",
+		[],
+		Object.fromEntries(Array.from({ length: 80 }, (_, n) => [`N${n}`, "x".repeat(1e5)])),
+		"notExecutable",
+		/--only and --except/,
+	],
+	["a word that the system cannot take", ["a\0b"], {}, "notExecutable", /NUL/],
+	["no such program", [], { PATH: "/nowhere" }, "noSuchCommand", /PATH/],
+] as const) {
+	test(`a program that cannot be started, with ${what}, leaves nothing of it behind`, { timeout: 60_000 }, async () => {
+		const signals = new EventEmitter();
+		const io = { ...fakeIo().io, on: signals.on.bind(signals), off: signals.off.bind(signals) };
+		await assert.rejects(runProgram(io, { command: "true", args, env: { ...env, ...more }, masked }), (error) => {
+			assert.ok(error instanceof Failure);
+			assert.equal(error.kind, kind);
+			assert.match(error.hint ?? "", hint);
+			return true;
+		});
+		assert.deepEqual(signals.eventNames(), []);
+		while (openPipes() > OPEN_PIPES) await new Promise(setImmediate);
+	});
+}

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
 import { Failure } from "../failure.ts";
@@ -39,32 +39,43 @@ export async function runProgram(io: Io, program: Program): Promise<number> {
 
 /** Starts a program; signals to this process are passed on to it until it ends. @throws Failure noSuchCommand or notExecutable when it cannot be started */
 export async function startProgram(io: Io, { command, args, env, masked = [] }: Program): Promise<RunningProgram> {
-	const pipes = canMask(masked) ? [openPipe(), openPipe()] : undefined;
+	// Taken back when it cannot be started.
+	using lent = new DisposableStack();
+	const pipes = canMask(masked) ? [lent.use(openPipe()), lent.use(openPipe())] : undefined;
 	const output = pipes?.map((pipe) => pipe?.fd ?? "pipe") ?? ["inherit", "inherit"];
 	// Before the program is there, so that no signal comes in between: listeners are called only after this function has gone on.
-	const heard = hearSignals(io, (signal, isEverywhere) => {
-		if (!isEverywhere) child.kill(signal);
-	});
-	const child = spawn(command, args, { env, stdio: ["inherit", ...output] });
+	const heard = lent.use(
+		hearSignals(io, (signal, isEverywhere) => {
+			if (!isEverywhere) child.kill(signal);
+		}),
+	);
+	const child = await spawnProgram(command, args, { env, stdio: ["inherit", ...output] });
+	lent.move();
+	const exited = exitCode(child).finally(() => heard[Symbol.dispose]());
 	for (const pipe of pipes ?? []) pipe?.closeWriting();
 	const [stdout, stderr] = [pipes?.[0]?.source ?? child.stdout, pipes?.[1]?.source ?? child.stderr];
-	const exited = exitCode(child).finally(() => heard[Symbol.dispose]());
-	await once(child, "spawn").catch((error: NodeJS.ErrnoException) => {
-		heard[Symbol.dispose]();
-		for (const stream of [stdout, stderr]) stream?.destroy();
-		throw explainStart(command, error);
-	});
 	const copies = [stdout && copyMasked(stdout, io.stdout, masked), stderr && copyMasked(stderr, io.stderr, masked)];
 	const copied = Promise.all(copies.map((copy) => copy?.done));
 	// It may fail long before the program ends, and is asked about only then.
 	copied.catch(() => undefined);
 	const ended = exited.then(async (code) => {
 		using leftOvers = new DisposableStack();
-		for (const copy of copies) if (copy) leftOvers.use(copy.giveUpLeftOver());
+		for (const copy of copies) leftOvers.use(copy?.giveUpLeftOver());
 		await copied;
 		return code;
 	});
 	return { ended, kill: (signal) => void child.kill(signal) };
+}
+
+/** Node throws some of the system's errors, and emits others. */
+async function spawnProgram(command: string, args: readonly string[], options: SpawnOptions): Promise<ChildProcess> {
+	try {
+		const child = spawn(command, args, options);
+		await once(child, "spawn");
+		return child;
+	} catch (error) {
+		throw explainStart(command, error as NodeJS.ErrnoException);
+	}
 }
 
 function exitCode(child: ChildProcess): Promise<number> {
@@ -81,7 +92,7 @@ function explainStart(command: string, error: NodeJS.ErrnoException): Failure {
 		});
 	}
 	return new Failure("notExecutable", `${command} cannot be run (${error.code ?? error.name})`, {
-		hint: START_HINTS[error.code ?? ""],
+		hint: START_HINTS[error.code ?? ""] ?? "does it start without svc?",
 		cause: error,
 	});
 }
@@ -89,4 +100,8 @@ function explainStart(command: string, error: NodeJS.ErrnoException): Failure {
 const START_HINTS: Readonly<Record<string, string>> = {
 	EACCES: "is it a file with `chmod +x`?",
 	E2BIG: "its variables and words are too much for the system: --only and --except choose among the secrets",
+	ERR_INVALID_ARG_VALUE: "its name is empty, or a word or a variable of it holds a NUL character, which none can",
+	EAGAIN: "this user has as many processes as it may: end some, then try again",
+	ENOMEM: "the machine has no memory left for it: end something, then try again",
+	EMFILE: "svc has as many open files as it may: `ulimit -n` shows and raises that",
 };
