@@ -4,12 +4,15 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
 	appendFileSync,
+	chmodSync,
 	cpSync,
 	existsSync,
+	lstatSync,
 	mkdirSync,
 	readdirSync,
 	readFileSync,
 	statSync,
+	symlinkSync,
 	writeFileSync,
 } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -150,13 +153,72 @@ test("an engine that does not keep the contract is told what is wrong, and is in
 	assert.ok(existsSync(home()));
 });
 
-test("root tries the engine as nobody", { skip: process.getuid?.() === 0 ? false : "only root can" }, () => {
+const skip = process.getuid?.() === 0 ? false : "only root can";
+
+test("root tries the engine as nobody", { skip }, () => {
 	const file = join(folder, "voucher.sh");
 	writeFileSync(file, readFileSync(file, "utf8").replace("\nexit 0", '\necho "as $(id -u):$(id -g):$(id -G)" >&2'));
 	const { status, stderr } = install();
 	assert.equal(status, 0, stderr);
 	assert.match(stderr, /^(as 65534:65534:65534\n)+next: /);
 });
+
+const SERVICE = 65_534;
+
+/** A data directory of the service's account, with these links in it; and a folder that only root may write. */
+function foreignData(links: Record<string, string>) {
+	const data = join(scratch, `data-${counter}`);
+	const treasure = join(scratch, `treasure-${counter}`);
+	mkdirSync(treasure);
+	mkdirSync(data);
+	chmodSync(scratch, 0o755);
+	for (const [path, target] of Object.entries(links)) {
+		mkdirSync(join(data, dirname(path)), { recursive: true });
+		symlinkSync(target.replace("TREASURE", treasure), join(data, path));
+	}
+	shell(`chown -hR ${SERVICE}:${SERVICE} ${data}`, scratch);
+	return { data, treasure };
+}
+
+test("what root installs into the data directory of the service belongs to the service", { skip }, () => {
+	const { data } = foreignData({});
+	const to = `--no-test --plugins-dir ${join(data, "plugins.d")}`;
+	for (const again of ["", "--yes"]) {
+		const { status, stderr } = install(`${to} ${again}`);
+		assert.equal(status, 0, stderr);
+		appendFileSync(join(folder, "voucher.sh"), "\n# another\n");
+	}
+	const found = readdirSync(data, { recursive: true, encoding: "utf8" }).map((path) => lstatSync(join(data, path)));
+	assert.equal(found.length, 4);
+	for (const { uid, gid } of found) assert.deepEqual([uid, gid], [SERVICE, SERVICE]);
+});
+
+const LINKS: [what: string, links: (type: string) => Record<string, string>, code: number, message: RegExp][] = [
+	["the folder of engines", () => ({ "plugins.d": "TREASURE" }), 1, /is a link/],
+	[
+		"the engine's folder",
+		(type) => ({ [`plugins.d/${type}`]: "TREASURE" }),
+		3,
+		/may not be changed by its folder's owner/,
+	],
+	[
+		"a folder that is linked twice",
+		(type) => ({ [`plugins.d/${type}`]: "../a", a: "TREASURE" }),
+		3,
+		/may not be changed/,
+	],
+];
+
+for (const [what, links, code, message] of LINKS) {
+	test(`root follows no link of the service's that stands for ${what}`, { skip }, () => {
+		const { data, treasure } = foreignData(links(`engine-${counter}`));
+		chmodSync(treasure, 0o711);
+		const { status, stderr } = install(`--no-test --yes --plugins-dir ${join(data, "plugins.d")}`);
+		assert.deepEqual([status, readdirSync(treasure), statSync(treasure).mode & 0o777], [code, [], 0o711]);
+		assert.match(stderr, message);
+		assert.match(stderr, /\nhint: .*\n$/);
+	});
+}
 
 const REFUSED: [what: string, spoil: (folder: string) => void, message: RegExp][] = [
 	[

@@ -90,7 +90,7 @@ export function readInstalled(plugins_dir: string, type: string): Installed | un
  * Puts an engine where the server finds it. What is written last is plugin.json, by a rename: a server that starts meanwhile, or after a power
  * cut, finds the old engine or the new one. The program has its hash in its name, so that both can lie beside each other.
  * @returns the engine's folder there
- * @throws Failure when others may write `plugins_dir`
+ * @throws Failure when `plugins_dir` is a link, or others may write it
  * Design: §8
  */
 export function putEngine(plugins_dir: string, { type, json, executable, program, sha256 }: Engine): string {
@@ -108,13 +108,16 @@ export function putEngine(plugins_dir: string, { type, json, executable, program
 }
 
 function refuseForeignHands(plugins_dir: string): void {
-	if ((lstatSync(plugins_dir).mode & 0o022) === 0) return;
+	const stat = lstatSync(plugins_dir);
+	if (!stat.isDirectory())
+		throw new Failure("failed", "the folder of engines is a link: what is behind it may be anybody's", {
+			hint: "put a folder in its place, or name the folder itself with --plugins-dir",
+		});
+	if ((stat.mode & 0o022) === 0) return;
 	throw new Failure(
 		"failed",
 		"the folder of engines can be written by its group or by others: no engine in it is used",
-		{
-			hint: `chmod go-w ${plugins_dir}`,
-		},
+		{ hint: `chmod go-w ${plugins_dir}` },
 	);
 }
 

@@ -24,7 +24,7 @@ export const ENGINE_INSTALL: LocalCommand<InstallOptions> = {
 	group: "engine",
 	usage: "install <folder>",
 	summary: "install an engine for the server of this machine, and pin its program",
-	details: `Tries the engine as \`svc engine test\` does (as the user nobody when root installs it), then copies its program and plugin.json to where the server looks for engines, with the program's SHA-256: the server runs nothing but this very program. After a change the engine is installed again; another program in the place of the one that is there is asked about first.
+	details: `Tries the engine as \`svc engine test\` does (as the user nobody when root installs it), then copies its program and plugin.json to where the server looks for engines, with the program's SHA-256: the server runs nothing but this very program. What root installs belongs to the owner of the data directory. After a change the engine is installed again; another program in the place of the one that is there is asked about first.
 The server finds engines when it starts.`,
 	options: [
 		option(
@@ -42,14 +42,15 @@ The server finds engines when it starts.`,
 async function installFolder(context: Context<InstallOptions>, folder: string): Promise<void> {
 	const { io, options } = context;
 	const { putEngine, readEngine, readInstalled } = await import("./engine-folder.ts");
+	const { asOwnerOf } = await import("./folder-owner.ts");
 	const directory = resolve(io.cwd(), folder);
 	const engine = readEngine(directory);
 	await refuseShipped(engine.type);
 	const plugins_dir = await findPluginsDir(context);
 	if (options.test) await tryOut(context, directory);
-	const before = readInstalled(plugins_dir, engine.type);
+	const before = asOwnerOf(plugins_dir, () => readInstalled(plugins_dir, engine.type));
 	await settleReplacement(context, engine, before);
-	const home = putEngine(plugins_dir, engine);
+	const home = asOwnerOf(plugins_dir, () => putEngine(plugins_dir, engine));
 	const { type, version, sha256 } = engine;
 	await showFields(context, { type, version, sha256, folder: home, replaced: before !== undefined }, [
 		["type", type],
