@@ -57,9 +57,23 @@ test("nobody has to be there when password and code come from files", async () =
 	const { code, stdout, stderr } = await run(words, { env, stdin: `${PASSWORD}\n` });
 	assert.equal(code, 0, stderr);
 	assert.deepEqual(JSON.parse(stdout), { user: { id: "u1", email: "ada@example.com" }, address: server.address });
-	await writeFile(file, "wrong\n");
+	await writeFile(file, `${CODE.toLowerCase()}\n`);
 	const wrong = await run(words, { env, stdin: `${PASSWORD}\n` });
 	assert.deepEqual([wrong.code, JSON.parse(wrong.stderr).error.code], [3, "registration_admin_only"]);
+});
+
+test("what is no setup code is not sent, whatever lies in its place", async () => {
+	await using home = await temporaryFolder();
+	await using server = await startNew();
+	const file = join(home.path, "setup-code");
+	for (const content of ["", "a password of root's\n", `${CODE}x\n`, "0123456789abcdef".repeat(4)]) {
+		await writeFile(file, content);
+		const words = ["init", "ada@example.com", "--password-stdin", "--setup-code-file", file];
+		const env = { HOME: home.path, SVC_ADDRESS: server.address };
+		const { code, stderr } = await run(words, { env, stdin: `${PASSWORD}\n` });
+		assert.deepEqual([code, server.requests.length], [2, 0]);
+		assert.match(stderr, /holds no setup code/);
+	}
 });
 
 test("without a terminal and without the code it is said where the code is", async () => {

@@ -101,8 +101,11 @@ function refused(message: string): Failure {
 	});
 }
 
+/** What the server makes. Nothing else goes to it: who may write beside the code could have put another file of root's in its place. */
+const SETUP_CODE = /^[\w-]{32}$/;
+
 async function readCode(file: string): Promise<string> {
 	const code = (await readFile(file, "utf8")).trim();
-	if (code === "" || code.length > 255) throw new Failure("usage", "the file of --setup-code-file holds no setup code");
-	return code;
+	if (SETUP_CODE.test(code)) return code;
+	throw new Failure("usage", "the file of --setup-code-file holds no setup code: it is 32 letters, digits, - and _");
 }
