@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { Parts } from "./core.ts";
 import { createTargetQuestions } from "./engines/privileges.ts";
-import { findTlsFiles, TLS_FILES } from "./http/certificate.ts";
+import { findTlsFiles } from "./http/certificate.ts";
+import { TLS_FILES } from "./http/tls-files.ts";
 import { openCopy } from "./store/sqlite/copies.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
 

@@ -8,7 +8,7 @@ import { type Config, readConfig } from "./config.ts";
 import { openKeyring } from "./crypto/keyring.ts";
 import { requireMasterKey } from "./crypto/master-key.ts";
 import { FatalError } from "./errors.ts";
-import { TLS_FILES } from "./http/certificate.ts";
+import { TLS_FILES } from "./http/tls-files.ts";
 import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/sqlite/files.ts";
 import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } from "./store/sqlite/restored.ts";
 import { system } from "./system.ts";

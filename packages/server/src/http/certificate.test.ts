@@ -7,7 +7,8 @@ import { type Config, readConfig } from "../config.ts";
 import { FatalError } from "../errors.ts";
 import { makeFolder } from "../testing/store.ts";
 import { createTestSystem } from "../testing/system.ts";
-import { loadTls, TLS_FILES } from "./certificate.ts";
+import { loadTls } from "./certificate.ts";
+import { TLS_FILES } from "./tls-files.ts";
 
 const system = createTestSystem();
 const saying = (pattern: RegExp) => (error: unknown) => error instanceof FatalError && pattern.test(error.message);

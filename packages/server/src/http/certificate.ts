@@ -7,12 +7,10 @@ import { writeDurably } from "../durable-file.ts";
 import { FatalError } from "../errors.ts";
 import type { System } from "../system.ts";
 import type { TlsFiles } from "./listen.ts";
+import { TLS_FILES } from "./tls-files.ts";
 
 /** Days for which a certificate that we make ourselves is good. */
 const DAYS = 3650;
-
-/** Names of the files of a self-signed certificate in the data directory. */
-export const TLS_FILES = ["tls.crt", "tls.key"] as const;
 
 /** A certificate, where it is, and what people compare. */
 export interface ServerTls extends TlsFiles {

@@ -1,0 +1,165 @@
+import { openSetupCode } from "./accounts/setup-code.ts";
+import { createCheckpointer } from "./audit/checkpoints.ts";
+import { createBackupParts } from "./backup-parts.ts";
+import { type Config, isLoopback } from "./config.ts";
+import { createCore } from "./core.ts";
+import { openKeyring } from "./crypto/keyring.ts";
+import { findNextMasterKey, loadMasterKey, type MasterKey } from "./crypto/master-key.ts";
+import { type Around, createEngineParts } from "./engine-parts.ts";
+import type { ShippedEngine } from "./engines/host/catalog.ts";
+import { readBuild, VERSION } from "./health/build.ts";
+import { loadTls, type ServerTls } from "./http/certificate.ts";
+import { type Listener, listen } from "./http/listen.ts";
+import type { Log } from "./log.ts";
+import { purgeRealms } from "./realms/realms.ts";
+import { createProtocols, loadProtocols } from "./sso/protocols.ts";
+import type { Store } from "./store/store.ts";
+import type { System } from "./system.ts";
+
+/** A running server. */
+export interface Running {
+	version: string;
+	url: string;
+	tls: ServerTls | undefined;
+	masterKey: Pick<MasterKey, "file" | "fingerprint" | "origin" | "generated">;
+	/** Holds what the first account needs; undefined when nothing asks for it. */
+	setup_code_file: string | undefined;
+	/** Answers what is under way, then lets go of everything. */
+	stop(): Promise<void>;
+	/** Reads the certificate files anew. */
+	reload(): Promise<void>;
+}
+
+/** What a server serves with. */
+interface Needs {
+	config: Config;
+	store: Store;
+	system: System;
+	log: Log;
+	shipped: readonly ShippedEngine[];
+	around: Around;
+	/** The backup that was made before a migration. */
+	before: string | undefined;
+}
+
+const CHECKPOINT_MS = 1000;
+const HOUSEKEEPING_MS = 60 * 60 * 1000;
+
+/**
+ * Serves what an open store holds: keys, certificate, engines, listener, in this order.
+ * @throws FatalError whose message says what to do; the store is the caller's to close
+ */
+export async function serve({ config, store, system, log, shipped, around, before }: Needs): Promise<Running> {
+	const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
+	const keyring = await openKeyring({ keys: store.keys, master: masterKey.key.reveal(), system });
+	await tellFiles({ store, system, log }, before);
+	const tls = loadTls(config, system);
+	let isStopping = false;
+	let url = "";
+	const setup_code = await openSetupCode({ config, store, system });
+	const common = { config, store, keyring, system, log, setup_code };
+	const engines = await createEngineParts({ ...common, shipped, version: VERSION, around });
+	const protocols = createProtocols();
+	const master = { ...masterKey, next: () => findNextMasterKey(config) };
+	const backups = createBackupParts(common);
+	const parts = { ...common, master, engines, backups, protocols, build: readBuild() };
+	const core = createCore({ ...parts, address: () => url, isStopping: () => isStopping });
+	const listener = await listen(core, config.listen, tls);
+	url = addressOf(config, listener, tls);
+	warn(config, masterKey, log);
+	engines.start();
+	await loadProtocols(protocols, store.sso);
+	const chores = startChores({ store, system, keyring, log });
+	return {
+		version: VERSION,
+		url,
+		tls,
+		masterKey,
+		setup_code_file: setup_code.file,
+		async stop() {
+			isStopping = true;
+			await listener.close();
+			await Promise.all([engines.stop(), protocols.close()]);
+			await chores.stop();
+			await store.close();
+		},
+		reload: async () => reloadTls(config, system, listener, log),
+	};
+}
+
+/** What was done to the database's files before it was opened is written to its log. @param before the backup that was made before a migration */
+async function tellFiles(
+	{ store, system, log }: Pick<Needs, "store" | "system" | "log">,
+	before: string | undefined,
+): Promise<void> {
+	const about = { timestamp: system.now().toISOString(), actor: "system", realm_id: "", realm: "" };
+	const restored = await store.backups.restored();
+	if (restored !== undefined) {
+		await store.backups.noteRestored({ ...about, type: "backup.restored", data: { ...restored } });
+		log("warn", "backup.restored", { file: restored.name });
+	}
+	if (before === undefined) return;
+	await store.audit.append({ ...about, type: "backup.created", data: { name: before } });
+	log("info", "backup.created", { file: before });
+}
+
+/** What cannot be used is told, and the certificate that is in use stays: whoever renews one must not end the service. */
+function reloadTls(config: Config, system: System, listener: Listener, log: Log): void {
+	try {
+		const renewed = loadTls(config, system);
+		if (renewed !== undefined) listener.renew(renewed);
+		log("info", "tls.reloaded", renewed === undefined ? {} : { fingerprint: renewed.fingerprint });
+	} catch (error) {
+		log("error", "tls.reload.failed", {
+			message: "the certificate in use stays: mend the files, then send SIGHUP",
+			error,
+		});
+	}
+}
+
+type ChoreNeeds = Parameters<typeof createCheckpointer>[0] & Parameters<typeof purgeRealms>[0] & { store: Store };
+
+/** What has to be done from time to time. A failure is logged and tried again. */
+function startChores(needs: ChoreNeeds): { stop(): Promise<void> } {
+	const checkpoint = createCheckpointer(needs);
+	const attempt = (event: string, work: () => Promise<unknown>) => () =>
+		work().then(
+			() => undefined,
+			(error: unknown) => needs.log("error", event, { error }),
+		);
+	const sign = attempt("audit.checkpoint.failed", () => checkpoint(false));
+	const tidy = attempt("housekeeping.failed", async () => {
+		const now = needs.system.now().toISOString();
+		await needs.store.accounts.dropSessions(now);
+		await needs.store.sso.forgetUsed(now);
+		await purgeRealms(needs);
+	});
+	let tidying = tidy();
+	const tidyAgain = () => {
+		tidying = tidy();
+	};
+	const timers = [setInterval(sign, CHECKPOINT_MS), setInterval(tidyAgain, HOUSEKEEPING_MS)];
+	for (const timer of timers) timer.unref();
+	return {
+		async stop() {
+			for (const timer of timers) clearInterval(timer);
+			await tidying;
+			await attempt("audit.checkpoint.failed", () => checkpoint(true))();
+		},
+	};
+}
+
+function warn(config: Config, { warnings }: MasterKey, log: Log): void {
+	for (const message of warnings) log("warn", "master_key", { message });
+	if (config.registration.mode !== "open" || isLoopback(config.listen.host)) return;
+	log("warn", "registration.open", {
+		message:
+			"anybody who reaches this address can register: set registration.mode to admin, domain or closed (SVC_REGISTRATION_MODE)",
+	});
+}
+
+function addressOf(config: Config, { address }: Listener, tls: ServerTls | undefined): string {
+	if (config.base_url !== undefined) return config.base_url;
+	const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+	return `${tls === undefined ? "http" : "https"}://${host}:${address.port}`;
+}

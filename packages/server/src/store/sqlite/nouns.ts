@@ -1,0 +1,83 @@
+import type { Database } from "better-sqlite3";
+import type { AuditEvent } from "../../audit/model.ts";
+import type { Store } from "../store.ts";
+import { drizzle } from "./drizzle.ts";
+import type { LongReader } from "./reader.ts";
+import type { Reading } from "./reading.ts";
+import { accountReads } from "./reads/accounts.ts";
+import { engineReads } from "./reads/engines.ts";
+import { keyReads } from "./reads/keys.ts";
+import { leaseReads } from "./reads/leases.ts";
+import { policyReads } from "./reads/policy.ts";
+import { realmReads } from "./reads/realms.ts";
+import { secretReads } from "./reads/secrets.ts";
+import { ssoReads } from "./reads/sso.ts";
+import { tokenReads } from "./reads/tokens.ts";
+import type { Writer } from "./writer.ts";
+import { LEASE_VERBS } from "./writes/leases.ts";
+
+const SSO_VERBS = ["setProvider", "removeProvider", "signIn", "link", "consume", "forgetUsed"] as const;
+
+/** What the nouns are asked and changed through. */
+interface Ways {
+	writer: Writer;
+	connection: Database;
+	reading: Reading;
+	/** For what takes long. */
+	reader: LongReader;
+	/** The end of the audit chain. */
+	tip(): { seq: number; hash: Buffer };
+}
+
+/** Every noun of the store: what is asked on this thread, what takes long, and what changes. */
+export function createNouns(ways: Ways): Omit<Store, "backups" | "isWritable" | "close"> {
+	const { writer, reader, tip } = ways;
+	const asked = questionsOf(ways);
+	const account = ["register", "setPassword", "setDisabled", "openSession", "closeSession", "dropSessions"] as const;
+	const append = (event: AuditEvent) => writer.append(event);
+	const log = reader.noun("audit", ["list", "count", "export", "checkpoints", "verify"]);
+	const { forget, hasten, ...lease } = writer.noun("leases", LEASE_VERBS);
+	return {
+		accounts: { ...asked.accounts, ...writer.noun("accounts", account) },
+		audit: { ...log, ...writer.noun("audit", ["addCheckpoint"]), append, tip },
+		engines: { ...asked.engines, ...writer.noun("engines", ["setConfig", "removeConfig", "keepGenerated"]) },
+		keys: { ...asked.keys, ...writer.noun("keys", ["initialize", "rotate", "rewrap"]) },
+		leases: {
+			...asked.leases,
+			...reader.noun("leases", ["list", "count"]),
+			...lease,
+			forget: untilNothing(forget),
+			hasten: untilNothing(hasten),
+		},
+		policy: { ...asked.policy, ...writer.noun("policy", ["bind", "unbind"]) },
+		realms: { ...asked.realms, ...writer.noun("realms", ["create", "remove", "purge"]) },
+		revocations: writer.noun("revocations", ["revoke"]),
+		secrets: { ...asked.secrets, ...writer.noun("secrets", ["set", "promote", "remove"]) },
+		sso: { ...asked.sso, ...writer.noun("sso", SSO_VERBS) },
+		tokens: { ...asked.tokens, ...writer.noun("tokens", ["create", "revoke", "used"]) },
+	};
+}
+
+function questionsOf({ reading, connection }: Ways) {
+	const db = drizzle({ client: connection });
+	return {
+		accounts: reading.within(accountReads(db)),
+		engines: reading.within(engineReads(db)),
+		keys: reading.within(keyReads(db)),
+		leases: reading.within(leaseReads(db)),
+		policy: reading.within(policyReads(db)),
+		realms: reading.within(realmReads(db)),
+		secrets: reading.within(secretReads(db)),
+		sso: reading.within(ssoReads(db)),
+		tokens: reading.within(tokenReads(db)),
+	};
+}
+
+/** Goes on in small steps, so that other writes get their turn between them. */
+function untilNothing<Input>(step: (input: Input) => Promise<number>): (input: Input) => Promise<number> {
+	return async (input) => {
+		let total = 0;
+		for (let count = -1; count !== 0; total += count) count = await step(input);
+		return total;
+	};
+}
