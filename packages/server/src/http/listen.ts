@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { getRequestListener } from "@hono/node-server";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Hono } from "hono";
 import { FatalError } from "../errors.ts";
 import type { NewHeaders } from "./headers.ts";
@@ -22,6 +22,9 @@ const MAX_HEADERS = 100;
 
 /** Milliseconds that requests under way have when the server stops. */
 const DRAIN_MS = 15_000;
+
+/** Carries a request to the app, and its answer back. */
+type Carry = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
 /** The server's certificate and key, PEM. */
 export interface TlsFiles {
@@ -47,12 +50,9 @@ export async function listen(
 	listen: { host: string; port: number },
 	tls: TlsFiles | undefined,
 ): Promise<Listener> {
-	const handle = getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0], {
-		hostname: "localhost",
-		errorHandler: () => malformedResponse(newHeaders),
-	});
+	let carry: Carry = async (...exchange) => (await loading)(...exchange);
 	const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-		if (!answerHostless(incoming, outgoing, newHeaders)) void handle(incoming, outgoing);
+		if (!answerHostless(incoming, outgoing, newHeaders)) void carry(incoming, outgoing);
 	};
 	const secure =
 		tls &&
@@ -65,6 +65,10 @@ export async function listen(
 		server.once("error", (cause: NodeJS.ErrnoException) => reject(cannotListen(listen, cause)));
 		server.listen(listen.port, listen.host, resolve);
 	});
+	const loading = loadCarrier(app, newHeaders);
+	void loading.then((loaded) => {
+		carry = loaded;
+	});
 	const { port } = server.address() as AddressInfo;
 	return {
 		address: { host: listen.host, port },
@@ -72,6 +76,16 @@ export async function listen(
 			secure?.setSecureContext({ minVersion: "TLSv1.2", cert: certificate, key: private_key }),
 		close: () => close(server),
 	};
+}
+
+/** Loads what carries requests once whoever waits for the port is told that it is open: it takes a tenth of a start, and only the first requests wait for it. */
+async function loadCarrier(app: Hono<never>, newHeaders: NewHeaders): Promise<Carry> {
+	await nextTurn();
+	const { getRequestListener } = await import("@hono/node-server");
+	return getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0], {
+		hostname: "localhost",
+		errorHandler: () => malformedResponse(newHeaders),
+	});
 }
 
 function close(server: Server): Promise<void> {
