@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../audit/model.ts";
 import type { Store } from "../store.ts";
+import { copyDatabase } from "./copies.ts";
 import { drizzle } from "./drizzle.ts";
 import type { LongReader } from "./reader.ts";
 import type { Reading } from "./reading.ts";
@@ -10,6 +11,7 @@ import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
+import { restoreReads } from "./reads/restores.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
@@ -30,8 +32,8 @@ interface Ways {
 }
 
 /** Every noun of the store: what is asked on this thread, what takes long, and what changes. */
-export function createNouns(ways: Ways): Omit<Store, "backups" | "isWritable" | "close"> {
-	const { writer, reader, tip } = ways;
+export function createNouns(ways: Ways): Omit<Store, "isWritable" | "close"> {
+	const { writer, connection, reader, tip } = ways;
 	const asked = questionsOf(ways);
 	const account = ["register", "setPassword", "setDisabled", "openSession", "closeSession", "dropSessions"] as const;
 	const append = (event: AuditEvent) => writer.append(event);
@@ -40,6 +42,11 @@ export function createNouns(ways: Ways): Omit<Store, "backups" | "isWritable" | 
 	return {
 		accounts: { ...asked.accounts, ...writer.noun("accounts", account) },
 		audit: { ...log, ...writer.noun("audit", ["addCheckpoint"]), append, tip },
+		backups: {
+			copyTo: (to) => copyDatabase(connection.name, to),
+			...asked.backups,
+			...writer.noun("backups", ["noteRestored"]),
+		},
 		engines: { ...asked.engines, ...writer.noun("engines", ["setConfig", "removeConfig", "keepGenerated"]) },
 		keys: { ...asked.keys, ...writer.noun("keys", ["initialize", "rotate", "rewrap"]) },
 		leases: {
@@ -60,16 +67,32 @@ export function createNouns(ways: Ways): Omit<Store, "backups" | "isWritable" | 
 
 function questionsOf({ reading, connection }: Ways) {
 	const db = drizzle({ client: connection });
+	const account = ["byEmail", "byId", "any", "list", "holdings", "count", "sessionOwner"] as const;
+	const key = ["fingerprint", "shared", "ofRealm", "byId", "all", "countOfRealms"] as const;
+	const lease = [
+		"byId",
+		"byCredential",
+		"byNames",
+		"due",
+		"activeAt",
+		"openTargets",
+		"nextDue",
+		"counts",
+		"clock",
+		"pausedAt",
+	] as const;
+	const secret = ["get", "version", "list", "count", "history", "countHistory", "countExpiring"] as const;
 	return {
-		accounts: reading.within(accountReads(db)),
-		engines: reading.within(engineReads(db)),
-		keys: reading.within(keyReads(db)),
-		leases: reading.within(leaseReads(db)),
-		policy: reading.within(policyReads(db)),
-		realms: reading.within(realmReads(db)),
-		secrets: reading.within(secretReads(db)),
-		sso: reading.within(ssoReads(db)),
-		tokens: reading.within(tokenReads(db)),
+		accounts: reading.noun(() => accountReads(db), account),
+		backups: reading.noun(() => restoreReads(connection), ["restored"]),
+		engines: reading.noun(() => engineReads(db), ["config", "configById", "configs"]),
+		keys: reading.noun(() => keyReads(db), key),
+		leases: reading.noun(() => leaseReads(db), lease),
+		policy: reading.noun(() => policyReads(db), ["list", "count"]),
+		realms: reading.noun(() => realmReads(db), ["access", "list", "count", "deletedBefore"]),
+		secrets: reading.noun(() => secretReads(db), secret),
+		sso: reading.noun(() => ssoReads(db), ["providers", "provider", "owner", "identitiesOf"]),
+		tokens: reading.noun(() => tokenReads(db), ["owner", "byId", "list", "count"]),
 	};
 }
 

@@ -9,7 +9,6 @@ import { pendingMigration } from "./migrate.ts";
 import { openReader, type Synchronous } from "./open.ts";
 import { LongReader } from "./reader.ts";
 import { createReading, type Reading } from "./reading.ts";
-import { restoreReads } from "./reads/restores.ts";
 import { adoptRestored } from "./restored.ts";
 import { Writer, type WriterListener } from "./writer.ts";
 
@@ -58,11 +57,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	const nouns = createNouns({ writer, connection, reading, reader, tip: () => tip });
 	return {
 		...memory.over(nouns),
-		backups: {
-			copyTo: (to) => copyDatabase(file, to),
-			...reading.within(restoreReads(connection)),
-			...writer.noun("backups", ["noteRestored"]),
-		},
 		isWritable: probe(writer),
 		async close() {
 			await reader.close();
