@@ -24,7 +24,7 @@ export const WATCH_OPTIONS = [
 
 /** A paragraph of the help. */
 export const WATCH_HELP =
-	"With --watch the program is told to end by SIGTERM when its secrets have changed and stay so for a moment, and started with the new ones. A look reads no values, and is an event of the audit log. While the server is away the program goes on.";
+	"With --watch the program is told to end by SIGTERM when its secrets have changed and stay so for a moment, and started with the new ones. A look reads no values, and is an event of the audit log. While the server is away the program goes on. Once svc itself is told to end, nothing is started anew.";
 
 /** Milliseconds for one look: the program may end meanwhile. */
 const LOOK_TIMEOUT_MS = 10_000;

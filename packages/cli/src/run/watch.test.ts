@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import test from "node:test";
-import { fakeIo } from "../testing/terminal.ts";
+import { fakeIo, temporaryFolder } from "../testing/terminal.ts";
 import type { Program } from "./program.ts";
 import { runWatched } from "./watch.ts";
 
@@ -38,3 +41,30 @@ test("a change that is taken back, and what cannot be read, start nothing", asyn
 test("a program that ends by itself ends the watch", async () => {
 	assert.deepEqual(await watched("exit 3", ["1"]), { code: 3, restarts: 0 });
 });
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+	test(`what ${signal} told to end is not started anew, however long it takes to end`, {
+		timeout: 60_000,
+	}, async () => {
+		await using folder = await temporaryFolder();
+		const [ready, go] = [join(folder.path, "ready"), join(folder.path, "go")];
+		const script = `trap : TERM INT; test "$VALUE" = 2 && exit 5; : > ${ready}; until test -e ${go}; do sleep 0.05; done; exit 7`;
+		const programOf = (VALUE: string): Program => ({ command: "sh", args: ["-c", script], env: { PATH, VALUE } });
+		const signals = new EventEmitter();
+		const io = { ...fakeIo().io, on: signals.on.bind(signals), off: signals.off.bind(signals) };
+		let looks = 0;
+		const code = await runWatched(io, programOf("1"), {
+			interval_ms: 1,
+			kill_after_ms: 60_000,
+			look: async () => {
+				if (looks === 0 && !existsSync(ready)) return programOf("1");
+				if (looks === 0) signals.emit(signal, signal);
+				// By then the change is known, and was taken for settled.
+				if (++looks === 2) setTimeout(() => writeFileSync(go, ""), 100);
+				return programOf("2");
+			},
+			restarts: () => assert.fail("it is started anew"),
+		});
+		assert.equal(code, 7);
+	});
+}

@@ -20,36 +20,37 @@ const SETTLE_MS = 1500;
 /** Looks after which a change that goes on is taken as it is. */
 const MAX_SETTLING = 10;
 
+/** What tells this process to end. SIGHUP, which to many a program means to read its settings anew, does so only once the program is being ended. */
+const TELLS_TO_END: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT", "SIGQUIT"];
+
 /**
- * Runs a program to its end, and starts it anew whenever its environment has changed.
+ * Runs a program to its end, and starts it anew whenever its environment has changed, until this process is told to end.
  * @returns what it ended with by itself, or by a signal that this process was told
  * @throws Failure as `startProgram` does
  */
 export async function runWatched(io: Io, first: Program, watch: Watch): Promise<number> {
-	for (let program = first; ; ) {
+	let [isTold, isEnding] = [false, false];
+	using _ = hearSignals(io, (signal) => {
+		isTold ||= TELLS_TO_END.includes(signal) || (isEnding && signal === "SIGHUP");
+	});
+	for (let program = first; ; isEnding = false) {
 		const running = await startProgram(io, program);
 		const ended = new AbortController();
 		const change = awaitChange(watch, program, ended.signal);
 		const next = await Promise.race([change, running.ended.then(() => undefined)]).finally(() => ended.abort());
-		if (next === undefined) return running.ended;
+		if (next === undefined || isTold) return running.ended;
+		isEnding = true;
 		await watch.restarts();
-		const told = await end(io, running, watch.kill_after_ms);
-		if (told) return running.ended;
+		await end(running, watch.kill_after_ms);
+		if (isTold) return running.ended;
 		program = next;
 	}
 }
 
-/** Ends a program. @returns whether this process was told to end meanwhile */
-async function end(io: Io, running: RunningProgram, kill_after_ms: number): Promise<boolean> {
-	let isTold = false;
-	using _ = hearSignals(io, (signal) => {
-		isTold ||= signal !== "SIGWINCH" && !signal.startsWith("SIGUSR");
-	});
+async function end(running: RunningProgram, kill_after_ms: number): Promise<void> {
 	running.kill("SIGTERM");
 	const late = setTimeout(() => running.kill("SIGKILL"), kill_after_ms);
-	await running.ended;
-	clearTimeout(late);
-	return isTold;
+	await running.ended.finally(() => clearTimeout(late));
 }
 
 /** The program that differs from the one that runs; undefined when that one has ended. */
