@@ -5,12 +5,15 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600
 /**
  * Milliseconds of a duration such as `30s`, `5m`, `24h` or `7d`.
  * @param name of the option that it was given to
- * @throws Failure usage when it is none, or none at all
+ * @param max_ms the longest that is taken
+ * @throws Failure usage when it is none, or longer
  */
-export function parseDuration(name: string, text: string): number {
+export function parseDuration(name: string, text: string, max_ms = Number.POSITIVE_INFINITY): number {
 	const [, number, unit = ""] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
 	if (number === undefined) throw new Failure("usage", `${name} takes a duration such as 30s, 5m, 24h or 7d`);
-	return Number(number) * (UNIT_MS[unit] ?? 0);
+	const ms = Number(number) * (UNIT_MS[unit] ?? 0);
+	if (ms > max_ms) throw new Failure("usage", `${name} takes ${describeDuration(max_ms)} at most`);
+	return ms;
 }
 
 /** A length of time for a person, in its largest whole unit. */

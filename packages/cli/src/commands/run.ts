@@ -14,7 +14,7 @@ import { unexpandedName } from "../run/shell.ts";
 import { loadSecrets, SOURCE_HELP, SOURCE_OPTIONS, type SourceOptions } from "../run/source.ts";
 import { checkVariables, type NamingOptions, type Variable, variablesOf } from "../run/variables.ts";
 import { runWatched } from "../run/watch.ts";
-import { WATCH_HELP, WATCH_OPTIONS, type WatchOptions, watchSecrets } from "../run/watch-secrets.ts";
+import { WATCH_HELP, WATCH_OPTIONS, type WatchOptions, watchSecrets, watchTimes } from "../run/watch-secrets.ts";
 
 interface RunOptions extends EnvironmentOptions, SelectionOptions, NamingOptions, SourceOptions, WatchOptions {
 	/** False with --no-masking. */
@@ -68,15 +68,16 @@ async function runWithSecrets(context: Context<RunOptions>, ...words: string[]):
 	const { io, options } = context;
 	const place = { realm: realmOf(context), environment: environmentOf(context) };
 	const leases = (options.lease ?? []).map((text) => parseLease(text));
+	const times = watchTimes(options);
 	const toVariables = (secrets: readonly Secret[]) => variablesOf(selectSecrets(secrets, place, options), options);
 	const variables = toVariables(await loadSecrets(context, place));
 	await hintAtShell(context, words, variables);
 	const run = async (leased: readonly Variable[]): Promise<number> => {
 		const program = programOf(context, words, [...variables, ...leased]);
 		if (options.require !== undefined) await requireVariables(options.require, program.env);
-		if (options.watch !== true) return runProgram(io, program);
+		if (times === undefined) return runProgram(io, program);
 		const build = (secrets: readonly Secret[]) => programOf(context, words, [...toVariables(secrets), ...leased]);
-		return runWatched(io, program, await watchSecrets(context, place, build));
+		return runWatched(io, program, await watchSecrets(context, place, times, build));
 	};
 	return leases.length === 0 ? run([]) : withLeases(context, await connectForEngine(context), place.realm, leases, run);
 }

@@ -29,17 +29,31 @@ export const WATCH_HELP =
 /** Milliseconds for one look: the program may end meanwhile. */
 const LOOK_TIMEOUT_MS = 10_000;
 
+/** How long each is waited for. */
+type WatchTimes = Pick<Watch, "interval_ms" | "kill_after_ms">;
+
+/** Milliseconds that a timer still takes, with a tenth more: above 2^31 it goes off at once. */
+const MAX_TIMER_MS = 20 * 86_400_000;
+
+/** The durations of the options; none without --watch. @throws Failure usage when one is none, or over 20 days */
+export function watchTimes({ watch, watchInterval, killAfter }: WatchOptions): WatchTimes | undefined {
+	if (watch !== true) return undefined;
+	return {
+		interval_ms: parseDuration("--watch-interval", watchInterval, MAX_TIMER_MS),
+		kill_after_ms: parseDuration("--kill-after", killAfter, MAX_TIMER_MS),
+	};
+}
+
 /**
  * Watches the secrets of an environment.
  * @param build makes the program of what was read
- * @throws Failure usage when a duration is none
  */
 export async function watchSecrets(
 	context: Context<WatchOptions>,
 	place: Place,
+	times: WatchTimes,
 	build: (secrets: readonly Secret[]) => Program,
 ): Promise<Watch> {
-	const { watchInterval, killAfter } = context.options;
 	const owner = await ownerOf(context, place);
 	let trouble: string | undefined;
 	let known: { readonly state: string; readonly program: Program } | undefined;
@@ -50,8 +64,7 @@ export async function watchSecrets(
 		return known.program;
 	};
 	return {
-		interval_ms: parseDuration("--watch-interval", watchInterval),
-		kill_after_ms: parseDuration("--kill-after", killAfter),
+		...times,
 		restarts: () => note(context, "svc: the secrets have changed, the program is started anew"),
 		look: async () => {
 			try {
