@@ -20,12 +20,15 @@ export interface SvcOptions {
 	readonly data?: string;
 	/** Options of node itself. */
 	readonly nodeOptions?: readonly string[];
+	/** Script, with arguments, that starts svc in place of its own. */
+	readonly program?: readonly string[];
 }
 
 /** Starts our server from source on a free port of the loopback interface, with the default settings otherwise. */
-export async function startSvc({ protocol, data = scratchFolder(), nodeOptions = [] }: SvcOptions): Promise<SvcServer> {
+export async function startSvc(options: SvcOptions): Promise<SvcServer> {
+	const { protocol, data = scratchFolder(), nodeOptions = [], program = ["packages/svc/src/bin.mjs"] } = options;
 	const server = await startServerProcess({
-		args: [...nodeOptions, "packages/svc/src/bin.mjs", "server"],
+		args: [...nodeOptions, ...program, "server"],
 		env: {
 			HOME: data,
 			SVC_DATA_DIR: data,

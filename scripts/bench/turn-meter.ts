@@ -1,12 +1,12 @@
 /**
- * Loaded by a server under measurement, with node's --import: answers whoever connects to the socket that its own address names with the
- * processor time of the main thread's longest turn since it was last asked, in microseconds. Nothing else runs during a turn.
+ * Starts svc, and answers whoever connects to the socket that its first argument names with the processor time of the main thread's longest
+ * turn since it was last asked, in microseconds. Nothing else runs during a turn.
  */
 import { createServer } from "node:net";
-import { isMainThread } from "node:worker_threads";
 
-const socket = new URL(import.meta.url).searchParams.get("socket");
-if (isMainThread && socket !== null) meter(socket);
+const [socket = ""] = process.argv.splice(2, 1);
+meter(socket);
+await import(new URL("../../packages/svc/src/bin.mjs", import.meta.url).href);
 
 function meter(path: string): void {
 	let longest = 0;

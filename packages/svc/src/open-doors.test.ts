@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { refuseOpenDoors } from "./open-doors.ts";
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), "svc-doors-"));
@@ -20,14 +21,38 @@ function start(flags: readonly string[], env: Record<string, string>) {
 	});
 }
 
+/** Code and settings that change nothing. */
+const NO_CODE = "data:text/javascript,";
+const settings = await mkdtemp(join(tmpdir(), "svc-doors-settings-"));
+const SETTINGS = join(settings, "node.json");
+await writeFile(SETTINGS, "{}");
+after(() => rm(settings, { recursive: true, force: true }));
+
 const REFUSED: [flags: string[], env: Record<string, string>, named: RegExp][] = [
 	[[], { NODE_OPTIONS: "--no-warnings" }, /NODE_OPTIONS is set/],
 	[[], { NODE_DEBUG: "tls" }, /NODE_DEBUG is set/],
 	[[], { SSLKEYLOGFILE: "keys" }, /SSLKEYLOGFILE is set/],
 	[[], { LD_PRELOAD: "libc.so.6" }, /LD_PRELOAD is set/],
 	[[], { NODE_TLS_REJECT_UNAUTHORIZED: "0" }, /NODE_TLS_REJECT_UNAUTHORIZED is set/],
-	[["--inspect=127.0.0.1:0"], {}, /with a debugger/],
-	[["--report-on-signal"], {}, /with a debugger, a report/],
+	...[
+		["--inspect=127.0.0.1:0"],
+		["--report-on-signal"],
+		["--heapsnapshot-signal=SIGUSR2"],
+		["--tls-keylog=keys"],
+		["--trace-tls"],
+		["--heap-prof", "--heap-prof-dir=/dev/null"],
+		["--import", NO_CODE],
+		[`--import=${NO_CODE}`],
+		["--require", "node:os"],
+		["-r", "node:os"],
+		["--loader", NO_CODE],
+		["--experimental-loader", NO_CODE],
+		["--env-file=/dev/null"],
+		["--env_file", "/dev/null"],
+		["--env-file-if-exists=/dev/null"],
+		[`--experimental-config-file=${SETTINGS}`],
+		["--openssl-config=/dev/null"],
+	].map((flags): (typeof REFUSED)[number] => [flags, {}, /started with a flag for a debugger, /]),
 ];
 
 for (const [flags, env, named] of REFUSED) {
@@ -38,3 +63,33 @@ for (const [flags, env, named] of REFUSED) {
 		assert.deepEqual(await readdir(folder), []);
 	});
 }
+
+const VARIABLES = [
+	"NODE_DEBUG_NATIVE",
+	"LD_AUDIT",
+	"LD_LIBRARY_PATH",
+	"GCONV_PATH",
+	"OPENSSL_CONF",
+	"OPENSSL_ENGINES",
+	"OPENSSL_MODULES",
+	"NAPI_RS_NATIVE_LIBRARY_PATH",
+];
+
+for (const name of VARIABLES) {
+	test(`a process with ${name} is not served from`, () => {
+		const refuse = (value: string) => refuseOpenDoors({ env: { [name]: value }, execArgv: [] });
+		assert.throws(() => refuse("/somewhere"), new RegExp(`${name} is set`));
+		refuse("");
+	});
+}
+
+test("variables and flags that open no door are no reason to refuse", () => {
+	const env = { NODE_PATH: "/somewhere", NODE_EXTRA_CA_CERTS: "/ca.pem", SSL_CERT_FILE: "/ca.pem", PATH: "/bin" };
+	const execArgv = [
+		"--disable-warning=ExperimentalWarning",
+		"--max-old-space-size=512",
+		"--cpu-prof",
+		"--use-system-ca",
+	];
+	refuseOpenDoors({ env, execArgv });
+});

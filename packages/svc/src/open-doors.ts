@@ -1,7 +1,11 @@
 import { url as debuggerUrl } from "node:inspector";
 import { FatalError } from "@svc/server";
 
-/** Variables that open a debugger, write session keys or traffic to a file, believe every certificate, or put other code into the process. */
+/**
+ * Variables that open a debugger, write session keys or traffic to a file, believe every certificate, or put other code into the process:
+ * by Node, the loader of libraries, glibc, OpenSSL, or the package of a native library. NODE_PATH is not among them: nothing is looked up there
+ * that is where it belongs.
+ */
 const VARIABLES = [
 	"NODE_OPTIONS",
 	"NODE_DEBUG",
@@ -10,10 +14,20 @@ const VARIABLES = [
 	"SSLKEYLOGFILE",
 	"LD_PRELOAD",
 	"LD_AUDIT",
+	"LD_LIBRARY_PATH",
+	"GCONV_PATH",
+	"OPENSSL_CONF",
+	"OPENSSL_ENGINES",
+	"OPENSSL_MODULES",
+	"NAPI_RS_NATIVE_LIBRARY_PATH",
 ];
 
-/** Flags of Node that do the same, or write memory to a file. */
-const FLAGS = /^--(inspect|tls-keylog|trace-tls|heapsnapshot|heap-prof|report)/;
+/** Flags of Node that do the same, or write memory to a file; a file of variables or settings could hold any of these. */
+const FLAGS = [
+	/^--(inspect|tls-keylog|trace-tls|heapsnapshot|heap-prof|report)/,
+	/^(-r|--(require|import|(experimental-)?loader|snapshot-blob|openssl-config))(=|$)/,
+	/^--(env-file|env-file-if-exists|experimental-(default-)?config-file)(=|$)/,
+];
 
 /**
  * Refuses to serve secrets from a process that others were let into.
@@ -23,6 +37,10 @@ export function refuseOpenDoors({ env, execArgv }: Pick<NodeJS.Process, "env" | 
 	const variable = VARIABLES.find((name) => env[name]);
 	if (variable !== undefined)
 		throw new FatalError(`${variable} is set, which could give secrets away: unset it and start again`);
-	if (execArgv.some((flag) => FLAGS.test(flag)) || debuggerUrl() !== undefined)
-		throw new FatalError("Node was started with a debugger, a report or a key log: start again without that flag");
+	// Node takes --env_file, too.
+	const flags = execArgv.map((flag) => flag.replaceAll("_", "-"));
+	if (flags.some((flag) => FLAGS.some((door) => door.test(flag))) || debuggerUrl() !== undefined)
+		throw new FatalError(
+			"Node was started with a flag for a debugger, a report, a key log, or other code or settings: start again without it",
+		);
 }

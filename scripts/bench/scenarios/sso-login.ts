@@ -36,7 +36,7 @@ export const SSO_LOGIN: Scenario = {
 
 async function ssoLogin(): Promise<Result> {
 	const turns = measureTurns();
-	const server = await startSvc({ protocol: "https", nodeOptions: turns.nodeOptions });
+	const server = await startSvc({ protocol: "https", program: turns.program });
 	const admin = "admin@example.test";
 	await register(server.url, admin);
 	const token = await login(server.url, admin);
