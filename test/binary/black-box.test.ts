@@ -10,15 +10,18 @@ import { buildBinary, skipWithoutStrip } from "./built.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Those of faults, crashes and hostile engines start the server with a program of their own, which is not in the binary. */
+/** What is left out below test/engines starts the server with a program of its own, which is not in the binary. */
 const PATTERNS = [
 	"test/*.test.ts",
-	"test/{api,backup,cli,docs,hostile,keys,run,sso}/**/*.test.ts",
-	"test/engines/*.test.ts",
+	"test/{api,backup,cli,docs,doctor,faults,hostile,keys,run,sso}/**/*.test.ts",
+	"test/engines/{*,sdk/*,hostile/{behaviours,refused}}.test.ts",
 ];
 
-/** Starts the server or a command through the harness, which takes the binary. */
-const BY_HARNESS = /from "[./]*\/(harness|(\w+-)?world|harness\/(\w+-)?world|harness\/cli)\.ts"/;
+/** Starts the server or a command through the harness, or through the one of the fault tests: both take the binary. */
+const BY_HARNESS = /from "[./]*\/(harness|(\w+-)?world|harness\/(\w+-)?world|harness\/cli|process|kept-secret)\.ts"/;
+
+/** The sources were killed more often. */
+const KILLS = "25";
 
 /** On two cores that are busy with other tests. */
 const TIMEOUT_MS = 45 * 60_000;
@@ -36,10 +39,10 @@ test("the black-box tests pass with the single binary in place of the sources", 
 	const files = globSync(PATTERNS, { cwd: REPOSITORY }).filter((file) =>
 		BY_HARNESS.test(readFileSync(`${REPOSITORY}${file}`, "utf8")),
 	);
-	assert.ok(files.length > 50, `${files.length} files start the server`);
+	assert.ok(files.length > 75, `${files.length} files start the server`);
 	const child = spawn(process.execPath, ["--test", "--test-concurrency=1", "--test-reporter=spec", ...files], {
 		cwd: REPOSITORY,
-		env: { ...environment, SVC_TEST_BINARY: built.file },
+		env: { SVC_TEST_KILLS: KILLS, ...environment, SVC_TEST_BINARY: built.file },
 		stdio: ["ignore", "pipe", "inherit"],
 	});
 	const [report] = await Promise.all([text(child.stdout), once(child, "close")]);

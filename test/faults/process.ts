@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { PROGRAM } from "../harness/program.ts";
 import { tracedPid } from "./strace.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
@@ -88,8 +89,8 @@ export async function refusedStart(options: RunOptions): Promise<Ending> {
 }
 
 function launch({ data, env, script, wrap = (command) => command }: RunOptions): ChildProcess {
-	const server = script ?? ["packages/svc/src/bin.mjs", "server"];
-	const [command = "", ...args] = wrap([process.execPath, ...server]);
+	const server = script === undefined ? [PROGRAM.file, ...PROGRAM.arguments, "server"] : [process.execPath, ...script];
+	const [command = "", ...args] = wrap(server);
 	return spawn(command, args, {
 		cwd: REPOSITORY,
 		env: {

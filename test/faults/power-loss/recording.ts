@@ -30,8 +30,8 @@ export const TRACED_CALLS = [
 	...["fsync", "fdatasync", "sync_file_range", "io_uring_setup"],
 ];
 
-/** The longest string that strace is asked to print, in bytes: more than any single write of the recorded programs. */
-export const STRING_LIMIT_BYTES = 1_048_576;
+/** The longest string that strace is asked to print, in bytes: more than any single write of the recorded programs (the binary unpacks an addon of 2 MB). */
+export const STRING_LIMIT_BYTES = 4_194_304;
 
 // A file that was unlinked while open is shown as `3<path>(deleted)`: what happens to it can never be seen again.
 const DESCRIPTOR = /(\d+)<([^>]*)>(?!\(deleted\))/g;
