@@ -16,6 +16,8 @@ export interface SecretName {
 
 /** A way to write secrets down. What is written is read back as exactly the same values by whoever reads that format. */
 interface Format {
+	/** Whether what reads it sets variables of a process, without a look at their names. */
+	readonly setsVariables?: true;
 	/** Why this one cannot be written, as the end of "KEY …"; undefined when it can. */
 	problem(entry: Entry): string | undefined;
 	/** Why all of them together cannot be written. */
@@ -46,6 +48,7 @@ function dotenvValue(value: string): string {
 
 /** POSIX. */
 const shell: Format = {
+	setsVariables: true,
 	problem: ({ key, value }) => (VARIABLE.test(key) ? dotenv.problem({ key, value }) : NO_VARIABLE),
 	write: (entries) => entries.map(({ key, value }) => shellLine(key, value)).join(""),
 };
@@ -93,6 +96,7 @@ const NOT_IN_SYSTEMD = /[\0-\x08\x0b-\x1f\x7f]|\p{Noncharacter_Code_Point}/u;
 
 /** An EnvironmentFile. man systemd.exec: in double quotes a backslash keeps the next of " \ ` $ as it is. */
 const systemd: Format = {
+	setsVariables: true,
 	problem: ({ key, value }) => {
 		if (!VARIABLE.test(key)) return NO_VARIABLE;
 		return NOT_IN_SYSTEMD.test(value) ? "holds a character that systemd refuses" : undefined;
@@ -105,6 +109,7 @@ const MAX_DOCKER_LINE_BYTES = 64 * 1024;
 
 /** A file of `docker run --env-file`: there is no quoting, a value is the rest of its line. */
 const docker: Format = {
+	setsVariables: true,
 	problem: ({ key, value }) => {
 		if (/[\n\r]/.test(value)) return "holds a line break";
 		if (value.includes("\0")) return NO_ZERO;

@@ -44,6 +44,24 @@ test("what a format cannot hold is named all at once, with the formats that can,
 	assert.equal((await run([...EXPORT, "URL", "--format", "systemd"], { env: server.env })).code, 0);
 });
 
+test("variables that decide what runs are given to a shell, systemd or docker only when that is wished", async () => {
+	const reserved = ["PATH", "LD_PRELOAD", "NODE_OPTIONS"];
+	await using server = await start([...SECRETS, ...reserved.map((key) => ({ key, value: "hunter2" }))]);
+	const print = (...args: string[]) => run([...EXPORT, ...args], { env: server.env });
+	for (const format of ["shell", "systemd", "docker"]) {
+		const refused = await print("--format", format, "URL", ...reserved);
+		assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+		assert.match(
+			refused.stderr,
+			/^svc: PATH would .*; LD_PRELOAD would .*; NODE_OPTIONS would .*\nhint: svc export KEY.* --allow-reserved /,
+		);
+		assert.doesNotMatch(refused.stderr, /hunter2|URL/);
+		assert.match((await print("--format", format, "--allow-reserved", "URL", ...reserved)).stdout, /PATH=/);
+		assert.equal((await print("--format", format, "URL")).code, 0);
+	}
+	for (const format of ["dotenv", "json", "yaml", "k8s"]) assert.equal((await print("--format", format)).code, 0);
+});
+
 test("a key that is not there is an error, and so is a name that Kubernetes would not take", async () => {
 	await using server = await start();
 	const { code, stderr } = await run([...EXPORT, "URL", "NONE", "NOR"], { env: server.env });

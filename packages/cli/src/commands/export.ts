@@ -12,6 +12,7 @@ import { show, visible } from "../output.ts";
 import { listAll } from "../pages.ts";
 import { writePrivateFile } from "../private-file.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+import { refuseReserved } from "../run/variables.ts";
 
 interface ExportOptions extends EnvironmentOptions {
 	readonly format?: string;
@@ -19,6 +20,7 @@ interface ExportOptions extends EnvironmentOptions {
 	readonly namespace?: string;
 	readonly output?: string;
 	readonly force?: boolean;
+	readonly allowReserved?: boolean;
 }
 
 const NAMES = Object.keys(EXPORT_FORMATS);
@@ -43,6 +45,10 @@ export function addExportCommand(program: Command, io: Io): void {
 			option("--format <format>", `one of ${NAMES.join(", ")}; dotenv by default`).choices(NAMES),
 			option("--output <file>", "write it to a new file that only you can read"),
 			option("--force", "replace the file of --output"),
+			option(
+				"--allow-reserved",
+				"also variables such as PATH and NODE_OPTIONS, which decide what runs (shell, systemd, docker)",
+			),
 			option("--name <name>", "name of the Secret (k8s); realm and environment by default"),
 			option("--namespace <name>", "namespace of the Secret (k8s)"),
 		],
@@ -66,7 +72,7 @@ async function exportSecrets(context: Context<ExportOptions>, ...keys: string[])
 	for await (const row of listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment }))
 		entries.push({ key: text(row, "key"), value: text(row, "value") });
 	const chosen = choose(entries, keys);
-	const content = format(name, chosen, secret);
+	const content = format(name, chosen, secret, options.allowReserved === true);
 	if (options.output === undefined) return write(io.stdout, content);
 	await save(options.output, content, options.force === true);
 	const document = { realm, environment, format: name, output: options.output, keys: chosen.map(({ key }) => key) };
@@ -93,9 +99,13 @@ function choose(entries: readonly Entry[], keys: readonly string[]): readonly En
 	});
 }
 
-function format(name: string, entries: readonly Entry[], secret: SecretName): string {
+function format(name: string, entries: readonly Entry[], secret: SecretName, allowsReserved: boolean): string {
 	const chosen = EXPORT_FORMATS[name];
 	if (chosen === undefined) throw new Failure("usage", `--format takes ${NAMES.join(", ")}`);
+	if (chosen.setsVariables === true && !allowsReserved) {
+		const variables = entries.map(({ key }) => ({ name: key, source: key }));
+		refuseReserved(variables, "svc export KEY… writes the keys that you name");
+	}
 	const problems = problemsOf(chosen, entries);
 	if (problems.length === 0) return chosen.write(entries, secret);
 	const others = Object.entries(EXPORT_FORMATS).filter(([, other]) => problemsOf(other, entries).length === 0);

@@ -48,15 +48,18 @@ export function variablesOf(
 		"cannot be the name of a variable",
 		"--map-names turns - . and / into _, --prefix gives names a beginning, --except leaves a key out",
 	);
-	if (!allowReserved) {
-		refuse(
-			variables.filter(({ name }) => RESERVED.test(name)),
-			"would change how programs run on this machine",
-			"--prefix gives other names, --except leaves a key out, --allow-reserved takes it as it is",
-		);
-	}
+	if (!allowReserved) refuseReserved(variables, "--prefix gives other names, --except leaves a key out");
 	checkValues(variables);
 	return variables;
+}
+
+/** @throws Failure naming every variable that decides what runs; `hint` is what helps besides --allow-reserved */
+export function refuseReserved(variables: readonly Pick<Variable, "name" | "source">[], hint: string): void {
+	refuse(
+		variables.filter(({ name }) => RESERVED.test(name)),
+		"would change how programs run",
+		`${hint}, --allow-reserved takes it as it is`,
+	);
 }
 
 /** @throws Failure when two have one name, or a value is none that a variable can have */
@@ -82,7 +85,7 @@ function checkValues(variables: readonly Variable[]): void {
 	);
 }
 
-function refuse(variables: readonly Variable[], problem: string, hint: string): void {
+function refuse(variables: readonly Pick<Variable, "source">[], problem: string, hint: string): void {
 	if (variables.length > 0)
 		throw new Failure("failed", variables.map(({ source }) => `${source} ${problem}`).join("; "), { hint });
 }
