@@ -16,6 +16,10 @@ test("names that decide what runs are reserved, and no others", () => {
 		"BASH_ENV",
 		"PYTHONPATH",
 		"GIT_SSH_COMMAND",
+		"GIT_PAGER",
+		"LESSOPEN",
+		"OPENSSL_CONF",
+		"ZDOTDIR",
 		"SVC_TOKEN",
 		"IFS",
 	])
@@ -28,6 +32,8 @@ test("names that decide what runs are reserved, and no others", () => {
 		"LDAP_URL",
 		"PYTHON_VERSION",
 		"GITHUB_TOKEN",
+		"OPENSSL_KEY",
+		"LESS",
 		"ENV",
 		"_a1",
 	];
