@@ -41,6 +41,8 @@ test("YAML as people write it is read, with the lines of its keys", async () => 
 			["B", "b"],
 		],
 	);
+	const wrapped = "kind: Secret\ndata:\n  A: |\n    aHVu\n    dGVyMg==\n";
+	assert.equal((await parseMapping(wrapped))[0]?.value, "hunter2");
 });
 
 const REFUSED: readonly (readonly [text: string, message: string])[] = [
@@ -50,6 +52,13 @@ const REFUSED: readonly (readonly [text: string, message: string])[] = [
 	["A: hunter2\nA: x\n", "line 2: a key occurs twice"],
 	["1: hunter2\n", "line 1: a key is not a text"],
 	['A: "hunter2\n', "line 2: is not JSON or YAML"],
+	[
+		"kind: Secret\ndata:\n  A: YQ==\n  B: //79\n",
+		"line 4: the value is not UTF-8 text, and the service keeps nothing else",
+	],
+	["kind: Secret\ndata:\n  A: gA==\n", "line 3: the value is not UTF-8 text, and the service keeps nothing else"],
+	["kind: Secret\ndata:\n  A: hunter2!\n", "line 3: the value is not Base64, as it is below data"],
+	["kind: Secret\ndata:\n  A: YQ\n", "line 3: the value is not Base64, as it is below data"],
 	["- hunter2\n", "line 1: expected a mapping of keys to texts"],
 	["", "line 1: expected a mapping of keys to texts"],
 ];

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { type DotenvEntry, DotenvError } from "./dotenv.ts";
 
 /**
@@ -18,20 +19,33 @@ export async function parseMapping(text: string): Promise<DotenvEntry[]> {
 	const fail = (node: unknown, problem: string): never => {
 		throw new DotenvError(lineOf((node as { range?: [number] } | null)?.range?.[0]), problem);
 	};
-	const entriesOf = (node: unknown, decode: (value: string) => string): DotenvEntry[] => {
+	const decode = (value: string, key: unknown): string => {
+		const bytes = bytesOf(value);
+		if (bytes === undefined) return fail(key, "the value is not Base64, as it is below data");
+		// Else what is no text would be replaced by U+FFFD without a word.
+		return isUtf8(bytes)
+			? bytes.toString()
+			: fail(key, "the value is not UTF-8 text, and the service keeps nothing else");
+	};
+	const entriesOf = (node: unknown, read: (value: string, key: unknown) => string): DotenvEntry[] => {
 		if (!isMap(node)) return fail(node, "expected a mapping of keys to texts");
 		return node.items.map(({ key, value }) => {
 			if (!isScalar(key) || typeof key.value !== "string") return fail(key, "a key is not a text");
 			if (!isScalar(value) || typeof value.value !== "string")
 				return fail(key, "the value is not a text: numbers and the like need quotes");
-			return { key: key.value, value: decode(value.value), line: lineOf(key.range?.[0]) };
+			return { key: key.value, value: read(value.value, key), line: lineOf(key.range?.[0]) };
 		});
 	};
 	if (!isMap(contents) || (contents.get("kind") as unknown) !== "Secret") return entriesOf(contents, (value) => value);
 	return [
-		...(contents.has("data")
-			? entriesOf(contents.get("data", true), (value) => Buffer.from(value, "base64").toString())
-			: []),
+		...(contents.has("data") ? entriesOf(contents.get("data", true), decode) : []),
 		...(contents.has("stringData") ? entriesOf(contents.get("stringData", true), (value) => value) : []),
 	];
+}
+
+/** What Base64 holds; undefined when it is none. Kubernetes, too, takes line breaks in it. */
+function bytesOf(value: string): Buffer | undefined {
+	const digits = value.replace(/[\r\n]/g, "");
+	const isBase64 = digits.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(digits);
+	return isBase64 ? Buffer.from(digits, "base64") : undefined;
 }
