@@ -26,6 +26,10 @@ const COMMENT = /\/\*.*?\*\/|^\s*\/\/.*$/gms;
 const REMEDY = "startThread and readShipped of shipped-file.ts reach files";
 const NOT_IN_BINARY = /^packages\/(svc\/src\/shipped-engines|server\/src\/health\/build)\.ts$/;
 
+/** Packages whose native libraries are taken without the script that looks for them. */
+const NATIVE = ["better-sqlite3", "@node-rs/argon2"];
+const ofServer = (name: string) => createRequire(join(ROOT, "packages/server/package.json")).resolve(name);
+
 /** What the single binary is made of. */
 export interface Bundle {
 	/** The script that it starts with. */
@@ -58,7 +62,7 @@ export async function bundle(folder: string, constants: Record<string, unknown>)
 		scripts.push(outfile);
 	}
 	const [main = ""] = scripts;
-	return { main, assets, packages: packagesOf(inputs) };
+	return { main, assets, packages: packagesOf([...inputs, ...Object.values(assets), ...NATIVE.map(ofServer)]) };
 }
 
 /** @returns the files that went into it */
@@ -144,7 +148,7 @@ function ourSources(keep: (name: string, file: string) => void): Plugin {
 }
 
 /** @returns folders of packages of others */
-function packagesOf(inputs: ReadonlySet<string>): string[] {
-	const folders = [...inputs].flatMap((input) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(input)?.[0] ?? []);
+function packagesOf(files: readonly string[]): string[] {
+	const folders = files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? []);
 	return [...new Set(folders)].sort((one, other) => one.localeCompare(other, "en"));
 }
