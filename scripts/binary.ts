@@ -21,7 +21,7 @@ try {
 	process.exitCode = 1;
 }
 
-/** That of the commit, so that the same commit gives the same archive; without a commit there is none to go by. */
+/** That of the commit; without one there is none to go by. */
 function timeOf(built: string): Date {
 	const time = new Date(built);
 	return Number.isNaN(time.getTime()) ? new Date(0) : time;

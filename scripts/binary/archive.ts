@@ -8,7 +8,7 @@ import { runTool } from "./tool.ts";
 
 /**
  * Packs the single binary with what has to go with it, and writes the archive's SHA-256 beside it. Names, owners and times in it do not
- * depend on who made it.
+ * depend on who made it; what V8 compiled beforehand differs from one time to the next.
  * @param folder where it is put
  * @param time of every file in it
  * @returns the archive

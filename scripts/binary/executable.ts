@@ -1,5 +1,5 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { readBuild } from "../../packages/server/src/health/build.ts";
 import { bundle } from "./bundle.ts";
 import { runTool } from "./tool.ts";
@@ -37,9 +37,11 @@ export async function makeExecutable(folder: string): Promise<Executable> {
 		// 33 MB of symbols.
 		runTool("strip", ["-o", executable, process.execPath]);
 		const configuration = join(scratch, "sea.json");
-		writeFileSync(configuration, JSON.stringify({ main, assets, executable, output: file, ...SEA }));
+		// The script's path, as it is given, is in the binary: it says nothing of who made it.
+		const script = relative(scratch, main);
+		writeFileSync(configuration, JSON.stringify({ main: script, assets, executable, output: file, ...SEA }));
 		rmSync(file, { force: true });
-		runTool(process.execPath, ["--build-sea", configuration]);
+		runTool(process.execPath, ["--build-sea", configuration], scratch);
 		if (!existsSync(file)) throw new Error(`this Node, ${process.version}, made no binary: Node 26 is needed`);
 		return { file, name: `svc-${build.version}-${process.platform}-${process.arch}`, packages };
 	} finally {

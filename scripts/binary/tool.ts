@@ -5,13 +5,13 @@ const PACKAGE: Record<string, string> = { strip: "binutils", tar: "tar", xz: "xz
 
 /**
  * Runs a program that the build needs.
- * @param env its whole environment beside PATH
+ * @param cwd where it works; here when it is absent
  * @throws Error when it is missing, with what brings it, or fails, with the end of what it wrote
  */
-export function runTool(tool: string, args: readonly string[], env: Record<string, string> = {}): void {
-	const path = "/usr/local/bin:/usr/bin:/bin";
+export function runTool(tool: string, args: readonly string[], cwd?: string): void {
 	const { error, status, stderr } = spawnSync(tool, args, {
-		env: { PATH: path, ...env },
+		cwd,
+		env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
 		encoding: "utf8",
 		stdio: ["ignore", "ignore", "pipe"],
 	});

@@ -4,15 +4,16 @@ import { type ChildProcess, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { type EmptyRoot, makeEmptyRoot, skipWithoutRoot } from "../../scripts/binary/empty-root.ts";
-import { buildBinary, skipWithoutStrip } from "./built.ts";
+import { type Built, buildBinary, skipWithoutStrip } from "./built.ts";
 
 const options = { skip: skipWithoutStrip || skipWithoutRoot };
 const PASSWORD = "a password of the tests\n";
 const READ = "secret get DB_URL --realm shop --env prod";
 
+let built: Built;
 let root: EmptyRoot;
 let server: ChildProcess;
 let address = "";
@@ -23,7 +24,7 @@ const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());
 before(async () => {
 	if (options.skip !== false) return;
-	const built = ends.use(await buildBinary());
+	built = ends.use(await buildBinary());
 	root = makeEmptyRoot(built.file);
 	ends.defer(root.remove);
 	libraries = join(root.folder, "tmp/svc-0");
@@ -93,6 +94,14 @@ test("an engine of ours opens only what it is allowed to", options, async () => 
 	assert.match(held.stderr, /ERR_ACCESS_DENIED/);
 	const free = await root.run(["plugin", "containerorch"], env, ping);
 	assert.match(free.stderr, /current-context is missing/);
+});
+
+test("nothing in it says where it was made", options, () => {
+	const bytes = readFileSync(built.file);
+	for (const folder of [dirname(built.file), resolve(import.meta.dirname, "../..")]) {
+		const at = bytes.indexOf(folder);
+		assert.equal(at, -1, bytes.toString("latin1", at, at + 200));
+	}
 });
 
 test("no argument makes it load code, and the server does not start where the environment might", options, async () => {
