@@ -119,7 +119,7 @@ function shown(step: Step): object {
 }
 
 async function report(context: Context, layout: Layout, { key }: Plan, isStarted: boolean): Promise<void> {
-	const { program, settings, data_dir, sealed_key, unit } = layout;
+	const { program, settings, data_dir, unit } = layout;
 	const fingerprint = key.fingerprint === undefined ? "" : ` (fingerprint ${key.fingerprint})`;
 	const document = {
 		program,
@@ -138,14 +138,16 @@ async function report(context: Context, layout: Layout, { key }: Plan, isStarted
 		`  master key  ${key.file}${key.is_sealed ? ", encrypted for this machine" : ""}${fingerprint}`,
 	];
 	await show(context, document, lines.join("\n"));
-	if (context.options.json === true) return;
+	if (context.options.json !== true) await note(context, `\n${adviceAfter(layout, key)}`);
+}
+
+/** What is to be done next. Where a key was there, and a first account is, nothing is left. */
+function adviceAfter({ at, data_dir, sealed_key }: Layout, key: Plan["key"]): string {
 	const copy = key.is_sealed ? `systemd-creds decrypt --name=master-key ${sealed_key} -` : `cat ${key.file}`;
-	await note(
-		context,
-		`
-keep a copy of the master key elsewhere, no backup opens without it:  sudo ${copy}
-next:  svc init you@example.com
+	const isNew = key.fingerprint !== undefined;
+	const keep = `keep a copy of the master key elsewhere, no backup opens without it:  sudo ${copy}\n`;
+	if (!isNew && !existsSync(at(`${data_dir}/setup-code`))) return "`svc health` names the version that runs";
+	return `${isNew ? keep : ""}next:  svc init you@example.com
        It asks for the setup code:  sudo cat ${data_dir}/setup-code
-       and shows a fingerprint to compare:  journalctl -u svc`,
-	);
+       and shows a fingerprint to compare:  journalctl -u svc`;
 }

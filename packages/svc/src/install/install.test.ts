@@ -135,14 +135,16 @@ test("svc install keeps the key in a file of mode 0400 where systemd cannot encr
 });
 
 test("svc install done again it changes nothing, and keeps settings and key", { skip }, async () => {
-	await installed();
+	assert.match((await installed()).stderr, /keep a copy of the master key .*\nnext: {2}svc init/);
 	const first = await everything();
-	await installed();
+	assert.match((await installed()).stderr, /^\n`svc health` names the version that runs\n$/);
 	assert.deepEqual(await everything(), first);
 	await put("etc/svc/svc.toml", 'data_dir = "/srv"\n');
 	await installed();
 	assert.equal(await read("etc/svc/svc.toml"), 'data_dir = "/srv"\n');
 	assert.deepEqual((await install("--listen", "0.0.0.0:8443")).code, 2);
+	await put("var/lib/svc/setup-code", "not used yet\n");
+	assert.match((await installed()).stderr, /^\nnext: {2}svc init/);
 });
 
 test("svc install done again with a newer program it replaces program and unit only", { skip }, async () => {
