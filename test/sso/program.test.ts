@@ -110,6 +110,36 @@ test("who has neither a name nor an address is shown by what names them at the p
 	assert.deepEqual(identity, { provider: "corp", email: "", name: "nameless-17" });
 });
 
+/** The query with which the browser of a program is sent back; its port is 40001. */
+const WAITING = `cli_port=40001&cli_challenge=${"c".repeat(43)}`;
+const sentBack = (answer: { readonly status: number; readonly headers: object }) => [
+	answer.status,
+	"location" in answer.headers && answer.headers.location,
+];
+
+test("a program hears that the provider cannot be asked, whoever begins without one gets the error", async () => {
+	await world.set("gone", { ...provider, issuer: "https://127.0.0.1:1" });
+	const begin = (query: string) => world.client.get(`/auth/oidc/gone/login?${query}`);
+	assert.deepEqual(sentBack(await begin(WAITING)), [302, "http://127.0.0.1:40001/?error=provider_unavailable"]);
+	refused(await begin(""), 503, "provider_unavailable");
+	refused(await world.client.get(`/auth/oidc/none/login?${WAITING}`), 404, "not_found");
+	assert.equal((await world.refusals()).length, 2, "both are written down");
+});
+
+test("a program hears that its login was refused, and only the browser that began it can say so", async () => {
+	const end = async (query: string, withCookie = true) => {
+		const { location, cookie } = await world.begin("corp", query);
+		const state = new URL(location).searchParams.get("state") ?? "";
+		const finish = () => world.finish("corp", { error: "access_denied", state }, withCookie ? cookie : undefined);
+		return [await finish(), await finish()] as const;
+	};
+	const [told, again] = await end(WAITING);
+	assert.deepEqual(sentBack(told), [302, "http://127.0.0.1:40001/?error=unauthorized"]);
+	refused(again, 401, "unauthorized");
+	for (const answer of [...(await end("")), ...(await end(WAITING, false))]) refused(answer, 401, "unauthorized");
+	assert.equal((await world.refusals()).length, 6);
+});
+
 // The last one: nobody signs in from here for a minute afterwards.
 test("a source has so many refusals written down, and then hears that they are too many, whatever it tries", async () => {
 	const nobody = { code: "no such code", verifier: "v".repeat(43) };

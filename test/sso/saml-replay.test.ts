@@ -10,6 +10,9 @@ const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());
 const options = { skip: skipWithoutOpenssl };
 
+/** The query of a program's login. */
+const PROGRAM = `cli_port=40001&cli_challenge=${"c".repeat(43)}`;
+
 let world: SamlWorld;
 
 before(async () => {
@@ -150,7 +153,7 @@ test("an assertion that was used answers no other request", options, async () =>
 });
 
 test("an answer for a program is good for one code", options, async () => {
-	const begun = await world.begin("corp", `cli_port=40001&cli_challenge=${"c".repeat(43)}`);
+	const begun = await world.begin("corp", PROGRAM);
 	const document = writeDocument(world.said("corp", begun), world.key);
 	await world.refusals();
 	const answer = await world.finish("corp", document, begun.cookie);
@@ -158,6 +161,16 @@ test("an answer for a program is good for one code", options, async () => {
 	assert.match(String(answer.headers.location), /^http:\/\/127\.0\.0\.1:40001\/\?code=[\w-]{43}$/);
 	refused(await world.finish("corp", document, begun.cookie), 401, "unauthorized");
 	assert.deepEqual(await reasons(), ["replay"]);
+});
+
+test("a program hears that its answer was refused, unless it may be another's", options, async () => {
+	const [begun, other] = [await world.begin("corp", PROGRAM), await world.begin("corp", PROGRAM)];
+	const document = writeDocument({ ...world.said("corp", begun), audience: "https://elsewhere.example" }, world.key);
+	await world.refusals();
+	refused(await world.finish("corp", document, `${begun.cookie}; ${other.cookie}`), 401, "unauthorized");
+	const { status, headers } = await world.finish("corp", document, begun.cookie);
+	assert.deepEqual([status, headers.location], [302, "http://127.0.0.1:40001/?error=unauthorized"]);
+	assert.equal((await reasons()).length, 2);
 });
 
 test("an answer that was used, or whose login was begun, before a restart is refused after it", options, async () => {

@@ -29,13 +29,13 @@ async function visit(port: number, { path, method = "GET", host = `127.0.0.1:${p
 
 test("the first code that a browser brings is taken, and its page says so and holds nothing else", async () => {
 	using landing = await awaitBrowser();
-	const { port, code } = landing;
+	const { port, brought } = landing;
 	assert.ok(port >= 1024);
 	const [first, second] = await Promise.all([
 		visit(port, { path: `/?code=${CODE}` }),
 		visit(port, { path: `/?code=${"d".repeat(43)}` }),
 	]);
-	assert.equal(await code, CODE);
+	assert.deepEqual(await brought, { code: CODE });
 	assert.deepEqual([first.status, second.status], [200, 404]);
 	assert.match(first.body, /You are signed in\. You can close this window\./);
 	assert.doesNotMatch(first.body, /script|style|ccc/);
@@ -45,6 +45,15 @@ test("the first code that a browser brings is taken, and its page says so and ho
 	assert.equal(headers["content-type"], "text/html; charset=utf-8");
 });
 
+test("a browser that comes back with an error ends the waiting, and its page says that nobody is signed in", async () => {
+	using landing = await awaitBrowser();
+	const { status, body } = await visit(landing.port, { path: "/?error=provider_unavailable" });
+	assert.equal(status, 200);
+	assert.match(body, /You are not signed in: the terminal says why\./);
+	assert.deepEqual(await landing.brought, { error: "provider_unavailable" });
+	assert.equal((await visit(landing.port, { path: `/?code=${CODE}` })).status, 404);
+});
+
 const REFUSED: readonly (readonly [visit: Visit, status: number])[] = [
 	[{ path: "/" }, 400],
 	[{ path: "/?code=" }, 400],
@@ -52,6 +61,10 @@ const REFUSED: readonly (readonly [visit: Visit, status: number])[] = [
 	[{ path: `/?code=${CODE.slice(1)}%63` }, 400],
 	[{ path: `/?code=${CODE}&code=${CODE}` }, 400],
 	[{ path: "/?code=<script>alert(1)</script>" }, 400],
+	[{ path: "/?error=" }, 400],
+	[{ path: "/?error=<script>alert(1)</script>" }, 400],
+	[{ path: `/?code=${CODE}&error=conflict` }, 400],
+	[{ path: "/?error=conflict", host: "attacker.example" }, 421],
 	[{ path: "/favicon.ico" }, 404],
 	[{ path: `/callback?code=${CODE}` }, 404],
 	[{ path: `//?code=${CODE}` }, 404],
@@ -70,7 +83,7 @@ test("whatever is no browser that the server sent back is refused, and the code 
 		assert.doesNotMatch(answer.body, /alert/);
 	}
 	await visit(landing.port, { path: `/?code=${CODE}` });
-	assert.equal(await landing.code, CODE);
+	assert.deepEqual(await landing.brought, { code: CODE });
 });
 
 test("the port is closed at the end, also for a browser that has not said all", async (t) => {
@@ -92,5 +105,5 @@ test("the port is closed at the end, also for a browser that has not said all", 
 
 test("nobody is waited for without end", async () => {
 	using landing = await awaitBrowser(10);
-	await assert.rejects(landing.code, { exitCode: 1, code: "timeout" });
+	await assert.rejects(landing.brought, { exitCode: 1, code: "timeout" });
 });

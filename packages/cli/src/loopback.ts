@@ -6,8 +6,8 @@ import { Failure } from "./failure.ts";
 /** Milliseconds that a person has for signing in: after as many the server, too, wants it begun anew. Design: §11. */
 const WAIT_MS = 10 * 60_000;
 
-/** Where the server sends a browser back to: 32 random bytes in base64url, and nothing else. */
-const TARGET = /^\/\?code=([\w-]{43})$/;
+/** Where the server sends a browser back to: with 32 random bytes in base64url, or with the code of an error, and nothing else. */
+const TARGET = /^\/\?(?:code=([\w-]{43})|error=([a-z_]{1,40}))$/;
 
 const HEADERS = {
 	"content-type": "text/html; charset=utf-8",
@@ -22,9 +22,12 @@ const HEADERS = {
 export interface Landing extends Disposable {
 	/** 1024 to 65535: what the system gives away by itself is never below. */
 	readonly port: number;
-	/** The first code that a browser brings. @throws Failure when none does in time */
-	readonly code: Promise<string>;
+	/** What the first browser brings. @throws Failure when none does in time */
+	readonly brought: Promise<Brought>;
 }
+
+/** The code of a login, or that of the error which refused it. */
+type Brought = { readonly code: string } | { readonly error: string };
 
 /**
  * Waits for a browser on a free port of 127.0.0.1.
@@ -32,25 +35,24 @@ export interface Landing extends Disposable {
  * @throws the system's error when no port can be listened on
  */
 export async function awaitBrowser(waitMs = WAIT_MS): Promise<Landing> {
-	const { promise: code, resolve, reject } = Promise.withResolvers<string>();
+	const { promise: brought, resolve, reject } = Promise.withResolvers<Brought>();
 	const server = createServer();
 	await once(server.listen(0, "127.0.0.1"), "listening");
 	const { port } = server.address() as AddressInfo;
 	let isTaken = false;
 	server.on("request", (request, response) => {
-		const answer = isTaken ? { status: 404 } : judge(request, port);
-		const isDone = "code" in answer;
-		isTaken ||= isDone;
+		const { status, brought } = isTaken ? NOTHING : judge(request, port);
+		isTaken ||= brought !== undefined;
 		// After the page has left: whoever has the code ends the listener.
-		if (isDone) response.once("close", () => resolve(answer.code));
-		response.writeHead(answer.status, { ...HEADERS, ...(answer.status === 405 ? { allow: "GET" } : {}) });
-		response.end(page(isDone ? "You are signed in. You can close this window." : "There is nothing here."));
+		if (brought !== undefined) response.once("close", () => resolve(brought));
+		response.writeHead(status, { ...HEADERS, ...(status === 405 ? { allow: "GET" } : {}) });
+		response.end(page(textOf(brought)));
 	});
 	const giveUp = () => reject(new Failure("failed", "nobody signed in with the browser in time", { code: "timeout" }));
 	const timer = setTimeout(giveUp, waitMs);
 	return {
 		port,
-		code,
+		brought,
 		[Symbol.dispose]: () => {
 			clearTimeout(timer);
 			server.close();
@@ -59,15 +61,28 @@ export async function awaitBrowser(waitMs = WAIT_MS): Promise<Landing> {
 	};
 }
 
-type Verdict = { status: 200; code: string } | { status: 400 | 404 | 405 | 421 };
+interface Verdict {
+	readonly status: 200 | 400 | 404 | 405 | 421;
+	readonly brought?: Brought;
+}
+
+const NOTHING: Verdict = { status: 404 };
 
 /** Another page's script can reach this port by a name of its own, but then the name is in Host. */
 function judge({ method, url = "", headers }: IncomingMessage, port: number): Verdict {
 	if (headers.host !== `127.0.0.1:${port}`) return { status: 421 };
-	if (!/^\/(\?|$)/.test(url)) return { status: 404 };
+	if (!/^\/(\?|$)/.test(url)) return NOTHING;
 	if (method !== "GET") return { status: 405 };
-	const code = TARGET.exec(url)?.[1];
-	return code === undefined ? { status: 400 } : { status: 200, code };
+	const [, code, error] = TARGET.exec(url) ?? [];
+	if (code !== undefined) return { status: 200, brought: { code } };
+	return error === undefined ? { status: 400 } : { status: 200, brought: { error } };
+}
+
+function textOf(brought: Brought | undefined): string {
+	if (brought === undefined) return "There is nothing here.";
+	return "code" in brought
+		? "You are signed in. You can close this window."
+		: "You are not signed in: the terminal says why. You can close this window.";
 }
 
 function page(text: string): string {

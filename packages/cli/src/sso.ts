@@ -7,6 +7,7 @@ import { type Context, option } from "./command.ts";
 import { Failure } from "./failure.ts";
 import { setting, write } from "./io.ts";
 import { awaitBrowser } from "./loopback.ts";
+import { explainRefusal } from "./trouble.ts";
 
 const VERIFIER_BYTES = 32;
 
@@ -44,15 +45,16 @@ export async function findProvider(client: Client, name: string): Promise<string
  */
 export async function proveInBrowser(
 	{ io, options }: Context<BrowserOptions>,
-	{ address }: Client,
+	client: Client,
 	type: string,
 	name: string,
 ): Promise<Proof> {
 	using landing = await awaitBrowser();
 	const { port } = landing;
 	const verifier = randomBytes(VERIFIER_BYTES).toString("base64url");
+	const begin = path`auth/${type}/${name}/login`;
 	const query = `cli_port=${port}&cli_challenge=${hash("sha256", verifier, "base64url")}`;
-	const login = `${address}/api/v1/${path`auth/${type}/${name}/login`}?${query}`;
+	const login = `${client.address}/api/v1/${begin}?${query}`;
 	await write(io.stderr, `open this address in a browser to sign in:\n${login}\n`);
 	if (setting(io, "SSH_CONNECTION") !== undefined)
 		await write(
@@ -60,5 +62,16 @@ export async function proveInBrowser(
 			`the browser must run on this machine, or where \`ssh -L ${port}:127.0.0.1:${port}\` leads here from\n`,
 		);
 	if (options.browser !== false) openBrowser(io, login);
-	return { code: await landing.code, verifier };
+	const brought = await landing.brought;
+	if ("code" in brought) return { code: brought.code, verifier };
+	const { status, message } = REFUSALS.get(brought.error) ?? REFUSED;
+	const answer = { error: { code: brought.error, message } };
+	throw explainRefusal(client, { method: "GET", path: begin }, { status, retryAfter: undefined, answer });
 }
+
+/** What the codes mean with which the server sends a browser back. Any page could send one here, so it says no more than its code. */
+const REFUSALS: ReadonlyMap<string, { readonly status: number; readonly message: string }> = new Map([
+	["provider_unavailable", { status: 503, message: "the identity provider cannot be asked" }],
+	["rate_limited", { status: 429, message: "too many logins from here were refused" }],
+]);
+const REFUSED = { status: 401, message: "the login was refused: start it again; the audit log says why" };

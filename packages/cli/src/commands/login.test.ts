@@ -112,3 +112,24 @@ for (const [status, code, message, exit, hint] of REFUSALS) {
 		assert.deepEqual((await readSession(fakeIo({ env }).io)).servers, {});
 	});
 }
+
+for (const [error, exit, text] of [
+	["provider_unavailable", 5, /^svc: the identity provider cannot be asked\nhint: .*`svc sso test`/m],
+	["rate_limited", 1, /^svc: too many logins from here were refused\nhint: try again later\n$/m],
+	["unauthorized", 3, /^svc: the login was refused: start it again; the audit log says why\n$/m],
+	["constructor", 3, /^svc: the login was refused/m],
+] as const) {
+	test(`a browser that the server sends back with ${error} ends the login with ${exit}`, async () => {
+		await using server = await startProviders();
+		await using home = await temporaryFolder();
+		const heard = (text: string): void => {
+			const [, port] = /cli_port=(\d+)/.exec(text) ?? [];
+			if (port !== undefined) void fetch(`http://127.0.0.1:${port}/?error=${error}`);
+		};
+		const env = { HOME: home.path, SVC_ADDRESS: server.address };
+		const outcome = await run(["login", "--sso", "corp"], { env, heard });
+		assert.equal(outcome.code, exit, outcome.stderr);
+		assert.match(outcome.stderr, text);
+		assert.ok(server.requests.every(({ method }) => method === "GET"));
+	});
+}

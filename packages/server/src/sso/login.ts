@@ -10,6 +10,7 @@ import { type IdentityNeeds, linkIdentity, requireSession, type SignedIn, signIn
 import { type Asserted, type OneTime, SsoRefusal } from "./model.ts";
 import { findProviderOf, type Provider, type ProviderNeeds, serviceProvider } from "./providers.ts";
 import { guarded, noteRefusal, refused } from "./refusals.ts";
+import { backWith, type Ended, ending } from "./way-back.ts";
 
 /** Milliseconds in which a program fetches what its browser's login ended with, and how many logins wait for theirs. */
 const CODE_MS = 60_000;
@@ -41,8 +42,8 @@ export interface Redirect {
 }
 
 /**
- * Begins a login in a browser: sends it to the identity provider.
- * @throws AppError not_found, provider_unavailable
+ * Begins a login in a browser: sends it to the identity provider, or back to the program that waits for it when that cannot be.
+ * @throws AppError not_found; provider_unavailable, rate_limited when no program waits
  * Spec: API › SSO
  */
 export async function beginLogin(
@@ -54,7 +55,9 @@ export async function beginLogin(
 ): Promise<Redirect> {
 	const provider = await findProviderOf(needs, type, name);
 	const { flow, cookie } = needs.flows.begin(provider, waiting);
-	const location = await guarded(needs, visitor, provider, () => addressAt(needs, provider, flow));
+	const location = await guarded(needs, visitor, provider, () => addressAt(needs, provider, flow)).catch((error) =>
+		backWith(error, waiting),
+	);
 	return { location, cookie };
 }
 
@@ -69,12 +72,9 @@ const oidcFlow = ({ address }: LoginNeeds, { provider, state, nonce, verifier }:
 	return { redirect_uri: `${address()}/api/v1/auth/oidc/${provider}/callback`, state, nonce, verifier };
 };
 
-/** How a login in a browser ended: with a session, or with an address on loopback where a program waits for it. */
-export type Ended = { cookie: string } & ({ signedIn: SignedIn } | { location: string });
-
 /**
  * Ends an OpenID Connect login. Its state is used up before the provider is asked: a code is tried once.
- * @throws AppError unauthorized and whatever `guarded` makes of a refusal
+ * @throws AppError unauthorized and whatever `guarded` makes of a refusal, unless a program waits that can be told
  * Spec: API › SSO. Design: §11
  */
 export async function endOidcLogin(
@@ -85,20 +85,21 @@ export async function endOidcLogin(
 	cookies: string | undefined,
 ): Promise<Ended> {
 	const provider = await findProviderOf(needs, "oidc", name);
-	return guarded(needs, visitor, provider, async () => {
+	return ending(needs, visitor, provider, async (asking) => {
 		const { state = "" } = query;
 		const flow = needs.flows.open(cookies, provider).find((begun) => isSame(begun.state, state));
 		if (flow === undefined) throw new SsoRefusal("request");
 		if (!(await needs.store.sso.consume(usedBy(flow)))) throw new SsoRefusal("replay");
 		const oidc = await needs.protocols.oidc();
-		const asserted = await oidc.identify(provider.id, provider.is.settings, oidcFlow(needs, flow), query);
+		const { id, is } = provider;
+		const asserted = await asking(flow, () => oidc.identify(id, is.settings, oidcFlow(needs, flow), query));
 		return end(needs, visitor, provider, flow, asserted, []);
 	});
 }
 
 /**
  * Ends a SAML login. The request and the assertion are used up together with the session's opening.
- * @throws AppError unauthorized and whatever `guarded` makes of a refusal
+ * @throws AppError unauthorized and whatever `guarded` makes of a refusal, unless a program waits that can be told
  * Spec: API › SSO. Design: §11
  */
 export async function endSamlLogin(
@@ -109,9 +110,10 @@ export async function endSamlLogin(
 	cookies: string | undefined,
 ): Promise<Ended> {
 	const provider = await findProviderOf(needs, "saml", name);
-	return guarded(needs, visitor, provider, async () => {
+	return ending(needs, visitor, provider, async (asking) => {
 		const flows = needs.flows.open(cookies, provider);
-		if (flows.length === 0) throw new SsoRefusal("request");
+		const [first, ...others] = flows;
+		if (first === undefined) throw new SsoRefusal("request");
 		const { settings } = provider.is;
 		const answer = {
 			response,
@@ -120,7 +122,10 @@ export async function endSamlLogin(
 			now: needs.system.now(),
 		};
 		const saml = await needs.protocols.saml();
-		const asserted = await saml.identify(settings, serviceProvider(needs, name, settings), answer);
+		// Which of several it is, only an answer says that proves something.
+		const only = others.length === 0 ? first : undefined;
+		const sp = serviceProvider(needs, name, settings);
+		const asserted = await asking(only, () => saml.identify(settings, sp, answer));
 		const flow = flows.find(({ state }) => state === asserted.request_id);
 		if (flow === undefined) throw new SsoRefusal("request");
 		const assertion = hash("sha256", `assertion ${name} ${asserted.issuer} ${asserted.assertion_id}`, "buffer");

@@ -4,7 +4,6 @@ import { RequiredText, says, Text } from "../messages.ts";
 import type { Waiting } from "./flows.ts";
 import {
 	beginLogin,
-	type Ended,
 	endOidcLogin,
 	endSamlLogin,
 	type LoginNeeds,
@@ -15,6 +14,7 @@ import {
 } from "./login.ts";
 import { providerRoutes } from "./provider-routes.ts";
 import { findProviderOf, serviceProvider } from "./providers.ts";
+import type { Ended } from "./way-back.ts";
 
 const PersonSchema = v.object({ id: v.string(), email: v.string(), name: v.string() });
 const SignedInSchema = v.object({ token: v.string(), expires_at: v.number(), user: PersonSchema });

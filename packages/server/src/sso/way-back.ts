@@ -1,0 +1,46 @@
+import type { Visitor } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import type { Flow, Flows, Waiting } from "./flows.ts";
+import type { SignedIn } from "./identity.ts";
+import type { Provider } from "./providers.ts";
+import { guarded, type RefusalNeeds } from "./refusals.ts";
+
+/** How a login in a browser ended: with a session, or with an address on loopback where a program waits for it. */
+export type Ended = { cookie: string } & ({ signedIn: SignedIn } | { location: string });
+
+/**
+ * Where a program waits that has to hear of a refusal: by its code alone, because any page can send a browser there.
+ * @throws the error itself when no program waits
+ */
+export function backWith(error: unknown, waiting: Waiting | null): string {
+	if (waiting === null || !(error instanceof AppError)) throw error;
+	return `http://127.0.0.1:${waiting.port}/?error=${error.code}`;
+}
+
+/** Asks a protocol who it is that a login, if it is known which one, belongs to. */
+type Asking = <T>(flow: Flow | undefined, ask: () => Promise<T>) => Promise<T>;
+
+/**
+ * Ends a login, `guarded`. A program that waits for it hears when the answer to what it asks is a refusal.
+ * @throws whatever `guarded` makes of a refusal when no program is known to wait
+ */
+export async function ending(
+	needs: RefusalNeeds & { flows: Pick<Flows, "clear"> },
+	visitor: Visitor,
+	provider: Provider,
+	attempt: (asking: Asking) => Promise<Ended>,
+): Promise<Ended> {
+	let asked: Flow | undefined;
+	const asking: Asking = async (flow, ask) => {
+		asked = flow;
+		const answer = await ask();
+		asked = undefined;
+		return answer;
+	};
+	try {
+		return await guarded(needs, visitor, provider, () => attempt(asking));
+	} catch (error) {
+		if (asked === undefined) throw error;
+		return { cookie: needs.flows.clear(asked), location: backWith(error, asked.waiting) };
+	}
+}
