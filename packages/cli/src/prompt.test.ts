@@ -29,6 +29,20 @@ for (const [keys, line] of TYPED) {
 	});
 }
 
+test("what is typed at a hidden question is not shown from the moment on at which the question is there", async () => {
+	let isHidden = false;
+	const seen: [text: string, isHidden: boolean][] = [];
+	const { io } = fakeIo({ typed: ["quick\r"], heard: (text) => seen.push([text, isHidden]) });
+	const setRawMode = (on: boolean) => {
+		isHidden = on;
+	};
+	assert.equal(await askHidden({ ...io, stdin: Object.assign(io.stdin, { setRawMode }) }, "Value: "), "quick");
+	assert.deepEqual(seen, [
+		["Value: ", true],
+		["\n", false],
+	]);
+});
+
 test("a line that arrives in pieces, even in the middle of a character, is one line", async () => {
 	const { io } = fakeIo({ typed: [] });
 	const answer = askHidden(io, "Value: ");

@@ -38,9 +38,10 @@ export async function confirmUnless(
  */
 export async function askHidden(io: Io, question: string): Promise<string> {
 	requireTerminal(io);
-	await write(io.stderr, question);
+	// Before the question: whoever is quick, or pastes, must not see the answer.
 	io.stdin.setRawMode?.(true);
 	try {
+		await write(io.stderr, question);
 		const { line, more } = await readLine(io);
 		if (more)
 			throw new Failure("usage", "more than one line was entered", {
