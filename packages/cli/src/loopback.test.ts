@@ -37,7 +37,7 @@ test("the first code that a browser brings is taken, and its page says so and ho
 	]);
 	assert.deepEqual(await brought, { code: CODE });
 	assert.deepEqual([first.status, second.status], [200, 404]);
-	assert.match(first.body, /You are signed in\. You can close this window\./);
+	assert.match(first.body, /svc goes on in the terminal\. You can close this window\./);
 	assert.doesNotMatch(first.body, /script|style|ccc/);
 	const { headers } = first;
 	assert.equal(headers["content-security-policy"], "default-src 'none'");

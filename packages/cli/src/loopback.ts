@@ -80,8 +80,9 @@ function judge({ method, url = "", headers }: IncomingMessage, port: number): Ve
 
 function textOf(brought: Brought | undefined): string {
 	if (brought === undefined) return "There is nothing here.";
+	// What the code is worth, svc learns only from the server.
 	return "code" in brought
-		? "You are signed in. You can close this window."
+		? "svc goes on in the terminal. You can close this window."
 		: "You are not signed in: the terminal says why. You can close this window.";
 }
 
