@@ -140,3 +140,16 @@ export function fieldsOf(answer: Answer): [string, string][] {
 		typeof value === "string" ? value : JSON.stringify(value),
 	]);
 }
+
+/** A setting that is longer, such as a certificate or a provider's metadata, would fill the screen. */
+const LONG_CHARACTERS = 400;
+const SHOWN_CHARACTERS = 100;
+
+/** The same for settings: of a long one its beginning and its length. */
+export function settingsOf(answer: Answer): [string, string][] {
+	return fieldsOf(answer).map(([name, value]) => [name, value.length > LONG_CHARACTERS ? abridged(value) : value]);
+}
+
+function abridged(value: string): string {
+	return `${value.slice(0, SHOWN_CHARACTERS).toWellFormed()}… (${value.length} characters; --json shows them)`;
+}

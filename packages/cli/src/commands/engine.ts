@@ -6,12 +6,12 @@ import { connect, connectForEngine } from "../connection.ts";
 import {
 	FIELD_OPTIONS,
 	type FieldOptions,
-	fieldsOf,
 	parseSetting,
 	readFields,
 	repeatable,
 	SECRET_HELP,
 	SETTING_HELP,
+	settingsOf,
 } from "../fields.ts";
 import type { Io } from "../io.ts";
 import { note, show, showFields, showTable, visible } from "../output.ts";
@@ -106,7 +106,7 @@ async function setConfiguration(context: Context<SetOptions>, type: string): Pro
 	// The status belongs to the answer: whoever sets again what was shown may leave it in.
 	const { status: _, ...body } = await readFields(context, options.set ?? [], parseSetting);
 	const answer = await send(client, { method: "PUT", path: configPath(type, options), body });
-	await showFields(context, answer, fieldsOf(answer));
+	await showFields(context, answer, settingsOf(answer));
 	if (!optional(answer, "status").startsWith("healthy"))
 		await note(context, "the configuration is stored, but the engine does not work with it: see its status");
 }
@@ -114,7 +114,7 @@ async function setConfiguration(context: Context<SetOptions>, type: string): Pro
 async function showConfiguration(context: Context<RealmOptions>, type: string): Promise<void> {
 	const call = { method: "GET", path: configPath(type, context.options) } as const;
 	const answer = await send(await connectForEngine(context), call);
-	await showFields(context, answer, fieldsOf(answer));
+	await showFields(context, answer, settingsOf(answer));
 }
 
 async function removeConfiguration(context: Context<RealmOptions>, type: string): Promise<void> {

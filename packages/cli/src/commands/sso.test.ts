@@ -50,6 +50,15 @@ test("a provider is set from flags, files and a secret that is never shown", asy
 	assert.deepEqual(sent?.body, { type: "oidc", display_name: "Corp", config });
 });
 
+test("of a long setting a person is shown the beginning, a program everything", async () => {
+	const idp_metadata = `<EntityDescriptor>${"\u{1f5dd}".repeat(400)}</EntityDescriptor>\n`;
+	await using server = await startService(() => ({ body: { ...SHOWN, config: { idp_metadata } } }));
+	const { stdout } = await run(["sso", "show", "corp"], { env: server.env });
+	assert.match(stdout, /^idp_metadata {2}<EntityDescriptor>.{40,60}… \(838 characters; --json shows them\)$/mu);
+	const { stdout: json } = await run(["sso", "show", "corp", "--json"], { env: server.env });
+	assert.equal(JSON.parse(json).config.idp_metadata, idp_metadata);
+});
+
 test("what show printed can be changed and set again, and so can the settings alone", async () => {
 	await using server = await startService(() => ({ body: SHOWN }));
 	const { env } = server;

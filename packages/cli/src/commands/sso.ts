@@ -14,6 +14,7 @@ import {
 	repeatable,
 	SECRET_HELP,
 	SETTING_HELP,
+	settingsOf,
 } from "../fields.ts";
 import type { Io } from "../io.ts";
 import { show, showFields, showTable, visible } from "../output.ts";
@@ -129,7 +130,7 @@ async function showProvider(context: Context, name: string): Promise<void> {
 
 async function showSettings(context: Context, answer: Answer): Promise<void> {
 	const { config: _, ...rest } = answer;
-	await showFields(context, answer, [...fieldsOf(rest), ...fieldsOf(object(answer, "config"))]);
+	await showFields(context, answer, [...fieldsOf(rest), ...settingsOf(object(answer, "config"))]);
 }
 
 async function removeProvider(context: Context, name: string): Promise<void> {
