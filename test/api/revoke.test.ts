@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
 import { eventually } from "../harness/engine-world.ts";
@@ -87,6 +90,39 @@ test("whoever revokes themselves keeps what they ask with", async () => {
 	ok(await client.get("/realms", { token }));
 	refused(await client.get("/realms", { token: again }), 401, "unauthorized");
 	root = { ...root, token: await login(client, root) };
+});
+
+/** Sends a request up to its body, which it holds back. @returns what sends the body and gives the answer's status */
+async function holdBack(path: string, body: object, token: string): Promise<() => Promise<number | undefined>> {
+	const { hostname, port } = new URL(server.url);
+	const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", expect: "100-continue" };
+	const options = { ca: server.ca, hostname, port, method: "POST", path: `/api/v1${path}`, headers, agent: false };
+	const outgoing = request(options);
+	outgoing.flushHeaders();
+	await once(outgoing, "continue");
+	ok(await client.get("/health"));
+	return async () => {
+		outgoing.end(JSON.stringify(body));
+		const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+		response.resume();
+		return response.statusCode;
+	};
+}
+
+test("what was asked before a revocation, with its body held back, makes nothing after it", async () => {
+	const { who, token } = await member("eve");
+	const asked = [
+		["/auth/tokens", { name: "kept", scopes: "read,write" }],
+		[`/realms/${slug}/engines/memo-1/generate`, {}],
+		["/realms", { slug: "kept", name: "kept" }],
+	] as const;
+	const held: (() => Promise<number | undefined>)[] = [];
+	for (const [path, body] of asked)
+		for (const bearer of [who.token, token]) held.push(await holdBack(path, body, bearer));
+	ok(await revoke({ user_id: who.id }));
+	assert.deepEqual(await Promise.all(held.map((send) => send())), [401, 401, 401, 401, 401, 401]);
+	const { tokens } = ok(await client.get<User & Revoked>(`/users/${who.id}`, { token: root.token }));
+	assert.equal(tokens, 0);
 });
 
 test("a revocation names somebody who is there, and only the instance admin does it", async () => {

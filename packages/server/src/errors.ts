@@ -75,3 +75,12 @@ export class FatalError extends Error {
 		this.exitCode = exitCode;
 	}
 }
+
+/** The answer to every session and token that is not valid, for whatever reason. */
+export function unauthorized(): AppError {
+	return new AppError(
+		"unauthorized",
+		"a valid token is needed: sign in with `svc login`, or send an API token as Authorization: Bearer",
+		{ headers: { "www-authenticate": "Bearer" } },
+	);
+}

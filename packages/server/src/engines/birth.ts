@@ -1,8 +1,8 @@
 import { type Fields, formatDuration } from "@svc/protocol";
 import { eventBy } from "../audit/model.ts";
-import { AppError } from "../errors.ts";
+import { AppError, unauthorized } from "../errors.ts";
 import type { NewLease } from "../leases/model.ts";
-import { realmNotFound } from "../policy/authorize.ts";
+import { admissionOf, realmNotFound } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { Caller, EngineNeeds } from "./engines.ts";
 import { limitOf } from "./params.ts";
@@ -35,7 +35,7 @@ const INTENT_MS = 2 * 60 * 1000;
 /**
  * Writes a credential down, before it exists.
  * @returns the lease's id, or undefined when somebody had the name
- * @throws AppError not_found (the realm is gone), lease_limit_reached, engine_unavailable (the configuration is gone)
+ * @throws AppError unauthorized (the caller's session or token was ended meanwhile), not_found (the realm is gone), lease_limit_reached, engine_unavailable (the configuration is gone)
  */
 export async function begin(
 	needs: EngineNeeds,
@@ -72,7 +72,8 @@ export async function begin(
 	};
 	const event = eventBy(actor, now, "engine.generate", realm, facts);
 	const limit = limitOf(engine);
-	const outcome = await needs.store.leases.begin(lease, limit, event);
+	const outcome = await needs.store.leases.begin(lease, limit, event, admissionOf(actor));
+	if (outcome === "maker_gone") throw unauthorized();
 	if (outcome === "realm_gone") throw realmNotFound();
 	if (outcome === "config_gone") {
 		throw new AppError("engine_unavailable", "the engine's configuration was replaced meanwhile: try again");

@@ -67,10 +67,13 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	const { incoming, outgoing } = c.env;
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
 	const { authorization, cookie, "if-none-match": if_none_match } = incoming.headers;
-	const actor = route.isPublic ? undefined : await needs.identify(authorization, request_id, ip);
+	const identify = () => (route.isPublic ? undefined : needs.identify(authorization, request_id, ip));
+	const early = await identify();
 	const query = route.query === undefined ? EMPTY : check(route.query, parseQuery(incoming.url ?? ""));
 	const read = route.isForm ? readForm : readJson;
 	const body = route.body === undefined ? EMPTY : check(route.body, await read(incoming));
+	// Access may have been taken back while the body was awaited.
+	const actor = route.body === undefined ? early : await identify();
 	const onAnswered = (listener: (isDelivered: boolean) => void) => watchAnswer(outgoing, listener);
 	const call = {
 		actor,

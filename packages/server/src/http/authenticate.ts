@@ -1,7 +1,7 @@
 import type { AccountStore } from "../accounts/model.ts";
 import { tokenDigest } from "../crypto/api-token.ts";
 import type { SessionTokens } from "../crypto/session.ts";
-import { AppError } from "../errors.ts";
+import { unauthorized } from "../errors.ts";
 import { type Actor, SCOPES, type Scope } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import type { TokenStore } from "../tokens/model.ts";
@@ -33,15 +33,7 @@ export async function authenticate(
 ): Promise<Actor> {
 	const token = BEARER.exec(authorization ?? "")?.[1];
 	const identity = token === undefined ? undefined : await identify(needs, token);
-	if (identity === undefined) {
-		throw new AppError(
-			"unauthorized",
-			"a valid token is needed: sign in with `svc login`, or send an API token as Authorization: Bearer",
-			{
-				headers: { "www-authenticate": "Bearer" },
-			},
-		);
-	}
+	if (identity === undefined) throw unauthorized();
 	return { ...identity, request_id, ip };
 }
 

@@ -1,4 +1,5 @@
 import type { AuditEvent } from "../audit/model.ts";
+import type { Admission } from "../policy/model.ts";
 
 /**
  * Where a lease is in its life. Open: `intent` (written down, perhaps not made yet), `active`, `uncertain` (it is not known whether it
@@ -115,14 +116,15 @@ interface RevokeMany {
 /** The store's side of leases. Every change names the states that it starts from: whoever comes second changes nothing. */
 export interface LeaseStore {
 	/**
-	 * Writes the intent, when the realm is live, fewer than `limit` leases of the configuration are open, nobody ever had the name, and the
-	 * configuration is kept.
+	 * Writes the intent, when what its maker was let in by still holds, the realm is live, fewer than `limit` leases of the configuration are
+	 * open, nobody ever had the name, and the configuration is kept.
 	 */
 	begin(
 		lease: NewLease,
 		limit: number | null,
 		event: AuditEvent,
-	): Promise<"done" | "limit_reached" | "name_taken" | "realm_gone" | "config_gone">;
+		admission?: Admission,
+	): Promise<"done" | "maker_gone" | "limit_reached" | "name_taken" | "realm_gone" | "config_gone">;
 	/**
 	 * The credential exists: intent → active; → revoking when the realm is gone by now, or it was revoked while it was made. `lost` when it
 	 * was, and when it is no intent any more.

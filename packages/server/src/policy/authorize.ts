@@ -2,7 +2,7 @@ import { type AuditStore, eventBy, type RealmRef } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import { type Actor, type Capability, ROLES, type Scope } from "./model.ts";
+import { type Actor, type Admission, type Capability, ROLES, type Scope } from "./model.ts";
 
 /** What refusing needs: every refusal is in the log before it is answered. */
 export interface RefusalNeeds {
@@ -76,6 +76,11 @@ export async function logRefusal(
 	const facts = { wanted, reason: refusal.code };
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "access.denied", realm, facts));
 	return refusal;
+}
+
+/** What the caller was let in by. */
+export function admissionOf({ jti, token_id }: Actor): Admission {
+	return { jti, token_id };
 }
 
 /** The answer for realms that do not exist, and for those that the caller is not a member of. */

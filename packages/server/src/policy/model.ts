@@ -44,6 +44,9 @@ export interface Actor {
 	ip: string;
 }
 
+/** What a caller was let in by: a session or an API token. */
+export type Admission = Pick<Actor, "jti" | "token_id">;
+
 export const Role = v.picklist(
 	["admin", "member", "viewer"],
 	says("invalid_role", "role must be admin, member or viewer"),

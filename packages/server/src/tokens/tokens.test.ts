@@ -6,6 +6,7 @@ import { AppError, type ErrorCode } from "../errors.ts";
 import { type Actor, SCOPES, type Scope } from "../policy/model.ts";
 import { openReader } from "../store/sqlite/open.ts";
 import { actorOf } from "../testing/actor.ts";
+import { anEvent, aSession, aToken } from "../testing/rows.ts";
 import { addAccount, addBinding, addRealm, openTestRules } from "../testing/rules.ts";
 import { createToken, listTokens, type NewToken, revokeToken } from "./tokens.ts";
 
@@ -17,6 +18,12 @@ const first = await addRealm(store, owner, { slug: "first" });
 const second = await addRealm(store, owner, { slug: "second" });
 await addRealm(store, other, { slug: "foreign" });
 await addBinding(store, first, other, "viewer");
+
+await store.accounts.openSession(
+	{ session: aSession(owner.id, { jti: "session" }), password: owner.password },
+	anEvent(),
+);
+await store.tokens.create(aToken(owner.id, { id: "t" }), anEvent());
 
 const SOON = "2030-06-01T00:00:00.000Z";
 const LATER = "2031-06-01T00:00:00.000Z";

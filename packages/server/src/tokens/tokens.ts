@@ -1,8 +1,8 @@
 import { eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
-import { AppError } from "../errors.ts";
+import { AppError, unauthorized } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { logRefusal, realmNotFound, requireScope } from "../policy/authorize.ts";
+import { admissionOf, logRefusal, realmNotFound, requireScope } from "../policy/authorize.ts";
 import type { Actor, Scope } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { Store } from "../store/store.ts";
@@ -30,7 +30,8 @@ export interface NewToken {
 /**
  * Makes an API token that exceeds its maker in nothing: scopes, realm, environment, lifetime. Restrictions of the maker are passed on.
  * @returns the token's row and, this once, the token
- * @throws AppError insufficient_scope, not_found (realm), validation_failed (expires_at in the past)
+ * @throws AppError insufficient_scope, not_found (realm), validation_failed (expires_at in the past), unauthorized (the maker's own session
+ * or token was ended meanwhile)
  * Spec: API › API tokens. Design: §6, §7.2
  */
 export async function createToken(
@@ -62,7 +63,8 @@ export async function createToken(
 		environment: limits.environment ?? "",
 		expires_at: limits.expires_at ?? "",
 	};
-	await needs.store.tokens.create(row, eventBy(actor, now, "auth.token.created", undefined, facts));
+	const event = eventBy(actor, now, "auth.token.created", undefined, facts);
+	if (!(await needs.store.tokens.create(row, event, admissionOf(actor)))) throw unauthorized();
 	return { ...row, token };
 }
 

@@ -185,6 +185,11 @@ function runEveryWrite(): void {
 	writes.realms.create({ realm, key: aKey(realm.id) }, event);
 	writes.policy.bind(aBinding(realm.id, other.id), event);
 	writes.policy.unbind({ realm_id: realm.id, user_id: other.id }, event);
+	for (const admission of [
+		{ jti: "none", token_id: undefined },
+		{ jti: undefined, token_id: "none" },
+	])
+		writes.tokens.create(token, event, admission);
 	writes.tokens.create(token, event);
 	writes.tokens.used({ id: token.id, at: MADE_AT });
 	for (let count = 0; count < 21; count++) writes.secrets.set(version, event);
@@ -207,6 +212,11 @@ function runEveryLeaseWrite(
 	const lease = aLease(realm_id, { config_id: config.id, config_realm_id: realm_id });
 	const { id } = lease;
 	const selections = [undefined, realm_id].map((realm) => ({ realm_id: realm, user_id: "u", engine: "e", now_ms: 1 }));
+	for (const admission of [
+		{ jti: "none", token_id: undefined },
+		{ jti: undefined, token_id: "none" },
+	])
+		ledger.begin(lease, 1, event, admission);
 	ledger.begin(lease, 1, event);
 	ledger.doubt({ id, due_at: 1, last_error: "" });
 	ledger.recover({ due_at: 1 });

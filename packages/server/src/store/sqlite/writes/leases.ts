@@ -3,6 +3,7 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import { type Lease, type LeaseState, type LeaseStore, type NewLease, OPEN_STATES } from "../../../leases/model.ts";
 import type { Append } from "./audit.ts";
 import { IS_UNUSED } from "./engines.ts";
+import { standing } from "./standing.ts";
 
 /** The operations on leases, by which the store's port is put together. */
 export const LEASE_VERBS = [
@@ -86,6 +87,7 @@ function conditions(db: Database) {
 /** From nothing to active. */
 function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activate" | "doubt"> {
 	const { isLive, isKept, isKnown, countOpen } = conditions(db);
+	const stands = standing(db);
 	const insert = db.prepare(
 		`INSERT INTO lease (state, ${GIVEN.join(", ")}) VALUES ('intent', ${GIVEN.map((name) => `@${name}`).join(", ")})`,
 	);
@@ -98,7 +100,8 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 		"UPDATE lease SET state = 'uncertain', reason = 'uncertain', due_at = @due_at, last_error = @last_error WHERE id = @id AND state = 'intent'",
 	);
 	return {
-		begin(lease, limit, event) {
+		begin(lease, limit, event, admission) {
+			if (admission !== undefined && !stands(admission, event.timestamp)) return "maker_gone";
 			if (!isLive(lease.realm_id)) return "realm_gone";
 			if (limit !== null && countOpen(lease) >= limit) return "limit_reached";
 			if (isKnown(lease)) return "name_taken";
