@@ -9,6 +9,11 @@ import { build, type OnLoadResult, type Plugin } from "esbuild";
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 const ADDON_LOADER = join(ROOT, "packages/svc/src/addon.ts");
+const SCRIPT_LOADER = join(ROOT, "packages/svc/src/script.ts");
+
+/** Modules that are a script of their own wherever `await import()` names them, so that each run reads and compiles what it needs alone. They share no object with who imports them. */
+const SCRIPT = /^(packages\/svc\/src\/(server|client)|plugins\/\w+\/main)\.ts$/;
+const THREAD = /-thread\.ts$/;
 
 /** `startThread(new URL("./x-thread.ts", import.meta.url)`, `readShipped(new URL(import.meta.resolve("a-package/x.css"))`. */
 const SHIPPED_FILE =
@@ -34,8 +39,10 @@ const ofServer = (name: string) => createRequire(join(ROOT, "packages/server/pac
 export interface Bundle {
 	/** The script that it starts with. */
 	main: string;
-	/** Files in it, by name: threads' scripts, native libraries, and what is read with `readShipped`. */
+	/** Files in it, by name: scripts, native libraries, and what is read with `readShipped`. */
 	assets: Record<string, string>;
+	/** Names of the scripts that `loadScript` runs. */
+	scripts: string[];
 	/** Folders of the packages that are in it, sorted. */
 	packages: string[];
 }
@@ -49,32 +56,39 @@ export interface Bundle {
 export async function bundle(folder: string, constants: Record<string, unknown>): Promise<Bundle> {
 	const assets: Record<string, string> = {};
 	const inputs = new Set<string>();
-	const waiting = [join(ROOT, "packages/svc/src/main.ts")];
-	const scripts: string[] = [];
-	for (let entry = waiting.pop(); entry !== undefined; entry = waiting.pop()) {
-		const outfile = join(folder, `${basename(entry, ".ts")}.cjs`);
-		const keep = (name: string, file: string) => {
-			if (name in assets) return;
-			assets[name] = name.endsWith("-thread.ts") ? join(folder, `${basename(file, ".ts")}.cjs`) : file;
-			if (name.endsWith("-thread.ts")) waiting.push(file);
-		};
-		for (const input of await bundleOne(entry, outfile, constants, keep)) inputs.add(input);
-		scripts.push(outfile);
-	}
-	const [main = ""] = scripts;
-	return { main, assets, packages: packagesOf([...inputs, ...Object.values(assets), ...NATIVE.map(ofServer)]) };
+	const waiting = ["packages/svc/src/main.ts"];
+	const outfileOf = (name: string) => join(folder, `${name.replaceAll("/", "-")}.cjs`);
+	const keep = (name: string, file: string) => {
+		if (name in assets) return;
+		const isOurs = SCRIPT.test(name) || THREAD.test(name);
+		assets[name] = isOurs ? outfileOf(name) : file;
+		if (isOurs) waiting.push(name);
+	};
+	const [main = ""] = waiting;
+	for (let name = waiting.pop(); name !== undefined; name = waiting.pop())
+		for (const input of await bundleOne(name, outfileOf(name), constants, keep)) inputs.add(input);
+	const scripts = Object.keys(assets).filter((name) => SCRIPT.test(name));
+	return {
+		main: outfileOf(main),
+		assets,
+		scripts,
+		packages: packagesOf([...inputs, ...Object.values(assets), ...NATIVE.map(ofServer)]),
+	};
 }
+
+/** `loadScript` calls it with what CommonJS has. */
+const FUNCTION = { banner: { js: "(function (exports, require, module) {" }, footer: { js: "})" } };
 
 /** @returns the files that went into it */
 async function bundleOne(
-	entry: string,
+	name: string,
 	outfile: string,
 	constants: Record<string, unknown>,
 	keep: (name: string, file: string) => void,
 ): Promise<string[]> {
 	const define = Object.fromEntries(Object.entries(constants).map(([name, value]) => [name, JSON.stringify(value)]));
 	const { metafile } = await build({
-		entryPoints: [entry],
+		entryPoints: [join(ROOT, name)],
 		outfile,
 		bundle: true,
 		platform: "node",
@@ -85,13 +99,38 @@ async function bundleOne(
 		minify: true,
 		keepNames: true,
 		legalComments: "none",
+		...(SCRIPT.test(name) ? FUNCTION : {}),
 		metafile: true,
 		absWorkingDir: ROOT,
 		define: { ...define, "import.meta.main": "false", "import.meta.url": '"file:///"', "import.meta.dirname": '"/"' },
-		plugins: [nativeLibraries(keep), ourSources(keep)],
+		plugins: [separateScripts(keep), nativeLibraries(keep), ourSources(keep)],
 		logLevel: "warning",
 	});
 	return Object.keys(metafile.inputs).map((input) => resolve(ROOT, input));
+}
+
+/** What is a script of its own becomes an asset that `loadScript` runs. */
+function separateScripts(keep: (name: string, file: string) => void): Plugin {
+	return {
+		name: "separate scripts",
+		setup(plugin) {
+			plugin.onResolve({ filter: /./ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+				if (kind !== "dynamic-import" || importer.includes("/node_modules/") || pluginData === separateScripts)
+					return undefined;
+				const found = await plugin.resolve(path, { kind, importer, resolveDir, pluginData: separateScripts });
+				const name = relative(ROOT, found.path);
+				return SCRIPT.test(name) ? { path: name, namespace: "script" } : undefined;
+			});
+			plugin.onLoad({ filter: /./, namespace: "script" }, ({ path }): OnLoadResult => {
+				keep(path, join(ROOT, path));
+				const loader = JSON.stringify(SCRIPT_LOADER);
+				return {
+					contents: `module.exports = require(${loader}).loadScript(${JSON.stringify(path)})`,
+					resolveDir: ROOT,
+				};
+			});
+		},
+	};
 }
 
 /** Each native library becomes an asset that `loadAddon` loads. */

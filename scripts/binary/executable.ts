@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { readBuild } from "../../packages/server/src/health/build.ts";
 import { bundle } from "./bundle.ts";
+import { compileScripts } from "./compiled.ts";
 import { runTool } from "./tool.ts";
 
 /** Machines that the packages with native libraries, and Node's, are made for. */
@@ -32,7 +33,9 @@ export async function makeExecutable(folder: string): Promise<Executable> {
 	const scratch = mkdtempSync(join(resolve(folder), ".binary-"));
 	try {
 		const build = readBuild();
-		const { main, assets, packages } = await bundle(scratch, { SVC_BUILD: build });
+		const bundled = await bundle(scratch, { SVC_BUILD: build });
+		const { main, packages } = bundled;
+		const assets = { ...bundled.assets, ...(await compileScripts(bundled, scratch)) };
 		const executable = join(scratch, "node");
 		// 33 MB of symbols.
 		runTool("strip", ["-o", executable, process.execPath]);
@@ -41,7 +44,7 @@ export async function makeExecutable(folder: string): Promise<Executable> {
 		const script = relative(scratch, main);
 		writeFileSync(configuration, JSON.stringify({ main: script, assets, executable, output: file, ...SEA }));
 		rmSync(file, { force: true });
-		runTool(process.execPath, ["--build-sea", configuration], scratch);
+		runTool(process.execPath, ["--build-sea", configuration], { cwd: scratch });
 		if (!existsSync(file)) throw new Error(`this Node, ${process.version}, made no binary: Node 26 is needed`);
 		return { file, name: `svc-${build.version}-${process.platform}-${process.arch}`, packages };
 	} finally {

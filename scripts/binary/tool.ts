@@ -6,12 +6,17 @@ const PACKAGE: Record<string, string> = { strip: "binutils", tar: "tar", xz: "xz
 /**
  * Runs a program that the build needs.
  * @param cwd where it works; here when it is absent
+ * @param env its whole environment beside PATH
  * @throws Error when it is missing, with what brings it, or fails, with the end of what it wrote
  */
-export function runTool(tool: string, args: readonly string[], cwd?: string): void {
+export function runTool(
+	tool: string,
+	args: readonly string[],
+	{ cwd, env = {} }: { cwd?: string; env?: Readonly<Record<string, string>> } = {},
+): void {
 	const { error, status, stderr } = spawnSync(tool, args, {
 		cwd,
-		env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
+		env: { PATH: "/usr/local/bin:/usr/bin:/bin", ...env },
 		encoding: "utf8",
 		stdio: ["ignore", "ignore", "pipe"],
 	});

@@ -16,9 +16,8 @@ async function main([command, ...rest]: string[]): Promise<void> {
 		const { VERSION } = await import("./commands/version.ts");
 		await VERSION.run({ io: process, options: {} });
 	} else {
-		const { runCli } = await import("@svc/cli");
-		const { LOCAL_COMMANDS } = await import("./local-commands.ts");
-		process.exitCode = await runCli(process.argv.slice(2), process, LOCAL_COMMANDS);
+		const { runClient } = await import("./client.ts");
+		await runClient(process);
 	}
 }
 

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { COMPILED } from "../../packages/svc/src/script.ts";
+import { startServerProcess } from "../bench/child.ts";
+import { exchange } from "../bench/exchange.ts";
+import { type Bundle, ROOT } from "./bundle.ts";
+import { runTool } from "./tool.ts";
+
+const REHEARSAL = join(ROOT, "scripts/binary/rehearsal.ts");
+
+/** Flags of V8 that the server starts engines of ours with. */
+const ENGINE_FLAGS = ["--disallow-code-generation-from-strings"];
+
+/** One of them does not start without; nothing is asked of it. */
+const ENGINE_SETTINGS = { SVC_ORCH_API_SERVER: "https://127.0.0.1", SVC_ORCH_TOKEN: "none" };
+
+/**
+ * Compiles the scripts beforehand. Each is run once, because V8 compiles a function when it is first called: the server until it has
+ * answered, the client for its help, an engine to the end of its input.
+ * @param folder where the results are written
+ * @returns them as further assets
+ * @throws Error when a script cannot be run here
+ */
+export async function compileScripts({ assets, scripts }: Bundle, folder: string): Promise<Record<string, string>> {
+	const list = join(folder, "assets.json");
+	writeFileSync(list, JSON.stringify(assets));
+	const compiled: Record<string, string> = {};
+	for (const name of scripts) {
+		const output = `${assets[name]}${COMPILED}`;
+		const args = [REHEARSAL, list, name, output];
+		if (name.endsWith("/server.ts")) await rehearseServer(args, folder);
+		else if (name.startsWith("plugins/"))
+			runTool(process.execPath, [...ENGINE_FLAGS, ...args], { env: ENGINE_SETTINGS });
+		else runTool(process.execPath, [...args, "--help"]);
+		compiled[name + COMPILED] = output;
+	}
+	return compiled;
+}
+
+async function rehearseServer(args: string[], folder: string): Promise<void> {
+	const home = mkdtempSync(join(folder, "home-"));
+	try {
+		const env = { HOME: home, SVC_DATA_DIR: join(home, "data"), SVC_LISTEN: "127.0.0.1:0" };
+		const server = await startServerProcess({ args, env });
+		await exchange(server.url, { method: "GET", path: "/api/v1/health" });
+		await server.stop();
+	} finally {
+		rmSync(home, { recursive: true, force: true });
+	}
+}

@@ -1,0 +1,37 @@
+/*
+ * `node [flags] rehearsal.ts assets script output words…`: runs a script of the single binary as the binary does, and writes what V8 has compiled of it
+ * when it ends. V8 takes that in the same Node, under the same flags of V8, alone.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import process from "node:process";
+import { Script } from "node:vm";
+
+const [assetsFile = "", name = "", output = "", ...words] = process.argv.slice(2);
+const assets = JSON.parse(readFileSync(assetsFile, "utf8")) as Record<string, string>;
+
+/** Stands in for what a binary finds in itself. */
+const sea = {
+	isSea: () => true,
+	getAsset: (asset: string) => readFileSync(assets[asset] ?? "", "utf8"),
+	getRawAsset: (asset: string) => Uint8Array.from(readFileSync(assets[asset] ?? "")).buffer,
+};
+
+/** Node's own modules, as in the binary. */
+function require(id: string): unknown {
+	if (id === "node:sea") return sea;
+	const found = process.getBuiltinModule(id);
+	if (found === undefined) throw new Error(`${id} is not a part of Node`);
+	return found;
+}
+
+/** What the scripts export, each one of these. */
+type Run = (process: NodeJS.Process) => Promise<void>;
+
+const script = new Script(readFileSync(assets[name] ?? "", "latin1"), { filename: name });
+process.once("exit", () => writeFileSync(output, script.createCachedData()));
+process.argv.splice(2, process.argv.length, ...words);
+process.chdir(dirname(output));
+const module: { exports: Record<string, Run> } = { exports: {} };
+script.runInThisContext()(module.exports, require, module);
+for (const run of Object.values(module.exports)) await run(process);
