@@ -96,12 +96,17 @@ test("what could not be deleted is said after what went wrong first", async (t) 
 });
 
 test("the whole clean-up has the time of one call", async (t) => {
-	const timeout_ms = 2000;
+	const timeout_ms = 5000;
 	const bench = await startBench(t, { timeout_ms });
 	for (const step of ["delete_binding", "delete_account"] as const) bench.fake.fault(step, { does: "hang" });
-	const start = performance.now();
+	let isLate = false;
+	// Timers end in the order of their times, however busy the machine is.
+	const timer = setTimeout(() => {
+		isLate = true;
+	}, 2 * timeout_ms);
 	const said = await failure(bench, "request_token", { does: "answer", status: 400 });
-	assert.ok(performance.now() - start < 2 * timeout_ms);
+	clearTimeout(timer);
+	assert.ok(!isLate);
 	assert.match(said, /^status 400; clean-up failed: deleting role binding: .*; deleting service account: /);
 });
 

@@ -20,8 +20,10 @@ import {
 } from "../peers/ldap-fake.ts";
 import { type LdapWorld, startLdapWorld } from "./ldap-world.ts";
 
-/** What a login may take in all; the server waits four seconds for a directory. */
-const LIMIT_MS = 5000;
+/** What a login may take in all on a slow machine. The server waits four seconds for a directory, and what is not given up then never ends. */
+const LIMIT_MS = 60_000;
+/** Milliseconds that the server waits for a directory. */
+const WAITS_MS = 4000;
 const PASSWORD = "canary of a password";
 
 const ends = new AsyncDisposableStack();
@@ -73,12 +75,15 @@ const LIES: readonly (readonly [
 /** These are given up when the time is over. */
 const SLOW = ["never-answers", "never-binds", "loops"];
 
-async function tryLie(name: string, status: number): Promise<void> {
+/** Answers how many milliseconds the answer took. */
+async function tryLie(name: string, status: number): Promise<number> {
 	const began = performance.now();
 	const answer = await world.signIn(name, `ada-${name}`, PASSWORD);
-	assert.ok(performance.now() - began < LIMIT_MS, `${name} took ${performance.now() - began} ms`);
+	const took_ms = performance.now() - began;
+	assert.ok(took_ms < LIMIT_MS, `${name} took ${took_ms} ms`);
 	refused(answer, status, status === 401 ? "invalid_credentials" : "provider_unavailable");
 	assert.doesNotMatch(answer.text, /canary|ada-|uid=/, name);
+	return took_ms;
 }
 
 async function inOrder(lies: typeof LIES): Promise<void> {
@@ -102,14 +107,15 @@ test("whatever a directory does, the login ends in time, nobody comes in, and ev
 	};
 	const others = served();
 	const quick = LIES.filter(([name]) => !SLOW.includes(name));
+	let slow_ms: number[];
 	try {
 		// Those that take their time take it together; the others do not wait for each other's threads.
-		await Promise.all([...SLOW.map((name) => tryLie(name, 503)), inOrder(quick)]);
+		[slow_ms] = await Promise.all([Promise.all(SLOW.map((name) => tryLie(name, 503))), inOrder(quick)]);
 	} finally {
 		isOver = true;
 	}
 	const longest_ms = await others;
-	assert.ok(longest_ms < 2000, `somebody else waited for ${longest_ms} ms`);
+	assert.ok(longest_ms < Math.min(...slow_ms) / 2, `somebody else waited for ${longest_ms} ms of ${slow_ms}`);
 	assert.equal(ok(await world.signIn("honest", "alice", PASSWORD)).user.email, "alice@example.com");
 	const reasons = new Map((await world.refusals()).map(({ data }) => [data.provider, data.reason]));
 	assert.equal(reasons.get("two-entries"), "unknown");
@@ -150,9 +156,12 @@ test("a directory that cannot be asked says what to look at", async () => {
 
 test("who comes while another login of the same account waits for a silent directory does not wait as long again", async () => {
 	await directory("silent-for-three", silence);
-	const began = performance.now();
-	const answers = await Promise.all([1, 2, 3].map(() => world.signIn("silent-for-three", "ada", PASSWORD)));
-	assert.ok(performance.now() - began < LIMIT_MS, `${performance.now() - began} ms`);
+	const answered: number[] = [];
+	const signIn = () =>
+		world.signIn("silent-for-three", "ada", PASSWORD).finally(() => void answered.push(performance.now()));
+	const answers = await Promise.all([signIn(), signIn(), signIn()]);
+	const [first = 0, , last = Number.POSITIVE_INFINITY] = answered;
+	assert.ok(last - first < WAITS_MS, `the last was answered ${last - first} ms after the first`);
 	assert.deepEqual(
 		answers.map(({ status }) => status),
 		[503, 429, 429],

@@ -173,17 +173,24 @@ test("a directory that hangs is given up in five seconds, and others are asked m
 	const open = settingsOf({ url: other.ldap_url });
 	slapd.pause();
 	t.after(slapd.resume);
-	const began = performance.now();
+	let isLate = false;
+	// Timers end in the order of their times on a busy machine, too.
+	const timer = setTimeout(() => {
+		isLate = true;
+	}, 5000);
+	let givenUp = 0;
 	const logins = Array.from({ length: 30 }, () => ldap.identify(settings(), "alice", PASSWORD));
+	for (const login of logins) login.catch(({ trouble }) => (givenUp += Number(/in time/.test(trouble))));
 	const hanging = Promise.all(
 		logins.map((login) =>
 			assert.rejects(login, unavailableAs(/^the directory does not answer in time|^too many logins wait/)),
 		),
 	);
 	assert.equal((await ldap.identify(open, "alice", PASSWORD)).email, "alice@example.com");
-	assert.ok(performance.now() - began < 4000, "the other directory is not waited for");
+	assert.equal(givenUp, 0, "the other directory is not waited for");
 	await hanging;
-	assert.ok(performance.now() - began < 5000);
+	clearTimeout(timer);
+	assert.ok(givenUp > 0 && !isLate);
 	slapd.resume();
 	assert.equal((await ldap.identify(settings(), "alice", PASSWORD)).email, "alice@example.com");
 });
