@@ -12,19 +12,9 @@ export function recordedCommand(command: string[], log: string, calls: string[],
 	return ["strace", ...options, "-e", `trace=${calls.join(",")}`, "-o", log, "--", ...command];
 }
 
-/** The command line that runs `command` with a system call that fails or lingers, as `-e inject=` says. */
-export function faultyCommand(command: string[], fault: string): string[] {
-	const options = [
-		"-f",
-		"--seccomp-bpf",
-		"-qq",
-		"-e",
-		`trace=${callOf(fault)}`,
-		"-e",
-		`inject=${fault}`,
-		"-o",
-		"/dev/null",
-	];
+/** The command line that runs `command` with a system call that fails or lingers, as `-e inject=` says; the calls are added to `log`. */
+export function faultyCommand(command: string[], fault: string, log = "/dev/null"): string[] {
+	const options = ["-f", "--seccomp-bpf", "-qq", "-e", `trace=${callOf(fault)}`, "-e", `inject=${fault}`, "-o", log];
 	return ["strace", ...options, "--", ...command];
 }
 
