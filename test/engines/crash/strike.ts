@@ -16,9 +16,14 @@ export function strikeThrough(proxy: TcpProxy, words: Words, names: Target["name
 			const { caught, release } = proxy.hold(words.create);
 			return { struck: caught, release };
 		}
-		const before = (await names()).length;
-		proxy.mute(fault === "create unanswered" ? words.create : words.remove);
-		const hasHappened = async () => (await names()).length !== before;
+		const isCreate = fault === "create unanswered";
+		const before = await names();
+		proxy.mute(isCreate ? words.create : words.remove);
+		// What landed late before this may be cleared away at any moment, and is no sign of a create.
+		const hasHappened = async () => {
+			const now = await names();
+			return isCreate ? now.some((name) => !before.includes(name)) : before.some((name) => !now.includes(name));
+		};
 		return { struck: eventually(`${fault}: it is carried out`, hasHappened), release: async () => undefined };
 	};
 }
