@@ -40,7 +40,8 @@ export function openFolder(directory: string, scratch: string, user?: User): Sta
 	const copy = join(scratch, descriptor.executable);
 	writeFileSync(copy, readExecutable(directory, descriptor.executable, descriptor.sha256));
 	chmodSync(copy, 0o500);
-	if (user !== undefined) for (const path of [scratch, cwd, copy]) chownSync(path, user.uid, user.gid);
+	// From the inside out: in a folder that is theirs already they could put a link, which root would follow, in a file's place.
+	if (user !== undefined) for (const path of [copy, cwd, scratch]) chownSync(path, user.uid, user.gid);
 	return { descriptor, command: [copy, ...descriptor.arguments], cwd };
 }
 
