@@ -4,5 +4,14 @@
  * @param value without U+0000, which no variable can hold
  */
 export function shellLine(name: string, value: string): string {
-	return `export ${name}='${value.replaceAll("'", "'\\''")}'\n`;
+	return `export ${name}=${quoted(value)}\n`;
+}
+
+/** A text as one word of a POSIX shell; as it is where that is the same. */
+export function shellWord(text: string): string {
+	return /^[\w./:@%+,=-]+$/.test(text) ? text : quoted(text);
+}
+
+function quoted(text: string): string {
+	return `'${text.replaceAll("'", "'\\''")}'`;
 }

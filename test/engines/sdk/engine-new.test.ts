@@ -86,3 +86,11 @@ test("what cannot be a type, and a language that there is not, are refused befor
 	assert.equal(svc("voucher", "--dir", "refused").status, 2);
 	assert.ok(!readdirSync(scratch).includes("refused"));
 });
+
+test("the next steps can be pasted into a shell, whatever the folder is called", () => {
+	const folder = "it's $HOME & mine";
+	const { stderr } = svc("voucher", "--lang", "sh", "--dir", folder);
+	const [, step = ""] = /^next: (cd .*?) && svc engine test \./m.exec(stderr) ?? [];
+	const { stdout } = spawnSync("sh", ["-c", `${step} && pwd`], { cwd: scratch, encoding: "utf8" });
+	assert.equal(stdout, `${join(scratch, folder)}\n`);
+});

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { type Context, type LocalCommand, option } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
 import { note, show, visible } from "@svc/cli/output";
+import { shellWord } from "@svc/cli/shell-line";
 import { LANGUAGES, type Language, scaffold } from "./engine-scaffold.ts";
 
 interface NewOptions {
@@ -54,6 +55,6 @@ async function makeFolder(context: Context<NewOptions>, name: string): Promise<v
 		visible(`${folder}: ${names.join(", ")}`),
 	);
 	const { build } = LANGUAGES[options.lang];
-	const steps = [`cd ${folder}`, ...(build === undefined ? [] : [build]), "svc engine test ."];
+	const steps = [`cd ${shellWord(folder)}`, ...(build === undefined ? [] : [build]), "svc engine test ."];
 	await note(context, visible(`next: ${steps.join(" && ")}; README.md says how to go on`));
 }
