@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import { PROGRAM, type Program } from "./harness/program.ts";
 
 const REPOSITORY = fileURLToPath(new URL("..", import.meta.url));
-const START_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 180_000;
+const STOP_TIMEOUT_MS = 120_000;
 const LISTENING = /listening on (https:\/\/\S+)/;
 
 /** Settings of one test server: environment variables on top of the few that every test server has. */
@@ -55,7 +55,7 @@ interface Running {
 
 /**
  * Starts a server on a free port of the loopback interface and waits until it listens.
- * @throws Error with what the server wrote to stderr when it ends or stays silent for 30 s
+ * @throws Error with what the server wrote to stderr when it ends or stays silent for three minutes
  */
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
 	const data = await mkdtemp(join(tmpdir(), "svc-test-"));

@@ -41,9 +41,9 @@ after(async () => {
 	await rm(folder, { recursive: true, force: true });
 });
 
-/** Waits, at most 20 s, for one more message like that, and answers it. */
+/** Waits, at most two minutes, for one more message like that, and answers it. */
 async function hears(pattern: RegExp, before = 0): Promise<string> {
-	for (let tries = 0; tries < 1000; tries++) {
+	for (let tries = 0; tries < 6000; tries++) {
 		const found = heard.filter((message) => pattern.test(message))[before];
 		if (found !== undefined) return found;
 		await sleep(20);

@@ -36,7 +36,7 @@ async function reload(certificate: string, key: string, event: string): Promise<
 	const before = server.stderr().split(event).length;
 	process.kill(server.pid, "SIGHUP");
 	for (let tries = 0; server.stderr().split(event).length === before; tries++) {
-		assert.ok(tries < 500, `${event} was not logged`);
+		assert.ok(tries < 6000, `${event} was not logged`);
 		await sleep(20);
 	}
 }

@@ -20,7 +20,7 @@ function serve(env: Record<string, string>, ...requests: [method: string, params
 	const { status, stdout, stderr } = spawnSync(
 		process.execPath,
 		[...FLAGS, `--allow-fs-read=${ROOT}`, join(ROOT, "plugins/pki/main.ts")],
-		{ input, env, encoding: "utf8", timeout: 20_000 },
+		{ input, env, encoding: "utf8", timeout: 120_000 },
 	);
 	const lines = stdout.split("\n").filter((line) => line !== "");
 	return { status, stderr, responses: lines.map((line) => JSON.parse(line)) };

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import type { Outcome } from "../harness/cli.ts";
 
 const MAIN = resolve(import.meta.dirname, "../../packages/svc/src/bin.mjs");
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 300_000;
 
 /** Runs a command of `svc` that works on this machine, on a data directory. @param env variables beside it */
 export async function runLocal(

@@ -103,7 +103,7 @@ test(
 	"then everything is settled: what is due ends, what is unknown is reported, and credentials are made again",
 	options,
 	async () => {
-		await eventually("what was due has ended", async () => (await stateOf(due)) === "revoked", 30);
+		await eventually("what was due has ended", async () => (await stateOf(due)) === "revoked");
 		assert.equal(await isThere(due), false);
 		const admin = { ...world.admin, token: await login(world.client, world.admin) };
 		await eventually("what was made since is reported", async () => {

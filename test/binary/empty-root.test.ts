@@ -142,7 +142,7 @@ test("where nothing can be started from, it says so", options, () => {
 	const script = 'mount -t tmpfs -o noexec tmpfs "$0/noexec" && exec chroot "$0" /svc server';
 	const args = ["--user", "--map-root-user", "--mount", "/bin/sh", "-c", script, root.folder];
 	const env = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", XDG_CACHE_HOME: "/noexec", SVC_DATA_DIR: "/other" };
-	const { status, stderr } = spawnSync("unshare", args, { env, encoding: "utf8", timeout: 60_000 });
+	const { status, stderr } = spawnSync("unshare", args, { env, encoding: "utf8", timeout: 300_000 });
 	assert.match(stderr, /^svc: \/noexec\/svc is on a file system that no program can be started from \(noexec\): name /);
 	assert.equal(status, 73);
 });

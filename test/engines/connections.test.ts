@@ -80,7 +80,7 @@ test("kubectl works with the kubeconfig alone, as far as the role goes", { skip:
 	const file = join(cli.home, "viewer.yaml");
 	await writeFile(file, await generate("containerorch --role viewer --format kubeconfig"), { mode: 0o600 });
 	const kubectl = (...args: string[]) =>
-		spawnSync("kubectl", ["--kubeconfig", file, ...args], { encoding: "utf8", timeout: 60_000 });
+		spawnSync("kubectl", ["--kubeconfig", file, ...args], { encoding: "utf8", timeout: 300_000 });
 	const list = kubectl("get", "configmaps", "--output", "name");
 	assert.equal(list.status, 0, list.stderr);
 	assert.match(kubectl("get", "secrets").stderr, /Forbidden/);

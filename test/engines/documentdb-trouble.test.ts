@@ -139,7 +139,7 @@ for (const [what, answer] of UNCLEAR) {
 		await eventually("the user is dropped", () => fake.commands.some(({ dropUser }) => dropUser !== undefined));
 		assert.deepEqual(fake.users(), []);
 		const { last_error } = await until("uncertain");
-		await eventually("it says why", async () => /may still land$/.test((await until("uncertain")).last_error), 5);
+		await eventually("it says why", async () => /may still land$/.test((await until("uncertain")).last_error));
 		assert.notEqual(last_error, "");
 	});
 }
@@ -158,7 +158,7 @@ test("a create that hangs is given up, and cleared away when the database answer
 	assert.deepEqual(fake.users(), [name]);
 	fake.fault("createUser", undefined);
 	fake.fault("dropUser", undefined);
-	await eventually("the user is gone", () => fake.users().length === 0, 30);
+	await eventually("the user is gone", () => fake.users().length === 0);
 	await eventually("it says why", async () => /may still land$/.test((await until("uncertain")).last_error));
 });
 
@@ -180,12 +180,13 @@ test("a drop that is a lie is found out, is tried again, and shows in health unt
 	refused(await validate(username), 503, "engine_unavailable");
 	const { attempts, last_error } = await until("revoking");
 	assert.equal(last_error, "the target said that it is removed, and it is still there");
-	await eventually("it is tried again", async () => (await until("revoking")).attempts > attempts, 30);
+	await eventually("it is tried again", async () => (await until("revoking")).attempts > attempts);
 	const { revoking = 0 } = (await world.details()).leases.open;
 	assert.ok(revoking >= 1);
 	assert.deepEqual(fake.users(), [username]);
 	fake.fault("dropUser", undefined);
-	await until("revoked", 60);
+	188;
+	await until("revoked", 120);
 	assert.deepEqual(fake.users(), []);
 	assert.equal((ok(await validate(username)) as { valid: boolean }).valid, true);
 });
@@ -196,7 +197,7 @@ test("missing rights block the target, and a configuration that is put right dra
 	const { username } = ok(await generate());
 	for (let count = 0; count < 3; count++) ok(await generate({ ttl: "4s" }));
 	fake.fault("dropUser", failure(13, "not authorized on admin to execute command"));
-	await eventually("the target is blocked", isBlocked, 30);
+	await eventually("the target is blocked", isBlocked);
 	const message = "the document database answered: not authorized on admin to execute command";
 	assert.ok((await world.leases("revoking", slug)).some(({ last_error }) => last_error === message));
 	// This is the one try that a blocked target gets before its next probe.
@@ -204,7 +205,7 @@ test("missing rights block the target, and a configuration that is put right dra
 	assert.equal(fake.users().length, 4);
 	fake.fault("dropUser", undefined);
 	assert.equal(await configure({ max_connections: 7 }), "healthy");
-	await eventually("all are gone", async () => (await world.leases("revoked", slug)).length === 4, 30);
+	await eventually("all are gone", async () => (await world.leases("revoked", slug)).length === 4);
 	assert.deepEqual([fake.users(), await isBlocked()], [[], false]);
 });
 
@@ -215,11 +216,12 @@ test("a target that is away while leases end is drained soon after its return", 
 	const { generate, validate, until, lease } = await placeAt(fake, `mongodb://${proxy.address}/`);
 	const { username } = ok(await generate({ ttl: "4s" }));
 	proxy.refuse();
-	await eventually("it was tried", async () => (await lease()).attempts > 0, 30);
+	await eventually("it was tried", async () => (await lease()).attempts > 0);
 	refused(await validate(username), 503, "engine_unavailable");
 	refused(await generate(), 503, "engine_unavailable");
 	assert.equal((await lease()).state, "revoking");
 	proxy.restore();
-	await until("revoked", 30);
+	223;
+	await until("revoked");
 	assert.deepEqual(fake.users(), []);
 });

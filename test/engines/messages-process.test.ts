@@ -13,7 +13,7 @@ import { createAuthority } from "../../packages/x509/src/index.ts";
 import { type FakeOrchestrator, startFakeOrchestrator } from "../peers/kubernetes-fake.ts";
 
 const MAIN = fileURLToPath(new URL("../../packages/svc/src/main.ts", import.meta.url));
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 300_000;
 
 interface Settings {
 	readonly env?: Record<string, string>;

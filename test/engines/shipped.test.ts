@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { type FakeOrchestrator, startFakeOrchestrator } from "../peers/kubernetes-fake.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 let orchestrator: FakeOrchestrator;
 

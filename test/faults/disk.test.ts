@@ -12,7 +12,7 @@ import { assertChainIntact, getSecret, KEPT_KEY, KEPT_VALUE, setSecret, startKee
 import type { Owner } from "./owner.ts";
 import { injectFault, skipWithoutStrace } from "./strace.ts";
 
-const RECOVERY_TIMEOUT_MS = 10_000;
+const RECOVERY_TIMEOUT_MS = 120_000;
 const RECOVERY_PAUSE_MS = 50;
 
 /** What is asked of a server that cannot write: every mutation, and every read that has to be audited. */

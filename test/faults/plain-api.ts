@@ -1,7 +1,7 @@
 import type { Answer, Api, RequestOptions } from "../harness/client.ts";
 
 const PREFIX = "/api/v1";
-const ANSWER_TIMEOUT_MS = 30_000;
+const ANSWER_TIMEOUT_MS = 120_000;
 
 /**
  * The client of a server that speaks plain HTTP; keeps its connections. Unlike the client over HTTPS it accepts every answer,

@@ -8,7 +8,7 @@ import { PROGRAM } from "../harness/program.ts";
 import { tracedPid } from "./strace.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 180_000;
 const LISTENING = /listening on (https?:\/\/\S+)/;
 
 /** How a server is run for a fault test. */
@@ -45,7 +45,7 @@ export interface Run {
 
 /**
  * Starts a server and waits until it listens.
- * @throws Error with what it wrote to stderr when it ends first or stays silent for 30 s
+ * @throws Error with what it wrote to stderr when it ends first or stays silent for three minutes
  */
 export async function runServer(options: RunOptions): Promise<Run> {
 	const child = launch(options);

@@ -8,7 +8,7 @@ import type { Server } from "../harness.ts";
 import type { Person } from "./fixtures.ts";
 import { PROGRAM } from "./program.ts";
 
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 300_000;
 
 /** What a command did. */
 export interface Outcome {

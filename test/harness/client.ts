@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 import type { Server } from "../harness.ts";
 
 const PREFIX = "/api/v1";
-const ANSWER_TIMEOUT_MS = 30_000;
+const ANSWER_TIMEOUT_MS = 120_000;
 
 /** What can be said about a request beyond its method, path and JSON body. */
 export interface RequestOptions {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 
 /** Longer than the standard library takes where nothing is kept of it. */
-const BUILD_TIMEOUT_MS = 180_000;
+const BUILD_TIMEOUT_MS = 900_000;
 
 /** Builds the Go program of a folder; answers false where there is no Go. @throws AssertionError with what the compiler says */
 export function goBuild(folder: string, output: string): boolean {

@@ -20,7 +20,7 @@ export interface KubernetesApi {
 	close(): void;
 }
 
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 120_000;
 
 /** A client of an API server. @param ca PEM */
 export function apiClient(url: string, ca: string, adminToken: string): KubernetesApi {

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 
-const START_TIMEOUT_MS = 60_000;
-const STOP_TIMEOUT_MS = 15_000;
+const START_TIMEOUT_MS = 300_000;
+const STOP_TIMEOUT_MS = 60_000;
 const POLL_MS = 50;
 /** Characters of what it wrote that are kept. */
 const OUTPUT_CHARACTERS = 4096;

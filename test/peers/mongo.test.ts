@@ -4,7 +4,7 @@ import { MongoClient } from "mongodb";
 import { type Mongo, skipWithoutMongo, startMongo } from "./mongo.ts";
 import { startFakeMongo } from "./mongo-fake.ts";
 
-const mongoTest = { skip: await skipWithoutMongo(), timeout: 60_000 };
+const mongoTest = { skip: await skipWithoutMongo(), timeout: 300_000 };
 const createUser = { createUser: "somebody", pwd: "secret", roles: [{ role: "read", db: "app" }] };
 
 async function mongoFor(t: TestContext): Promise<Mongo> {

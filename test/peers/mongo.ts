@@ -7,9 +7,9 @@ import { join, resolve } from "node:path";
 import { type Document, MongoClient } from "mongodb";
 import { freePort } from "./free-port.ts";
 
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 120_000;
 /** Making the environment downloads about 50 MB, once for each copy of the repository. */
-const PREPARE_TIMEOUT_MS = 300_000;
+const PREPARE_TIMEOUT_MS = 900_000;
 
 const SECANTUS = [join(import.meta.dirname, "mongo_peer.py"), resolve(import.meta.dirname, "../../.cache/secantus")];
 

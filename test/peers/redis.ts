@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { createClient } from "redis";
 import { freePort } from "./free-port.ts";
 
-const START_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = 120_000;
 
 /** `false` where Redis is installed, else the reason to give for a skipped test. */
 export const skipWithoutRedis: string | false =

@@ -13,7 +13,7 @@ import { makeKey, type SigningKey, skipWithoutOpenssl } from "./saml-documents.t
 const PACKAGE = "/usr/share/simplesamlphp";
 export const SCHEMAS = join(PACKAGE, "schemas");
 
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 120_000;
 
 /** `false` where SimpleSAMLphp can be started, else the reason to give for a skipped test. */
 export const skipWithoutSimplesaml: string | false = whyNot();

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { freePort } from "./free-port.ts";
 import { createIdentity } from "./identity.ts";
 
-const START_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = 120_000;
 /** Debian puts it where only administrators look. */
 const SLAPD = "/usr/sbin/slapd";
 const SCHEMAS = "/etc/ldap/schema";

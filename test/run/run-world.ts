@@ -7,7 +7,7 @@ import { eventually } from "../harness/engine-world.ts";
 import { PROGRAM } from "../harness/program.ts";
 import type { Server } from "../harness.ts";
 
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 300_000;
 
 /** `false` where `script` of util-linux is, which gives a process a terminal; else the reason to give for a skipped test. */
 export const skipWithoutTerminal: string | false =
@@ -101,7 +101,7 @@ function startProcess(command: string, args: readonly string[], env: Record<stri
 		ended: () => closed,
 		shows: async (text) => {
 			const found = () => new RegExp(text).exec(written.stdout);
-			await eventually(`svc shows ${text}`, () => found() !== null || child.exitCode !== null, 30);
+			await eventually(`svc shows ${text}`, () => found() !== null || child.exitCode !== null);
 			const match = found();
 			if (match === null) throw new Error(`svc ended with ${child.exitCode}: ${written.stdout}${written.stderr}`);
 			return match;

@@ -160,7 +160,7 @@ const withoutXmllint =
 /** What xmllint finds in a text that is not as a schema has it. */
 function problemsOf(schema: string, text: string): string {
 	const args = ["--nonet", "--noout", "--schema", join(SCHEMAS, schema), "-"];
-	const { status, stderr } = spawnSync("xmllint", args, { input: text, encoding: "utf8", timeout: 10_000 });
+	const { status, stderr } = spawnSync("xmllint", args, { input: text, encoding: "utf8", timeout: 120_000 });
 	return status === 0 ? "" : stderr;
 }
 

@@ -9,7 +9,7 @@ import { fakeIo, temporaryFolder } from "./testing/terminal.ts";
 
 const ADDRESS = "https://vault.example.com/login?a=1&b=$(touch x)";
 const skip = platform() === "linux" ? false : "how Linux opens an address";
-const WAIT_MS = 10_000;
+const WAIT_MS = 120_000;
 
 /** A folder with an `xdg-open` that writes down what it was called with. */
 async function fakeOpener() {

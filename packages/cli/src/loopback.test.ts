@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { awaitBrowser } from "./loopback.ts";
 
 const CODE = "c".repeat(43);
-const WAIT_MS = 10_000;
+const WAIT_MS = 120_000;
 
 interface Visit {
 	readonly path: string;

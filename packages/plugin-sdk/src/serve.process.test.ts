@@ -10,7 +10,7 @@ const PING = '{"method":"ping","params":{}}\n';
 const HEALTHY = '{"data":{"status":"healthy"}}\n';
 
 /** Longest that an end is waited for; a process that lives on is killed then. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 function start() {
 	const child = spawn(process.execPath, [ENGINE], { env: {}, timeout: PATIENCE_MS, killSignal: "SIGKILL" });

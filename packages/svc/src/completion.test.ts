@@ -95,7 +95,7 @@ async function scriptOf(shell: string): Promise<string> {
 async function offered(shell: string, line: string, env: Record<string, string> = {}): Promise<string[]> {
 	const { stdout, stderr } = await promisify(execFile)(shell, ["-c", SHELLS[shell]?.(scripts(shell), line) ?? ""], {
 		cwd: home.path,
-		timeout: 30_000,
+		timeout: 120_000,
 		env: {
 			PATH: `${home.path}:${dirname(process.execPath)}:/usr/bin:/bin`,
 			HOME: home.path,

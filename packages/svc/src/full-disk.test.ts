@@ -61,7 +61,7 @@ for (const [where, command] of CASES) {
 		const child = spawn("sh", ["-c", `${where} "$@"`, "sh", process.execPath, MAIN, ...command], {
 			cwd: home.path,
 			env: { ...env, ...login },
-			timeout: 30_000,
+			timeout: 120_000,
 		});
 		child.stdin.end("a password for tests only\n");
 		const ended = once(child, "close");

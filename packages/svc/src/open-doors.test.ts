@@ -11,10 +11,14 @@ const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), "svc-doors-"));
 after(() => rm(folder, { recursive: true, force: true }));
 
-/** Starts the server with more flags and variables; it must end by itself within 20 s. */
+/** Starts the server with more flags and variables; it must end by itself within two minutes. */
 function start(flags: readonly string[], env: Record<string, string>) {
 	return new Promise<{ code: unknown; stderr: string }>((resolve) => {
-		const options = { cwd: folder, env: { PATH: "/usr/bin:/bin", SVC_LISTEN: "127.0.0.1:0", ...env }, timeout: 20_000 };
+		const options = {
+			cwd: folder,
+			env: { PATH: "/usr/bin:/bin", SVC_LISTEN: "127.0.0.1:0", ...env },
+			timeout: 120_000,
+		};
 		execFile(process.execPath, [...flags, PROGRAM, "server"], options, (error, _, stderr) =>
 			resolve({ code: error?.code, stderr }),
 		);

@@ -44,7 +44,7 @@ async function restoreLedger(scene: Scene, dies: boolean): Promise<void> {
 	await scene.restart();
 	const isTold = async () =>
 		(await events(world.client, world.admin, "type=lease.orphan")).some(({ data }) => data.name === unknown.name);
-	await eventually("the credential that no lease knows is told", isTold, 30);
+	await eventually("the credential that no lease knows is told", isTold);
 	assert.ok((await target.names()).includes(unknown.name));
 	ok(await world.validate(target.type, target.revoking(known.name)));
 	assert.ok(!(await target.names()).includes(known.name));

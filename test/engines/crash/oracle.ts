@@ -4,9 +4,6 @@ import { ok } from "../../harness/expect.ts";
 import type { Point } from "./points.ts";
 import type { Target } from "./target.ts";
 
-/** How soon everything is as it should be after a restart. */
-const SECONDS = 30;
-
 const OPEN = ["intent", "active", "uncertain", "revoking"];
 
 /** Between two looks at a credential that a create may still make. */
@@ -54,7 +51,7 @@ export async function assertSettled(
 		const isCalm = open.every((one) => one.state === "active" || (!target.isFenced && isLookedAt(one)));
 		return isCalm && isEnded && strays.length === 0 && isThere === (ends === "active");
 	};
-	await eventually("everything is settled", holds, SECONDS).catch((error) => {
+	await eventually("everything is settled", holds).catch((error) => {
 		throw new Error(`${error.message}: ${JSON.stringify(seen)}`);
 	});
 	await assertCounted(world, target);

@@ -13,7 +13,7 @@ const { options, world, steering } = useKeyValueWorld("steered");
 /** Waits until all of them are gone; answers for how many milliseconds they lived. */
 async function lifeOf(names: readonly string[], since: number): Promise<number> {
 	const anyLeft = async () => (await world.redis.users()).some((name) => names.includes(name));
-	await eventually("they are gone", async () => !(await anyLeft()), 30);
+	await eventually("they are gone", async () => !(await anyLeft()));
 	return performance.now() - since;
 }
 

@@ -26,8 +26,8 @@ export interface KeyValueWorld extends EngineWorld {
 	made(params?: object, where?: string): Promise<Credential & { readonly lease: Lease }>;
 	isThere(username: string): Promise<boolean>;
 	lease(id: string, where?: string): Promise<Lease>;
-	/** Waits until a lease is in the state; answers it. @param seconds how soon, on a busy machine */
-	until(id: string, state: string, seconds?: number): Promise<Lease>;
+	/** Waits until a lease is in the state; answers it. */
+	until(id: string, state: string): Promise<Lease>;
 	/** Asks for a lease to be revoked; answers the status: 202 when its target is away. */
 	revoke(id: string): Promise<number>;
 	/** What the log says of a credential, oldest first. */
@@ -99,8 +99,8 @@ function assemble(world: EngineWorld, redis: Redis, proxy: TcpProxy): KeyValueWo
 		},
 		isThere: async (username) => (await redis.users()).includes(username),
 		lease,
-		async until(id, state, seconds) {
-			await eventually(`the lease is ${state}`, async () => (await lease(id)).state === state, seconds);
+		async until(id, state) {
+			await eventually(`the lease is ${state}`, async () => (await lease(id)).state === state);
 			return lease(id);
 		},
 		revoke: async (id) => (await client.delete(`/realms/${slug}/leases/${id}`, { token })).status,

@@ -46,7 +46,7 @@ test("one that comes before its clean-up is undone", options, async () => {
 	world.proxy.restore();
 	const [lease] = await world.leases();
 	assert.ok(lease);
-	await world.until(lease.id, "aborted", 30);
+	await world.until(lease.id, "aborted");
 	assert.equal(await world.isThere(lease.name), false);
 	assert.deepEqual(await storyOf(lease), ["engine.generate", "lease.aborted"]);
 });

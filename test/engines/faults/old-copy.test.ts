@@ -51,7 +51,7 @@ test(
 		await world.redis.admin("ACL", "SETUSER", ended.username, "on", ">back");
 
 		await putBack();
-		await eventually("both of today are reported", async () => (await orphans()).length === 2, 30);
+		await eventually("both of today are reported", async () => (await orphans()).length === 2);
 		assert.deepEqual(new Set(await orphans()), new Set(names));
 		for (const { lease, username } of [ended, revoked]) {
 			await world.until(lease.id, "revoked");

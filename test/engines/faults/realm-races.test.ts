@@ -8,7 +8,7 @@ import { useKeyValueWorld } from "./keyvalue-world.ts";
 
 const { options, world } = useKeyValueWorld("plain");
 
-const nobodyIsLeft = () => eventually("no user is left", async () => (await world.redis.users()).length === 0, 30);
+const nobodyIsLeft = () => eventually("no user is left", async () => (await world.redis.users()).length === 0);
 
 const removeRealm = (slug: string) => world.client.delete(`/realms/${slug}`, { token: world.admin.token });
 

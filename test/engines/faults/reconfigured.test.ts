@@ -20,7 +20,7 @@ const toOther = () => world.set({ address: other.address, password: other.passwo
 
 const validate = ({ username }: Credential) => world.validate("keyvalue", { username });
 
-const gone = (name: string) => eventually(`${name} is gone`, async () => !(await world.isThere(name)), 30);
+const gone = (name: string) => eventually(`${name} is gone`, async () => !(await world.isThere(name)));
 
 /** An administrator of the usual target whose password can change. */
 async function changePassword(to: string): Promise<void> {
@@ -152,6 +152,6 @@ test("while credentials are made, none is lost and none fails but for the target
 	await Promise.all([...making, changing()]);
 	const users = async () => [...(await world.redis.users()), ...(await other.users())];
 	const isEmpty = async () => !(await users()).some((name) => name.startsWith("svc_"));
-	await eventually("all are gone", isEmpty, 30);
+	await eventually("all are gone", isEmpty);
 	await eventually("every lease is closed", async () => (await world.openLeases()) === 0);
 });

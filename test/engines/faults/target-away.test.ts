@@ -43,7 +43,7 @@ test("a target that is away is asked now and then; all are taken back when it re
 	world.proxy.refuse();
 	const before = world.proxy.accepted();
 	const isAway = async () => (await world.details()).targets.some(({ status }) => status === "away");
-	await eventually("it is away", isAway, 30);
+	await eventually("it is away", isAway);
 	await sleep(6000);
 	const { targets, leases } = await world.details();
 	assert.deepEqual(
@@ -64,7 +64,7 @@ test("a target that is away is asked now and then; all are taken back when it re
 	assert.equal((await world.redis.users()).length, 40);
 	world.proxy.restore();
 	const returned = performance.now();
-	await eventually("all are gone", async () => (await world.redis.users()).length === 0, 30);
+	await eventually("all are gone", async () => (await world.redis.users()).length === 0);
 	t.diagnostic(`everything was gone ${Math.round(performance.now() - returned)} ms after the return`);
 	await eventually("all are closed", async () => (await world.leases("revoked")).length >= 80);
 	await eventually("nothing is late", async () => (await world.details()).leases.oldest_overdue_seconds === 0);
@@ -77,7 +77,7 @@ test("one that accepts connections and never answers is no different", options, 
 	await sleep(Date.parse(expires_at) + 2000 - Date.now());
 	assert.equal((await world.lease(lease.id)).state === "revoked", false);
 	world.redis.resume();
-	await world.until(lease.id, "revoked", 30);
+	await world.until(lease.id, "revoked");
 	assert.equal(await world.isThere(username), false);
 });
 
@@ -90,7 +90,7 @@ test(
 		assert.equal(await world.revoke(lease.id), 202);
 		assert.equal((await world.lease(lease.id)).state, "revoking");
 		await world.redis.start();
-		await world.until(lease.id, "revoked", 30);
+		await world.until(lease.id, "revoked");
 		assert.equal(await world.isThere(username), false);
 	},
 );

@@ -56,7 +56,7 @@ function shell(line: string, cwd: string, variables: Record<string, string> = {}
 		cwd,
 		env: { ...env, SVC_TOKEN: admin.token, SVC_PLUGINS_DIR: plugins_dir },
 		encoding: "utf8",
-		timeout: 120_000,
+		timeout: 300_000,
 	});
 	return { status, stdout, stderr };
 }

@@ -22,7 +22,7 @@ function svc(...args: string[]) {
 		cwd: scratch,
 		env: { PATH: "/usr/bin:/bin" },
 		encoding: "utf8",
-		timeout: 60_000,
+		timeout: 300_000,
 	});
 	return { status, stdout, stderr };
 }

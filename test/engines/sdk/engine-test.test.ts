@@ -17,7 +17,7 @@ function engineTest(...args: string[]) {
 	const { status, stdout, stderr } = spawnSync(
 		process.execPath,
 		[join(ROOT, "packages/svc/src/main.ts"), "engine", "test", ...args],
-		{ env: { PATH: "/usr/bin:/bin" }, encoding: "utf8", timeout: 120_000 },
+		{ env: { PATH: "/usr/bin:/bin" }, encoding: "utf8", timeout: 300_000 },
 	);
 	return { status, lines: stdout.trimEnd().split("\n"), stderr };
 }

@@ -67,7 +67,7 @@ function send([program = "", ...args]: readonly string[], lines: readonly string
 		input,
 		env: { PATH },
 		encoding: "utf8",
-		timeout: 60_000,
+		timeout: 300_000,
 	});
 	assert.deepEqual([status, stderr], [0, ""]);
 	const responses = stdout.trimEnd().split("\n");

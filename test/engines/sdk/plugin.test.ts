@@ -13,7 +13,7 @@ function plugin(args: readonly string[], requests: readonly [method: string, par
 	const { status, stdout, stderr } = spawnSync(
 		process.execPath,
 		[...FLAGS, `${ROOT}/packages/svc/src/main.ts`, "plugin", ...args],
-		{ input, env: {}, encoding: "utf8", timeout: 60_000 },
+		{ input, env: {}, encoding: "utf8", timeout: 300_000 },
 	);
 	const lines = stdout.split("\n").filter((line) => line !== "");
 	return { status, stderr, responses: lines.map((line) => JSON.parse(line)) };

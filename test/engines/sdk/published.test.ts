@@ -69,7 +69,7 @@ function link(target: string, folder: string, name: string): void {
 }
 
 function run(command: string, args: readonly string[], cwd: string, input = "") {
-	const { status, stdout, stderr } = spawnSync(command, args, { cwd, input, encoding: "utf8", timeout: 120_000 });
+	const { status, stdout, stderr } = spawnSync(command, args, { cwd, input, encoding: "utf8", timeout: 300_000 });
 	assert.deepEqual([status, stderr], [0, ""], stdout);
 	return stdout;
 }
@@ -123,7 +123,7 @@ test("the declarations are checked with an author's code, and find its mistakes"
 	const check = (name: string, text: string) => {
 		writeFileSync(join(author, `${name}.ts`), text);
 		writeFileSync(join(author, "tsconfig.json"), JSON.stringify({ compilerOptions, include: [`${name}.ts`] }));
-		return spawnSync(TSC, ["-p", "."], { cwd: author, encoding: "utf8", timeout: 120_000 });
+		return spawnSync(TSC, ["-p", "."], { cwd: author, encoding: "utf8", timeout: 300_000 });
 	};
 	const imports = 'import { type Engine, optionalText, serveEngine } from "@svc/plugin-sdk";\n';
 	const testing = 'import { type Result, testEngine } from "@svc/plugin-sdk/testing";\n';

@@ -41,7 +41,7 @@ for (const [, engine = "", text = ""] of transcripts) {
 		const marked = (mark: string) => lines.flatMap((line) => (line.startsWith(mark) ? [line.slice(mark.length)] : []));
 		const [program = "", ...args] = ENGINES[engine] ?? [];
 		const input = marked("> ").map((line) => `${line}\n`);
-		const { stdout, status } = spawnSync(program, args, { input: input.join(""), encoding: "utf8", timeout: 60_000 });
+		const { stdout, status } = spawnSync(program, args, { input: input.join(""), encoding: "utf8", timeout: 300_000 });
 		assert.equal(status, 0);
 		assert.deepEqual(stdout.trimEnd().split("\n").map(shapeOf), marked("< ").map(shapeOf));
 		assert.equal(input.length * 2, lines.length);

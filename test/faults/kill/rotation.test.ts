@@ -17,7 +17,7 @@ const REALMS = 20;
 const LIVES = 6;
 /** The longest life under load, in milliseconds: about twenty rotations. */
 const LONGEST_LIFE_MS = 600;
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 120_000;
 
 const { seed } = faultSettings();
 

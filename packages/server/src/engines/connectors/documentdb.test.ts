@@ -11,7 +11,7 @@ import { createDocumentDbConnector } from "./documentdb.ts";
 import { create, docCreate, kvSet, NAME, PASSWORD, refusedAs, subject } from "./testing.ts";
 
 const skip = await skipWithoutMongo();
-const mongoTest = { skip, timeout: 60_000 };
+const mongoTest = { skip, timeout: 300_000 };
 const USER = subject(NAME, "admin");
 
 let mongo: Mongo;

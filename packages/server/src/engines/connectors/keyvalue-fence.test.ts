@@ -6,7 +6,7 @@ import type { Connector } from "./connector.ts";
 import { clientsBecome, connect, create, kvSet, redisFor, refusedAs, subject } from "./testing.ts";
 
 /** A create that nobody answers takes 5 s. */
-const redisTest = { skip: skipWithoutRedis, timeout: 30_000 };
+const redisTest = { skip: skipWithoutRedis, timeout: 300_000 };
 
 async function proxyFor(t: TestContext, redis: Redis): Promise<TcpProxy> {
 	const proxy = await startProxy(redis.port);

@@ -49,7 +49,7 @@ test("a store that is not there is unreachable, and no message has its address",
 
 test("a store that falls silent is given up, and works again when it wakes", {
 	...redisTest,
-	timeout: 20_000,
+	timeout: 300_000,
 }, async (t) => {
 	const redis = await redisFor(t);
 	const connector = connect(t, redis);
