@@ -16,22 +16,23 @@ import {
 const examiner = useExaminer();
 const options = { skip: skipWithoutOpenssl };
 
-/** Milliseconds of the event loop's thread that one document may take, and of anybody's time. */
+/** Milliseconds of the event loop's thread that one document may take, and of anybody's time: by a timer that is begun with the reading. */
 const MAX_LOOP_MS = 50;
 const MAX_MS = 3000;
-
-/** Milliseconds until somebody else has an answer while one source sends what takes two seconds each. */
-const MAX_OTHERS_MS = 5000;
 
 /** Reads a document, and answers why it was refused, when it took no more than it may. The thread is there: the last one may have ended it. */
 async function timed(document: string): Promise<string | undefined> {
 	await examiner().identify(examiner().write({}));
 	const cpu = process.threadCpuUsage();
-	const start = performance.now();
+	let isLate = false;
+	const timer = setTimeout(() => {
+		isLate = true;
+	}, MAX_MS);
 	const { outcome } = await examiner().verdicts({ outcome: document });
 	const { user, system } = process.threadCpuUsage(cpu);
 	assert.ok((user + system) / 1000 < MAX_LOOP_MS, `the event loop was held up for ${(user + system) / 1000} ms`);
-	assert.ok(performance.now() - start < MAX_MS);
+	clearTimeout(timer);
+	assert.ok(!isLate);
 	return outcome;
 }
 
@@ -98,7 +99,6 @@ test("one source may send what takes long as often as it likes, and the others g
 	await saml.loginUrl("settings", settings, sp, "_id", said.now);
 	const slow = write(slippedIn(longest()));
 	const troubles: string[] = [];
-	const start = performance.now();
 	// This test is the last one: nobody waits for what is still to be read then.
 	for (let count = 0; count < 20; count++) {
 		const reading = identify(slow, { idp_certificate: key.certificate.repeat(MANY_CERTIFICATES) });
@@ -113,5 +113,5 @@ test("one source may send what takes long as often as it likes, and the others g
 		"one is read, sixteen wait, and a login begins before any has ended",
 	);
 	assert.equal((await identifyFrom("192.0.2.2", write({}))).subject, "alice");
-	assert.ok(performance.now() - start < MAX_OTHERS_MS, `${performance.now() - start} ms`);
+	assert.ok(troubles.length <= 3 + 1, "the one that was being read ends before, and none that waits");
 });
