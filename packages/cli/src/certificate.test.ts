@@ -113,6 +113,29 @@ test("a changed certificate is refused before one byte of a request is sent", as
 	assert.ok(error.message.includes(FIRST) && error.message.includes(SECOND));
 });
 
+for (const command of ["login", "register", "init"]) {
+	test(`svc ${command} asks for no password when the server is another one or is not there`, {
+		timeout: 60_000,
+	}, async () => {
+		await using server = await startFake(() => ({ body: LOGIN }));
+		await using home = await temporaryFolder();
+		const refused = async (address: string, message: RegExp) => {
+			const env = { HOME: home.path, SVC_ADDRESS: address };
+			const outcome = await run([command, "ada@example.com"], { env, typed: ["correct horse battery\r"] });
+			assert.equal(outcome.code, 5, outcome.stderr);
+			assert.match(outcome.stderr, message);
+			assert.doesNotMatch(outcome.stderr, /assword/);
+		};
+		const trust = { kind: "pinned", certificate: identityOf("second").cert } as const;
+		const { io } = fakeIo({ env: { HOME: home.path } });
+		for (const address of [server.address, "https://127.0.0.1:1"]) await saveServer(io, address, { trust });
+		await refused(server.address, /^svc: the certificate of \S+ is not the trusted one.*\nhint: /);
+		for (const address of ["https://127.0.0.1:1", "http://127.0.0.1:1"])
+			await refused(address, /^svc: cannot reach \S+: nothing listens there\nhint: /);
+		assert.deepEqual(server.requests, []);
+	});
+}
+
 test("trusting another certificate forgets the token that was got under the first", async () => {
 	await using server = await startFake(() => refusal(401, "invalid_credentials", "invalid email or password"));
 	await using home = await temporaryFolder();

@@ -1,5 +1,6 @@
 import { X509Certificate } from "node:crypto";
-import { isIP } from "node:net";
+import { once } from "node:events";
+import net, { isIP } from "node:net";
 import tls from "node:tls";
 import { Failure } from "./failure.ts";
 
@@ -75,30 +76,43 @@ function knownAuthorities(): string[] {
  * Connects, looks at the certificate and hangs up; nothing but the handshake is sent.
  * @throws the system's error when there is no such connection, or ETIMEDOUT after 10 s
  */
-export function lookAtCertificate(address: URL): Promise<Presented> {
-	const { promise, resolve, reject } = Promise.withResolvers<Presented>();
-	const host = address.hostname.replace(/^\[|\]$/g, "");
-	const socket = tls.connect({
-		host,
-		port: Number(address.port || 443),
-		...(isIP(host) ? {} : { servername: host }),
-		ca: knownAuthorities(),
-		rejectUnauthorized: false,
-	});
+export async function lookAtCertificate(address: URL): Promise<Presented> {
+	const socket = await connectTo(address, { ca: knownAuthorities(), rejectUnauthorized: false });
+	const certificate = socket.getPeerX509Certificate();
+	socket.destroy();
+	if (certificate === undefined) throw new Failure("unreachable", "the server presents no certificate");
+	return {
+		certificate: certificate.toString(),
+		fingerprint: certificate.fingerprint256,
+		doubt: socket.authorized ? undefined : codeOf(socket.authorizationError),
+	};
+}
+
+/**
+ * Sees that a server is there and, over https, presents a certificate that is believed, and hangs up; nothing but the handshake is sent.
+ * @throws the system's error or OpenSSL's when it does not, or ETIMEDOUT after 10 s
+ */
+export async function shakeHands(address: URL, trust: Trust | undefined): Promise<void> {
+	if (address.protocol === "https:") {
+		(await connectTo(address, tlsOptions(trust))).destroy();
+	} else {
+		const socket = net.connect({ host: hostOf(address), port: Number(address.port || 80) });
+		await once(socket, "connect");
+		socket.destroy();
+	}
+}
+
+const hostOf = (address: URL) => address.hostname.replace(/^\[|\]$/g, "");
+
+function connectTo(address: URL, options: tls.ConnectionOptions): Promise<tls.TLSSocket> {
+	const { promise, resolve, reject } = Promise.withResolvers<tls.TLSSocket>();
+	const host = hostOf(address);
+	const name = isIP(host) ? {} : { servername: host };
+	const socket = tls.connect({ host, port: Number(address.port || 443), ...name, ...options });
 	socket.setTimeout(LOOK_TIMEOUT_MS, () =>
 		socket.destroy(Object.assign(new Error("timed out"), { code: "ETIMEDOUT" })),
 	);
-	socket.once("error", reject);
-	socket.once("secureConnect", () => {
-		const certificate = socket.getPeerX509Certificate();
-		socket.destroy();
-		if (certificate === undefined) return reject(new Failure("unreachable", "the server presents no certificate"));
-		resolve({
-			certificate: certificate.toString(),
-			fingerprint: certificate.fingerprint256,
-			doubt: socket.authorized ? undefined : codeOf(socket.authorizationError),
-		});
-	});
+	socket.once("error", reject).once("secureConnect", () => resolve(socket));
 	return promise;
 }
 

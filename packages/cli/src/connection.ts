@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Option } from "commander";
 import { DEFAULT_ADDRESS, parseAddress } from "./address.ts";
-import { fingerprintOf, lookAtCertificate, parseFingerprint, type Trust } from "./certificate.ts";
+import { fingerprintOf, lookAtCertificate, parseFingerprint, shakeHands, type Trust } from "./certificate.ts";
 import { type Client, createClient } from "./client.ts";
 import { type Context, option } from "./command.ts";
 import { Failure } from "./failure.ts";
@@ -75,13 +75,20 @@ export const FIRST_CONTACT =
 	"The server's certificate is remembered once you have compared its fingerprint (or gave it with --fingerprint); from then on no other one is accepted. Certificates of authorities that this machine knows need none of this.";
 
 /**
- * Decides whether the server is to be trusted, if need be by asking, and remembers the decision.
+ * Decides whether the server is to be trusted, if need be by asking, and remembers the decision. Then it sees that the server is there and that
+ * one, so that nobody types a password for nothing.
  * @returns the target with what is remembered of it now
- * @throws Failure when nobody can be asked, when the answer is no, or when the certificate is not the trusted one
+ * @throws Failure when nobody can be asked, when the answer is no, when the certificate is not the trusted one, or when nobody is there
  */
 export async function settleTrust(context: Context<NewTrustOptions>, target: Target): Promise<Target> {
+	const settled = target.address.startsWith("https:") ? await decideTrust(context, target) : target;
+	const { address, saved } = settled;
+	await explained(address, saved.trust, shakeHands(new URL(address), saved.trust));
+	return settled;
+}
+
+async function decideTrust(context: Context<NewTrustOptions>, target: Target): Promise<Target> {
 	const { io, options } = context;
-	if (!target.address.startsWith("https:")) return target;
 	const given = await givenTrust(context, target.address);
 	if (given !== undefined) return remember(io, target, given);
 	if (target.saved.trust !== undefined && options.trustNewCertificate !== true) return target;
@@ -149,10 +156,14 @@ async function readAuthority(file: string): Promise<string> {
 	return text;
 }
 
-async function look(address: string) {
-	return lookAtCertificate(new URL(address)).catch(async (error: unknown) => {
+function look(address: string) {
+	return explained(address, undefined, lookAtCertificate(new URL(address)));
+}
+
+function explained<T>(address: string, trust: Trust | undefined, connecting: Promise<T>): Promise<T> {
+	return connecting.catch(async (error: unknown) => {
 		throw error instanceof Failure
 			? error
-			: await explainConnection({ address, trust: undefined, timeoutMs: 10_000 }, "GET", error);
+			: await explainConnection({ address, trust, timeoutMs: 10_000 }, "GET", error);
 	});
 }
