@@ -69,13 +69,13 @@ test("systemd hears of a reload, and of its end", { skip }, async () => {
 });
 
 test("a storm of signals ends nothing, opens no debugger and writes no report", async () => {
-	const files = await readdir(".");
+	const files = await readdir(server.data);
 	for (let turn = 0; turn < 50; turn++) {
 		for (const signal of ["SIGUSR1", "SIGUSR2", "SIGHUP", "SIGPIPE"] as const) process.kill(server.pid, signal);
 	}
 	ok(await api(server).get("/health"));
 	assert.doesNotMatch(server.stderr(), /Debugger|inspector/i);
-	assert.deepEqual(await readdir("."), files);
+	assert.deepEqual(await readdir(server.data), files);
 	ok(await api(server).get("/health"));
 });
 

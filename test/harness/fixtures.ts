@@ -1,4 +1,4 @@
-import type { Api } from "./client.ts";
+import type { Answer, Api } from "./client.ts";
 import { ok } from "./expect.ts";
 import type { ApiToken, Binding, Login, Realm, Secret, User } from "./resources.ts";
 
@@ -65,6 +65,15 @@ export async function secret(
 ): Promise<Secret> {
 	const body = { key, value, ...more };
 	return ok(await api.post<Secret>(`/realms/${slug}/secrets`, body, { token: who.token }), 201);
+}
+
+/** Makes what ends as soon as this machine can make it: an end that is over when the server hears of it is refused. Answers it and its end. */
+export async function ending<T>(make: (expires_at: string) => Promise<Answer<T>>): Promise<[made: T, end_ms: number]> {
+	for (let life_ms = 300; ; life_ms *= 2) {
+		const end_ms = Date.now() + life_ms;
+		const answer = await make(new Date(end_ms).toISOString());
+		if (answer.status !== 400 || life_ms > 60_000) return [ok(answer, 201), end_ms];
+	}
 }
 
 /** The path of a secret below `/api/v1`, with the key encoded as one segment. */
