@@ -15,7 +15,7 @@ import { loadUntilKilled, newClients, settle } from "./load.ts";
 const CLIENTS = 4;
 const REALMS = 20;
 const LIVES = 6;
-/** The longest life under load, in milliseconds: about twenty rotations. */
+/** The longest life under load, in milliseconds: about twenty rotations. Further lives that a slow machine needs may be twice as long each. */
 const LONGEST_LIFE_MS = 600;
 const PATIENCE_MS = 120_000;
 
@@ -34,7 +34,8 @@ test("whatever moment of a rotation the server is killed at, everything is reada
 	const bodies = [...kinds, { purpose: "record", realm: slug }];
 	const clients = newClients(CLIENTS);
 	let rotations = 0;
-	for (let life = 0; life < LIVES; life += 1) {
+	for (let [life, longestMs] = [0, LONGEST_LIFE_MS]; life < LIVES || rotations <= LIVES; life += 1) {
+		if (life >= LIVES) longestMs *= 2;
 		let isKilled = false;
 		const client = api({ ...server });
 		const loads = clients.map((slots) => loadUntilKilled(client, owner, slots, random, () => isKilled));
@@ -44,7 +45,7 @@ test("whatever moment of a rotation the server is killed at, everything is reada
 			() => bodies[random.below(bodies.length)],
 			() => isKilled,
 		);
-		await pass(random.below(LONGEST_LIFE_MS));
+		await pass(random.below(longestMs));
 		if (life % 2 === 1) await nextKeyLies(server.data);
 		isKilled = true;
 		await server.kill("SIGKILL");
@@ -54,7 +55,6 @@ test("whatever moment of a rotation the server is killed at, everything is reada
 		for (const slots of clients) await settle(api(server), owner, slots);
 		ok(await api(server).get("/realms", { token: owner.admin.token }));
 	}
-	assert.ok(rotations > LIVES, `${rotations} rotations were answered`);
 	const verified = ok(await api(server).get<{ status: string }>("/audit/verify", { token }));
 	assert.equal(verified.status, "intact");
 });
