@@ -127,17 +127,31 @@ test("an admin of the realm asks about others, by id and by e-mail, as if these 
 	const viewer = await of(people.viewer.id);
 	assert.deepEqual(await explained(token, `&user=${people.viewer.email.toUpperCase()}`), viewer);
 	assert.deepEqual(viewer.verdicts, (await explained(people.viewer.token)).verdicts);
-	const outside = await of(stranger.id);
-	assert.equal(outside.role, "");
-	assert.ok(outside.verdicts.every(({ allowed }) => !allowed));
-	assert.equal(outside.verdicts[0]?.command, `svc binding add ${stranger.id} viewer --realm ${slug}`);
-	assert.partialDeepStrictEqual(await of(root.id), { instance_admin: true, role: "" });
 	ok(await client.post(`/users/${people.viewer.id}/disable`, undefined, { token: root.token }));
 	const disabled = await of(people.viewer.id);
 	ok(await client.post(`/users/${people.viewer.id}/enable`, undefined, { token: root.token }));
 	assert.deepEqual([disabled.disabled, disabled.verdicts.some(({ allowed }) => allowed)], [true, false]);
 	assert.equal(disabled.verdicts[0]?.command, `svc users enable ${people.viewer.id}`);
-	refused(await ask(people.admin.token, "&user=nobody@example.test"), 404, "not_found");
+});
+
+test("about somebody without a role in the realm only the instance admin hears more than about nobody", async () => {
+	const nobody = await ask(owner.token, "&user=nobody@example.test");
+	refused(nobody, 404, "not_found");
+	for (const who of [owner, people.admin])
+		for (const user of [stranger.id, stranger.email, root.id])
+			sameRefusal(await ask(who.token, `&user=${user}`), nobody);
+	await bind(client, owner, slug, root, "admin");
+	const outside = await explained(root.token, `&user=${stranger.id}`);
+	assert.equal(outside.role, "");
+	assert.ok(outside.verdicts.every(({ allowed }) => !allowed));
+	assert.equal(outside.verdicts[0]?.command, `svc binding add ${stranger.id} viewer --realm ${slug}`);
+	const limited = await apiToken(client, root, "read", { realm: slug });
+	sameRefusal(await ask(limited.token, `&user=${stranger.id}`), nobody);
+	assert.partialDeepStrictEqual(await explained(owner.token, `&user=${root.id}`), {
+		instance_admin: true,
+		role: "admin",
+	});
+	ok(await client.delete(`/realms/${slug}/policy/bindings/${root.id}`, { token: owner.token }));
 });
 
 test("nobody else is told anything about others, and whoever is not in the realm not even that it is there", async () => {

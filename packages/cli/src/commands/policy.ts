@@ -19,7 +19,7 @@ export function addPolicyCommands(program: Command, io: Io): void {
 		usage: "explain",
 		summary: "say what you may do in a realm, why, and what gives you the rest",
 		details:
-			"With an API token: what that token may do. About others only the admins of the realm may ask, and are told what these may do when they sign in; their API tokens may be able to do less. A realm that you are not in is not found.",
+			"With an API token: what that token may do. About others in the realm only its admins may ask, and are told what these may do when they sign in; their API tokens may be able to do less. About somebody who has no role there only the instance admin may ask. A realm that you are not in is not found.",
 		options: [
 			option("--user <user>", "somebody else, by id or e-mail"),
 			REALM_OPTION,

@@ -58,8 +58,9 @@ const SCOPES_OF: Record<Capability, readonly Scope[]> = {
 
 /**
  * Says what somebody may do in a realm and why, by the very decision that a request meets. Everybody may ask about themselves, with the
- * token that they ask with; who manages the policy of the realm, about others, as if these had signed in.
- * @throws AppError not_found (the realm, as ever for whoever is not in it; the user), forbidden, insufficient_scope
+ * token that they ask with; who manages the policy of the realm, about others in it, as if these had signed in. About whoever has no role
+ * there only the instance admin may: anybody can own a realm, and would learn who has an account.
+ * @throws AppError not_found (the realm, as ever for whoever is not in it; the user, known or not), forbidden, insufficient_scope
  * Design: §6
  */
 export async function explainAccess(needs: ExplainNeeds, actor: Actor, question: Question): Promise<Explanation> {
@@ -67,9 +68,10 @@ export async function explainAccess(needs: ExplainNeeds, actor: Actor, question:
 	const account = await findAccount(needs, question.user ?? actor.user_id);
 	const isSelf = account?.id === actor.user_id;
 	if (!isSelf) await authorize(needs, actor, question.realm, { capability: "policy:manage", scope: "read" });
-	if (account === undefined) throw new AppError("not_found", "user not found: user is an id or an e-mail");
+	if (account === undefined) throw userNotFound();
 	const realm = isSelf ? own : await needs.store.realms.access(question.realm, account.id);
 	if (realm === undefined) throw new AppError("not_found", "realm not found: it was deleted meanwhile");
+	if (realm.role === null && !(actor.instance_admin && actor.realm_id === null)) throw userNotFound();
 	const subject: Actor = isSelf ? actor : { ...actor, ...SIGNED_IN, user_id: account.id };
 	const wanted = question.capability === undefined ? ROLES.admin : [question.capability];
 	const isDisabled = account.disabled_at !== null;
@@ -91,6 +93,13 @@ export async function explainAccess(needs: ExplainNeeds, actor: Actor, question:
 			})),
 		),
 	};
+}
+
+function userNotFound(): AppError {
+	return new AppError(
+		"not_found",
+		"nobody of that id or e-mail has a role in this realm: `svc binding list` shows who has",
+	);
 }
 
 /** Everything that a session has and a token may lack. */
