@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
+import { eventually } from "../harness/engine-world.ts";
 import { events } from "../harness/events.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { apiToken, bind, ending, type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
@@ -203,24 +204,28 @@ test("where expiry is enforced, what has expired is not there", async () => {
 		const other = api(enforcing);
 		const owner = await person(other, "owner");
 		const { slug: place } = await realm(other, owner);
-		await ending((expires_at) =>
-			other.post(
-				`/realms/${place}/secrets`,
-				{ key: "K", value: "v", environment: "staging", expires_at },
-				{ token: owner.token },
-			),
-		);
-		await secret(other, owner, place, "K", "v", { environment: "prod" });
-		const status = async () =>
+		const { token } = owner;
+		const set = (key: string, value: string, environment: string, expires_at?: string) =>
+			other.post(`/realms/${place}/secrets`, { key, value, environment, expires_at }, { token });
+		await ending((expires_at) => set("K", "v", "staging", expires_at));
+		await ending((expires_at) => set("L", "old", "prod", expires_at));
+		ok(await set("K", "v", "prod"), 201);
+		ok(await set("L", "new", "staging"), 201);
+		const statuses = async () =>
 			ok(
-				await other.get<{ secrets: Difference[] }>(`/realms/${place}/diff?from=staging&to=prod`, {
-					token: owner.token,
-				}),
-			).secrets[0]?.status;
-		for (const end = Date.now() + 60_000; (await status()) !== "only_in_to" && Date.now() < end; );
-		assert.equal(await status(), "only_in_to");
-		const body = { from: "staging", to: "prod", secrets: [{ key: "K" }] };
-		refused(await other.post(`/realms/${place}/promote`, body, { token: owner.token }), 404, "not_found");
+				await other.get<{ secrets: Difference[] }>(`/realms/${place}/diff?from=staging&to=prod`, { token }),
+			).secrets.map(({ status }) => status);
+		await eventually("they expire", async () => (await statuses()).join() === "only_in_to,only_in_from", 60);
+		const copy = (secret: object) =>
+			other.post<{ secrets: Secret[] }>(
+				`/realms/${place}/promote`,
+				{ from: "staging", to: "prod", secrets: [secret] },
+				{ token },
+			);
+		refused(await copy({ key: "K" }), 404, "not_found");
+		const seen = { key: "L", from_version: 1, to_version: null };
+		assert.equal(ok(await copy(seen)).secrets[0]?.version, 2);
+		refused(await copy(seen), 409, "conflict");
 	} finally {
 		await enforcing.close();
 	}

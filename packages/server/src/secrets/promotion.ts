@@ -115,7 +115,9 @@ export async function promoteSecrets(
 			row,
 			event: eventBy(actor, now, "secret.set", realm, facts),
 			from: { environment: from, version: source.version },
-			...(to_version === undefined ? {} : { to_version }),
+			...(to_version === undefined
+				? {}
+				: { to_version: to_version ?? (await expiredVersion(needs, realm.id, to, key)) }),
 		});
 	}
 	const written = await needs.store.secrets.promote(promoted);
@@ -127,6 +129,12 @@ export async function promoteSecrets(
 		updated_at: created_at,
 		...head,
 	}));
+}
+
+/** The version that stands where whoever compared saw nothing, because it has expired; null when none does. */
+async function expiredVersion(needs: SecretNeeds, realm_id: string, environment: Environment, key: string) {
+	const row = await needs.store.secrets.get(realm_id, environment, key);
+	return row === undefined || isThere(needs, row) ? null : row.version;
 }
 
 /** A row for another environment, with the value sealed for it: text that the caller sealed stays as it is. */
