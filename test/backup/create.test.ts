@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Cli, createCli } from "../harness/cli.ts";
@@ -118,4 +118,18 @@ test("a backup that is not there is not found, whatever its name leads to", asyn
 	const { code, stderr } = await cli.run(["backup", "download", "svc-20200101T000000000Z.db"]);
 	assert.deepEqual([code, stderr.split("\n")[0]], [4, "svc: there is no such backup"]);
 	assert.ok(!existsSync("svc-20200101T000000000Z.db"));
+});
+
+test("a folder of backups that cannot be read has no age in the metrics, and takes nothing else with it", async () => {
+	const aside = `${folder}.aside`;
+	renameSync(folder, aside);
+	writeFileSync(folder, "a file");
+	try {
+		assert.equal(await metric("svc_backup_newest_age_seconds"), undefined);
+		assert.ok(Number(await metric("svc_audit_events")) > 0);
+	} finally {
+		rmSync(folder);
+		renameSync(aside, folder);
+	}
+	assert.ok(Number(await metric("svc_backup_newest_age_seconds")) < 60);
 });

@@ -103,14 +103,25 @@ function addGauges(needs: MetricsNeeds, registers: InstanceType<typeof Registry>
 	});
 	new Gauge({
 		name: "svc_backup_newest_age_seconds",
-		help: "Seconds since the newest backup was made; +Inf when there is none",
+		help: "Seconds since the newest backup was made; +Inf when there is none, nothing when their folder cannot be read",
 		registers,
 		collect() {
-			const made_at = needs.backups.newestAt() ?? Number.NEGATIVE_INFINITY;
-			this.set(Math.max(0, needs.system.now().getTime() - made_at) / 1000);
+			const age = backupAge(needs);
+			if (age === undefined) this.remove();
+			else this.set(age);
 		},
 	});
 	addExpiry(needs, registers);
+}
+
+/** In seconds. A folder that cannot be read must not take the other series with it. */
+function backupAge({ backups, system }: Pick<MetricsNeeds, "backups" | "system">): number | undefined {
+	try {
+		const made_at = backups.newestAt() ?? Number.NEGATIVE_INFINITY;
+		return Math.max(0, system.now().getTime() - made_at) / 1000;
+	} catch {
+		return undefined;
+	}
 }
 
 function addExpiry(needs: MetricsNeeds, registers: InstanceType<typeof Registry>[]): void {
