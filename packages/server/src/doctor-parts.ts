@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Parts } from "./core.ts";
 import { createTargetQuestions } from "./engines/privileges.ts";
+import { createGate } from "./gate.ts";
 import { findTlsFiles } from "./http/certificate.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
 import { openCopy } from "./store/sqlite/copies.ts";
@@ -21,6 +22,7 @@ export function createDoctorParts(parts: Pick<Parts, "config" | "store" | "maste
 		askTargets: createTargetQuestions({ store, runtime: engines.runtime, engine_environment }),
 		checkFiles: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
 		newestBackupAt: backups.newestAt,
+		oneAtATime: createGate(1),
 		openDatabase: () => openCopy(join(data_dir, "svc.db")),
 	};
 }

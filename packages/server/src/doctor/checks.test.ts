@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createServerCertificate } from "@svc/x509";
 import { FatalError } from "../errors.ts";
+import { createGate } from "../gate.ts";
 import { system } from "../system.ts";
 import { makeFolder } from "../testing/store.ts";
 import { examine } from "./doctor.ts";
@@ -184,6 +185,7 @@ test("what fails or throws while it is looked at is one failed check, and its te
 				throw secret;
 			},
 			newestBackupAt: () => undefined,
+			oneAtATime: createGate(1),
 			openDatabase: () => {
 				throw secret;
 			},

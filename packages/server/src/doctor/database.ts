@@ -1,6 +1,7 @@
 import { proveLog } from "../audit/proof.ts";
 import type { Copy } from "../backups/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
+import type { Gate } from "../gate.ts";
 import { type Check, ok } from "./model.ts";
 
 type OpenDatabase = Pick<Copy, "audit" | "glance" | "inspect" | "close">;
@@ -10,6 +11,8 @@ export interface DatabaseNeeds {
 	keyring: Pick<Keyring, "checkpoint">;
 	/** Opens the live database beside the server's own connections. */
 	openDatabase(): OpenDatabase;
+	/** Lets one look at the database be taken at a time: each has a thread of its own, and reads all of it. */
+	oneAtATime: Gate;
 }
 
 const REPAIR = "stop the server, keep a copy of the data directory, and restore a backup: `svc restore --help`";
@@ -46,19 +49,22 @@ export async function lookAtLog(needs: DatabaseNeeds, signal: AbortSignal): Prom
 	return [{ name: "audit", status: "failed", message, hint: "compare the log with a backup: `svc backup list`" }];
 }
 
-/** Its thread ends with the work, or with the time for it. */
-async function withDatabase<Found>(
-	{ openDatabase }: DatabaseNeeds,
+/** Its thread ends with the work, or with the time for it; whose time was over before its turn came starts none. */
+function withDatabase<Found>(
+	{ openDatabase, oneAtATime }: DatabaseNeeds,
 	signal: AbortSignal,
 	look: (database: OpenDatabase) => Promise<Found>,
 ): Promise<Found> {
-	const database = openDatabase();
-	const close = () => void database.close();
-	signal.addEventListener("abort", close, { once: true });
-	try {
-		return await look(database);
-	} finally {
-		signal.removeEventListener("abort", close);
-		await database.close();
-	}
+	return oneAtATime(async () => {
+		signal.throwIfAborted();
+		const database = openDatabase();
+		const close = () => void database.close();
+		signal.addEventListener("abort", close, { once: true });
+		try {
+			return await look(database);
+		} finally {
+			signal.removeEventListener("abort", close);
+			await database.close();
+		}
+	});
 }
