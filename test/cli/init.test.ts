@@ -14,10 +14,15 @@ before(async () => {
 });
 after(() => Promise.all([cli.close(), server.close()]));
 
+/** The command that the newest start names. */
+const named = () =>
+	/^next, .*: +npx svc (.*) --address/m.exec(server.stdout().slice(server.stdout().lastIndexOf("is listening")))?.[1];
+
 const init = (...more: string[]) => cli.run(["init", "ada@example.test", "--password-stdin", ...more], `${PASSWORD}\n`);
 
 test("a new server is taken into use by one command, and by no second one", async () => {
 	const file = join(server.data, "setup-code");
+	assert.equal(named(), "init you@example.com");
 	const refused = await init();
 	assert.equal(refused.code, 3);
 	assert.match(refused.stderr, /asks for its setup code/);
@@ -30,4 +35,17 @@ test("a new server is taken into use by one command, and by no second one", asyn
 	const again = await init();
 	assert.equal(again.code, 1);
 	assert.match(again.stderr, /has its first account already: sign in with `svc login`/);
+});
+
+test("a start names what truly works then: signing in once there is an account, registering where everybody may", async () => {
+	for (const mode of ["closed", "admin", "open"]) {
+		await server.restart({ SVC_REGISTRATION_MODE: mode });
+		assert.equal(named(), "login", mode);
+	}
+	const other = await startServer();
+	try {
+		assert.match(other.stdout(), /npx svc register you@example\.com --address/);
+	} finally {
+		await other.close();
+	}
 });

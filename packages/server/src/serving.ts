@@ -24,6 +24,8 @@ export interface Running {
 	masterKey: Pick<MasterKey, "file" | "fingerprint" | "origin" | "generated">;
 	/** Holds what the first account needs; undefined when nothing asks for it. */
 	setup_code_file: string | undefined;
+	/** Whether anybody has registered. */
+	has_accounts: boolean;
 	/** Answers what is under way, then lets go of everything. */
 	stop(): Promise<void>;
 	/** Reads the certificate files anew. */
@@ -76,6 +78,7 @@ export async function serve({ config, store, system, log, shipped, around, befor
 		tls,
 		masterKey,
 		setup_code_file: setup_code.file,
+		has_accounts: await store.accounts.any(),
 		async stop() {
 			isStopping = true;
 			await listener.close();

@@ -30,13 +30,14 @@ export async function runServer(process: NodeJS.Process): Promise<void> {
 }
 
 /** What a person needs to go on. */
-function greeting({ url, tls, masterKey, setup_code_file, version }: Running, data_dir: string): string {
+function greeting({ url, tls, masterKey, setup_code_file, has_accounts, version }: Running, data_dir: string): string {
 	const certificate = tls === undefined ? "none: plain HTTP" : `${tls.file}\n               SHA-256 ${tls.fingerprint}`;
 	const key = masterKey.file ?? "from SVC_MASTER_KEY";
 	const keep = masterKey.generated
 		? "\n               made just now: keep a copy elsewhere, nothing opens the data without it"
 		: "";
-	const next = setup_code_file === undefined ? "register" : "init";
+	const first = setup_code_file === undefined ? "register" : "init";
+	const next = has_accounts ? "login" : `${first} you@example.com`;
 	const code = setup_code_file === undefined ? "" : `\n  it asks for the setup code, which is in ${setup_code_file}`;
 	return `svc ${version} is listening on ${url}
 
@@ -44,7 +45,7 @@ function greeting({ url, tls, masterKey, setup_code_file, version }: Running, da
   data         ${data_dir}
   master key   ${key} (fingerprint ${masterKey.fingerprint})${keep}
 
-next, in another terminal:  ${isSea() ? "svc" : "npx svc"} ${next} you@example.com --address ${url}${code}
+next, in another terminal:  ${isSea() ? "svc" : "npx svc"} ${next} --address ${url}${code}
 `;
 }
 
