@@ -252,6 +252,8 @@ test("svc install is undone by svc uninstall, but for data, key and settings", {
 const REFUSED: [words: string[], message: RegExp][] = [
 	[["--prefix", "/usr/lo cal"], /--prefix takes/],
 	[["--prefix", "usr"], /--prefix takes/],
+	[["--prefix", "/tmp/svc"], /the service sees nothing of \/home/],
+	[["--prefix", "/root"], /the service sees nothing of .*\nhint: name another folder with --prefix/],
 	[["--user", "root"], /--user takes/],
 	[["--user", "a%b"], /--user takes/],
 	[["--listen", '127.0.0.1:1"\nx="'], /--listen takes/],

@@ -30,12 +30,18 @@ export interface Layout extends Place {
 
 /** They go into a unit, where a blank, a quotation mark or a percent sign would mean something. */
 const PATH = /^(\/[A-Za-z0-9_][A-Za-z0-9._-]*)+$/;
+/** What the unit hides from the server, by ProtectHome and PrivateTmp: a program there could not be started. */
+const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)(\/|$)/;
 const USER = /^[a-z_][a-z0-9_-]{0,30}$/;
 
 /** @throws Failure usage when the prefix or the account's name cannot be written into a unit */
 export function layoutOf(place: Place): Layout {
 	if (!PATH.test(place.prefix))
 		throw new Failure("usage", "--prefix takes an absolute path of letters, digits, dots, hyphens and underscores");
+	if (HIDDEN.test(place.prefix))
+		throw new Failure("usage", "the service sees nothing of /home, /root, /run/user, /tmp and /var/tmp", {
+			hint: "name another folder with --prefix, such as /opt/svc",
+		});
 	if (!USER.test(place.user) || place.user === "root")
 		throw new Failure("usage", "--user takes the name of an account other than root, such as svc");
 	return {
