@@ -27,6 +27,11 @@ export const SETTING_HELP =
 export const SECRET_HELP =
 	"A secret does not belong on the command line, which others can see: --secret asks for it, hidden, on a terminal, and else takes it from standard input. There one --secret takes everything but a line break at the end; several take one line each, in their order.";
 
+/** The option for fields that are files of their own. @param names of such fields */
+export function fromFile(names: string): Option {
+	return repeatable("--set-file <field=file>", `a field that is taken from a file, such as ${names}`);
+}
+
 /** Options that say what the fields are, beside the command's own for plain ones. */
 export const FIELD_OPTIONS: readonly Option[] = [
 	repeatable("--secret <name>", "a field that is asked for, hidden, or read from standard input"),

@@ -31,6 +31,21 @@ for (const [text, value] of SETTINGS) {
 	});
 }
 
+test("a certificate and its key are taken from their files", async () => {
+	await using server = await startService(() => ({ body: { status: "healthy" } }));
+	await using folder = await temporaryFolder();
+	const files = { ca_certificate: "CERTIFICATE\n", ca_private_key: "hunter2\n" };
+	const words: string[] = [];
+	for (const [name, content] of Object.entries(files)) {
+		await writeFile(join(folder.path, name), content);
+		words.push("--set-file", `${name}=${join(folder.path, name)}`);
+	}
+	const { code, stdout, stderr } = await run(["engine", "set", "pki", ...words], { env: server.env });
+	assert.equal(code, 0, stderr);
+	assert.deepEqual(server.requests[0]?.body, files);
+	assert.doesNotMatch(stdout + stderr, /hunter2/);
+});
+
 test("a secret is asked for, or read from stdin, and never shown", async () => {
 	await using server = await startService(() => ({ body: { password: "********", status: "healthy" } }));
 	const { env } = server;

@@ -6,6 +6,7 @@ import { connect, connectForEngine } from "../connection.ts";
 import {
 	FIELD_OPTIONS,
 	type FieldOptions,
+	fromFile,
 	parseSetting,
 	readFields,
 	repeatable,
@@ -52,11 +53,16 @@ function addConfigurationCommands(engine: Command, io: Io): void {
 		usage: "set <type>",
 		summary: "configure an engine",
 		details: SET_DETAILS,
-		options: [ONE_REALM, repeatable("--set <field=value>", "a field; may be given several times"), ...FIELD_OPTIONS],
+		options: [
+			ONE_REALM,
+			repeatable("--set <field=value>", "a field; may be given several times"),
+			fromFile("ca_cert or ca_private_key"),
+			...FIELD_OPTIONS,
+		],
 		examples: [
 			"svc engine set keyvalue --set address=redis.internal:6379 --set tls=true --secret password",
 			"svc engine set documentdb --realm shop --set database=shop --secret connection_uri < uri",
-			"svc engine set pki --from ca.json",
+			"svc engine set pki --set-file ca_certificate=ca.pem --set-file ca_private_key=ca.key",
 		],
 		run: setConfiguration,
 	});

@@ -8,6 +8,7 @@ import {
 	FIELD_OPTIONS,
 	type FieldOptions,
 	fieldsOf,
+	fromFile,
 	parseSetting,
 	readChanges,
 	readFrom,
@@ -55,7 +56,7 @@ export function addSsoCommands(program: Command, io: Io): void {
 			option("--type <type>", "oidc, saml or ldap; not needed when the file of --from says it").choices(TYPES),
 			option("--display-name <text>", "what people see; the name by default"),
 			repeatable("--set <field=value>", "a field; may be given several times"),
-			repeatable("--set-file <field=file>", "a field that is taken from a file, such as idp_metadata or ca_cert"),
+			fromFile("idp_metadata or ca_cert"),
 			...FIELD_OPTIONS,
 		],
 		examples: [
