@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { createAuthority } from "../../packages/x509/src/index.ts";
 import { file, openssl, withoutOpenssl } from "../../packages/x509/test/openssl.ts";
-import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
+import { type EngineWorld, eventually, startEngineWorld } from "../harness/engine-world.ts";
 import { fields, ok, refused } from "../harness/expect.ts";
 import { realm } from "../harness/fixtures.ts";
 
@@ -75,6 +75,20 @@ for (const curve of ["prime256v1", "secp384r1"]) {
 		assert.equal((await validate(made.certificate, slug)).valid, true);
 	});
 }
+
+test("with its first configuration an engine's processes without one end", async (t) => {
+	const own = await startEngineWorld();
+	t.after(() => own.close());
+	const params = { common_name: "app" };
+	const processes = async () => (await own.details()).engines.find(({ type }) => type === "pki")?.processes;
+	ok(await own.generate("pki", params));
+	assert.equal(await processes(), 1);
+	ok(await own.configure("pki", { organization: "Acme" }));
+	ok(await own.generate("pki", params));
+	await eventually("only the configured one is left", async () => (await processes()) === 1);
+	ok(await own.client.delete("/engines/pki/config", { token: own.admin.token }));
+	ok(await own.generate("pki", params));
+});
 
 test("a realm's own authority is no other realm's, and the realm falls back to the common one", async () => {
 	const [own, plain] = [await newRealm(), await newRealm()];

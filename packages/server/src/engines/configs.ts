@@ -59,6 +59,7 @@ export async function setConfig(
 	if ((await needs.store.engines.setConfig(row, event)) === "realm_gone")
 		throw new AppError("not_found", "realm not found");
 	if (former !== undefined) needs.runtime.retire(former.id);
+	else if (realm === undefined) needs.runtime.retireUnconfigured(scope.type);
 	needs.reaper.reconsider();
 	return show(engine);
 }

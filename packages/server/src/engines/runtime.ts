@@ -52,6 +52,8 @@ export interface Runtime {
 	kept(): Promise<ReadyEngine[]>;
 	/** Lets go of a configuration that is used no more. */
 	retire(config_id: string): void;
+	/** Lets go of an engine without a configuration: it has one now. */
+	retireUnconfigured(type: string): void;
 	close(): Promise<void>;
 }
 
@@ -94,6 +96,11 @@ export function createRuntime(needs: RuntimeNeeds): Runtime {
 		}));
 	const without = (type: string) => ready(type, entry(type), async () => unconfigured(entry(type)));
 
+	const retire = (key: string) => {
+		known.delete(key);
+		needs.host.retire(key);
+	};
+
 	return {
 		entry,
 		async forRealm(type, realm_id) {
@@ -115,10 +122,8 @@ export function createRuntime(needs: RuntimeNeeds): Runtime {
 			const engines = [...active, ...retired].map((row) => Promise.try(withRow, row).catch(() => undefined));
 			return (await Promise.all(engines)).filter((engine) => engine !== undefined);
 		},
-		retire(config_id) {
-			known.delete(config_id);
-			needs.host.retire(config_id);
-		},
+		retire,
+		retireUnconfigured: retire,
 		async close() {
 			known.clear();
 			await needs.host.close();
