@@ -10,7 +10,7 @@ import { openReader, type Synchronous } from "./open.ts";
 import { LongReader } from "./reader.ts";
 import { createReading, type Reading } from "./reading.ts";
 import { adoptRestored } from "./restored.ts";
-import { Writer, type WriterListener } from "./writer.ts";
+import { Writer } from "./writer.ts";
 
 export interface SqliteOptions {
 	/** Absolute path of the data directory. */
@@ -35,7 +35,6 @@ const PROBE_EVERY_MS = 1000;
  * @throws FatalError when another server has the directory or the database cannot be opened
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-	const unlock = lockDataDirectory(options.directory);
 	const file = join(options.directory, "svc.db");
 	let tip: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
 	let reading: Reading | undefined;
@@ -44,37 +43,41 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		reading?.refresh();
 	};
 	const memory = createMemory();
-	const listener = { onTip: keepTip, onWritten: memory.forget, onFailure: options.onFailure };
-	// What the questions are made with is loaded while the thread starts.
-	const loading = Promise.all([startWriter(options, file, listener), import("./nouns.ts")]);
-	const [writer, { createNouns }] = await loading.catch((error) => {
+	// It starts while the files are seen to, and opens them while what asks them is loaded.
+	const writer = Writer.launch({ onTip: keepTip, onWritten: memory.forget, onFailure: options.onFailure });
+	let unlock = () => {};
+	try {
+		unlock = lockDataDirectory(options.directory);
+		const [{ createNouns }] = await Promise.all([import("./nouns.ts"), prepareAndOpen(writer, options, file)]);
+		const connection = openReader(file);
+		reading = createReading(connection, options.onFailure);
+		const reader = new LongReader(file);
+		const nouns = createNouns({ writer, connection, reading, reader, tip: () => tip });
+		return {
+			...memory.over(nouns),
+			isWritable: probe(writer),
+			async close() {
+				await reader.close();
+				reading?.refresh();
+				connection.close();
+				await writer.close();
+				unlock();
+			},
+		};
+	} catch (error) {
+		await writer.close();
 		unlock();
 		throw error;
-	});
-	const connection = openReader(file);
-	reading = createReading(connection, options.onFailure);
-	const reader = new LongReader(file);
-	const nouns = createNouns({ writer, connection, reading, reader, tip: () => tip });
-	return {
-		...memory.over(nouns),
-		isWritable: probe(writer),
-		async close() {
-			await reader.close();
-			reading?.refresh();
-			connection.close();
-			await writer.close();
-			unlock();
-		},
-	};
+	}
 }
 
-/** Starts the thread at once, unless something has to be done to the files before anybody writes. */
-async function startWriter(options: SqliteOptions, file: string, listener: WriterListener): Promise<Writer> {
+/** What has to be done to the files is done before anybody writes. */
+async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: string): Promise<void> {
 	adoptRestored(options.directory);
 	const migration = pendingMigration(file);
 	if (migration !== undefined) await options.beforeMigration?.(migration, (to) => copyDatabase(file, to));
 	const { synchronous = "FULL", now } = options;
-	return Writer.start({ file, synchronous, now: now.toISOString() }, listener);
+	await writer.open({ file, synchronous, now: now.toISOString() });
 }
 
 /** A full disk is tried again with one small write; while writes succeed nothing is tried. */

@@ -1,4 +1,4 @@
-import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
 import { FatalError } from "../../errors.ts";
 import { type BatchReport, createBatches, type Operation, unpack } from "./batch.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
@@ -7,7 +7,7 @@ import { createLogEmptier, openWriter, type Synchronous } from "./open.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
 
-/** What the thread is started with. */
+/** What the thread opens. */
 export interface WriterInput {
 	file: string;
 	synchronous: Synchronous;
@@ -15,8 +15,8 @@ export interface WriterInput {
 	now: string;
 }
 
-/** What the thread is sent: operations to run in one transaction, or the end. */
-export type WriterRequest = Operation[] | "close";
+/** What the thread is sent: first what to open, then operations to run in one transaction; or the end. */
+export type WriterRequest = WriterInput | Operation[] | "close";
 
 /** What the thread sends: `ready` once, then a report for each batch, or why it cannot go on. */
 export type WriterMessage =
@@ -27,7 +27,6 @@ export type WriterMessage =
 /** Operations in one transaction, about: no answer waits behind an endless batch. */
 const MAX_BATCH = 512;
 
-const input = workerData as WriterInput;
 const port = parentPort;
 if (port === null) throw new Error("the writer runs in a worker thread");
 const send = (message: WriterMessage) => port.postMessage(message);
@@ -56,14 +55,13 @@ function gather(first: Operation[]): Operation[] {
 	return batch;
 }
 
-attempt(() => {
-	const { file, synchronous, now } = input;
+function open(port: MessagePort, { file, synchronous, now }: WriterInput): void {
 	const db = openWriter(file, synchronous);
 	migrate(db, now);
 	const chain = openChain(db);
 	const run = createBatches(db, chain, allWrites(db, chain.append));
 	const checkpoint = createLogEmptier(db);
-	port.on("message", (request: WriterRequest) => {
+	port.on("message", (request: Operation[] | "close") => {
 		attempt(() => {
 			if (request !== "close") {
 				send({ kind: "report", report: run(gather(request)) });
@@ -76,4 +74,9 @@ attempt(() => {
 		});
 	});
 	send({ kind: "ready", tip: chain.tip() });
+}
+
+port.once("message", (request: WriterInput | "close") => {
+	if (request === "close") port.close();
+	else attempt(() => open(port, request));
 });

@@ -16,14 +16,12 @@ async function start(t: TestContext) {
 	const tips: { seq: number; hash: Buffer }[] = [];
 	const written: (readonly string[])[] = [];
 	const failures: FatalError[] = [];
-	const writer = await Writer.start(
-		{ file, synchronous: "FULL", now: MADE_AT },
-		{
-			onTip: (tip) => void tips.push(tip),
-			onWritten: (operations) => void written.push(operations),
-			onFailure: (failure) => void failures.push(failure),
-		},
-	);
+	const writer = Writer.launch({
+		onTip: (tip) => void tips.push(tip),
+		onWritten: (operations) => void written.push(operations),
+		onFailure: (failure) => void failures.push(failure),
+	});
+	await writer.open({ file, synchronous: "FULL", now: MADE_AT });
 	const append = (event: AuditEvent) => writer.append(event);
 	const actors = () => {
 		const reader = openReader(file);
@@ -180,12 +178,21 @@ test("a file that is no database does not start, saying so", async (t) => {
 	await writeFile(file, "no database ".repeat(1000));
 	const input = { file, synchronous: "FULL", now: MADE_AT } as const;
 	const told = () => assert.fail("a storage that never ran tells nothing");
+	const writer = Writer.launch({ onTip: told, onWritten: told, onFailure: told });
 	await assert.rejects(
-		Writer.start(input, { onTip: told, onWritten: told, onFailure: told }),
+		writer.open(input),
 		(error) =>
 			error instanceof FatalError &&
 			/svc\.db is not a sound database \(SQLITE_NOTADB\): restore it/.test(error.message),
 	);
+	await writer.close();
+});
+
+test("a thread that was given nothing to open ends when it is told to", async () => {
+	const told = () => assert.fail("a storage that never ran tells nothing");
+	const writer = Writer.launch({ onTip: told, onWritten: told, onFailure: told });
+	await writer.close();
+	await writer.close();
 });
 
 test("byte strings arrive at the other side as they are, alone and in a batch", async (t) => {

@@ -6,7 +6,7 @@ import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts
 import { writeEvent } from "./event-line.ts";
 import { busy, cannotOpen, closing, diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
 import { withBuffers } from "./transfer.ts";
-import type { WriterInput, WriterMessage } from "./writer-thread.ts";
+import type { WriterInput, WriterMessage, WriterRequest } from "./writer-thread.ts";
 import type { Writes } from "./writes/all.ts";
 
 /** Operations that are sent at once, without waiting for the turn of the event loop to end: the writer has work while this thread goes on. */
@@ -42,6 +42,8 @@ export type Remote<Verbs> = {
 export class Writer {
 	readonly #worker: Worker;
 	readonly #exited: Promise<unknown>;
+	/** The error that ended the thread. */
+	readonly #broken: Promise<unknown>;
 	readonly #listener: WriterListener;
 	#waiting: Waiting[] = [];
 	#inFlight: Waiting[] = [];
@@ -53,33 +55,37 @@ export class Writer {
 	private constructor(worker: Worker, listener: WriterListener) {
 		this.#worker = worker;
 		this.#exited = new Promise((resolve) => worker.once("exit", resolve));
+		this.#broken = new Promise((resolve) => worker.once("error", resolve));
 		this.#listener = listener;
 	}
 
+	/** Starts the thread, which loads its program while the caller goes on. What follows is `open`, or `close`. */
+	static launch(listener: WriterListener): Writer {
+		return new Writer(startThread(new URL("./writer-thread.ts", import.meta.url)), listener);
+	}
+
 	/**
-	 * Starts the thread, which migrates the database.
+	 * Has the thread open the database and migrate it.
 	 * @throws FatalError when the database cannot be opened
 	 */
-	static async start(input: WriterInput, listener: WriterListener): Promise<Writer> {
-		const worker = startThread(new URL("./writer-thread.ts", import.meta.url), { workerData: input });
-		const writer = new Writer(worker, listener);
+	async open(input: WriterInput): Promise<void> {
+		const worker = this.#worker;
+		worker.postMessage(input satisfies WriterRequest);
 		await new Promise<void>((resolve, reject) => {
-			worker.once("error", (cause) =>
+			void this.#broken.then((cause) =>
 				reject(new FatalError("the writer thread did not start", STORAGE_EXIT_CODE, { cause })),
 			);
 			worker.once("message", (message: WriterMessage) => {
 				if (message.kind === "ready")
-					resolve(listener.onTip(withBuffers(message.tip) as { seq: number; hash: Buffer }));
+					resolve(this.#listener.onTip(withBuffers(message.tip) as { seq: number; hash: Buffer }));
 				else if (message.kind === "failure")
 					reject(message.message === "" ? cannotOpen(input.file, message.code) : new FatalError(message.message));
 			});
 		});
-		worker.removeAllListeners("error");
-		worker.on("error", (cause) =>
-			writer.#fail(new FatalError("the writer thread ended", STORAGE_EXIT_CODE, { cause })),
+		void this.#broken.then((cause) =>
+			this.#fail(new FatalError("the writer thread ended", STORAGE_EXIT_CODE, { cause })),
 		);
-		worker.on("message", (message: WriterMessage) => writer.#receive(message));
-		return writer;
+		worker.on("message", (message: WriterMessage) => this.#receive(message));
 	}
 
 	/** Whether the last batch found the disk full. */
