@@ -16,6 +16,7 @@ const LEAVES = [
 	"pagination.ts",
 	"config.ts",
 	"gate.ts",
+	"cache.ts",
 	"shipped-file.ts",
 ];
 const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {

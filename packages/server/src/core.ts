@@ -1,10 +1,10 @@
-import { LRUCache } from "lru-cache";
 import { accountRoutes } from "./accounts/routes.ts";
 import type { SetupCode } from "./accounts/setup-code.ts";
 import { createThrottle } from "./accounts/throttle.ts";
 import { auditRoutes } from "./audit/routes.ts";
 import type { createBackupParts } from "./backup-parts.ts";
 import { backupRoutes } from "./backups/routes.ts";
+import { createCache } from "./cache.ts";
 import type { Config } from "./config.ts";
 import type { Keyring } from "./crypto/keyring.ts";
 import { createSessionTokens } from "./crypto/session.ts";
@@ -63,7 +63,7 @@ const MAX_NOTED = 10_000;
 export function createCore(parts: Parts) {
 	const { config, store, system, keyring, log, build } = parts;
 	const sessions = createSessionTokens(() => keyring.session(), system);
-	const identity = { store, system, sessions, noted: new LRUCache<string, number>({ max: MAX_NOTED }) };
+	const identity = { store, system, sessions, noted: createCache<string, number>(MAX_NOTED) };
 	const identify = (authorization: string | undefined, request_id: string, ip: string) =>
 		authenticate(identity, authorization, request_id, ip);
 	const metrics = createMetrics({ store, system, build, engines: parts.engines, backups: parts.backups });

@@ -1,4 +1,4 @@
-import { LRUCache } from "lru-cache";
+import { createCache } from "../cache.ts";
 import { AppError, FatalError } from "../errors.ts";
 import type { System } from "../system.ts";
 import { type KeySet, type MacKey, openShared, recordKey, type SharedKeys } from "./key-set.ts";
@@ -75,7 +75,7 @@ function unwrapWith(masters: DataKey[], row: KeyRow): Buffer {
 /** Every key of the server, opened. Shared keys are in memory from the start, those of realms from their first use. Design: §5. */
 export class Keyring {
 	readonly #needs: KeyringNeeds;
-	readonly #realms = new LRUCache<string, KeySet<DataKey>>({ max: MAX_REALMS });
+	readonly #realms = createCache<string, KeySet<DataKey>>(MAX_REALMS);
 	readonly #loading = new Map<string, Promise<KeySet<DataKey>>>();
 	/** Adding a key is shared, changing the master key exclusive: no row may be added under a master key that is gone a moment later. */
 	readonly #latch = createLatch();

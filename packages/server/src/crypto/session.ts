@@ -3,7 +3,7 @@ import { JOSEError, JWKSNoMatchingKey } from "jose/errors";
 // From their own modules: the whole of jose costs 9 MiB more.
 import { SignJWT } from "jose/jwt/sign";
 import { jwtVerify } from "jose/jwt/verify";
-import { LRUCache } from "lru-cache";
+import { createCache } from "../cache.ts";
 import type { System } from "../system.ts";
 import type { KeySet, MacKey } from "./key-set.ts";
 
@@ -44,7 +44,7 @@ export interface SessionTokens {
  * Design: §6.
  */
 export function createSessionTokens(keys: () => KeySet<MacKey>, system: Pick<System, "now">): SessionTokens {
-	const verified = new LRUCache<string, SessionClaims>({ max: MAX_REMEMBERED });
+	const verified = createCache<string, SessionClaims>(MAX_REMEMBERED);
 	const isLive = (claims: SessionClaims) => claims.exp * 1000 > system.now().getTime();
 	return {
 		sign({ sub, jti, iat, exp }) {

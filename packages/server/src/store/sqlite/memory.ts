@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { createCache } from "../../cache.ts";
 import type { SecretVersion } from "../../secrets/model.ts";
 import type { Store } from "../store.ts";
 
@@ -55,11 +56,11 @@ export function createMemory(): Memory {
 	const access = createCaches();
 	const secrets = createCaches();
 	const configs = createCaches();
-	const sizes = {
+	const sealed = new LRUCache<string, SecretVersion>({
 		max: MAX_SECRETS,
 		maxSize: MAX_SECRET_BYTES,
-		sizeCalculation: (row: SecretVersion) => row.value.length + SECRET_OVERHEAD,
-	};
+		sizeCalculation: (row) => row.value.length + SECRET_OVERHEAD,
+	});
 	return {
 		over: (nouns) => ({
 			...nouns,
@@ -74,7 +75,7 @@ export function createMemory(): Memory {
 			},
 			secrets: {
 				...nouns.secrets,
-				get: secrets.remember((realm_id, env, key) => `${realm_id} ${env} ${key}`, nouns.secrets.get, sizes),
+				get: secrets.remember((realm_id, env, key) => `${realm_id} ${env} ${key}`, nouns.secrets.get, sealed),
 			},
 			tokens: { ...nouns.tokens, owner: access.remember((digest) => digest.toString("latin1"), nouns.tokens.owner) },
 		}),
@@ -106,9 +107,8 @@ function createCaches() {
 		remember<Args extends unknown[], Answer extends object>(
 			nameOf: (...args: Args) => string,
 			ask: (...args: Args) => Promise<Answer | undefined>,
-			options: LRUCache.Options<string, Answer, unknown> = { max: MAX_REMEMBERED },
+			known = createCache<string, Answer>(MAX_REMEMBERED),
 		): (...args: Args) => Promise<Answer | undefined> {
-			const known = new LRUCache<string, Answer>(options);
 			caches.push(known);
 			return async (...args) => {
 				const name = nameOf(...args);
