@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { promises } from "node:fs";
 import { type AuditStore, eventBy } from "../audit/model.ts";
 import { AppError, FatalError } from "../errors.ts";
 import type { Gate } from "../gate.ts";
@@ -73,12 +73,12 @@ const CHUNK_BYTES = 64 * 1024;
 
 /** The file is opened with the first reading: an answer to HEAD is never read. */
 function contentOf(file: string): ReadableStream<Uint8Array> {
-	let handle: ReturnType<typeof open> | undefined;
+	let handle: ReturnType<typeof promises.open> | undefined;
 	const close = async () => (await handle)?.close();
 	return new ReadableStream<Uint8Array>(
 		{
 			async pull(controller) {
-				handle ??= open(file, "r");
+				handle ??= promises.open(file, "r");
 				const { buffer, bytesRead } = await (await handle).read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, null);
 				if (bytesRead > 0) return controller.enqueue(buffer.subarray(0, bytesRead));
 				await close();

@@ -1,4 +1,4 @@
-import { open, rename, rm } from "node:fs/promises";
+import { promises } from "node:fs";
 import { join } from "node:path";
 import { syncDirectory } from "../durable-file.ts";
 import { type CheckNeeds, checkBackup, frozenKeys, withCopy } from "./check.ts";
@@ -27,13 +27,13 @@ export async function makeBackup(needs: MakeNeeds, kind: string, now: Date): Pro
 	const name = backupName(kind, now);
 	const draft = draftOf(folder, name);
 	try {
-		await (await open(draft, "wx", 0o600)).close();
+		await (await promises.open(draft, "wx", 0o600)).close();
 		await needs.copyTo(draft);
 		await describeCopy(needs, draft, name, now);
 		await checkBackup(needs, draft);
-		await rename(draft, join(folder.directory, name));
+		await promises.rename(draft, join(folder.directory, name));
 	} catch (error) {
-		await rm(draft, { force: true });
+		await promises.rm(draft, { force: true });
 		throw error;
 	}
 	syncDirectory(folder.directory);
@@ -48,7 +48,7 @@ async function describeCopy(needs: MakeNeeds, draft: string, name: string, now: 
 		keys: await copy.keys(),
 	}));
 	const keyring = await needs.openKeys(frozenKeys(facts.fingerprint, keys));
-	const handle = await open(draft, "r");
+	const handle = await promises.open(draft, "r");
 	const { size } = await handle.stat().finally(() => handle.close());
 	const manifest: Manifest = {
 		format: 1,

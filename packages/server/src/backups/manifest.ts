@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { createReadStream, promises } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import * as v from "valibot";
 import type { SigningKey } from "../crypto/signing-key.ts";
 import type { Manifest } from "./model.ts";
@@ -47,7 +47,7 @@ export class UnsoundBackup extends Error {
 
 /** Writes the manifest behind the database and makes the whole file durable. SQLite does not look beyond its last page. */
 export async function sealManifest(file: string, manifest: Manifest, key: SigningKey): Promise<void> {
-	const handle = await open(file, "r+");
+	const handle = await promises.open(file, "r+");
 	try {
 		await handle.write(
 			lineOf({ manifest, key_id: key.id.toString("hex"), signature: key.sign(textOf(manifest)) }),
@@ -61,7 +61,7 @@ export async function sealManifest(file: string, manifest: Manifest, key: Signin
 
 /** Reads what a backup says of itself. @throws UnsoundBackup when it is none, or was cut off */
 export async function readManifest(file: string): Promise<Signed> {
-	const handle = await open(file, "r");
+	const handle = await promises.open(file, "r");
 	try {
 		const { size } = await handle.stat();
 		const end = await readAt(handle, Math.max(0, size - MAX_BYTES), Math.min(size, MAX_BYTES));

@@ -1,5 +1,4 @@
-import { constants, type Stats } from "node:fs";
-import { link, open, rename, rm } from "node:fs/promises";
+import { closeSync, constants, fstatSync, openSync, promises, readFileSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { AppError, FatalError } from "../errors.ts";
 import type { MasterKeyHome } from "./rotation.ts";
@@ -36,7 +35,7 @@ export function parseKeyText(content: string, where: string): Buffer {
  * @throws FatalError saying what to do
  */
 export async function readKeyFile(file: string, owner: number | undefined): Promise<Buffer | undefined> {
-	const content = await readSmallFile(file, owner);
+	const content = readSmallFile(file, owner);
 	if (content?.length !== KEY_BYTES) return content && parseKeyText(content.toString("latin1"), file);
 	// 32 printable characters are a password or half a key; random bytes look like that once in 10^14.
 	if (content.every((byte) => byte >= 0x20 && byte < 0x7f)) {
@@ -48,11 +47,11 @@ export async function readKeyFile(file: string, owner: number | undefined): Prom
 /** Makes a file of mode 0400 with a new key, durably; it never replaces one. */
 export async function createKeyFile(file: string, key: Buffer): Promise<void> {
 	const draft = draftOf(file);
-	await rm(draft, { force: true });
+	await promises.rm(draft, { force: true });
 	await writeKey(draft, key);
 	// Complete or absent, whenever we are cut off; and unlike a rename, a link does not take the place of another file.
-	await link(draft, file);
-	await rm(draft);
+	await promises.link(draft, file);
+	await promises.rm(draft);
 	await syncFolder(file);
 }
 
@@ -62,15 +61,15 @@ export function masterKeyHome(file: string): MasterKeyHome {
 	return {
 		async stage(next) {
 			// A first start that was cut off may have left a copy of the present key, which must not outlive it.
-			await rm(draftOf(file), { force: true });
+			await promises.rm(draftOf(file), { force: true });
 			await writeKey(staged, next);
 			await syncFolder(file);
 		},
 		async settle(fingerprint) {
-			const next = await readSmallFile(staged, undefined);
+			const next = readSmallFile(staged, undefined);
 			if (next === undefined) return;
-			if ((await fingerprintIn(file)) === fingerprint) await rm(staged);
-			else if ((await fingerprintIn(staged)) === fingerprint) await rename(staged, file);
+			if ((await fingerprintIn(file)) === fingerprint) await promises.rm(staged);
+			else if ((await fingerprintIn(staged)) === fingerprint) await promises.rename(staged, file);
 			await syncFolder(file);
 		},
 	};
@@ -91,22 +90,30 @@ async function fingerprintIn(file: string): Promise<string | undefined> {
 	}
 }
 
-async function readSmallFile(file: string, owner: number | undefined): Promise<Buffer | undefined> {
-	// Without blocking: a pipe in the file's place must not hold the start for ever.
-	const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
-		if (error.code === "ENOENT") return undefined;
-		throw new FatalError(`${file} cannot be read (${error.code}): make it readable for the user that runs the server`);
-	});
+/** At once: for so little the way to another thread and back is longer, and every start goes it. */
+function readSmallFile(file: string, owner: number | undefined): Buffer | undefined {
+	const handle = openSmallFile(file);
 	if (handle === undefined) return undefined;
 	try {
-		const stat = await handle.stat();
+		const stat = fstatSync(handle);
 		if (!stat.isFile() || stat.size > MAX_FILE_BYTES) {
 			throw new FatalError(`${file} is no master key: it must be a file with ${FORMS}`);
 		}
 		if (owner !== undefined) refuseForeign(file, stat, owner);
-		return await handle.readFile();
+		return readFileSync(handle);
 	} finally {
-		await handle.close();
+		closeSync(handle);
+	}
+}
+
+function openSmallFile(file: string): number | undefined {
+	try {
+		// Without blocking: a pipe in the file's place must not hold the start for ever.
+		return openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "ENOENT") return undefined;
+		throw new FatalError(`${file} cannot be read (${code}): make it readable for the user that runs the server`);
 	}
 }
 
@@ -118,7 +125,7 @@ function refuseForeign(file: string, { uid, mode }: Stats, owner: number): void 
 }
 
 async function writeKey(file: string, key: Buffer): Promise<void> {
-	const handle = await open(file, "wx", READ_ONLY).catch((error: NodeJS.ErrnoException) => {
+	const handle = await promises.open(file, "wx", READ_ONLY).catch((error: NodeJS.ErrnoException) => {
 		if (error.code === "EEXIST") throw new AppError("conflict", `${file} is in the way: move it elsewhere`);
 		if (!NOT_WRITABLE.has(error.code ?? "")) throw error;
 		throw new AppError(
@@ -136,7 +143,7 @@ async function writeKey(file: string, key: Buffer): Promise<void> {
 
 /** Makes the names in a file's folder durable. */
 async function syncFolder(file: string): Promise<void> {
-	const folder = await open(dirname(file), constants.O_RDONLY);
+	const folder = await promises.open(dirname(file), constants.O_RDONLY);
 	try {
 		await folder.sync();
 	} finally {
