@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
-import { page, refusal, startFake } from "../testing/fake-server.ts";
+import { page, refusal, startFake, startService } from "../testing/fake-server.ts";
 import { run, temporaryFolder } from "../testing/terminal.ts";
 
 const EXISTING = [
@@ -65,6 +65,15 @@ test("it stops at the first failure and says what was written and what was not",
 	assert.deepEqual(JSON.parse(json.stdout).not_written, ["NEW", "LAST"]);
 	assert.equal(JSON.parse(json.stderr).error.code, "validation_failed");
 	assert.ok(!service.written().some((body) => (body as { key: string }).key === "LAST"));
+});
+
+test("a key that a terminal would obey is spelled out", async () => {
+	await using service = await startService(({ method }) =>
+		method === "GET" ? page("secrets", []) : refusal(400, "validation_failed", "no such key"),
+	);
+	const stdin = JSON.stringify({ "A\u001b[2J": "x", "B\u001b]0;": "x" });
+	const { stderr } = await run(["import", "-", "--format", "json", "--realm", "shop"], { env: service.env, stdin });
+	assert.match(stderr, /^written: nothing\nnot written: A\\u001b\[2J B\\u001b\]0;\nsvc: line 1, A\\u001b/);
 });
 
 const REFUSED: readonly (readonly [file: string | Uint8Array, message: RegExp])[] = [

@@ -8,7 +8,7 @@ import { type DotenvEntry, DotenvError, decodeDotenv, parseDotenv } from "../dot
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { parseMapping } from "../mapping.ts";
-import { note, show, showTable } from "../output.ts";
+import { note, show, showTable, visible } from "../output.ts";
 import { listAll } from "../pages.ts";
 import { withProgress } from "../progress.ts";
 import { readStdin } from "../prompt.ts";
@@ -150,7 +150,7 @@ async function writeSteps(
 	await show(
 		context,
 		{ ...plan, written, not_written: [] },
-		`${summary} in ${destination.realm}/${destination.environment}`,
+		visible(`${summary} in ${destination.realm}/${destination.environment}`),
 	);
 }
 
@@ -170,7 +170,8 @@ async function explainHalf(
 	if (!(error instanceof Failure) || stopped === undefined) return error;
 	const missing = [stopped, ...rest].map(({ key }) => key);
 	if (context.options.json === true) await show(context, { ...plan, written, not_written: missing }, "");
-	await note(context, `written: ${written.join(" ") || "nothing"}\nnot written: ${missing.join(" ")}`);
+	await note(context, visible(`written: ${written.join(" ") || "nothing"}`));
+	await note(context, visible(`not written: ${missing.join(" ")}`));
 	return new Failure(error.kind, `line ${stopped.line}, ${stopped.key}: ${error.message}`, {
 		code: error.code,
 		status: error.status,
