@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { startService } from "../testing/fake-server.ts";
+import { refusal, startService } from "../testing/fake-server.ts";
 import { run } from "../testing/terminal.ts";
 
 const MASTER = { fingerprint: "0123456789abcdef", origin: "file", file: "/k\u001b", next: "" };
@@ -62,4 +62,19 @@ test("data keys are those of the instance, one after the other, or the one of a 
 	for (const wrong of [[], ["--master", "--data"], ["--master", "--realm", "shop"]])
 		assert.equal((await run(["keys", "rotate", "--yes", ...wrong], { env: server.env })).code, 2, wrong.join(" "));
 	assert.equal(posted(server).length, 6);
+});
+
+test("keys that were replaced before one failed are shown, too", async () => {
+	await using server = await startService(({ body }) => {
+		const { purpose } = body as { purpose: string };
+		return purpose === "session"
+			? refusal(503, "unhealthy", "the disk is full")
+			: { body: { id: `new-${purpose}`, previous: "", message: "replaced" } };
+	});
+	const rotate = (...args: string[]) => run(["keys", "rotate", "--data", "--yes", ...args], { env: server.env });
+	const { code, stdout, stderr } = await rotate();
+	assert.equal(stdout, "record key new-record: replaced\nportable key new-portable: replaced\n");
+	assert.equal(code, 5);
+	assert.match(stderr, /^svc: the disk is full\n/);
+	assert.equal(JSON.parse((await rotate("--json")).stdout).rotated.length, 2);
 });

@@ -84,10 +84,16 @@ async function rotate(context: Context<RotateOptions>): Promise<void> {
 	const ofInstance = master === true ? ["master"] : DATA_PURPOSES;
 	const wanted = realm === undefined ? ofInstance.map((purpose) => ({ purpose })) : [{ purpose: "record", realm }];
 	const rotated: Answer[] = [];
-	for (const body of wanted) {
-		const answer = await send(client, { method: "POST", path: "keys/rotate", body });
-		rotated.push({ ...body, ...answer });
+	try {
+		for (const body of wanted)
+			rotated.push({ ...body, ...(await send(client, { method: "POST", path: "keys/rotate", body })) });
+	} finally {
+		// When one fails, those before it are replaced all the same.
+		if (rotated.length > 0) await showRotated(context, rotated);
 	}
+}
+
+async function showRotated(context: Context, rotated: readonly Answer[]): Promise<void> {
 	const lines = rotated.map((one) =>
 		visible(`${text(one, "purpose")} key ${text(one, "id")}: ${text(one, "message")}`),
 	);
