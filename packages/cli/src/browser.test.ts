@@ -15,12 +15,12 @@ const WAIT_MS = 120_000;
 async function fakeOpener() {
 	const folder = await temporaryFolder();
 	const file = join(folder.path, "opened");
-	const script = `#!/bin/sh\n{ printf '%s\\n' "$#" "$1" "token:$SVC_TOKEN"; } > '${file}.part' && /bin/mv '${file}.part' '${file}'\n`;
+	const script = `#!/bin/sh\n{ printf '%s\\n' "$#" "$1" "secrets:$SVC_TOKEN$SVC_MASTER_KEY"; } > '${file}.part' && /bin/mv '${file}.part' '${file}'\n`;
 	await writeFile(join(folder.path, "xdg-open"), script, { mode: 0o755 });
-	return { folder, file, env: { PATH: folder.path, SVC_TOKEN: "svc_token" } };
+	return { folder, file, env: { PATH: folder.path, SVC_TOKEN: "svc_token", SVC_MASTER_KEY: "master" } };
 }
 
-test("the address is handed to the browser as it is, and the token is not", { skip }, async () => {
+test("the address is handed to the browser as it is, and no secret of svc is", { skip }, async () => {
 	const { folder, file, env } = await fakeOpener();
 	await using _ = folder;
 	openBrowser(fakeIo({ env: { ...env, DISPLAY: ":0" }, typed: [] }).io, ADDRESS);
@@ -30,7 +30,7 @@ test("the address is handed to the browser as it is, and the token is not", { sk
 		await delay(20);
 		opened = await readFile(file, "utf8").catch(() => undefined);
 	}
-	assert.equal(opened, `1\n${ADDRESS}\ntoken:\n`);
+	assert.equal(opened, `1\n${ADDRESS}\nsecrets:\n`);
 });
 
 test("no browser is opened where nobody looks, and one that is missing is no error", { skip }, async () => {

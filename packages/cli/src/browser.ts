@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { platform } from "node:os";
 import { type Io, isInteractive, setting } from "./io.ts";
+import { environmentFor } from "./run/environment.ts";
 
 /** Opens an address in the browser of whoever sits at the terminal. Where there is none, or it does not open, nothing happens. */
 export function openBrowser(io: Io, address: string): void {
 	const opener = isInteractive(io) ? openerOf(io) : undefined;
 	if (opener === undefined) return;
-	const { SVC_TOKEN: _, ...env } = io.env;
-	const child = spawn(opener, [address], { detached: true, stdio: "ignore", env });
+	const child = spawn(opener, [address], { detached: true, stdio: "ignore", env: environmentFor(io, []) });
 	child.on("error", () => {});
 	child.unref();
 }
