@@ -12,8 +12,10 @@ import { writePrivateFile } from "../private-file.ts";
  * @returns its path; the folder is removed when it is disposed of
  */
 export async function writeKubeconfig(io: Io, made: Answer): Promise<AsyncDisposable & { readonly path: string }> {
+	const config = await kubeconfigOf(made);
 	const folder = await mkdtemp(join(setting(io, "XDG_RUNTIME_DIR") ?? tmpdir(), "svc-"));
+	const remove = () => rm(folder, { recursive: true, force: true });
 	const path = join(folder, "kubeconfig");
-	await writePrivateFile(path, await kubeconfigOf(made));
-	return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+	await writePrivateFile(path, config).catch((error: unknown) => remove().then(() => Promise.reject(error)));
+	return { path, [Symbol.asyncDispose]: remove };
 }
