@@ -145,10 +145,12 @@ function unseal(key: Buffer, sealed: Buffer, owner: Owner): KeptSecrets {
 }
 
 async function forgetOld(folder: string): Promise<void> {
-	const names = (await readdir(folder)).filter((name) => name.endsWith(".sealed"));
+	// Also what a writing left behind that was cut off.
+	const names = (await readdir(folder)).filter((name) => name.includes(".sealed"));
 	for (const path of names.map((name) => join(folder, name))) {
-		const age_ms = Date.now() - (await stat(path)).mtimeMs;
-		if (age_ms > FORGOTTEN_AFTER_MS) await rm(path, { force: true });
+		// Another svc may be removing it.
+		const mtimeMs = (await stat(path).catch(() => undefined))?.mtimeMs ?? Number.POSITIVE_INFINITY;
+		if (Date.now() - mtimeMs > FORGOTTEN_AFTER_MS) await rm(path, { force: true });
 	}
 }
 
