@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { openSetupCode } from "./accounts/setup-code.ts";
 import { createCheckpointer } from "./audit/checkpoints.ts";
 import { createBackupParts } from "./backup-parts.ts";
@@ -137,7 +138,8 @@ function startChores(needs: ChoreNeeds): { stop(): Promise<void> } {
 		await needs.store.sso.forgetUsed(now);
 		await purgeRealms(needs);
 	});
-	let tidying = tidy();
+	// Not before whoever waits for the server is told that it listens.
+	let tidying = nextTurn().then(tidy);
 	const tidyAgain = () => {
 		tidying = tidy();
 	};
