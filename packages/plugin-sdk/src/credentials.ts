@@ -6,14 +6,29 @@ import { EngineError } from "./engine.ts";
 const NAME_BYTES = 4;
 const PASSWORD_BYTES = 12;
 
+/** Random bytes fetched at once: asking the system for a few takes as long as for a kilobyte. */
+const POOL_BYTES = 1024;
+
+let pool = Buffer.alloc(0);
+
+/** Random bytes as lowercase hex. Each is given out once, and wiped. */
+function randomHex(size: number): string {
+	if (pool.length < size) pool = randomBytes(POOL_BYTES);
+	const given = pool.subarray(0, size);
+	pool = pool.subarray(size);
+	const text = given.toString("hex");
+	given.fill(0);
+	return text;
+}
+
 /** A new name: the prefix and 8 lowercase hex characters. */
 export function managedName(prefix: string): string {
-	return prefix + randomBytes(NAME_BYTES).toString("hex");
+	return prefix + randomHex(NAME_BYTES);
 }
 
 /** A new password: 24 hex characters, 96 random bits. */
 export function newPassword(): string {
-	return randomBytes(PASSWORD_BYTES).toString("hex");
+	return randomHex(PASSWORD_BYTES);
 }
 
 /**
