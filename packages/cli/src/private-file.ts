@@ -9,7 +9,7 @@ import { link, open, rename, rm } from "node:fs/promises";
  */
 export async function writePrivateFile(
 	path: string,
-	text: string | AsyncIterable<string>,
+	text: string | AsyncIterable<string | Uint8Array>,
 	replaces = true,
 ): Promise<void> {
 	const temporary = `${path}.${randomUUID()}`;

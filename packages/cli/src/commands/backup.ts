@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants, existsSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { open } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { type Answer, count, rows, text } from "../answer.ts";
@@ -10,7 +11,9 @@ import { connect } from "../connection.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note, showFields, showTable, visible } from "../output.ts";
+import { writePrivateFile } from "../private-file.ts";
 import { type Report, withProgress } from "../progress.ts";
+import { explainConnection } from "../trouble.ts";
 
 interface DownloadOptions {
 	readonly output?: string;
@@ -103,9 +106,13 @@ async function downloadBackup(context: Context<DownloadOptions>, name: string): 
 	if (backup === undefined) {
 		throw new Failure("notFound", "there is no such backup", { hint: "`svc backup list` shows those that are kept" });
 	}
-	await withProgress(context, "fetching", (report) =>
-		fetchTo(client, path`backups/${name}`, output, { sha256: text(backup, "sha256"), report }),
-	);
+	const sha256 = text(backup, "sha256");
+	await withProgress(context, "fetching", async (report) => {
+		const content = await sendForContent(client, { method: "GET", path: path`backups/${name}` });
+		using _ = endedByInterrupt(context.io, content);
+		await writePrivateFile(output, checked(client, content, sha256, report));
+	});
+	await syncFolder(dirname(output));
 	const saved = { ...backup, file: output };
 	await showFields(context, saved, [
 		["file", output],
@@ -115,46 +122,40 @@ async function downloadBackup(context: Context<DownloadOptions>, name: string): 
 	await note(context, "`svc backup verify` with that file and the master key looks into it");
 }
 
-/** The file is there only when all of it is, durably. */
-async function fetchTo(
-	client: Client,
-	from: string,
-	output: string,
-	{ sha256, report }: { sha256: string; report: Report },
-): Promise<void> {
-	const draft = `${output}.part`;
-	try {
-		const digest = await receive(client, from, draft, report);
-		if (digest !== sha256) {
-			throw new Failure("failed", "what arrived is not the backup: its SHA-256 is another one", {
-				hint: "try again; if it stays so, the server's disk altered the file: make a new one with `svc backup`",
-			});
-		}
-		await rename(draft, output);
-	} catch (error) {
-		await rm(draft, { force: true });
-		throw error;
-	}
-	const folder = await open(dirname(output), constants.O_RDONLY);
-	await folder.sync().finally(() => folder.close());
+/** Has Ctrl-C end the download, not the process, so that nothing half is left. */
+function endedByInterrupt(io: Io, content: IncomingMessage): Disposable {
+	const end = () => content.destroy(new Failure("interrupted", "interrupted: nothing is kept"));
+	io.on("SIGINT", end);
+	return { [Symbol.dispose]: () => void io.off("SIGINT", end) };
 }
 
-/** @returns the SHA-256 of what was written */
-async function receive(client: Client, from: string, draft: string, report: Report): Promise<string> {
-	const content = await sendForContent(client, { method: "GET", path: from });
+/** What arrives, piece by piece. @throws Failure when it does not arrive as a whole, or is not what it should be */
+async function* checked(
+	client: Client,
+	content: IncomingMessage,
+	sha256: string,
+	report: Report,
+): AsyncGenerator<Buffer> {
 	const digest = createHash("sha256");
-	const file = await open(draft, "w", 0o600);
 	let bytes = 0;
 	try {
 		for await (const chunk of content as AsyncIterable<Buffer>) {
 			bytes += chunk.length;
 			report(`${Math.floor(bytes / BYTES_PER_MIB)} MiB`);
 			digest.update(chunk);
-			await file.writeFile(chunk);
+			yield chunk;
 		}
-		await file.sync();
-	} finally {
-		await file.close();
+	} catch (error) {
+		throw error instanceof Failure ? error : await explainConnection(client, "GET", error);
 	}
-	return digest.digest("hex");
+	if (digest.digest("hex") === sha256) return;
+	throw new Failure("failed", "what arrived is not the backup: its SHA-256 is another one", {
+		hint: "try again; if it stays so, the server's disk altered the file: make a new one with `svc backup`",
+	});
+}
+
+/** So that the file's name is on disk, too. */
+async function syncFolder(path: string): Promise<void> {
+	const folder = await open(path, constants.O_RDONLY);
+	await folder.sync().finally(() => folder.close());
 }
