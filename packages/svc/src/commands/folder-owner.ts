@@ -20,9 +20,7 @@ export function asOwnerOf<T>(folder: string, work: () => T): T {
 		const { code = "", path = folder } = error as NodeJS.ErrnoException;
 		if (!/^(EACCES|EPERM)$/.test(code)) throw error;
 		throw new Failure("denied", visible(`${path} may not be changed by its folder's owner, uid ${owner.uid}`), {
-			hint: visible(
-				`look at what lies there: what belongs there is given to its owner by chown -h ${owner.uid}:${owner.gid}`,
-			),
+			hint: visible(`look at what lies there; if it belongs there: chown -hR ${owner.uid}:${owner.gid} ${folder}`),
 			cause: error,
 		});
 	}
