@@ -51,14 +51,19 @@ export async function showTable(
 	else await write(printer.io.stdout, `${table(titles, rows, isColourful(printer.io)).join("\n")}\n`);
 }
 
-/** Prints names and values below each other; values are made visible. */
+/** Certificates and keys: nothing in them that a terminal would obey, and no line that could be taken for another field. */
+const PEM = /^(?:-----BEGIN [A-Z0-9 ]+-----\n(?:[A-Za-z0-9+/=]+\n)+-----END [A-Z0-9 ]+-----\n?)+$/;
+
+/** Prints names and values below each other; values are made visible. Of PEM the lines stay lines, to be copied. */
 export async function showFields(
 	printer: Printer,
 	document: unknown,
 	fields: readonly (readonly [string, string])[],
 ): Promise<void> {
 	const width = Math.max(...fields.map(([name]) => name.length));
-	const lines = fields.map(([name, value]) => `${name.padEnd(width)}  ${visible(value)}`.trimEnd());
+	const lines = fields.map(([name, value]) =>
+		PEM.test(value) ? `${name}\n${value.trimEnd()}` : `${name.padEnd(width)}  ${visible(value)}`.trimEnd(),
+	);
 	await show(printer, document, lines.join("\n"));
 }
 

@@ -99,10 +99,15 @@ async function generate(context: Context<GenerateOptions>, type: string): Promis
 	const { answer, headers } = await sendForReply(client, call);
 	const lease = headers["x-lease-id"];
 	const made = lease === undefined ? answer : { ...answer, lease_id: String(lease) };
-	if (format === undefined) await showFields(context, made, fieldsOf(made));
+	if (format === undefined) await showFields(context, made, withoutImages(fieldsOf(made)));
 	else await write(context.io.stdout, await formatted(type, made, format));
 	if (lease !== undefined)
 		await note(context, `\`svc lease revoke ${visible(String(lease))} --realm ${visible(realm)}\` ends it early`);
+}
+
+/** A terminal shows no image; what a QR code says is in the other fields. */
+function withoutImages(fields: [string, string][]): [string, string][] {
+	return fields.map(([name, value]) => [name, /^data:image\//.test(value) ? "an image: --json has it" : value]);
 }
 
 function queryOf(format: ConnectionFormat | undefined): Record<string, string> {

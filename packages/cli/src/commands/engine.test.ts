@@ -194,3 +194,20 @@ test("whoever pings an engine that does not work is told where to look next", as
 	const { stderr } = await run(["engine", "ping", "keyvalue"], { env: server.env });
 	assert.match(stderr, /^svc: why\nhint: `svc engine show` shows the configuration, `svc engine set` changes it\n$/);
 });
+
+test("certificates and keys can be copied as they are printed, and images are left to programs", async () => {
+	const [certificate, private_key] = ["CERTIFICATE", "EC PRIVATE KEY"].map(
+		(what) => `-----BEGIN ${what}-----\nMIIBmjCC+/\nAUCg==\n-----END ${what}-----\n`,
+	);
+	const qr_code = "data:image/png;base64,iVBORw0KGgo=";
+	const forged = `${certificate}expires_at  2999-01-01T00:00:00Z\n`;
+	const body = { certificate, private_key, qr_code, forged };
+	await using server = await startService(() => ({ body }));
+	const generate = ["engine", "generate", "pki", "--realm", "shop"];
+	const { stdout } = await run(generate, { env: server.env });
+	assert.equal(
+		stdout,
+		`certificate\n${certificate}private_key\n${private_key}qr_code      an image: --json has it\nforged       ${forged.replaceAll("\n", "\\n")}\n`,
+	);
+	assert.deepEqual(JSON.parse((await run([...generate, "--json"], { env: server.env })).stdout), body);
+});
