@@ -177,3 +177,18 @@ test("the worst day: on an empty machine, with the backup and the key alone, eve
 	client = api(server);
 	assert.equal(await value(await login(client, admin)), "as it was");
 });
+
+test("beside what a cut-off rotation of the master key left, a database is not replaced until a start has settled it", async () => {
+	await server.stop();
+	const staged = join(server.data, "master.key.next");
+	writeFileSync(staged, `${"ab".repeat(32)}\n`, { mode: 0o400 });
+	const before = contents(server.data);
+	const replace = () => runLocal(server.data, ["restore", backup, "--replace", "--yes"]);
+	const { code, stderr } = await replace();
+	assert.equal(code, 1);
+	assert.match(stderr, /master\.key\.next .* start the server once/);
+	assert.deepEqual(contents(server.data), before);
+	await server.restart();
+	await server.stop();
+	assert.equal((await replace()).code, 0);
+});

@@ -6,7 +6,7 @@ import { digestOf, readManifest, UnsoundBackup } from "./backups/manifest.ts";
 import type { Restore } from "./backups/model.ts";
 import { type Config, readConfig } from "./config.ts";
 import { openKeyring } from "./crypto/keyring.ts";
-import { requireMasterKey } from "./crypto/master-key.ts";
+import { findStagedKey, requireMasterKey } from "./crypto/master-key.ts";
 import { FatalError } from "./errors.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
 import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/sqlite/files.ts";
@@ -51,11 +51,21 @@ export async function restoreBackup(
 		if (hasDatabase(data_dir) && !options.replace) {
 			throw new FatalError(`there is a database in ${data_dir}: --replace moves it aside, under a dated name`);
 		}
+		if (hasDatabase(data_dir)) refuseUnsettledKey(config);
 		if (!(await options.confirm(found))) return undefined;
 		return await putInPlace(data_dir, file, found);
 	} finally {
 		unlock();
 	}
+}
+
+/** The key of the present database may be in FILE.next alone: the restored one's start would take it for what a rotation left, and remove it. */
+function refuseUnsettledKey(config: Config): void {
+	const staged = findStagedKey(config);
+	if (staged === undefined) return;
+	throw new FatalError(
+		`${staged} is what a cut-off rotation of the master key left, and may be the only key of the database that is there: start the server once, which brings the rotation to its end, stop it, then restore`,
+	);
 }
 
 async function putInPlace(data_dir: string, file: string, { manifest }: Sound): Promise<Restore> {

@@ -57,7 +57,7 @@ export async function createKeyFile(file: string, key: Buffer): Promise<void> {
 
 /** The place of a master key that is kept in a file. While it is rotated the next key lies beside it, in FILE.next. */
 export function masterKeyHome(file: string): MasterKeyHome {
-	const staged = `${file}.next`;
+	const staged = stagedBeside(file);
 	return {
 		async stage(next) {
 			// A first start that was cut off may have left a copy of the present key, which must not outlive it.
@@ -73,6 +73,11 @@ export function masterKeyHome(file: string): MasterKeyHome {
 			await syncFolder(file);
 		},
 	};
+}
+
+/** Where the next key lies while the one in a file is rotated. */
+export function stagedBeside(file: string): string {
+	return `${file}.next`;
 }
 
 function draftOf(file: string): string {

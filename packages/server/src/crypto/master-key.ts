@@ -1,8 +1,9 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { FatalError } from "../errors.ts";
 import { Redacted } from "../redacted.ts";
 import type { System } from "../system.ts";
-import { createKeyFile, masterKeyHome, parseKeyText, readKeyFile } from "./master-key-file.ts";
+import { createKeyFile, masterKeyHome, parseKeyText, readKeyFile, stagedBeside } from "./master-key-file.ts";
 import type { MasterKeyHome } from "./rotation.ts";
 import { masterFingerprint } from "./wrap.ts";
 import { KEY_BYTES } from "./xaes.ts";
@@ -150,6 +151,14 @@ function describe(key: Buffer, origin: MasterKey["origin"], file: string | undef
 
 function ignoring(master_key: Redacted<string> | undefined, file: string): string[] {
 	return master_key === undefined ? [] : [`SVC_MASTER_KEY is ignored: ${file} comes first`];
+}
+
+/** What a rotation that was cut off left beside the master key's file, for the next start to settle; one with a credential looks at neither. */
+export function findStagedKey(sources: MasterKeySources): string | undefined {
+	const { credentials_dir, master_key_file } = sources;
+	if (credentials_dir !== undefined && existsSync(join(credentials_dir, "master-key"))) return undefined;
+	const staged = stagedBeside(master_key_file ?? defaultFile(sources));
+	return existsSync(staged) ? staged : undefined;
 }
 
 function defaultFile({ data_dir }: MasterKeySources): string {
