@@ -61,6 +61,9 @@ export function cannotOpen(file: string, code: string): FatalError {
 			STORAGE_EXIT_CODE,
 		);
 	}
+	if (code.startsWith("SQLITE_BUSY")) {
+		return new FatalError(`another program holds ${file}: end that, then start again`, STORAGE_EXIT_CODE);
+	}
 	const hint = "make it and its directory writable for the user that runs the server, and see that the disk has space";
 	return new FatalError(`${file} cannot be opened (${code || "unknown"}): ${hint}`, STORAGE_EXIT_CODE);
 }

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
-import type { Database } from "better-sqlite3";
+import Database from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
-import { codeOf } from "./failure.ts";
+import { cannotOpen, codeOf } from "./failure.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { openReader } from "./open.ts";
 
@@ -10,7 +10,7 @@ import { openReader } from "./open.ts";
  * Brings the schema up to date, each migration in one transaction, so that a crash leaves it applied or not.
  * @throws FatalError when the database is newer than this program or was made by another history
  */
-export function migrate(db: Database, now: string): void {
+export function migrate(db: Database.Database, now: string): void {
 	db.exec(
 		"CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, hash TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT",
 	);
@@ -30,7 +30,7 @@ interface Schema {
 }
 
 /** Compares the migrations of a database with those of this program. A database without the list is empty. */
-export function schemaOf(db: Database): Schema {
+export function schemaOf(db: Database.Database): Schema {
 	const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'migration'").get() === undefined;
 	const rows = isEmpty
 		? []
@@ -49,29 +49,45 @@ export function schemaOf(db: Database): Schema {
 }
 
 /**
- * The first migration that a database with data waits for; undefined when it waits for none. What cannot be read is left to the writer, which
- * says what to do.
+ * The first migration that a database with data waits for; undefined when it waits for none.
+ * @throws FatalError when it cannot be read: were that left to the writer, which may be able to a moment later, it would migrate without a backup
  */
 export function pendingMigration(file: string): string | undefined {
 	if (!existsSync(file)) return undefined;
 	try {
-		const db = openReader(file, "long");
-		try {
-			const { applied, problem } = schemaOf(db);
-			if (applied === 0 || problem !== "") return undefined;
-			const hasKeys = db.prepare("SELECT 1 FROM keyring LIMIT 1").get() !== undefined;
-			return hasKeys ? MIGRATIONS[applied]?.name : undefined;
-		} finally {
-			db.close();
-		}
+		rollBackCutOff(file);
+		return firstPending(file);
 	} catch (error) {
-		if (codeOf(error).startsWith("SQLITE_")) return undefined;
-		throw error;
+		const code = codeOf(error);
+		throw code.startsWith("SQLITE_") ? cannotOpen(file, code) : error;
+	}
+}
+
+/** Takes back what a transaction left that was cut off before there was a write-ahead log: who only reads cannot, and fails. */
+function rollBackCutOff(file: string): void {
+	if (!existsSync(`${file}-journal`)) return;
+	const db = new Database(file, { fileMustExist: true });
+	try {
+		db.prepare("SELECT count(*) FROM sqlite_schema").get();
+	} finally {
+		db.close();
+	}
+}
+
+function firstPending(file: string): string | undefined {
+	const db = openReader(file, "long");
+	try {
+		const { applied, problem } = schemaOf(db);
+		if (applied === 0 || problem !== "") return undefined;
+		const hasKeys = db.prepare("SELECT 1 FROM keyring LIMIT 1").get() !== undefined;
+		return hasKeys ? MIGRATIONS[applied]?.name : undefined;
+	} finally {
+		db.close();
 	}
 }
 
 /** Foreign keys are off meanwhile, because a table that is rebuilt would otherwise take its children with it; they are checked at the end. */
-function apply(db: Database, migration: { name: string; sql: string }, now: string): void {
+function apply(db: Database.Database, migration: { name: string; sql: string }, now: string): void {
 	db.pragma("foreign_keys = OFF");
 	db.exec("BEGIN IMMEDIATE");
 	try {
