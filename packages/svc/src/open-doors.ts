@@ -3,8 +3,7 @@ import { FatalError } from "@svc/server";
 
 /**
  * Variables that open a debugger, write session keys or traffic to a file, believe every certificate, or put other code into the process:
- * by Node, the loader of libraries, glibc, OpenSSL, or the package of a native library. NODE_PATH is not among them: nothing is looked up there
- * that is where it belongs.
+ * by Node, the loader of libraries, glibc, OpenSSL, or the package of a native library. Not NODE_PATH, which is looked at last.
  */
 const VARIABLES = [
 	"NODE_OPTIONS",
