@@ -169,6 +169,14 @@ test("an engine that exits with status 0 after each answer is started for each c
 	assert.deepEqual([state().last_failure, log.lines], [undefined, []]);
 });
 
+test("what a process wrote before its exit is read, also where the pause for that is over before this thread can read", async (t) => {
+	const { ask } = await startHostile(t, "one-shot.sh", { drain_ms: 0 });
+	// Of processes that exit together, some exits are noticed in the turn before the one that would read what they wrote.
+	for (let round = 0; round < 20; round++) {
+		await Promise.all(Array.from({ length: 10 }, async () => assert.ok((await answered(ask("generate"))).pid)));
+	}
+});
+
 for (const detached of [false, true]) {
 	test(`a child that keeps the streams open holds up nothing${detached ? ", though it left the group" : " and is ended too"}`, async (t) => {
 		const { ask, log, state } = await startHostile(t, "leaves-child.mjs");

@@ -1,5 +1,5 @@
 import { finished } from "node:stream/promises";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { type EngineResponse, MAX_RESPONSE_BYTES, ProtocolViolation, readResponse, splitLines } from "@svc/protocol";
 import type { Child } from "./launch.ts";
 import { EngineUnavailable, type Timing } from "./model.ts";
@@ -138,6 +138,8 @@ export class EngineProcess {
 		child.kill("SIGKILL");
 		const closed = [child.stdout, child.stderr].map((stream) => finished(stream).catch(() => undefined));
 		await Promise.race([Promise.all(closed), delay(timing.drain_ms)]);
+		// A thread that was held up meanwhile has the end of the pause before it what lies in the pipes: it reads that before its next turn.
+		await nextTurn();
 		const how = signal === null ? `the process exited with status ${status}` : `the process was ended by ${signal}`;
 		this.#finish(status, how);
 	}
