@@ -172,10 +172,12 @@ function listening(child: ChildProcess, written: { stdout: string; stderr: strin
 	});
 }
 
-/** Waits for the streams too, so that the last lines of the log are there. */
+/** Waits for the streams too, so that the last lines of the log are there. One that goes on is killed: the tests would wait for it for ever. */
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-	const closed = once(child, "close", { signal: AbortSignal.timeout(STOP_TIMEOUT_MS) });
+	const late = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+	const closed = once(child, "close");
 	child.kill(signal);
 	await closed;
+	clearTimeout(late);
 	return child.exitCode;
 }
