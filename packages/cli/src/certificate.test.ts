@@ -113,7 +113,7 @@ test("a changed certificate is refused before one byte of a request is sent", as
 	assert.ok(error.message.includes(FIRST) && error.message.includes(SECOND));
 });
 
-for (const command of ["login", "register", "init"]) {
+for (const command of ["login ada@example.com", "register ada@example.com", "init ada@example.com", "password"]) {
 	test(`svc ${command} asks for no password when the server is another one or is not there`, {
 		timeout: 60_000,
 	}, async () => {
@@ -121,14 +121,15 @@ for (const command of ["login", "register", "init"]) {
 		await using home = await temporaryFolder();
 		const refused = async (address: string, message: RegExp) => {
 			const env = { HOME: home.path, SVC_ADDRESS: address };
-			const outcome = await run([command, "ada@example.com"], { env, typed: ["correct horse battery\r"] });
+			const outcome = await run(command.split(" "), { env, typed: ["correct horse battery\r"] });
 			assert.equal(outcome.code, 5, outcome.stderr);
 			assert.match(outcome.stderr, message);
 			assert.doesNotMatch(outcome.stderr, /assword/);
 		};
 		const trust = { kind: "pinned", certificate: identityOf("second").cert } as const;
 		const { io } = fakeIo({ env: { HOME: home.path } });
-		for (const address of [server.address, "https://127.0.0.1:1"]) await saveServer(io, address, { trust });
+		for (const address of [server.address, "https://127.0.0.1:1", "http://127.0.0.1:1"])
+			await saveServer(io, address, { trust, token: LOGIN.token });
 		await refused(server.address, /^svc: the certificate of \S+ is not the trusted one.*\nhint: /);
 		for (const address of ["https://127.0.0.1:1", "http://127.0.0.1:1"])
 			await refused(address, /^svc: cannot reach \S+: nothing listens there\nhint: /);

@@ -75,16 +75,19 @@ export const FIRST_CONTACT =
 	"The server's certificate is remembered once you have compared its fingerprint (or gave it with --fingerprint); from then on no other one is accepted. Certificates of authorities that this machine knows need none of this.";
 
 /**
- * Decides whether the server is to be trusted, if need be by asking, and remembers the decision. Then it sees that the server is there and that
- * one, so that nobody types a password for nothing.
+ * Decides whether the server is to be trusted, if need be by asking, and remembers the decision. Then the server is met.
  * @returns the target with what is remembered of it now
  * @throws Failure when nobody can be asked, when the answer is no, when the certificate is not the trusted one, or when nobody is there
  */
 export async function settleTrust(context: Context<NewTrustOptions>, target: Target): Promise<Target> {
 	const settled = target.address.startsWith("https:") ? await decideTrust(context, target) : target;
-	const { address, saved } = settled;
-	await explained(address, saved.trust, shakeHands(new URL(address), saved.trust));
+	await meetServer({ address: settled.address, trust: settled.saved.trust });
 	return settled;
+}
+
+/** Sees that a server is there and is the trusted one, so that nobody types a password for nothing. @throws Failure unreachable when it is not */
+export function meetServer({ address, trust }: Pick<Client, "address" | "trust">): Promise<void> {
+	return explained(address, trust, shakeHands(new URL(address), trust));
 }
 
 async function decideTrust(context: Context<NewTrustOptions>, target: Target): Promise<Target> {

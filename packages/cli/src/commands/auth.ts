@@ -7,6 +7,7 @@ import {
 	connectTo,
 	FIRST_CONTACT,
 	findTarget,
+	meetServer,
 	type NewTrustOptions,
 	readToken,
 	settledClient,
@@ -113,6 +114,7 @@ async function endSession(context: Context, target: Target, token: string): Prom
 
 async function changePassword(context: Context<PasswordOptions>): Promise<void> {
 	const client = await connect(context);
+	await meetServer(client);
 	const body = await readPasswordChange(context);
 	const answer = await send(client, { method: "POST", path: "auth/password", body });
 	await show(context, answer, "password changed; your other sessions have ended");
