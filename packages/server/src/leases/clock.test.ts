@@ -163,7 +163,26 @@ test("after another boot with an older wall clock the clock goes on from where i
 	system.reboot();
 	setBy(-DAY);
 	system.advance(5000);
-	assert.equal((await reopen()).now(), START + 5000);
+	const clock = await reopen();
+	assert.equal(clock.now(), START);
+	system.advance(5000);
+	assert.equal(clock.now(), START + 5000);
+});
+
+test("a container that is started anew, or moved to another host, counts nothing of its host's uptime", async (t) => {
+	const { system, reopen } = await setUp(t);
+	for (const host_uptime_ms of [30 * DAY, 1000, 90 * DAY]) {
+		const now = system.now().getTime();
+		system.reboot(host_uptime_ms);
+		system.advance(MINUTE);
+		const clock = await reopen();
+		assert.equal(clock.now(), now + MINUTE);
+		assert.equal(clock.lastJump(), undefined);
+	}
+	system.reboot(60 * DAY);
+	const before = system.now().getTime();
+	system.setClock(new Date(before - MINUTE).toISOString());
+	assert.equal((await reopen()).now(), before, "nor where its clock is behind");
 });
 
 test("where the machine's start has no name, any restart may be another boot", async (t) => {
@@ -174,6 +193,8 @@ test("where the machine's start has no name, any restart may be another boot", a
 	const clock = await openLeaseClock(nameless);
 	assert.equal(clock.now(), START + 7 * DAY);
 	assert.equal(clock.lastJump(), undefined);
+	setBy(-1);
+	assert.equal((await openLeaseClock(nameless)).now(), START + 7 * DAY, "its uptime is not added with every restart");
 });
 
 test("leases that a jump made due wait for a minute, and then come at a hundred a second", async (t) => {

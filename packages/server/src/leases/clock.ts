@@ -103,14 +103,17 @@ export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
 	return clock;
 }
 
-/** In the same boot the uptime says how much time has passed. After another one it says only how much at least: what the wall clock adds is no jump. */
+/**
+ * In the same boot the uptime says how much time has passed. After another one only the wall clock can, and what it adds is no jump: the
+ * uptime may be that of a host which has run for months, under a container that was started or moved there just now.
+ */
 function startOffset(system: ClockNeeds["system"], mark: ClockMark | undefined): number {
 	const uptime_ms = system.uptimeMs();
 	const wall = system.now().getTime() - uptime_ms;
 	if (mark === undefined) return wall;
 	const boot_id = system.bootId();
 	const isSameBoot = boot_id !== "" && mark.boot_id === boot_id && mark.uptime_ms <= uptime_ms;
-	return isSameBoot ? mark.lease_ms - mark.uptime_ms : Math.max(mark.lease_ms, wall);
+	return isSameBoot ? mark.lease_ms - mark.uptime_ms : Math.max(mark.lease_ms - uptime_ms, wall);
 }
 
 function read(system: ClockNeeds["system"], state: State): number {

@@ -7,8 +7,8 @@ export interface TestSystem extends System {
 	advance(milliseconds: number): void;
 	/** Sets the wall clock alone, as a person or a time server does. */
 	setClock(instant: string): void;
-	/** Starts the machine anew: another boot, no uptime. */
-	reboot(): void;
+	/** Starts the machine anew: another boot, no uptime, or that of the host which it is a container of, in milliseconds. */
+	reboot(host_uptime_ms?: number): void;
 }
 
 /** Makes a system. Its ids are in the order in which they were made. @param start of its clock, ISO 8601 */
@@ -30,9 +30,9 @@ export function createTestSystem(start = "2030-01-01T00:00:00.000Z"): TestSystem
 		setClock(instant) {
 			now = Date.parse(instant);
 		},
-		reboot() {
+		reboot(host_uptime_ms = 0) {
 			boots++;
-			up = 0;
+			up = host_uptime_ms;
 		},
 	};
 }
