@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import { runCli } from "@svc/cli";
@@ -201,6 +201,9 @@ test("svc install takes the key of data that is there already, and makes no othe
 	assert.match(refused.stderr, /holds data already.*\nhint: .*--master-key-from/);
 	const file = join(folder.path, "master.key");
 	await writeFile(file, KEY, { mode: 0o400 });
+	const link = join(folder.path, "link");
+	await symlink(file, link);
+	assert.match((await install("--master-key-from", link)).stderr, /is a link: name the file itself/);
 	await installed("--master-key-from", file);
 	assert.equal(decrypted(), KEY);
 	await rm(file);

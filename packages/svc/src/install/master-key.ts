@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "@svc/cli/failure";
 import { FatalError } from "@svc/server/errors";
@@ -84,6 +84,9 @@ async function findKey({ at, data_dir }: Layout, wishes: KeyWishes): Promise<Buf
 }
 
 async function readKey(file: string): Promise<Buffer> {
+	// The server's account may have laid it where its own key was, to be given another's.
+	if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+		throw new Failure("usage", "the file of --master-key-from is a link: name the file itself");
 	try {
 		const key = await readKeyFile(file, undefined);
 		if (key !== undefined) return key;
