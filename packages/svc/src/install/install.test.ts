@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import { runCli } from "@svc/cli";
@@ -139,6 +139,10 @@ test("svc install done again it changes nothing, and keeps settings and key", { 
 	const first = await everything();
 	assert.match((await installed()).stderr, /^\n`svc health` names the version that runs\n$/);
 	assert.deepEqual(await everything(), first);
+	await chmod(join(root, "usr/local/bin/svc"), 0o644);
+	await chmod(join(root, UNIT), 0o666);
+	await installed();
+	assert.deepEqual(await everything(), first, "modes, too");
 	await put("etc/svc/svc.toml", 'data_dir = "/srv"\n');
 	await installed();
 	assert.equal(await read("etc/svc/svc.toml"), 'data_dir = "/srv"\n');

@@ -39,7 +39,7 @@ async function performOne(step: Step, run: Run): Promise<boolean> {
 			await chmod(step.path, step.mode);
 			return false;
 		case "write":
-			if ((await readFile(step.path, "utf8").catch(() => undefined)) === step.content) return false;
+			if ((await hasMode(step)) && (await readFile(step.path, "utf8")) === step.content) return false;
 			await replace(step, async (draft) => {
 				const file = await open(draft, "wx", 0o600);
 				await file.writeFile(step.content);
@@ -47,7 +47,7 @@ async function performOne(step: Step, run: Run): Promise<boolean> {
 			});
 			return true;
 		case "copy":
-			if ((await digest(step.path)) === (await digest(step.from))) return false;
+			if ((await hasMode(step)) && (await digest(step.path)) === (await digest(step.from))) return false;
 			await replace(step, (draft) => copyFile(step.from, draft));
 			return true;
 		case "remove":
@@ -78,14 +78,14 @@ async function sync(path: string): Promise<void> {
 	await handle.close();
 }
 
-async function digest(path: string): Promise<string | undefined> {
+async function hasMode({ path, mode }: { path: string; mode: number }): Promise<boolean> {
+	const stat = await lstat(path).catch(() => undefined);
+	return stat?.isFile() === true && (stat.mode & 0o7777) === mode;
+}
+
+async function digest(path: string): Promise<string> {
 	const hash = createHash("sha256");
-	try {
-		await pipeline(createReadStream(path), hash);
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-		throw error;
-	}
+	await pipeline(createReadStream(path), hash);
 	return hash.digest("hex");
 }
 
