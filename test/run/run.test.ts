@@ -177,6 +177,12 @@ test("a program can open its masked outputs by their names", async () => {
 	assert.deepEqual([code, stdout, stderr], [0, `1 ${MASK}\n`, "2\n"]);
 });
 
+test("output is masked also where no temporary file can be made", async () => {
+	const args = ["run", "--", "sh", "-c", 'echo "1 $DATABASE_URL"; echo 2 >&2; exit 3'];
+	const { code, stdout, stderr } = await ada.run(args, { TMPDIR: "/proc/none" });
+	assert.deepEqual([code, stdout, stderr], [3, `1 ${MASK}\n`, "2\n"]);
+});
+
 test("a program whose reader has left is told so, and what it leaves running does not hold svc up", async () => {
 	const piped = ada.start(["run", "--", "sh", "-c", "yes; echo $? >&2; exit 3"]);
 	await piped.shows("y\ny\n");

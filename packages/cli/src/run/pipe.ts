@@ -17,11 +17,12 @@ export interface Pipe extends Disposable {
 
 /**
  * Makes a pipe of the system's. Those that Node makes are sockets, which a program cannot open as `/dev/stdout`, as many a web server does.
- * @returns undefined where there is no mkfifo(1)
- * @throws the system's error when there is no place for it
+ * @returns undefined where there is no mkfifo(1), or no folder for temporary files that can be written, as in many a container
+ * @throws the system's error when it cannot be opened
  */
 export function openPipe(): Pipe | undefined {
-	const folder = mkdtempSync(join(tmpdir(), "svc-"));
+	const folder = makeFolder();
+	if (folder === undefined) return undefined;
 	try {
 		const path = join(folder, "pipe");
 		if (spawnSync("mkfifo", ["-m", "600", path]).status !== 0) return undefined;
@@ -37,5 +38,13 @@ export function openPipe(): Pipe | undefined {
 		return { source, fd, closeWriting, [Symbol.dispose]: close };
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
+	}
+}
+
+function makeFolder(): string | undefined {
+	try {
+		return mkdtempSync(join(tmpdir(), "svc-"));
+	} catch {
+		return undefined;
 	}
 }
