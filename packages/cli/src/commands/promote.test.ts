@@ -85,6 +85,9 @@ test("--dry-run shows the plan, and nothing that is equal is promoted", async ()
 	assert.match(dry.stderr, /2 to promote; nothing was written/);
 	const equal = await run([...PROMOTE, "SAME"], { env: server.env });
 	assert.deepEqual([equal.code, equal.stderr], [0, "nothing to promote: they are equal\n"]);
+	const isDry = async (...args: string[]) =>
+		JSON.parse((await run([...PROMOTE, "SAME", "--json", ...args], { env: server.env })).stdout).dry_run;
+	assert.deepEqual([await isDry(), await isDry("--dry-run")], [false, true]);
 	assert.ok(server.requests.every(({ method }) => method === "GET"));
 });
 

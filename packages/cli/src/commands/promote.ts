@@ -132,9 +132,9 @@ function choose(secrets: readonly Answer[], keys: readonly string[], { from }: P
 	return there.filter((row) => isDifferent(row) && (keys.length === 0 || keys.includes(text(row, "key"))));
 }
 
-async function showPlan(context: Context, pair: Pair, plan: readonly Answer[]): Promise<void> {
+async function showPlan(context: Context<PromoteOptions>, pair: Pair, plan: readonly Answer[]): Promise<void> {
 	const lines = plan.map((row) => [effectOf(row), text(row, "key"), ...versionsOf(row)]);
-	const document = { dry_run: true, ...pair, secrets: plan };
+	const document = { dry_run: context.options.dryRun === true, ...pair, secrets: plan };
 	await showTable(context, document, ["EFFECT", "KEY", ...titlesOf(pair)], lines, "nothing to promote: they are equal");
 	if (plan.length > 0) await note(context, `${plan.length} to promote; nothing was written`);
 }
