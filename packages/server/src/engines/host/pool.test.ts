@@ -36,7 +36,8 @@ test("nothing is started before the first call, and one process is enough for ca
 test("calls at once are shared out over at most four processes, each with one at a time", async (t) => {
 	const { ask, state } = await startSlow(t);
 	const first = await ask(0);
-	const pids = await Promise.all(Array.from({ length: 12 }, () => ask(100)));
+	// The first ones take longer than the start of a process on a slow machine.
+	const pids = await Promise.all(Array.from({ length: 12 }, (_, index) => ask(index < 4 ? 3000 : 10)));
 	assert.equal(new Set(pids).size, 4);
 	assert.ok(pids.includes(first));
 	assert.equal(state().processes, 4);
@@ -57,11 +58,12 @@ test("the sixty-fifth call that waits is refused; the others are answered", asyn
 });
 
 test("a call that no process takes in time was not sent", async (t) => {
-	const { ask, journal } = await startSlow(t, { queue_ms: 500 });
-	await Promise.all([ask(50), ask(50), ask(50), ask(50)]);
-	const busy = [ask(1500), ask(1500), ask(1500), ask(1500)];
+	const { ask, journal } = await startSlow(t, { queue_ms: 2500 });
+	// So long each that four are started, also on a slow machine.
+	await Promise.all([ask(2000), ask(2000), ask(2000), ask(2000)]);
+	const busy = [ask(4000), ask(4000), ask(4000), ask(4000)];
 	const { reason, sent } = await failure(ask(0));
-	assert.deepEqual([reason, sent, journal().length], ["no process was free within 0.5 s", false, 8]);
+	assert.deepEqual([reason, sent, journal().length], ["no process was free within 2.5 s", false, 8]);
 	await Promise.all(busy);
 });
 

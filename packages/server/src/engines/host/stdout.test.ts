@@ -4,7 +4,7 @@ import { MALFORMED } from "./fixtures/malformed.ts";
 import { failure, scripted, settings, startHost, until } from "./testing.ts";
 
 /** Milliseconds between two answers: a busy machine would read what comes closer together in one piece, which is another fault. */
-const GAP_MS = 250;
+const GAP_MS = 1000;
 
 async function startHostile(t: TestContext, name: string) {
 	const { host, log } = await startHost(t, [scripted(`hostile/${name}.mjs`), scripted("echo.mjs")]);
