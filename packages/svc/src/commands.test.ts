@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { buildProgram, RUNS_PROGRAM, runCli } from "@svc/cli";
 import { EXIT } from "@svc/cli/failure";
 import { asksServer, type Leaf, leavesOf } from "@svc/cli/tree";
+import { freePort } from "../../../test/peers/free-port.ts";
 import { saveServer } from "../../cli/src/session.ts";
 import { type FakeServer, identityOf, refusal, startFake } from "../../cli/src/testing/fake-server.ts";
 import { fakeIo, type Outcome, temporaryFolder } from "../../cli/src/testing/terminal.ts";
@@ -90,15 +89,6 @@ function saidOneSentence({ code, stdout, stderr }: Outcome, expected: number): v
 	assert.match(stderr, /^svc: [^\n]+\n(?:hint: [^\n]+\n)?$/);
 }
 
-async function closedPort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const { port } = server.address() as { port: number };
-	server.close();
-	await once(server, "close");
-	return port;
-}
-
 for (const leaf of leaves) {
 	const { words, command } = leaf;
 	test(`svc ${nameOf(leaf)} --help shows how it is used, with examples`, async () => {
@@ -124,7 +114,7 @@ for (const leaf of leaves) {
 describe("without a server", () => {
 	for (const leaf of asking.filter((one) => !OFFLINE.includes(nameOf(one)))) {
 		test(`svc ${nameOf(leaf)} says that there is none`, async () => {
-			const outcome = await run(callOf(leaf), await loggedIn(`https://127.0.0.1:${await closedPort()}`));
+			const outcome = await run(callOf(leaf), await loggedIn(`https://127.0.0.1:${await freePort()}`));
 			saidOneSentence(outcome, codeOf(leaf, 5));
 			assert.match(outcome.stderr, /cannot reach .*nothing listens there\n|logged out here, but not at the server/);
 		});
