@@ -4,7 +4,7 @@ import { isSea } from "node:sea";
 import { type Context, type LocalCommand, option } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
 import type { Io } from "@svc/cli/io";
-import { note, show } from "@svc/cli/output";
+import { note, show, visible } from "@svc/cli/output";
 import type { Plan, Wishes } from "../install/install.ts";
 import type { PlaceWishes } from "../install/installed.ts";
 import type { Layout } from "../install/layout.ts";
@@ -118,7 +118,12 @@ function shown(step: Step): object {
 	return rest;
 }
 
-async function report(context: Context, layout: Layout, { key }: Plan, isStarted: boolean): Promise<void> {
+async function report(
+	context: Context<InstallOptions>,
+	layout: Layout,
+	{ key }: Plan,
+	isStarted: boolean,
+): Promise<void> {
 	const { program, settings, data_dir, unit } = layout;
 	const fingerprint = key.fingerprint === undefined ? "" : ` (fingerprint ${key.fingerprint})`;
 	const document = {
@@ -138,14 +143,19 @@ async function report(context: Context, layout: Layout, { key }: Plan, isStarted
 		`  master key  ${key.file}${key.is_sealed ? ", encrypted for this machine" : ""}${fingerprint}`,
 	];
 	await show(context, document, lines.join("\n"));
-	if (context.options.json !== true) await note(context, `\n${adviceAfter(layout, key)}`);
+	if (context.options.json !== true) await note(context, `\n${adviceAfter(layout, key, context.options)}`);
 }
 
 /** What is to be done next. Where a key was there, and a first account is, nothing is left. */
-function adviceAfter({ at, data_dir, sealed_key }: Layout, key: Plan["key"]): string {
-	const copy = key.is_sealed ? `systemd-creds decrypt --name=master-key ${sealed_key} -` : `cat ${key.file}`;
+function adviceAfter(
+	{ at, data_dir, sealed_key }: Layout,
+	key: Plan["key"],
+	{ masterKeyCopy: kept }: Pick<InstallOptions, "masterKeyCopy">,
+): string {
+	const print = key.is_sealed ? `systemd-creds decrypt --name=master-key ${sealed_key} -` : `cat ${key.file}`;
 	const isNew = key.fingerprint !== undefined;
-	const keep = `keep a copy of the master key elsewhere, no backup opens without it:  sudo ${copy}\n`;
+	const copy = kept === undefined ? `:  sudo ${print}` : `, then remove it here:  ${visible(kept)}`;
+	const keep = `keep a copy of the master key elsewhere, no backup opens without it${copy}\n`;
 	if (!isNew && !existsSync(at(`${data_dir}/setup-code`))) return "`svc health` names the version that runs";
 	return `${isNew ? keep : ""}next:  svc init you@example.com
        It asks for the setup code:  sudo cat ${data_dir}/setup-code

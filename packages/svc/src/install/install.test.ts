@@ -114,15 +114,16 @@ test("svc install keeps the master key nowhere but encrypted, and in the copy th
 	skip,
 }, async () => {
 	const copy = join(folder.path, "copy.txt");
-	const { stdout } = await installed("--master-key-copy", copy, "--json");
+	const { stdout, stderr } = await installed("--master-key-copy", copy);
+	assert.ok(stderr.includes(`no backup opens without it, then remove it here:  ${copy}\n`), stderr);
 	const key = await readFile(copy, "utf8");
 	assert.match(key, /^[0-9a-f]{64}\n$/);
 	assert.equal((await stat(copy)).mode & 0o777, 0o600);
 	assert.equal(decrypted(), key);
 	for (const [path, text] of Object.entries(await everything())) assert.ok(!text.includes(key.trim()), path);
 	assert.match(await read(UNIT), /^LoadCredentialEncrypted=master-key:\/etc\/svc\/master-key\.cred$/m);
-	assert.equal(JSON.parse(stdout).master_key.encrypted, true);
-	assert.ok(!stdout.includes(key.trim()));
+	assert.equal(JSON.parse((await installed("--json")).stdout).master_key.encrypted, true);
+	assert.ok(![stdout, stderr].some((text) => text.includes(key.trim())));
 	assert.equal((await install("--master-key-copy", copy)).code, 2, "it never replaces a copy");
 });
 
