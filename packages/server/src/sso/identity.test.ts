@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { createSessionTokens } from "../crypto/session.ts";
 import { anActor } from "../testing/actor.ts";
 import { eventsAfter } from "../testing/events.ts";
-import { anEvent, MADE_AT } from "../testing/rows.ts";
+import { anEvent, aSession, MADE_AT } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { linkIdentity, requireSession, signIn } from "./identity.ts";
 import { type Asserted, type RefusalReason, SsoRefusal } from "./model.ts";
@@ -186,6 +186,12 @@ test("whoever is signed in links an identity with the own account, and one that 
 	const actor = anActor({ user_id: account.id, jti: "session-1" });
 	const person = aPerson({ email: account.email });
 	await refused(arrive(person), "email_taken");
+	await assert.rejects(linkIdentity(needs, actor, aProvider(), person), { code: "unauthorized" });
+	for (const [{ id, password }, jti] of [
+		[account, "session-1"],
+		[root, "session-2"],
+	] as const)
+		await store.accounts.openSession({ session: aSession(id, { jti }), password }, anEvent());
 	await linkIdentity(needs, actor, aProvider(), person);
 	assert.equal((await arrive(person)).user.id, account.id);
 	const other = anActor({ user_id: root.id, jti: "session-2" });

@@ -2,7 +2,8 @@ import * as v from "valibot";
 import { type Account, type AccountStore, Email } from "../accounts/model.ts";
 import { newSession, type SessionNeeds } from "../accounts/session.ts";
 import { eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
-import { AppError } from "../errors.ts";
+import { AppError, unauthorized } from "../errors.ts";
+import { admissionOf } from "../policy/authorize.ts";
 import type { Actor, Role } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import {
@@ -156,8 +157,10 @@ export async function linkIdentity(
 	const now = needs.system.now();
 	const facts = { method: provider.is.type, provider: provider.name };
 	const link = { identity: identityOf(provider, asserted), user_id: actor.user_id, at: now.toISOString() };
-	if (await needs.store.sso.link(link, eventBy(actor, now, "sso.identity.linked", undefined, facts))) return;
-	throw new SsoRefusal("linked_elsewhere");
+	const event = eventBy(actor, now, "sso.identity.linked", undefined, facts);
+	const outcome = await needs.store.sso.link(link, event, admissionOf(actor));
+	if (outcome === "maker_gone") throw unauthorized();
+	if (outcome === "linked_elsewhere") throw new SsoRefusal("linked_elsewhere");
 }
 
 /** Linking changes who can sign in, so it takes somebody who signed in. @throws AppError unsupported_operation */

@@ -1,7 +1,10 @@
 import type { Database } from "better-sqlite3";
 import type { Admission } from "../../../policy/model.ts";
 
-/** Prepares the question whether what a caller was let in by holds at that time: a body may have been held back while it was ended. */
+/**
+ * Prepares the question whether what a caller was let in by holds at that time: it may have been ended while a body was held back, or while a
+ * directory was asked.
+ */
 export function standing(db: Database): (admission: Admission, at: string) => boolean {
 	const session = db.prepare("SELECT 1 FROM session WHERE jti = ? AND expires_at > ?");
 	const token = db.prepare(
