@@ -136,7 +136,7 @@ export interface RevokeSelection {
 }
 
 /**
- * Revokes every active lease of a realm, a user or an engine, or of what they have in common. @returns how many
+ * Revokes every lease of a realm, a user or an engine, or of what they have in common, those that are being made included. @returns how many
  * @throws AppError forbidden, insufficient_scope, validation_failed, not_found
  * Design: §7.1
  */

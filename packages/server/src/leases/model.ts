@@ -145,7 +145,7 @@ export interface LeaseStore {
 		input: { id: string; due_at?: number; reason: RevokeReason },
 		event: AuditEvent,
 	): Promise<LeaseState | undefined>;
-	/** active → revoking for all of a realm, user or engine. @returns how many */
+	/** active → revoking for all of a realm, user or engine; those that are being made follow once they exist. @returns how many */
 	revokeMany(input: RevokeMany, event: AuditEvent): Promise<number>;
 	/** Absent for certain: revoking → revoked, uncertain → aborted. */
 	settle(input: { id: string; closed_at: string }, event: AuditEvent): Promise<boolean>;

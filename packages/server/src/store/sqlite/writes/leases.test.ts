@@ -65,8 +65,8 @@ const OPERATIONS: Record<string, Operation> = {
 	revokeMany: {
 		run: ({ user_id }) =>
 			leases.revokeMany({ user_id, realm_id: undefined, engine: undefined, now_ms: LATER_MS }, anEvent()),
-		leads: { active: "revoking" },
-		sets: { due_at: LATER_MS, reason: "requested" },
+		leads: { intent: "intent", active: "revoking" },
+		sets: ({ state }) => ({ reason: "requested", ...(state === "intent" ? {} : { due_at: LATER_MS }) }),
 		answers: [1, 0],
 		events: [1, 1],
 	},

@@ -141,7 +141,7 @@ function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | 
 			return state;
 		},
 		revokeMany(selection, event) {
-			const count = many.active(selection);
+			const count = many(selection);
 			append(event, { count });
 			return count;
 		},
@@ -155,7 +155,10 @@ function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | 
 	};
 }
 
-/** Makes what marks the leases of a realm, user or engine, or of what they have in common, and counts them. */
+/**
+ * Makes what marks the leases of a realm, user or engine, or of what they have in common, and counts them. One that is being made goes to nobody:
+ * it is taken back as soon as it exists.
+ */
 export function leaseRevoker(db: Database) {
 	const mark = (set: string, state: LeaseState) => {
 		const prepare = (ofRealm: string) =>
@@ -169,11 +172,8 @@ export function leaseRevoker(db: Database) {
 			return statement.run({ realm_id, user_id: user_id ?? null, engine: engine ?? null, now_ms }).changes;
 		};
 	};
-	return {
-		active: mark(", state = 'revoking', due_at = @now_ms", "active"),
-		/** Nobody gets it: as soon as it exists it is to be taken back. */
-		beingMade: mark("", "intent"),
-	};
+	const [active, beingMade] = [mark(", state = 'revoking', due_at = @now_ms", "active"), mark("", "intent")];
+	return (selection: Selection): number => active(selection) + beingMade(selection);
 }
 
 /** From an open state to a closed one. The last lease of a retired configuration takes that with it, and those after it. */

@@ -21,7 +21,7 @@ export function revocationWrites(db: Database, append: Append) {
 			const revoked = {
 				sessions: realm_id === undefined ? sessions.run(whose).changes : 0,
 				tokens: tokens?.run(whose).changes ?? 0,
-				leases: revokeLeases.active(leases) + revokeLeases.beingMade(leases),
+				leases: revokeLeases(leases),
 			};
 			append(event, revoked);
 			return revoked;
