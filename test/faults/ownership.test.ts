@@ -111,7 +111,7 @@ const DAMAGES: Damage[] = [
 	{
 		what: "a data directory of another user",
 		damage: (data) => chownSync(data, NOBODY, NOBODY),
-		says: /another user.*chown/,
+		says: /another user \(uid 65534\): run as that user$/m,
 		skip: skipUnlessRoot,
 	},
 ];

@@ -54,9 +54,9 @@ function checkPrivate(path: string, stats: Stats, kind: "directory" | "file", mo
 		);
 	const uid = process.getuid?.() ?? stats.uid;
 	if (stats.uid !== uid) {
-		throw new FatalError(
-			`${path} belongs to another user (uid ${stats.uid}): run as that user, or: chown ${uid} ${path}`,
-		);
+		// To root it would be given away: a service that it belongs to would not start any more.
+		const other = uid === 0 && kind === "directory" ? "" : `, or: chown ${uid} ${path}`;
+		throw new FatalError(`${path} belongs to another user (uid ${stats.uid}): run as that user${other}`);
 	}
 	if ((stats.mode & 0o077) !== 0)
 		throw new FatalError(`${path} can be read or written by others: chmod ${mode} ${path}`);
