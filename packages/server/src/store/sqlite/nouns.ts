@@ -67,32 +67,17 @@ export function createNouns(ways: Ways): Omit<Store, "isWritable" | "close"> {
 
 function questionsOf({ reading, connection }: Ways) {
 	const db = drizzle({ client: connection });
-	const account = ["byEmail", "byId", "any", "list", "holdings", "count", "sessionOwner"] as const;
-	const key = ["fingerprint", "shared", "ofRealm", "byId", "all", "countOfRealms"] as const;
-	const lease = [
-		"byId",
-		"byCredential",
-		"byNames",
-		"due",
-		"activeAt",
-		"openTargets",
-		"nextDue",
-		"counts",
-		"clock",
-		"pausedAt",
-	] as const;
-	const secret = ["get", "version", "list", "count", "history", "countHistory", "countExpiring"] as const;
 	return {
-		accounts: reading.noun(() => accountReads(db), account),
-		backups: reading.noun(() => restoreReads(connection), ["restored"]),
-		engines: reading.noun(() => engineReads(db), ["config", "configById", "configs"]),
-		keys: reading.noun(() => keyReads(db), key),
-		leases: reading.noun(() => leaseReads(db), lease),
-		policy: reading.noun(() => policyReads(db), ["list", "count"]),
-		realms: reading.noun(() => realmReads(db), ["access", "list", "count", "deletedBefore"]),
-		secrets: reading.noun(() => secretReads(db), secret),
-		sso: reading.noun(() => ssoReads(db), ["providers", "provider", "owner", "identitiesOf"]),
-		tokens: reading.noun(() => tokenReads(db), ["owner", "byId", "list", "count"]),
+		accounts: reading.within(accountReads(db)),
+		backups: reading.within(restoreReads(connection)),
+		engines: reading.within(engineReads(db)),
+		keys: reading.within(keyReads(db)),
+		leases: reading.within(leaseReads(db)),
+		policy: reading.within(policyReads(db)),
+		realms: reading.within(realmReads(db)),
+		secrets: reading.within(secretReads(db)),
+		sso: reading.within(ssoReads(db)),
+		tokens: reading.within(tokenReads(db)),
 	};
 }
 

@@ -17,23 +17,17 @@ async function setUp(t: TestContext) {
 	const failures: FatalError[] = [];
 	const reading = createReading(connection, (failure) => failures.push(failure));
 	const statement = connection.prepare("SELECT x FROM t").pluck();
-	let prepared = 0;
-	const prepare = () => {
-		prepared++;
-		return {
-			value: async () => statement.get() as number,
-			echo: async (a: number, b: string) => [a, b] as const,
-			fail: async (error: Error) => Promise.reject(error),
-		};
-	};
-	const questions = reading.noun(prepare, ["value", "echo", "fail"]);
+	const questions = reading.within({
+		value: async () => statement.get() as number,
+		echo: async (a: number, b: string) => [a, b] as const,
+		fail: async (error: Error) => Promise.reject(error),
+	});
 	t.after(() => {
 		reading.refresh();
 		connection.close();
 		writer.close();
 	});
-	const raise = () => writer.exec("UPDATE t SET x = x + 1");
-	return { questions, reading, connection, failures, raise, timesPrepared: () => prepared };
+	return { questions, reading, connection, failures, raise: () => writer.exec("UPDATE t SET x = x + 1") };
 }
 
 test("questions of one turn see the same, whatever is committed meanwhile, and those of the next see it", async (t) => {
@@ -71,15 +65,6 @@ test("nothing is held open once the turn is over, so that the log can be emptied
 test("a question gets its arguments and gives its answer as it is", async (t) => {
 	const { questions } = await setUp(t);
 	assert.deepEqual(await questions.echo(1, "a"), [1, "a"]);
-});
-
-test("a noun's questions are prepared with the first that is asked, and once", async (t) => {
-	const { questions, timesPrepared } = await setUp(t);
-	assert.equal(timesPrepared(), 0);
-	await questions.value();
-	await questions.value();
-	await questions.echo(1, "a");
-	assert.equal(timesPrepared(), 1);
 });
 
 test("a question that fails by itself is told so, and the others go on", async (t) => {

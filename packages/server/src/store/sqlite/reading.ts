@@ -6,11 +6,8 @@ type Question = (...args: never[]) => Promise<unknown>;
 
 /** Readings on one connection. */
 export interface Reading {
-	/** A noun's questions, each asked within the turn's transaction. They are prepared when one of them is asked for the first time: a start asks few nouns. */
-	noun<Questions extends { [Name in keyof Questions]: Question }, Name extends keyof Questions>(
-		prepare: () => Questions,
-		names: readonly Name[],
-	): Pick<Questions, Name>;
+	/** The same questions, each asked within the turn's transaction. */
+	within<Questions extends { [Name in keyof Questions]: Question }>(questions: Questions): Questions;
 	/** Ends the transaction: the next question sees everything that is committed by then. */
 	refresh(): void;
 }
@@ -32,13 +29,13 @@ export function createReading(db: Database, onFailure: (error: FatalError) => vo
 		commit.run();
 	};
 
-	async function ask(find: () => Question, args: never[]): Promise<unknown> {
+	async function ask(question: Question, args: never[]): Promise<unknown> {
 		try {
 			if (end === undefined) {
 				begin.run();
 				end = setImmediate(refresh);
 			}
-			return await find()(...args);
+			return await question(...args);
 		} catch (cause) {
 			const code = codeOf(cause);
 			if (!isFatal(code)) throw cause;
@@ -54,16 +51,12 @@ export function createReading(db: Database, onFailure: (error: FatalError) => vo
 	}
 
 	return {
-		noun(prepare, names) {
-			let prepared: ReturnType<typeof prepare> | undefined;
-			const entries = names.map((name) => {
-				const find = () => {
-					prepared ??= prepare();
-					return prepared[name];
-				};
-				return [name, (...args: never[]) => ask(find, args)];
-			});
-			return Object.fromEntries(entries) as Pick<ReturnType<typeof prepare>, (typeof names)[number]>;
+		within(questions) {
+			const entries = Object.entries<Question>(questions).map(([name, question]) => [
+				name,
+				(...args: never[]) => ask(question, args),
+			]);
+			return Object.fromEntries(entries) as typeof questions;
 		},
 		refresh,
 	};

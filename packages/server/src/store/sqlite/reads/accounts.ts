@@ -1,7 +1,7 @@
 import type { AccountStore, SessionOwner } from "../../../accounts/model.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
 import { account, apiToken, session } from "../schema.ts";
-import type { Reader } from "./reader.ts";
+import { later, type Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
@@ -9,72 +9,86 @@ type Reads = Pick<AccountStore, "byEmail" | "byId" | "any" | "list" | "holdings"
 
 /** Questions about accounts and sessions. */
 export function accountReads(db: Reader): Reads {
-	const byEmail = db
-		.select()
-		.from(account)
-		.where(eq(account.email, placeholder("email")))
-		.prepare();
-	const byId = db
-		.select()
-		.from(account)
-		.where(eq(account.id, placeholder("id")))
-		.prepare();
-	const any = db.select({ id: account.id }).from(account).limit(1).prepare();
-	const list = db
-		.select()
-		.from(account)
-		.where(gt(account.id, placeholder("after")))
-		.orderBy(asc(account.id))
-		.limit(placeholder("limit"))
-		.prepare();
-	const total = db.select({ total: count() }).from(account).prepare();
-	const live = db
-		.select({ user_id: session.user_id })
-		.from(session)
-		.where(
-			and(
-				eq(session.jti, placeholder("jti")),
-				eq(session.user_id, placeholder("user_id")),
-				gt(session.expires_at, placeholder("now")),
-			),
-		)
-		.prepare();
+	const byEmail = later(() =>
+		db
+			.select()
+			.from(account)
+			.where(eq(account.email, placeholder("email")))
+			.prepare(),
+	);
+	const byId = later(() =>
+		db
+			.select()
+			.from(account)
+			.where(eq(account.id, placeholder("id")))
+			.prepare(),
+	);
+	const any = later(() => db.select({ id: account.id }).from(account).limit(1).prepare());
+	const list = later(() =>
+		db
+			.select()
+			.from(account)
+			.where(gt(account.id, placeholder("after")))
+			.orderBy(asc(account.id))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	const total = later(() => db.select({ total: count() }).from(account).prepare());
+	const live = later(() =>
+		db
+			.select({ user_id: session.user_id })
+			.from(session)
+			.where(
+				and(
+					eq(session.jti, placeholder("jti")),
+					eq(session.user_id, placeholder("user_id")),
+					gt(session.expires_at, placeholder("now")),
+				),
+			)
+			.prepare(),
+	);
 	const owner = accountOf(db);
 	return {
-		byEmail: async (email) => byEmail.get({ email }),
-		byId: async (id) => byId.get({ id }),
-		any: async () => any.get() !== undefined,
-		list: async (after, limit) => list.all({ after, limit }),
+		byEmail: async (email) => byEmail().get({ email }),
+		byId: async (id) => byId().get({ id }),
+		any: async () => any().get() !== undefined,
+		list: async (after, limit) => list().all({ after, limit }),
 		holdings: holdingsOf(db),
-		count: async () => total.get()?.total ?? 0,
-		sessionOwner: async (jti, user_id, now) => live.get({ jti, user_id, now }) && owner(user_id),
+		count: async () => total().get()?.total ?? 0,
+		sessionOwner: async (jti, user_id, now) => live().get({ jti, user_id, now }) && owner(user_id),
 	};
 }
 
 /** Prepares the question how much an account holds. */
 function holdingsOf(db: Reader): AccountStore["holdings"] {
-	const sessions = db
-		.select({ total: count() })
-		.from(session)
-		.where(and(eq(session.user_id, placeholder("user_id")), gt(session.expires_at, placeholder("now"))))
-		.prepare();
-	const tokens = db
-		.select({ total: count() })
-		.from(apiToken)
-		.where(eq(apiToken.user_id, placeholder("user_id")))
-		.prepare();
+	const sessions = later(() =>
+		db
+			.select({ total: count() })
+			.from(session)
+			.where(and(eq(session.user_id, placeholder("user_id")), gt(session.expires_at, placeholder("now"))))
+			.prepare(),
+	);
+	const tokens = later(() =>
+		db
+			.select({ total: count() })
+			.from(apiToken)
+			.where(eq(apiToken.user_id, placeholder("user_id")))
+			.prepare(),
+	);
 	return async (user_id, now) => ({
-		sessions: sessions.get({ user_id, now })?.total ?? 0,
-		tokens: tokens.get({ user_id })?.total ?? 0,
+		sessions: sessions().get({ user_id, now })?.total ?? 0,
+		tokens: tokens().get({ user_id })?.total ?? 0,
 	});
 }
 
 /** Prepares the question whose a token is: an account that is not disabled. */
 export function accountOf(db: Reader): (user_id: string) => SessionOwner | undefined {
-	const owner = db
-		.select({ user_id: account.id, email: account.email, name: account.name, instance_admin: account.instance_admin })
-		.from(account)
-		.where(and(eq(account.id, placeholder("user_id")), isNull(account.disabled_at)))
-		.prepare();
-	return (user_id) => owner.get({ user_id });
+	const owner = later(() =>
+		db
+			.select({ user_id: account.id, email: account.email, name: account.name, instance_admin: account.instance_admin })
+			.from(account)
+			.where(and(eq(account.id, placeholder("user_id")), isNull(account.disabled_at)))
+			.prepare(),
+	);
+	return (user_id) => owner().get({ user_id });
 }

@@ -1,7 +1,7 @@
 import { type LeaseStore, OPEN_STATES } from "../../../leases/model.ts";
 import { and, asc, eq, gte, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
 import { lease, leaseCount, meta } from "../schema.ts";
-import type { Reader } from "./reader.ts";
+import { later, type Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
@@ -11,26 +11,32 @@ export function leaseReads(db: Reader) {
 }
 
 function single(db: Reader): Pick<LeaseStore, "byId" | "byCredential" | "byNames"> {
-	const byId = db
-		.select()
-		.from(lease)
-		.where(eq(lease.id, placeholder("id")))
-		.prepare();
+	const byId = later(() =>
+		db
+			.select()
+			.from(lease)
+			.where(eq(lease.id, placeholder("id")))
+			.prepare(),
+	);
 	const at = and(eq(lease.target, placeholder("target")), eq(lease.scope, placeholder("scope")), ne(lease.name, ""));
-	const byCredential = db
-		.select()
-		.from(lease)
-		.where(and(at, eq(lease.name, placeholder("name"))))
-		.prepare();
-	const byNames = db
-		.select({ id: lease.id, name: lease.name, state: lease.state, reason: lease.reason })
-		.from(lease)
-		.where(and(at, sql`${lease.name} IN (SELECT value FROM json_each(${placeholder("names")}))`))
-		.prepare();
+	const byCredential = later(() =>
+		db
+			.select()
+			.from(lease)
+			.where(and(at, eq(lease.name, placeholder("name"))))
+			.prepare(),
+	);
+	const byNames = later(() =>
+		db
+			.select({ id: lease.id, name: lease.name, state: lease.state, reason: lease.reason })
+			.from(lease)
+			.where(and(at, sql`${lease.name} IN (SELECT value FROM json_each(${placeholder("names")}))`))
+			.prepare(),
+	);
 	return {
-		byId: async (id) => byId.get({ id }),
-		byCredential: async ({ target, scope, name }) => byCredential.get({ target, scope, name }),
-		byNames: async (target, scope, names) => byNames.all({ target, scope, names: JSON.stringify(names) }),
+		byId: async (id) => byId().get({ id }),
+		byCredential: async ({ target, scope, name }) => byCredential().get({ target, scope, name }),
+		byNames: async (target, scope, names) => byNames().all({ target, scope, names: JSON.stringify(names) }),
 	};
 }
 
@@ -38,31 +44,35 @@ const atTarget = eq(lease.target, placeholder("target"));
 
 function queue(db: Reader): Pick<LeaseStore, "due" | "activeAt"> {
 	const { id, engine, config_id, state, due_at } = lease;
-	const due = db
-		.select({ id, engine, config_id, state, due_at })
-		.from(lease)
-		.where(and(atTarget, gte(lease.due_at, placeholder("from_ms")), lte(lease.due_at, placeholder("now_ms"))))
-		.orderBy(asc(lease.due_at))
-		.limit(placeholder("limit"))
-		.prepare();
-	const active = db
-		.select()
-		.from(lease)
-		.where(
-			and(
-				atTarget,
-				eq(lease.state, "active"),
-				isNotNull(lease.due_at),
-				sql`(${lease.due_at}, ${lease.id}) > (${placeholder("due_at")}, ${placeholder("id")})`,
-			),
-		)
-		.orderBy(asc(lease.due_at), asc(lease.id))
-		.limit(placeholder("limit"))
-		.prepare();
+	const due = later(() =>
+		db
+			.select({ id, engine, config_id, state, due_at })
+			.from(lease)
+			.where(and(atTarget, gte(lease.due_at, placeholder("from_ms")), lte(lease.due_at, placeholder("now_ms"))))
+			.orderBy(asc(lease.due_at))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	const active = later(() =>
+		db
+			.select()
+			.from(lease)
+			.where(
+				and(
+					atTarget,
+					eq(lease.state, "active"),
+					isNotNull(lease.due_at),
+					sql`(${lease.due_at}, ${lease.id}) > (${placeholder("due_at")}, ${placeholder("id")})`,
+				),
+			)
+			.orderBy(asc(lease.due_at), asc(lease.id))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
 	return {
-		due: async (target, now_ms, limit, from_ms = 0) => due.all({ target, now_ms, limit, from_ms }),
+		due: async (target, now_ms, limit, from_ms = 0) => due().all({ target, now_ms, limit, from_ms }),
 		activeAt: async (target, after, limit) =>
-			active.all({ target, due_at: after?.due_at ?? 0, id: after?.id ?? "", limit }),
+			active().all({ target, due_at: after?.due_at ?? 0, id: after?.id ?? "", limit }),
 	};
 }
 
@@ -78,30 +88,39 @@ const open = sql`(
 )`;
 
 function targets(db: Reader): Pick<LeaseStore, "openTargets" | "nextDue"> {
-	const all = db.select({ target: sql<string>`target`, due_at: sql<number>`due_at` }).from(open).prepare();
+	const all = later(() => db.select({ target: sql<string>`target`, due_at: sql<number>`due_at` }).from(open).prepare());
 	return {
-		openTargets: async () => all.all().map(({ target }) => target),
+		openTargets: async () =>
+			all()
+				.all()
+				.map(({ target }) => target),
 		async nextDue() {
-			const times = all.all().map(({ due_at }) => due_at);
+			const times = all()
+				.all()
+				.map(({ due_at }) => due_at);
 			return times.length === 0 ? undefined : Math.min(...times);
 		},
 	};
 }
 
 function sums(db: Reader): Pick<LeaseStore, "counts" | "clock" | "pausedAt"> {
-	const counts = db
-		.select({ engine: leaseCount.engine, state: leaseCount.state, count: sum(leaseCount.count).mapWith(Number) })
-		.from(leaseCount)
-		.where(inArray(leaseCount.state, [...OPEN_STATES]))
-		.groupBy(leaseCount.engine, leaseCount.state)
-		.prepare();
-	const clock = db.select({ value: meta.value }).from(meta).where(eq(meta.name, "lease_clock")).prepare();
-	const paused = db.select({ value: meta.value }).from(meta).where(eq(meta.name, "leases_paused")).prepare();
+	const counts = later(() =>
+		db
+			.select({ engine: leaseCount.engine, state: leaseCount.state, count: sum(leaseCount.count).mapWith(Number) })
+			.from(leaseCount)
+			.where(inArray(leaseCount.state, [...OPEN_STATES]))
+			.groupBy(leaseCount.engine, leaseCount.state)
+			.prepare(),
+	);
+	const clock = later(() => db.select({ value: meta.value }).from(meta).where(eq(meta.name, "lease_clock")).prepare());
+	const paused = later(() =>
+		db.select({ value: meta.value }).from(meta).where(eq(meta.name, "leases_paused")).prepare(),
+	);
 	return {
-		pausedAt: async () => paused.get()?.value,
-		counts: async () => counts.all(),
+		pausedAt: async () => paused().get()?.value,
+		counts: async () => counts().all(),
 		async clock() {
-			const row = clock.get();
+			const row = clock().get();
 			return row === undefined ? undefined : JSON.parse(row.value);
 		},
 	};

@@ -1,26 +1,30 @@
 import type { PolicyStore } from "../../../policy/model.ts";
 import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { binding } from "../schema.ts";
-import type { Reader } from "./reader.ts";
+import { later, type Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
 /** Questions about bindings. */
 export function policyReads(db: Reader): Pick<PolicyStore, "list" | "count"> {
-	const list = db
-		.select()
-		.from(binding)
-		.where(and(eq(binding.realm_id, placeholder("realm_id")), gt(binding.id, placeholder("after"))))
-		.orderBy(asc(binding.id))
-		.limit(placeholder("limit"))
-		.prepare();
-	const total = db
-		.select({ total: count() })
-		.from(binding)
-		.where(eq(binding.realm_id, placeholder("realm_id")))
-		.prepare();
+	const list = later(() =>
+		db
+			.select()
+			.from(binding)
+			.where(and(eq(binding.realm_id, placeholder("realm_id")), gt(binding.id, placeholder("after"))))
+			.orderBy(asc(binding.id))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	const total = later(() =>
+		db
+			.select({ total: count() })
+			.from(binding)
+			.where(eq(binding.realm_id, placeholder("realm_id")))
+			.prepare(),
+	);
 	return {
-		list: async (realm_id, after, limit) => list.all({ realm_id, after, limit }),
-		count: async (realm_id) => total.get({ realm_id })?.total ?? 0,
+		list: async (realm_id, after, limit) => list().all({ realm_id, after, limit }),
+		count: async (realm_id) => total().get({ realm_id })?.total ?? 0,
 	};
 }

@@ -2,7 +2,7 @@ import type { Role } from "../../../policy/model.ts";
 import type { RealmStore } from "../../../realms/model.ts";
 import { and, asc, count, eq, gt, isNotNull, isNull, lt, or, sql } from "../drizzle.ts";
 import { realm } from "../schema.ts";
-import type { Reader } from "./reader.ts";
+import { later, type Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
@@ -18,11 +18,13 @@ const columns = {
 /** Questions about live realms. */
 export function realmReads(db: Reader): Pick<RealmStore, "access" | "list" | "count" | "deletedBefore"> {
 	const role = sql<Role | null>`(SELECT role FROM binding WHERE binding.realm_id = realm.id AND binding.user_id = ${placeholder("user_id")})`;
-	const access = db
-		.select({ ...columns, role })
-		.from(realm)
-		.where(and(eq(realm.slug, placeholder("slug")), isNull(realm.deleted_at)))
-		.prepare();
+	const access = later(() =>
+		db
+			.select({ ...columns, role })
+			.from(realm)
+			.where(and(eq(realm.slug, placeholder("slug")), isNull(realm.deleted_at)))
+			.prepare(),
+	);
 	const mine = and(
 		isNull(realm.deleted_at),
 		or(
@@ -31,26 +33,30 @@ export function realmReads(db: Reader): Pick<RealmStore, "access" | "list" | "co
 		),
 		or(eq(placeholder("only") as never, ""), eq(realm.id, placeholder("only"))),
 	);
-	const list = db
-		.select(columns)
-		.from(realm)
-		.where(and(mine, gt(realm.id, placeholder("after"))))
-		.orderBy(asc(realm.id))
-		.limit(placeholder("limit"))
-		.prepare();
-	const total = db.select({ total: count() }).from(realm).where(mine).prepare();
-	const deleted = db
-		.select({ id: realm.id, slug: realm.slug })
-		.from(realm)
-		.where(and(isNotNull(realm.deleted_at), lt(realm.deleted_at, placeholder("instant"))))
-		.prepare();
+	const list = later(() =>
+		db
+			.select(columns)
+			.from(realm)
+			.where(and(mine, gt(realm.id, placeholder("after"))))
+			.orderBy(asc(realm.id))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	const total = later(() => db.select({ total: count() }).from(realm).where(mine).prepare());
+	const deleted = later(() =>
+		db
+			.select({ id: realm.id, slug: realm.slug })
+			.from(realm)
+			.where(and(isNotNull(realm.deleted_at), lt(realm.deleted_at, placeholder("instant"))))
+			.prepare(),
+	);
 	return {
 		async access(slug, user_id) {
-			const row = access.get({ slug, user_id });
+			const row = access().get({ slug, user_id });
 			return row === undefined || row.user_id !== user_id ? row : { ...row, role: "admin" };
 		},
-		list: async (user_id, only, after, limit) => list.all({ user_id, only: only ?? "", after, limit }),
-		count: async (user_id, only) => total.get({ user_id, only: only ?? "" })?.total ?? 0,
-		deletedBefore: async (instant) => deleted.all({ instant }),
+		list: async (user_id, only, after, limit) => list().all({ user_id, only: only ?? "", after, limit }),
+		count: async (user_id, only) => total().get({ user_id, only: only ?? "" })?.total ?? 0,
+		deletedBefore: async (instant) => deleted().all({ instant }),
 	};
 }

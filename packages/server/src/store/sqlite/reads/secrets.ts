@@ -1,7 +1,7 @@
 import type { SecretStore } from "../../../secrets/model.ts";
 import { and, asc, count, desc, eq, gt, isNotNull, isNull, lt, or, sql } from "../drizzle.ts";
 import { secret, secretVersion } from "../schema.ts";
-import type { Reader } from "./reader.ts";
+import { later, type Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
@@ -40,78 +40,90 @@ function single(db: Reader): Pick<SecretStore, "get" | "version"> {
 	// The number comes from the index alone, and so does the newest version of it: the secret's own row is not looked up.
 	const ofName = sql`${secret_id} = (SELECT ${secret.id} FROM ${secret} WHERE ${byName})`;
 	// `LIMIT 1` stands in the text: as drizzle's parameter it would make SQLite prepare the question anew each time.
-	const get = versions().where(sql`${ofName} ORDER BY ${version} DESC LIMIT 1`).prepare();
-	const one = versions()
-		.where(and(ofName, eq(version, placeholder("version"))))
-		.prepare();
+	const get = later(() => versions().where(sql`${ofName} ORDER BY ${version} DESC LIMIT 1`).prepare());
+	const one = later(() =>
+		versions()
+			.where(and(ofName, eq(version, placeholder("version"))))
+			.prepare(),
+	);
 	return {
 		async get(realm_id, environment, key) {
-			const row = get.get({ realm_id, environment, key });
+			const row = get().get({ realm_id, environment, key });
 			return row && { ...row, realm_id, environment, key };
 		},
 		async version(realm_id, environment, key, version) {
-			const row = one.get({ realm_id, environment, key, version });
+			const row = one().get({ realm_id, environment, key, version });
 			return row && { ...row, realm_id, environment, key };
 		},
 	};
 }
 
 function lists(db: Reader): Pick<SecretStore, "list" | "count"> {
-	const list = db
-		.select({ ...columns, secret_id: secret.id })
-		.from(secret)
-		.innerJoin(secretVersion, and(eq(secretVersion.secret_id, secret.id), eq(secretVersion.version, secret.version)))
-		.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, gt(secret.id, placeholder("after"))))
-		.orderBy(asc(secret.id))
-		.limit(placeholder("limit"))
-		.prepare();
-	const total = db
-		.select({ total: count() })
-		.from(secret)
-		.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, isNull(secret.deleted_at)))
-		.prepare();
+	const list = later(() =>
+		db
+			.select({ ...columns, secret_id: secret.id })
+			.from(secret)
+			.innerJoin(secretVersion, and(eq(secretVersion.secret_id, secret.id), eq(secretVersion.version, secret.version)))
+			.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, gt(secret.id, placeholder("after"))))
+			.orderBy(asc(secret.id))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	const total = later(() =>
+		db
+			.select({ total: count() })
+			.from(secret)
+			.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, isNull(secret.deleted_at)))
+			.prepare(),
+	);
 	return {
 		list: async (realm_id, environment, after, limit) =>
-			list.all({ realm_id, environment: environment ?? "", after, limit }),
-		count: async (realm_id, environment) => total.get({ realm_id, environment: environment ?? "" })?.total ?? 0,
+			list().all({ realm_id, environment: environment ?? "", after, limit }),
+		count: async (realm_id, environment) => total().get({ realm_id, environment: environment ?? "" })?.total ?? 0,
 	};
 }
 
 function histories(db: Reader): Pick<SecretStore, "history" | "countHistory"> {
-	const history = db
-		.select({
-			version: secretVersion.version,
-			created_at: secretVersion.created_at,
-			created_by: secretVersion.created_by,
-			comment: secretVersion.comment,
-		})
-		.from(secret)
-		.innerJoin(secretVersion, eq(secretVersion.secret_id, secret.id))
-		.where(and(byName, lt(secretVersion.version, placeholder("before"))))
-		.orderBy(desc(secretVersion.version))
-		.limit(placeholder("limit"))
-		.prepare();
-	const total = db
-		.select({ total: count() })
-		.from(secret)
-		.innerJoin(secretVersion, eq(secretVersion.secret_id, secret.id))
-		.where(byName)
-		.prepare();
+	const history = later(() =>
+		db
+			.select({
+				version: secretVersion.version,
+				created_at: secretVersion.created_at,
+				created_by: secretVersion.created_by,
+				comment: secretVersion.comment,
+			})
+			.from(secret)
+			.innerJoin(secretVersion, eq(secretVersion.secret_id, secret.id))
+			.where(and(byName, lt(secretVersion.version, placeholder("before"))))
+			.orderBy(desc(secretVersion.version))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	const total = later(() =>
+		db
+			.select({ total: count() })
+			.from(secret)
+			.innerJoin(secretVersion, eq(secretVersion.secret_id, secret.id))
+			.where(byName)
+			.prepare(),
+	);
 	return {
 		history: async (realm_id, environment, key, before, limit) =>
-			history.all({ realm_id, environment, key, before, limit }),
-		countHistory: async (realm_id, environment, key) => total.get({ realm_id, environment, key })?.total ?? 0,
+			history().all({ realm_id, environment, key, before, limit }),
+		countHistory: async (realm_id, environment, key) => total().get({ realm_id, environment, key })?.total ?? 0,
 	};
 }
 
 const inLiveRealm = sql`EXISTS (SELECT 1 FROM realm WHERE realm.id = secret.realm_id AND realm.deleted_at IS NULL)`;
 
 function expiring(db: Reader): Pick<SecretStore, "countExpiring"> {
-	const total = db
-		.select({ total: count() })
-		.from(secretVersion)
-		.innerJoin(secret, and(eq(secret.id, secretVersion.secret_id), eq(secret.version, secretVersion.version)))
-		.where(and(isNotNull(secretVersion.expires_at), lt(secretVersion.expires_at, placeholder("before")), inLiveRealm))
-		.prepare();
-	return { countExpiring: async (before) => total.get({ before })?.total ?? 0 };
+	const total = later(() =>
+		db
+			.select({ total: count() })
+			.from(secretVersion)
+			.innerJoin(secret, and(eq(secret.id, secretVersion.secret_id), eq(secret.version, secretVersion.version)))
+			.where(and(isNotNull(secretVersion.expires_at), lt(secretVersion.expires_at, placeholder("before")), inLiveRealm))
+			.prepare(),
+	);
+	return { countExpiring: async (before) => total().get({ before })?.total ?? 0 };
 }

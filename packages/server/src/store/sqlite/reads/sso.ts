@@ -1,38 +1,44 @@
 import type { SsoStore } from "../../../sso/model.ts";
 import { and, asc, eq, sql } from "../drizzle.ts";
 import { ssoIdentity, ssoProvider } from "../schema.ts";
-import type { Reader } from "./reader.ts";
+import { later, type Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
 /** Questions about providers and identities. */
 export function ssoReads(db: Reader): Pick<SsoStore, "providers" | "provider" | "owner" | "identitiesOf"> {
-	const all = db.select().from(ssoProvider).orderBy(asc(ssoProvider.name)).prepare();
-	const one = db
-		.select()
-		.from(ssoProvider)
-		.where(eq(ssoProvider.name, placeholder("name")))
-		.prepare();
-	const identity = db
-		.select({ user_id: ssoIdentity.user_id })
-		.from(ssoIdentity)
-		.where(
-			and(
-				eq(ssoIdentity.provider, placeholder("provider")),
-				eq(ssoIdentity.issuer, placeholder("issuer")),
-				eq(ssoIdentity.subject, placeholder("subject")),
-			),
-		)
-		.prepare();
-	const ofUser = db
-		.select({ provider: ssoIdentity.provider, is_vouched: ssoIdentity.is_vouched })
-		.from(ssoIdentity)
-		.where(eq(ssoIdentity.user_id, placeholder("user_id")))
-		.prepare();
+	const all = later(() => db.select().from(ssoProvider).orderBy(asc(ssoProvider.name)).prepare());
+	const one = later(() =>
+		db
+			.select()
+			.from(ssoProvider)
+			.where(eq(ssoProvider.name, placeholder("name")))
+			.prepare(),
+	);
+	const identity = later(() =>
+		db
+			.select({ user_id: ssoIdentity.user_id })
+			.from(ssoIdentity)
+			.where(
+				and(
+					eq(ssoIdentity.provider, placeholder("provider")),
+					eq(ssoIdentity.issuer, placeholder("issuer")),
+					eq(ssoIdentity.subject, placeholder("subject")),
+				),
+			)
+			.prepare(),
+	);
+	const ofUser = later(() =>
+		db
+			.select({ provider: ssoIdentity.provider, is_vouched: ssoIdentity.is_vouched })
+			.from(ssoIdentity)
+			.where(eq(ssoIdentity.user_id, placeholder("user_id")))
+			.prepare(),
+	);
 	return {
-		providers: async () => all.all(),
-		provider: async (name) => one.get({ name }),
-		owner: async (key) => identity.get({ ...key })?.user_id,
-		identitiesOf: async (user_id) => ofUser.all({ user_id }),
+		providers: async () => all().all(),
+		provider: async (name) => one().get({ name }),
+		owner: async (key) => identity().get({ ...key })?.user_id,
+		identitiesOf: async (user_id) => ofUser().all({ user_id }),
 	};
 }

@@ -2,43 +2,51 @@ import type { TokenStore } from "../../../tokens/model.ts";
 import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { apiToken } from "../schema.ts";
 import { accountOf } from "./accounts.ts";
-import type { Reader } from "./reader.ts";
+import { later, type Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
 /** Questions about API tokens. */
 export function tokenReads(db: Reader): Pick<TokenStore, "owner" | "byId" | "list" | "count"> {
-	const byDigest = db
-		.select()
-		.from(apiToken)
-		.where(eq(apiToken.digest, placeholder("digest")))
-		.prepare();
+	const byDigest = later(() =>
+		db
+			.select()
+			.from(apiToken)
+			.where(eq(apiToken.digest, placeholder("digest")))
+			.prepare(),
+	);
 	const account = accountOf(db);
-	const byId = db
-		.select()
-		.from(apiToken)
-		.where(eq(apiToken.id, placeholder("id")))
-		.prepare();
-	const list = db
-		.select()
-		.from(apiToken)
-		.where(and(eq(apiToken.user_id, placeholder("user_id")), gt(apiToken.id, placeholder("after"))))
-		.orderBy(asc(apiToken.id))
-		.limit(placeholder("limit"))
-		.prepare();
-	const total = db
-		.select({ total: count() })
-		.from(apiToken)
-		.where(eq(apiToken.user_id, placeholder("user_id")))
-		.prepare();
+	const byId = later(() =>
+		db
+			.select()
+			.from(apiToken)
+			.where(eq(apiToken.id, placeholder("id")))
+			.prepare(),
+	);
+	const list = later(() =>
+		db
+			.select()
+			.from(apiToken)
+			.where(and(eq(apiToken.user_id, placeholder("user_id")), gt(apiToken.id, placeholder("after"))))
+			.orderBy(asc(apiToken.id))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	const total = later(() =>
+		db
+			.select({ total: count() })
+			.from(apiToken)
+			.where(eq(apiToken.user_id, placeholder("user_id")))
+			.prepare(),
+	);
 	return {
 		async owner(digest) {
-			const token = byDigest.get({ digest });
+			const token = byDigest().get({ digest });
 			const owner = token && account(token.user_id);
 			return owner && { ...token, ...owner };
 		},
-		byId: async (id) => byId.get({ id }),
-		list: async (user_id, after, limit) => list.all({ user_id, after, limit }),
-		count: async (user_id) => total.get({ user_id })?.total ?? 0,
+		byId: async (id) => byId().get({ id }),
+		list: async (user_id, after, limit) => list().all({ user_id, after, limit }),
+		count: async (user_id) => total().get({ user_id })?.total ?? 0,
 	};
 }
