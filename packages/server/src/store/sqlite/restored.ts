@@ -11,7 +11,7 @@ const DRAFT = "svc.db.restoring";
 const ADOPTED = /^svc\.db\.restored-(\w+)$/;
 
 /** A database and what stands beside it; the database itself is last, so that it is moved last. */
-const PARTS = ["-wal", "-shm", ""];
+const PARTS = ["-journal", "-wal", "-shm", ""];
 
 /** Where the database that is restored is prepared, in a data directory. */
 export function restoringFile(directory: string): string {
@@ -62,7 +62,7 @@ export function adoptRestored(directory: string): void {
 	const stamp = found.replace(ADOPTED, "$1");
 	for (const part of PARTS) {
 		const old = join(directory, `svc.db${part}`);
-		// What is left of the old log must be away before the new database has the name: SQLite would play it into that one.
+		// What is left of the old log or journal must be away before the new database has the name: SQLite would play it into that one.
 		if (existsSync(old)) renameSync(old, join(directory, `svc.db.before-${stamp}${part}`));
 	}
 	syncDirectory(directory);
