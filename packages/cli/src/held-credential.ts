@@ -5,6 +5,7 @@ import type { Context } from "./command.ts";
 import { Failure } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { note, visible } from "./output.ts";
+import type { Ended } from "./run/program.ts";
 
 /** A credential that is asked of an engine. */
 interface Wanted {
@@ -20,20 +21,21 @@ interface Wanted {
  * Makes a credential for as long as a program runs. Its lease is revoked afterwards, whatever came of it; should that fail, it ends with its ttl.
  * @param client as `connectForEngine` makes it
  * @param run runs the program with the answer of `generate`, `connection` included
- * @returns what the program ended with; 128 and the number of the signal that came before it was started
+ * @returns the program's end; as code 128 and the number of the signal that came before it was started
  * @throws Failure as `send` does, and whatever `run` throws
  */
 export async function withCredential(
 	context: Context,
 	client: Client,
 	{ realm, type, params }: Wanted,
-	run: (made: Answer) => Promise<number>,
-): Promise<number> {
+	run: (made: Answer) => Promise<Ended>,
+): Promise<Ended> {
 	using interrupted = hearEnd(context.io);
 	const call = { method: "POST", path: path`realms/${realm}/engines/${type}/generate`, body: params } as const;
 	const { answer, headers } = await sendForReply(client, { ...call, query: { connection: "true" } });
 	try {
-		return interrupted.code ?? (await run(answer));
+		const { code } = interrupted;
+		return code === undefined ? await run(answer) : { code, written: Promise.resolve() };
 	} finally {
 		// An engine whose values need no revocation, such as pki, names no lease.
 		const lease = headers["x-lease-id"];

@@ -6,7 +6,7 @@ import type { Io } from "../io.ts";
 import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
 import { environmentFor } from "../run/environment.ts";
 import { writeKubeconfig } from "../run/kubeconfig-file.ts";
-import { runProgram } from "../run/program.ts";
+import { codeOf, runProgram } from "../run/program.ts";
 
 interface KubernetesOptions extends RealmOptions {
 	readonly role: string;
@@ -47,10 +47,11 @@ async function runWithAccount(context: Context<KubernetesOptions>, command = "",
 		...(ttl === undefined ? {} : { ttl }),
 	};
 	const wanted = { realm: realmOf(context), type: "containerorch", params };
-	return withCredential(context, await connectForEngine(context), wanted, async (made) => {
+	const ended = await withCredential(context, await connectForEngine(context), wanted, async (made) => {
 		await using file = await writeKubeconfig(io, made);
 		const kubeconfig = { name: "KUBECONFIG", value: file.path, source: "svc k8s" };
 		// Awaited here, because the file lasts as long as this function.
 		return await runProgram(io, { command, args, env: environmentFor(io, [kubeconfig]) });
 	});
+	return codeOf(ended);
 }

@@ -7,7 +7,7 @@ import { note, visible } from "../output.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
 import { environmentFor } from "../run/environment.ts";
 import { LEASE_HELP, parseLease, withLeases } from "../run/leases.ts";
-import { type Program, runProgram } from "../run/program.ts";
+import { codeOf, type Ended, type Program, runProgram } from "../run/program.ts";
 import { requireVariables } from "../run/require.ts";
 import { type Secret, type SelectionOptions, selectSecrets } from "../run/secrets.ts";
 import { unexpandedName } from "../run/shell.ts";
@@ -72,14 +72,15 @@ async function runWithSecrets(context: Context<RunOptions>, ...words: string[]):
 	const toVariables = (secrets: readonly Secret[]) => variablesOf(selectSecrets(secrets, place, options), options);
 	const variables = toVariables(await loadSecrets(context, place));
 	await hintAtShell(context, words, variables);
-	const run = async (leased: readonly Variable[]): Promise<number> => {
+	const run = async (leased: readonly Variable[]): Promise<Ended> => {
 		const program = programOf(context, words, [...variables, ...leased]);
 		if (options.require !== undefined) await requireVariables(options.require, program.env);
 		if (times === undefined) return runProgram(io, program);
 		const build = (secrets: readonly Secret[]) => programOf(context, words, [...toVariables(secrets), ...leased]);
 		return runWatched(io, program, await watchSecrets(context, place, times, build));
 	};
-	return leases.length === 0 ? run([]) : withLeases(context, await connectForEngine(context), place.realm, leases, run);
+	if (leases.length === 0) return codeOf(await run([]));
+	return codeOf(await withLeases(context, await connectForEngine(context), place.realm, leases, run));
 }
 
 /** @throws Failure when two variables have one name */

@@ -6,6 +6,7 @@ import { Failure } from "../failure.ts";
 import { parseParam } from "../fields.ts";
 import { withCredential } from "../held-credential.ts";
 import { writeKubeconfig } from "./kubeconfig-file.ts";
+import type { Ended } from "./program.ts";
 import type { Variable } from "./variables.ts";
 
 /** A credential that a program is to have. */
@@ -46,7 +47,6 @@ export function parseLease(text: string, option = "--lease"): LeaseWish {
 /**
  * Makes the credentials, one after the other, for as long as a program runs, and revokes them afterwards.
  * @param run runs the program with their variables
- * @returns what the program ended with
  * @throws Failure as `withCredential` does, and whatever `run` throws
  */
 export async function withLeases(
@@ -54,8 +54,8 @@ export async function withLeases(
 	client: Client,
 	realm: string,
 	[wish, ...others]: readonly LeaseWish[],
-	run: (variables: readonly Variable[]) => Promise<number>,
-): Promise<number> {
+	run: (variables: readonly Variable[]) => Promise<Ended>,
+): Promise<Ended> {
 	if (wish === undefined) return run([]);
 	return withCredential(context, client, { realm, ...wish }, async (made) => {
 		await using file = wish.type === "containerorch" ? await writeKubeconfig(context.io, made) : undefined;

@@ -4,11 +4,14 @@ import { PassThrough, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import test from "node:test";
 import { Failure } from "../failure.ts";
+import type { Io } from "../io.ts";
 import { fakeIo } from "../testing/terminal.ts";
-import { runProgram } from "./program.ts";
+import { codeOf, type Program, runProgram } from "./program.ts";
 
 const env = { PATH: "/usr/bin:/bin" };
 const masked = ["hunter22"];
+
+const end = async (io: Io, program: Program) => codeOf(await runProgram(io, program));
 
 /** What would keep this process alive. */
 const openPipes = () => process.getActiveResourcesInfo().filter((name) => name === "PipeWrap").length;
@@ -21,7 +24,7 @@ test("output that cannot be written ends the program and is told, not lost", asy
 	const stderr = new PassThrough();
 	const io = { ...fakeIo().io, stdout: full, stderr };
 	const said = text(stderr);
-	await assert.rejects(runProgram(io, { command: "sh", args: ["-c", "yes; echo $? >&2"], env, masked }), {
+	await assert.rejects(end(io, { command: "sh", args: ["-c", "yes; echo $? >&2"], env, masked }), {
 		code: "ENOSPC",
 	});
 	stderr.end();
@@ -38,7 +41,7 @@ test("a slow reader holds the program up instead of filling the memory", async (
 		},
 	});
 	const io = { ...fakeIo().io, stdout: slow };
-	assert.equal(await runProgram(io, { command: "head", args: ["-c", "20000000", "/dev/zero"], env, masked }), 0);
+	assert.equal(await end(io, { command: "head", args: ["-c", "20000000", "/dev/zero"], env, masked }), 0);
 	assert.equal(bytes, 20_000_000);
 });
 
@@ -54,7 +57,7 @@ test("nothing is lost to a reader that pauses after the program has ended", asyn
 	});
 	const io = { ...fakeIo().io, stdout: paused };
 	const command = { command: "sh", args: ["-c", "head -c 1100000 /dev/zero; exit 3"], env, masked };
-	assert.equal(await runProgram(io, command), 3);
+	assert.equal(await end(io, command), 3);
 	assert.equal(bytes, 1_100_000);
 });
 
@@ -72,7 +75,7 @@ for (const [what, args, more, kind, hint] of [
 	test(`a program that cannot be started, with ${what}, leaves nothing of it behind`, { timeout: 60_000 }, async () => {
 		const signals = new EventEmitter();
 		const io = { ...fakeIo().io, on: signals.on.bind(signals), off: signals.off.bind(signals) };
-		await assert.rejects(runProgram(io, { command: "true", args, env: { ...env, ...more }, masked }), (error) => {
+		await assert.rejects(end(io, { command: "true", args, env: { ...env, ...more }, masked }), (error) => {
 			assert.ok(error instanceof Failure);
 			assert.equal(error.kind, kind);
 			assert.match(error.hint ?? "", hint);

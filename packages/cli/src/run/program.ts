@@ -19,22 +19,33 @@ export interface Program {
 	readonly masked?: readonly string[];
 }
 
+/** A program's end. */
+export interface Ended {
+	/** Its own exit code, or 128 and the number of the signal that ended it. */
+	readonly code: number;
+	/** All that it has written is out, which its reader may delay. @throws the system's error when it cannot be written */
+	readonly written: Promise<unknown>;
+}
+
 /** A program that was started. */
 export interface RunningProgram {
-	/** What it ended with: its own exit code, or 128 and the number of the signal that ended it. */
-	readonly ended: Promise<number>;
+	readonly ended: Promise<Ended>;
 	/** Sends it a signal; nothing happens when it has ended. */
 	kill(signal: NodeJS.Signals): void;
 }
 
 /**
  * Runs a program to its end, without a shell. Signals to this process are passed on to it.
- * @returns its own exit code, or 128 and the number of the signal that ended it
- * @throws Failure noSuchCommand or notExecutable when it cannot be started; the system's error when its output cannot be written
+ * @throws Failure noSuchCommand or notExecutable when it cannot be started
  */
-export async function runProgram(io: Io, program: Program): Promise<number> {
-	const { ended } = await startProgram(io, program);
-	return ended;
+export async function runProgram(io: Io, program: Program): Promise<Ended> {
+	return (await startProgram(io, program)).ended;
+}
+
+/** Waits until all that a program has written is out. @returns its exit code @throws the system's error when it cannot be written */
+export async function codeOf({ code, written }: Ended): Promise<number> {
+	await written;
+	return code;
 }
 
 /** Starts a program; signals to this process are passed on to it until it ends. @throws Failure noSuchCommand or notExecutable when it cannot be started */
@@ -58,11 +69,12 @@ export async function startProgram(io: Io, { command, args, env, masked = [] }: 
 	const copied = Promise.all(copies.map((copy) => copy?.done));
 	// It may fail long before the program ends, and is asked about only then.
 	copied.catch(() => undefined);
-	const ended = exited.then(async (code) => {
-		using leftOvers = new DisposableStack();
+	const ended = exited.then((code) => {
+		const leftOvers = new DisposableStack();
 		for (const copy of copies) leftOvers.use(copy?.giveUpLeftOver());
-		await copied;
-		return code;
+		const written = copied.finally(() => leftOvers.dispose());
+		written.catch(() => undefined);
+		return { code, written };
 	});
 	return { ended, kill: (signal) => void child.kill(signal) };
 }

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { fakeIo, temporaryFolder } from "../testing/terminal.ts";
-import type { Program } from "./program.ts";
+import { codeOf, type Program } from "./program.ts";
 import { runWatched } from "./watch.ts";
 
 const PATH = "/usr/bin:/bin";
@@ -14,7 +14,7 @@ async function watched(script: string, values: readonly (string | undefined)[]) 
 	const programOf = (VALUE: string): Program => ({ command: "sh", args: ["-c", script], env: { PATH, VALUE } });
 	const left = [...values];
 	let restarts = 0;
-	const code = await runWatched(fakeIo().io, programOf("1"), {
+	const ended = await runWatched(fakeIo().io, programOf("1"), {
 		interval_ms: 1,
 		kill_after_ms: 60_000,
 		look: async () => {
@@ -25,7 +25,7 @@ async function watched(script: string, values: readonly (string | undefined)[]) 
 			restarts++;
 		},
 	});
-	return { code, restarts };
+	return { code: await codeOf(ended), restarts };
 }
 
 test("changes that follow each other mean one restart, with the last of them", async () => {
@@ -53,7 +53,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 		const signals = new EventEmitter();
 		const io = { ...fakeIo().io, on: signals.on.bind(signals), off: signals.off.bind(signals) };
 		let looks = 0;
-		const code = await runWatched(io, programOf("1"), {
+		const ended = await runWatched(io, programOf("1"), {
 			interval_ms: 1,
 			kill_after_ms: 60_000,
 			look: async () => {
@@ -65,6 +65,6 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 			},
 			restarts: () => assert.fail("it is started anew"),
 		});
-		assert.equal(code, 7);
+		assert.equal(await codeOf(ended), 7);
 	});
 }

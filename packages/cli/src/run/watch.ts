@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Io } from "../io.ts";
-import { type Program, type RunningProgram, startProgram } from "./program.ts";
+import { type Ended, type Program, type RunningProgram, startProgram } from "./program.ts";
 import { hearSignals } from "./signals.ts";
 
 /** How a program is kept up to date. */
@@ -28,7 +28,7 @@ const TELLS_TO_END: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT", "SIGQUIT"]
  * @returns what it ended with by itself, or by a signal that this process was told
  * @throws Failure as `startProgram` does
  */
-export async function runWatched(io: Io, first: Program, watch: Watch): Promise<number> {
+export async function runWatched(io: Io, first: Program, watch: Watch): Promise<Ended> {
 	let [isTold, isEnding] = [false, false];
 	using _ = hearSignals(io, (signal) => {
 		isTold ||= TELLS_TO_END.includes(signal) || (isEnding && signal === "SIGHUP");
@@ -50,7 +50,8 @@ export async function runWatched(io: Io, first: Program, watch: Watch): Promise<
 async function end(running: RunningProgram, kill_after_ms: number): Promise<void> {
 	running.kill("SIGTERM");
 	const late = setTimeout(() => running.kill("SIGKILL"), kill_after_ms);
-	await running.ended.finally(() => clearTimeout(late));
+	const { written } = await running.ended.finally(() => clearTimeout(late));
+	await written;
 }
 
 /** The program that differs from the one that runs; undefined when that one has ended. */
