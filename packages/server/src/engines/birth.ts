@@ -111,7 +111,10 @@ export async function confirm(needs: EngineNeeds, { actor, caller, role, scope }
 	if (outcome === "done") return;
 	needs.reaper.wake();
 	if (outcome === "realm_gone") throw realmNotFound();
-	throw new AppError("engine_unavailable", "the credential took too long to make and is taken back: try again");
+	throw new AppError(
+		"engine_unavailable",
+		"the credential was revoked while it was made, or took too long, and is taken back: try again",
+	);
 }
 
 /** Notes that nobody knows whether a credential exists: the reaper finds out. */
