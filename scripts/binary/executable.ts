@@ -55,7 +55,6 @@ export async function makeExecutable(folder: string): Promise<Executable> {
 /** Node is told by the environment alone, as the server tells its engines: an argument that a script takes from elsewhere must not load code. */
 const SEA = {
 	disableExperimentalSEAWarning: true,
-	useCodeCache: true,
 	execArgv: ["--disable-warning=ExperimentalWarning"],
 	execArgvExtension: "env",
 };

@@ -96,6 +96,13 @@ test("an engine of ours opens only what it is allowed to", options, async () => 
 	assert.match(free.stderr, /current-context is missing/);
 });
 
+test("an engine of ours writes nothing but answers under the server's flags", options, async () => {
+	const env = { NODE_OPTIONS: "--disallow-code-generation-from-strings" };
+	const { stdout, stderr } = await root.run(["plugin", "totp"], env, '{"method":"ping","params":{}}\n');
+	assert.match(stdout, /^\{"data":\{.*\}\}\n$/);
+	assert.equal(stderr, "");
+});
+
 test("nothing in it says where it was made", options, () => {
 	const bytes = readFileSync(built.file);
 	for (const folder of [dirname(built.file), resolve(import.meta.dirname, "../..")]) {
