@@ -183,7 +183,7 @@ test("a server that is killed leaves no engine behind, not even one that ignores
 	assert.ok(engines.length >= 3, `${engines.length} engines`);
 	assert.ok(engines.some((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("stubborn")));
 	await world.server.kill("SIGKILL");
-	await eventually("no engine runs", () => !engines.some(isRunning));
+	await eventually("no engine runs", () => !engines.some(isRunning), 3);
 	await world.server.restart();
 	ok(await world.generate("stubborn", {}));
 });

@@ -137,8 +137,10 @@ for (const script of ["echo.mjs", "hostile/stubborn.mjs"]) {
 		const { data, kill } = await startServerProcess(t, script, {});
 		const pid = Number(data.pid);
 		assert.ok(isRunning(pid));
+		const end = performance.now() + 3000;
 		kill();
 		await until(() => !isRunning(pid));
+		assert.ok(performance.now() < end);
 	});
 }
 
