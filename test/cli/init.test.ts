@@ -16,7 +16,9 @@ after(() => Promise.all([cli.close(), server.close()]));
 
 /** The command that the newest start names. */
 const named = () =>
-	/^next, .*: +npx svc (.*) --address/m.exec(server.stdout().slice(server.stdout().lastIndexOf("is listening")))?.[1];
+	/^next, .*: +(?:npx )?svc (.*) --address/m.exec(
+		server.stdout().slice(server.stdout().lastIndexOf("is listening")),
+	)?.[1];
 
 const init = (...more: string[]) => cli.run(["init", "ada@example.test", "--password-stdin", ...more], `${PASSWORD}\n`);
 
@@ -44,7 +46,7 @@ test("a start names what truly works then: signing in once there is an account, 
 	}
 	const other = await startServer();
 	try {
-		assert.match(other.stdout(), /npx svc register you@example\.com --address/);
+		assert.match(other.stdout(), /: +(?:npx )?svc register you@example\.com --address/);
 	} finally {
 		await other.close();
 	}
