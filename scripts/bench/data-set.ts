@@ -36,6 +36,8 @@ const MIGRATIONS = fileURLToPath(new URL("../../packages/server/src/store/sqlite
 /** Realms that are filled at once: enough to keep every transaction of the writer full. */
 const REALMS_AT_ONCE = 50;
 
+const SESSION_MS = 60 * 60 * 1000;
+
 /** Slug of a realm of a data set. */
 export const slugOf = (realm: number | string): string => `realm-${realm}`;
 
@@ -120,6 +122,10 @@ async function addOwner({ store }: Needs): Promise<Actor> {
 		data: {},
 	} as const;
 	await store.accounts.register(account, event);
+	// Only who is signed in makes tokens.
+	const expires_at = new Date(Date.parse(created_at) + SESSION_MS).toISOString();
+	const session = { jti: "load", user_id, created_at, expires_at };
+	await store.accounts.openSession({ session, password: null }, { ...event, type: "auth.login" });
 	const unrestricted = { realm_id: null, environment: null, expires_at: null, token_id: undefined, jti: "load" };
 	const request = { request_id: "load", ip: "127.0.0.1" };
 	return { user_id, ...names, instance_admin: true, scopes: ["read", "write", "delete"], ...unrestricted, ...request };
