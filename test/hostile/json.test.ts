@@ -8,7 +8,7 @@ import { type Server, startServer } from "../harness.ts";
 import { type JsonRoute, type JsonRoutes, jsonRoutes } from "./json-routes.ts";
 
 const MEBIBYTE = 1_048_576;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 3_000;
 
 let server: Server;
 let client: Api;

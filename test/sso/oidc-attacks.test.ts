@@ -90,13 +90,17 @@ test("a provider that is silent, endless or points elsewhere: 503 in time, while
 		const query = await world.visit(name, begun);
 		let [isOver, healthy] = [false, 0];
 		const answer = world.finish(name, query, begun.cookie).finally(() => (isOver = true));
+		const started = performance.now();
 		// A silent one is given up after five seconds.
 		do {
+			const asked = performance.now();
 			ok(await world.client.get("/health"));
+			assert.ok(performance.now() - asked < 2000, "health is answered meanwhile");
 			healthy += Number(!isOver);
 			await setTimeout(100);
 		} while (!isOver);
 		refused(await answer, 503, "provider_unavailable");
+		assert.ok(performance.now() - started < 10_000);
 		if (name === "silent") assert.ok(healthy > 5, `health was answered ${healthy} times meanwhile`);
 		liar.lie = {};
 		refused(await world.finish(name, query, begun.cookie), 401, "unauthorized");

@@ -82,8 +82,7 @@ test("a long text of digits is refused at once", () => {
 		assert.throws(() => parseDuration(`${"1".repeat(100_000)}d`, { days: true }), DurationError);
 	}
 	const { user, system } = process.threadCpuUsage(cpu);
-	// Milliseconds where the time grows with the text, and hours where it grows with its square.
-	assert.ok(user + system < 30_000_000, `${user + system} µs`);
+	assert.ok(user + system < 1_000_000, `${user + system} µs`);
 });
 
 test("durations are written the way people do, and read back as the same", () => {

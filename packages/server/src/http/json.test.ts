@@ -244,6 +244,5 @@ test("a megabyte of quotes, backslashes or blanks takes no noticeable time", () 
 		}
 	}
 	const { user, system } = process.threadCpuUsage(cpu);
-	// Milliseconds where the time grows with the text, and hours where it grows with its square.
-	assert.ok(user + system < 30_000_000, `${user + system} µs`);
+	assert.ok(user + system < 3_000_000, `${user + system} µs`);
 });

@@ -92,8 +92,7 @@ test("a key that could keep a pattern busy is refused at once", () => {
 		assert.throws(() => read({ key }), AppError);
 	}
 	const { user, system } = process.threadCpuUsage(cpu);
-	// Milliseconds where the time grows with the text, and hours where it grows with its square.
-	assert.ok(user + system < 30_000_000, `${user + system} µs`);
+	assert.ok(user + system < 1_000_000, `${user + system} µs`);
 });
 
 test("a value is any text of up to 256 KiB, kept exactly", () => {
