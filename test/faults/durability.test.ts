@@ -12,8 +12,10 @@ import {
 	KEPT_KEY,
 	KEPT_VALUE,
 	type Keeper,
+	longValue,
 	setSecret,
 	startKeeper,
+	writeUntilMoved,
 } from "./kept-secret.ts";
 
 const OTHER_VALUE = "the value of the other secret";
@@ -28,6 +30,16 @@ test("everything answered is there after kill -9, and the audit chain is intact"
 	await keeper.restart();
 	const { api, owner } = keeper;
 	for (const [key, value] of values) assert.equal(ok(await getSecret(api, owner, key)).value, value);
+	await assertChainIntact(api, owner);
+});
+
+test("the log is moved into the database while the server answers, and nothing is lost by kill -9", async (t) => {
+	const keeper = await startKeeper(t);
+	const keys = await writeUntilMoved(keeper);
+	await keeper.run.kill("SIGKILL");
+	await keeper.restart();
+	const { api, owner } = keeper;
+	for (const key of keys) assert.equal(ok(await getSecret(api, owner, key)).value, longValue(key));
 	await assertChainIntact(api, owner);
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -17,6 +17,12 @@ export const KEPT_KEY = "kept";
 
 /** Its value, which must never be answered where the read cannot be audited. */
 export const KEPT_VALUE = "the value that must not be answered";
+
+const LONG_BYTES = 250_000;
+
+/** More than is moved at once. */
+const MOVED_BYTES = 4 * 1024 * 1024;
+const MOST_LONG_WRITES = 150;
 
 const EXIT_TIMEOUT_MS = 120_000;
 
@@ -63,6 +69,24 @@ export async function startKeeper(t: TestContext, options: Omit<RunOptions, "dat
 /** Writes a secret in the owner's realm. */
 export function setSecret(api: Api, { slug, token }: Owner, key: string, value: string): Promise<Answer<Secret>> {
 	return api.post<Secret>(`/realms/${slug}/secrets`, { key, value }, { token });
+}
+
+/** A value that takes some sixty pages of the log. */
+export function longValue(key: string): string {
+	return `value of ${key}`.padEnd(LONG_BYTES, ".");
+}
+
+/** Writes long secrets until much of the log is in the database. Answers their keys. */
+export async function writeUntilMoved({ api, owner, data }: Keeper): Promise<string[]> {
+	const sizeOf = async () => (await stat(join(data, "svc.db"))).size;
+	const [before, keys] = [await sizeOf(), [] as string[]];
+	while ((await sizeOf()) < before + MOVED_BYTES) {
+		assert.ok(keys.length < MOST_LONG_WRITES, "nothing is moved");
+		const key = `long-${keys.length}`;
+		ok(await setSecret(api, owner, key, longValue(key)), 201);
+		keys.push(key);
+	}
+	return keys;
 }
 
 /** Reads a secret of the owner's realm. */

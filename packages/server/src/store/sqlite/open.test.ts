@@ -5,8 +5,7 @@ import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
 import { makeFolder } from "../../testing/store.ts";
-import { StorageFailure } from "./failure.ts";
-import { createLogEmptier, openReader, openWriter, type Synchronous } from "./open.ts";
+import { openMover, openReader, openWriter, type Synchronous } from "./open.ts";
 
 const FULL = 2;
 const NORMAL = 1;
@@ -135,45 +134,14 @@ test("a file that is no database is refused", async (t) => {
 	assert.throws(() => openWriter(file, "FULL"), { code: "SQLITE_NOTADB" });
 });
 
-/** As many batches as are enough for the log to be looked at. */
-const MANY = 64;
-
-test("the log is moved into the database when it is long, and only when that is asked for", async (t) => {
+test("the connection that moves the log moves it, and may not write", async (t) => {
 	const db = await writer(t);
-	db.exec("CREATE TABLE t (x BLOB) STRICT");
-	const empty = createLogEmptier(db);
-	const moved = () => (db.prepare("PRAGMA wal_checkpoint(NOOP)").get() as { checkpointed: number }).checkpointed;
-	const write = (mebibytes: number) => db.prepare("INSERT INTO t VALUES (zeroblob(?))").run(mebibytes * 1024 * 1024);
-	write(1);
-	for (let batch = 0; batch < MANY; batch++) empty();
-	assert.equal(moved(), 0, "it is not long");
-	write(20);
-	assert.equal(moved(), 0, "nothing moves it by itself");
-	for (let batch = 0; batch < MANY; batch++) empty();
-	assert.ok(moved() > 5000);
-});
-
-/** A database whose log is long and cannot be moved. */
-const stuck = (code: string) =>
-	({
-		prepare: (sql: string) => ({
-			get() {
-				if (sql.includes("NOOP")) return { log: 10_000 };
-				throw Object.assign(new Error("CANARY"), { code });
-			},
-		}),
-	}) as unknown as Database.Database;
-
-test("a log that cannot be moved for want of room or because it is read is left for later; anything else ends the process", () => {
-	const emptyOften = (code: string) => {
-		const empty = createLogEmptier(stuck(code));
-		for (let batch = 0; batch < MANY; batch++) empty();
-	};
-	for (const code of ["SQLITE_FULL", "SQLITE_BUSY"]) emptyOften(code);
-	for (const code of ["SQLITE_IOERR_FSYNC", "SQLITE_IOERR_WRITE", "SQLITE_CORRUPT", "SQLITE_READONLY", ""]) {
-		assert.throws(
-			() => emptyOften(code),
-			(error) => error instanceof StorageFailure && error.code === code && !error.message.includes("CANARY"),
-		);
-	}
+	db.exec("CREATE TABLE t (x TEXT) STRICT; INSERT INTO t VALUES ('a')");
+	const mover = openMover(db.name);
+	t.after(() => mover.close());
+	assert.throws(() => mover.exec("INSERT INTO t VALUES ('b')"), { code: "SQLITE_READONLY" });
+	const moved = mover.prepare("PRAGMA wal_checkpoint(PASSIVE)").get() as { log: number; checkpointed: number };
+	assert.ok(moved.log > 0);
+	assert.equal(moved.checkpointed, moved.log);
+	assert.equal(read(mover, "synchronous"), FULL);
 });

@@ -1,6 +1,5 @@
 import Database from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
-import { codeOf, StorageFailure } from "./failure.ts";
 
 /** Oldest SQLite without the WAL-reset race. Design: §4. */
 const MINIMUM_SQLITE = [3, 51, 3];
@@ -19,17 +18,11 @@ const PRAGMAS: readonly [string, string | number, unknown][] = [
 	["mmap_size", 0, 0],
 ];
 
-/** Pages of 4 KiB in the write-ahead log before it is moved into the database: with 4,096 each move held up the writer for 10 ms. */
-const CHECKPOINT_PAGES = 1000;
-
 /**
  * KiB of pages that a connection keeps. The driver's own 16 MiB for each of the three would be filled as the database grows, which looks
  * like a leak; only the connection that answers requests is quicker for it.
  */
 const CACHE_KIB = { writer: 8192, requests: 16_384, long: 2048 } as const;
-
-/** Batches between two looks at how long the log is. */
-const LOOK_EVERY = 4;
 
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024;
 
@@ -43,7 +36,7 @@ export function openWriter(file: string, synchronous: Synchronous): Database.Dat
 	db.pragma("journal_mode = WAL");
 	db.prepare("SELECT count(*) FROM sqlite_schema").get();
 	db.pragma(`synchronous = ${synchronous}`);
-	// SQLite forgets the error of a checkpoint that it starts by itself: createLogEmptier does it instead.
+	// SQLite forgets the error of a checkpoint that it starts by itself: log-emptier.ts does it instead.
 	db.pragma("wal_autocheckpoint = 0");
 	db.pragma(`cache_size = -${CACHE_KIB.writer}`);
 	db.pragma(`journal_size_limit = ${JOURNAL_SIZE_LIMIT}`);
@@ -53,25 +46,11 @@ export function openWriter(file: string, synchronous: Synchronous): Database.Dat
 	return db;
 }
 
-/**
- * Makes the function that moves the write-ahead log into the database when it is long, to be called after each batch.
- * @throws StorageFailure when that fails, as it does when a sync fails: nothing on this disk can be believed afterwards. Design: §4
- */
-export function createLogEmptier(db: Database.Database): () => void {
-	const look = db.prepare("PRAGMA wal_checkpoint(NOOP)");
-	const empty = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
-	let batches = 0;
-	return () => {
-		if (++batches % LOOK_EVERY !== 0) return;
-		const { log } = look.get() as { log: number };
-		if (log < CHECKPOINT_PAGES) return;
-		try {
-			empty.get();
-		} catch (error) {
-			const code = codeOf(error);
-			if (code !== "SQLITE_FULL" && code !== "SQLITE_BUSY") throw new StorageFailure(code);
-		}
-	};
+/** Opens a connection that only moves the log into the database, which it may do although it may not write. */
+export function openMover(file: string): Database.Database {
+	const db = openWriter(file, "FULL");
+	db.pragma("query_only = ON");
+	return db;
 }
 
 /** Opens a connection that only reads: what requests ask, or what takes long. */

@@ -2,8 +2,9 @@ import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_
 import { FatalError } from "../../errors.ts";
 import { type BatchReport, createBatches, type Operation, unpack } from "./batch.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
+import { createLogEmptier } from "./log-emptier.ts";
 import { migrate } from "./migrate.ts";
-import { createLogEmptier, openWriter, type Synchronous } from "./open.ts";
+import { openWriter, type Synchronous } from "./open.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
 
@@ -30,12 +31,15 @@ const MAX_BATCH = 512;
 const port = parentPort;
 if (port === null) throw new Error("the writer runs in a worker thread");
 const send = (message: WriterMessage) => port.postMessage(message);
+let hasFailed = false;
 
-/** Runs a step; a failure is told and ends the thread. */
+/** Runs a step; a failure is told and ends the thread, which takes no further step. */
 function attempt(step: () => void): void {
+	if (hasFailed) return;
 	try {
 		step();
 	} catch (error) {
+		hasFailed = true;
 		const isKnown = error instanceof FatalError || error instanceof StorageFailure;
 		send({ kind: "failure", message: isKnown ? error.message : "", code: codeOf(error) });
 		// What has arrived already must not be run either: no later success could be believed.
@@ -60,19 +64,20 @@ function open(port: MessagePort, { file, synchronous, now }: WriterInput): void 
 	migrate(db, now);
 	const chain = openChain(db);
 	const run = createBatches(db, chain, allWrites(db, chain.append));
-	const checkpoint = createLogEmptier(db);
+	const log = createLogEmptier(db, attempt);
 	port.on("message", (request: Operation[] | "close") => {
-		attempt(() => {
-			if (request !== "close") {
+		if (request === "close") void log.close().then(() => attempt(end));
+		else
+			attempt(() => {
 				send({ kind: "report", report: run(gather(request)) });
-				checkpoint();
-				return;
-			}
-			db.pragma("wal_checkpoint(TRUNCATE)");
-			db.close();
-			port.close();
-		});
+				log.look();
+			});
 	});
+	const end = () => {
+		db.pragma("wal_checkpoint(TRUNCATE)");
+		db.close();
+		port.close();
+	};
 	send({ kind: "ready", tip: chain.tip() });
 }
 

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import type { Database } from "better-sqlite3";
+import { makeFolder } from "../../testing/store.ts";
+import { StorageFailure } from "./failure.ts";
+import { createLogEmptier, type MoverData } from "./log-emptier.ts";
+import { openWriter } from "./open.ts";
+
+/** As many batches as are enough for the log to be looked at. */
+const MANY = 64;
+const KIB = 1024;
+
+/** What waits for a thread does not wait for ever. */
+const PATIENT = { timeout: 50_000 };
+
+async function makeWriter(t: TestContext) {
+	const db = openWriter(join(await makeFolder(t), "svc.db"), "FULL");
+	t.after(() => db.close());
+	db.exec("CREATE TABLE t (x BLOB) STRICT");
+	const insert = db.prepare("INSERT INTO t VALUES (zeroblob(?))");
+	return { db, write: (kibibytes: number) => void insert.run(kibibytes * KIB) };
+}
+
+const lengthOf = (db: Database) =>
+	db.prepare("PRAGMA wal_checkpoint(NOOP)").get() as { log: number; checkpointed: number };
+
+/** A thread that answers every question with a failure, as no disk at hand does when asked to. */
+const failing =
+	(failure: string) =>
+	({ port }: MoverData) =>
+		new Worker(
+			`const { workerData: { port, failure } } = require("node:worker_threads");
+			port.on("message", () => port.postMessage({ failure }));`,
+			{ eval: true, workerData: { port, failure }, transferList: [port] },
+		);
+
+/** Runs steps and tells the first failure. */
+function failureOf() {
+	const { promise: ended, resolve } = Promise.withResolvers<unknown>();
+	const attempt = (step: () => void) => {
+		try {
+			step();
+		} catch (error) {
+			resolve(error);
+		}
+	};
+	return { ended, attempt };
+}
+
+/** Looks after batch upon batch until a condition holds. */
+async function lookUntil(look: () => void, holds: () => boolean): Promise<void> {
+	for (let batch = 0; !holds(); batch++) {
+		assert.ok(batch < 100_000, "it is looked at in vain");
+		look();
+		if (batch % MANY === 0) await wait(1);
+	}
+}
+
+test("the log is moved into the database when it is long, and only when that is asked for", async (t) => {
+	const { db, write } = await makeWriter(t);
+	const emptier = createLogEmptier(db, (step) => step());
+	write(512);
+	for (let batch = 0; batch < MANY; batch++) emptier.look();
+	await wait(100);
+	assert.equal(lengthOf(db).checkpointed, 0, "it is not long");
+	write(2048);
+	await wait(100);
+	assert.equal(lengthOf(db).checkpointed, 0, "nothing moves it by itself");
+	await lookUntil(emptier.look, () => lengthOf(db).checkpointed > 500);
+	await emptier.close();
+});
+
+test("the writer goes on while the log is moved, and hears of its end without the event loop", async (t) => {
+	const { db, write } = await makeWriter(t);
+	const emptier = createLogEmptier(db, (step) => step());
+	write(2048);
+	await lookUntil(emptier.look, () => lengthOf(db).checkpointed > 0);
+	const end = performance.now() + 50_000;
+	// Not one turn of the event loop until a second part is moved.
+	for (const first = lengthOf(db).checkpointed; lengthOf(db).checkpointed < first + 500; ) {
+		assert.ok(performance.now() < end, "the thread was not asked again");
+		write(64);
+		emptier.look();
+	}
+	await emptier.close();
+});
+
+test("a log that never rests starts over when it is very long", async (t) => {
+	const { db, write } = await makeWriter(t);
+	const emptier = createLogEmptier(db, (step) => step());
+	let [longest, written] = [0, 0];
+	await lookUntil(emptier.look, () => {
+		write(64);
+		written += 16;
+		longest = Math.max(longest, lengthOf(db).log);
+		return lengthOf(db).log < longest;
+	});
+	assert.ok(longest >= 8000 && longest < 32_000, `it was ${longest} pages long`);
+	assert.ok(written >= longest / 2);
+	await emptier.close();
+});
+
+test("what cannot be moved for want of room or because it is read is left for later", async (t) => {
+	for (const code of ["SQLITE_FULL", "SQLITE_BUSY"]) {
+		const { db, write } = await makeWriter(t);
+		let heard = 0;
+		const count = (step: () => void) => {
+			step();
+			heard++;
+		};
+		const emptier = createLogEmptier(db, count, failing(code));
+		write(2048);
+		await lookUntil(emptier.look, () => heard > 1);
+		await emptier.close();
+	}
+});
+
+test(
+	"any other failure ends the writer, also when no batch follows, and nothing is moved after it",
+	PATIENT,
+	async (t) => {
+		for (const code of ["SQLITE_IOERR_FSYNC", "SQLITE_IOERR_WRITE", "SQLITE_CORRUPT", "SQLITE_READONLY", ""]) {
+			const { db, write } = await makeWriter(t);
+			const { ended, attempt } = failureOf();
+			const emptier = createLogEmptier(db, attempt, failing(code));
+			write(2048);
+			for (let batch = 0; batch < MANY; batch++) emptier.look();
+			const failure = await ended;
+			assert.ok(failure instanceof StorageFailure && failure.code === code);
+			for (let written = 0; written < 40 * KIB; written += 256) {
+				write(256);
+				emptier.look();
+			}
+			assert.equal(lengthOf(db).checkpointed, 0);
+			await emptier.close();
+		}
+	},
+);
+
+test("a thread that ends by itself ends the writer", PATIENT, async (t) => {
+	const { db, write } = await makeWriter(t);
+	const { ended, attempt } = failureOf();
+	const broken = ({ port }: MoverData) =>
+		new Worker("throw new Error('CANARY')", { eval: true, workerData: port, transferList: [port] });
+	const emptier = createLogEmptier(db, attempt, broken);
+	write(2048);
+	for (let batch = 0; batch < MANY; batch++) emptier.look();
+	const failure = await ended;
+	assert.ok(failure instanceof StorageFailure && !failure.message.includes("CANARY"));
+	await emptier.close();
+});
