@@ -17,7 +17,7 @@ export interface MachineNeeds {
 const MIB = 1024 * 1024;
 /** Less than this, and the next writes are at risk. */
 const LEAST_FREE_BYTES = 256 * MIB;
-/** A write-ahead log is emptied at 4 MiB; the file is cut to 64 MiB. */
+/** A write-ahead log starts over at 32 MiB; the file is cut to 64 MiB. */
 const LONG_LOG_BYTES = 128 * MIB;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const OLD_BACKUP_DAYS = 7;
