@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmdirSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Cli, createCli } from "../harness/cli.ts";
@@ -120,6 +130,21 @@ test("a backup that is not there is not found, whatever its name leads to", asyn
 	assert.ok(!existsSync("svc-20200101T000000000Z.db"));
 });
 
+test("a backup that cannot be read is missing in the list, and takes nothing else with it", async () => {
+	const { name } = await make();
+	const unreadable = "svc-20200101T000000000Z.db";
+	mkdirSync(join(folder, unreadable));
+	try {
+		const names = (await list()).map((backup) => backup.name);
+		assert.ok(names.includes(name) && !names.includes(unreadable));
+		const answer = await client.get(`/backups/${unreadable}`, { token: admin.token });
+		refused(answer, 503, "unhealthy");
+		assert.match(answer.text, /"the backups cannot be read \(EISDIR\): see that backup.directory/);
+	} finally {
+		rmdirSync(join(folder, unreadable));
+	}
+});
+
 test("a folder of backups that cannot be read has no age in the metrics, and takes nothing else with it", async () => {
 	const aside = `${folder}.aside`;
 	renameSync(folder, aside);
@@ -127,6 +152,7 @@ test("a folder of backups that cannot be read has no age in the metrics, and tak
 	try {
 		assert.equal(await metric("svc_backup_newest_age_seconds"), undefined);
 		assert.ok(Number(await metric("svc_audit_events")) > 0);
+		refused(await client.get("/backups", { token: admin.token }), 503, "unhealthy");
 	} finally {
 		rmSync(folder);
 		renameSync(aside, folder);

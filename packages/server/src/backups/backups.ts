@@ -44,15 +44,16 @@ export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Ba
 	});
 }
 
-/** The backups that are kept, the newest first. @throws AppError forbidden, insufficient_scope */
+/** The backups that are kept and can be read, the newest first. @throws AppError forbidden, insufficient_scope, unhealthy (the folder cannot be read) */
 export async function listBackups(needs: BackupNeeds, actor: Actor): Promise<Backup[]> {
 	await requireInstanceAdmin(needs, actor, "read");
-	return listFolder(needs.folder);
+	const onUnreadable = (file: string, error: unknown) => needs.log("error", "backup.unreadable", { file, error });
+	return listFolder(needs.folder, onUnreadable).catch(refuseUnreadable);
 }
 
 /**
  * Opens a backup to be read to its end. The reading is in the log before the first byte leaves.
- * @throws AppError forbidden, insufficient_scope, not_found
+ * @throws AppError forbidden, insufficient_scope, not_found, unhealthy (it cannot be read)
  */
 export async function downloadBackup(
 	needs: BackupNeeds,
@@ -62,7 +63,7 @@ export async function downloadBackup(
 	await requireInstanceAdmin(needs, actor, "read");
 	// Only names that are in the folder count: no path leads out of it.
 	const file = fileOf(needs.folder, name);
-	const backup = file === undefined ? undefined : await describe(needs.folder, name);
+	const backup = file === undefined ? undefined : await describe(needs.folder, name).catch(refuseUnreadable);
 	if (file === undefined || backup === undefined) throw noBackup();
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "backup.downloaded", undefined, { name }));
 	return { backup, content: contentOf(file) };
@@ -92,6 +93,12 @@ function contentOf(file: string): ReadableStream<Uint8Array> {
 
 function noBackup(): AppError {
 	return new AppError("not_found", "backup not found: `svc backup list` shows those that are kept");
+}
+
+function refuseUnreadable(cause: unknown): never {
+	const { code = "unknown" } = cause as NodeJS.ErrnoException;
+	const hint = "see that backup.directory is a folder whose files the server's user may read";
+	throw new AppError("unhealthy", `the backups cannot be read (${code}): ${hint}`, { cause });
 }
 
 const FULL = /^(SQLITE_FULL|ENOSPC|EDQUOT)/;

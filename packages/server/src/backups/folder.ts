@@ -42,11 +42,21 @@ export function forgetOldest({ directory, keep }: BackupFolder, kind: "svc" | "b
 	for (const name of names.toSorted(byTime).slice(keep)) rmSync(join(directory, name), { force: true });
 }
 
-/** The backups of a folder, the newest first. What says nothing of itself is left out. */
-export async function listFolder(folder: BackupFolder): Promise<Backup[]> {
+/**
+ * The backups of a folder, the newest first. What says nothing of itself is left out.
+ * @param onUnreadable told of a file that the system does not let us read, which takes nothing else with it
+ * @throws the system's error when the folder cannot be read
+ */
+export async function listFolder(
+	folder: BackupFolder,
+	onUnreadable: (name: string, error: unknown) => void,
+): Promise<Backup[]> {
 	const found: Backup[] = [];
 	for (const name of namesIn(folder.directory).toSorted(byTime)) {
-		const backup = await describe(folder, name);
+		const backup = await describe(folder, name).catch((error: unknown) => {
+			onUnreadable(name, error);
+			return undefined;
+		});
 		if (backup !== undefined) found.push(backup);
 	}
 	return found;
@@ -66,7 +76,7 @@ export function newestAt({ directory }: BackupFolder): number | undefined {
 /** Digests by name, length and time of the file: reading a large one takes seconds. */
 const digests = new Map<string, string>();
 
-/** What is known of one backup; undefined when it is gone by now or says nothing of itself. */
+/** What is known of one backup; undefined when it is gone by now or says nothing of itself. @throws the system's error when it cannot be read */
 export async function describe({ directory }: BackupFolder, name: string): Promise<Backup | undefined> {
 	const file = join(directory, name);
 	try {

@@ -29,6 +29,7 @@ export function backupRoutes(needs: BackupNeeds): Route[] {
 			summary: "The backups that are kept, newest first",
 			status: 200,
 			answer: v.object({ backups: v.array(BackupSchema) }),
+			errors: ["unhealthy"],
 			handle: async ({ actor }) => ({ backups: await listBackups(needs, actor) }),
 		}),
 		route({
@@ -38,7 +39,7 @@ export function backupRoutes(needs: BackupNeeds): Route[] {
 			status: 200,
 			answer: v.string(),
 			media: "application/octet-stream",
-			errors: ["not_found"],
+			errors: ["not_found", "unhealthy"],
 			async handle({ actor, params, headers }) {
 				const { backup, content } = await downloadBackup(needs, actor, params.name);
 				headers["content-length"] = String(backup.bytes);
