@@ -1,5 +1,4 @@
 import type { AuditStore } from "../audit/model.ts";
-import { createGate } from "../gate.ts";
 import type { System } from "../system.ts";
 import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
@@ -8,6 +7,7 @@ import type { Lease, LeaseStore, Removal } from "./model.ts";
 import { createOverdue, type Overdue } from "./overdue.ts";
 import { type TakeBackNeeds, takeBack } from "./take-back.ts";
 import { createTargetHealth } from "./target-health.ts";
+import { createWaves } from "./waves.ts";
 
 /** What running removals needs. */
 export interface RemovalNeeds extends TakeBackNeeds {
@@ -148,9 +148,9 @@ export class Removals {
 	}
 }
 
-/** The same ledger, which few removals write at once. */
+/** The same ledger, which few removals write at once, and not without a rest. */
 function behindGate(leases: LeaseStore): LeaseStore {
-	const gate = createGate(WRITES);
+	const gate = createWaves(WRITES);
 	return {
 		...leases,
 		doubt: (input) => gate(() => leases.doubt(input)),
