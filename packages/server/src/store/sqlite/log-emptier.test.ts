@@ -33,7 +33,11 @@ const failing =
 	({ port }: MoverData) =>
 		new Worker(
 			`const { workerData: { port, failure } } = require("node:worker_threads");
-			port.on("message", () => port.postMessage({ failure }));`,
+			port.on("message", (request) => {
+				if (request === "close") return port.close();
+				Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+				port.postMessage({ failure });
+			});`,
 			{ eval: true, workerData: { port, failure }, transferList: [port] },
 		);
 
@@ -139,6 +143,17 @@ test(
 		}
 	},
 );
+
+test("a failure of what is under way is heard while the thread is ended", PATIENT, async (t) => {
+	const { db, write } = await makeWriter(t);
+	const { ended, attempt } = failureOf();
+	const emptier = createLogEmptier(db, attempt, failing("SQLITE_IOERR_FSYNC"));
+	write(2048);
+	for (let batch = 0; batch < MANY; batch++) emptier.look();
+	await emptier.close();
+	const outcome = await Promise.race([ended, Promise.resolve("nothing was heard")]);
+	assert.ok(outcome instanceof StorageFailure);
+});
 
 test("a thread that ends by itself ends the writer", PATIENT, async (t) => {
 	const { db, write } = await makeWriter(t);

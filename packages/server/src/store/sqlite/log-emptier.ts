@@ -17,7 +17,10 @@ export interface Moved {
 	failure: string | undefined;
 }
 
-/** What the thread is given: the database, and the port by which it is asked and answers. It ends with that port. */
+/** What the thread is told by its port: to move what it can, or to end. */
+export type MoverRequest = "move" | "close";
+
+/** What the thread is given: the database, and the port by which it is asked and answers. */
 export interface MoverData {
 	file: string;
 	port: MessagePort;
@@ -30,7 +33,7 @@ export interface LogEmptier {
 	 * @throws StorageFailure when moving it failed, as it does when a sync fails: nothing on this disk can be believed afterwards. Design: §4
 	 */
 	look(): void;
-	/** Ends the thread, after what it is at. */
+	/** Ends the thread, after what it is at; a failure of that is attempted as a step, too. */
 	close(): Promise<void>;
 }
 
@@ -72,12 +75,16 @@ export function createLogEmptier(
 			if (log - checkpointed >= MOVED_PAGES) {
 				thread ??= launch();
 				isMoving = true;
-				thread.port.postMessage("move");
+				thread.port.postMessage("move" satisfies MoverRequest);
 			} else if (log >= RESTART_PAGES) hear(move());
 		},
 		async close() {
-			thread?.port.close();
-			await thread?.exit;
+			if (thread === undefined) return;
+			thread.port.postMessage("close" satisfies MoverRequest);
+			await thread.exit;
+			// What it answered last may be a failure that nobody has heard of yet.
+			const answer = receiveMessageOnPort(thread.port);
+			if (answer !== undefined) attempt(() => hear(answer.message as Moved));
 		},
 	};
 }
