@@ -47,6 +47,9 @@ async function setUp(t: TestContext) {
 
 const isFatal = (code: string) => (error: unknown) => error instanceof StorageFailure && error.code === code;
 const coded = (code: string) => Object.assign(new Error("CANARY"), { code });
+const raise = (error: Error): never => {
+	throw error;
+};
 
 const failsLate: Record<string, (realm_id: string) => Operation> = {
 	"a reference to nobody": () => ["tokens", "create", aToken("nobody"), anEvent()],
@@ -186,10 +189,11 @@ test("a sync that fails when the batch is committed ends everything, and the wor
 	const { db, chain, realm } = await setUp(t);
 	const failing = new Proxy(db, {
 		get(target, name) {
-			if (name === "exec") {
+			if (name === "prepare") {
 				return (sql: string) => {
-					if (sql === "COMMIT") throw coded("SQLITE_IOERR_FSYNC");
-					return target.exec(sql);
+					const statement = target.prepare(sql);
+					if (sql === "COMMIT") statement.run = () => raise(coded("SQLITE_IOERR_FSYNC"));
+					return statement;
 				};
 			}
 			const value: unknown = Reflect.get(target, name);

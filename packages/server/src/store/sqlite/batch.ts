@@ -52,12 +52,14 @@ export function createBatches(
 	writes: Writes,
 ): (operations: readonly Operation[]) => BatchReport {
 	const runOne = createRunner(db, chain, writes);
+	// `exec` would parse them each time, which takes 20 µs.
+	const [begin, commit] = [db.prepare("BEGIN IMMEDIATE"), db.prepare("COMMIT")];
 	return (operations) => {
 		const start = chain.tip();
 		try {
-			db.exec("BEGIN IMMEDIATE");
+			begin.run();
 			const outcomes = operations.map(runOne);
-			db.exec("COMMIT");
+			commit.run();
 			const isAllDone = outcomes.every((outcome) => outcome === DONE);
 			return { count: operations.length, outcomes: isAllDone ? undefined : outcomes, tip: chain.tip() };
 		} catch (error) {

@@ -7,9 +7,10 @@ import type { Admission } from "../../../policy/model.ts";
  */
 export function standing(db: Database): (admission: Admission, at: string) => boolean {
 	const session = db.prepare("SELECT 1 FROM session WHERE jti = ? AND expires_at > ?");
+	// Not a join: this SQLite prepares one anew whenever a parameter is bound.
 	const token = db.prepare(
-		"SELECT 1 FROM api_token JOIN account ON account.id = api_token.user_id " +
-			"WHERE api_token.id = ? AND account.disabled_at IS NULL AND coalesce(api_token.expires_at, '~') > ?",
+		"SELECT 1 FROM api_token WHERE id = ? AND coalesce(expires_at, '~') > ? " +
+			"AND (SELECT disabled_at IS NULL FROM account WHERE id = user_id)",
 	);
 	return ({ jti, token_id }, at) =>
 		(token_id === undefined ? session.get(jti, at) : token.get(token_id, at)) !== undefined;
