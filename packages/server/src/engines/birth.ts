@@ -107,7 +107,7 @@ export async function confirm(needs: EngineNeeds, { actor, caller, role, scope }
 	const expires_at = new Date(made.expires_at).toISOString();
 	const facts = { lease_id: id, engine: caller.engine.entry.type, role, name, scope, expires_at };
 	const event = eventBy(actor, needs.system.now(), "lease.created", caller.realm, facts);
-	const outcome = await needs.store.leases.activate({ id, name, scope, expires_at, due_at, payload }, event);
+	const outcome = await needs.store.leases.activate({ id, name, expires_at, due_at, payload }, event);
 	if (outcome === "done") return;
 	needs.reaper.wake();
 	if (outcome === "realm_gone") throw realmNotFound();

@@ -130,7 +130,7 @@ export interface LeaseStore {
 	 * was, and when it is no intent any more.
 	 */
 	activate(
-		input: Pick<Lease, "id" | "name" | "scope" | "expires_at" | "payload"> & { due_at: number },
+		input: Pick<Lease, "id" | "name" | "expires_at" | "payload"> & { due_at: number },
 		event: AuditEvent,
 	): Promise<"done" | "realm_gone" | "lost">;
 	/** It is not known whether it exists: intent → uncertain. */

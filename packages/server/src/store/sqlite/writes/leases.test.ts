@@ -38,12 +38,9 @@ const ENDED = {
 const OPERATIONS: Record<string, Operation> = {
 	activate: {
 		run: ({ id }) =>
-			leases.activate(
-				{ id, name: `new ${id}`, scope: "s", expires_at: LATER, payload: Buffer.of(9), due_at: LATER_MS },
-				anEvent(),
-			),
+			leases.activate({ id, name: `new ${id}`, expires_at: LATER, payload: Buffer.of(9), due_at: LATER_MS }, anEvent()),
 		leads: { intent: "active" },
-		sets: ({ id }) => ({ name: `new ${id}`, scope: "s", expires_at: LATER, payload: Buffer.of(9), due_at: LATER_MS }),
+		sets: ({ id }) => ({ name: `new ${id}`, expires_at: LATER, payload: Buffer.of(9), due_at: LATER_MS }),
 		answers: ["done", "lost"],
 		events: [1, 0],
 	},

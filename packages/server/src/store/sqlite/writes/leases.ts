@@ -91,11 +91,14 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 	const insert = db.prepare(
 		`INSERT INTO lease (state, ${GIVEN.join(", ")}) VALUES ('intent', ${GIVEN.map((name) => `@${name}`).join(", ")})`,
 	);
-	const intent = db.prepare("SELECT realm_id, reason FROM lease WHERE id = ? AND state = 'intent'");
-	const activate = db.prepare(
-		"UPDATE lease SET state = @state, reason = @reason, name = @name, scope = @scope, expires_at = @expires_at, payload = @payload, due_at = @due_at " +
-			"WHERE id = @id",
-	);
+	const intent = db.prepare("SELECT realm_id, reason, name FROM lease WHERE id = ? AND state = 'intent'");
+	const activateBy = (set: string) =>
+		db.prepare(
+			"UPDATE lease SET state = @state, reason = @reason, expires_at = @expires_at, payload = @payload, due_at = @due_at" +
+				`${set} WHERE id = @id`,
+		);
+	// Setting a name, even to what it is, would rewrite a page of an index that is nowhere near the others' pages.
+	const [activate, activateAs] = [activateBy(""), activateBy(", name = @name")];
 	const doubt = db.prepare(
 		"UPDATE lease SET state = 'uncertain', reason = 'uncertain', due_at = @due_at, last_error = @last_error WHERE id = @id AND state = 'intent'",
 	);
@@ -112,11 +115,12 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 			return "done";
 		},
 		activate(input, event) {
-			const found = intent.get(input.id) as Pick<Lease, "realm_id" | "reason"> | undefined;
+			const found = intent.get(input.id) as Pick<Lease, "realm_id" | "reason" | "name"> | undefined;
 			if (found === undefined) return "lost";
 			const reason = isLive(found.realm_id) ? found.reason : "realm_deleted";
 			const fate = reason === "" ? { state: "active" } : { state: "revoking", due_at: Date.parse(event.timestamp) };
-			activate.run({ ...input, reason, ...fate });
+			const statement = found.name === input.name ? activate : activateAs;
+			statement.run({ ...input, reason, ...fate });
 			append(event);
 			if (reason === "") return "done";
 			return reason === "realm_deleted" ? "realm_gone" : "lost";
