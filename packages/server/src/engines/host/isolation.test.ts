@@ -8,16 +8,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { makeFolder } from "../../testing/store.ts";
 import type { ShippedEngine } from "./catalog.ts";
-import { FIXTURES, isRunning, scripted, settings, startHost, until } from "./testing.ts";
+import { FIXTURES, isRunning, restricted, scripted, settings, startHost, until } from "./testing.ts";
 
 async function dataOf(call: Promise<unknown>): Promise<Record<string, unknown>> {
 	const { data } = (await call) as { data: Record<string, unknown> };
 	return data;
-}
-
-/** An engine that Node restricts, as it restricts ours. */
-function restricted(script: string, network = false, node: ShippedEngine["node"] = "arguments"): ShippedEngine {
-	return { ...scripted(script), node, network, reads: [FIXTURES] };
 }
 
 /** What an engine answers to a server that runs in a process of its own; the server is killed after the test, or with `kill`. */

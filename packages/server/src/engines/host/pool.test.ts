@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { EngineSettings, EngineState } from "./host.ts";
 import type { Timing } from "./model.ts";
-import { failure, isRunning, scripted, settings, startHost, until } from "./testing.ts";
+import { failure, isRunning, restricted, scripted, settings, startHost, until } from "./testing.ts";
 
 /** A host with an engine that answers as late as it is told to, with its process id. */
 async function startSlow(t: TestContext, timing: Partial<Timing> = {}) {
@@ -41,6 +42,20 @@ test("calls at once are shared out over at most four processes, each with one at
 	assert.equal(new Set(pids).size, 4);
 	assert.ok(pids.includes(first));
 	assert.equal(state().processes, 4);
+});
+
+test("an engine of ours that only computes has no more processes than the machine has processors", async (t) => {
+	const most = Math.min(4, availableParallelism());
+	for (const [network, processes] of [
+		[false, most],
+		[true, 4],
+	] as const) {
+		const { host } = await startHost(t, [restricted("hostile/slow.mjs", network)]);
+		// They take longer than the start of a process on a slow machine.
+		const calls = Array.from({ length: 4 }, () => host.call("slow", settings(), "generate", { wait_ms: 3000 }));
+		await Promise.all(calls);
+		assert.equal(host.state()[0]?.processes, processes, `network: ${network}`);
+	}
 });
 
 test("settings with another key have processes of their own", async (t) => {

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { type EngineResponse, writeRequest } from "@svc/protocol";
 import type { Log } from "../../log.ts";
 import type { System } from "../../system.ts";
@@ -13,6 +14,9 @@ import { followStderr } from "./stderr.ts";
 /** Processes of one engine with one configuration, and calls that wait for one of them. Design: §8 */
 const MAX_PROCESSES = 4;
 const MAX_WAITING = 64;
+
+/** Of an engine that only computes: more than there are processors would take those from each other. */
+const MAX_COMPUTING = Math.min(MAX_PROCESSES, availableParallelism());
 
 const DESCRIBE = writeRequest({ method: "describe", params: {} });
 
@@ -54,6 +58,8 @@ export class Pool {
 	/** For errors, which somebody gets: there even a short secret is masked. */
 	readonly #maskError: Mask;
 	readonly #restarts: Restarts;
+	/** Processes at once. */
+	readonly #most: number;
 	readonly #waiting: Job[] = [];
 	/** Every process that is not gone yet, with its life. */
 	readonly #processes = new Map<EngineProcess, Promise<void>>();
@@ -74,6 +80,7 @@ export class Pool {
 		this.#mask = createMask(parts.settings.secrets);
 		this.#maskError = createMask(parts.settings.secrets, 1);
 		this.#restarts = createRestarts(parts.timing, parts.system);
+		this.#most = parts.entry.is_restricted && !parts.entry.network ? MAX_COMPUTING : MAX_PROCESSES;
 	}
 
 	/** Processes that are not gone yet. */
@@ -147,7 +154,7 @@ export class Pool {
 			[...this.#idle.values()].at(-1)?.give(job);
 		}
 		clearTimeout(this.#timer);
-		while (this.#waiting.length > this.#coming.size && this.size < MAX_PROCESSES) {
+		while (this.#waiting.length > this.#coming.size && this.size < this.#most) {
 			const pause_ms = this.#restarts.pause();
 			if (pause_ms > 0) {
 				this.#timer = setTimeout(() => this.#advance(), pause_ms);

@@ -37,6 +37,11 @@ export function scripted(script: string, changes: object = {}): ShippedEngine {
 	return { descriptor: descriptorOf(type, changes), network: false, node: false, launch };
 }
 
+/** A script as an engine that Node restricts, as it restricts ours. @param node how Node is told */
+export function restricted(script: string, network = false, node: ShippedEngine["node"] = "arguments"): ShippedEngine {
+	return { ...scripted(script), node, network, reads: [FIXTURES] };
+}
+
 /** Settings without a secret. */
 export function settings(changes: Partial<EngineSettings> = {}): EngineSettings {
 	return { key: "a", environment: {}, reads: [], secrets: [], ...changes };
