@@ -152,7 +152,8 @@ test("a folder of backups that cannot be read has no age in the metrics, and tak
 	try {
 		assert.equal(await metric("svc_backup_newest_age_seconds"), undefined);
 		assert.ok(Number(await metric("svc_audit_events")) > 0);
-		refused(await client.get("/backups", { token: admin.token }), 503, "unhealthy");
+		for (const path of ["/backups", "/backups/svc-20200101T000000000Z.db"])
+			refused(await client.get(path, { token: admin.token }), 503, "unhealthy");
 	} finally {
 		rmSync(folder);
 		renameSync(aside, folder);

@@ -53,7 +53,7 @@ export async function listBackups(needs: BackupNeeds, actor: Actor): Promise<Bac
 
 /**
  * Opens a backup to be read to its end. The reading is in the log before the first byte leaves.
- * @throws AppError forbidden, insufficient_scope, not_found, unhealthy (it cannot be read)
+ * @throws AppError forbidden, insufficient_scope, not_found, unhealthy (it, or the folder, cannot be read)
  */
 export async function downloadBackup(
 	needs: BackupNeeds,
@@ -62,7 +62,7 @@ export async function downloadBackup(
 ): Promise<{ backup: Backup; content: ReadableStream<Uint8Array> }> {
 	await requireInstanceAdmin(needs, actor, "read");
 	// Only names that are in the folder count: no path leads out of it.
-	const file = fileOf(needs.folder, name);
+	const file = await fileOf(needs.folder, name).catch(refuseUnreadable);
 	const backup = file === undefined ? undefined : await describe(needs.folder, name).catch(refuseUnreadable);
 	if (file === undefined || backup === undefined) throw noBackup();
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "backup.downloaded", undefined, { name }));

@@ -62,8 +62,8 @@ export async function listFolder(
 	return found;
 }
 
-/** The file of a backup; undefined when there is none of that name. */
-export function fileOf({ directory }: BackupFolder, name: string): string | undefined {
+/** The file of a backup; undefined when there is none of that name. @throws the system's error when the folder cannot be read */
+export async function fileOf({ directory }: BackupFolder, name: string): Promise<string | undefined> {
 	return namesIn(directory).includes(name) ? join(directory, name) : undefined;
 }
 
