@@ -72,11 +72,13 @@ export function createLogEmptier(
 			if (answer !== undefined) hear(answer.message as Moved);
 			if (isMoving || ++batches % LOOK_EVERY !== 0) return;
 			const { log, checkpointed } = length.get() as { log: number; checkpointed: number };
-			if (log - checkpointed >= MOVED_PAGES) {
+			// However much is left: batches of large values would leave that much each time, and the log would grow for ever.
+			if (log >= RESTART_PAGES) hear(move());
+			else if (log - checkpointed >= MOVED_PAGES) {
 				thread ??= launch();
 				isMoving = true;
 				thread.port.postMessage("move" satisfies MoverRequest);
-			} else if (log >= RESTART_PAGES) hear(move());
+			}
 		},
 		async close() {
 			if (thread === undefined) return;
