@@ -18,6 +18,8 @@ const LEAVES = [
 	"gate.ts",
 	"cache.ts",
 	"shipped-file.ts",
+	"source-group.ts",
+	"limits.ts",
 ];
 const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 	"packages/server/src": [

@@ -28,14 +28,17 @@ const Flag = v.union([
 	),
 ]);
 
-const Count = v.union([
-	v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)),
-	v.pipe(
+/** A whole number between these two. */
+function whole(least: number, most: number) {
+	const range = v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
+	const written = v.pipe(
 		v.string(),
-		v.regex(/^([1-9]\d{0,2}|1000)$/),
+		v.regex(/^[1-9]\d{0,14}$/),
 		v.transform((text) => Number(text)),
-	),
-]);
+		range,
+	);
+	return [v.union([range, written]), `a whole number from ${least} to ${most}`] as const;
+}
 
 /** What each setting must be; a setting that is absent keeps its default. The order is the order of the documentation. */
 const SETTINGS = {
@@ -54,7 +57,7 @@ const SETTINGS = {
 	trusted_proxies: [Strings, "a list of addresses"],
 	"secrets.enforce_expiry": [Flag, "true or false"],
 	"backup.directory": [v.pipe(v.string(), v.minLength(1)), "a path"],
-	"backup.keep": [Count, "a whole number from 1 to 1000"],
+	"backup.keep": whole(1, 1000),
 } as const;
 
 type Name = keyof typeof SETTINGS;

@@ -1,0 +1,49 @@
+import { isIPv6 } from "node:net";
+
+/**
+ * Names the group of addresses that counts as one source: an IPv4 address by itself, also where a version 6 socket spells it; an IPv6 address
+ * with all of its /64, the least that a provider gives to one line. Each bound per source counts by it. What is no address stays as it is.
+ */
+export function sourceGroup(ip: string): string {
+	if (!ip.includes(":") || !isIPv6(ip)) return ip;
+	const groups = toGroups(ip);
+	const isIPv4 = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+	if (isIPv4)
+		return groups
+			.slice(6)
+			.flatMap((group) => [group >> 8, group & 0xff])
+			.join(".");
+	return `${toHex(groups.slice(0, 4))}::/64`;
+}
+
+/**
+ * Names the /48 of an IPv6 source: what one site may have, 65,536 sources. Undefined for any other.
+ * @param source what `sourceGroup` answered
+ */
+export function siteOf(source: string): string | undefined {
+	return source.endsWith("::/64") ? `${source.split(":", 3).join(":")}::/48` : undefined;
+}
+
+/** The eight numbers of an IPv6 address. */
+function toGroups(ip: string): number[] {
+	const [head = "", tail] = ip.replace(/%.*$/, "").split("::");
+	const before = toNumbers(head);
+	if (tail === undefined) return before;
+	const after = toNumbers(tail);
+	return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}
+
+function toNumbers(text: string): number[] {
+	return text
+		.split(":")
+		.filter((part) => part !== "")
+		.flatMap((part) => {
+			if (!part.includes(".")) return [Number.parseInt(part, 16)];
+			const [a = 0, b = 0, c = 0, d = 0] = part.split(".").map(Number);
+			return [(a << 8) | b, (c << 8) | d];
+		});
+}
+
+function toHex(groups: readonly number[]): string {
+	return groups.map((group) => group.toString(16)).join(":");
+}
