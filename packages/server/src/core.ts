@@ -24,6 +24,7 @@ import type { Route } from "./http/route.ts";
 import type { MasterKeySource } from "./keys/keys.ts";
 import { keyRoutes } from "./keys/routes.ts";
 import { leaseRoutes } from "./leases/routes.ts";
+import type { Limits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { operatorSyncRoutes } from "./operator-sync/routes.ts";
 import { policyRoutes } from "./policy/routes.ts";
@@ -51,6 +52,8 @@ export interface Parts {
 	backups: ReturnType<typeof createBackupParts>;
 	protocols: Protocols;
 	setup_code: SetupCode;
+	/** Whoever keeps a bound adds it here. */
+	limits: Limits;
 	/** Address that browsers reach the server at, known once it listens. */
 	address(): string;
 	isStopping(): boolean;
@@ -66,7 +69,14 @@ export function createCore(parts: Parts) {
 	const identity = { store, system, sessions, noted: createCache<string, number>(MAX_NOTED) };
 	const identify = (authorization: string | undefined, request_id: string, ip: string) =>
 		authenticate(identity, authorization, request_id, ip);
-	const metrics = createMetrics({ store, system, build, engines: parts.engines, backups: parts.backups });
+	const metrics = createMetrics({
+		store,
+		system,
+		build,
+		engines: parts.engines,
+		backups: parts.backups,
+		limits: parts.limits,
+	});
 	const needs = { store, system, keyring };
 	const throttle = createThrottle();
 	const { address, protocols } = parts;

@@ -8,13 +8,16 @@ import { openCopy } from "./store/sqlite/copies.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
 
 /** What the doctor looks at, put together from the parts of the running server. */
-export function createDoctorParts(parts: Pick<Parts, "config" | "store" | "master" | "engines" | "backups">) {
-	const { config, store, master, engines, backups } = parts;
+export function createDoctorParts(
+	parts: Pick<Parts, "config" | "store" | "master" | "engines" | "backups" | "limits">,
+) {
+	const { config, store, master, engines, backups, limits } = parts;
 	const { data_dir, engine_environment } = config;
 	return {
 		config,
 		data_dir,
 		master,
+		limits,
 		tls_files: findTlsFiles(config),
 		clock: engines.clock,
 		host: engines.host,

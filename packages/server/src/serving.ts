@@ -11,6 +11,7 @@ import type { ShippedEngine } from "./engines/host/catalog.ts";
 import { readBuild, VERSION } from "./health/build.ts";
 import { loadTls, type ServerTls } from "./http/certificate.ts";
 import { type Listener, listen } from "./http/listen.ts";
+import { createLimits } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { purgeRealms } from "./realms/realms.ts";
 import { createProtocols, loadProtocols } from "./sso/protocols.ts";
@@ -65,7 +66,8 @@ export async function serve({ config, store, system, log, shipped, around, befor
 	const protocols = createProtocols();
 	const master = { ...masterKey, next: () => findNextMasterKey(config) };
 	const backups = createBackupParts(common);
-	const parts = { ...common, master, engines, backups, protocols, build: readBuild() };
+	const limits = createLimits();
+	const parts = { ...common, master, engines, backups, protocols, limits, build: readBuild() };
 	const core = createCore({ ...parts, address: () => url, isStopping: () => isStopping });
 	const listener = await listen(core, config.listen, tls);
 	url = addressOf(config, listener, tls);

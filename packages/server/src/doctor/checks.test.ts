@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { createServerCertificate } from "@svc/x509";
 import { FatalError } from "../errors.ts";
 import { createGate } from "../gate.ts";
+import { createLimits } from "../limits.ts";
 import { system } from "../system.ts";
 import { makeFolder } from "../testing/store.ts";
 import { examine } from "./doctor.ts";
@@ -185,6 +186,7 @@ test("what fails or throws while it is looked at is one failed check, and its te
 				throw secret;
 			},
 			newestBackupAt: () => undefined,
+			limits: createLimits(),
 			oneAtATime: createGate(1),
 			openDatabase: () => {
 				throw secret;

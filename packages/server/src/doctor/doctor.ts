@@ -2,12 +2,13 @@ import { type RefusalNeeds, requireInstanceAdmin } from "../policy/authorize.ts"
 import type { Actor } from "../policy/model.ts";
 import { type DatabaseNeeds, lookAtDatabase, lookAtLog } from "./database.ts";
 import { type LeaseNeeds, lookAtClock, lookAtEngines, lookAtLeases } from "./leases.ts";
+import { type LimitNeeds, lookAtLimits } from "./limits.ts";
 import { lookAtBackups, lookAtDisk, lookAtFiles, type MachineNeeds } from "./machine.ts";
 import type { Check } from "./model.ts";
 import { lookAtCertificate, lookAtMasterKey, lookAtRegistration, type SettingNeeds } from "./settings.ts";
 
 /** What looking at everything needs. */
-export interface DoctorNeeds extends RefusalNeeds, DatabaseNeeds, LeaseNeeds, MachineNeeds, SettingNeeds {
+export interface DoctorNeeds extends RefusalNeeds, DatabaseNeeds, LeaseNeeds, LimitNeeds, MachineNeeds, SettingNeeds {
 	/** Asks every configured engine and its target whether they work, and for the rights that it needs there. */
 	askTargets(): Promise<(() => Promise<Check[]>)[]>;
 }
@@ -42,6 +43,7 @@ export async function examine(needs: DoctorNeeds, actor: Actor, deep: boolean): 
 		["database", patience_ms, (signal) => lookAtDatabase(needs, deep, signal)],
 		["audit", patience_ms, (signal) => lookAtLog(needs, signal)],
 		["backup", LIMIT_MS, () => lookAtBackups(needs)],
+		["limits", LIMIT_MS, () => lookAtLimits(needs)],
 		["leases", LIMIT_MS, () => lookAtLeases(needs)],
 		["engines", LIMIT_MS, () => lookAtEngines(needs)],
 	];

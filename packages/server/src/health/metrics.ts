@@ -1,7 +1,9 @@
+import type { Limits } from "../limits.ts";
 import type { SecretStore } from "../secrets/model.ts";
 import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
 import { addEngineMetrics, type EngineMetricsNeeds } from "./engine-metrics.ts";
+import { addLimitMetrics } from "./limit-metrics.ts";
 import { prometheus } from "./prometheus.ts";
 
 const { Counter, Gauge, Histogram, Registry } = prometheus;
@@ -23,6 +25,7 @@ export interface MetricsNeeds {
 	};
 	system: Pick<System, "now">;
 	build: Build;
+	limits: Limits;
 	engines: Omit<EngineMetricsNeeds, "store">;
 	backups: {
 		/** When the newest was made, in Unix milliseconds; undefined when there is none. */
@@ -56,6 +59,7 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 	const remembered = new Map<string, { inc(): void; observe(seconds: number): void }>();
 	addGauges(needs, registers);
 	addEngineMetrics({ ...needs.engines, store: needs.store }, registers);
+	addLimitMetrics(needs, registers);
 	return {
 		answered(method, route, status, seconds) {
 			const name = `${method} ${route} ${status}`;

@@ -4,6 +4,7 @@ import type { Hono } from "hono";
 import { readConfig } from "../config.ts";
 import { createCore } from "../core.ts";
 import { STATUS } from "../errors.ts";
+import { createLimits } from "../limits.ts";
 import { createTestLog } from "../testing/log.ts";
 import { allRoutes } from "../testing/routes.ts";
 import { createTestSystem } from "../testing/system.ts";
@@ -59,6 +60,7 @@ test("the server answers the document of exactly these routes", async () => {
 		engines: { watchLag: () => undefined } as never,
 		backups: {} as never,
 		setup_code: {} as never,
+		limits: createLimits(),
 		protocols: {} as never,
 		address: () => "https://localhost",
 		isStopping: () => false,

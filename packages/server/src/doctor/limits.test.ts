@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLimits } from "../limits.ts";
+import { lookAtLimits } from "./limits.ts";
+
+test("a limit is told from four fifths on, with what to do about it", async () => {
+	const limits = createLimits();
+	let used = 1637;
+	limits.add({ name: "connections", max: 2048, used: () => used, hint: "raise limits.connections" });
+	limits.add({ name: "answers_bytes", max: 64, used: async () => 10, hint: "" });
+	assert.deepEqual(
+		(await lookAtLimits({ limits })).map(({ status }) => status),
+		["ok"],
+	);
+	used = 1639;
+	assert.deepEqual(await lookAtLimits({ limits }), [
+		{
+			name: "limits",
+			status: "warning",
+			message: "connections: 1,639 of 2,048 are in use",
+			hint: "raise limits.connections",
+		},
+	]);
+});

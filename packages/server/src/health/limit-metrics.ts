@@ -1,0 +1,39 @@
+import type { Registry } from "prom-client";
+import type { Limit, Limits } from "../limits.ts";
+import { prometheus } from "./prometheus.ts";
+
+const { Counter, Gauge } = prometheus;
+
+/** Adds the series of limits: what is in use, what may be, and how often each refused. Design: §13 */
+export function addLimitMetrics({ limits }: { limits: Limits }, registers: Registry[]): void {
+	const about = { labelNames: ["limit"], registers } as const;
+	new Gauge({
+		...about,
+		name: "svc_limit_used",
+		help: "How much of a limit is in use; of one for each source, account or realm, by the fullest of them",
+		async collect() {
+			for (const limit of limits.all()) this.labels(limit.name).set(await limit.used());
+		},
+	});
+	new Gauge({
+		...about,
+		name: "svc_limit_max",
+		help: "What a limit allows",
+		collect() {
+			for (const limit of limits.all()) this.labels(limit.name).set(limit.max);
+		},
+	});
+	new Counter({
+		...about,
+		name: "svc_limit_refused_total",
+		help: "What was refused because a limit was reached",
+		collect() {
+			this.reset();
+			for (const limit of limits.all().filter(countsRefusals)) this.labels(limit.name).inc(limit.refused());
+		},
+	});
+}
+
+function countsRefusals(limit: Limit): limit is Limit & { refused(): number } {
+	return limit.refused !== undefined;
+}

@@ -1,0 +1,24 @@
+/** A bound of this process, and how much of it is in use. Everybody may read it: it names no realm, account or address. */
+export interface Limit {
+	/** Such as `connections_per_source`, as answers, metrics and `svc doctor` call it. */
+	name: string;
+	max: number;
+	/** Tells how much is in use now; of a bound that holds for each source, account or realm, how much the fullest uses. */
+	used(): number | Promise<number>;
+	/** Tells how often it refused since the start. */
+	refused?(): number;
+	/** Advises the instance admin what to do when it is nearly reached. */
+	hint: string;
+}
+
+/** The limits of this process. Whoever keeps one adds it; metrics and doctor show them. */
+export interface Limits {
+	add(limit: Limit): void;
+	all(): readonly Limit[];
+}
+
+/** Makes the list of limits. Design: §13 */
+export function createLimits(): Limits {
+	const limits: Limit[] = [];
+	return { add: (limit) => void limits.push(limit), all: () => limits };
+}
