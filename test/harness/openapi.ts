@@ -7,6 +7,9 @@ export interface Schema {
 	readonly type?: string | readonly string[];
 	readonly enum?: readonly unknown[];
 	readonly const?: unknown;
+	readonly format?: string;
+	readonly minimum?: number;
+	readonly maximum?: number;
 	readonly properties?: Readonly<Record<string, Schema>>;
 	readonly required?: readonly string[];
 	readonly items?: Schema;
@@ -26,11 +29,19 @@ export interface Operation {
 		readonly in: string;
 		readonly required?: boolean;
 		readonly description?: string;
+		readonly schema?: Schema;
 	}[];
 	readonly security?: readonly object[];
 	readonly requestBody?: object;
 	readonly responses: Readonly<
-		Record<string, { readonly description?: string; readonly content?: Readonly<Record<string, { schema?: Schema }>> }>
+		Record<
+			string,
+			{
+				readonly description?: string;
+				readonly headers?: Readonly<Record<string, object>>;
+				readonly content?: Readonly<Record<string, { schema?: Schema }>>;
+			}
+		>
 	>;
 }
 
@@ -67,6 +78,12 @@ export function routesOf(document: OpenApi): Route[] {
 	);
 }
 
+const FORMATS: Readonly<Record<string, RegExp>> = {
+	"date-time": /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/,
+	uuid: /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/,
+	email: /^[^@\s]+@[^@\s]+$/,
+};
+
 /** What is wrong with the value, as `path: reason` lines; an empty list when it conforms to the schema. */
 export function problems(document: OpenApi, schema: Schema, value: unknown, at = "$"): string[] {
 	const inner = (next: Schema, item: unknown, where: string): string[] => problems(document, next, item, where);
@@ -76,6 +93,12 @@ export function problems(document: OpenApi, schema: Schema, value: unknown, at =
 	return [
 		...(schema.type === undefined || isOfType(value, schema.type) ? [] : [`${at}: not of type ${String(schema.type)}`]),
 		...(schema.enum === undefined || schema.enum.includes(value) ? [] : [`${at}: not in the enum`]),
+		...(typeof value === "string" && !(FORMATS[schema.format ?? ""]?.test(value) ?? true)
+			? [`${at}: not of the format ${schema.format}`]
+			: []),
+		...(typeof value === "number" && (value < (schema.minimum ?? value) || value > (schema.maximum ?? value))
+			? [`${at}: out of range`]
+			: []),
 		...(schema.const === undefined || schema.const === value ? [] : [`${at}: not the constant`]),
 		...(schema.allOf ?? []).flatMap((part) => inner(part, value, at)),
 		...(Array.isArray(value) && schema.items

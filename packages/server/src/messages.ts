@@ -41,12 +41,22 @@ export const Environment = v.picklist(
 	says("invalid_environment", "environment must be dev, staging, prod or test"),
 );
 
+/** In answers: a whole number from 0. */
+export const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+
+/** In answers: an instant, ISO 8601 UTC. */
+export const Instant = v.pipe(v.string(), v.isoTimestamp());
+
+/** In answers: an id that this server drew. */
+export const Uuid = v.pipe(v.string(), v.uuid());
+
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
 /** An RFC 3339 instant with an offset or Z, kept as ISO 8601 UTC; a day that no calendar has is refused. Design: §7.2. */
 export const instantOf = (field: string) =>
 	v.pipe(
 		v.string(),
+		v.metadata({ type: "string", format: "date-time" }),
 		v.check(isInstant, says("validation_failed", `${field} must be an RFC 3339 instant such as 2030-01-31T00:00:00Z`)),
 		v.transform((text) => new Date(text.toUpperCase()).toISOString()),
 	);

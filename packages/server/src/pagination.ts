@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import * as v from "valibot";
 import { AppError } from "./errors.ts";
-import { says } from "./messages.ts";
+import { Count, says } from "./messages.ts";
 
 /** Largest page, and the usual one. Spec: API › Limits. */
 const MAX_LIMIT = 100;
@@ -15,6 +15,7 @@ const MAX_CURSOR = 256;
 const Limit = (usual: number) =>
 	v.pipe(
 		v.optional(v.string(), String(usual)),
+		v.metadata({ type: "integer", minimum: 1, maximum: MAX_LIMIT, default: usual }),
 		v.regex(/^[0-9]{1,15}$/, says("invalid_limit", "limit must be a whole number from 1 to 100")),
 		v.transform(Number),
 		v.minValue(1, says("invalid_limit", "limit must be a whole number from 1 to 100")),
@@ -49,7 +50,7 @@ export interface Pagination {
 export const PaginationSchema = v.object({
 	next_cursor: v.optional(v.string()),
 	has_more: v.boolean(),
-	total: v.optional(v.number()),
+	total: v.optional(Count),
 });
 
 /** Where a list is read from. */

@@ -11,6 +11,7 @@ const MAX_RAW = { email: 1024, password: 8192 } as const;
 /** An e-mail as it is compared and kept everywhere: NFKC, trimmed, lower case. Design: §6. */
 export const Email = v.pipe(
 	RequiredText,
+	v.metadata({ type: "string", format: "email", minLength: 3, maxLength: MAX_RAW.email }),
 	v.maxLength(MAX_RAW.email, says("validation_failed", "email must be at most 254 bytes")),
 	v.transform((text) => text.normalize("NFKC").trim().toLowerCase()),
 	v.nonEmpty(says("missing_field", "email is required")),
@@ -26,6 +27,7 @@ const codePoints = (text: string) => [...text.normalize("NFKC")].length;
 /** A new password. Its length is counted after NFKC, which is also what is hashed. */
 export const NewPassword = v.pipe(
 	RequiredText,
+	v.metadata({ type: "string", format: "password", minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max }),
 	v.maxLength(
 		MAX_RAW.password,
 		says("validation_failed", `password must be at most ${PASSWORD_LENGTH.max} characters`),

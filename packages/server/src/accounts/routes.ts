@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { publicRoute, type Route, route } from "../http/route.ts";
+import { Count, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { Actor } from "../policy/model.ts";
 import {
@@ -16,7 +17,7 @@ import { type Account, ChangePassword, Login, Register } from "./model.ts";
 
 const MessageSchema = v.object({ message: v.string() });
 
-const PersonSchema = v.object({ id: v.string(), email: v.string(), name: v.string() });
+const PersonSchema = v.object({ id: Uuid, email: v.string(), name: v.string() });
 
 /** What these routes need beyond the rules. */
 export interface AccountRouteNeeds extends AccountNeeds {
@@ -37,8 +38,11 @@ function visitorRoutes(needs: AccountRouteNeeds): Route[] {
 			summary: "Register an account",
 			body: Register,
 			status: 201,
-			answer: v.object({ ...PersonSchema.entries, created_at: v.string() }),
-			errors: ["password_too_short", "registration_disabled", "registration_admin_only", "conflict", "rate_limited"],
+			answer: v.object({ ...PersonSchema.entries, created_at: Instant }),
+			errors: [
+				...(["password_too_short", "unauthorized", "registration_disabled", "registration_admin_only"] as const),
+				...(["conflict", "rate_limited"] as const),
+			],
 			async handle({ body, authorization, request_id, ip }) {
 				const isAsked = needs.registration.mode === "admin" && authorization !== undefined;
 				const registrar = isAsked ? await needs.identify(authorization, request_id, ip) : undefined;
@@ -51,7 +55,7 @@ function visitorRoutes(needs: AccountRouteNeeds): Route[] {
 			summary: "Sign in with e-mail and password",
 			body: Login,
 			status: 200,
-			answer: v.object({ token: v.string(), expires_at: v.number(), user: PersonSchema }),
+			answer: v.object({ token: v.string(), expires_at: Count, user: PersonSchema }),
 			errors: ["invalid_credentials", "rate_limited"],
 			handle: ({ body, request_id, ip }) => login(needs, { request_id, ip }, body),
 		}),
@@ -98,7 +102,7 @@ function userRoutes(needs: AccountRouteNeeds): Route[] {
 		...PersonSchema.entries,
 		instance_admin: v.boolean(),
 		disabled: v.boolean(),
-		created_at: v.string(),
+		created_at: Instant,
 	});
 	const setting = (verb: "disable" | "enable") =>
 		route({
@@ -132,7 +136,7 @@ function userRoutes(needs: AccountRouteNeeds): Route[] {
 			path: "/api/v1/users/{id}",
 			summary: "An account by its id or e-mail, and how many sessions and API tokens it has",
 			status: 200,
-			answer: v.object({ ...UserSchema.entries, sessions: v.number(), tokens: v.number() }),
+			answer: v.object({ ...UserSchema.entries, sessions: Count, tokens: Count }),
 			errors: ["not_found"],
 			async handle({ actor, params }) {
 				const { sessions, tokens, ...account } = await getUser(needs, actor, params.id);

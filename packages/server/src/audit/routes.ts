@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { instantOf, says } from "../messages.ts";
+import { Count, Instant, instantOf, says, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type AuditNeeds, listEvents, parseAnchor, verifyLog } from "./audit.ts";
 import { eventId } from "./chain.ts";
@@ -14,8 +14,8 @@ const Filter = v.optional(
 );
 
 const EventSchema = v.object({
-	id: v.string(),
-	timestamp: v.string(),
+	id: Uuid,
+	timestamp: Instant,
 	type: v.string(),
 	actor: v.string(),
 	realm: v.string(),
@@ -26,6 +26,7 @@ const Anchor = v.object({
 	seq: v.optional(
 		v.pipe(
 			v.string(),
+			v.metadata({ type: "integer", minimum: 1, maximum: 999_999_999_999_999 }),
 			v.regex(/^[1-9][0-9]{0,14}$/, says("validation_failed", "seq must be a whole number")),
 			v.transform(Number),
 		),
@@ -66,10 +67,10 @@ export function auditRoutes(needs: AuditNeeds): Route[] {
 			answer: v.object({
 				status: v.picklist(["intact", "altered", "truncated"]),
 				message: v.string(),
-				events: v.number(),
-				checkpoints: v.number(),
+				events: Count,
+				checkpoints: Count,
 				anchored: v.boolean(),
-				last_seq: v.number(),
+				last_seq: Count,
 				last_hash: v.string(),
 			}),
 			async handle({ actor, query }) {
@@ -89,7 +90,7 @@ export function auditRoutes(needs: AuditNeeds): Route[] {
 }
 
 const ChainedSchema = v.object({
-	seq: v.number(),
+	seq: Count,
 	...EventSchema.entries,
 	realm_id: v.string(),
 	previous_hash: v.string(),

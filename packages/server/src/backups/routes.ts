@@ -1,14 +1,15 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
+import { Count, Instant } from "../messages.ts";
 import { type BackupNeeds, createBackup, downloadBackup, listBackups } from "./backups.ts";
 
 const BackupSchema = v.object({
 	name: v.string(),
-	created_at: v.string(),
-	bytes: v.number(),
+	created_at: Instant,
+	bytes: Count,
 	sha256: v.string(),
 	fingerprint: v.string(),
-	events: v.number(),
+	events: Count,
 });
 
 /** Design: §6. */

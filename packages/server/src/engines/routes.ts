@@ -59,6 +59,7 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 			body: Anything,
 			status: 200,
 			answer: Anything,
+			headers: ["X-Lease-Id"],
 			errors: [...INVOCATION_ERRORS, "invalid_ttl", "lease_limit_reached"],
 			async handle({ actor, params, query, body, headers, onAnswered }) {
 				const with_connection = query.connection === "true";

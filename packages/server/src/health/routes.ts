@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { publicRoute, type Route } from "../http/route.ts";
+import { Count, Instant } from "../messages.ts";
 import { checkHealth, type Health, type HealthNeeds } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -10,19 +11,19 @@ const Details = v.object({
 		v.object({
 			type: v.string(),
 			status: State,
-			processes: v.number(),
+			processes: Count,
 			breaker: v.picklist(["closed", "open"]),
 			message: v.string(),
 		}),
 	),
 	targets: v.array(
-		v.object({ target: v.string(), status: v.picklist(["healthy", "away", "blocked"]), since: v.string() }),
+		v.object({ target: v.string(), status: v.picklist(["healthy", "away", "blocked"]), since: Instant }),
 	),
 	leases: v.object({
-		open: v.record(v.string(), v.number()),
-		overdue: v.number(),
-		stuck: v.number(),
-		oldest_overdue_seconds: v.number(),
+		open: v.record(v.string(), Count),
+		overdue: Count,
+		stuck: Count,
+		oldest_overdue_seconds: Count,
 		paused: v.boolean(),
 	}),
 	clock: v.picklist(["steady", "jumped"]),
@@ -36,7 +37,7 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 			path: "/api/v1/health",
 			summary: "Whether the server can do its work: 503 when it cannot",
 			status: 200,
-			statusOf: (health) => ((health as Health).status === "healthy" ? 200 : 503),
+			other: { status: 503, when: (health) => (health as Health).status !== "healthy" },
 			answer: v.object({
 				status: State,
 				version: v.string(),

@@ -48,7 +48,7 @@ const ROUTES: Route[] = [
 		return "text\n";
 	}),
 	open("GET", "/things/{name}/{other}", ({ params, ip }) => ({ params, ip })),
-	open("GET", "/health", () => ({ status: "unhealthy" }), { statusOf: () => 503 }),
+	open("GET", "/health", () => ({ status: "unhealthy" }), { other: { status: 503, when: () => true } }),
 	route({
 		method: "POST",
 		path: "/private",

@@ -90,7 +90,7 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	};
 	const result = await route.handle(call as unknown as Call<string, undefined, undefined, never>);
 	if (route.media !== undefined) headers["content-type"] = route.media;
-	const status = route.statusOf?.(result) ?? route.status;
+	const status = route.other?.when(result) === true ? route.other.status : route.status;
 	if (status === 304) return c.body(null, status, headers);
 	const isReady = typeof result === "string" || result instanceof ReadableStream;
 	return c.body(isReady ? result : JSON.stringify(result), status, headers);

@@ -70,7 +70,7 @@ function fileRoute(path: string, media: string, read: () => string): Route {
 		status: 200,
 		answer: v.string(),
 		media: `${media}; charset=utf-8`,
-		statusOf: (text) => (text === "" ? 304 : 200),
+		other: { status: 304, when: (text) => text === "" },
 		async handle({ headers, if_none_match }) {
 			const text = read();
 			const etag = `"${hash("sha256", text, "base64url")}"`;

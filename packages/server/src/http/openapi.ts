@@ -1,14 +1,8 @@
-import { toJsonSchema } from "@valibot/to-json-schema";
-import type * as v from "valibot";
-import { AppError, type ErrorCode, STATUS } from "../errors.ts";
+import { answerComponents, answersOf } from "./openapi-answers.ts";
+import { schemaOf } from "./openapi-schema.ts";
 import { tagOf, tagsOf } from "./openapi-tags.ts";
 import { aboutParameter, withExamples } from "./openapi-words.ts";
 import type { Route } from "./route.ts";
-
-/** Codes that a route may answer without naming them. */
-const ALWAYS: readonly ErrorCode[] = ["bad_request", "internal_error", "unhealthy"];
-const WITH_TOKEN: readonly ErrorCode[] = ["unauthorized", "forbidden", "insufficient_scope"];
-const WITH_BODY: readonly ErrorCode[] = ["invalid_json", "validation_failed", "missing_field", "payload_too_large"];
 
 const DESCRIPTION = `Secrets management server: secrets per realm and environment, roles, tokens, credentials that end by themselves, audit.
 
@@ -45,18 +39,12 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
 					description: "An API token (svc_…) or the session token that login answers.",
 				},
 			},
-			schemas: { Error: errorSchema() },
+			...answerComponents(),
 		},
 	};
 }
 
 function operation(route: Route): object {
-	const codes = [
-		...ALWAYS,
-		...(route.isPublic ? [] : WITH_TOKEN),
-		...(route.body ? WITH_BODY : []),
-		...(route.errors ?? []),
-	];
 	return {
 		tags: [tagOf(route.path)],
 		summary: route.summary,
@@ -73,13 +61,7 @@ function operation(route: Route): object {
 						},
 					},
 				}),
-		responses: {
-			[route.status]: {
-				description: route.summary,
-				...(route.status === 302 ? REDIRECT : { content: contentOf(route) }),
-			},
-			...errorResponses(codes, route),
-		},
+		responses: answersOf(route),
 	};
 }
 
@@ -88,21 +70,7 @@ function operationId(route: Route): string {
 	return [route.method.toLowerCase(), ...words.map((word) => word.replace(/[^a-zA-Z]/g, ""))].join("_");
 }
 
-/** What a browser is sent elsewhere with. */
-const REDIRECT = { headers: { Location: { required: true, schema: { type: "string", format: "uri" } } } };
-
 const bodyType = (route: Route) => (route.isForm ? "application/x-www-form-urlencoded" : "application/json");
-
-function contentOf(route: Route): object {
-	if (route.answer.type === "string") return { [route.media ?? "text/plain"]: { schema: { type: "string" } } };
-	return { "application/json": { schema: schemaOf(route.answer) } };
-}
-
-/** The shape that is sent, before defaults and transformations of our own. */
-function schemaOf(schema: v.GenericSchema): { properties?: Record<string, object>; required?: string[] } {
-	const { $schema: _, ...rest } = toJsonSchema(schema as never, { typeMode: "input", errorMode: "ignore" });
-	return rest as { properties?: Record<string, object>; required?: string[] };
-}
 
 function pathParameters(route: Route): object[] {
 	const names = [...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
@@ -125,37 +93,4 @@ function queryParameters(route: Route): object[] {
 		...aboutParameter(name, "query"),
 		schema,
 	}));
-}
-
-function errorResponses(codes: readonly ErrorCode[], route: Route): Record<string, object> {
-	const byStatus = Map.groupBy(new Set(codes), (code) => STATUS[code]);
-	const entries = [...byStatus]
-		.sort(([a], [b]) => a - b)
-		.map(([status, group]) => {
-			const isOwn = status === 404 && route.notFound !== undefined;
-			const schema = isOwn
-				? { type: "object", properties: { error: { type: "string" } }, required: ["error"] }
-				: { $ref: "#/components/schemas/Error" };
-			return [status, { description: group.join(", "), content: { "application/json": { schema } } }];
-		});
-	return Object.fromEntries(entries);
-}
-
-function errorSchema(): object {
-	const { error } = new AppError("not_found", "secret not found").toJSON();
-	return {
-		type: "object",
-		required: ["error"],
-		properties: {
-			error: {
-				type: "object",
-				required: ["code", "message", "status"],
-				properties: {
-					code: { type: "string", enum: Object.keys(STATUS), examples: [error.code] },
-					message: { type: "string", examples: [error.message] },
-					status: { type: "integer", enum: [...new Set(Object.values(STATUS))], examples: [error.status] },
-				},
-			},
-		},
-	};
 }

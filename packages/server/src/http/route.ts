@@ -47,8 +47,10 @@ interface Definition<Path extends string, Query, Body, Who> {
 	media?: string;
 	/** Codes that this route adds to those which every route of its kind has. */
 	errors?: readonly ErrorCode[];
-	/** Another status for some answers. */
-	statusOf?(answer: unknown): 200 | 201 | 202 | 302 | 304 | 503;
+	/** Another status, which the same answer has when this says so. */
+	other?: { status: 202 | 302 | 304 | 503; when(answer: unknown): boolean };
+	/** Headers that a success may have, beside those of every answer. */
+	headers?: readonly ("X-Lease-Id" | "X-Secret-Expired")[];
 	/** Answered instead of the error object when something is not found. */
 	notFound?: object;
 	handle(call: Call<Path, Query, Body, Who>): Promise<unknown>;

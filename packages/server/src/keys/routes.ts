@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { RequiredText } from "../messages.ts";
+import { Count, Instant, RequiredText } from "../messages.ts";
 import { getKeys, type KeyNeeds, rotateKey } from "./keys.ts";
 import { RotateKey } from "./model.ts";
 
@@ -8,7 +8,7 @@ const KeySchema = v.object({
 	id: v.string(),
 	purpose: v.string(),
 	state: v.picklist(["active", "retired"]),
-	created_at: v.string(),
+	created_at: Instant,
 });
 
 const MasterSchema = v.object({
@@ -30,7 +30,7 @@ export function keyRoutes(needs: KeyNeeds): Route[] {
 			answer: v.object({
 				master: MasterSchema,
 				keys: v.array(KeySchema),
-				realm_keys: v.object({ active: v.number(), retired: v.number() }),
+				realm_keys: v.object({ active: Count, retired: Count }),
 			}),
 			errors: ["not_found", "conflict"],
 			async handle({ actor, query }) {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { atMost, RequiredText, says, Text } from "../messages.ts";
+import { atMost, Count, Instant, RequiredText, says, Text, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import {
 	abandonLease,
@@ -16,16 +16,16 @@ import { LEASE_STATES, type Lease } from "./model.ts";
 const State = v.picklist(LEASE_STATES, says("validation_failed", `state must be one of ${LEASE_STATES.join(", ")}`));
 
 const LeaseSchema = v.object({
-	id: v.string(),
+	id: Uuid,
 	realm: v.string(),
 	engine: v.string(),
 	role: v.string(),
 	name: v.string(),
 	state: State,
 	user_id: v.string(),
-	created_at: v.string(),
-	expires_at: v.string(),
-	attempts: v.number(),
+	created_at: Instant,
+	expires_at: Instant,
+	attempts: Count,
 	last_error: v.string(),
 });
 
@@ -78,7 +78,7 @@ function realmLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 			path: "/api/v1/realms/{slug}/leases/{id}",
 			summary: "Revoke a lease: 202 when its target is away",
 			status: 200,
-			statusOf: (answer) => ((answer as { message: string }).message === REVOKED ? 200 : 202),
+			other: { status: 202, when: (answer) => (answer as { message: string }).message === QUEUED },
 			answer: Message,
 			errors: ["not_found", "conflict"],
 			async handle({ actor, params }) {
@@ -114,7 +114,7 @@ function instanceLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 				engine: v.nullish(RequiredText),
 			}),
 			status: 200,
-			answer: v.object({ count: v.number() }),
+			answer: v.object({ count: Count }),
 			errors: ["not_found"],
 			async handle({ actor, body: { realm, user_id, engine } }) {
 				const selection = { realm: realm ?? undefined, user_id: user_id ?? undefined, engine: engine ?? undefined };

@@ -21,6 +21,7 @@ export function operatorSyncRoutes(needs: SecretNeeds): Route[] {
 			query,
 			status: 200,
 			answer: v.object({ value: v.string() }),
+			headers: ["X-Secret-Expired"],
 			errors: ["invalid_environment", "not_found", "unhealthy"],
 			notFound: { error: "secret not found" },
 			async handle({ actor, params, query, headers }) {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { Environment, RequiredText } from "../messages.ts";
+import { Environment, Instant, RequiredText, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type ExplainNeeds, explainAccess } from "./explain.ts";
 import { CapabilityName, CreateBinding, ROLES } from "./model.ts";
@@ -9,10 +9,10 @@ import { createBinding, deleteBinding, listBindings, type PolicyNeeds } from "./
 const ROLE_LIST = Object.entries(ROLES).map(([name, capabilities]) => ({ name, capabilities }));
 
 const BindingSchema = v.object({
-	user_id: v.string(),
+	user_id: Uuid,
 	role: v.string(),
 	granted_by: v.string(),
-	created_at: v.string(),
+	created_at: Instant,
 });
 
 const VerdictSchema = v.object({
@@ -41,7 +41,7 @@ export function policyRoutes(needs: PolicyNeeds & ExplainNeeds): Route[] {
 			summary: "Give a user a role in a realm",
 			body: CreateBinding,
 			status: 201,
-			answer: v.object({ id: v.string(), realm_id: v.string(), ...BindingSchema.entries }),
+			answer: v.object({ id: Uuid, realm_id: Uuid, ...BindingSchema.entries }),
 			errors: ["invalid_role", "not_found", "conflict"],
 			handle: ({ actor, params, body }) => createBinding(needs, actor, params.slug, body),
 		}),
@@ -93,12 +93,18 @@ function explainRoute(needs: ExplainNeeds): Route {
 		status: 200,
 		answer: v.object({
 			realm: v.string(),
-			user_id: v.string(),
+			user_id: Uuid,
 			role: v.string(),
 			is_owner: v.boolean(),
 			instance_admin: v.boolean(),
 			disabled: v.boolean(),
-			token: v.nullable(v.object({ scopes: v.string(), environment: v.string(), expires_at: v.string() })),
+			token: v.nullable(
+				v.object({
+					scopes: v.string(),
+					environment: v.string(),
+					expires_at: v.union([Instant, v.literal("")]),
+				}),
+			),
 			verdicts: v.array(VerdictSchema),
 		}),
 		errors: ["not_found", "invalid_environment"],

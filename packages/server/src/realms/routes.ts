@@ -1,16 +1,17 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
+import { Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { CreateRealm } from "./model.ts";
 import { createRealm, deleteRealm, getRealm, listRealms, type RealmNeeds } from "./realms.ts";
 
 const RealmSchema = v.object({
-	id: v.string(),
+	id: Uuid,
 	slug: v.string(),
 	name: v.string(),
 	description: v.string(),
-	user_id: v.string(),
-	created_at: v.string(),
+	user_id: Uuid,
+	created_at: Instant,
 });
 
 /** Spec: API › Realms. */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
+import { Count } from "../messages.ts";
 import { Revoke } from "./model.ts";
 import { type RevocationNeeds, revokeAccess } from "./revocation.ts";
 
@@ -12,7 +13,7 @@ export function revocationRoutes(needs: RevocationNeeds): Route[] {
 			summary: "End the sessions, API tokens and leases of a user, or the API tokens and leases of a realm",
 			body: Revoke,
 			status: 200,
-			answer: v.object({ sessions: v.number(), tokens: v.number(), leases: v.number() }),
+			answer: v.object({ sessions: Count, tokens: Count, leases: Count }),
 			errors: ["not_found"],
 			handle: ({ actor, body: { user_id, realm } }) =>
 				revokeAccess(needs, actor, { user_id: user_id ?? undefined, realm: realm ?? undefined }),

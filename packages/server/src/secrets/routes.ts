@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { Environment, says } from "../messages.ts";
+import { Count, Environment, Instant, says } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { Diff, Encrypt, Promote, Rollback, SetSecret } from "./model.ts";
 import { diffSecrets, promoteSecrets } from "./promotion.ts";
@@ -20,6 +20,7 @@ const env = v.optional(Environment, "dev");
 
 const Version = v.pipe(
 	v.string(),
+	v.metadata({ type: "integer", minimum: 1, maximum: 999_999_999_999_999 }),
 	v.regex(/^[1-9][0-9]{0,14}$/, says("validation_failed", "version must be a whole number from 1")),
 	v.transform(Number),
 );
@@ -27,9 +28,9 @@ const Version = v.pipe(
 const ValueSchema = v.object({
 	key: v.string(),
 	value: v.string(),
-	environment: v.string(),
-	version: v.number(),
-	updated_at: v.string(),
+	environment: Environment,
+	version: Count,
+	updated_at: Instant,
 });
 
 const ListedSchema = v.object({ ...ValueSchema.entries, value: v.optional(v.string()) });
@@ -42,10 +43,10 @@ const WithValues = v.optional(
 
 const WrittenSchema = v.object({
 	key: v.string(),
-	environment: v.string(),
-	version: v.number(),
-	created_at: v.string(),
-	updated_at: v.string(),
+	environment: Environment,
+	version: Count,
+	created_at: Instant,
+	updated_at: Instant,
 });
 
 const ONE = "/api/v1/realms/{slug}/secrets/{key}";
@@ -115,6 +116,7 @@ function reading(needs: SecretNeeds): Route[] {
 			query: v.object({ env, version: v.optional(Version) }),
 			status: 200,
 			answer: ValueSchema,
+			headers: ["X-Secret-Expired"],
 			errors: ["invalid_environment", "not_found"],
 			async handle({ actor, params, query, headers }) {
 				const name = { slug: params.slug, environment: query.env, key: params.key };
@@ -136,7 +138,7 @@ function versions(needs: SecretNeeds): Route[] {
 			status: 200,
 			answer: v.object({
 				versions: v.array(
-					v.object({ version: v.number(), created_at: v.string(), created_by: v.string(), comment: v.string() }),
+					v.object({ version: Count, created_at: Instant, created_by: v.string(), comment: v.string() }),
 				),
 				pagination: PaginationSchema,
 			}),
@@ -167,10 +169,10 @@ function versions(needs: SecretNeeds): Route[] {
 const DifferenceSchema = v.object({
 	key: v.string(),
 	status: v.picklist(["only_in_from", "only_in_to", "different", "equal"]),
-	from_version: v.nullable(v.number()),
-	to_version: v.nullable(v.number()),
-	from_expires_at: v.nullable(v.string()),
-	to_expires_at: v.nullable(v.string()),
+	from_version: v.nullable(Count),
+	to_version: v.nullable(Count),
+	from_expires_at: v.nullable(Instant),
+	to_expires_at: v.nullable(Instant),
 });
 
 function promotion(needs: SecretNeeds): Route[] {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { publicRoute, type Route, route } from "../http/route.ts";
-import { RequiredText, says, Text } from "../messages.ts";
+import { Count, RequiredText, says, Text, Uuid } from "../messages.ts";
 import type { Waiting } from "./flows.ts";
 import {
 	beginLogin,
@@ -16,8 +16,8 @@ import { providerRoutes } from "./provider-routes.ts";
 import { findProviderOf, serviceProvider } from "./providers.ts";
 import type { Ended } from "./way-back.ts";
 
-const PersonSchema = v.object({ id: v.string(), email: v.string(), name: v.string() });
-const SignedInSchema = v.object({ token: v.string(), expires_at: v.number(), user: PersonSchema });
+const PersonSchema = v.object({ id: Uuid, email: v.string(), name: v.string() });
+const SignedInSchema = v.object({ token: v.string(), expires_at: Count, user: PersonSchema });
 const IdentitySchema = v.object({ provider: v.string(), email: v.string(), name: v.string() });
 const MessageSchema = v.object({ message: v.string() });
 
@@ -39,6 +39,7 @@ const WaitingQuery = v.pipe(
 		cli_port: v.optional(
 			v.pipe(
 				Text,
+				v.metadata({ type: "integer", minimum: 1024, maximum: 65_535 }),
 				v.regex(/^[1-9]\d{3,4}$/, PORT),
 				v.check((text) => Number(text) >= 1024 && Number(text) <= 65_535, PORT),
 			),
@@ -108,7 +109,7 @@ function answerTo(ended: Ended, headers: Record<string, string>): object | "" {
 	return "";
 }
 
-const statusOfEnd = (answer: unknown) => (answer === "" ? 302 : 200);
+const redirect = { status: 302, when: (answer: unknown) => answer === "" } as const;
 
 function oidcRoutes(needs: LoginNeeds): Route[] {
 	const optional = v.optional(Text);
@@ -122,7 +123,7 @@ function oidcRoutes(needs: LoginNeeds): Route[] {
 			status: 200,
 			answer: SignedInSchema,
 			errors: [...LOGIN_ERRORS, "validation_failed"],
-			statusOf: statusOfEnd,
+			other: redirect,
 			async handle({ params, query, cookie, headers, request_id, ip }) {
 				const given = query as Record<string, string>;
 				return answerTo(await endOidcLogin(needs, { request_id, ip }, params.provider, given, cookie), headers);
@@ -143,7 +144,7 @@ function samlRoutes(needs: LoginNeeds): Route[] {
 			status: 200,
 			answer: SignedInSchema,
 			errors: LOGIN_ERRORS,
-			statusOf: statusOfEnd,
+			other: redirect,
 			async handle({ params, body, cookie, headers, request_id, ip }) {
 				const ended = await endSamlLogin(needs, { request_id, ip }, params.provider, body.SAMLResponse, cookie);
 				return answerTo(ended, headers);

@@ -1,19 +1,20 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
+import { Environment, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type ApiToken, CreateToken } from "./model.ts";
 import { createToken, listTokens, revokeToken, type TokenNeeds } from "./tokens.ts";
 
 const TokenSchema = v.object({
-	id: v.string(),
+	id: Uuid,
 	name: v.string(),
 	prefix: v.string(),
 	scopes: v.string(),
-	created_at: v.string(),
-	realm_id: v.nullable(v.string()),
-	environment: v.nullable(v.string()),
-	expires_at: v.nullable(v.string()),
-	last_used_at: v.nullable(v.string()),
+	created_at: Instant,
+	realm_id: v.nullable(Uuid),
+	environment: v.nullable(Environment),
+	expires_at: v.nullable(Instant),
+	last_used_at: v.nullable(Instant),
 });
 
 /** Spec: API › API tokens. The last four fields are ours: restrictions, and when it was last used. */
