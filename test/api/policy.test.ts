@@ -86,6 +86,7 @@ test("who has a role already gets no second one, of the same kind or another", a
 
 for (const [what, body, status, code] of [
 	["no user", { user_id: undefined }, 400, "missing_field"],
+	["an empty user", { user_id: "" }, 400, "missing_field"],
 	["no role", { role: undefined }, 400, "missing_field"],
 	["a role of null", { role: null }, 400, "missing_field"],
 	["an unknown role", { role: "owner" }, 400, "invalid_role"],

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
-import { says } from "../messages.ts";
+import { RequiredText, says } from "../messages.ts";
 
 /** What a role can do in a realm. Spec: API › Role capabilities. */
 export const ROLES = {
@@ -53,7 +53,7 @@ export const Role = v.picklist(
 );
 
 /** Spec: API › Policy. */
-export const CreateBinding = v.object({ user_id: v.string(), role: Role });
+export const CreateBinding = v.object({ user_id: RequiredText, role: Role });
 
 export interface Binding {
 	id: string;
