@@ -87,10 +87,19 @@ test("a password is the same however its characters are composed", async () => {
 	ok(await client.post("/auth/login", { email, password: "cafe\u0301 au lait noir" }));
 });
 
-test("an e-mail of 254 characters is accepted", async () => {
-	const email = `${"a".repeat(241)}@example.test`;
-	assert.equal(ok(await client.post<User>("/auth/register", { email, password: PASSWORD }), 201).email, email);
-});
+for (const letter of ["a", "ü", "語"]) {
+	test(`an e-mail of 254 characters is accepted, signs in and is found in the log: ${letter}`, async () => {
+		const email = `${letter.repeat(241)}@example.test`;
+		const longer = { email: `${letter}${email}`, password: PASSWORD };
+		refused(await client.post("/auth/register", longer), 400, "validation_failed");
+		assert.equal(ok(await client.post<User>("/auth/register", { email, password: PASSWORD }), 201).email, email);
+		const { token } = ok(await client.post<Login>("/auth/login", { email, password: PASSWORD }));
+		const events = await client.get<{ events: object[] }>(`/audit/events?actor=${encodeURIComponent(email)}`, {
+			token,
+		});
+		assert.equal(ok(events).events.length, 2);
+	});
+}
 
 test("an e-mail is one account in every spelling that means the same", async () => {
 	const plain = `${unique("spelled")}@example.test`;

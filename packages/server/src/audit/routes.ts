@@ -9,8 +9,14 @@ import { exportEvents } from "./export.ts";
 /** Events on a page when no limit is given. Spec: API › Limits. */
 const USUAL_PAGE = 50;
 
+/** Bytes of a filter: an e-mail has at most 254 characters, which are four times as many bytes. */
+const MAX_FILTER_BYTES = 1024;
+
 const Filter = v.optional(
-	v.pipe(v.string(), v.maxBytes(256, says("validation_failed", "a filter must be at most 256 bytes"))),
+	v.pipe(
+		v.string(),
+		v.maxBytes(MAX_FILTER_BYTES, says("validation_failed", `a filter must be at most ${MAX_FILTER_BYTES} bytes`)),
+	),
 );
 
 const EventSchema = v.object({
