@@ -49,6 +49,56 @@ test("too deep and too wide are refused before anything is parsed", () => {
 	assert.throws(() => parse(`[${"0,".repeat(10_001)}0]`), says("has more than 10000 members"));
 });
 
+const SIZE = 950_000;
+const fill = (piece: (index: number) => string, open = "{") => {
+	const pieces = [open];
+	for (let size = 0, index = 0; size < SIZE; index++) size += (pieces[pieces.push(piece(index)) - 1] as string).length;
+	return pieces.join("");
+};
+const WIDE = "has more than 10000 members";
+const MANY = "has more than 10000 lists and objects";
+
+/** What made the walk over a megabyte expensive although no parser would have read on, and which count ends it. */
+const COSTLY: Record<string, { text: string; message: string }> = {
+	"names with bad escapes": { text: fill((n) => `"\\x${n}":`), message: "is not valid JSON" },
+	"escaped names without values": { text: fill((n) => `"\\n${n}":`), message: WIDE },
+	"names without values": { text: fill((n) => `"${n}":`), message: WIDE },
+	"members without commas": { text: fill((n) => `"k${n}":1`), message: WIDE },
+	"an escaped name in each object": { text: fill(() => '{"\\n":}', "["), message: MANY },
+	"objects without commas": { text: fill(() => "{}", "["), message: MANY },
+	"lists without commas": { text: fill(() => "[]", "["), message: MANY },
+	"strings without commas": { text: fill(() => '""'), message: "is not valid JSON" },
+};
+
+/** Milliseconds of this thread's processor time, of the cheapest of three runs. */
+function costOf(run: () => void): number {
+	const costs = Array.from({ length: 3 }, () => {
+		const before = process.threadCpuUsage();
+		run();
+		const { user, system } = process.threadCpuUsage(before);
+		return (user + system) / 1000;
+	});
+	return Math.min(...costs);
+}
+
+for (const [what, { text, message }] of Object.entries(COSTLY)) {
+	test(`a megabyte that is no JSON costs no more than three of JSON.parse: ${what}`, () => {
+		const honest = fill((n) => `"k${n}":${n},`).replace(/,$/, "}");
+		const bound = 3 * costOf(() => JSON.parse(honest));
+		const cost = costOf(() => assert.throws(() => parse(text), says(message)));
+		assert.ok(cost < bound, `${cost} ms of ${bound} ms`);
+	});
+}
+
+test("ten thousand of each are read", () => {
+	const texts = [
+		`[${"[],".repeat(9998)}[]]`,
+		`{${Array.from({ length: 10_000 }, (_, index) => `"\\n${index}":{}`).join()}}`.replaceAll(":{}", ":0"),
+	];
+	for (const text of texts) assert.deepEqual(parse(text), JSON.parse(text));
+	assert.throws(() => parse(`[${"[],".repeat(9999)}[]]`), says(MANY));
+});
+
 test("bytes that are no UTF-8 are refused", () => {
 	for (const bytes of [[0x80], [0xc3], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xff]]) {
 		const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
