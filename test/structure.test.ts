@@ -9,6 +9,7 @@ const root = resolve(import.meta.dirname, "..");
 const LEAVES = [
 	"errors.ts",
 	"messages.ts",
+	"normal-text.ts",
 	"system.ts",
 	"durable-file.ts",
 	"redacted.ts",
@@ -24,7 +25,7 @@ const LEAVES = [
 const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 	"packages/server/src": [
 		{
-			from: /^(errors|messages|system|redacted|log|pagination|config)\.ts$/,
+			from: /^(errors|messages|normal-text|system|redacted|log|pagination|config)\.ts$/,
 			may: /^(errors|messages|system|redacted|log)\.ts$/,
 		},
 		{ from: /^crypto\//, may: /^(crypto\/|audit\/model\.ts$)/ },

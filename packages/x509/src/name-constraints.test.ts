@@ -113,6 +113,8 @@ test("a subject is compared attribute by attribute, without regard to case and s
 	for (const organization of ["Acme", "Acme Inc 2", "AcmeInc", ""]) {
 		assert.equal(fault("Acme Inc", organization), sentence("subject"), organization);
 	}
+	assert.equal(fault(`A${"\u0301".repeat(30)}`, "Acme Inc"), undefined);
+	assert.equal(fault(`A${"\u0301".repeat(31)}`, "Acme Inc"), sentence("subject"), "it is not normalized");
 });
 
 test("an e-mail address in a subject is held to the constraints on mailboxes", () => {

@@ -107,8 +107,11 @@ function mailboxPath(mailbox: string): string | undefined {
 	return user && more.length === 0 ? suffixed(plainHostPath(host), `@${user}@`) : undefined;
 }
 
-function directoryPath(content: Buffer): string {
-	const sets = readDirectoryName(content).map((set) => set.map(comparable).toSorted(byText));
+/** Undefined for a name with more combining marks in a row than Unicode allows (UAX 15): NFKC sorts them in quadratic time. */
+function directoryPath(content: Buffer): string | undefined {
+	const name = readDirectoryName(content);
+	if (name.flat().some(({ text }) => /[\p{M}\uff9e\uff9f]{31}/u.test(text))) return undefined;
+	const sets = name.map((set) => set.map(comparable).toSorted(byText));
 	return sets.map((set) => `${JSON.stringify(set)}\n`).join("");
 }
 

@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import { hashPassword, verifyPassword } from "../crypto/password.ts";
 import type { SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
+import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
@@ -216,7 +217,7 @@ export async function listUsers(
 /**
  * One account, and how much it holds.
  * @param who id or e-mail
- * @throws AppError forbidden, insufficient_scope, not_found
+ * @throws AppError forbidden, insufficient_scope, not_found, validation_failed
  */
 export async function getUser(
 	needs: AccountNeeds,
@@ -225,7 +226,7 @@ export async function getUser(
 ): Promise<Account & { sessions: number; tokens: number }> {
 	await requireInstanceAdmin(needs, actor, "read");
 	const { accounts } = needs.store;
-	const account = (await accounts.byId(who)) ?? (await accounts.byEmail(who.normalize("NFKC").trim().toLowerCase()));
+	const account = (await accounts.byId(who)) ?? (await accounts.byEmail(normalEmail(who)));
 	if (account === undefined) throw userNotFound();
 	return { ...account, ...(await accounts.holdings(account.id, needs.system.now().toISOString())) };
 }

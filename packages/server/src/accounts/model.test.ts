@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import * as v from "valibot";
 import { AppError, type ErrorCode } from "../errors.ts";
 import { check } from "../http/input.ts";
-import { Email, Login, NewPassword, Register } from "./model.ts";
+import { ChangePassword, Email, Login, NewPassword, Register } from "./model.ts";
 
 const EMAILS: [typed: string, kept: string][] = [
 	["ada@example.com", "ada@example.com"],
@@ -135,4 +135,49 @@ test("what is far too long is not made longer before it is refused", () => {
 		check(Register, { email: "ada@example.com", password: "x".repeat(12), ...fields });
 	assert.throws(register({ email: long }), { code: "validation_failed", message: /^email must be at most/ });
 	assert.throws(register({ password: long }), { code: "validation_failed", message: /^password must be at most/ });
+});
+
+/** Runs the check and answers what it was refused with, and how many texts were normalized on the way. */
+function normalizing(t: TestContext, run: () => unknown): { message: string; normalized: number } {
+	const { normalize } = String.prototype;
+	let normalized = 0;
+	t.mock.method(String.prototype, "normalize", function (this: string, ...form: [string]) {
+		normalized++;
+		return normalize.apply(this, form);
+	});
+	try {
+		run();
+		return { message: "", normalized };
+	} catch (error) {
+		assert.ok(error instanceof AppError && error.code === "validation_failed", String(error));
+		return { message: error.message, normalized };
+	} finally {
+		t.mock.restoreAll();
+	}
+}
+
+const RUN = `correct horse ${"\u0301\u0323".repeat(16)}`;
+const MAIL = `a${"\u0301".repeat(31)}@example.com`;
+const limit = (field: string) => `${field} must not have more than 30 combining marks in a row`;
+
+test("texts with more than thirty combining marks in a row are refused before they are normalized", (t) => {
+	const good = { email: "ada@example.com", password: "correct horse battery" };
+	const cases: [schema: typeof Register | typeof Login | typeof ChangePassword, input: object, field: string][] = [
+		[Register, { ...good, password: RUN }, "password"],
+		[Register, { ...good, email: MAIL }, "email"],
+		[Login, { ...good, email: MAIL }, "email"],
+		[ChangePassword, { current_password: RUN, new_password: good.password }, "current_password"],
+		[ChangePassword, { current_password: good.password, new_password: RUN }, "password"],
+	];
+	for (const [schema, input, field] of cases) {
+		const { message, normalized } = normalizing(t, () => check(schema, input));
+		assert.equal(message, limit(field));
+		assert.ok(normalized <= 1, "only what was checked before it");
+	}
+	assert.deepEqual(
+		normalizing(t, () => check(Login, { ...good, password: RUN })),
+		{ message: limit("password"), normalized: 1 },
+		"the e-mail alone",
+	);
+	assert.equal(v.is(Email, MAIL), false, "a provider's claim is none either");
 });

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { atMost, RequiredText, says, Text } from "../messages.ts";
+import { normalEmail, normalizable } from "../normal-text.ts";
 
 /** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
 const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;
@@ -17,7 +18,8 @@ export const Email = v.pipe(
 	RequiredText,
 	v.metadata({ type: "string", format: "email", minLength: 3, maxLength: MAX_RAW.email }),
 	v.maxLength(MAX_RAW.email, EMAIL_TOO_LONG),
-	v.transform((text) => text.normalize("NFKC").trim().toLowerCase()),
+	normalizable("email"),
+	v.transform(normalEmail),
 	v.nonEmpty(says("missing_field", "email is required")),
 	v.check((text) => [...text].length <= MAX_EMAIL, EMAIL_TOO_LONG),
 	v.regex(
@@ -36,6 +38,7 @@ export const NewPassword = v.pipe(
 		MAX_RAW.password,
 		says("validation_failed", `password must be at most ${PASSWORD_LENGTH.max} characters`),
 	),
+	normalizable("password"),
 	v.check(
 		(text) => codePoints(text) >= PASSWORD_LENGTH.min,
 		says("password_too_short", `password must be at least ${PASSWORD_LENGTH.min} characters`),
@@ -55,23 +58,33 @@ export const Register = v.object({
 	setup_code: v.optional(v.pipe(Text, atMost(255, "setup_code"))),
 });
 
-/** A password to be compared; one that nobody can have is as wrong, and takes as long, as any other. */
-const GivenPassword = v.pipe(
-	RequiredText,
-	v.transform((text) => (text.length > MAX_RAW.password ? "\0" : text)),
-);
+/**
+ * A password to be compared; one that is longer than any is as wrong, and takes as long, as any other. One that cannot be normalized is
+ * refused before anything is looked up: that depends on nothing but the text.
+ */
+const givenPassword = (field: string) =>
+	v.pipe(
+		RequiredText,
+		v.transform((text) => (text.length > MAX_RAW.password ? "\0" : text)),
+		normalizable(field),
+	);
 
-/** The e-mail of a login is compared as it is registered; one that no account can have is simply unknown. Spec: API › Accounts and login. */
+/** The e-mail of a login is compared as it is registered; one that is longer than any is simply unknown. Spec: API › Accounts and login. */
 export const Login = v.object({
 	email: v.pipe(
 		RequiredText,
-		v.transform((text) => (text.length > MAX_RAW.email ? "" : text.normalize("NFKC").trim().toLowerCase())),
+		v.transform((text) => (text.length > MAX_RAW.email ? "" : text)),
+		normalizable("email"),
+		v.transform(normalEmail),
 	),
-	password: GivenPassword,
+	password: givenPassword("password"),
 });
 
 /** Design: §7.1. */
-export const ChangePassword = v.object({ current_password: GivenPassword, new_password: NewPassword });
+export const ChangePassword = v.object({
+	current_password: givenPassword("current_password"),
+	new_password: NewPassword,
+});
 
 export interface Account {
 	id: string;

@@ -137,7 +137,7 @@ function userRoutes(needs: AccountRouteNeeds): Route[] {
 			summary: "An account by its id or e-mail, and how many sessions and API tokens it has",
 			status: 200,
 			answer: v.object({ ...UserSchema.entries, sessions: Count, tokens: Count }),
-			errors: ["not_found"],
+			errors: ["not_found", "validation_failed"],
 			async handle({ actor, params }) {
 				const { sessions, tokens, ...account } = await getUser(needs, actor, params.id);
 				return { ...shownUser(account), sessions, tokens };

@@ -1,6 +1,7 @@
 import type { AccountStore } from "../accounts/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { AppError } from "../errors.ts";
+import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireInstanceAdmin, requireScope } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
@@ -74,7 +75,7 @@ function ownEvents(actor: Actor): string {
 
 /** An account's id and e-mail are one actor: a failed login is logged under the e-mail when nobody has it yet. */
 async function namesOf(needs: AuditNeeds, actor: string): Promise<string[]> {
-	const email = actor.normalize("NFKC").trim().toLowerCase();
+	const email = normalEmail(actor);
 	const account = (await needs.store.accounts.byEmail(email)) ?? (await needs.store.accounts.byId(actor));
 	return account === undefined ? [actor, email] : [account.id, account.email];
 }

@@ -53,7 +53,7 @@ export function auditRoutes(needs: AuditNeeds): Route[] {
 			query: v.object({ realm: Filter, type: Filter, actor: Filter, ...pageQuery(USUAL_PAGE) }),
 			status: 200,
 			answer: v.object({ events: v.array(EventSchema), pagination: PaginationSchema }),
-			errors: ["invalid_limit", "invalid_cursor"],
+			errors: ["invalid_limit", "invalid_cursor", "validation_failed"],
 			async handle({ actor, query }) {
 				const { realm, type, actor: who, ...page } = query;
 				const { rows, pagination } = await listEvents(needs, actor, { realm, type, actor: who }, page);

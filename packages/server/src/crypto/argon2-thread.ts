@@ -5,6 +5,9 @@ import { hashSync, verifySync } from "@node-rs/argon2";
 /** Argon2id, 64 MiB, three passes, one lane: 40 ms. Design: §6. */
 const COST = { memoryCost: 65_536, timeCost: 3, parallelism: 1 };
 
+/** A hash that was made here. The stored text decides what comparing with it costs: another one may take 2 GiB and 13 s. Design: §13 */
+const OURS = /^\$argon2id\$v=19\$m=65536,t=3,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/;
+
 /** Lower than that of the threads that answer requests: a storm of logins takes only what they leave. */
 const PRIORITY = 10;
 
@@ -20,11 +23,12 @@ export type PasswordAnswer = { hash: string } | { matches: boolean } | { malform
 if (process.platform === "linux") stepBack();
 
 parentPort?.on("message", ({ password, stored }: PasswordQuestion) => {
-	parentPort?.postMessage(answer(password, stored));
+	parentPort?.postMessage(answer(password.normalize("NFKC"), stored));
 });
 
 function answer(password: string, stored: string | undefined): PasswordAnswer {
 	if (stored === undefined) return { hash: hashSync(password, COST) };
+	if (!OURS.test(stored)) return { malformed: true };
 	try {
 		return { matches: verifySync(stored, password) };
 	} catch {

@@ -14,7 +14,7 @@ export const NOBODYS_HASH =
  * @throws AppError unhealthy when too many are waiting
  */
 export async function hashPassword(password: string): Promise<string> {
-	const answer = await computeArgon2({ password: password.normalize("NFKC"), stored: undefined });
+	const answer = await computeArgon2({ password, stored: undefined });
 	if ("hash" in answer) return answer.hash;
 	throw new AppError("internal_error", "the password could not be hashed");
 }
@@ -24,7 +24,7 @@ export async function hashPassword(password: string): Promise<string> {
  * @throws AppError unhealthy when too many are waiting, internal_error when the stored hash is malformed
  */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
-	const answer = await computeArgon2({ password: password.normalize("NFKC"), stored: stored ?? NOBODYS_HASH });
+	const answer = await computeArgon2({ password, stored: stored ?? NOBODYS_HASH });
 	if ("matches" in answer) return answer.matches;
 	throw new AppError("internal_error", "a stored password hash is malformed");
 }

@@ -1,6 +1,7 @@
 import type { Account, AccountStore } from "../accounts/model.ts";
 import { AppError } from "../errors.ts";
 import type { Environment } from "../messages.ts";
+import { normalEmail } from "../normal-text.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import { type AccessNeeds, authorize, decide } from "./authorize.ts";
 import { type Actor, type Capability, ROLES, type Role, SCOPES, type Scope } from "./model.ts";
@@ -106,7 +107,7 @@ function userNotFound(): AppError {
 const SIGNED_IN = { scopes: SCOPES, realm_id: null, environment: null, token_id: undefined } as const;
 
 async function findAccount({ store }: ExplainNeeds, user: string): Promise<Account | undefined> {
-	return (await store.accounts.byId(user)) ?? store.accounts.byEmail(user.normalize("NFKC").trim().toLowerCase());
+	return (await store.accounts.byId(user)) ?? store.accounts.byEmail(normalEmail(user));
 }
 
 function shownToken({ scopes, environment, expires_at }: Actor): Explanation["token"] {

@@ -107,7 +107,7 @@ function explainRoute(needs: ExplainNeeds): Route {
 			),
 			verdicts: v.array(VerdictSchema),
 		}),
-		errors: ["not_found", "invalid_environment"],
+		errors: ["not_found", "invalid_environment", "validation_failed"],
 		handle: ({ actor, query: { realm, user, capability, env } }) =>
 			explainAccess(needs, actor, { realm, user, capability, environment: env }),
 	});

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { publicRoute, type Route, route } from "../http/route.ts";
 import { Count, RequiredText, says, Text, Uuid } from "../messages.ts";
+import { normalizable } from "../normal-text.ts";
 import type { Waiting } from "./flows.ts";
 import {
 	beginLogin,
@@ -63,7 +64,7 @@ const Proof = v.object({
 
 /** Spec: API › SSO. */
 const Credentials = v.object({
-	username: RequiredText,
+	username: v.pipe(RequiredText, normalizable("username")),
 	password: v.pipe(Text, v.nonEmpty(says("missing_field", "password is required"))),
 });
 
