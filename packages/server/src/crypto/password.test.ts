@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseOptions } from "@node-rs/argon2";
+import { hashSync, parseOptions } from "@node-rs/argon2";
 import { AppError } from "../errors.ts";
 import { hashPassword, NOBODYS_HASH, verifyPassword } from "./password.ts";
 
@@ -35,6 +35,28 @@ test("a malformed stored hash is our error and not a wrong password", async () =
 			(error) => error instanceof AppError && error.code === "internal_error",
 		);
 	}
+});
+
+test("a stored hash of another cost is refused before it is computed", async () => {
+	const cheap = (options: object) =>
+		hashSync(PASSWORD, { memoryCost: 65_536, timeCost: 3, parallelism: 1, ...options });
+	const others = [
+		cheap({ memoryCost: 1024 }),
+		cheap({ timeCost: 1 }),
+		cheap({ parallelism: 2 }),
+		cheap({ algorithm: 1 }),
+	];
+	const costly = NOBODYS_HASH.replace("m=65536", "m=2097152");
+	const before = process.cpuUsage();
+	for (const stored of [costly, ...others]) {
+		await assert.rejects(
+			verifyPassword(stored, PASSWORD),
+			(error) => error instanceof AppError && error.code === "internal_error",
+			stored.slice(0, 40),
+		);
+	}
+	const { user, system } = process.cpuUsage(before);
+	assert.ok(user + system < 2_000_000, "the costly one alone takes 13 s");
 });
 
 test("of many checks at once those beyond the queue are turned away", async () => {
