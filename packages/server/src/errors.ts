@@ -36,6 +36,7 @@ export const STATUS = {
 	internal_error: 500,
 	engine_unavailable: 503,
 	provider_unavailable: 503,
+	overloaded: 503,
 	unhealthy: 503,
 } as const;
 

@@ -1,0 +1,163 @@
+import { AppError } from "../errors.ts";
+import type { Place } from "../place.ts";
+
+/** Bounds of the requests that are handled at a time. */
+export interface TurnLimits {
+	/** Requests handled at a time. */
+	places: number;
+	/** Requests that wait, of one source. */
+	waiting: number;
+	/** Requests without a place because a commit that they wait for takes longer than `late_ms`. */
+	late: number;
+	late_ms: number;
+}
+
+/** Milliseconds between two looks at who holds a place for long, while somebody waits for one. */
+const LOOK_MS = 20;
+
+/**
+ * Lets a number of requests be handled at a time. The others wait, each behind those of its own source; a free place goes to the next source in
+ * the ring, so whoever is alone has all of them. Design: §13
+ */
+export class Turns {
+	readonly limits: TurnLimits;
+	/** How often each limit refused. */
+	readonly refused = { waiting: 0, late: 0 };
+	// In the order of taking.
+	readonly #held = new Set<Turn>();
+	readonly #late = new Set<Turn>();
+	/** Sources in turn. */
+	readonly #ring = new Map<string, Set<Turn>>();
+	#serving: NodeJS.Immediate | undefined;
+	#looking: NodeJS.Timeout | undefined;
+
+	constructor(limits: TurnLimits) {
+		this.limits = limits;
+	}
+
+	/**
+	 * Begins a request when its turn comes: at once while a place is free.
+	 * @throws AppError rate_limited, overloaded
+	 */
+	enter(source: string, begin: () => void): Turn {
+		const turn = new Turn(this, source);
+		this.queue(turn, begin);
+		return turn;
+	}
+
+	/** Requests in a place, waiting for one (those of the fullest source), and without one behind a commit. */
+	count(): { held: number; waiting: number; late: number } {
+		const waiting = Math.max(0, ...[...this.#ring.values()].map(({ size }) => size));
+		return { held: this.#held.size, waiting, late: this.#late.size };
+	}
+
+	/** @throws AppError rate_limited, overloaded */
+	queue(turn: Turn, begin: () => void): void {
+		const { places, waiting, late } = this.limits;
+		if (this.#held.size < places && this.#ring.size === 0) return this.#take(turn, begin);
+		const queue = this.#ring.get(turn.source);
+		if ((queue?.size ?? 0) >= waiting) {
+			this.refused.waiting++;
+			throw tooMany("rate_limited", `${waiting} requests from here wait already`);
+		}
+		if (this.#late.size >= late) {
+			this.refused.late++;
+			throw tooMany("overloaded", `${late} requests wait for the disk already`);
+		}
+		turn.begin = begin;
+		if (queue === undefined) this.#ring.set(turn.source, new Set([turn]));
+		else queue.add(turn);
+		this.#looking ??= setTimeout(() => this.#look(), LOOK_MS).unref();
+	}
+
+	/** Takes a request out of wherever it is. */
+	drop(turn: Turn): void {
+		this.#late.delete(turn);
+		if (this.#held.delete(turn)) this.#wake();
+		else if (turn.begin !== undefined) {
+			const queue = this.#ring.get(turn.source);
+			queue?.delete(turn);
+			if (queue?.size === 0) this.#ring.delete(turn.source);
+		}
+	}
+
+	holds(turn: Turn): boolean {
+		return this.#held.has(turn);
+	}
+
+	#take(turn: Turn, begin: () => void): void {
+		turn.begin = undefined;
+		turn.since = performance.now();
+		this.#held.add(turn);
+		begin();
+	}
+
+	/** In a turn of the event loop of its own, so that what arrives is read in between. */
+	#wake(): void {
+		if (this.#ring.size > 0) this.#serving ??= setImmediate(() => this.#serve());
+	}
+
+	#serve(): void {
+		this.#serving = undefined;
+		for (const [source, queue] of this.#ring) {
+			if (this.#held.size >= this.limits.places) return;
+			this.#ring.delete(source);
+			const [turn] = queue;
+			if (turn?.begin === undefined) continue;
+			queue.delete(turn);
+			// Behind the others, where this loop comes to it again.
+			if (queue.size > 0) this.#ring.set(source, queue);
+			this.#take(turn, turn.begin);
+		}
+	}
+
+	/** No request runs while a timer does: one that has held its place for long waits for something. */
+	#look(): void {
+		const since = performance.now() - this.limits.late_ms;
+		for (const turn of this.#held) {
+			if (turn.since > since || this.#late.size >= this.limits.late) break;
+			this.drop(turn);
+			this.#late.add(turn);
+		}
+		this.#looking = this.#ring.size === 0 ? undefined : setTimeout(() => this.#look(), LOOK_MS).unref();
+	}
+}
+
+/** A request's way through its turn. */
+export class Turn implements Place {
+	readonly source: string;
+	/** Set while it waits. */
+	begin: (() => void) | undefined;
+	/** When it took its place. */
+	since = 0;
+	readonly #turns: Turns;
+	#isOver = false;
+
+	constructor(turns: Turns, source: string) {
+		this.#turns = turns;
+		this.source = source;
+	}
+
+	leave(): void {
+		if (this.#turns.holds(this)) this.#turns.drop(this);
+	}
+
+	async retake(): Promise<void> {
+		if (this.#isOver || this.#turns.holds(this)) return;
+		await new Promise<void>((resolve) => this.#turns.queue(this, resolve));
+	}
+
+	/** Ends it: the answer is out, or nobody wants it any more. */
+	end(): void {
+		this.#isOver = true;
+		const { begin } = this;
+		this.#turns.drop(this);
+		this.begin = undefined;
+		// Whoever waits for a place again learns from the connection that nobody does any more.
+		if (this.since > 0) begin?.();
+	}
+}
+
+function tooMany(code: "rate_limited" | "overloaded", what: string): AppError {
+	return new AppError(code, `${what}: try again in a second`, { headers: { "retry-after": "1" } });
+}
