@@ -21,6 +21,7 @@ const LEAVES = [
 	"shipped-file.ts",
 	"source-group.ts",
 	"limits.ts",
+	"place.ts",
 ];
 const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 	"packages/server/src": [

@@ -15,6 +15,7 @@ import { engineRoutes } from "./engines/routes.ts";
 import type { Build } from "./health/build.ts";
 import { createMetrics } from "./health/metrics.ts";
 import { healthRoutes } from "./health/routes.ts";
+import { createAdmission } from "./http/admission.ts";
 import { createApp } from "./http/app.ts";
 import { authenticate } from "./http/authenticate.ts";
 import { docsRoutes } from "./http/docs-routes.ts";
@@ -112,5 +113,6 @@ export function createCore(parts: Parts) {
 		...routes,
 		...docsRoutes(),
 	]);
-	return { app: app as never, newHeaders };
+	const admit = createAdmission({ newHeaders, limits: parts.limits }, config.trusted_proxies);
+	return { app: app as never, newHeaders, admit };
 }

@@ -1,11 +1,14 @@
+import { leavePlace } from "./place.ts";
+
 /** Runs a task when its turn comes. */
 export type Gate = <T>(task: () => Promise<T>) => Promise<T>;
 
-/** Lets `width` tasks run at once. All others wait, and run in the order they came. */
+/** Lets `width` tasks run at once, which take long. All others wait, and run in the order they came; none holds a request's place meanwhile. */
 export function createGate(width: number): Gate {
 	const waiting: (() => void)[] = [];
 	let running = 0;
 	return async (task) => {
+		leavePlace();
 		if (running < width) running++;
 		else await new Promise<void>((resolve) => waiting.push(resolve));
 		try {

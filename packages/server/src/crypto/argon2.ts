@@ -1,5 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import { AppError } from "../errors.ts";
+import { leavePlace } from "../place.ts";
 import { startThread } from "../shipped-file.ts";
 import type { PasswordAnswer, PasswordQuestion } from "./argon2-thread.ts";
 import { createPasswordGate } from "./gate.ts";
@@ -22,6 +23,7 @@ const turn = createPasswordGate(WIDTH, QUEUE);
  * @throws AppError unhealthy when too many are waiting, internal_error when the thread fails
  */
 export function computeArgon2(question: PasswordQuestion): Promise<PasswordAnswer> {
+	leavePlace();
 	return turn(() => ask(idle.pop(), question));
 }
 

@@ -3,9 +3,11 @@ import { request as httpRequest } from "node:http";
 import { after, test } from "node:test";
 import * as v from "valibot";
 import { AppError } from "../errors.ts";
+import { createLimits } from "../limits.ts";
 import { anActor } from "../testing/actor.ts";
 import { createTestLog } from "../testing/log.ts";
 import { createTestSystem } from "../testing/system.ts";
+import { createAdmission } from "./admission.ts";
 import { createApp } from "./app.ts";
 import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
@@ -88,7 +90,8 @@ const app = createApp(
 	},
 	ROUTES,
 );
-const listener = await listen({ app: app as never, newHeaders }, { host: "127.0.0.1", port: 0 }, undefined);
+const admit = createAdmission({ newHeaders, limits: createLimits() }, []);
+const listener = await listen({ app: app as never, newHeaders, admit }, { host: "127.0.0.1", port: 0 }, undefined);
 after(() => listener.close());
 const base = `http://127.0.0.1:${listener.address.port}`;
 

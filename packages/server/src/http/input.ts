@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { codeOf } from "../messages.ts";
+import { waitOutside } from "../place.ts";
 import { parseJson } from "./json.ts";
 
 /** Bytes of a request's body. Design: §7. */
@@ -40,6 +41,11 @@ export async function readForm(incoming: IncomingMessage): Promise<Record<string
 
 function readBytes(incoming: IncomingMessage, max = MAX_BODY_BYTES): Promise<Buffer> {
 	if (Number(incoming.headers["content-length"] ?? 0) > max) return Promise.reject(tooLarge(max));
+	const bytes = collectBytes(incoming, max);
+	return incoming.complete ? bytes : waitOutside(bytes);
+}
+
+function collectBytes(incoming: IncomingMessage, max: number): Promise<Buffer> {
 	return new Promise((resolve, reject) => {
 		const chunks: Buffer[] = [];
 		let size = 0;

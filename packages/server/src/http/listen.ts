@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Hono } from "hono";
 import { FatalError } from "../errors.ts";
+import type { Admit, Carry } from "./admission.ts";
 import type { NewHeaders } from "./headers.ts";
 import { answerHostless, answerMalformed, malformedResponse } from "./malformed.ts";
 
@@ -22,9 +23,6 @@ const MAX_HEADERS = 100;
 
 /** Milliseconds that requests under way have when the server stops. */
 const DRAIN_MS = 15_000;
-
-/** Carries a request to the app, and its answer back. */
-type Carry = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
 /** The server's certificate and key, PEM. */
 export interface TlsFiles {
@@ -46,13 +44,13 @@ export interface Listener {
  * @throws FatalError when the address cannot be taken
  */
 export async function listen(
-	{ app, newHeaders }: { app: Hono<never>; newHeaders: NewHeaders },
+	{ app, newHeaders, admit }: { app: Hono<never>; newHeaders: NewHeaders; admit: Admit },
 	listen: { host: string; port: number },
 	tls: TlsFiles | undefined,
 ): Promise<Listener> {
 	let carry: Carry = async (...exchange) => (await loading)(...exchange);
 	const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-		if (!answerHostless(incoming, outgoing, newHeaders)) void carry(incoming, outgoing);
+		if (!answerHostless(incoming, outgoing, newHeaders)) admit(incoming, outgoing, carry);
 	};
 	const secure =
 		tls &&

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { AppError } from "../errors.ts";
 import { type Turn, Turns } from "./turns.ts";
@@ -12,18 +12,12 @@ function bench(given: Partial<typeof LIMITS> = {}) {
 	const begun: string[] = [];
 	const running: Turn[] = [];
 	const enter = (source: string, count = 1) =>
-		Array.from({ length: count }, () => {
-			let turn: Turn | undefined;
-			let isEarly = false;
-			const begin = () => {
+		Array.from({ length: count }, () =>
+			turns.enter(source, (turn) => {
 				begun.push(source);
-				if (turn === undefined) isEarly = true;
-				else running.push(turn);
-			};
-			turn = turns.enter(source, begin);
-			if (isEarly) running.push(turn);
-			return turn;
-		});
+				running.push(turn);
+			}),
+		);
 	/** Ends the request that began first, and lets the next one begin. */
 	const finish = async () => {
 		running.shift()?.end();
@@ -35,111 +29,109 @@ function bench(given: Partial<typeof LIMITS> = {}) {
 const refusal = (code: string) => (error: unknown) =>
 	error instanceof AppError && error.code === code && error.headers["retry-after"] === "1";
 
-describe("turns of requests", () => {
-	test("whoever is alone has every place, and begins at once", () => {
-		const { turns, begun, enter } = bench();
-		enter("a", 6);
-		assert.deepEqual(begun, ["a", "a", "a", "a"]);
-		assert.deepEqual(turns.count(), { held: 4, waiting: 2, late: 0 });
-	});
+test("whoever is alone has every place, and begins at once", () => {
+	const { turns, begun, enter } = bench();
+	enter("a", 6);
+	assert.deepEqual(begun, ["a", "a", "a", "a"]);
+	assert.deepEqual(turns.count(), { held: 4, waiting: 2, late: 0 });
+});
 
-	test("a source with many requests gets one free place of two, another one that comes later the other", async () => {
-		const { begun, enter, finish } = bench();
-		enter("flood", 12);
-		enter("b", 3);
-		begun.length = 0;
-		for (let count = 0; count < 7; count++) await finish();
-		assert.deepEqual(begun, ["flood", "b", "flood", "b", "flood", "b", "flood"]);
-	});
+test("a source with many requests gets one free place of two, another one that comes later the other", async () => {
+	const { begun, enter, finish } = bench();
+	enter("flood", 12);
+	enter("b", 3);
+	begun.length = 0;
+	for (let count = 0; count < 7; count++) await finish();
+	assert.deepEqual(begun, ["flood", "b", "flood", "b", "flood", "b", "flood"]);
+});
 
-	test("sources take turns, however many each of them sends", async () => {
-		const { begun, enter, finish } = bench({ places: 1 });
-		for (const source of ["a", "a", "a", "b", "c", "c"]) enter(source);
-		for (let count = 0; count < 5; count++) await finish();
-		assert.deepEqual(begun, ["a", "a", "b", "c", "a", "c"]);
-	});
+test("sources take turns, however many each of them sends", async () => {
+	const { begun, enter, finish } = bench({ places: 1 });
+	for (const source of ["a", "a", "a", "b", "c", "c"]) enter(source);
+	for (let count = 0; count < 5; count++) await finish();
+	assert.deepEqual(begun, ["a", "a", "b", "c", "a", "c"]);
+});
 
-	test("of one source only so many wait; others are let in", () => {
-		const { turns, enter } = bench();
-		enter("a", 12);
-		assert.throws(() => enter("a"), refusal("rate_limited"));
-		enter("b");
-		assert.deepEqual([turns.count().waiting, turns.refused.waiting], [8, 1]);
-	});
+test("of one source only so many wait; others are let in", () => {
+	const { turns, enter } = bench();
+	enter("a", 12);
+	assert.throws(() => enter("a"), refusal("rate_limited"));
+	enter("b");
+	assert.deepEqual([turns.count().waiting, turns.refused.waiting], [8, 1]);
+});
 
-	test("who leaves before its turn makes room and is not begun", async () => {
-		const { turns, begun, enter, finish } = bench({ places: 1 });
-		const [, second] = enter("a", 3);
-		second?.end();
-		assert.equal(turns.count().waiting, 1);
-		await finish();
-		await finish();
-		assert.deepEqual(begun, ["a", "a"]);
-		assert.deepEqual(turns.count(), { held: 0, waiting: 0, late: 0 });
-	});
+test("who leaves before its turn makes room and is not begun", async () => {
+	const { turns, begun, enter, finish } = bench({ places: 1 });
+	const [, second] = enter("a", 3);
+	second?.end();
+	assert.equal(turns.count().waiting, 1);
+	await finish();
+	await finish();
+	assert.deepEqual(begun, ["a", "a"]);
+	assert.deepEqual(turns.count(), { held: 0, waiting: 0, late: 0 });
+});
 
-	test("a place that is given back early goes to the next, once", async () => {
-		const { turns, begun, enter } = bench({ places: 1 });
-		const [first] = enter("a", 3);
-		first?.leave();
-		first?.leave();
-		await nextTurn();
-		first?.end();
-		await nextTurn();
-		assert.deepEqual(begun, ["a", "a"]);
-		assert.deepEqual(turns.count(), { held: 1, waiting: 1, late: 0 });
-	});
+test("a place that is given back early goes to the next, once", async () => {
+	const { turns, begun, enter } = bench({ places: 1 });
+	const [first] = enter("a", 3);
+	first?.leave();
+	first?.leave();
+	await nextTurn();
+	first?.end();
+	await nextTurn();
+	assert.deepEqual(begun, ["a", "a"]);
+	assert.deepEqual(turns.count(), { held: 1, waiting: 1, late: 0 });
+});
 
-	test("who takes a place again waits behind those of its source", async () => {
-		const { begun, enter, finish, running } = bench({ places: 1 });
-		const [first] = enter("a", 2);
-		first?.leave();
-		running.shift();
-		await nextTurn();
-		const again = first?.retake().then(() => begun.push("again"));
-		enter("a");
-		assert.deepEqual(begun, ["a", "a"]);
-		await finish();
-		await again;
-		assert.deepEqual(begun, ["a", "a", "again"]);
-	});
+test("who takes a place again waits behind those of its source", async () => {
+	const { begun, enter, finish, running } = bench({ places: 1 });
+	const [first] = enter("a", 2);
+	first?.leave();
+	running.shift();
+	await nextTurn();
+	const again = first?.retake().then(() => begun.push("again"));
+	enter("a");
+	assert.deepEqual(begun, ["a", "a"]);
+	await finish();
+	await again;
+	assert.deepEqual(begun, ["a", "a", "again"]);
+});
 
-	test("who waits for a place again and goes is not waited for", async () => {
-		const { turns, enter } = bench({ places: 1 });
-		const [first] = enter("a", 2);
-		first?.leave();
-		await nextTurn();
-		const again = first?.retake();
-		assert.equal(turns.count().waiting, 1);
-		first?.end();
-		await again;
-		assert.deepEqual(turns.count(), { held: 1, waiting: 0, late: 0 });
-	});
+test("who waits for a place again and goes is not waited for", async () => {
+	const { turns, enter } = bench({ places: 1 });
+	const [first] = enter("a", 2);
+	first?.leave();
+	await nextTurn();
+	const again = first?.retake();
+	assert.equal(turns.count().waiting, 1);
+	first?.end();
+	await again;
+	assert.deepEqual(turns.count(), { held: 1, waiting: 0, late: 0 });
+});
 
-	test("who holds a place for long gives it back while others wait, up to a number", async () => {
-		const { turns, begun, enter } = bench({ places: 2 });
-		enter("a", 8);
-		await wait(150);
-		assert.deepEqual(turns.count(), { held: 2, waiting: 3, late: 3 });
-		assert.equal(begun.length, 5);
-		assert.throws(() => enter("b"), refusal("overloaded"));
-		assert.equal(turns.refused.late, 1);
-	});
+test("who holds a place for long gives it back while others wait, up to a number", async () => {
+	const { turns, begun, enter } = bench({ places: 2 });
+	enter("a", 8);
+	await wait(150);
+	assert.deepEqual(turns.count(), { held: 2, waiting: 3, late: 3 });
+	assert.equal(begun.length, 5);
+	assert.throws(() => enter("b"), refusal("overloaded"));
+	assert.equal(turns.refused.late, 1);
+});
 
-	test("who holds a place for long keeps it while nobody waits", async () => {
-		const { turns, enter } = bench();
-		enter("a", 4);
-		await wait(80);
-		assert.deepEqual(turns.count(), { held: 4, waiting: 0, late: 0 });
-	});
+test("who holds a place for long keeps it while nobody waits", async () => {
+	const { turns, enter } = bench();
+	enter("a", 4);
+	await wait(80);
+	assert.deepEqual(turns.count(), { held: 4, waiting: 0, late: 0 });
+});
 
-	test("the end of one that gave its place back behind a long commit gives no second place", async () => {
-		const { turns, enter, running } = bench({ places: 1 });
-		enter("a", 4);
-		await wait(60);
-		for (const turn of running) if (!turns.holds(turn)) turn.end();
-		const { held, late } = turns.count();
-		assert.equal(held, 1);
-		assert.equal(late, 0);
-	});
+test("the end of one that gave its place back behind a long commit gives no second place", async () => {
+	const { turns, enter, running } = bench({ places: 1 });
+	enter("a", 4);
+	await wait(60);
+	for (const turn of running) if (!turns.holds(turn)) turn.end();
+	const { held, late } = turns.count();
+	assert.equal(held, 1);
+	assert.equal(late, 0);
 });

@@ -39,9 +39,9 @@ export class Turns {
 	 * Begins a request when its turn comes: at once while a place is free.
 	 * @throws AppError rate_limited, overloaded
 	 */
-	enter(source: string, begin: () => void): Turn {
+	enter(source: string, begin: (turn: Turn) => void): Turn {
 		const turn = new Turn(this, source);
-		this.queue(turn, begin);
+		this.queue(turn, () => begin(turn));
 		return turn;
 	}
 
@@ -53,8 +53,12 @@ export class Turns {
 
 	/** @throws AppError rate_limited, overloaded */
 	queue(turn: Turn, begin: () => void): void {
-		const { places, waiting, late } = this.limits;
-		if (this.#held.size < places && this.#ring.size === 0) return this.#take(turn, begin);
+		if (this.#held.size < this.limits.places && this.#ring.size === 0) this.#take(turn, begin);
+		else this.#wait(turn, begin);
+	}
+
+	#wait(turn: Turn, begin: () => void): void {
+		const { waiting, late } = this.limits;
 		const queue = this.#ring.get(turn.source);
 		if ((queue?.size ?? 0) >= waiting) {
 			this.refused.waiting++;
@@ -131,7 +135,8 @@ export class Turn implements Place {
 	/** When it took its place. */
 	since = 0;
 	readonly #turns: Turns;
-	#isOver = false;
+	/** The answer is out, or nobody wants it any more. */
+	isOver = false;
 
 	constructor(turns: Turns, source: string) {
 		this.#turns = turns;
@@ -143,13 +148,14 @@ export class Turn implements Place {
 	}
 
 	async retake(): Promise<void> {
-		if (this.#isOver || this.#turns.holds(this)) return;
+		// biome-ignore lint/suspicious/noUnnecessaryConditions: `end` sets it
+		if (this.isOver || this.#turns.holds(this)) return;
 		await new Promise<void>((resolve) => this.#turns.queue(this, resolve));
 	}
 
-	/** Ends it: the answer is out, or nobody wants it any more. */
+	/** Gives back whatever it has, for good. */
 	end(): void {
-		this.#isOver = true;
+		this.isOver = true;
 		const { begin } = this;
 		this.#turns.drop(this);
 		this.begin = undefined;

@@ -1,3 +1,4 @@
+import { leavePlace } from "../place.ts";
 import type { Ldap } from "./ldap/ldap.ts";
 import type { SsoStore } from "./model.ts";
 import type { Oidc } from "./oidc/oidc.ts";
@@ -37,6 +38,8 @@ function once<Made>(make: () => Promise<Made>) {
 	let made: Promise<Made> | undefined;
 	return {
 		get: () => {
+			// Whoever needs a protocol is about to wait for a provider.
+			leavePlace();
 			made ??= make();
 			return made;
 		},

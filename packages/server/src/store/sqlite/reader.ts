@@ -1,4 +1,5 @@
 import type { Worker } from "node:worker_threads";
+import { leavePlace } from "../../place.ts";
 import { startThread } from "../../shipped-file.ts";
 import { closing } from "./failure.ts";
 import type { LongQuestions, ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
@@ -43,6 +44,7 @@ export class LongReader {
 
 	#ask(noun: keyof LongQuestions, verb: string, args: unknown[]): Promise<unknown> {
 		if (this.#closing !== undefined) return Promise.reject(closing());
+		leavePlace();
 		this.#asked ??= this.#start();
 		const { worker, waiting, idle } = this.#asked;
 		clearTimeout(idle);

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { after, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import * as v from "valibot";
+import { createLimits } from "../limits.ts";
+import { leavePlace } from "../place.ts";
+import { createTestLog } from "../testing/log.ts";
+import { createTestSystem } from "../testing/system.ts";
+import { createAdmission, LIMITS } from "./admission.ts";
+import { createApp } from "./app.ts";
+import { createHeaders } from "./headers.ts";
+import { listen } from "./listen.ts";
+import { publicRoute } from "./route.ts";
+
+const { places: PLACES, waiting: WAITING } = LIMITS;
+const PROXY = "127.0.0.1";
+
+/** Routes whose handlers end when the test says so. */
+function createRoutes() {
+	const begun: string[] = [];
+	const held: (() => void)[] = [];
+	const hold = async (name: string) => {
+		begun.push(name);
+		await new Promise<void>((resolve) => held.push(resolve));
+		return {};
+	};
+	const given = { summary: "", status: 200, answer: v.unknown() } as const;
+	const get = (path: string, handle: (name: string) => Promise<unknown>) =>
+		publicRoute({
+			...given,
+			method: "GET",
+			path,
+			handle: ({ params }: { params: { name?: string } }) => handle(params.name ?? ""),
+		});
+	const routes = [
+		get("/held/{name}", hold),
+		get("/api/v1/health", async () => ({ status: "healthy" })),
+		get("/elsewhere", () => {
+			leavePlace();
+			return hold("elsewhere");
+		}),
+		get("/large", async () => {
+			begun.push("large");
+			return "x".repeat(200_000);
+		}),
+		publicRoute({
+			...given,
+			method: "POST",
+			path: "/body",
+			body: v.object({ text: v.string() }),
+			handle: ({ body }) => hold(body.text),
+		}),
+	];
+	return { begun, held, routes };
+}
+
+/** A server with them. */
+async function serve() {
+	const { begun, held, routes } = createRoutes();
+	const newHeaders = createHeaders(createTestSystem());
+	const limits = createLimits();
+	const needs = {
+		log: createTestLog().log,
+		metrics: { answered: () => undefined },
+		newHeaders,
+		trusted_proxies: [PROXY],
+	};
+	const app = createApp({ ...needs, identify: () => Promise.reject(new Error("nobody")) }, routes);
+	const admit = createAdmission({ newHeaders, limits }, [PROXY], { ...LIMITS, late_ms: 60_000 });
+	const listener = await listen({ app: app as never, newHeaders, admit }, { host: "127.0.0.1", port: 0 }, undefined);
+	const requests: ClientRequest[] = [];
+	after(async () => {
+		for (const request of requests) request.destroy();
+		for (const release of held) release();
+		await listener.close();
+	});
+	const ask = (path: string, source = "192.0.2.1", method = "GET"): ClientRequest => {
+		const { port } = listener.address;
+		const headers = { "x-forwarded-for": source };
+		const request = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false });
+		requests.push(request.on("error", () => undefined));
+		return request;
+	};
+	const used = (name: string) =>
+		limits
+			.all()
+			.find((limit) => limit.name === name)
+			?.used();
+	return { begun, held, ask, used, port: listener.address.port };
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+	const deadline = performance.now() + 10_000;
+	while (!isSo()) {
+		assert.ok(performance.now() < deadline, "it takes too long");
+		await wait(5);
+	}
+}
+
+async function answered(request: ClientRequest): Promise<IncomingMessage & { text: string }> {
+	const [response] = (await once(request.end(), "response")) as [IncomingMessage];
+	const chunks = await Array.fromAsync(response);
+	return Object.assign(response, { text: Buffer.concat(chunks as Buffer[]).toString() });
+}
+
+test("one source's flood takes half of what gets free when another asks, and beyond what may wait is refused by name", async () => {
+	const { begun, held, ask, used } = await serve();
+	for (let count = 0; count < PLACES + WAITING; count++) ask("/held/flood").end();
+	await until(() => used("requests_waiting_per_source") === WAITING);
+	const refused = await answered(ask("/held/flood"));
+	assert.deepEqual([refused.statusCode, refused.headers["retry-after"]], [429, "1"]);
+	assert.equal(JSON.parse(refused.text).error.code, "rate_limited");
+	assert.match(refused.text, /64 requests from here wait/);
+	for (let count = 0; count < 4; count++) ask("/held/other", "192.0.2.2").end();
+	await wait(50);
+	begun.length = 0;
+	for (let count = 0; count < 8; count++) {
+		held.shift()?.();
+		await until(() => begun.length > count);
+	}
+	assert.equal(begun.filter((name) => name === "other").length, 4, begun.join(" "));
+});
+
+test("what a monitor asks is answered while every place is taken", async () => {
+	const { begun, ask } = await serve();
+	for (let count = 0; count < PLACES + 10; count++) ask("/held/flood").end();
+	await until(() => begun.length === PLACES);
+	const { statusCode } = await answered(ask("/api/v1/health?ready=true"));
+	assert.equal(statusCode, 200);
+});
+
+test("who waits for something else holds no place", async () => {
+	const { begun, ask, used } = await serve();
+	for (let count = 0; count < 3 * PLACES; count++) ask("/elsewhere").end();
+	await until(() => begun.length === 3 * PLACES);
+	assert.equal(used("requests"), 0);
+});
+
+test("a body that is slow to arrive holds no place, and its request takes one when it is complete", async () => {
+	const { begun, held, ask, used } = await serve();
+	const slow = Array.from({ length: PLACES + 8 }, () => ask("/body", "192.0.2.1", "POST"));
+	for (const request of slow) request.setHeader("content-length", 14).flushHeaders();
+	await wait(100);
+	ask("/held/quick", "192.0.2.2").end();
+	await until(() => begun.includes("quick"));
+	assert.equal(used("requests"), 1);
+	for (const request of slow) request.end('{"text":"let"}');
+	await until(() => begun.length === PLACES);
+	assert.equal(used("requests"), PLACES);
+	for (let count = 0; count < 10; count++) held.shift()?.();
+	await until(() => begun.length === PLACES + 9);
+});
+
+test("requests whose client has gone give back everything", async () => {
+	const { begun, ask, used } = await serve();
+	const first = Array.from({ length: PLACES }, () => ask("/held/first").end());
+	await until(() => begun.length === PLACES);
+	const flood = [...first, ...Array.from({ length: WAITING }, () => ask("/held/flood").end())];
+	await until(() => used("requests_waiting_per_source") === WAITING);
+	for (const request of flood) if (!request.path.endsWith("first")) request.destroy();
+	await until(() => used("requests_waiting_per_source") === 0);
+	assert.equal(begun.length, PLACES, "whoever waited is not begun");
+	for (const request of flood) request.destroy();
+	await until(() => used("requests") === 0);
+});
+
+test("answers that nobody reads hold no place", async () => {
+	const { begun, ask, used, port } = await serve();
+	// Together more than the kernel takes for a connection.
+	const reader = connect(port, "127.0.0.1").pause();
+	after(() => reader.destroy());
+	reader.write("GET /large HTTP/1.1\r\nHost: a\r\n\r\n".repeat(PLACES + 32));
+	await once(reader, "readable");
+	await until(() => begun.length === PLACES + 32);
+	await wait(20);
+	assert.equal(used("requests"), 0);
+	ask("/held/quick", "192.0.2.2").end();
+	await until(() => begun.includes("quick"));
+});

@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AppError } from "../errors.ts";
+import type { Limits } from "../limits.ts";
+import { holdPlace } from "../place.ts";
+import { sourceGroup } from "../source-group.ts";
+import type { NewHeaders } from "./headers.ts";
+import { createSourceReader } from "./source.ts";
+import { type Turn, type TurnLimits, Turns } from "./turns.ts";
+
+/** Requests at a time, and how many wait. Group commit wants company: half as many places cost a third of the throughput. Design: §13 */
+export const LIMITS = { places: 32, waiting: 64, late: 1024, late_ms: 100 } as const;
+
+/** What a monitor asks for takes none of these places but some of its own: a flood of it waits for itself. */
+const MONITORED = /^\/(?:api\/v1\/health|metrics)(?:\?|$)/;
+const MONITOR_PLACES = 4;
+
+/** Carries a request to the app, and its answer back. */
+export type Carry = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
+
+/** Has a request carried when its turn comes, or refuses it. */
+export type Admit = (incoming: IncomingMessage, outgoing: ServerResponse, carry: Carry) => void;
+
+/** Makes what lets requests in. It shows its limits among the others. @param bounds what a test changes */
+export function createAdmission(
+	needs: { newHeaders: NewHeaders; limits: Pick<Limits, "add"> },
+	trusted_proxies: readonly string[],
+	bounds: TurnLimits = LIMITS,
+): Admit {
+	const sourceOf = createSourceReader(trusted_proxies);
+	const turns = new Turns(bounds);
+	const monitors = new Turns({ ...bounds, places: MONITOR_PLACES });
+	const watch = createWatch();
+	addLimits(needs.limits, turns);
+	return (incoming, outgoing, carry) => {
+		const ring = MONITORED.test(incoming.url ?? "") ? monitors : turns;
+		const begin = (turn: Turn) => void holdPlace(turn, carry, incoming, outgoing).then(() => watch(turn, outgoing));
+		try {
+			const turn = ring.enter(sourceGroup(sourceOf(incoming)), begin);
+			outgoing.once("close", () => turn.end());
+		} catch (error) {
+			refuse(outgoing, needs.newHeaders, error as AppError);
+		}
+	};
+}
+
+/** Makes what takes the place of each answer that is not out by the next turn of the event loop: it waits for its reader. */
+function createWatch(): (turn: Turn, outgoing: ServerResponse) => void {
+	let answered: [turn: Turn, outgoing: ServerResponse][] = [];
+	const look = () => {
+		const watched = answered;
+		answered = [];
+		for (const [turn, { closed }] of watched) if (!closed) turn.leave();
+	};
+	return (turn, outgoing) => {
+		if (outgoing.closed) return;
+		if (answered.length === 0) setImmediate(look);
+		answered.push([turn, outgoing]);
+	};
+}
+
+function refuse(outgoing: ServerResponse, newHeaders: NewHeaders, error: AppError): void {
+	const body = JSON.stringify(error);
+	const length = { "content-length": String(Buffer.byteLength(body)) };
+	outgoing.writeHead(error.status, { ...newHeaders(), ...error.headers, ...length }).end(body);
+}
+
+function addLimits({ add }: Pick<Limits, "add">, turns: Turns): void {
+	const { places, waiting, late } = turns.limits;
+	add({
+		name: "requests",
+		max: places,
+		used: () => turns.count().held,
+		hint: "requests wait for their turn: see which source sends so many, or give the server more processors",
+	});
+	add({
+		name: "requests_waiting_per_source",
+		max: waiting,
+		used: () => turns.count().waiting,
+		refused: () => turns.refused.waiting,
+		hint: "one source sends more than it is served: behind a proxy, name it in trusted_proxies, so that each client counts by itself",
+	});
+	add({
+		name: "requests_waiting_for_commits",
+		max: late,
+		used: () => turns.count().late,
+		refused: () => turns.refused.late,
+		hint: "the disk takes long for each commit: use a faster one",
+	});
+}
