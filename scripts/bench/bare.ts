@@ -21,7 +21,7 @@ const TOLERANCE_BYTES = 8;
  * Starts the bare server with the answer that ours gives to this request: status, headers, bytes, certificate.
  * @throws Error when what it then answers is not as large as ours, so that the comparison would not be fair
  */
-export async function startBare(ours: SvcServer, ask: Ask): Promise<ServerProcess> {
+export async function startBare(ours: Pick<SvcServer, "url" | "tls">, ask: Ask): Promise<ServerProcess> {
 	const answer = await exchange(ours.url, ask);
 	if (answer.status >= 300) throw new Error(`${ask.method} ${ask.path} is answered with ${answer.status}`);
 	const own = answer.headers.filter(([name]) => !AUTOMATIC.has(name.toLowerCase()));

@@ -4,9 +4,9 @@
  *   node scripts/bench/main.ts [--only name,name] [--write a few words]      the page is made anew by a whole run only
  *   node scripts/bench/main.ts --only read --profile    where each microsecond goes
  */
-import { cpus, loadavg, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { keepRun } from "./keep.ts";
+import { describeMachine } from "./machine.ts";
 import { type Machine, type Outcome, renderTables } from "./report.ts";
 import { isMet, type Scenario } from "./scenario.ts";
 import { BESIDE_BARE } from "./scenarios/beside-bare.ts";
@@ -61,7 +61,7 @@ async function run(): Promise<number> {
 	}
 	const wanted = select(values.only);
 	const started_at = new Date().toISOString();
-	const machine = describeMachine();
+	const machine: Machine = { ...describeMachine(), wrk: wrkVersion() };
 	say(`${machine.cores} cores, Node ${machine.node}, wrk ${machine.wrk}, load average ${machine.load}`);
 	const outcomes: Outcome[] = [];
 	for (const { name, title, run: measure } of wanted) {
@@ -87,16 +87,4 @@ function select(only: string | undefined): readonly Scenario[] {
 		if (found !== undefined) return found;
 		throw new Error(`--only takes ${SCENARIOS.map((scenario) => scenario.name).join(", ")}`);
 	});
-}
-
-function describeMachine(): Machine {
-	return {
-		cores: cpus().length,
-		cpu: cpus()[0]?.model ?? "unknown",
-		memory_gb: Math.round(totalmem() / 2 ** 30),
-		kernel: release().replace(/-.*/, ""),
-		node: process.versions.node,
-		wrk: wrkVersion(),
-		load: Number(loadavg()[0]?.toFixed(2)),
-	};
 }

@@ -1,0 +1,90 @@
+import { attackNamed } from "../../test/siege/attacks.ts";
+import { median } from "../bench/rounds.ts";
+import type { Leftover, Run } from "./result.ts";
+
+/** What has to hold. Design: §13. */
+const BOUNDS = { p99Ms: 50, p99ToIdle: 3, memoryMb: 256, memoryOfTwoMb: 400, turnMs: 50, endMs: 10_000 } as const;
+
+/** Descriptors and sockets that may come and go by themselves. */
+const SPARE = 2;
+
+/** A figure, and whether it is within its bound. */
+export interface Judged {
+	readonly value: number;
+	readonly holds: boolean;
+}
+
+/** What the runs of an attack say together: medians, and of what has to hold each time what is against it. */
+export interface Verdict {
+	readonly runs: number;
+	readonly idle: { readonly kept: number; readonly fresh: number };
+	readonly kept: Judged;
+	readonly fresh: Judged;
+	/** Megabytes above idle. */
+	readonly memory: Judged;
+	/** Undefined when the server does not say. Not part of `holds`: on a busy machine it is also what others do. */
+	readonly turn: Judged | undefined;
+	/** What the server still has of connections that it should have cut off, and what is left when the attackers have gone. */
+	readonly held: readonly string[];
+	readonly left: readonly string[];
+	/** Milliseconds of the longest end. */
+	readonly end: Judged;
+	/** Requests of the ordinary client that failed, and windows that did not count. */
+	readonly failures: number;
+	readonly dropped: number;
+	readonly holds: boolean;
+}
+
+/** Judges the runs of one or two attacks at once. */
+export function judge(attacks: readonly string[], runs: readonly Run[]): Verdict {
+	const over = (figure: (run: Run) => number) => median(runs.map(figure));
+	const idle = { kept: over((run) => run.idle.kept_p99_ms), fresh: over((run) => run.idle.fresh_p99_ms) };
+	const judged = (value: number, most: number): Judged => ({ value, holds: value <= most });
+	const p99 = (value: number, idleMs: number) => judged(value, Math.max(BOUNDS.p99ToIdle * idleMs, BOUNDS.p99Ms));
+	const kept = p99(
+		over((run) => run.attacked.kept_p99_ms),
+		idle.kept,
+	);
+	const fresh = p99(
+		over((run) => run.attacked.fresh_p99_ms),
+		idle.fresh,
+	);
+	const memory = judged(
+		over((run) => run.memory_peak_mb - run.memory_idle_mb),
+		attacks.length > 1 ? BOUNDS.memoryOfTwoMb : BOUNDS.memoryMb,
+	);
+	const turns = runs.map((run) => run.longest_turn_ms).filter((turn) => turn !== null);
+	const isCutOff = attacks.every((name) => attackNamed(name).isCutOff);
+	const held = isCutOff ? distinct(runs.flatMap(({ held }) => namesOf(held, ["descriptors", "established"]))) : [];
+	const left = distinct(runs.flatMap((run) => namesOf(run.left)));
+	const longest = runs.map(({ end }) => (end === null || end.code !== 0 ? Number.POSITIVE_INFINITY : end.ms));
+	const end = judged(Math.max(...longest), BOUNDS.endMs);
+	return {
+		runs: runs.length,
+		...{ idle, kept, fresh, memory, held, left, end },
+		turn: turns.length === 0 ? undefined : judged(median(turns), BOUNDS.turnMs),
+		failures: runs.reduce((sum, { attacked }) => sum + attacked.failures, 0),
+		dropped: runs.reduce((sum, { attacked }) => sum + attacked.dropped, 0),
+		holds: [kept, fresh, memory, end].every(({ holds }) => holds) && held.length + left.length === 0,
+	};
+}
+
+/** What of it is too much, in words. */
+function namesOf(
+	leftover: Leftover | null,
+	which: readonly (keyof Leftover)[] = ["descriptors", "established", "close_wait", "fin_wait2", "limits"],
+): string[] {
+	if (leftover === null) return ["the server had to be killed, or did not answer"];
+	return which.flatMap((name) => {
+		const found = leftover[name];
+		if (typeof found !== "number") {
+			return Object.entries(found).flatMap(([limit, used]) => (used > SPARE ? [`${used} of ${limit}`] : []));
+		}
+		const spare = name === "close_wait" || name === "fin_wait2" ? 0 : SPARE;
+		return found > spare ? [`${found} ${name.toUpperCase()}`] : [];
+	});
+}
+
+function distinct(words: readonly string[]): string[] {
+	return [...new Set(words)];
+}

@@ -1,0 +1,38 @@
+/**
+ * An attacker, a program of its own. Reads its order as a line of JSON from stdin, prepares the scene and says `ready`; at the next line it
+ * attacks; at the one after it does nothing new, keeps what it has open, and says `counted` with what happened to it. It ends, and all that
+ * it has open with it, when stdin does, and in any case when its time is over.
+ */
+import { createInterface } from "node:readline";
+import { Counts, type Target } from "./attack.ts";
+import { attackNamed } from "./attacks.ts";
+
+/** What an attacker is told. */
+export interface Order {
+	readonly attack: string;
+	readonly target: Target;
+	/** Milliseconds after which it ends, whatever it does. */
+	readonly lifeMs: number;
+}
+
+const say = (word: string, more: object = {}): void =>
+	void process.stdout.write(`${JSON.stringify({ word, ...more })}\n`);
+
+const lines = createInterface({ input: process.stdin });
+lines.once("close", () => process.exit(0));
+const told = lines[Symbol.asyncIterator]();
+const { attack: name, target, lifeMs } = JSON.parse((await told.next()).value ?? "") as Order;
+setTimeout(() => process.exit(1), lifeMs);
+const attack = attackNamed(name);
+if (!target.isBare) await attack.prepare?.(target);
+say("ready");
+await told.next();
+const counts = new Counts();
+const over = new AbortController();
+// Each connection listens to it.
+process.setMaxListeners(0);
+const attacking = attack.run(target, counts, over.signal);
+await told.next();
+over.abort();
+say("counted", { counts });
+await attacking;

@@ -1,0 +1,30 @@
+import type { Attack } from "./attack.ts";
+import { ANSWERS } from "./attacks/answers.ts";
+import { ENGINE } from "./attacks/engine.ts";
+import { PASSWORDS } from "./attacks/passwords.ts";
+import { PIPELINING } from "./attacks/pipelining.ts";
+import { REQUESTS } from "./attacks/requests.ts";
+import { SIGN_IN } from "./attacks/sign-in.ts";
+import { SILENCE } from "./attacks/silence.ts";
+import { SLOWNESS } from "./attacks/slowness.ts";
+
+/** Every attack, by name. */
+export const ATTACKS: ReadonlyMap<string, Attack> = new Map(
+	[...SILENCE, ...SLOWNESS, ...PIPELINING, ...REQUESTS, ...ANSWERS, ...PASSWORDS, SIGN_IN, ENGINE].map((attack) => [
+		attack.name,
+		attack,
+	]),
+);
+
+/** Two attacks at once that use up the same thing. */
+export const PAIRS: readonly (readonly [string, string])[] = [
+	["unread", "argon2-many"],
+	["silent-plain", "flood"],
+];
+
+/** The attack of this name. @throws Error naming all when there is none */
+export function attackNamed(name: string): Attack {
+	const found = ATTACKS.get(name);
+	if (found === undefined) throw new Error(`the attacks are ${[...ATTACKS.keys()].join(", ")}`);
+	return found;
+}

@@ -1,0 +1,56 @@
+import { keepAsking, signedIn } from "../asking.ts";
+import { type Attack, scaled, sourceOf, type Target } from "../attack.ts";
+import { bytesOf, keepStanding, openSecure, type RequestText } from "../connection.ts";
+
+const page = ({ slug }: Target): string => `/api/v1/realms/${slug}/secrets?env=dev&limit=100`;
+const whole = ({ slug }: Target): string => `/api/v1/eso/${slug}?env=dev`;
+const from = (target: Target) => () => sourceOf(target, 0);
+
+/** Takes turns with these requests. */
+function inTurn(target: Target, ...paths: readonly string[]): (at: number) => RequestText {
+	let asked = 0;
+	return (at) => ({ path: paths[(at + asked++) % paths.length] ?? "", headers: signedIn(target) });
+}
+
+/** Answers that are large, or cost much to find, and those that nobody reads. */
+export const ANSWERS: readonly Attack[] = [
+	{
+		name: "unread",
+		title: "100 large answers that are not read",
+		isCutOff: true,
+		run(target, counts, over) {
+			const asking = [page(target), whole(target)].map((path) => bytesOf({ path, headers: signedIn(target) }));
+			const open = (at: number) => {
+				const socket = openSecure(target, sourceOf(target, 0));
+				socket.once("secureConnect", () => socket.write(asking[at % 2] ?? ""));
+				return socket;
+			};
+			return keepStanding({ standing: scaled(target, 100), perTick: 5, open }, counts, over);
+		},
+	},
+	{
+		name: "pages",
+		title: "the largest realm, page by page and whole, 4 readers",
+		run(target, counts, over) {
+			const askers = { connections: 4, source: from(target), next: inTurn(target, page(target), whole(target)) };
+			return keepAsking(target, askers, counts, over);
+		},
+	},
+	{
+		name: "exports",
+		title: "exports of the audit log, 8 readers",
+		run(target, counts, over) {
+			const next = inTurn(target, "/api/v1/audit/export", `/api/v1/audit/export?realm=${target.slug}`);
+			return keepAsking(target, { connections: scaled(target, 8), source: from(target), next }, counts, over);
+		},
+	},
+	{
+		name: "audit",
+		title: "queries of the audit log that find much, little and nothing, 16 connections",
+		run(target, counts, over) {
+			const queries = ["limit=100", "actor=nobody", "type=secret.created&limit=100", "type=none&actor=none"];
+			const next = inTurn(target, ...queries.map((query) => `/api/v1/audit/events?${query}`));
+			return keepAsking(target, { connections: scaled(target, 16), source: from(target), next }, counts, over);
+		},
+	},
+];

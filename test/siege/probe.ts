@@ -1,0 +1,99 @@
+/**
+ * An ordinary client, a program of its own. It asks for a secret at a constant rate, whether or not the last answer has come: on connections
+ * that it keeps, and on a new one each. Reads its order as JSON from stdin, says when it begins, and tells each window when its last answer has
+ * come. What fails counts as what takes longer than it waits.
+ */
+import { Agent, request } from "node:https";
+import { json } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
+
+/** What a probe is told. */
+export interface ProbeOrder {
+	/** Such as `https://127.0.0.1:40123`. */
+	readonly url: string;
+	readonly path: string;
+	readonly token: string;
+	/** Address that it asks from. */
+	readonly source: string;
+	readonly windows: number;
+	readonly windowMs: number;
+	/** Requests in a second on kept connections, and on new ones. */
+	readonly keptPerSecond: number;
+	readonly freshPerSecond: number;
+}
+
+/** What a probe saw of the requests that began in a window: milliseconds from when each was due. */
+export interface Seen {
+	readonly kept: readonly number[];
+	readonly fresh: readonly number[];
+	readonly failures: number;
+}
+
+/** Milliseconds that an answer may take. */
+export const PATIENCE_MS = 10_000;
+
+/** Connections that are kept; further requests wait for one of them, and that counts. */
+const KEPT = 32;
+
+if (import.meta.main) {
+	const order = (await json(process.stdin)) as ProbeOrder;
+	await probe(order, (seen) => void process.stdout.write(`${JSON.stringify(seen)}\n`));
+	process.exit();
+}
+
+async function probe(order: ProbeOrder, tell: (line: object) => void): Promise<void> {
+	const { source: localAddress, windows, windowMs, keptPerSecond, freshPerSecond } = order;
+	const options = { localAddress, rejectUnauthorized: false };
+	const kept = new Agent({ ...options, keepAlive: true, maxSockets: KEPT });
+	// Without a session to resume, as somebody who comes for the first time.
+	const fresh = new Agent({ ...options, keepAlive: false, maxCachedSessions: 0 });
+	const ask = asker(order);
+	const started = performance.now();
+	tell({ began: true });
+	const telling: Promise<void>[] = [];
+	for (let at = 0; at < windows; at++) {
+		const from = started + at * windowMs;
+		const [ofKept, ofFresh] = [
+			atRate(from, windowMs, keptPerSecond, (due) => ask(kept, due)),
+			atRate(from, windowMs, freshPerSecond, (due) => ask(fresh, due)),
+		];
+		telling.push(
+			Promise.all([ofKept, ofFresh]).then(([kept, fresh]) => {
+				const failures = [...kept, ...fresh].filter((took) => took === PATIENCE_MS).length;
+				tell({ kept, fresh, failures } satisfies Seen);
+			}),
+		);
+		await wait(Math.max(0, from + windowMs - performance.now()));
+	}
+	await Promise.all(telling);
+}
+
+/** Asks at a constant rate, from this time on. Answers how long each took. */
+async function atRate(from: number, forMs: number, perSecond: number, ask: (due: number) => Promise<number>) {
+	const all: Promise<number>[] = [];
+	for (let at = 0; at < (perSecond * forMs) / 1000; at++) {
+		const due = from + (at * 1000) / perSecond;
+		await wait(Math.max(0, due - performance.now()));
+		all.push(ask(due));
+	}
+	return Promise.all(all);
+}
+
+/** Makes what asks once, and answers the milliseconds from when it was due to the answer's end. */
+function asker({ url, path, token }: ProbeOrder) {
+	const headers = { authorization: `Bearer ${token}` };
+	return (agent: Agent, due: number): Promise<number> =>
+		new Promise((resolve) => {
+			const fail = () => resolve(PATIENCE_MS);
+			const signal = AbortSignal.timeout(PATIENCE_MS);
+			const outgoing = request(url + path, { agent, headers, signal }, (incoming) => {
+				incoming.resume().once("error", fail);
+				incoming.once("end", () => {
+					const took = performance.now() - due;
+					resolve(incoming.statusCode === 200 ? Math.min(took, PATIENCE_MS) : PATIENCE_MS);
+				});
+			});
+			outgoing.once("error", fail);
+			outgoing.end();
+		});
+}
