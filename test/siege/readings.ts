@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import { ask } from "./asking.ts";
 
 /** States of a TCP connection as Linux numbers them. https://www.kernel.org/doc/html/latest/networking/proc_net_tcp.html */
@@ -42,6 +43,8 @@ export async function readMetrics({ port }: Pick<Read, "port">): Promise<Said> {
 /** Counts what the server holds. @throws Error when it has ended */
 export async function readHeld(server: Read): Promise<Held> {
 	const { limits } = await readMetrics(server);
+	// Until the connection of this question is closed.
+	await wait(200);
 	const sockets = socketsOf(server.port);
 	return {
 		descriptors: readdirSync(`/proc/${server.pid}/fd`).length,
