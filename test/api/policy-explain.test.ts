@@ -92,8 +92,7 @@ test("what is said of each role is what happens, with a session and with tokens 
 		await assertTrue(name, who.token);
 		for (const scopes of ["read", "write", "read,write,delete"])
 			await assertTrue(`${name} with ${scopes}`, (await apiToken(client, who, scopes)).token);
-		const { token } = await apiToken(client, who, "read,write", { realm: slug, environment: "prod" });
-		await assertTrue(`${name} in prod`, token);
+		await assertTrue(`${name} in the realm`, (await apiToken(client, who, "read,write", { realm: slug })).token);
 	}
 });
 
@@ -111,14 +110,22 @@ test("the answer says by what somebody may do something, and which command gives
 		write?.command,
 		`svc binding remove ${id} --realm ${slug} && svc binding add ${id} member --realm ${slug}`,
 	);
-	const limits = { realm: slug, environment: "prod", expires_at: "2090-01-01T00:00:00.000Z" };
+	const limits = { realm: slug, expires_at: "2090-01-01T00:00:00.000Z" };
 	const { token } = await apiToken(client, people.member, "read", limits);
 	const limited = await explained(token, "&capability=secrets:write&env=prod");
-	assert.deepEqual(limited.token, { scopes: "read", environment: "prod", expires_at: limits.expires_at });
+	assert.deepEqual(limited.token, { scopes: "read", environment: "", expires_at: limits.expires_at });
 	assert.match(limited.verdicts[0]?.reason ?? "", /lacks the scope write/);
 	assert.equal(limited.verdicts[0]?.command, `svc token create NAME --scopes read,write --realm ${slug} --env prod`);
-	const [elsewhere] = (await explained(token, "&capability=secrets:read&env=dev")).verdicts;
-	assert.match(elsewhere?.reason ?? "", /another environment/);
+	const [manage] = (await explained(token, "&capability=audit:read&env=prod")).verdicts;
+	assert.deepEqual([manage?.allowed, manage?.command], [true, ""]);
+	const writer = await apiToken(client, people.member, "write", { realm: slug });
+	const [audit] = (await explained(writer.token, "&capability=audit:read&env=prod")).verdicts;
+	assert.equal(audit?.command, `svc token create NAME --scopes read,write --realm ${slug}`);
+});
+
+test("a token for one environment is told nothing of the policy: it is no part of what it is for", async () => {
+	const { token } = await apiToken(client, owner, "read,write,delete", { realm: slug, environment: "prod" });
+	refused(await ask(token, "&env=prod"), 403, "insufficient_scope");
 });
 
 test("an admin of the realm asks about others, by id and by e-mail, as if these had signed in", async () => {

@@ -6,7 +6,7 @@ import type { SessionTokens } from "../crypto/session.ts";
 import { AppError } from "../errors.ts";
 import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { requireInstanceAdmin } from "../policy/authorize.ts";
+import { isUnrestricted, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { type Account, type AccountStore, Email } from "./model.ts";
@@ -94,7 +94,7 @@ function refuseByPolicy(
 	if (mode === "closed") throw new AppError("registration_disabled", "registration is disabled on this server");
 	if (
 		mode === "admin" &&
-		!(registrar?.instance_admin && registrar.scopes.includes("write") && registrar.realm_id === null)
+		!(registrar?.instance_admin && registrar.scopes.includes("write") && isUnrestricted(registrar))
 	) {
 		throw new AppError(
 			"registration_admin_only",

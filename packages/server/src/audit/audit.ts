@@ -3,7 +3,7 @@ import type { Keyring } from "../crypto/keyring.ts";
 import { AppError } from "../errors.ts";
 import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { requireInstanceAdmin, requireScope } from "../policy/authorize.ts";
+import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
@@ -58,7 +58,7 @@ export async function visibleTo(
 	filter: EventFilter,
 ): Promise<Omit<EventQuery, "before" | "limit">> {
 	const realms = await needs.store.realms.list(actor.user_id, actor.realm_id ?? undefined, "", MAX_REALMS);
-	const seesAll = actor.instance_admin && actor.realm_id === null;
+	const seesAll = actor.instance_admin && isUnrestricted(actor);
 	return {
 		realm_ids: realms.map((realm) => realm.id),
 		own: seesAll ? undefined : ownEvents(actor),

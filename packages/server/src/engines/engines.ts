@@ -5,7 +5,7 @@ import type { LeaseClock } from "../leases/clock.ts";
 import type { LeaseStore } from "../leases/model.ts";
 import type { Pause } from "../leases/pause.ts";
 import type { Reaper } from "../leases/reaper.ts";
-import { type AccessNeeds, authorize } from "../policy/authorize.ts";
+import { type AccessNeeds, authorize, type RefusalNeeds, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import type { System } from "../system.ts";
@@ -38,8 +38,17 @@ export interface EngineInfo {
 	capabilities: string[];
 }
 
-/** Every engine that can be used, configured or not. Why one cannot be, the server's health tells. Spec: API › Engines */
-export async function listEngines({ catalog, host }: Pick<EngineNeeds, "catalog" | "host">): Promise<EngineInfo[]> {
+/**
+ * Every engine that can be used, configured or not. Why one cannot be, the server's health tells.
+ * @throws AppError insufficient_scope
+ * Spec: API › Engines
+ */
+export async function listEngines(
+	needs: RefusalNeeds & Pick<EngineNeeds, "catalog" | "host">,
+	actor: Actor,
+): Promise<EngineInfo[]> {
+	await requireWithinLimits(needs, actor, "engines");
+	const { catalog, host } = needs;
 	const states = host.state();
 	return catalog
 		.list()

@@ -49,7 +49,7 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 			summary: "The engines",
 			status: 200,
 			answer: v.object({ engines: v.array(EngineSchema) }),
-			handle: async () => ({ engines: await listEngines(needs) }),
+			handle: async ({ actor }) => ({ engines: await listEngines(needs, actor) }),
 		}),
 		route({
 			method: "POST",

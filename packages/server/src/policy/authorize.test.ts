@@ -6,7 +6,15 @@ import type { RealmAccess } from "../realms/model.ts";
 import { anActor } from "../testing/actor.ts";
 import { aRealm } from "../testing/rows.ts";
 import { createTestSystem } from "../testing/system.ts";
-import { type Access, authorize, requireInstanceAdmin, requireScope, requireUnrestricted } from "./authorize.ts";
+import {
+	type Access,
+	authorize,
+	requireInstanceAdmin,
+	requireScope,
+	requireScopeOfAny,
+	requireUnrestricted,
+	requireWithinLimits,
+} from "./authorize.ts";
 import { type Actor, type Capability, ROLES, type Role, SCOPES, type Scope } from "./model.ts";
 
 const REALM = aRealm("owner", { slug: "payments" });
@@ -111,7 +119,9 @@ const RESTRICTED: [given: Partial<Actor>, access: Access, expected: ErrorCode | 
 	[{ realm_id: "another" }, { ...READ, isAdminOnly: true }, "forbidden"],
 	[{ environment: "prod" }, { ...READ, environment: "prod" }, "allowed"],
 	[{ environment: "prod" }, { ...READ, environment: "dev" }, "insufficient_scope"],
-	[{ environment: "prod" }, READ, "allowed"],
+	[{ environment: "prod" }, READ, "insufficient_scope"],
+	[{ environment: "prod" }, { ...READ, environment: undefined }, "insufficient_scope"],
+	[{ environment: "prod" }, { capability: "realms:manage", scope: "delete", isAdminOnly: true }, "insufficient_scope"],
 	[{ realm_id: REALM.id, environment: "prod" }, { ...READ, environment: "prod" }, "allowed"],
 	[{ realm_id: REALM.id, environment: "prod" }, { ...READ, environment: "test" }, "insufficient_scope"],
 	[{ realm_id: "another", environment: "prod" }, { ...READ, environment: "prod" }, "not_found"],
@@ -147,6 +157,7 @@ const MESSAGES: [role: Role | null, access: Access, given: Partial<Actor>, patte
 	[null, { capability: "policy:manage", scope: "write", isAdminOnly: true }, {}, /^only admins can manage policy/],
 	["admin", READ, { scopes: ["write"] }, /^the token lacks the scope read/],
 	["admin", { ...READ, environment: "dev" }, { environment: "prod" }, /^the token is limited to another environment$/],
+	["admin", READ, { environment: "prod" }, /^the token is limited to one environment, and this belongs to none$/],
 	[null, READ, {}, /^realm not found/],
 ];
 for (const [role, access, given, pattern] of MESSAGES) {
@@ -193,6 +204,7 @@ const INSTANCE: [given: Partial<Actor>, expected: ErrorCode | "allowed", wanted:
 	[{}, "forbidden", "instance"],
 	[{ instance_admin: true, scopes: ["read", "delete"] }, "insufficient_scope", "write"],
 	[{ instance_admin: true, realm_id: REALM.id }, "insufficient_scope", "instance"],
+	[{ instance_admin: true, environment: "prod" }, "insufficient_scope", "instance"],
 	[{ scopes: [], realm_id: REALM.id }, "forbidden", "instance"],
 ];
 for (const [given, expected, wanted] of INSTANCE) {
@@ -218,4 +230,24 @@ test("a scope outside any realm is needed as it is inside, and a refusal is in t
 	assert.equal(await outcome(requireUnrestricted(needs, anActor())), "allowed");
 	assert.equal(await outcome(requireUnrestricted(needs, anActor({ realm_id: "r" }))), "insufficient_scope");
 	assert.equal(needs.events.length, 13);
+});
+
+test("what names no environment is closed to a token for one, outside any realm as inside, and a refusal is in the log", async () => {
+	const needs = needsWith(null);
+	const limited = anActor({ environment: "prod" });
+	assert.equal(await outcome(requireScope(needs, limited, "read")), "insufficient_scope");
+	assert.equal(await outcome(requireUnrestricted(needs, limited)), "insufficient_scope");
+	assert.equal(await outcome(requireWithinLimits(needs, limited, "engines")), "insufficient_scope");
+	assert.equal(
+		await outcome(requireWithinLimits(needs, limited, "engines", { environment: "dev" })),
+		"insufficient_scope",
+	);
+	assert.deepEqual(
+		needs.events.map(({ data }) => data.wanted),
+		["read", "instance", "engines", "engines"],
+	);
+	assert.equal(await outcome(requireWithinLimits(needs, limited, "engines", { environment: "prod" })), "allowed");
+	assert.equal(await outcome(requireWithinLimits(needs, anActor({ realm_id: "r" }), "engines")), "allowed");
+	assert.equal(await outcome(requireScopeOfAny(needs, limited, "read")), "allowed");
+	assert.equal(await outcome(requireScopeOfAny(needs, anActor({ scopes: [] }), "read")), "insufficient_scope");
 });

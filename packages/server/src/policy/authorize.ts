@@ -20,7 +20,7 @@ export interface Access {
 	capability: Capability;
 	/** Scope that a token needs for it; none when any token will do. */
 	scope?: Scope;
-	/** The environment concerned, when it is one. */
+	/** The environment concerned. Without it whoever is limited to one is refused. */
 	environment?: string | undefined;
 	/** Refuses whoever is not an admin of an existing realm with 403 instead of hiding the realm. Spec: API › Admin-only operations. */
 	isAdminOnly?: boolean;
@@ -42,7 +42,29 @@ export async function authorize(needs: AccessNeeds, actor: Actor, slug: string, 
 
 /** Decides whether the token may do something that no realm governs. @throws AppError insufficient_scope */
 export async function requireScope(needs: RefusalNeeds, actor: Actor, scope: Scope): Promise<void> {
+	await requireWithinLimits(needs, actor, scope);
+	await requireScopeOfAny(needs, actor, scope);
+}
+
+/** Decides the same for what a limited token may do, too. @throws AppError insufficient_scope */
+export async function requireScopeOfAny(needs: RefusalNeeds, actor: Actor, scope: Scope): Promise<void> {
 	if (!actor.scopes.includes(scope)) throw await logRefusal(needs, actor, missingScope(scope), scope);
+}
+
+/**
+ * Refuses a limited token what its limits do not name.
+ * @param named what is concerned that a limit can name; nothing for most
+ * @throws AppError insufficient_scope
+ * Design: §13
+ */
+export async function requireWithinLimits(
+	needs: RefusalNeeds,
+	actor: Actor,
+	wanted: string,
+	named: Pick<Access, "environment"> = {},
+): Promise<void> {
+	const refusal = beyondLimits(actor, named);
+	if (refusal !== undefined) throw await logRefusal(needs, actor, refusal, wanted);
 }
 
 /** Whether the caller manages the instance, with a token that allows it. @throws AppError forbidden, insufficient_scope */
@@ -54,15 +76,16 @@ export async function requireInstanceAdmin(needs: RefusalNeeds, actor: Actor, sc
 	await requireScope(needs, actor, scope);
 }
 
-/** Refuses tokens that are for one realm what concerns more than it. @throws AppError insufficient_scope */
+/** Refuses limited tokens what concerns more than a realm. @throws AppError insufficient_scope */
 export async function requireUnrestricted(needs: RefusalNeeds, actor: Actor): Promise<void> {
-	if (actor.realm_id === null) return;
-	throw await logRefusal(
-		needs,
-		actor,
-		new AppError("insufficient_scope", "the token is limited to one realm"),
-		"instance",
-	);
+	if (isUnrestricted(actor)) return;
+	const refusal = new AppError("insufficient_scope", "the token is limited to a part of what its user may do");
+	throw await logRefusal(needs, actor, refusal, "instance");
+}
+
+/** Whether the caller may use all that its account may, as far as its scopes go. */
+export function isUnrestricted(actor: Actor): boolean {
+	return actor.realm_id === null && actor.environment === null;
 }
 
 /** Writes a refusal to the log. @returns it, to be thrown */
@@ -103,10 +126,15 @@ export function decide(actor: Actor, realm: RealmAccess, access: Access): AppErr
 		return new AppError("forbidden", message);
 	}
 	if (access.scope !== undefined && !actor.scopes.includes(access.scope)) return missingScope(access.scope);
-	if (actor.environment !== null && access.environment !== undefined && actor.environment !== access.environment) {
-		return new AppError("insufficient_scope", "the token is limited to another environment");
-	}
-	return undefined;
+	return beyondLimits(actor, access);
+}
+
+/** Deny by default: a limited token may do what its limits name, and nothing that names none of them. Design: §13 */
+function beyondLimits({ environment }: Actor, named: Pick<Access, "environment">): AppError | undefined {
+	if (environment === null || environment === named.environment) return undefined;
+	const isElsewhere = named.environment !== undefined;
+	const what = isElsewhere ? "another environment" : "one environment, and this belongs to none";
+	return new AppError("insufficient_scope", `the token is limited to ${what}`);
 }
 
 function adminOnly(capability: Capability): string {

@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import type { Environment } from "../messages.ts";
 import { normalEmail } from "../normal-text.ts";
 import type { RealmAccess } from "../realms/model.ts";
-import { type AccessNeeds, authorize, decide } from "./authorize.ts";
+import { type AccessNeeds, authorize, decide, isUnrestricted } from "./authorize.ts";
 import { type Actor, type Capability, ROLES, type Role, SCOPES, type Scope } from "./model.ts";
 
 /** What explaining needs. */
@@ -72,7 +72,7 @@ export async function explainAccess(needs: ExplainNeeds, actor: Actor, question:
 	if (account === undefined) throw userNotFound();
 	const realm = isSelf ? own : await needs.store.realms.access(question.realm, account.id);
 	if (realm === undefined) throw new AppError("not_found", "realm not found: it was deleted meanwhile");
-	if (realm.role === null && !(actor.instance_admin && actor.realm_id === null)) throw userNotFound();
+	if (realm.role === null && !(actor.instance_admin && isUnrestricted(actor))) throw userNotFound();
 	const subject: Actor = isSelf ? actor : { ...actor, ...SIGNED_IN, user_id: account.id };
 	const wanted = question.capability === undefined ? ROLES.admin : [question.capability];
 	const isDisabled = account.disabled_at !== null;
@@ -125,7 +125,8 @@ function judge(subject: Actor, realm: RealmAccess, access: Access): Pick<Verdict
 	}
 	if (refusal.code === "insufficient_scope") {
 		const needed = [...new Set([...subject.scopes, access.scope])].join(",");
-		const where = access.environment === undefined ? "" : ` --env ${access.environment}`;
+		const isOfSecrets = access.capability.startsWith("secrets:");
+		const where = isOfSecrets && access.environment !== undefined ? ` --env ${access.environment}` : "";
 		const command = `svc token create NAME --scopes ${needed} --realm ${realm.slug}${where}`;
 		return { allowed: false, reason: refusal.message, command };
 	}

@@ -3,14 +3,33 @@ import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import { type Access, type AccessNeeds, authorize, realmNotFound, requireScope } from "./authorize.ts";
-import type { Actor, Binding, PolicyStore, Role, Scope } from "./model.ts";
+import {
+	type Access,
+	type AccessNeeds,
+	authorize,
+	isUnrestricted,
+	type RefusalNeeds,
+	realmNotFound,
+	requireScope,
+	requireWithinLimits,
+} from "./authorize.ts";
+import { type Actor, type Binding, type Capability, type PolicyStore, ROLES, type Role, type Scope } from "./model.ts";
 
 /** What the rules of policy need. */
 export interface PolicyNeeds extends AccessNeeds {
 	store: AccessNeeds["store"] & { policy: PolicyStore };
 	system: System;
 	keyring: { cursorKey(): Buffer };
+}
+
+const ROLE_LIST: readonly { name: string; capabilities: readonly Capability[] }[] = Object.entries(ROLES).map(
+	([name, capabilities]) => ({ name, capabilities }),
+);
+
+/** The roles and what they can do. @throws AppError insufficient_scope. Spec: API › Policy */
+export async function listRoles(needs: RefusalNeeds, actor: Actor): Promise<typeof ROLE_LIST> {
+	await requireWithinLimits(needs, actor, "roles");
+	return ROLE_LIST;
 }
 
 /**
@@ -86,7 +105,7 @@ async function manage(
 	user_id: string,
 	access: Access & { scope: Scope },
 ): Promise<RealmAccess> {
-	const isBreakGlass = actor.instance_admin && actor.realm_id === null && user_id === actor.user_id;
+	const isBreakGlass = actor.instance_admin && isUnrestricted(actor) && user_id === actor.user_id;
 	if (isBreakGlass) {
 		const realm = await needs.store.realms.access(slug, actor.user_id);
 		if (realm === undefined) throw realmNotFound();

@@ -3,10 +3,8 @@ import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, RequiredText, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type ExplainNeeds, explainAccess } from "./explain.ts";
-import { CapabilityName, CreateBinding, ROLES } from "./model.ts";
-import { createBinding, deleteBinding, listBindings, type PolicyNeeds } from "./policy.ts";
-
-const ROLE_LIST = Object.entries(ROLES).map(([name, capabilities]) => ({ name, capabilities }));
+import { CapabilityName, CreateBinding } from "./model.ts";
+import { createBinding, deleteBinding, listBindings, listRoles, type PolicyNeeds } from "./policy.ts";
 
 const BindingSchema = v.object({
 	user_id: Uuid,
@@ -33,7 +31,7 @@ export function policyRoutes(needs: PolicyNeeds & ExplainNeeds): Route[] {
 			summary: "Roles and their capabilities",
 			status: 200,
 			answer: v.object({ roles: v.array(v.object({ name: v.string(), capabilities: v.array(v.string()) })) }),
-			handle: async () => ({ roles: ROLE_LIST }),
+			handle: async ({ actor }) => ({ roles: await listRoles(needs, actor) }),
 		}),
 		route({
 			method: "POST",

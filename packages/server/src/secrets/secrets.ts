@@ -165,8 +165,8 @@ export async function listSecrets(
 	{ asked, withValues }: { asked: Environment | undefined; withValues: boolean },
 	page: PageRequest,
 ): Promise<{ rows: ListedSecret[]; pagination: Pagination }> {
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment: asked });
 	const environment = asked ?? (actor.environment as Environment | null) ?? undefined;
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment });
 	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
 		list: `secrets ${realm.id} ${environment ?? ""}`,
 		read: (after, limit) => needs.store.secrets.list(realm.id, environment, Number(after ?? 0), limit),

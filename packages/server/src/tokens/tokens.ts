@@ -2,7 +2,7 @@ import { eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
 import { AppError, unauthorized } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { admissionOf, logRefusal, realmNotFound, requireScope } from "../policy/authorize.ts";
+import { admissionOf, logRefusal, realmNotFound, requireScopeOfAny } from "../policy/authorize.ts";
 import type { Actor, Scope } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { Store } from "../store/store.ts";
@@ -74,7 +74,7 @@ async function inheritLimits(
 	input: NewToken,
 	now: string,
 ): Promise<Pick<ApiToken, "realm_id" | "environment" | "expires_at">> {
-	for (const scope of input.scopes) await requireScope(needs, actor, scope);
+	for (const scope of input.scopes) await requireScopeOfAny(needs, actor, scope);
 	const realm_id = input.realm == null ? actor.realm_id : await memberRealm(needs, actor, input.realm);
 	const environment = input.environment ?? actor.environment;
 	const expires_at = input.expires_at ?? (actor.token_id === undefined ? null : actor.expires_at);
@@ -105,7 +105,7 @@ export async function listTokens(
 	actor: Actor,
 	page: PageRequest,
 ): Promise<{ rows: ApiToken[]; pagination: Pagination }> {
-	await requireScope(needs, actor, "read");
+	await requireScopeOfAny(needs, actor, "read");
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `tokens ${actor.user_id}`,
 		read: (after, limit) => needs.store.tokens.list(actor.user_id, after ?? "", limit),
@@ -120,7 +120,7 @@ export async function listTokens(
  * Spec: API › API tokens. Design: §7.2
  */
 export async function revokeToken(needs: TokenNeeds, actor: Actor, id: string): Promise<void> {
-	if (actor.token_id !== id) await requireScope(needs, actor, "delete");
+	if (actor.token_id !== id) await requireScopeOfAny(needs, actor, "delete");
 	const event = eventBy(actor, needs.system.now(), "auth.token.revoked", undefined, { token_revoked: id });
 	const isDone = await needs.store.tokens.revoke({ id, user_id: actor.user_id }, event);
 	if (!isDone) throw new AppError("not_found", "token not found: `svc token list` shows yours");
