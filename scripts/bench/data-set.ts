@@ -93,7 +93,7 @@ async function fill(directory: string, { realms, secretsPerRealm }: DataSize): P
 	const keyring = await openKeyring({ keys: store.keys, master: key.reveal(), system });
 	const needs = { store, system, keyring, enforce_expiry: false };
 	const actor = await addOwner(needs);
-	const { token } = await createToken(needs, actor, { name: "bench", scopes: ["read"] });
+	const { token } = await createToken({ ...needs, hasRole: () => false }, actor, { name: "bench", scopes: ["read"] });
 	for (let first = 0; first < realms; first += REALMS_AT_ONCE) {
 		const some = Array.from({ length: Math.min(REALMS_AT_ONCE, realms - first) }, (_, at) => slugOf(first + at));
 		await Promise.all(some.map((slug) => addRealm(needs, actor, slug, secretsPerRealm)));
@@ -126,8 +126,8 @@ async function addOwner({ store }: Needs): Promise<Actor> {
 	const expires_at = new Date(Date.parse(created_at) + SESSION_MS).toISOString();
 	const session = { jti: "load", user_id, created_at, expires_at };
 	await store.accounts.openSession({ session, password: null }, { ...event, type: "auth.login" });
-	const unrestricted = { realm_id: null, environment: null, expires_at: null, token_id: undefined, jti: "load" };
-	const request = { request_id: "load", ip: "127.0.0.1" };
+	const unrestricted = { realm_id: null, environment: null, engines: null, expires_at: null };
+	const request = { token_id: undefined, jti: "load", request_id: "load", ip: "127.0.0.1" };
 	return { user_id, ...names, instance_admin: true, scopes: ["read", "write", "delete"], ...unrestricted, ...request };
 }
 

@@ -38,6 +38,9 @@ const limited = async (scopes: string, limits: object) => (await apiToken(client
 const generate = (token: string, type: string, params: object): Promise<Answer> =>
 	client.post(`/realms/${slug}/engines/${type}/generate`, params, { token });
 
+const validate = (token: string, type: string, params: object): Promise<Answer> =>
+	client.post(`/realms/${slug}/engines/${type}/validate`, params, { token });
+
 const denied = (answer: Answer): void => refused(answer, 403, "insufficient_scope");
 
 test("a token that writes dev binds nobody to the realm", async () => {
@@ -58,7 +61,7 @@ test("a token that reads dev gets no certificate, no one-time password, and is t
 	const token = await limited("read", { environment: "dev" });
 	denied(await generate(token, "pki", { common_name: "a.example.com", role: "client" }));
 	denied(await generate(token, "totp", { issuer: "Example", account: "ada@example.com" }));
-	denied(await client.post(`/realms/${slug}/engines/totp/validate`, { secret: "A", code: "000000" }, { token }));
+	denied(await validate(token, "totp", { secret: "A", code: "000000" }));
 	denied(await client.get("/engines", { token }));
 });
 
@@ -95,4 +98,97 @@ test("a refusal says nothing of whether there is such a realm, or a role in it, 
 	denied(await client.get(`/realms/${slug}`, { token }));
 	const [event] = await events(client, owner, `type=access.denied&realm=${slug}`);
 	assert.deepEqual([event?.data.wanted, event?.data.reason], ["secrets:read", "insufficient_scope"]);
+});
+
+test("a token for a role of an engine makes and takes back its credentials, in its realm, and does nothing else of engines", {
+	skip: skipWithoutRedis,
+}, async () => {
+	const token = await limited("read,write,delete", { realm: slug, engines: ["keyvalue:readonly"] });
+	const made = await generate(token, "keyvalue", { role: "readonly" });
+	const { username } = ok(made) as { username: string };
+	ok(await generate(token, "keyvalue", {}));
+	for (const role of ["readwrite", "admin"]) denied(await generate(token, "keyvalue", { role }));
+	denied(await generate(token, "pki", { common_name: "a.example.com", role: "client" }));
+	const { slug: other } = await realm(client, owner);
+	refused(await client.post(`/realms/${other}/engines/keyvalue/generate`, {}, { token }), 404, "not_found");
+	denied(await client.get("/engines", { token }));
+	denied(await client.get(`/realms/${slug}/leases`, { token }));
+	denied(await client.delete(`/realms/${slug}/leases/${String(made.headers["x-lease-id"])}`, { token }));
+	const { username: admin } = ok(await generate(owner.token, "keyvalue", { role: "admin" })) as { username: string };
+	denied(await validate(token, "keyvalue", { username: admin }));
+	const root = await redis.login("default", redis.password);
+	assert.notEqual(await root.send("ACL", "GETUSER", admin), null);
+	ok(await validate(token, "keyvalue", { username }));
+	assert.equal(await root.send("ACL", "GETUSER", username), null);
+});
+
+test("a token for roles of engines alone reads no secret and encrypts nothing", async () => {
+	const token = await limited("read,write,delete", { realm: slug, engines: ["pki:client", "totp"] });
+	denied(await client.get(`${secretPath(slug, "KEY")}?env=dev`, { token }));
+	denied(await client.get(`/realms/${slug}/secrets`, { token }));
+	denied(await client.get(`/eso/${slug}`, { token }));
+	denied(await client.post("/encrypt", { value: "a value" }, { token }));
+});
+
+test("engines that make no leases are open to a token for them, role by role", async () => {
+	const token = await limited("read", { realm: slug, engines: ["pki:client", "totp"] });
+	const { certificate } = ok(await generate(token, "pki", { common_name: "a.example.com", role: "client" })) as {
+		certificate: string;
+	};
+	ok(await validate(token, "pki", { certificate }));
+	denied(await validate(token, "pki", { certificate, role: "server" }));
+	denied(await generate(token, "pki", { common_name: "a.example.com", role: "server" }));
+	denied(await generate(token, "pki", { common_name: "a.example.com" }));
+	ok(await generate(token, "totp", { issuer: "Example", account: "ada@example.com" }));
+	denied(await generate(token, "totp", { issuer: "Example", account: "ada@example.com", role: "any" }));
+	const reading = await limited("read", { realm: slug, engines: ["pki:client"] });
+	denied(await generate(reading, "totp", { issuer: "Example", account: "ada@example.com" }));
+	denied(await validate(reading, "totp", { secret: "JBSWY3DPEHPK3PXP", code: "000000" }));
+});
+
+test("environment and engines add up", async () => {
+	const token = await limited("read", { realm: slug, environment: "dev", engines: ["pki:client"] });
+	ok(await client.get(`${secretPath(slug, "KEY")}?env=dev`, { token }));
+	ok(await generate(token, "pki", { common_name: "a.example.com", role: "client" }));
+	ok(await client.post("/encrypt", { value: "a value" }, { token }));
+	denied(await client.get(`${secretPath(slug, "KEY")}?env=prod`, { token }));
+	denied(await generate(token, "pki", { common_name: "a.example.com", role: "server" }));
+	denied(await client.get(`/realms/${slug}/policy/bindings`, { token }));
+});
+
+test("engines are answered where a token has them, and only there; what names no role, or no realm, is refused", async () => {
+	const create = (body: object, token = owner.token) => client.post("/auth/tokens", { name: "t", ...body }, { token });
+	const engines = ["totp", "keyvalue:readonly", "totp"];
+	const { engines: made, token } = ok(await create({ realm: slug, engines }), 201) as {
+		engines: string[];
+		token: string;
+	};
+	assert.deepEqual(made, ["keyvalue:readonly", "totp"]);
+	const listed = ok(await client.get<{ tokens: object[] }>("/auth/tokens?limit=100", { token: owner.token })).tokens;
+	assert.ok(listed.some((one) => "engines" in one && String(one.engines) === "keyvalue:readonly,totp"));
+	assert.ok(!("engines" in (ok(await create({ realm: slug }), 201) as object)));
+	for (const wrong of [
+		{ engines: ["totp"] },
+		{ realm: slug, engines: [] },
+		{ realm: slug, engines: "totp" },
+		{ realm: slug, engines: [1] },
+		...[
+			"",
+			"keyvalue",
+			"keyvalue:",
+			"keyvalue:none",
+			"none:readonly",
+			"totp:",
+			"totp:any",
+			" totp",
+			"Totp",
+			"totp,pki:client",
+		].map((name) => ({ realm: slug, engines: ["totp", name] })),
+		{ realm: slug, engines: Array.from({ length: 33 }, () => "totp") },
+	])
+		refused(await create(wrong), 400, "validation_failed");
+	denied(await create({ engines: ["pki:client"] }, token));
+	denied(await create({ environment: "dev" }, token));
+	const child = ok(await create({}, token), 201) as { engines: string[] };
+	assert.deepEqual(child.engines, ["keyvalue:readonly", "totp"]);
 });

@@ -35,7 +35,7 @@ const USUAL_TTL = "2h";
 
 /**
  * The objects, in an order in which they can be applied.
- * @param token that reads the realm's environment
+ * @param token that reads the secrets and makes the credentials that are named
  * @throws Failure usage when two keys become one of a Secret, or a ttl is not understood
  */
 export function esoManifest(sync: Sync, token: string): object[] {

@@ -11,6 +11,7 @@ import { createSessionTokens } from "./crypto/session.ts";
 import { doctorRoutes } from "./doctor/routes.ts";
 import { createDoctorParts } from "./doctor-parts.ts";
 import type { EngineParts } from "./engine-parts.ts";
+import { createRoleCheck } from "./engines/engines.ts";
 import { engineRoutes } from "./engines/routes.ts";
 import type { Build } from "./health/build.ts";
 import { createMetrics } from "./health/metrics.ts";
@@ -94,7 +95,7 @@ export function createCore(parts: Parts) {
 			identify,
 		}),
 		...ssoRoutes({ ...needs, sessions, throttle, flows, codes: createCodes(), protocols, address }),
-		...tokenRoutes(needs),
+		...tokenRoutes({ ...needs, hasRole: createRoleCheck(parts.engines) }),
 		...realmRoutes(needs),
 		...secretRoutes(secrets),
 		...policyRoutes(needs),

@@ -21,8 +21,28 @@ test("the YAML is the JSON, one document an object, and holds the token that was
 	assert.match(yaml.stderr, /^token eso default shop\/prod ends at \S+; `svc token revoke i` ends it earlier\n/);
 	assert.match(yaml.stderr, /note: a cluster does not reach http:\/\/127\.0\.0\.1:\d+: --url names/);
 	const { expires_at, ...rest } = (server.requests[0]?.body ?? {}) as { expires_at?: string };
-	assert.deepEqual(rest, { name: "eso default shop/prod", scopes: "read", realm: "shop", environment: "prod" });
+	const limits = { realm: "shop", environment: "prod", engines: ["keyvalue:readonly"] };
+	assert.deepEqual(rest, { name: "eso default shop/prod", scopes: "read", ...limits });
 	assert.match(expires_at ?? "", /Z$/);
+});
+
+test("the token is for what the objects ask for: no environment without a secret of it, no role without a generator", async () => {
+	await using server = await start();
+	for (const args of [
+		["--generator", "cache=keyvalue:readonly,ttl=1h", "--generator", "pki:client"],
+		["--key", "URL"],
+		[],
+	])
+		await run(["eso", "manifest", "--realm", "shop", ...args], { env: server.env });
+	const limits = server.requests.map(({ body }) => body as { environment?: string; engines?: string[] });
+	assert.deepEqual(
+		limits.map(({ environment, engines }) => [environment, engines]),
+		[
+			[undefined, ["keyvalue:readonly", "pki:client"]],
+			["prod", undefined],
+			["prod", undefined],
+		],
+	);
 });
 
 test("a credential is made anew at half of its ttl, and the names of objects are those that a cluster takes", async () => {

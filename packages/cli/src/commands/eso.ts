@@ -11,7 +11,7 @@ import type { Io } from "../io.ts";
 import { checkNamespace } from "../kubernetes-name.ts";
 import { note, show, visible } from "../output.ts";
 import { type EnvironmentOptions, environmentOf, REALM_OPTION, realmOf } from "../realm-scope.ts";
-import { parseLease } from "../run/leases.ts";
+import { type LeaseWish, parseLease } from "../run/leases.ts";
 
 interface ManifestOptions extends EnvironmentOptions {
 	readonly key?: readonly string[];
@@ -27,7 +27,7 @@ interface ManifestOptions extends EnvironmentOptions {
 /** Spec: API › Operator-sync endpoints. */
 const USUAL_ENVIRONMENT = "prod";
 
-const DETAILS = `The objects are a Secret with a new token, which reads this environment of this realm until it expires, and what makes the operator use it: of each --key, of all keys with --all (or when nothing else is named), of each --generator the credentials of an engine, made anew at half of their ttl.
+const DETAILS = `The objects are a Secret with a new token, which reads this environment of this realm and makes the credentials of each --generator, until it expires, and nothing else; and what makes the operator use it: of each --key, of all keys with --all (or when nothing else is named), of each --generator the credentials of an engine, made anew at half of their ttl.
 The server's certificate is part of the objects when svc trusts it by --cacert or by its fingerprint. What is printed holds the token: pipe it to kubectl, do not keep it.`;
 
 /** Adds the commands for External Secrets Operator. */
@@ -91,13 +91,26 @@ function syncOf(context: Context<ManifestOptions>, client: Client): Sync {
 async function makeToken(
 	context: Context<ManifestOptions>,
 	client: Client,
-	{ realm, environment, namespace }: Sync,
+	sync: Sync,
 	expires_at: string,
 ): Promise<string> {
+	const { realm, environment, namespace, keys, all, generators } = sync;
 	const name = `eso ${namespace} ${realm}/${environment}`;
-	const body = { name, scopes: context.options.scopes, realm, environment, expires_at };
+	const body = {
+		name,
+		scopes: context.options.scopes,
+		realm,
+		...(all || keys.length > 0 ? { environment } : {}),
+		...(generators.length > 0 ? { engines: generators.map(roleOf) } : {}),
+		expires_at,
+	};
 	const answer = await send(client, { method: "POST", path: "auth/tokens", body });
 	const id = text(answer, "id");
 	await note(context, visible(`token ${name} ends at ${expires_at}; \`svc token revoke ${id}\` ends it earlier`));
 	return text(answer, "token");
+}
+
+/** The role as a token is limited to it. */
+function roleOf({ type, params: { role } }: LeaseWish): string {
+	return `${type}:${String(role)}`;
 }

@@ -34,3 +34,26 @@ test("a new token is alone on stdout, and its limits are sent only when given", 
 		],
 	);
 });
+
+test("roles of engines are sent as a list, and shown in a column of their own", async () => {
+	const token = {
+		id: "i",
+		name: "ci",
+		prefix: "svc_",
+		scopes: "read",
+		created_at: "2030-01-01T00:00:00Z",
+		token: "svc_new",
+	};
+	const engines = ["keyvalue:readonly", "pki:client"];
+	const tokens = [{ ...token, engines }, token];
+	await using server = await startService(({ method }) =>
+		method === "POST"
+			? { status: 201, body: token }
+			: { status: 200, body: { tokens, pagination: { has_more: false } } },
+	);
+	const flags = engines.flatMap((role) => ["--engine", role]);
+	await run(["token", "create", "ci", "--realm", "shop", ...flags], { env: server.env });
+	assert.deepEqual(server.requests[0]?.body, { name: "ci", realm: "shop", engines });
+	const { stdout } = await run(["token", "list"], { env: server.env });
+	assert.match(stdout, /CREATED +ENGINES\n.* keyvalue:readonly,pki:client\n/);
+});

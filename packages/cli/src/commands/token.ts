@@ -1,8 +1,9 @@
 import type { Command } from "commander";
-import { optional, text } from "../answer.ts";
+import { type Answer, optional, text } from "../answer.ts";
 import { path, send } from "../client.ts";
 import { addCommand, addGroup, type Context, option } from "../command.ts";
 import { connect } from "../connection.ts";
+import { repeatable } from "../fields.ts";
 import type { Io } from "../io.ts";
 import { note, show, showTable, visible } from "../output.ts";
 import { listAll } from "../pages.ts";
@@ -12,8 +13,12 @@ interface CreateOptions {
 	readonly scopes?: string;
 	readonly realm?: string;
 	readonly env?: string;
+	readonly engine?: readonly string[];
 	readonly expiresAt?: string;
 }
+
+const DETAILS = `A token for an environment reads and writes secrets of it, as far as its scopes go, and nothing else: no bindings, engines, leases or events. One for roles of engines makes and takes back these credentials, and nothing else.
+A token that a token made ends with it.`;
 
 /** Adds the commands of API tokens. */
 export function addTokenCommands(program: Command, io: Io): void {
@@ -25,9 +30,15 @@ export function addTokenCommands(program: Command, io: Io): void {
 			option("--scopes <list>", "of read, write and delete, with commas; read by default"),
 			option("--realm <slug>", "good for this realm only"),
 			option("--env <name>", "good for this environment only").choices(ENVIRONMENTS),
+			repeatable("--engine <type:role>", "good for credentials of this role in --realm only; with --env for both"),
 			option("--expires-at <instant>", "when it ends, such as 2030-01-31T00:00:00Z"),
 		],
-		examples: ["svc token create ci --scopes read --realm shop --env prod", "SVC_TOKEN=$(svc token create deploy)"],
+		details: DETAILS,
+		examples: [
+			"svc token create ci --scopes read --realm shop --env prod",
+			"svc token create cache --realm shop --engine keyvalue:readonly",
+			"SVC_TOKEN=$(svc token create deploy)",
+		],
 		run: createToken,
 	});
 	addCommand(token, io, {
@@ -45,12 +56,13 @@ export function addTokenCommands(program: Command, io: Io): void {
 }
 
 async function createToken(context: Context<CreateOptions>, name: string): Promise<void> {
-	const { scopes, realm, env, expiresAt } = context.options;
+	const { scopes, realm, env, engine = [], expiresAt } = context.options;
 	const body = {
 		name,
 		...(scopes === undefined ? {} : { scopes }),
 		...(realm === undefined ? {} : { realm }),
 		...(env === undefined ? {} : { environment: env }),
+		...(engine.length === 0 ? {} : { engines: engine }),
 		...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
 	};
 	const answer = await send(await connect(context), { method: "POST", path: "auth/tokens", body });
@@ -71,12 +83,17 @@ async function listTokens(context: Context): Promise<void> {
 		text(token, "created_at"),
 	]);
 	const titles = ["ID", "PREFIX", "NAME", "SCOPES", "CREATED"];
-	const extra = ["realm", "realm_id", "environment", "expires_at", "last_used_at"].filter((field) =>
-		tokens.some((token) => optional(token, field)),
+	const extra = ["realm", "realm_id", "environment", "engines", "expires_at", "last_used_at"].filter((field) =>
+		tokens.some((token) => cell(token, field)),
 	);
-	const wide = lines.map((line, index) => [...line, ...extra.map((field) => optional(tokens[index] ?? {}, field))]);
+	const wide = lines.map((line, index) => [...line, ...extra.map((field) => cell(tokens[index] ?? {}, field))]);
 	const heads = extra.map((field) => field.replace(/_at$/, "").replaceAll("_", " ").toUpperCase());
 	await showTable(context, { tokens }, [...titles, ...heads], wide, "no tokens yet: `svc token create` makes one");
+}
+
+function cell(token: Answer, field: string): string {
+	const { [field]: value } = token;
+	return Array.isArray(value) ? value.join(",") : optional(token, field);
 }
 
 async function revokeToken(context: Context, id: string): Promise<void> {

@@ -71,11 +71,11 @@ export interface Caller {
  * @throws AppError not_found (realm, engine type), engine_unavailable
  */
 export async function admit(needs: EngineNeeds, actor: Actor, slug: string, type: string): Promise<Caller> {
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:read" });
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", engine: type });
 	return { realm, engine: await needs.runtime.forRealm(type, realm.id) };
 }
 
-/** Lets a member use a role of an engine. @throws AppError forbidden, insufficient_scope. Design: §8 */
+/** Lets a member use a role of an engine. @throws AppError forbidden, insufficient_scope. Design: §8, §13 */
 export async function authorizeRole(
 	needs: EngineNeeds,
 	actor: Actor,
@@ -83,9 +83,20 @@ export async function authorizeRole(
 	role: string | undefined,
 ): Promise<void> {
 	const { entry, config } = engine;
-	if (entry.type === "totp") return;
+	const engine_role = { engine: entry.type, role };
+	if (entry.type === "totp") return requireWithinLimits(needs, actor, "engines", engine_role);
 	const capability = capabilityFor(entry, config.fields, role);
-	await authorize(needs, actor, realm.slug, { capability, scope: capability === "secrets:read" ? "read" : "write" });
+	const scope = capability === "secrets:read" ? "read" : "write";
+	await authorize(needs, actor, realm.slug, { capability, scope, ...engine_role });
+}
+
+/** Makes the function that says whether an engine that can be used has that role: `type:role`, or the type alone where there are none. */
+export function createRoleCheck(engines: Pick<EngineNeeds, "catalog">): (name: string) => boolean {
+	return (name) =>
+		engines.catalog.list().some(({ type, descriptor: { default_roles }, unavailable }) => {
+			const names = default_roles.length === 0 ? [type] : default_roles.map((role) => `${type}:${role.name}`);
+			return unavailable === undefined && names.includes(name);
+		});
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Fields } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import { requestRevoke } from "../leases/leases.ts";
 import type { Lease } from "../leases/model.ts";
-import { logRefusal } from "../policy/authorize.ts";
+import { logRefusal, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import { readDocDrop, readKvDelete } from "./commands.ts";
 import type { Connector } from "./connectors/connector.ts";
@@ -39,6 +39,8 @@ export async function validate(
 			? revokeByEngine(needs, actor, caller, placed, scope)
 			: revokeByCore(needs, actor, caller, placed, scope, connector);
 	}
+	const role = (params.role ?? "") === "" ? undefined : String(params.role);
+	await requireWithinLimits(needs, actor, "engines", { engine: type, role });
 	const data = await ask(needs, actor, caller, "validate", params);
 	await logEngine(needs, actor, caller, "engine.validate", { valid: data.valid === true });
 	return data;

@@ -49,6 +49,7 @@ test("a session token is its user with every scope and no restriction", async ()
 		jti,
 		realm_id: null,
 		environment: null,
+		engines: null,
 		expires_at: null,
 		request_id: "request",
 		ip: "192.0.2.1",
@@ -61,6 +62,7 @@ test("an API token is its user with the token's scopes and restrictions", async 
 		scopes: "read,delete",
 		realm_id: realm.id,
 		environment: "prod",
+		engines: '["totp"]',
 		expires_at,
 	});
 	assert.deepEqual(await call(`Bearer ${token}`), {
@@ -73,6 +75,7 @@ test("an API token is its user with the token's scopes and restrictions", async 
 		jti: undefined,
 		realm_id: realm.id,
 		environment: "prod",
+		engines: ["totp"],
 		expires_at,
 		request_id: "request",
 		ip: "192.0.2.1",

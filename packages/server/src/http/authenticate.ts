@@ -50,7 +50,7 @@ async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity
 	const now = needs.system.now();
 	if (owner.expires_at !== null && owner.expires_at <= now.toISOString()) return undefined;
 	noteUse(needs, owner.id, now);
-	const { id, user_id, email, name, instance_admin, realm_id, environment, expires_at } = owner;
+	const { id, user_id, email, name, instance_admin, realm_id, environment, engines, expires_at } = owner;
 	const scopes = owner.scopes.split(",") as Scope[];
 	return {
 		user_id,
@@ -62,6 +62,7 @@ async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity
 		jti: undefined,
 		realm_id,
 		environment,
+		engines: engines === null ? null : (JSON.parse(engines) as string[]),
 		expires_at,
 	};
 }
@@ -77,6 +78,6 @@ async function bySession({ store, system, sessions }: IdentityNeeds, token: stri
 	const claims = await sessions.verify(token);
 	const owner = claims && (await store.accounts.sessionOwner(claims.jti, claims.sub, system.now().toISOString()));
 	if (owner === undefined) return undefined;
-	const unrestricted = { realm_id: null, environment: null, expires_at: null };
+	const unrestricted = { realm_id: null, environment: null, engines: null, expires_at: null };
 	return { ...owner, scopes: SCOPES, token_id: undefined, jti: claims?.jti, ...unrestricted };
 }

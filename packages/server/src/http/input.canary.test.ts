@@ -20,6 +20,7 @@ const GOOD: Record<string, unknown> = {
 	value: "text",
 	environment: "prod",
 	env: "prod",
+	engines: ["keyvalue:readonly", "totp"],
 	comment: "text",
 	expires_at: "2090-01-01T00:00:00Z",
 	pre_encrypted: false,

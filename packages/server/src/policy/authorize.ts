@@ -22,6 +22,10 @@ export interface Access {
 	scope?: Scope;
 	/** The environment concerned. Without it whoever is limited to one is refused. */
 	environment?: string | undefined;
+	/** The type of the engine concerned. Without it whoever is limited to roles of engines is refused. */
+	engine?: string | undefined;
+	/** The role of that engine; any when it is left out. */
+	role?: string | undefined;
 	/** Refuses whoever is not an admin of an existing realm with 403 instead of hiding the realm. Spec: API › Admin-only operations. */
 	isAdminOnly?: boolean;
 }
@@ -61,7 +65,7 @@ export async function requireWithinLimits(
 	needs: RefusalNeeds,
 	actor: Actor,
 	wanted: string,
-	named: Pick<Access, "environment"> = {},
+	named: Named = {},
 ): Promise<void> {
 	const refusal = beyondLimits(actor, named);
 	if (refusal !== undefined) throw await logRefusal(needs, actor, refusal, wanted);
@@ -85,7 +89,7 @@ export async function requireUnrestricted(needs: RefusalNeeds, actor: Actor): Pr
 
 /** Whether the caller may use all that its account may, as far as its scopes go. */
 export function isUnrestricted(actor: Actor): boolean {
-	return actor.realm_id === null && actor.environment === null;
+	return actor.realm_id === null && actor.environment === null && actor.engines === null;
 }
 
 /** Writes a refusal to the log. @returns it, to be thrown */
@@ -129,12 +133,27 @@ export function decide(actor: Actor, realm: RealmAccess, access: Access): AppErr
 	return beyondLimits(actor, access);
 }
 
-/** Deny by default: a limited token may do what its limits name, and nothing that names none of them. Design: §13 */
-function beyondLimits({ environment }: Actor, named: Pick<Access, "environment">): AppError | undefined {
-	if (environment === null || environment === named.environment) return undefined;
-	const isElsewhere = named.environment !== undefined;
-	const what = isElsewhere ? "another environment" : "one environment, and this belongs to none";
-	return new AppError("insufficient_scope", `the token is limited to ${what}`);
+/** What a limit of a token can name. */
+type Named = Pick<Access, "environment" | "engine" | "role">;
+
+/** Deny by default: a limited token may do what one of its limits names, and nothing that none of them names. Design: §13 */
+function beyondLimits({ environment, engines }: Actor, named: Named): AppError | undefined {
+	if (environment === null && engines === null) return undefined;
+	if (environment !== null && environment === named.environment) return undefined;
+	if (engines !== null && named.engine !== undefined && covers(engines, named.engine, named.role)) return undefined;
+	return new AppError("insufficient_scope", `the token is limited to ${limitsBeside({ environment, engines }, named)}`);
+}
+
+function covers(engines: readonly string[], type: string, role: string | undefined): boolean {
+	if (role !== undefined) return engines.includes(`${type}:${role}`);
+	return engines.some((one) => one === type || one.startsWith(`${type}:`));
+}
+
+function limitsBeside({ environment, engines }: Pick<Actor, "environment" | "engines">, named: Named): string {
+	if (environment !== null && named.environment !== undefined) return "another environment";
+	if (engines !== null && named.engine !== undefined) return "other roles of engines";
+	const limits = [environment === null ? [] : "one environment", engines === null ? [] : "roles of engines"].flat();
+	return `${limits.join(" and ")}, and this belongs to none`;
 }
 
 function adminOnly(capability: Capability): string {

@@ -104,7 +104,7 @@ function userNotFound(): AppError {
 }
 
 /** Everything that a session has and a token may lack. */
-const SIGNED_IN = { scopes: SCOPES, realm_id: null, environment: null, token_id: undefined } as const;
+const SIGNED_IN = { scopes: SCOPES, realm_id: null, environment: null, engines: null, token_id: undefined } as const;
 
 async function findAccount({ store }: ExplainNeeds, user: string): Promise<Account | undefined> {
 	return (await store.accounts.byId(user)) ?? store.accounts.byEmail(normalEmail(user));
@@ -124,7 +124,7 @@ function judge(subject: Actor, realm: RealmAccess, access: Access): Pick<Verdict
 		return { allowed: true, reason: by, command: "" };
 	}
 	if (refusal.code === "insufficient_scope") {
-		const needed = [...new Set([...subject.scopes, access.scope])].join(",");
+		const needed = SCOPES.filter((scope) => scope === access.scope || subject.scopes.includes(scope)).join(",");
 		const isOfSecrets = access.capability.startsWith("secrets:");
 		const where = isOfSecrets && access.environment !== undefined ? ` --env ${access.environment}` : "";
 		const command = `svc token create NAME --scopes ${needed} --realm ${realm.slug}${where}`;

@@ -38,6 +38,8 @@ export interface Actor {
 	/** Restrictions of an API token; null allows everything. */
 	realm_id: string | null;
 	environment: string | null;
+	/** Roles of engines, as `type:role`, or the type alone of an engine without roles. What this and environment allow adds up. */
+	engines: readonly string[] | null;
 	/** End of the token, ISO 8601 UTC; null when it has none. */
 	expires_at: string | null;
 	request_id: string;

@@ -4,7 +4,7 @@ import { sealPortable } from "../crypto/seal.ts";
 import { AppError } from "../errors.ts";
 import type { Environment } from "../messages.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { type AccessNeeds, authorize, realmNotFound } from "../policy/authorize.ts";
+import { type AccessNeeds, authorize, realmNotFound, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import type { System } from "../system.ts";
@@ -271,8 +271,13 @@ export async function deleteSecret(needs: SecretNeeds, actor: Actor, name: Secre
 	if (!(await needs.store.secrets.remove(input, event))) throw secretNotFound();
 }
 
-/** Seals a text so that it can be kept anywhere and stored as a pre-encrypted secret. Spec: API › Secrets and encryption */
+/**
+ * Seals a text so that it can be kept anywhere and stored as a pre-encrypted secret.
+ * @throws AppError insufficient_scope (a token for roles of engines only)
+ * Spec: API › Secrets and encryption
+ */
 export async function encrypt(needs: SecretNeeds, actor: Actor, value: string): Promise<string> {
+	await requireWithinLimits(needs, actor, "encrypt", { environment: actor.environment ?? undefined });
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "encrypt", undefined, {}));
 	return sealPortable(needs.keyring.portable(), value, needs.system.randomBytes);
 }

@@ -13,6 +13,7 @@ export function anActor(given: Partial<Actor> = {}): Actor {
 		jti: "session",
 		realm_id: null,
 		environment: null,
+		engines: null,
 		expires_at: null,
 		request_id: "request",
 		ip: "192.0.2.1",

@@ -97,6 +97,8 @@ export function aToken(user_id: string, given: Partial<ApiToken> = {}): ApiToken
 		scopes: "read",
 		realm_id: null,
 		environment: null,
+		engines: null,
+		maker_id: null,
 		expires_at: null,
 		last_used_at: null,
 		created_at: MADE_AT,

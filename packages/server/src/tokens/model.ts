@@ -15,12 +15,26 @@ const Scopes = v.pipe(
 	v.transform((parts): Scope[] => SCOPES.filter((scope) => parts.includes(scope))),
 );
 
-/** Spec: API › API tokens. The restrictions are ours: Design §7.2. */
+const ENGINES = says(
+	"validation_failed",
+	"engines must be a list of 1 to 32 roles of engines, such as keyvalue:readonly",
+);
+
+/** Roles of engines, each once, in the order of the alphabet. */
+const Engines = v.pipe(
+	v.array(v.pipe(Text, v.maxLength(160, ENGINES)), ENGINES),
+	v.minLength(1, ENGINES),
+	v.maxLength(32, ENGINES),
+	v.transform((names) => [...new Set(names)].sort((a, b) => (a < b ? -1 : 1))),
+);
+
+/** Spec: API › API tokens. The restrictions are ours: Design §7.2, §13. */
 export const CreateToken = v.object({
 	name: v.pipe(RequiredText, atMost(255, "name")),
 	scopes: Scopes,
 	realm: v.nullish(v.pipe(Text, v.nonEmpty(says("validation_failed", "realm must be a slug")))),
 	environment: v.nullish(Environment),
+	engines: v.nullish(Engines),
 	expires_at: v.nullish(instantOf("expires_at")),
 });
 
@@ -35,6 +49,10 @@ export interface ApiToken {
 	scopes: string;
 	realm_id: string | null;
 	environment: string | null;
+	/** JSON: roles of engines, as in Actor. */
+	engines: string | null;
+	/** The token that made it. */
+	maker_id: string | null;
 	/** ISO 8601 UTC. */
 	expires_at: string | null;
 	last_used_at: string | null;
@@ -51,6 +69,7 @@ interface TokenOwner {
 	scopes: string;
 	realm_id: string | null;
 	environment: string | null;
+	engines: string | null;
 	expires_at: string | null;
 }
 

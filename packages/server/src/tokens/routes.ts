@@ -15,11 +15,14 @@ const TokenSchema = v.object({
 	environment: v.nullable(Environment),
 	expires_at: v.nullable(Instant),
 	last_used_at: v.nullable(Instant),
+	engines: v.optional(v.array(v.string())),
 });
 
-/** Spec: API › API tokens. The last four fields are ours: restrictions, and when it was last used. */
-function shown({ id, name, prefix, scopes, created_at, realm_id, environment, expires_at, last_used_at }: ApiToken) {
-	return { id, name, prefix, scopes, created_at, realm_id, environment, expires_at, last_used_at };
+/** Spec: API › API tokens. The other fields are ours: restrictions, and when it was last used. */
+function shown(token: ApiToken) {
+	const { id, name, prefix, scopes, created_at, realm_id, environment, expires_at, last_used_at } = token;
+	const engines = token.engines === null ? {} : { engines: JSON.parse(token.engines) as string[] };
+	return { id, name, prefix, scopes, created_at, realm_id, environment, expires_at, last_used_at, ...engines };
 }
 
 /** Spec: API › API tokens. */

@@ -10,7 +10,8 @@ import { anEvent, aSession, aToken } from "../testing/rows.ts";
 import { addAccount, addBinding, addRealm, openTestRules } from "../testing/rules.ts";
 import { createToken, listTokens, type NewToken, revokeToken } from "./tokens.ts";
 
-const rules = await openTestRules({ after });
+const ROLES = ["keyvalue:readonly", "keyvalue:admin", "totp"];
+const rules = { ...(await openTestRules({ after })), hasRole: (name: string) => ROLES.includes(name) };
 const { store, file } = rules;
 const owner = await addAccount(store);
 const other = await addAccount(store);
@@ -37,15 +38,15 @@ const make = (actor: Actor, given: Partial<NewToken> = {}) =>
 /** The code of the refusal, or what the token may do. */
 async function outcome(attempt: ReturnType<typeof createToken>) {
 	try {
-		const { realm_id, environment, expires_at } = await attempt;
-		return { realm_id, environment, expires_at };
+		const { realm_id, environment, engines, expires_at } = await attempt;
+		return { realm_id, environment, engines, expires_at };
 	} catch (error) {
 		assert.ok(error instanceof AppError, String(error));
 		return error.code;
 	}
 }
 
-const NONE = { realm_id: null, environment: null, expires_at: null };
+const NONE = { realm_id: null, environment: null, engines: null, expires_at: null };
 
 test("a token never has a scope that its maker lacks, whatever sets the two have", async () => {
 	const sets = Array.from({ length: 8 }, (_, bits): Scope[] => SCOPES.filter((_scope, bit) => bits & (1 << bit)));
@@ -59,6 +60,9 @@ test("a token never has a scope that its maker lacks, whatever sets the two have
 });
 
 type Found = Awaited<ReturnType<typeof outcome>>;
+
+/** A token that is for roles of engines only. */
+const LIMITED: Partial<Actor> = { realm_id: first.id, engines: ["keyvalue:readonly", "totp"] };
 
 /** What the maker is limited to (a session when undefined), what it asks for, and what comes of it. */
 const LIMITS: [maker: Partial<Actor> | undefined, wanted: Partial<NewToken>, found: Found][] = [
@@ -95,9 +99,28 @@ const LIMITS: [maker: Partial<Actor> | undefined, wanted: Partial<NewToken>, fou
 	[
 		{ realm_id: second.id, environment: "test", expires_at: SOON },
 		{},
-		{ realm_id: second.id, environment: "test", expires_at: SOON },
+		{ ...NONE, realm_id: second.id, environment: "test", expires_at: SOON },
 	],
 	[{ realm_id: second.id, environment: "test", expires_at: SOON }, { realm: "first" }, "insufficient_scope"],
+	[undefined, { engines: ["totp"] }, "validation_failed"],
+	[undefined, { realm: "first", engines: ["totp"] }, { ...NONE, realm_id: first.id, engines: '["totp"]' }],
+	[undefined, { realm: "first", engines: ["keyvalue:readwrite"] }, "validation_failed"],
+	[undefined, { realm: "first", engines: ["totp", "keyvalue"] }, "validation_failed"],
+	[
+		undefined,
+		{ realm: "first", environment: "dev", engines: ["totp"] },
+		{ ...NONE, realm_id: first.id, environment: "dev", engines: '["totp"]' },
+	],
+	[LIMITED, {}, { ...NONE, realm_id: first.id, engines: '["keyvalue:readonly","totp"]' }],
+	[LIMITED, { engines: ["totp"] }, { ...NONE, realm_id: first.id, engines: '["totp"]' }],
+	[LIMITED, { engines: ["keyvalue:admin"] }, "insufficient_scope"],
+	[LIMITED, { engines: ["totp", "keyvalue:admin"] }, "insufficient_scope"],
+	[LIMITED, { environment: "dev" }, "insufficient_scope"],
+	[LIMITED, { realm: "second" }, "insufficient_scope"],
+	[{ realm_id: first.id, environment: "dev" }, { engines: ["totp"] }, "insufficient_scope"],
+	[{ ...LIMITED, environment: "dev" }, { environment: "dev" }, { ...NONE, realm_id: first.id, environment: "dev" }],
+	[{ ...LIMITED, environment: "dev" }, { engines: ["totp"] }, { ...NONE, realm_id: first.id, engines: '["totp"]' }],
+	[{ ...LIMITED, environment: "dev" }, { environment: "prod", engines: ["totp"] }, "insufficient_scope"],
 ];
 for (const [given, wanted, found] of LIMITS) {
 	const who = given === undefined ? "a session" : `a token with ${JSON.stringify(given)}`;

@@ -14,6 +14,8 @@ export interface TokenNeeds {
 	store: { tokens: TokenStore; realms: Pick<RealmStore, "access"> } & Pick<Store, "audit">;
 	system: System;
 	keyring: { cursorKey(): Buffer };
+	/** Whether there is such a role of an engine. */
+	hasRole(name: string): boolean;
 }
 
 /** What a new token shall be able to do. */
@@ -23,16 +25,19 @@ export interface NewToken {
 	/** Slug of the only realm it is for. */
 	realm?: string | null | undefined;
 	environment?: string | null | undefined;
+	/** Roles of engines that it is for, in that realm; beside its environment, if it has one. */
+	engines?: readonly string[] | null | undefined;
 	/** ISO 8601 UTC. */
 	expires_at?: string | null | undefined;
 }
 
 /**
- * Makes an API token that exceeds its maker in nothing: scopes, realm, environment, lifetime. Restrictions of the maker are passed on.
+ * Makes an API token that exceeds its maker in nothing: scopes, realm, environment, engines, lifetime. Restrictions of the maker are passed on;
+ * where an environment or engines are named, these are all that it is for.
  * @returns the token's row and, this once, the token
- * @throws AppError insufficient_scope, not_found (realm), validation_failed (expires_at in the past), unauthorized (the maker's own session
- * or token was ended meanwhile)
- * Spec: API › API tokens. Design: §6, §7.2
+ * @throws AppError insufficient_scope, not_found (realm), validation_failed (expires_at in the past, engines that are unknown or without a
+ * realm), unauthorized (the maker's own session or token was ended meanwhile)
+ * Spec: API › API tokens. Design: §6, §7.2, §13
  */
 export async function createToken(
 	needs: TokenNeeds,
@@ -53,6 +58,8 @@ export async function createToken(
 		digest,
 		scopes,
 		...limits,
+		engines: limits.engines && JSON.stringify(limits.engines),
+		maker_id: actor.token_id ?? null,
 		last_used_at: null,
 		created_at,
 	};
@@ -61,6 +68,7 @@ export async function createToken(
 		limited_to: limits.realm_id ?? "",
 		scopes,
 		environment: limits.environment ?? "",
+		engines: limits.engines?.join(","),
 		expires_at: limits.expires_at ?? "",
 	};
 	const event = eventBy(actor, now, "auth.token.created", undefined, facts);
@@ -73,18 +81,37 @@ async function inheritLimits(
 	actor: Actor,
 	input: NewToken,
 	now: string,
-): Promise<Pick<ApiToken, "realm_id" | "environment" | "expires_at">> {
+): Promise<Pick<Actor, "realm_id" | "environment" | "engines" | "expires_at">> {
 	for (const scope of input.scopes) await requireScopeOfAny(needs, actor, scope);
 	const realm_id = input.realm == null ? actor.realm_id : await memberRealm(needs, actor, input.realm);
-	const environment = input.environment ?? actor.environment;
+	const { environment, engines } = await placesOf(needs, actor, input);
+	if (engines !== null && realm_id === null) {
+		throw new AppError("validation_failed", "engines go with realm: the roles are those of one realm");
+	}
 	const expires_at = input.expires_at ?? (actor.token_id === undefined ? null : actor.expires_at);
 	if (actor.realm_id !== null && realm_id !== actor.realm_id) throw await beyond(needs, actor, "realm");
-	if (actor.environment !== null && environment !== actor.environment) throw await beyond(needs, actor, "environment");
 	if (expires_at !== null && expires_at <= now)
 		throw new AppError("validation_failed", "expires_at must be in the future");
 	const isLonger = actor.token_id !== undefined && actor.expires_at !== null && (expires_at ?? "~") > actor.expires_at;
 	if (isLonger) throw await beyond(needs, actor, "lifetime");
-	return { realm_id, environment, expires_at };
+	return { realm_id, environment, engines, expires_at };
+}
+
+/** The environment and the roles of engines that a new token is for: those that are named, else its maker's. */
+async function placesOf(
+	needs: TokenNeeds,
+	actor: Actor,
+	input: NewToken,
+): Promise<Pick<Actor, "environment" | "engines">> {
+	if (!(input.engines ?? []).every(needs.hasRole)) {
+		throw new AppError("validation_failed", "engines names a role that no engine of this server has");
+	}
+	const { environment = null, engines = null } = input;
+	if (environment === null && engines === null) return actor;
+	if (actor.environment === null && actor.engines === null) return { environment, engines };
+	if (environment !== null && environment !== actor.environment) throw await beyond(needs, actor, "environment");
+	if (engines?.some((one) => !actor.engines?.includes(one))) throw await beyond(needs, actor, "engines");
+	return { environment, engines };
 }
 
 function beyond(needs: TokenNeeds, actor: Actor, what: string): Promise<AppError> {

@@ -1,3 +1,5 @@
+import { TOKEN_LINEAGE } from "./migrations/0004-token-lineage.ts";
+
 /**
  * The schema's history. A migration is never edited after a release; a new one is added at the end.
  * Times are ISO 8601 UTC, ids are UUIDs, both as text; `''` stands for "none" where a column takes part in an index.
@@ -237,4 +239,5 @@ CREATE TABLE sso_used (digest BLOB PRIMARY KEY CHECK (length(digest) = 32), unti
 CREATE INDEX sso_used_by_end ON sso_used (until);
 `,
 	},
+	TOKEN_LINEAGE,
 ];

@@ -57,6 +57,8 @@ export const apiToken = sqliteTable("api_token", {
 	expires_at: text(),
 	last_used_at: text(),
 	created_at: text().notNull(),
+	engines: text(),
+	maker_id: text(),
 });
 
 export const binding = sqliteTable("binding", {

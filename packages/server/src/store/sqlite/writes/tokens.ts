@@ -8,8 +8,8 @@ import { standing } from "./standing.ts";
 /** Operations on API tokens. */
 export function tokenWrites(db: Database, append: Append) {
 	const insert = db.prepare(
-		"INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, realm_id, environment, expires_at, last_used_at, created_at) " +
-			"VALUES (@id, @user_id, @name, @prefix, @digest, @scopes, @realm_id, @environment, @expires_at, @last_used_at, @created_at)",
+		"INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, realm_id, environment, engines, maker_id, expires_at, last_used_at, created_at) " +
+			"VALUES (@id, @user_id, @name, @prefix, @digest, @scopes, @realm_id, @environment, @engines, @maker_id, @expires_at, @last_used_at, @created_at)",
 	);
 	const remove = db.prepare("DELETE FROM api_token WHERE id = ? AND user_id = ?");
 	const used = db.prepare("UPDATE api_token SET last_used_at = ? WHERE id = ?");
