@@ -34,7 +34,11 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^backups\/model\.ts$/, may: /\/(model|keyring-model)\.ts$/ },
 		{ from: /^(\w|-)+\/model\.ts$/, may: /^(policy|audit|accounts)\/model\.ts$|^crypto\/(keyring-model|seal)\.ts$/ },
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model)\.ts$/ },
-		{ from: /^store\/sqlite\//, may: /^store\/|\/(model|keyring-model)\.ts$|^audit\/(chain|verify)\.ts$/ },
+		// Who makes a change is decided on again in its transaction, by the same words.
+		{
+			from: /^store\/sqlite\//,
+			may: /^store\/|\/(model|keyring-model)\.ts$|^audit\/(chain|verify)\.ts$|^policy\/decide\.ts$/,
+		},
 		{ from: /^policy\//, may: /^(policy\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^realms\//, may: /^(realms\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^secrets\//, may: /^(secrets\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },

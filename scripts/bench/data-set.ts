@@ -127,14 +127,14 @@ async function addOwner({ store }: Needs): Promise<Actor> {
 	const session = { jti: "load", user_id, created_at, expires_at };
 	await store.accounts.openSession({ session, password: null }, { ...event, type: "auth.login" });
 	const unrestricted = { realm_id: null, environment: null, engines: null, expires_at: null };
-	const request = { token_id: undefined, jti: "load", request_id: "load", ip: "127.0.0.1" };
+	const request = { token_id: undefined, jti: "load", request_id: "load", ip: "127.0.0.1", grants: [] };
 	return { user_id, ...names, instance_admin: true, scopes: ["read", "write", "delete"], ...unrestricted, ...request };
 }
 
 async function addRealm(needs: Needs, actor: Actor, slug: string, secrets: number): Promise<void> {
 	await createRealm(needs, actor, { slug, name: slug, description: "" });
 	const written = Array.from({ length: secrets }, (_, at) =>
-		setSecret(needs, actor, slug, {
+		setSecret(needs, { ...actor, grants: [] }, slug, {
 			key: keyOf(at),
 			value: `value ${at} of ${slug}`,
 			environment: "dev",

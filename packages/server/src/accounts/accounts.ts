@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type AuditStore, eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
+import { type AuditStore, eventBy, makerOf, type Visitor, visitorEvent } from "../audit/model.ts";
 import type { Config } from "../config.ts";
 import { hashPassword, verifyPassword } from "../crypto/password.ts";
 import type { SessionTokens } from "../crypto/session.ts";
@@ -53,7 +53,8 @@ export async function register(
 	const password = await hashPassword(input.password);
 	const created_at = now.toISOString();
 	const account = { id, email, name, password, instance_admin: false, disabled_at: null, created_at };
-	const event = visitorEvent(visitor, now, "auth.register", registrar?.user_id ?? id, { user_id: id });
+	const noted = visitorEvent(visitor, now, "auth.register", registrar?.user_id ?? id, { user_id: id });
+	const event = registrar === undefined ? noted : { ...noted, maker: makerOf(registrar) };
 	const { outcome } = await needs.store.accounts.register({ ...account, only_first }, event);
 	if (outcome === "not_first") throw hasAccounts();
 	if (outcome === "email_taken")
@@ -92,14 +93,14 @@ function refuseByPolicy(
 	registrar: Actor | undefined,
 ): void {
 	if (mode === "closed") throw new AppError("registration_disabled", "registration is disabled on this server");
-	if (
-		mode === "admin" &&
-		!(registrar?.instance_admin && registrar.scopes.includes("write") && isUnrestricted(registrar))
-	) {
-		throw new AppError(
-			"registration_admin_only",
-			"only the instance admin can register accounts on this server: ask for one",
-		);
+	if (mode === "admin") {
+		if (!(registrar?.instance_admin && registrar.scopes.includes("write") && isUnrestricted(registrar))) {
+			throw new AppError(
+				"registration_admin_only",
+				"only the instance admin can register accounts on this server: ask for one",
+			);
+		}
+		registrar.grants.push("instance");
 	}
 	if (mode === "domain" && !allowed_domains.includes(email.slice(email.lastIndexOf("@") + 1))) {
 		throw new AppError("registration_disabled", "registration is disabled for this e-mail's domain");
@@ -168,8 +169,10 @@ export async function logout(needs: AccountNeeds, actor: Actor): Promise<void> {
 }
 
 /**
- * Changes the caller's password: its other sessions end, this one and its API tokens live on.
- * @throws AppError unsupported_operation (not a session, or no password), wrong_password, rate_limited
+ * Changes the caller's password: its other sessions end, this one and its API tokens live on. Of changes at once the first holds: it ended the
+ * other sessions, and `current_password` is not the account's any more.
+ * @throws AppError unsupported_operation (not a session), wrong_password (or no password), rate_limited, unauthorized (the session was ended
+ * meanwhile)
  * Design: §7.1, §7.2
  */
 export async function changePassword(
@@ -180,23 +183,27 @@ export async function changePassword(
 	if (actor.jti === undefined) {
 		throw new AppError("unsupported_operation", "an API token cannot change the password: sign in with `svc login`");
 	}
-	await needs.throttle.inTurn(actor.email, actor.ip, () => checkPassword(needs, actor, input.current_password));
+	const { throttle, store, system } = needs;
+	const from = await throttle.inTurn(actor.email, actor.ip, () => checkPassword(needs, actor, input.current_password));
 	const password = await hashPassword(input.new_password);
-	const change = { user_id: actor.user_id, password, keep: actor.jti };
-	await needs.store.accounts.setPassword(
-		change,
-		eventBy(actor, needs.system.now(), "auth.password.changed", undefined, {}),
-	);
+	const change = { user_id: actor.user_id, from, password, keep: actor.jti };
+	const event = eventBy(actor, system.now(), "auth.password.changed", undefined, {});
+	if ((await store.accounts.setPassword(change, event)) === "changed") throw wrongPassword();
 }
 
-async function checkPassword(needs: AccountNeeds, actor: Actor, password: string): Promise<void> {
+/** @returns the hash that the password has */
+async function checkPassword(needs: AccountNeeds, actor: Actor, password: string): Promise<string> {
 	await needs.throttle.checkLogin(actor.email, actor.ip);
-	const account = await needs.store.accounts.byId(actor.user_id);
-	if (await verifyPassword(account?.password ?? undefined, password)) return;
+	const stored = (await needs.store.accounts.byId(actor.user_id))?.password ?? undefined;
+	if ((await verifyPassword(stored, password)) && stored !== undefined) return stored;
 	await needs.throttle.loginFailed(actor.email, actor.ip);
 	const facts = { method: "password.change", reason: "password" };
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "auth.login.failed", undefined, facts));
-	throw new AppError("wrong_password", "current_password is not the account's password");
+	throw wrongPassword();
+}
+
+function wrongPassword(): AppError {
+	return new AppError("wrong_password", "current_password is not the account's password");
 }
 
 /** One page of all accounts. @throws AppError forbidden, insufficient_scope. Design: §7.1 */

@@ -129,8 +129,11 @@ export interface AccountStore {
 	/** How many sessions of the account are open at the instant, and how many API tokens it has. */
 	holdings(user_id: string, now: string): Promise<{ sessions: number; tokens: number }>;
 	count(): Promise<number>;
-	/** Replaces the hash and ends every session of the account but `keep`. */
-	setPassword(input: { user_id: string; password: string; keep: string }, event: AuditEvent): Promise<void>;
+	/** Replaces the hash, if it is still that one, and ends every session of the account but `keep`. */
+	setPassword(
+		input: { user_id: string; from: string; password: string; keep: string },
+		event: AuditEvent,
+	): Promise<"done" | "changed">;
 	/** Disabling ends the sessions. False when there is no such account. */
 	setDisabled(input: { user_id: string; disabled_at: string | null }, event: AuditEvent): Promise<boolean>;
 	/** Opens a session unless the account is gone, disabled or has another password by now. */

@@ -1,4 +1,4 @@
-import type { Actor } from "../policy/model.ts";
+import type { Actor, Maker } from "../policy/model.ts";
 
 /** Every type of event. Spec: API › Events. Design: §10. */
 const EVENT_TYPES = [
@@ -70,6 +70,8 @@ export interface AuditEvent {
 	realm_id: string;
 	realm: string;
 	data: EventData;
+	/** Who must still stand for the change to be made; it is not written down. Absent when nobody asked for it, or nobody who is signed in. */
+	maker?: Maker;
 }
 
 /** An event as it is stored. */
@@ -132,6 +134,8 @@ export interface ExportQuery extends Omit<EventQuery, "before"> {
 export interface AuditStore {
 	/** Appends events that stand alone: reads and denials. Resolves once they are durable. */
 	append(event: AuditEvent): Promise<void>;
+	/** Appends the event of what is given away next, or done outside the database, if its maker still may. */
+	record(event: AuditEvent): Promise<void>;
 	addCheckpoint(checkpoint: Checkpoint): Promise<void>;
 	list(query: EventQuery): Promise<StoredEvent[]>;
 	count(query: EventQuery): Promise<number>;
@@ -168,10 +172,29 @@ export interface RealmRef {
 }
 
 /**
- * Builds an event of a signed-in caller: every event carries the request, the source address and the API token used.
+ * Builds an event of a signed-in caller: every event carries the request, the source address and the API token used. The change that it
+ * belongs to is made only if the caller still may.
  * @param data facts of the event, by type as in Design §10
  */
 export function eventBy(
+	actor: Actor,
+	now: Date,
+	type: EventType,
+	realm: RealmRef | undefined,
+	data: EventData,
+): AuditEvent {
+	const event = noteBy(actor, now, type, realm, data);
+	event.maker = makerOf(actor);
+	return event;
+}
+
+/** Names who makes a change. */
+export function makerOf({ user_id, jti, token_id, grants }: Actor): Maker {
+	return { user_id, jti, token_id, grants };
+}
+
+/** Builds an event of what happened because of a caller, and is true whether that caller still may ask for it or not. */
+export function noteBy(
 	actor: Actor,
 	now: Date,
 	type: EventType,

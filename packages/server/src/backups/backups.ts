@@ -13,7 +13,7 @@ import type { Backup } from "./model.ts";
 
 /** What the rules of backups need. */
 export interface BackupNeeds extends MakeNeeds {
-	store: { audit: Pick<AuditStore, "append"> };
+	store: { audit: Pick<AuditStore, "append" | "record"> };
 	system: System;
 	log: Log;
 	/** Lets one backup be made at a time: two would only hinder each other. */
@@ -29,7 +29,7 @@ export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Ba
 	return needs.oneAtATime(async () => {
 		const now = needs.system.now();
 		const name = backupName("svc", now);
-		await needs.store.audit.append(eventBy(actor, now, "backup.created", undefined, { name }));
+		await needs.store.audit.record(eventBy(actor, now, "backup.created", undefined, { name }));
 		try {
 			await makeBackup(needs, "svc", now);
 		} catch (cause) {
@@ -65,7 +65,7 @@ export async function downloadBackup(
 	const file = await fileOf(needs.folder, name).catch(refuseUnreadable);
 	const backup = file === undefined ? undefined : await describe(needs.folder, name).catch(refuseUnreadable);
 	if (file === undefined || backup === undefined) throw noBackup();
-	await needs.store.audit.append(eventBy(actor, needs.system.now(), "backup.downloaded", undefined, { name }));
+	await needs.store.audit.record(eventBy(actor, needs.system.now(), "backup.downloaded", undefined, { name }));
 	return { backup, content: contentOf(file) };
 }
 

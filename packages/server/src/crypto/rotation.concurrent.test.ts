@@ -5,7 +5,7 @@ import type { Environment } from "../messages.ts";
 import { getSecret, setSecret } from "../secrets/secrets.ts";
 import { actorOf } from "../testing/actor.ts";
 import { isChainIntact } from "../testing/events.ts";
-import { anEvent } from "../testing/rows.ts";
+import { anEvent, aSession } from "../testing/rows.ts";
 import { addAccount, addRealm } from "../testing/rules.ts";
 import { type Cleanup, openTestStore } from "../testing/store.ts";
 import { createTestSystem } from "../testing/system.ts";
@@ -44,7 +44,10 @@ test("while keys are rotated without a pause, every secret that is written stays
 	const needs = await start(t);
 	const { store, keyring, directory } = needs;
 	const owner = await addAccount(store);
-	const actor = actorOf(owner);
+	await store.accounts.openSession(
+		{ session: aSession(owner.id, { jti: "session" }), password: owner.password },
+		anEvent(),
+	);
 	const slugs: string[] = [];
 	const newRealm = async () => void slugs.push((await addRealm(store, owner, { keyring })).slug);
 	for (let count = 0; count < REALMS; count++) await newRealm();
@@ -56,9 +59,9 @@ test("while keys are rotated without a pause, every secret that is written stays
 		for (let count = 0; isRotating || count < 10; count++) {
 			const { slug, key, environment } = nameOf(slugs[count % slugs.length] ?? "", writer);
 			const value = `${slug} ${key} ${count}`;
-			await setSecret(needs, actor, slug, { key, environment, value, comment: "", pre_encrypted: false });
+			await setSecret(needs, actorOf(owner), slug, { key, environment, value, comment: "", pre_encrypted: false });
 			last.set(JSON.stringify(nameOf(slug, writer)), value);
-			assert.equal((await getSecret(needs, actor, nameOf(slug, writer), "api")).value, value);
+			assert.equal((await getSecret(needs, actorOf(owner), nameOf(slug, writer), "api")).value, value);
 			written++;
 		}
 	};
@@ -80,7 +83,7 @@ test("while keys are rotated without a pause, every secret that is written stays
 
 	const readAll = async (server: typeof needs) => {
 		for (const [name, value] of last)
-			assert.equal((await getSecret(server, actor, JSON.parse(name), "api")).value, value);
+			assert.equal((await getSecret(server, actorOf(owner), JSON.parse(name), "api")).value, value);
 	};
 	await readAll(needs);
 	await store.close();

@@ -1,8 +1,8 @@
 import { type Fields, formatDuration } from "@svc/protocol";
-import { eventBy } from "../audit/model.ts";
-import { AppError, unauthorized } from "../errors.ts";
+import { eventBy, makerOf, noteBy } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
 import type { NewLease } from "../leases/model.ts";
-import { admissionOf, realmNotFound } from "../policy/authorize.ts";
+import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { Caller, EngineNeeds } from "./engines.ts";
 import { limitOf } from "./params.ts";
@@ -35,7 +35,8 @@ const INTENT_MS = 2 * 60 * 1000;
 /**
  * Writes a credential down, before it exists.
  * @returns the lease's id, or undefined when somebody had the name
- * @throws AppError unauthorized (the caller's session or token was ended meanwhile), not_found (the realm is gone), lease_limit_reached, engine_unavailable (the configuration is gone)
+ * @throws AppError not_found (the realm is gone), lease_limit_reached, engine_unavailable (the configuration is gone), and as authorize when
+ * the caller may not have it any more
  */
 export async function begin(
 	needs: EngineNeeds,
@@ -72,8 +73,7 @@ export async function begin(
 	};
 	const event = eventBy(actor, now, "engine.generate", realm, facts);
 	const limit = limitOf(engine);
-	const outcome = await needs.store.leases.begin(lease, limit, event, admissionOf(actor));
-	if (outcome === "maker_gone") throw unauthorized();
+	const outcome = await needs.store.leases.begin(lease, limit, event);
 	if (outcome === "realm_gone") throw realmNotFound();
 	if (outcome === "config_gone") {
 		throw new AppError("engine_unavailable", "the engine's configuration was replaced meanwhile: try again");
@@ -106,8 +106,9 @@ export async function confirm(needs: EngineNeeds, { actor, caller, role, scope }
 	const { lease_id: id, name, due_at, payload } = made;
 	const expires_at = new Date(made.expires_at).toISOString();
 	const facts = { lease_id: id, engine: caller.engine.entry.type, role, name, scope, expires_at };
-	const event = eventBy(actor, needs.system.now(), "lease.created", caller.realm, facts);
-	const outcome = await needs.store.leases.activate({ id, name, expires_at, due_at, payload }, event);
+	const event = noteBy(actor, needs.system.now(), "lease.created", caller.realm, facts);
+	const made_by = { maker: makerOf(actor) };
+	const outcome = await needs.store.leases.activate({ id, name, expires_at, due_at, payload, ...made_by }, event);
 	if (outcome === "done") return;
 	needs.reaper.wake();
 	if (outcome === "realm_gone") throw realmNotFound();
@@ -127,6 +128,6 @@ export async function doubt(needs: EngineNeeds, lease_id: string, last_error: st
 export async function abort(needs: EngineNeeds, { actor, caller }: Wanted, lease_id: string): Promise<void> {
 	const now = needs.system.now();
 	const facts = { lease_id, engine: caller.engine.entry.type };
-	const event = eventBy(actor, now, "lease.aborted", caller.realm, facts);
+	const event = noteBy(actor, now, "lease.aborted", caller.realm, facts);
 	await needs.store.leases.abort({ id: lease_id, closed_at: now.toISOString() }, event);
 }

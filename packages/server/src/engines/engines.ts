@@ -1,5 +1,5 @@
 import { describeData, type EngineResponse, type Fields, type Method } from "@svc/protocol";
-import { type EventData, eventBy } from "../audit/model.ts";
+import { type AuditStore, type EventData, eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { LeaseClock } from "../leases/clock.ts";
 import type { LeaseStore } from "../leases/model.ts";
@@ -20,7 +20,7 @@ import type { EngineVault } from "./vault.ts";
 
 /** What the rules of engines need. */
 export interface EngineNeeds extends AccessNeeds {
-	store: AccessNeeds["store"] & { engines: EngineStore; leases: LeaseStore };
+	store: AccessNeeds["store"] & { audit: AuditStore; engines: EngineStore; leases: LeaseStore };
 	system: System;
 	catalog: Catalog;
 	host: Pick<EngineHost, "state">;
@@ -161,7 +161,7 @@ function translate(type: string, error: unknown): AppError | undefined {
 	return undefined;
 }
 
-/** Writes to the log that an engine was used, before its answer is given. Design: §10 */
+/** Writes to the log that an engine was used, before its answer is given to who may still have it. Design: §10 */
 export async function logEngine(
 	needs: EngineNeeds,
 	actor: Actor,
@@ -170,5 +170,7 @@ export async function logEngine(
 	facts: EventData,
 ): Promise<void> {
 	const data = { engine: engine.entry.type, ...facts };
-	await needs.store.audit.append(eventBy(actor, needs.system.now(), type, realm, data));
+	const { audit } = needs.store;
+	const event = eventBy(actor, needs.system.now(), type, realm, data);
+	await (type === "engine.error" ? audit.append(event) : audit.record(event));
 }

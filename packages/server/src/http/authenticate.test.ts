@@ -51,6 +51,7 @@ test("a session token is its user with every scope and no restriction", async ()
 		environment: null,
 		engines: null,
 		expires_at: null,
+		grants: [],
 		request_id: "request",
 		ip: "192.0.2.1",
 	});
@@ -77,6 +78,7 @@ test("an API token is its user with the token's scopes and restrictions", async 
 		environment: "prod",
 		engines: ["totp"],
 		expires_at,
+		grants: [],
 		request_id: "request",
 		ip: "192.0.2.1",
 	});

@@ -34,10 +34,10 @@ export async function authenticate(
 	const token = BEARER.exec(authorization ?? "")?.[1];
 	const identity = token === undefined ? undefined : await identify(needs, token);
 	if (identity === undefined) throw unauthorized();
-	return { ...identity, request_id, ip };
+	return { ...identity, grants: [], request_id, ip };
 }
 
-type Identity = Omit<Actor, "request_id" | "ip">;
+type Identity = Omit<Actor, "request_id" | "ip" | "grants">;
 
 function identify(needs: IdentityNeeds, token: string): Promise<Identity | undefined> {
 	return token.startsWith("svc_") ? byApiToken(needs, token) : bySession(needs, token);

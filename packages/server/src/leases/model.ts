@@ -1,5 +1,5 @@
 import type { AuditEvent } from "../audit/model.ts";
-import type { Admission } from "../policy/model.ts";
+import type { Maker } from "../policy/model.ts";
 
 /**
  * Where a lease is in its life. Open: `intent` (written down, perhaps not made yet), `active`, `uncertain` (it is not known whether it
@@ -116,21 +116,20 @@ interface RevokeMany {
 /** The store's side of leases. Every change names the states that it starts from: whoever comes second changes nothing. */
 export interface LeaseStore {
 	/**
-	 * Writes the intent, when what its maker was let in by still holds, the realm is live, fewer than `limit` leases of the configuration are
-	 * open, nobody ever had the name, and the configuration is kept.
+	 * Writes the intent, when the realm is live, fewer than `limit` leases of the configuration are open, nobody ever had the name, and the
+	 * configuration is kept.
 	 */
 	begin(
 		lease: NewLease,
 		limit: number | null,
 		event: AuditEvent,
-		admission?: Admission,
-	): Promise<"done" | "maker_gone" | "limit_reached" | "name_taken" | "realm_gone" | "config_gone">;
+	): Promise<"done" | "limit_reached" | "name_taken" | "realm_gone" | "config_gone">;
 	/**
-	 * The credential exists: intent → active; → revoking when the realm is gone by now, or it was revoked while it was made. `lost` when it
-	 * was, and when it is no intent any more.
+	 * The credential exists: intent → active; → revoking when the realm is gone by now, when it was revoked while it was made, or when
+	 * its maker may not have it any more. `lost` when one of the latter, and when it is no intent any more.
 	 */
 	activate(
-		input: Pick<Lease, "id" | "name" | "expires_at" | "payload"> & { due_at: number },
+		input: Pick<Lease, "id" | "name" | "expires_at" | "payload"> & { due_at: number; maker?: Maker },
 		event: AuditEvent,
 	): Promise<"done" | "realm_gone" | "lost">;
 	/** It is not known whether it exists: intent → uncertain. */

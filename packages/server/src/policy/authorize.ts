@@ -1,8 +1,9 @@
-import { type AuditStore, eventBy, type RealmRef } from "../audit/model.ts";
+import { type AuditStore, noteBy, type RealmRef } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import { type Actor, type Admission, type Capability, ROLES, type Scope } from "./model.ts";
+import { notInstanceAdmin, realmNotFound, refuseRole } from "./decide.ts";
+import type { Actor, Capability, RealmGrant, Scope } from "./model.ts";
 
 /** What refusing needs: every refusal is in the log before it is answered. */
 export interface RefusalNeeds {
@@ -31,7 +32,8 @@ export interface Access {
 }
 
 /**
- * Decides whether the caller may do something in a realm: capability of the role ∩ scopes and restrictions of the token.
+ * Decides whether the caller may do something in a realm: capability of the role ∩ scopes and restrictions of the token. What the caller is
+ * let in by goes with every change that follows, and is decided again inside its transaction.
  * @returns the realm
  * @throws AppError not_found (no such realm, or not a member of it), forbidden, insufficient_scope
  * Design: §6
@@ -41,6 +43,7 @@ export async function authorize(needs: AccessNeeds, actor: Actor, slug: string, 
 	if (realm === undefined) throw realmNotFound();
 	const refusal = decide(actor, realm, access);
 	if (refusal !== undefined) throw await logRefusal(needs, actor, refusal, access.capability, realm);
+	actor.grants.push(grantOf(realm, access));
 	return realm;
 }
 
@@ -73,11 +76,10 @@ export async function requireWithinLimits(
 
 /** Whether the caller manages the instance, with a token that allows it. @throws AppError forbidden, insufficient_scope */
 export async function requireInstanceAdmin(needs: RefusalNeeds, actor: Actor, scope: Scope): Promise<void> {
-	if (!actor.instance_admin) {
-		throw await logRefusal(needs, actor, new AppError("forbidden", "only the instance admin can do this"), "instance");
-	}
+	if (!actor.instance_admin) throw await logRefusal(needs, actor, notInstanceAdmin(), "instance");
 	await requireUnrestricted(needs, actor);
 	await requireScope(needs, actor, scope);
+	actor.grants.push("instance");
 }
 
 /** Refuses limited tokens what concerns more than a realm. @throws AppError insufficient_scope */
@@ -101,34 +103,15 @@ export async function logRefusal(
 	realm?: RealmRef,
 ): Promise<AppError> {
 	const facts = { wanted, reason: refusal.code };
-	await needs.store.audit.append(eventBy(actor, needs.system.now(), "access.denied", realm, facts));
+	await needs.store.audit.append(noteBy(actor, needs.system.now(), "access.denied", realm, facts));
 	return refusal;
-}
-
-/** What the caller was let in by. */
-export function admissionOf({ jti, token_id }: Actor): Admission {
-	return { jti, token_id };
-}
-
-/** The answer for realms that do not exist, and for those that the caller is not a member of. */
-export function realmNotFound(): AppError {
-	return new AppError("not_found", "realm not found: `svc realm list` shows yours");
 }
 
 /** The decision itself: why somebody may not do something in a realm, or undefined when they may. Design: §6 */
 export function decide(actor: Actor, realm: RealmAccess, access: Access): AppError | undefined {
-	const isOutside = realm.role === null || (actor.realm_id !== null && actor.realm_id !== realm.id);
-	if (isOutside) {
-		return access.isAdminOnly ? new AppError("forbidden", adminOnly(access.capability)) : realmNotFound();
-	}
-	const role = realm.role ?? "viewer";
-	const capabilities: readonly Capability[] = ROLES[role];
-	if (!capabilities.includes(access.capability)) {
-		const message = access.isAdminOnly
-			? adminOnly(access.capability)
-			: `the role ${role} lacks the capability ${access.capability}: ask an admin of the realm for another role`;
-		return new AppError("forbidden", message);
-	}
+	const isElsewhere = actor.realm_id !== null && actor.realm_id !== realm.id;
+	const refusal = refuseRole(isElsewhere ? null : realm.role, grantOf(realm, access));
+	if (refusal !== undefined) return refusal;
 	if (access.scope !== undefined && !actor.scopes.includes(access.scope)) return missingScope(access.scope);
 	return beyondLimits(actor, access);
 }
@@ -156,10 +139,8 @@ function limitsBeside({ environment, engines }: Pick<Actor, "environment" | "eng
 	return `${limits.join(" and ")}, and this belongs to none`;
 }
 
-function adminOnly(capability: Capability): string {
-	return capability === "policy:manage"
-		? "only admins can manage policy: the capability policy:manage is needed"
-		: `insufficient permissions: the capability ${capability} is needed`;
+function grantOf({ id }: RealmAccess, { capability, isAdminOnly = false }: Access): RealmGrant {
+	return { realm_id: id, capability, isAdminOnly };
 }
 
 function missingScope(scope: Scope): AppError {

@@ -44,10 +44,23 @@ export interface Actor {
 	expires_at: string | null;
 	request_id: string;
 	ip: string;
+	/** What the rules have let the caller in by so far. */
+	grants: Grant[];
 }
 
-/** What a caller was let in by: a session or an API token. */
-export type Admission = Pick<Actor, "jti" | "token_id">;
+/** Something that a rule found the caller to have: a capability in a realm, or the instance to manage. */
+export type Grant = "instance" | RealmGrant;
+
+/** A capability in a realm. */
+export interface RealmGrant {
+	realm_id: string;
+	capability: Capability;
+	/** Whoever lacks it hears so, in place of that there is no such realm. Spec: API › Admin-only operations. */
+	isAdminOnly: boolean;
+}
+
+/** Who makes a change, and all that it was decided on: it must hold still when the change is made. Design: §13 */
+export type Maker = Readonly<Pick<Actor, "user_id" | "jti" | "token_id" | "grants">>;
 
 export const Role = v.picklist(
 	["admin", "member", "viewer"],

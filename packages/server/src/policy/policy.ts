@@ -9,10 +9,10 @@ import {
 	authorize,
 	isUnrestricted,
 	type RefusalNeeds,
-	realmNotFound,
 	requireScope,
 	requireWithinLimits,
 } from "./authorize.ts";
+import { realmNotFound } from "./decide.ts";
 import { type Actor, type Binding, type Capability, type PolicyStore, ROLES, type Role, type Scope } from "./model.ts";
 
 /** What the rules of policy need. */
@@ -110,6 +110,7 @@ async function manage(
 		const realm = await needs.store.realms.access(slug, actor.user_id);
 		if (realm === undefined) throw realmNotFound();
 		await requireScope(needs, actor, access.scope);
+		actor.grants.push("instance");
 		return realm;
 	}
 	return authorize(needs, actor, slug, { ...access, isAdminOnly: true });

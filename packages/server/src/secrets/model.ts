@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { AuditEvent } from "../audit/model.ts";
+import type { AuditEvent, EventData } from "../audit/model.ts";
 import { PORTABLE_PREFIX } from "../crypto/seal.ts";
 import { atMost, Environment, instantOf, RequiredText, says, Text } from "../messages.ts";
 
@@ -120,7 +120,8 @@ export interface VersionInfo {
 /** A secret on its way to another environment. */
 export interface Promoted {
 	row: Omit<SecretVersion, "version">;
-	event: AuditEvent;
+	/** What its event says beside what the events of all of them say. */
+	facts: EventData;
 	/** What was read, and must still be the current version. */
 	from: { environment: Environment; version: number };
 	/** What must be the current version there; null when there must be none, absent when it does not matter. */
@@ -135,7 +136,10 @@ export interface SecretStore {
 		event: AuditEvent,
 	): Promise<{ version: number; created_at: string } | "realm_gone">;
 	/** Writes all of them as `set` does, or none: `changed` when a version is not the one it must be. */
-	promote(secrets: Promoted[]): Promise<{ version: number; created_at: string }[] | "realm_gone" | "changed">;
+	promote(
+		secrets: Promoted[],
+		event: AuditEvent,
+	): Promise<{ version: number; created_at: string }[] | "realm_gone" | "changed">;
 	/** The current version; `id` orders a list. */
 	get(realm_id: string, environment: Environment, key: string): Promise<SecretVersion | undefined>;
 	version(realm_id: string, environment: Environment, key: string, version: number): Promise<SecretVersion | undefined>;

@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Environment } from "../messages.ts";
-import { authorize, realmNotFound } from "../policy/authorize.ts";
+import { authorize } from "../policy/authorize.ts";
+import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { Difference, Promote, Promoted, SecretVersion } from "./model.ts";
 import { isExpired, type SecretNeeds, type SecretWritten, secretNotFound } from "./secrets.ts";
@@ -113,14 +114,14 @@ export async function promoteSecrets(
 		const facts = { key, environment: to, pre_encrypted: row.pre_encrypted, ...origin };
 		promoted.push({
 			row,
-			event: eventBy(actor, now, "secret.set", realm, facts),
+			facts,
 			from: { environment: from, version: source.version },
 			...(to_version === undefined
 				? {}
 				: { to_version: to_version ?? (await expiredVersion(needs, realm.id, to, key)) }),
 		});
 	}
-	const written = await needs.store.secrets.promote(promoted);
+	const written = await needs.store.secrets.promote(promoted, eventBy(actor, now, "secret.set", realm, {}));
 	if (written === "realm_gone") throw realmNotFound();
 	if (written === "changed") throw changedMeanwhile();
 	return written.map((head, index) => ({

@@ -2,8 +2,7 @@ import * as v from "valibot";
 import { type Account, type AccountStore, Email } from "../accounts/model.ts";
 import { newSession, type SessionNeeds } from "../accounts/session.ts";
 import { eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
-import { AppError, unauthorized } from "../errors.ts";
-import { admissionOf } from "../policy/authorize.ts";
+import { AppError } from "../errors.ts";
 import type { Actor, Role } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import {
@@ -158,8 +157,7 @@ export async function linkIdentity(
 	const facts = { method: provider.is.type, provider: provider.name };
 	const link = { identity: identityOf(provider, asserted), user_id: actor.user_id, at: now.toISOString() };
 	const event = eventBy(actor, now, "sso.identity.linked", undefined, facts);
-	const outcome = await needs.store.sso.link(link, event, admissionOf(actor));
-	if (outcome === "maker_gone") throw unauthorized();
+	const outcome = await needs.store.sso.link(link, event);
 	if (outcome === "linked_elsewhere") throw new SsoRefusal("linked_elsewhere");
 }
 

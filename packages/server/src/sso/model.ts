@@ -1,6 +1,6 @@
 import type { Account, Session } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
-import type { Admission, Role } from "../policy/model.ts";
+import type { Role } from "../policy/model.ts";
 
 /** What a provider speaks. Spec: API › Resources › SSO provider */
 export const PROVIDER_TYPES = ["oidc", "saml", "ldap"] as const;
@@ -146,12 +146,11 @@ export interface SsoStore {
 	identitiesOf(user_id: string): Promise<{ provider: string; is_vouched: boolean }[]>;
 	/** Opens a session, after adding or linking what the login brings, and gives and takes the mapped roles. */
 	signIn(login: SsoLogin, event: AuditEvent): Promise<SsoOutcome>;
-	/** Links an identity with the account of whoever was let in by that, if it still holds. */
+	/** Links an identity with the account. */
 	link(
 		input: { identity: IdentityKey; user_id: string; at: string },
 		event: AuditEvent,
-		admission: Admission,
-	): Promise<"done" | "linked_elsewhere" | "maker_gone">;
+	): Promise<"done" | "linked_elsewhere">;
 	/** Uses something up; false when it was used before. */
 	consume(used: OneTime): Promise<boolean>;
 	/** Forgets what need not be remembered any more. */

@@ -15,6 +15,7 @@ export function anActor(given: Partial<Actor> = {}): Actor {
 		environment: null,
 		engines: null,
 		expires_at: null,
+		grants: [],
 		request_id: "request",
 		ip: "192.0.2.1",
 		...given,

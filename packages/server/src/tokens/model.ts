@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { atMost, Environment, instantOf, RequiredText, says, Text } from "../messages.ts";
-import { type Admission, SCOPES, type Scope } from "../policy/model.ts";
+import { SCOPES, type Scope } from "../policy/model.ts";
 
 /** Comma-separated scopes: blanks trimmed, repeats dropped, answered in one order; absent, null and `""` mean read. Design: §7.2. */
 const Scopes = v.pipe(
@@ -76,7 +76,7 @@ interface TokenOwner {
 /** The store's side of API tokens. */
 export interface TokenStore {
 	/** Adds a token; false when what its maker was let in by has ended meanwhile. */
-	create(token: ApiToken, event: AuditEvent, admission?: Admission): Promise<boolean>;
+	create(token: ApiToken, event: AuditEvent): Promise<void>;
 	/** The token and its account, unless the account is disabled; expiry is for the caller to check. */
 	owner(digest: Buffer): Promise<TokenOwner | undefined>;
 	byId(id: string): Promise<ApiToken | undefined>;

@@ -20,10 +20,8 @@ const second = await addRealm(store, owner, { slug: "second" });
 await addRealm(store, other, { slug: "foreign" });
 await addBinding(store, first, other, "viewer");
 
-await store.accounts.openSession(
-	{ session: aSession(owner.id, { jti: "session" }), password: owner.password },
-	anEvent(),
-);
+for (const { id, password } of [owner, other])
+	await store.accounts.openSession({ session: aSession(id, { jti: `of ${id}` }), password }, anEvent());
 await store.tokens.create(aToken(owner.id, { id: "t" }), anEvent());
 
 const SOON = "2030-06-01T00:00:00.000Z";
@@ -31,7 +29,7 @@ const LATER = "2031-06-01T00:00:00.000Z";
 
 /** The owner, with a session or, when restrictions are given, with an API token that has them. */
 const maker = (given?: Partial<Actor>) =>
-	actorOf(owner, given === undefined ? {} : { token_id: "t", jti: undefined, ...given });
+	actorOf(owner, given === undefined ? { jti: `of ${owner.id}` } : { token_id: "t", jti: undefined, ...given });
 const make = (actor: Actor, given: Partial<NewToken> = {}) =>
 	createToken(rules, actor, { name: "ci", scopes: ["read"], ...given });
 
@@ -139,7 +137,11 @@ test("a token that was made by a token that was made by a token is limited as th
 });
 
 test("a member of a realm may limit a token to it, whatever its role", async () => {
-	const found = await createToken(rules, actorOf(other), { name: "ci", scopes: ["read"], realm: "first" });
+	const found = await createToken(rules, actorOf(other, { jti: `of ${other.id}` }), {
+		name: "ci",
+		scopes: ["read"],
+		realm: "first",
+	});
 	assert.equal(found.realm_id, first.id);
 });
 
@@ -187,7 +189,7 @@ const codeOf = (attempt: Promise<unknown>): Promise<ErrorCode | "done"> =>
 
 test("a token may revoke itself always, another of the same user with the scope delete, and nobody else's ever", async () => {
 	const [a, b, c] = [await make(maker()), await make(maker()), await make(maker())];
-	const foreign = await createToken(rules, actorOf(other), { name: "ci", scopes: ["read"] });
+	const foreign = await createToken(rules, actorOf(other, { jti: `of ${other.id}` }), { name: "ci", scopes: ["read"] });
 	const reading = (token_id: string) => maker({ token_id, scopes: ["read"] });
 	assert.equal(await codeOf(revokeToken(rules, reading(a.id), b.id)), "insufficient_scope");
 	assert.equal(await codeOf(revokeToken(rules, reading(a.id), a.id)), "done");
@@ -200,9 +202,11 @@ test("a token may revoke itself always, another of the same user with the scope 
 
 test("a list shows the caller's own tokens, in the order in which they were made, with the scope read", async () => {
 	const carol = await addAccount(store);
+	const session = aSession(carol.id, { jti: "of carol" });
+	await store.accounts.openSession({ session, password: carol.password }, anEvent());
 	const made = [];
 	for (let count = 0; count < 3; count++)
-		made.push(await createToken(rules, actorOf(carol), { name: "ci", scopes: ["read"] }));
+		made.push(await createToken(rules, actorOf(carol, { jti: "of carol" }), { name: "ci", scopes: ["read"] }));
 	const { rows, pagination } = await listTokens(rules, actorOf(carol), { limit: 25, include_total: "true" });
 	assert.deepEqual([rows.map((row) => row.id), pagination.total], [made.map((token) => token.id), 3]);
 	assert.equal(

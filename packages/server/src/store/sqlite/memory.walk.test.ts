@@ -60,7 +60,7 @@ const CHANGES: (() => Promise<unknown>)[] = [
 	() => store.accounts.closeSession(pick(sessions).jti, anEvent()),
 	() =>
 		store.accounts.setPassword(
-			{ user_id: pick(users).id, password: `p${next(9)}`, keep: pick(sessions).jti },
+			{ user_id: pick(users).id, from: `p${next(9)}`, password: `p${next(9)}`, keep: pick(sessions).jti },
 			anEvent(),
 		),
 	() => store.accounts.setDisabled({ user_id: pick(users).id, disabled_at: next(3) === 0 ? MADE_AT : null }, anEvent()),

@@ -41,7 +41,7 @@ export function createNouns(ways: Ways): Omit<Store, "isWritable" | "close"> {
 	const { forget, hasten, ...lease } = writer.noun("leases", LEASE_VERBS);
 	return {
 		accounts: { ...asked.accounts, ...writer.noun("accounts", account) },
-		audit: { ...log, ...writer.noun("audit", ["addCheckpoint"]), append, tip },
+		audit: { ...log, ...writer.noun("audit", ["addCheckpoint", "record"]), append, tip },
 		backups: {
 			copyTo: (to) => copyDatabase(connection.name, to),
 			...asked.backups,

@@ -29,6 +29,7 @@ import { secretReads } from "./reads/secrets.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
+import { standing } from "./writes/standing.ts";
 
 /** Statements that were run, as drizzle hands them over and as SQLite saw them. */
 const asked: [sql: string, params: unknown[]][] = [];
@@ -178,18 +179,13 @@ function runEveryWrite(): void {
 	const removal = { realm_id: realm.id, environment: "dev", key: "k", deleted_at: MADE_AT };
 	for (const account of [owner, other]) writes.accounts.register(account, event);
 	writes.accounts.openSession({ session: aSession(owner.id), password: owner.password }, event);
-	writes.accounts.setPassword({ user_id: owner.id, password: "new", keep: "none" }, event);
+	writes.accounts.setPassword({ user_id: owner.id, from: "old", password: "new", keep: "none" }, event);
 	writes.accounts.closeSession("none", event);
 	writes.accounts.dropSessions(MADE_AT);
 	writes.accounts.setDisabled({ user_id: other.id, disabled_at: MADE_AT }, event);
 	writes.realms.create({ realm, key: aKey(realm.id) }, event);
 	writes.policy.bind(aBinding(realm.id, other.id), event);
 	writes.policy.unbind({ realm_id: realm.id, user_id: other.id }, event);
-	for (const admission of [
-		{ jti: "none", token_id: undefined },
-		{ jti: undefined, token_id: "none" },
-	])
-		writes.tokens.create(token, event, admission);
 	writes.tokens.create(token, event);
 	writes.tokens.used({ id: token.id, at: MADE_AT });
 	for (let count = 0; count < 21; count++) writes.secrets.set(version, event);
@@ -198,6 +194,9 @@ function runEveryWrite(): void {
 	writes.tokens.revoke({ id: token.id, user_id: owner.id }, event);
 	writes.keys.rotate({ key: aKey(realm.id) }, event);
 	runEveryLeaseWrite(writes, realm.id);
+	const { account, role } = standing(db)(MADE_AT);
+	for (const token_id of [undefined, token.id]) account({ user_id: owner.id, jti: "none", token_id, grants: [] });
+	role(realm.id, other.id);
 	writes.realms.remove({ id: realm.id, deleted_at: MADE_AT }, event);
 	writes.realms.purge(realm.id, event);
 }
@@ -212,11 +211,6 @@ function runEveryLeaseWrite(
 	const lease = aLease(realm_id, { config_id: config.id, config_realm_id: realm_id });
 	const { id } = lease;
 	const selections = [undefined, realm_id].map((realm) => ({ realm_id: realm, user_id: "u", engine: "e", now_ms: 1 }));
-	for (const admission of [
-		{ jti: "none", token_id: undefined },
-		{ jti: undefined, token_id: "none" },
-	])
-		ledger.begin(lease, 1, event, admission);
 	ledger.begin(lease, 1, event);
 	ledger.doubt({ id, due_at: 1, last_error: "" });
 	ledger.recover({ due_at: 1 });

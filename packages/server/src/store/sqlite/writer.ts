@@ -4,7 +4,7 @@ import { FatalError } from "../../errors.ts";
 import { startThread } from "../../shipped-file.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
-import { busy, cannotOpen, closing, diskFull, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
+import { busy, cannotOpen, closing, diskFull, refusedAs, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
 import { withBuffers } from "./transfer.ts";
 import type { WriterInput, WriterMessage, WriterRequest } from "./writer-thread.ts";
 import type { Writes } from "./writes/all.ts";
@@ -188,6 +188,7 @@ export class Writer {
 
 function settle(waiting: Waiting, outcome: Outcome): void {
 	if ("done" in outcome) waiting.resolve(outcome.done);
+	else if ("refused" in outcome) waiting.reject(refusedAs(outcome.refused));
 	else if ("full" in outcome) waiting.reject(diskFull());
 	else if ("busy" in outcome) waiting.reject(busy());
 	else waiting.reject(new Error(outcome.failed.message));

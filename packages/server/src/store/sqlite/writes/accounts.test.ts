@@ -130,11 +130,34 @@ test("a new password ends every other session of the account, and the event says
 	const ended = [await open(account), await open(account)];
 	const foreign = await open(other);
 	const start = store.audit.tip().seq;
-	await accounts.setPassword({ user_id: account.id, password: "new", keep: kept }, anEvent());
+	const change = { user_id: account.id, from: "a hash", password: "new", keep: kept };
+	assert.equal(await accounts.setPassword(change, anEvent()), "done");
 	assert.equal((await accounts.byId(account.id))?.password, "new");
 	assert.deepEqual(await Promise.all([kept, ...ended].map((jti) => isOpen(jti, account.id))), [true, false, false]);
 	assert.ok(await isOpen(foreign, other.id));
 	assert.deepEqual(await eventsAfter(store, start), [["encrypt", { sessions_ended: 2 }]]);
+});
+
+test("a password is changed only from the one that was compared, and not while the account is disabled", async () => {
+	const account = await add();
+	const jti = await open(account);
+	const change = (from: string, password: string) =>
+		accounts.setPassword({ user_id: account.id, from, password, keep: "" }, anEvent());
+	const start = store.audit.tip().seq;
+	assert.deepEqual(
+		await Promise.all([change("a hash", "first"), change("a hash", "second"), change("another", "third")]),
+		["done", "changed", "changed"],
+	);
+	assert.equal((await accounts.byId(account.id))?.password, "first");
+	assert.deepEqual(await eventsAfter(store, start), [["encrypt", { sessions_ended: 1 }]]);
+	assert.equal(await isOpen(jti, account.id), false);
+	await accounts.setDisabled({ user_id: account.id, disabled_at: MADE_AT }, anEvent());
+	assert.equal(await change("first", "fourth"), "changed");
+	const unset = await add({ password: null });
+	assert.equal(
+		await accounts.setPassword({ user_id: unset.id, from: "", password: "x", keep: "" }, anEvent()),
+		"changed",
+	);
 });
 
 test("disabling ends the sessions for good, and enabling brings none back", async () => {

@@ -20,7 +20,7 @@ export function accountWrites(db: Database, append: Append) {
 	const taken = db.prepare(EMAIL_TAKEN).pluck();
 	const any = db.prepare("SELECT 1 FROM account LIMIT 1").pluck();
 	const insert = db.prepare(INSERT_ACCOUNT);
-	const password = db.prepare("UPDATE account SET password = ? WHERE id = ?");
+	const password = db.prepare("UPDATE account SET password = ? WHERE id = ? AND password = ? AND disabled_at IS NULL");
 	const disable = db.prepare("UPDATE account SET disabled_at = ? WHERE id = ?");
 	const unchanged = db.prepare("SELECT 1 FROM account WHERE id = ? AND disabled_at IS NULL AND password IS ?").pluck();
 	const open = db.prepare(INSERT_SESSION);
@@ -40,10 +40,14 @@ export function accountWrites(db: Database, append: Append) {
 			append(event, { instance_admin });
 			return { outcome: "done", first };
 		},
-		setPassword(input: { user_id: string; password: string; keep: string }, event: AuditEvent): void {
-			password.run(input.password, input.user_id);
+		setPassword(
+			input: { user_id: string; from: string; password: string; keep: string },
+			event: AuditEvent,
+		): "done" | "changed" {
+			if (password.run(input.password, input.user_id, input.from).changes === 0) return "changed";
 			const { changes } = closeOthers.run(input.user_id, input.keep);
 			append(event, { sessions_ended: changes });
+			return "done";
 		},
 		setDisabled(input: { user_id: string; disabled_at: string | null }, event: AuditEvent): boolean {
 			if (disable.run(input.disabled_at, input.user_id).changes === 0) return false;

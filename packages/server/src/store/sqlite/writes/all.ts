@@ -19,7 +19,7 @@ export function allWrites(db: Database, append: Append) {
 	);
 	return {
 		accounts: accountWrites(db, append),
-		audit: auditWrites(db),
+		audit: auditWrites(db, append),
 		backups: restoreWrites(db, append),
 		engines: engineWrites(db, append),
 		keys: keyWrites(db, append),

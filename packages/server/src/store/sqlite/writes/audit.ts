@@ -40,11 +40,12 @@ export function openChain(db: Database): Chain {
 }
 
 /** Operations on the log itself, beside appending to it. */
-export function auditWrites(db: Database) {
+export function auditWrites(db: Database, append: Append) {
 	const checkpoint = db.prepare(
 		"INSERT OR IGNORE INTO audit_checkpoint (seq, timestamp, hash, key_id, signature) VALUES (@seq, @timestamp, @hash, @key_id, @signature)",
 	);
 	return {
+		record: (event: AuditEvent): void => append(event),
 		addCheckpoint: (input: Checkpoint): void => void checkpoint.run(input),
 	};
 }

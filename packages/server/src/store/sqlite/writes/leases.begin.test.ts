@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { LEASE_STATES, type NewLease } from "../../../leases/model.ts";
 import { eventsAfter } from "../../../testing/events.ts";
 import { addLease } from "../../../testing/leases.ts";
-import { aConfig, aLease, anEvent, aSession, MADE_AT, newId } from "../../../testing/rows.ts";
+import { aConfig, aLease, anEvent, MADE_AT, newId } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore } from "../../../testing/store.ts";
 import { openWriter } from "../open.ts";
@@ -32,18 +32,6 @@ test("an intent is read as it was written, with one event", async () => {
 	assert.deepEqual({ ...(await leases.byId(lease.id)) }, whole);
 	assert.deepEqual({ ...(await leases.byCredential(lease)) }, whole);
 	assert.deepEqual(await eventsAfter(store, start), [["engine.generate", {}]]);
-});
-
-test("an intent whose maker's session has ended is not written", async () => {
-	const session = aSession(owner.id);
-	await store.accounts.openSession({ session, password: owner.password }, anEvent());
-	const admission = { jti: session.jti, token_id: undefined };
-	const attempt = () => leases.begin(aLease(realm.id), null, anEvent({ timestamp: MADE_AT }), admission);
-	assert.equal(await attempt(), "done");
-	await store.accounts.closeSession(session.jti, anEvent());
-	const start = store.audit.tip().seq;
-	assert.equal(await attempt(), "maker_gone");
-	assert.equal(store.audit.tip().seq, start);
 });
 
 test("of 200 that begin at once with a limit of 50, exactly 50 do, and the others leave nothing", async () => {

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { type Lease, type LeaseState, type LeaseStore, type NewLease, OPEN_STATES } from "../../../leases/model.ts";
+import { refuseMaker } from "../../../policy/decide.ts";
 import type { Append } from "./audit.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { standing } from "./standing.ts";
@@ -87,7 +88,7 @@ function conditions(db: Database) {
 /** From nothing to active. */
 function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activate" | "doubt"> {
 	const { isLive, isKept, isKnown, countOpen } = conditions(db);
-	const stands = standing(db);
+	const standingAt = standing(db);
 	const insert = db.prepare(
 		`INSERT INTO lease (state, ${GIVEN.join(", ")}) VALUES ('intent', ${GIVEN.map((name) => `@${name}`).join(", ")})`,
 	);
@@ -103,8 +104,7 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 		"UPDATE lease SET state = 'uncertain', reason = 'uncertain', due_at = @due_at, last_error = @last_error WHERE id = @id AND state = 'intent'",
 	);
 	return {
-		begin(lease, limit, event, admission) {
-			if (admission !== undefined && !stands(admission, event.timestamp)) return "maker_gone";
+		begin(lease, limit, event) {
 			if (!isLive(lease.realm_id)) return "realm_gone";
 			if (limit !== null && countOpen(lease) >= limit) return "limit_reached";
 			if (isKnown(lease)) return "name_taken";
@@ -114,10 +114,12 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 			append(event);
 			return "done";
 		},
-		activate(input, event) {
+		activate({ maker, ...input }, event) {
 			const found = intent.get(input.id) as Pick<Lease, "realm_id" | "reason" | "name"> | undefined;
 			if (found === undefined) return "lost";
-			const reason = isLive(found.realm_id) ? found.reason : "realm_deleted";
+			const isRefused = maker !== undefined && refuseMaker(standingAt(event.timestamp), maker) !== undefined;
+			const given = isRefused ? "requested" : found.reason;
+			const reason = isLive(found.realm_id) ? given : "realm_deleted";
 			const fate = reason === "" ? { state: "active" } : { state: "revoking", due_at: Date.parse(event.timestamp) };
 			const statement = found.name === input.name ? activate : activateAs;
 			statement.run({ ...input, reason, ...fate });

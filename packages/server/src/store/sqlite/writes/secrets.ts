@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { AuditEvent } from "../../../audit/model.ts";
+import type { AuditEvent, EventData } from "../../../audit/model.ts";
 import type { Promoted, SecretVersion } from "../../../secrets/model.ts";
 import type { Append } from "./audit.ts";
 
@@ -48,13 +48,13 @@ export function secretWrites(db: Database, append: Append) {
 	const prune = db.prepare("DELETE FROM secret_version WHERE secret_id = ? AND version <= ?");
 	const dropVersions = db.prepare("DELETE FROM secret_version WHERE secret_id = ?");
 	const markDeleted = db.prepare("UPDATE secret SET deleted_at = ? WHERE id = ?");
-	const write = (input: Omit<SecretVersion, "version">, event: AuditEvent) => {
+	const write = (input: Omit<SecretVersion, "version">, event: AuditEvent, facts: EventData = {}) => {
 		const { id, version, created_at } = head.next(input);
 		const { value, comment, expires_at, created_by } = input;
 		const pre_encrypted = Number(input.pre_encrypted);
 		addVersion.run(id, version, input.id, value, pre_encrypted, comment, expires_at, created_by, input.created_at);
 		if (version > MAX_VERSIONS) prune.run(id, version - MAX_VERSIONS);
-		append(event, { version });
+		append(event, { ...facts, version });
 		return { version, created_at };
 	};
 	const currentVersion = (name: object): number | null => {
@@ -72,10 +72,13 @@ export function secretWrites(db: Database, append: Append) {
 		): { version: number; created_at: string } | "realm_gone" {
 			return liveRealm.get(input.realm_id) === undefined ? "realm_gone" : write(input, event);
 		},
-		promote(secrets: Promoted[]): { version: number; created_at: string }[] | "realm_gone" | "changed" {
+		promote(
+			secrets: Promoted[],
+			event: AuditEvent,
+		): { version: number; created_at: string }[] | "realm_gone" | "changed" {
 			if (secrets.some(({ row }) => liveRealm.get(row.realm_id) === undefined)) return "realm_gone";
 			if (!secrets.every(isAsExpected)) return "changed";
-			return secrets.map(({ row, event }) => write(row, event));
+			return secrets.map(({ row, facts }) => write(row, event, facts));
 		},
 		remove(
 			input: { realm_id: string; environment: string; key: string; deleted_at: string },

@@ -1,12 +1,11 @@
 import type { Database } from "better-sqlite3";
 import type { Account } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
-import type { Admission, Role } from "../../../policy/model.ts";
+import type { Role } from "../../../policy/model.ts";
 import type { IdentityKey, MappedRole, OneTime, ProviderRow, SsoLogin, SsoOutcome } from "../../../sso/model.ts";
 import { EMAIL_TAKEN, INSERT_ACCOUNT, INSERT_SESSION } from "./accounts.ts";
 import type { Append } from "./audit.ts";
 import { DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
-import { standing } from "./standing.ts";
 
 /** Operations on providers and on logins that they vouched for. */
 export function ssoWrites(db: Database, append: Append) {
@@ -19,7 +18,6 @@ export function ssoWrites(db: Database, append: Append) {
 	const forget = db.prepare("DELETE FROM sso_used WHERE until < ?");
 	const openSession = db.prepare(INSERT_SESSION);
 	const people = identityWrites(db);
-	const stands = standing(db);
 	const giveRoles = roleWrites(db, append);
 	const isNew = (used: OneTime) => use.run(used).changes > 0;
 	return {
@@ -47,9 +45,7 @@ export function ssoWrites(db: Database, append: Append) {
 		link(
 			input: { identity: IdentityKey; user_id: string; at: string },
 			event: AuditEvent,
-			admission: Admission,
-		): "done" | "linked_elsewhere" | "maker_gone" {
-			if (!stands(admission, event.timestamp)) return "maker_gone";
+		): "done" | "linked_elsewhere" {
 			const owner = people.owner(input.identity);
 			if (owner !== undefined) return owner === input.user_id ? "done" : "linked_elsewhere";
 			people.link(input.identity, input.user_id, input.at, true);

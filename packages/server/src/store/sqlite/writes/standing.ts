@@ -1,17 +1,27 @@
 import type { Database } from "better-sqlite3";
-import type { Admission } from "../../../policy/model.ts";
+import type { Standing } from "../../../policy/decide.ts";
+import type { Role } from "../../../policy/model.ts";
 
 /**
- * Prepares the question whether what a caller was let in by holds at that time: it may have been ended while a body was held back, or while a
- * directory was asked.
+ * Prepares what the transaction knows of who makes a change: a session may have been ended, or a role taken away, while a body was held back,
+ * a password computed, or a directory asked. Joins would be prepared anew whenever a parameter is bound.
  */
-export function standing(db: Database): (admission: Admission, at: string) => boolean {
-	const session = db.prepare("SELECT 1 FROM session WHERE jti = ? AND expires_at > ?");
-	// Not a join: this SQLite prepares one anew whenever a parameter is bound.
-	const token = db.prepare(
-		"SELECT 1 FROM api_token WHERE id = ? AND coalesce(expires_at, '~') > ? " +
-			"AND (SELECT disabled_at IS NULL FROM account WHERE id = user_id)",
-	);
-	return ({ jti, token_id }, at) =>
-		(token_id === undefined ? session.get(jti, at) : token.get(token_id, at)) !== undefined;
+export function standing(db: Database): (at: string) => Standing {
+	const session = db.prepare("SELECT user_id FROM session WHERE jti = ? AND expires_at > ?").pluck();
+	const token = db.prepare("SELECT user_id FROM api_token WHERE id = ? AND coalesce(expires_at, '~') > ?").pluck();
+	const account = db.prepare("SELECT instance_admin FROM account WHERE id = ? AND disabled_at IS NULL").pluck();
+	const owner = db.prepare("SELECT user_id FROM realm WHERE id = ? AND deleted_at IS NULL").pluck();
+	const bound = db.prepare("SELECT role FROM binding WHERE realm_id = ? AND user_id = ?").pluck();
+	return (at) => ({
+		account({ user_id, jti, token_id }) {
+			const holder = token_id === undefined ? session.get(jti, at) : token.get(token_id, at);
+			const isAdmin = holder === user_id ? account.get(user_id) : undefined;
+			return isAdmin === undefined ? undefined : { instance_admin: isAdmin === 1 };
+		},
+		role(realm_id, user_id) {
+			const owner_id = owner.get(realm_id);
+			if (owner_id === undefined) return undefined;
+			return owner_id === user_id ? "admin" : ((bound.get(realm_id, user_id) as Role | undefined) ?? null);
+		},
+	});
 }

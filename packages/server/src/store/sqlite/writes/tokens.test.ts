@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { anEvent, aSession, aToken, MADE_AT, newId } from "../../../testing/rows.ts";
+import { anEvent, aToken, MADE_AT, newId } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore } from "../../../testing/store.ts";
 
@@ -63,29 +63,6 @@ test("of two that revoke one token at once, one does", async () => {
 	const { id } = await add();
 	const revoke = () => tokens.revoke({ id, user_id: ada.id }, anEvent());
 	assert.deepEqual(await Promise.all([revoke(), revoke()]), [true, false]);
-});
-
-test("a token whose maker's own session or token has ended is not made", async () => {
-	const carol = await addAccount(store);
-	const [session, over] = [aSession(carol.id), aSession(carol.id, { expires_at: MADE_AT })];
-	for (const one of [session, over]) {
-		await store.accounts.openSession({ session: one, password: carol.password }, anEvent());
-	}
-	const [kept, ended] = [await add(carol.id), await add(carol.id, { expires_at: MADE_AT })];
-	const bySession = ({ jti }: { jti: string }) => ({ jti, token_id: undefined });
-	const byToken = ({ id }: { id: string }) => ({ jti: undefined, token_id: id });
-	const make = (admission: Parameters<typeof tokens.create>[2]) =>
-		tokens.create(aToken(carol.id), anEvent({ timestamp: MADE_AT }), admission);
-	for (const admission of [bySession(session), byToken(kept)]) assert.equal(await make(admission), true);
-	await tokens.revoke({ id: kept.id, user_id: carol.id }, anEvent());
-	const start = store.audit.tip().seq;
-	for (const admission of [bySession(over), byToken(ended), byToken(kept), bySession({ jti: newId() })])
-		assert.equal(await make(admission), false);
-	assert.equal(store.audit.tip().seq, start);
-	const asleep = await add(carol.id);
-	await store.accounts.setDisabled({ user_id: carol.id, disabled_at: MADE_AT }, anEvent());
-	for (const admission of [bySession(session), byToken(asleep)]) assert.equal(await make(admission), false);
-	assert.equal(await tokens.count(carol.id), 4);
 });
 
 test("the last use of a token is kept without an event, and of one that is gone nothing is", async () => {

@@ -1,9 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
-import type { Admission } from "../../../policy/model.ts";
 import type { ApiToken } from "../../../tokens/model.ts";
 import type { Append } from "./audit.ts";
-import { standing } from "./standing.ts";
 
 /** Operations on API tokens. */
 export function tokenWrites(db: Database, append: Append) {
@@ -13,13 +11,10 @@ export function tokenWrites(db: Database, append: Append) {
 	);
 	const remove = db.prepare("DELETE FROM api_token WHERE id = ? AND user_id = ?");
 	const used = db.prepare("UPDATE api_token SET last_used_at = ? WHERE id = ?");
-	const stands = standing(db);
 	return {
-		create(token: ApiToken, event: AuditEvent, admission?: Admission): boolean {
-			if (admission !== undefined && !stands(admission, event.timestamp)) return false;
+		create(token: ApiToken, event: AuditEvent): void {
 			insert.run(token);
 			append(event);
-			return true;
 		},
 		revoke(input: { id: string; user_id: string }, event: AuditEvent): boolean {
 			if (remove.run(input.id, input.user_id).changes === 0) return false;

@@ -1,0 +1,66 @@
+import { AppError, unauthorized } from "../errors.ts";
+import { type Capability, type Maker, type RealmGrant, ROLES, type Role } from "./model.ts";
+
+/** Why a role, or none, does not give a capability, or undefined when it does. Spec: API › Role capabilities, Admin-only operations */
+export function refuseRole(
+	role: Role | null,
+	{ capability, isAdminOnly }: Pick<RealmGrant, "capability" | "isAdminOnly">,
+): AppError | undefined {
+	if (role === null) return isAdminOnly ? new AppError("forbidden", adminOnly(capability)) : realmNotFound();
+	const capabilities: readonly Capability[] = ROLES[role];
+	if (capabilities.includes(capability)) return undefined;
+	return new AppError(
+		"forbidden",
+		isAdminOnly
+			? adminOnly(capability)
+			: `the role ${role} lacks the capability ${capability}: ask an admin of the realm for another role`,
+	);
+}
+
+function adminOnly(capability: Capability): string {
+	return capability === "policy:manage"
+		? "only admins can manage policy: the capability policy:manage is needed"
+		: `insufficient permissions: the capability ${capability} is needed`;
+}
+
+/** The answer for realms that do not exist, and for those that the caller is not a member of. */
+export function realmNotFound(): AppError {
+	return new AppError("not_found", "realm not found: `svc realm list` shows yours");
+}
+
+/** The answer to everybody who does not manage the instance. */
+export function notInstanceAdmin(): AppError {
+	return new AppError("forbidden", "only the instance admin can do this");
+}
+
+/** What is known, at the moment of a change, of who makes it. */
+export interface Standing {
+	/** The account whose session or API token it is, if that holds and the account is enabled. */
+	account(maker: Maker): { instance_admin: boolean } | undefined;
+	/** The role in a realm, null without one; undefined when there is no such realm. */
+	role(realm_id: string, user_id: string): Role | null | undefined;
+}
+
+/** A change that is not made, because its maker may not make it any more. */
+export interface Refused {
+	answer: AppError;
+	/** What was wanted, as the log has it; undefined for what the log does not have: nobody stands behind it, or there is no realm. */
+	wanted: string | undefined;
+}
+
+/** Decides once more what a rule has decided about the maker of a change, by what is known now. Design: §13 */
+export function refuseMaker(standing: Standing, maker: Maker): Refused | undefined {
+	const account = standing.account(maker);
+	if (account === undefined) return { answer: unauthorized(), wanted: undefined };
+	for (const grant of maker.grants) {
+		if (grant === "instance") {
+			if (!account.instance_admin) return { answer: notInstanceAdmin(), wanted: grant };
+			continue;
+		}
+		const role = standing.role(grant.realm_id, maker.user_id);
+		if (role === undefined) return { answer: realmNotFound(), wanted: undefined };
+		const answer = refuseRole(role, grant);
+		if (answer !== undefined) return { answer, wanted: grant.capability };
+	}
+	return undefined;
+}

@@ -1,0 +1,49 @@
+/*
+ * The server with a door before its store: once it is armed, the next change that somebody asks for is held there, decided and not made, until
+ * the test lets it through. What others ask for meanwhile passes.
+ */
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Store } from "../../packages/server/src/store/store.ts";
+import { SHIPPED } from "../../packages/svc/src/shipped-engines.ts";
+import { runOwnServer } from "../harness/own-server.ts";
+
+const POLL_MS = 2;
+
+const { env } = process;
+const armed = `${env.SVC_TEST_DOOR}.armed`;
+const held = `${env.SVC_TEST_DOOR}.held`;
+
+async function passDoor(name: string): Promise<void> {
+	if (!existsSync(armed)) return;
+	rmSync(armed);
+	writeFileSync(held, name);
+	while (existsSync(held)) await pause(POLL_MS);
+}
+
+/** Whether it is the event of what somebody asked for. */
+function isAsked(event: unknown): boolean {
+	return typeof event === "object" && event !== null && "actor" in event && event.actor !== "system";
+}
+
+type Verb = (...args: unknown[]) => unknown;
+
+function withDoor<Noun extends object>(noun: string, verbs: Noun): Noun {
+	const entries = Object.entries<unknown>(Object(verbs)).map(([verb, run]) => [
+		verb,
+		async (...args: unknown[]) => {
+			if (`${noun}.${verb}` !== "audit.append" && isAsked(args.at(-1))) await passDoor(`${noun}.${verb}`);
+			return (run as Verb)(...args);
+		},
+	]);
+	return Object.fromEntries(entries) as Noun;
+}
+
+function behindDoor(store: Store): Store {
+	const { audit, isWritable, close, ...nouns } = store;
+	const doors = Object.entries(nouns).map(([noun, verbs]) => [noun, withDoor(noun, verbs)]);
+	const { tip } = audit;
+	return { isWritable, close, audit: { ...withDoor("audit", audit), tip }, ...Object.fromEntries(doors) };
+}
+
+await runOwnServer(SHIPPED, { around: { store: behindDoor } });

@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, test } from "node:test";
+import { type Api, api } from "../harness/client.ts";
+import { MEMO_ENGINES } from "../harness/engine-requests.ts";
+import { ok, refused } from "../harness/expect.ts";
+import { apiToken, bind, login, PASSWORD, type Person } from "../harness/fixtures.ts";
+import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
+import { REQUESTS } from "../harness/requests.ts";
+import { createWorld, type World } from "../harness/world.ts";
+import { ENDPOINTS } from "../spec/endpoints.ts";
+import { type HoldingServer, startHoldingServer } from "./door.ts";
+
+/** What a change was decided on beside the caller's session or token: nothing, a role in the realm of its path, or the instance. */
+type On = "own" | "viewer" | "member" | "admin" | "instance";
+
+/** Every route that changes something, and what it is decided on. A new one has no row yet, and fails below. Design: §13 */
+const CHANGES: readonly (readonly [
+	route: string,
+	On,
+	options?: { sessionOnly?: true; inRealm?: true; body?: object },
+])[] = [
+	["POST /api/v1/auth/logout", "own", { sessionOnly: true }],
+	["POST /api/v1/auth/password", "own", { sessionOnly: true }],
+	["POST /api/v1/auth/tokens", "own"],
+	["POST /api/v1/auth/tokens", "viewer", { body: { realm: "" } }],
+	["DELETE /api/v1/auth/tokens/{id}", "own"],
+	["PUT /api/v1/auth/providers/{name}", "instance"],
+	["DELETE /api/v1/auth/providers/{name}", "instance"],
+	["POST /api/v1/users/{id}/disable", "instance"],
+	["POST /api/v1/users/{id}/enable", "instance"],
+	["POST /api/v1/revoke", "instance"],
+	["POST /api/v1/realms", "own"],
+	["DELETE /api/v1/realms/{slug}", "admin"],
+	["POST /api/v1/realms/{slug}/secrets", "member"],
+	["DELETE /api/v1/realms/{slug}/secrets/{key}", "admin"],
+	["POST /api/v1/realms/{slug}/secrets/{key}/rollback", "member"],
+	["POST /api/v1/realms/{slug}/promote", "member"],
+	["POST /api/v1/realms/{slug}/policy/bindings", "admin"],
+	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", "admin"],
+	["POST /api/v1/realms/{slug}/engines/{type}/generate", "viewer"],
+	["POST /api/v1/realms/{slug}/engines/{type}/validate", "viewer"],
+	["PUT /api/v1/engines/{type}/config", "instance"],
+	["DELETE /api/v1/engines/{type}/config", "instance"],
+	["PUT /api/v1/realms/{slug}/engines/{type}/config", "instance", { inRealm: true }],
+	["DELETE /api/v1/realms/{slug}/engines/{type}/config", "instance", { inRealm: true }],
+	["DELETE /api/v1/realms/{slug}/leases/{id}", "admin"],
+	["POST /api/v1/leases/revoke", "instance"],
+	["POST /api/v1/leases/{id}/abandon", "instance"],
+	["POST /api/v1/leases/resume", "instance"],
+	["POST /api/v1/backups", "instance"],
+	["POST /api/v1/keys/rotate", "instance"],
+];
+
+/** Routes with a method of change that have no row, and why. */
+const BESIDE: Readonly<Record<string, string>> = {
+	"POST /api/v1/auth/register": "nobody is signed in; where the instance admin must be, the test below says so",
+	"POST /api/v1/auth/login": "opens a session for whoever has just proved who they are",
+	"POST /api/v1/auth/sso/token": "opens a session for whoever has just proved who they are",
+	"POST /api/v1/auth/saml/{provider}/acs": "opens a session for whoever has just proved who they are",
+	"POST /api/v1/auth/ldap/{provider}/login": "opens a session for whoever has just proved who they are",
+	"POST /api/v1/auth/sso/link": "takes a provider: test/sso/linking.test.ts",
+	"POST /api/v1/auth/ldap/{provider}/link": "takes a provider: test/sso/linking.test.ts",
+	"POST /api/v1/auth/providers/{name}/test": "changes nothing",
+	"POST /api/v1/engines/{type}/ping": "changes nothing",
+	"POST /api/v1/encrypt": "changes nothing",
+};
+
+let engines: MemoEngines;
+let holding: HoldingServer;
+let client: Api;
+let world: World;
+
+before(async () => {
+	engines = await installMemoEngines(MEMO_ENGINES * 2);
+	holding = await startHoldingServer({ env: { SVC_PLUGINS_DIR: engines.folder } });
+	client = api(holding.server);
+	world = await createWorld(client);
+});
+after(async () => {
+	await holding.server.close();
+	await engines.remove();
+});
+
+function query<T>(ask: (db: DatabaseSync) => T, readOnly = false): T {
+	const db = new DatabaseSync(join(holding.server.data, "svc.db"), { readOnly, timeout: 5000 });
+	try {
+		return ask(db);
+	} finally {
+		db.close();
+	}
+}
+
+/** Everything that is stored but the log, and what goes on by itself: leases are counted only. */
+function everything(): object {
+	const backups = join(holding.server.data, "backups");
+	return query((db) => {
+		const names = db
+			.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+			.all()
+			.map(({ name }) => String(name));
+		const kept = names.filter((name) => !/^(sqlite_|audit_|meta$|lease)/.test(name));
+		const tables = kept.map((name) => [name, db.prepare(`SELECT * FROM "${name}"`).all()] as const);
+		const leases = db.prepare("SELECT count(*) FROM lease").get();
+		const text = JSON.stringify(tables, (key, value) => (key === "last_used_at" ? undefined : value));
+		return { tables: JSON.parse(text), leases, backups: existsSync(backups) ? readdirSync(backups) : [] };
+	}, true);
+}
+
+/** A caller with what is to be taken from it. */
+interface Victim {
+	person: Person;
+	/** What it calls with. */
+	token: string;
+	slug: string;
+}
+
+/** Changes a flag of the instance admin's account, which no route does. */
+function setAdmin(set: string): void {
+	query((db) => db.prepare(`UPDATE account SET ${set} WHERE id = ?`).run(world.people.instance.id));
+}
+
+interface End {
+	why: string;
+	by: "session" | "token";
+	status: number;
+	take(victim: Victim): Promise<unknown>;
+	giveBack?(victim: Victim): Promise<unknown>;
+}
+
+const ownerOf = () => ({ token: world.people.owner.token });
+const unbind = async ({ slug, person }: Victim) =>
+	ok(await client.delete(`/realms/${slug}/policy/bindings/${person.id}`, ownerOf()));
+const setDisabled = async ({ person }: Victim, verb: "disable" | "enable") =>
+	ok(await client.post(`/users/${person.id}/${verb}`, undefined, { token: world.people.instance.token }));
+
+const SESSION_ENDS: End = {
+	why: "its session is ended",
+	by: "session",
+	status: 401,
+	take: async ({ token }) => ok(await client.post("/auth/logout", undefined, { token })),
+};
+const TOKEN_ENDS: End = {
+	why: "its token is revoked",
+	by: "token",
+	status: 401,
+	take: async ({ token }) => {
+		query((db) => db.prepare("DELETE FROM api_token WHERE prefix = ?").run(token.slice(0, 12)));
+	},
+};
+
+function endsOf(route: string, on: On, { sessionOnly = false, inRealm = false } = {}): End[] {
+	const by = sessionOnly ? "session" : "token";
+	const disabled: End =
+		on === "instance"
+			? {
+					...{ why: "its account is disabled", by, status: 401 },
+					take: async () => setAdmin("disabled_at = '2030-01-01T00:00:00.000Z'"),
+					giveBack: async () => setAdmin("disabled_at = NULL"),
+				}
+			: {
+					...{ why: "its account is disabled", by, status: 401 },
+					take: (victim) => setDisabled(victim, "disable"),
+					giveBack: (victim) => setDisabled(victim, "enable"),
+				};
+	const hidden = /DELETE .*\{slug\}$|policy\/bindings/.test(route) ? 403 : 404;
+	const unbound: End = { why: "its role is gone", by, status: hidden, take: unbind };
+	const lowered: End = {
+		...{ why: "its role is less", by, status: 403 },
+		take: async (victim) => {
+			await unbind(victim);
+			await bind(client, world.people.owner, victim.slug, victim.person, "viewer");
+		},
+	};
+	const demoted: End = {
+		...{ why: "it is not the instance admin any more", by, status: 403 },
+		take: async () => setAdmin("instance_admin = 0"),
+		giveBack: async () => setAdmin("instance_admin = 1"),
+	};
+	const deleted: End = {
+		...{ why: "the realm is deleted", by, status: 404 },
+		take: async ({ slug }) => ok(await client.delete(`/realms/${slug}`, ownerOf())),
+	};
+	return [
+		SESSION_ENDS,
+		...(sessionOnly ? [] : [TOKEN_ENDS]),
+		disabled,
+		...(on === "instance" ? [demoted] : []),
+		...(on === "viewer" || on === "member" || on === "admin" ? [unbound, deleted] : []),
+		...(on === "member" || on === "admin" ? [lowered] : []),
+		...(inRealm ? [deleted] : []),
+	];
+}
+
+for (const [route, on, options = {}] of CHANGES) {
+	for (const end of endsOf(route, on, options)) {
+		test(`${route} (${on}) changes nothing when ${end.why} while it is decided and not made`, async () => {
+			const account = on === "instance" ? world.people.instance : world.people.admin;
+			const person = { ...account, token: await login(client, account) };
+			const token = end.by === "session" ? person.token : (await apiToken(client, person, "read,write,delete")).token;
+			const own = { ...world, slug: await world.freshRealm() };
+			const prepare = REQUESTS[route] ?? assert.fail("the route has a request");
+			const { path, body = {} } = await prepare(own, { person, scopes: "read" });
+			const slug = /\/realms\/([^/]+)/.exec(path)?.[1] ?? own.slug;
+			const more = options.body === undefined ? {} : { realm: slug };
+			const raw = JSON.stringify({ ...body, ...more });
+			const [method = ""] = route.split(" ");
+			const victim = { person, token, slug };
+			let before: object = {};
+			try {
+				const { answer } = await holding.during(
+					() => client.send(method, path, { token, raw }),
+					async () => {
+						await end.take(victim);
+						before = everything();
+					},
+				);
+				refused(answer, end.status);
+				assert.deepEqual(everything(), before);
+			} finally {
+				await end.giveBack?.(victim);
+			}
+		});
+	}
+}
+
+test("what is held and whose maker stands is made: the door itself refuses nothing", async () => {
+	const { owner } = world.people;
+	for (const [route, , options] of CHANGES.filter(([, on]) => on !== "instance")) {
+		const person = { ...owner, token: await login(client, owner) };
+		const { path, body = {} } = await (REQUESTS[route] ?? assert.fail())({ ...world }, { person, scopes: "read" });
+		if (route.endsWith("/auth/password")) continue;
+		const raw = JSON.stringify({ ...body, ...(options?.body === undefined ? {} : { realm: world.slug }) });
+		const send = () => client.send(route.split(" ")[0] ?? "", path, { token: person.token, raw });
+		const { answer } = await holding.during(send, async () => undefined);
+		assert.ok(answer.status < 300, `${route}: ${answer.text}`);
+	}
+});
+
+test("whoever is not the instance admin any more registers nobody where only that may", async () => {
+	await holding.server.restart({ SVC_REGISTRATION_MODE: "admin" });
+	const { token } = world.people.instance;
+	const body = { email: "late@example.test", password: PASSWORD };
+	const { answer, held } = await holding.during(
+		() => client.post("/auth/register", body, { token }),
+		async () => setAdmin("instance_admin = 0"),
+	);
+	setAdmin("instance_admin = 1");
+	assert.equal(held, "accounts.register");
+	refused(answer, 403, "forbidden");
+	ok(await client.post("/auth/register", body, { token }), 201);
+});
+
+test("every route that changes something is in the table", () => {
+	const changing = ENDPOINTS.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+	const named = [...CHANGES.map(([route]) => route), ...Object.keys(BESIDE)];
+	assert.deepEqual(new Set(named), new Set(changing));
+});
