@@ -68,12 +68,14 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
 	const { authorization, cookie, "if-none-match": if_none_match } = incoming.headers;
 	const identify = () => (route.isPublic ? undefined : needs.identify(authorization, request_id, ip));
+	// Before the body: a stranger's is not waited for.
 	const early = await identify();
+	const isWhole = route.body === undefined || isHere(incoming);
 	const query = route.query === undefined ? EMPTY : check(route.query, parseQuery(incoming.url ?? ""));
 	const read = route.isForm ? readForm : readJson;
 	const body = route.body === undefined ? EMPTY : check(route.body, await read(incoming));
-	// Access may have been taken back while the body was awaited.
-	const actor = route.body === undefined ? early : await identify();
+	// Access may have been taken back while the body was awaited. What comes later is looked at by the change itself. Design: §13
+	const actor = isWhole ? early : await identify();
 	const onAnswered = (listener: (isDelivered: boolean) => void) => watchAnswer(outgoing, listener);
 	const call = {
 		actor,
@@ -94,6 +96,11 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	if (status === 304) return c.body(null, status, headers);
 	const isReady = typeof result === "string" || result instanceof ReadableStream;
 	return c.body(isReady ? result : JSON.stringify(result), status, headers);
+}
+
+/** Whether a body has arrived to its end. Its last piece is there a moment before `complete` says so. */
+function isHere({ complete, readableLength, headers }: HttpBindings["incoming"]): boolean {
+	return complete || readableLength === Number(headers["content-length"]);
 }
 
 function watchAnswer(outgoing: HttpBindings["outgoing"], listener: (isDelivered: boolean) => void): void {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
-import { after, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import * as v from "valibot";
 import { unauthorized } from "../errors.ts";
 import { createLimits } from "../limits.ts";
@@ -14,40 +14,65 @@ import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { route } from "./route.ts";
 
-test("whose access ends while the body is awaited reaches no rule", async () => {
-	const handled: string[] = [];
-	const ended = new Set<string | undefined>();
-	const identified = Promise.withResolvers<void>();
+/** An app with one route that says its body again, and who was asked for: everybody is let in who has not `ended`. */
+async function start(t: TestContext) {
+	const seen: { handled: string[]; identified: number; ended: boolean } = { handled: [], identified: 0, ended: false };
+	const { promise: first, resolve } = Promise.withResolvers<void>();
 	const newHeaders = createHeaders(createTestSystem());
 	const needs = {
 		log: createTestLog().log,
 		metrics: { answered: () => undefined },
 		newHeaders,
 		trusted_proxies: [],
-		async identify(authorization: string | undefined) {
-			if (ended.has(authorization)) throw unauthorized();
-			identified.resolve();
+		async identify() {
+			seen.identified++;
+			if (seen.ended) throw unauthorized();
+			resolve();
 			return anActor();
 		},
 	};
 	const answer = v.object({ text: v.string() });
 	const given = { method: "POST", path: "/", summary: "", status: 200, body: answer, answer } as const;
 	const handle = async ({ body }: { body: { text: string } }) => {
-		handled.push(body.text);
+		seen.handled.push(body.text);
 		return body;
 	};
 	const app = createApp(needs, [route({ ...given, handle })]);
 	const admit = createAdmission({ newHeaders, limits: createLimits() }, []);
 	const listener = await listen({ app: app as never, newHeaders, admit }, { host: "127.0.0.1", port: 0 }, undefined);
-	after(() => listener.close());
+	t.after(() => listener.close());
 	const { port } = listener.address;
 	const request = httpRequest({ host: "127.0.0.1", port, method: "POST", headers: { authorization: "Bearer held" } });
+	request.on("error", () => undefined);
+	const answered = async () => {
+		const [response] = (await once(request, "response")) as [IncomingMessage];
+		response.resume();
+		return response.statusCode;
+	};
+	return { seen, first, request, answered };
+}
+
+test("whose access ends while the body is awaited reaches no rule", async (t) => {
+	const { seen, first, request, answered } = await start(t);
 	request.flushHeaders();
-	await identified.promise;
-	ended.add("Bearer held");
+	await first;
+	seen.ended = true;
 	request.end(JSON.stringify({ text: "late" }));
-	const [response] = (await once(request, "response")) as [IncomingMessage];
-	response.resume();
-	assert.equal(response.statusCode, 401);
-	assert.deepEqual(handled, []);
+	assert.equal(await answered(), 401);
+	assert.deepEqual(seen, { handled: [], identified: 2, ended: true });
+});
+
+test("a request that arrives whole is identified once", async (t) => {
+	const { seen, request, answered } = await start(t);
+	request.end(JSON.stringify({ text: "whole" }));
+	assert.equal(await answered(), 200);
+	assert.deepEqual(seen, { handled: ["whole"], identified: 1, ended: false });
+});
+
+test("a stranger is refused before the body is there", async (t) => {
+	const { seen, request, answered } = await start(t);
+	seen.ended = true;
+	request.flushHeaders();
+	assert.equal(await answered(), 401);
+	assert.deepEqual(seen, { handled: [], identified: 1, ended: true });
 });
