@@ -73,6 +73,14 @@ interface TokenOwner {
 	expires_at: string | null;
 }
 
+/** A token that is to be revoked. */
+export interface TokenEnd {
+	id: string;
+	user_id: string;
+	/** The token that must have made it, however deep, or be it. */
+	within?: string | undefined;
+}
+
 /** The store's side of API tokens. */
 export interface TokenStore {
 	/** Adds a token; false when what its maker was let in by has ended meanwhile. */
@@ -82,8 +90,11 @@ export interface TokenStore {
 	byId(id: string): Promise<ApiToken | undefined>;
 	list(user_id: string, after: string, limit: number): Promise<ApiToken[]>;
 	count(user_id: string): Promise<number>;
-	/** Removes a token of that user; false when there is none. */
-	revoke(input: { id: string; user_id: string }, event: AuditEvent): Promise<boolean>;
+	/** The token and what it made, however deep. */
+	listLine(id: string, after: string, limit: number): Promise<ApiToken[]>;
+	countLine(id: string): Promise<number>;
+	/** Removes a token of that user, and with it what it made, however deep; `none` and `outside` change nothing. */
+	revoke(input: TokenEnd, event: AuditEvent): Promise<"done" | "none" | "outside">;
 	/** Notes the last use; not an audited change. */
 	used(input: { id: string; at: string }): Promise<void>;
 }

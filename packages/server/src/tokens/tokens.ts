@@ -2,7 +2,7 @@ import { eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
 import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { logRefusal, requireScopeOfAny } from "../policy/authorize.ts";
+import { isUnrestricted, logRefusal, requireScopeOfAny } from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor, Scope } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
@@ -128,29 +128,43 @@ async function memberRealm(needs: TokenNeeds, actor: Actor, slug: string): Promi
 	return realm.id;
 }
 
-/** One page of the caller's own tokens. Spec: API › API tokens */
+/** The token that somebody manages no other tokens with than itself and what it made; undefined when it is not limited. Design: §13 */
+function limitedToken(actor: Actor): string | undefined {
+	return isUnrestricted(actor) && actor.expires_at === null ? undefined : actor.token_id;
+}
+
+/** One page of the caller's own tokens; of a limited token's, itself and what it made. Spec: API › API tokens. Design: §13 */
 export async function listTokens(
 	needs: TokenNeeds,
 	actor: Actor,
 	page: PageRequest,
 ): Promise<{ rows: ApiToken[]; pagination: Pagination }> {
 	await requireScopeOfAny(needs, actor, "read");
+	const { tokens } = needs.store;
+	const line = limitedToken(actor);
 	return readPage(needs.keyring.cursorKey(), page, {
-		list: `tokens ${actor.user_id}`,
-		read: (after, limit) => needs.store.tokens.list(actor.user_id, after ?? "", limit),
+		list: `tokens ${line ?? actor.user_id}`,
+		read: (after = "", limit) =>
+			line === undefined ? tokens.list(actor.user_id, after, limit) : tokens.listLine(line, after, limit),
 		position: (token) => token.id,
-		count: () => needs.store.tokens.count(actor.user_id),
+		count: () => (line === undefined ? tokens.count(actor.user_id) : tokens.countLine(line)),
 	});
 }
 
 /**
- * Revokes one of the caller's own tokens: the one in use always, another with scope delete.
+ * Revokes one of the caller's own tokens, and what it made: the one in use always, another with scope delete. A limited one revokes only
+ * itself and what it made.
  * @throws AppError not_found, insufficient_scope
- * Spec: API › API tokens. Design: §7.2
+ * Spec: API › API tokens. Design: §7.2, §13
  */
 export async function revokeToken(needs: TokenNeeds, actor: Actor, id: string): Promise<void> {
 	if (actor.token_id !== id) await requireScopeOfAny(needs, actor, "delete");
 	const event = eventBy(actor, needs.system.now(), "auth.token.revoked", undefined, { token_revoked: id });
-	const isDone = await needs.store.tokens.revoke({ id, user_id: actor.user_id }, event);
-	if (!isDone) throw new AppError("not_found", "token not found: `svc token list` shows yours");
+	const end = { id, user_id: actor.user_id, within: limitedToken(actor) };
+	const outcome = await needs.store.tokens.revoke(end, event);
+	if (outcome === "none") throw new AppError("not_found", "token not found: `svc token list` shows yours");
+	if (outcome === "outside") {
+		const message = "a limited token revokes only itself and what it made: sign in with `svc login`";
+		throw await logRefusal(needs, actor, new AppError("insufficient_scope", message), "token");
+	}
 }

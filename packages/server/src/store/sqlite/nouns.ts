@@ -61,7 +61,11 @@ export function createNouns(ways: Ways): Omit<Store, "isWritable" | "close"> {
 		revocations: writer.noun("revocations", ["revoke"]),
 		secrets: { ...asked.secrets, ...writer.noun("secrets", ["set", "promote", "remove"]) },
 		sso: { ...asked.sso, ...writer.noun("sso", SSO_VERBS) },
-		tokens: { ...asked.tokens, ...writer.noun("tokens", ["create", "revoke", "used"]) },
+		tokens: {
+			...asked.tokens,
+			...reader.noun("tokens", ["listLine", "countLine"]),
+			...writer.noun("tokens", ["create", "revoke", "used"]),
+		},
 	};
 }
 

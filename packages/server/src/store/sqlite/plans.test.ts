@@ -27,6 +27,7 @@ import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { tokenReads } from "./reads/tokens.ts";
+import { tokenLines } from "./token-lines.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
 import { standing } from "./writes/standing.ts";
@@ -48,7 +49,7 @@ function planOf(sql: string, params: unknown[] = []): string[] {
 
 /** Whether a step reads a table from end to end. The list of a parameter, the targets of leases and their sums are none. */
 function isScan(step: string): boolean {
-	return /^SCAN (?!(open|json_each|lease_count)\b)/.test(step);
+	return /^SCAN (?!(open|json_each|lease_count|line|makers)\b)/.test(step);
 }
 
 const accounts = accountReads(reader);
@@ -151,6 +152,18 @@ for (const [what, [filter, way]] of Object.entries(LISTS)) {
 	});
 }
 
+test("what a token made is found by an index", () => {
+	ran.length = 0;
+	const lines = tokenLines(db);
+	lines.listLine("t", "", 25);
+	lines.countLine("t");
+	for (const sql of [...ran]) {
+		const plan = planOf(sql);
+		assert.match(plan.join("; "), /SEARCH made USING .*api_token_by_maker \(maker_id=\?\)/);
+		assert.deepEqual(plan.filter(isScan), []);
+	}
+});
+
 test("what every request asks sorts nothing and makes no temporary table", () => {
 	for (const name of ["accounts.sessionOwner", "tokens.owner", "realms.access", "secrets.get", "secrets.list"]) {
 		asked.length = 0;
@@ -191,7 +204,7 @@ function runEveryWrite(): void {
 	for (let count = 0; count < 21; count++) writes.secrets.set(version, event);
 	writes.secrets.remove(removal, event);
 	writes.secrets.set(version, event);
-	writes.tokens.revoke({ id: token.id, user_id: owner.id }, event);
+	writes.tokens.revoke({ id: token.id, user_id: owner.id, within: token.id }, event);
 	writes.keys.rotate({ key: aKey(realm.id) }, event);
 	runEveryLeaseWrite(writes, realm.id);
 	const { account, role } = standing(db)(MADE_AT);

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import Database from "better-sqlite3";
+import { eventsAfter } from "../../../testing/events.ts";
 import { anEvent, aToken, MADE_AT, newId } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore } from "../../../testing/store.ts";
 
-const { store } = await openTestStore({ after });
+const { store, file } = await openTestStore({ after });
 const { tokens } = store;
 const ada = await addAccount(store, { email: "ada@example.com", name: "Ada" });
 const bob = await addAccount(store);
@@ -50,19 +52,58 @@ test("a revoked token is gone at once, with one event, and revoking it again is 
 	const { id, digest } = await add();
 	assert.ok(await tokens.owner(digest));
 	const start = store.audit.tip().seq;
-	assert.equal(await tokens.revoke({ id, user_id: bob.id }, anEvent()), false, "it is not bob's");
+	assert.equal(await tokens.revoke({ id, user_id: bob.id }, anEvent()), "none", "it is not bob's");
 	assert.ok(await tokens.owner(digest));
-	assert.equal(await tokens.revoke({ id, user_id: ada.id }, anEvent()), true);
+	assert.equal(await tokens.revoke({ id, user_id: ada.id }, anEvent()), "done");
 	assert.equal(await tokens.owner(digest), undefined);
 	assert.equal(await tokens.byId(id), undefined);
-	assert.equal(await tokens.revoke({ id, user_id: ada.id }, anEvent()), false);
+	assert.equal(await tokens.revoke({ id, user_id: ada.id }, anEvent()), "none");
 	assert.equal(store.audit.tip().seq, start + 1);
+});
+
+/** A chain of tokens, each made by the one before, written straight into the file. */
+function addChain(length: number): string[] {
+	const ids = Array.from({ length }, newId);
+	const db = new Database(file);
+	const insert = db.prepare(
+		"INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, created_at, maker_id) VALUES (?, ?, '', '', randomblob(32), 'read', '', ?)",
+	);
+	db.transaction(() => {
+		for (const [index, id] of ids.entries()) insert.run(id, ada.id, ids[index - 1] ?? null);
+	})();
+	db.close();
+	return ids;
+}
+
+test("revoking a token ends what it made, deeper than SQLite would delete by itself, in one event that says how many", async () => {
+	const ids = addChain(5000);
+	const [first = "", second = "", third = ""] = ids;
+	assert.equal(await tokens.countLine(second), 4999);
+	assert.deepEqual(
+		(await tokens.listLine(second, second, 2)).map(({ id }) => id),
+		ids.slice(2, 4),
+	);
+	const other = await add(ada.id, { maker_id: first });
+	const start = store.audit.tip().seq;
+	const revoke = (id: string, within?: string) => tokens.revoke({ id, user_id: ada.id, within }, anEvent());
+	assert.deepEqual([await revoke(first, second), await revoke(other.id, second)], ["outside", "outside"]);
+	assert.equal(store.audit.tip().seq, start);
+	assert.equal(await revoke(third, second), "done");
+	const [event] = await eventsAfter(store, start);
+	assert.equal(event?.[1].also_ended, 4997);
+	assert.deepEqual(
+		(await tokens.listLine(first, "", 10)).map(({ id }) => id),
+		[first, second, other.id],
+	);
+	assert.equal(await revoke(first, first), "done");
+	assert.equal(await tokens.byId(other.id), undefined);
+	assert.equal(await tokens.countLine(first), 0);
 });
 
 test("of two that revoke one token at once, one does", async () => {
 	const { id } = await add();
 	const revoke = () => tokens.revoke({ id, user_id: ada.id }, anEvent());
-	assert.deepEqual(await Promise.all([revoke(), revoke()]), [true, false]);
+	assert.deepEqual(await Promise.all([revoke(), revoke()]), ["done", "none"]);
 });
 
 test("the last use of a token is kept without an event, and of one that is gone nothing is", async () => {

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
-import type { ApiToken } from "../../../tokens/model.ts";
+import type { ApiToken, TokenEnd } from "../../../tokens/model.ts";
+import { LINE } from "../token-lines.ts";
 import type { Append } from "./audit.ts";
 
 /** Operations on API tokens. */
@@ -9,17 +10,24 @@ export function tokenWrites(db: Database, append: Append) {
 		"INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, realm_id, environment, engines, maker_id, expires_at, last_used_at, created_at) " +
 			"VALUES (@id, @user_id, @name, @prefix, @digest, @scopes, @realm_id, @environment, @engines, @maker_id, @expires_at, @last_used_at, @created_at)",
 	);
-	const remove = db.prepare("DELETE FROM api_token WHERE id = ? AND user_id = ?");
+	const owned = db.prepare("SELECT 1 FROM api_token WHERE id = @id AND user_id = @user_id");
+	const underneath = db.prepare(
+		"WITH RECURSIVE makers (id) AS (SELECT @id UNION SELECT maker_id FROM makers JOIN api_token USING (id)) " +
+			"SELECT 1 FROM makers WHERE id = @within",
+	);
+	const remove = db.prepare(`${LINE} DELETE FROM api_token WHERE id IN (SELECT id FROM line)`);
 	const used = db.prepare("UPDATE api_token SET last_used_at = ? WHERE id = ?");
 	return {
 		create(token: ApiToken, event: AuditEvent): void {
 			insert.run(token);
 			append(event);
 		},
-		revoke(input: { id: string; user_id: string }, event: AuditEvent): boolean {
-			if (remove.run(input.id, input.user_id).changes === 0) return false;
-			append(event);
-			return true;
+		revoke({ within, ...token }: TokenEnd, event: AuditEvent): "done" | "none" | "outside" {
+			if (owned.get(token) === undefined) return "none";
+			if (within !== undefined && underneath.get({ id: token.id, within }) === undefined) return "outside";
+			const also_ended = remove.run({ id: token.id }).changes - 1;
+			append(event, also_ended === 0 ? {} : { also_ended });
+			return "done";
 		},
 		used: (input: { id: string; at: string }): void => void used.run(input.at, input.id),
 	};

@@ -1,0 +1,20 @@
+import type { Database } from "better-sqlite3";
+import type { ApiToken } from "../../tokens/model.ts";
+
+/** Begins a statement about `line`: the token @id and everything that it made, however deep. */
+export const LINE = `WITH RECURSIVE line (id) AS (
+	SELECT id FROM api_token WHERE id = @id
+	UNION SELECT made.id FROM line JOIN api_token AS made ON made.maker_id = line.id
+) `;
+
+/** Questions about what a token made, which may be much. They run in the reader thread. */
+export function tokenLines(db: Database) {
+	const list = db.prepare(
+		`${LINE} SELECT * FROM api_token WHERE id IN (SELECT id FROM line) AND id > @after ORDER BY id LIMIT @limit`,
+	);
+	const count = db.prepare(`${LINE} SELECT count(*) FROM line`).pluck();
+	return {
+		listLine: (id: string, after: string, limit: number) => list.all({ id, after, limit }) as ApiToken[],
+		countLine: (id: string) => count.get({ id }) as number,
+	};
+}
