@@ -37,7 +37,8 @@ export interface Resting {
 	finish(): Promise<Run>;
 }
 
-const MOST_MB = { server: 4096, attacker: 2048 } as const;
+/** Memory that nothing may take more of. */
+export const MOST_MB = { server: 4096, attacker: 2048 } as const;
 const WARM_UP_MS = 2000;
 const FINALE_MS = 3000;
 const END_MS = 10_000;
@@ -102,11 +103,13 @@ async function attackBare(needs: Needs, ours: Besieged, attacks: readonly string
 	}
 }
 
-function targetOf({ scene }: Needs, port: number): Omit<Target, "network"> {
+/** What attackers are told of one of our servers, or of a bare one. */
+export function targetOf({ scene }: Needs, port: number): Omit<Target, "network"> {
 	return { ...scene.known, host: "127.0.0.1", port, isBare: false, strength: 1 };
 }
 
-function startAttackers({ guard, times }: Needs, target: Omit<Target, "network">, attacks: readonly string[]) {
+/** Starts an attacker for each attack, each on a network of its own. They wait. */
+export function startAttackers({ guard, times }: Needs, target: Omit<Target, "network">, attacks: readonly string[]) {
 	const lifeMs = 2 * ((times.windows + times.idleWindows) * times.windowMs + times.lingerMs) + 60_000;
 	return Promise.all(
 		attacks.map(async (attack, at) => {

@@ -15,6 +15,8 @@ export interface Kept {
 	readonly machine: Omit<Machine, "wrk">;
 	/** Runs by attack; two at once are one. */
 	readonly attacks: Readonly<Record<string, readonly Run[]>>;
+	/** Memory after each of several equal attacks on one server, MB. */
+	readonly memory: Readonly<Record<string, readonly number[]>>;
 }
 
 /** Reads the siege that was kept under these words, if there is one. */

@@ -9,7 +9,8 @@ export interface Figures {
 	readonly fresh_p99_ms: number;
 	/** Requests without a good answer, in all windows. */
 	readonly failures: number;
-	/** Windows in which others took too much of the machine, and that do not count unless there is no other. */
+	/** Windows, and those in which others took too much of the machine: they do not count unless there is no other. */
+	readonly windows: number;
 	readonly dropped: number;
 }
 
@@ -35,4 +36,9 @@ export interface Run {
 	readonly was_killed: boolean;
 	/** What happened to the attackers. */
 	readonly counts: readonly Readonly<Record<string, number>>[];
+}
+
+/** Whether others took too much of the machine all the time: such a run only counts where there is no other. */
+export function isNoisy({ idle, attacked }: Run): boolean {
+	return [idle, attacked].some(({ windows, dropped }) => dropped === windows);
 }

@@ -20,7 +20,16 @@ const GOOD: Run = {
 };
 
 function figures(p99: number, more: Partial<Figures> = {}): Figures {
-	return { kept_p50_ms: 1, kept_p99_ms: p99, fresh_p50_ms: 2, fresh_p99_ms: p99, failures: 0, dropped: 0, ...more };
+	return {
+		kept_p50_ms: 1,
+		kept_p99_ms: p99,
+		fresh_p50_ms: 2,
+		fresh_p99_ms: p99,
+		failures: 0,
+		windows: 4,
+		dropped: 0,
+		...more,
+	};
 }
 
 const judged = (...changes: Partial<Run>[]) =>
@@ -45,6 +54,14 @@ test("of several runs the middle one counts, and of what is left the worst", () 
 	assert.equal(judged({ attacked: figures(9000) }, { attacked: figures(9000) }, {}).holds, false);
 	assert.deepEqual(judged({ left: { ...NOTHING, close_wait: 1 } }, {}, {}).left, ["1 CLOSE_WAIT"]);
 	assert.equal(judged({ end: { ms: 100, code: null } }, {}, {}).holds, false);
+});
+
+test("a run during which others took the machine counts only where there is no other", () => {
+	const noisy = { attacked: figures(9000, { dropped: 4 }) };
+	assert.equal(judged(noisy).holds, false);
+	assert.equal(judged(noisy, noisy, {}).holds, true);
+	assert.equal(judged(noisy, noisy, {}).noisy, 2);
+	assert.equal(judged({ ...noisy, left: { ...NOTHING, close_wait: 1 } }, {}).holds, false);
 });
 
 for (const [what, change] of Object.entries<Partial<Run>>({

@@ -1,6 +1,6 @@
 import { attackNamed } from "../../test/siege/attacks.ts";
 import { median } from "../bench/rounds.ts";
-import type { Leftover, Run } from "./result.ts";
+import { isNoisy, type Leftover, type Run } from "./result.ts";
 
 /** What has to hold. Design: §13. */
 const BOUNDS = { p99Ms: 50, p99ToIdle: 3, memoryMb: 256, memoryOfTwoMb: 400, turnMs: 50, endMs: 10_000 } as const;
@@ -17,6 +17,8 @@ export interface Judged {
 /** What the runs of an attack say together: medians, and of what has to hold each time what is against it. */
 export interface Verdict {
 	readonly runs: number;
+	/** Of these, the ones that only count where there is no other. */
+	readonly noisy: number;
 	readonly idle: { readonly kept: number; readonly fresh: number };
 	readonly kept: Judged;
 	readonly fresh: Judged;
@@ -29,15 +31,16 @@ export interface Verdict {
 	readonly left: readonly string[];
 	/** Milliseconds of the longest end. */
 	readonly end: Judged;
-	/** Requests of the ordinary client that failed, and windows that did not count. */
+	/** Requests of the ordinary client that failed. */
 	readonly failures: number;
-	readonly dropped: number;
 	readonly holds: boolean;
 }
 
 /** Judges the runs of one or two attacks at once. */
 export function judge(attacks: readonly string[], runs: readonly Run[]): Verdict {
-	const over = (figure: (run: Run) => number) => median(runs.map(figure));
+	const quiet = runs.filter((run) => !isNoisy(run));
+	const timed = quiet.length === 0 ? runs : quiet;
+	const over = (figure: (run: Run) => number) => median(timed.map(figure));
 	const idle = { kept: over((run) => run.idle.kept_p99_ms), fresh: over((run) => run.idle.fresh_p99_ms) };
 	const judged = (value: number, most: number): Judged => ({ value, holds: value <= most });
 	const p99 = (value: number, idleMs: number) => judged(value, Math.max(BOUNDS.p99ToIdle * idleMs, BOUNDS.p99Ms));
@@ -53,7 +56,7 @@ export function judge(attacks: readonly string[], runs: readonly Run[]): Verdict
 		over((run) => run.memory_peak_mb - run.memory_idle_mb),
 		attacks.length > 1 ? BOUNDS.memoryOfTwoMb : BOUNDS.memoryMb,
 	);
-	const turns = runs.map((run) => run.longest_turn_ms).filter((turn) => turn !== null);
+	const turns = timed.map((run) => run.longest_turn_ms).filter((turn) => turn !== null);
 	const isCutOff = attacks.every((name) => attackNamed(name).isCutOff);
 	const held = isCutOff ? distinct(runs.flatMap(({ held }) => namesOf(held, ["descriptors", "established"]))) : [];
 	const left = distinct(runs.flatMap((run) => namesOf(run.left)));
@@ -61,10 +64,10 @@ export function judge(attacks: readonly string[], runs: readonly Run[]): Verdict
 	const end = judged(Math.max(...longest), BOUNDS.endMs);
 	return {
 		runs: runs.length,
+		noisy: runs.length - quiet.length,
 		...{ idle, kept, fresh, memory, held, left, end },
 		turn: turns.length === 0 ? undefined : judged(median(turns), BOUNDS.turnMs),
 		failures: runs.reduce((sum, { attacked }) => sum + attacked.failures, 0),
-		dropped: runs.reduce((sum, { attacked }) => sum + attacked.dropped, 0),
 		holds: [kept, fresh, memory, end].every(({ holds }) => holds) && held.length + left.length === 0,
 	};
 }

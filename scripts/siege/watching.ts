@@ -32,11 +32,12 @@ export async function watch(asking: Asking): Promise<Figures> {
 	return {
 		...figuresOf(quiet.length === 0 ? seen : quiet),
 		failures: seen.reduce((sum, { failures }) => sum + failures, 0),
+		windows: seen.length,
 		dropped: seen.length - quiet.length,
 	};
 }
 
-function figuresOf(seen: readonly Seen[]): Omit<Figures, "failures" | "dropped"> {
+function figuresOf(seen: readonly Seen[]): Omit<Figures, "failures" | "windows" | "dropped"> {
 	const over = (which: "kept" | "fresh", share: number) => median(seen.map((one) => quantile(one[which], share)));
 	return {
 		kept_p50_ms: over("kept", 0.5),
