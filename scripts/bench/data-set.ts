@@ -91,7 +91,8 @@ async function fill(directory: string, { realms, secretsPerRealm }: DataSize): P
 	};
 	const { key } = await loadMasterKey(sources, await store.keys.fingerprint(), system);
 	const keyring = await openKeyring({ keys: store.keys, master: key.reveal(), system });
-	const needs = { store, system, keyring, enforce_expiry: false };
+	const limits = { realm_bytes: Number.MAX_SAFE_INTEGER, realms_per_account: Number.MAX_SAFE_INTEGER };
+	const needs = { store, system, keyring, enforce_expiry: false, ...limits };
 	const actor = await addOwner(needs);
 	const { token } = await createToken({ ...needs, hasRole: () => false }, actor, { name: "bench", scopes: ["read"] });
 	for (let first = 0; first < realms; first += REALMS_AT_ONCE) {

@@ -43,6 +43,7 @@ const RULES: readonly Rule[] = [
 	["POST /api/v1/users/{id}/disable", "instance", "write"],
 	["POST /api/v1/users/{id}/enable", "instance", "write"],
 	["GET /api/v1/users/{id}", "instance", "read"],
+	["PUT /api/v1/users/{id}/limits", "instance", "write"],
 	["POST /api/v1/revoke", "instance", "delete"],
 	["POST /api/v1/auth/tokens", "user", "any"],
 	["GET /api/v1/auth/tokens", "user", "read"],
@@ -113,7 +114,7 @@ let world: World;
 
 before(async () => {
 	engines = await installMemoEngines(MEMO_ENGINES);
-	server = await startServer({ env: { SVC_PLUGINS_DIR: engines.folder } });
+	server = await startServer({ env: { SVC_PLUGINS_DIR: engines.folder, SVC_LIMITS_REALMS_PER_ACCOUNT: "1000" } });
 	world = await createWorld(api(server));
 });
 after(async () => {

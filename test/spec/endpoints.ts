@@ -45,6 +45,7 @@ const ROWS: readonly Row[] = [
 
 	// In neither document: `svc users show` and `svc revoke`.
 	["GET", "/api/v1/users/{id}", "instance", 200],
+	["PUT", "/api/v1/users/{id}/limits", "instance", 200],
 	["POST", "/api/v1/revoke", "instance", 200],
 
 	["POST", "/api/v1/auth/tokens", "token", 201],

@@ -83,7 +83,7 @@ export function createCore(parts: Parts) {
 	const throttle = createThrottle();
 	const { address, protocols } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));
-	const secrets = { ...needs, enforce_expiry: config.enforce_expiry };
+	const secrets = { ...needs, enforce_expiry: config.enforce_expiry, realm_bytes: config.limits.realm_bytes };
 	const routes: Route[] = [
 		...healthRoutes({ ...parts, metrics }),
 		...accountRoutes({
@@ -96,7 +96,7 @@ export function createCore(parts: Parts) {
 		}),
 		...ssoRoutes({ ...needs, sessions, throttle, flows, codes: createCodes(), protocols, address }),
 		...tokenRoutes({ ...needs, hasRole: createRoleCheck(parts.engines) }),
-		...realmRoutes(needs),
+		...realmRoutes({ ...needs, realms_per_account: config.limits.realms_per_account }),
 		...secretRoutes(secrets),
 		...policyRoutes(needs),
 		...engineRoutes({ ...needs, ...parts.engines }),

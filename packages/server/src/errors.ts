@@ -30,6 +30,7 @@ export const STATUS = {
 	request_timeout: 408,
 	conflict: 409,
 	lease_limit_reached: 409,
+	limit_reached: 409,
 	payload_too_large: 413,
 	rate_limited: 429,
 	headers_too_large: 431,

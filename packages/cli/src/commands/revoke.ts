@@ -4,10 +4,10 @@ import { send } from "../client.ts";
 import { addCommand, type Context, option } from "../command.ts";
 import { connect } from "../connection.ts";
 import { Failure } from "../failure.ts";
+import { findUser } from "../find-user.ts";
 import type { Io } from "../io.ts";
 import { note, show, visible } from "../output.ts";
 import { confirmUnless } from "../prompt.ts";
-import { findUser } from "./users.ts";
 
 interface RevokeOptions {
 	readonly user?: string;

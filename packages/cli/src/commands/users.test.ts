@@ -6,10 +6,12 @@ import { run } from "../testing/terminal.ts";
 const ADA = {
 	...{ id: "u1", email: "ada@example.com", name: "Ada\u001b", created_at: "t" },
 	...{ instance_admin: false, disabled: true, sessions: 2, tokens: 1 },
+	...{ realms: 3, limits: { realm_bytes: 2 ** 20, realms: null } },
 };
 
 const start = (user: object = ADA) =>
-	startService(({ method, url }) => {
+	startService(({ method, url, body }) => {
+		if (method === "PUT") return { body };
 		if (method === "POST")
 			return { body: url.endsWith("/revoke") ? { sessions: 2, tokens: 1, leases: 3 } : { message: "m" } };
 		if (url.startsWith("/api/v1/users?")) return page("users", [user, { ...ADA, id: "u2", instance_admin: true }]);
@@ -24,7 +26,10 @@ test("accounts are listed and shown, by e-mail too, with nothing that a terminal
 	assert.match(list.stdout, /^u1 .*Ada\\u001b .*disabled$/m);
 	assert.match(list.stdout, /^u2 .*administrator, disabled$/m);
 	const { stdout } = await run(["users", "show", "ada@example.com"], { env: server.env });
-	assert.match(stdout, /^id +u1\n.*\n.*\ncreated +t\nstanding +disabled\nsessions +2\ntokens +1\n$/s);
+	assert.match(
+		stdout,
+		/^id +u1\n.*\n.*\ncreated +t\nstanding +disabled\nsessions +2\ntokens +1\nrealms +3\nlimit of realm bytes +1048576\nlimit of realms +default\n$/s,
+	);
 	assert.equal((await run(["users", "show", "bob"], { env: server.env })).code, 4);
 });
 
@@ -42,6 +47,32 @@ test("an account is disabled once that was confirmed, and enabled by its e-mail"
 	assert.equal(enabled.stdout, "ada@example.com is enabled\n");
 	const urls = ["disable", "disable", "enable"].map((verb) => [`/api/v1/users/u1/${verb}`, undefined]);
 	assert.deepEqual(posted(server), urls);
+});
+
+test("how much somebody may keep is shown, and changed by what is named", async () => {
+	await using server = await start();
+	const limits = async (...options: string[]) =>
+		await run(["users", "limits", "ada@example.com", ...options], { env: server.env });
+	assert.equal((await limits()).stdout, "realm bytes  1048576\nrealms       default\n");
+	const put = () => server.requests.filter(({ method }) => method === "PUT").map(({ url, body }) => [url, body]);
+	assert.deepEqual(put(), []);
+	assert.equal((await limits("--realms", "500")).stdout, "realm bytes  1048576\nrealms       500\n");
+	await limits("--realm-bytes", "256MiB");
+	await limits("--realm-bytes", "default", "--realms", "0");
+	const url = "/api/v1/users/u1/limits";
+	assert.deepEqual(put(), [
+		[url, { realm_bytes: 2 ** 20, realms: 500 }],
+		[url, { realm_bytes: 2 ** 28, realms: null }],
+		[url, { realm_bytes: null, realms: 0 }],
+	]);
+	for (const wrong of [
+		["--realm-bytes", "1.5GiB"],
+		["--realm-bytes", "64MB"],
+		["--realms", "-1"],
+		["--realms", "many"],
+	])
+		assert.equal((await limits(...wrong)).code, 2, wrong.join(" "));
+	assert.equal(put().length, 3);
 });
 
 test("what somebody holds is taken back once that was confirmed, and each kind is counted", async () => {

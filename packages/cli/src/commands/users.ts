@@ -1,12 +1,14 @@
 import type { Command } from "commander";
-import { type Answer, count, text } from "../answer.ts";
-import { type Client, path, send } from "../client.ts";
+import { type Answer, count, object, text } from "../answer.ts";
+import { path, send } from "../client.ts";
 import { addCommand, addGroup, type Context, option } from "../command.ts";
 import { connect } from "../connection.ts";
+import { findUser } from "../find-user.ts";
 import type { Io } from "../io.ts";
 import { note, show, showFields, showTable, visible } from "../output.ts";
 import { listAll } from "../pages.ts";
 import { confirmUnless } from "../prompt.ts";
+import { limitFields, USERS_LIMITS } from "./users-limits.ts";
 
 interface DisableOptions {
 	readonly yes?: boolean;
@@ -26,7 +28,7 @@ export function addUsersCommands(program: Command, io: Io): void {
 	});
 	addCommand(users, io, {
 		usage: "show <user>",
-		summary: "show an account, and how many sessions and API tokens it has",
+		summary: "show an account, how much it holds, and its own limits",
 		details: INSTANCE_ONLY,
 		examples: ["svc users show ada@example.com"],
 		run: showUser,
@@ -46,11 +48,7 @@ export function addUsersCommands(program: Command, io: Io): void {
 		examples: ["svc users enable ada@example.com"],
 		run: enableUser,
 	});
-}
-
-/** An account, by its id or e-mail. @throws Failure notFound when there is none, denied for all but the instance's administrators */
-export function findUser(client: Client, user: string): Promise<Answer> {
-	return send(client, { method: "GET", path: path`users/${user}` });
+	addCommand(users, io, USERS_LIMITS);
 }
 
 /** `disabled`, `administrator` or both. */
@@ -82,6 +80,8 @@ async function showUser(context: Context, name: string): Promise<void> {
 		["standing", standingOf(user)],
 		["sessions", String(count(user, "sessions"))],
 		["tokens", String(count(user, "tokens"))],
+		["realms", String(count(user, "realms"))],
+		...limitFields(object(user, "limits")).map(([name, limit]): [string, string] => [`limit of ${name}`, limit]),
 	]);
 }
 

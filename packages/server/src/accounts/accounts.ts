@@ -9,7 +9,7 @@ import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import { type Account, type AccountStore, Email } from "./model.ts";
+import { type Account, type AccountLimits, type AccountStore, Email, type Holdings } from "./model.ts";
 import { newSession } from "./session.ts";
 import type { SetupCode } from "./setup-code.ts";
 import type { Throttle } from "./throttle.ts";
@@ -222,7 +222,7 @@ export async function listUsers(
 }
 
 /**
- * One account, and how much it holds.
+ * One account, how much it holds, and its own limits.
  * @param who id or e-mail
  * @throws AppError forbidden, insufficient_scope, not_found, validation_failed
  */
@@ -230,15 +230,17 @@ export async function getUser(
 	needs: AccountNeeds,
 	actor: Actor,
 	who: string,
-): Promise<Account & { sessions: number; tokens: number }> {
+): Promise<Account & Holdings & { limits: AccountLimits }> {
 	await requireInstanceAdmin(needs, actor, "read");
 	const { accounts } = needs.store;
 	const account = (await accounts.byId(who)) ?? (await accounts.byEmail(normalEmail(who)));
 	if (account === undefined) throw userNotFound();
-	return { ...account, ...(await accounts.holdings(account.id, needs.system.now().toISOString())) };
+	const holdings = await accounts.holdings(account.id, needs.system.now().toISOString());
+	return { ...account, ...holdings, limits: await accounts.limits(account.id) };
 }
 
-function userNotFound(): AppError {
+/** The answer for an account that does not exist. */
+export function userNotFound(): AppError {
 	return new AppError("not_found", "user not found: `svc users list` shows the accounts");
 }
 

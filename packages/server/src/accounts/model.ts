@@ -86,6 +86,21 @@ export const ChangePassword = v.object({
 	new_password: NewPassword,
 });
 
+/** What an account may have in place of what the settings say; null, or not given, where the setting holds. Design: §13. */
+export const SetLimits = v.object({ realm_bytes: limit(2 ** 40), realms: limit(1_000_000) });
+
+function limit(most: number) {
+	return v.nullish(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(most)), null);
+}
+
+/** Limits of one account's own; null where the setting holds. */
+export interface AccountLimits {
+	/** Bytes that each of its realms may hold. */
+	realm_bytes: number | null;
+	/** Realms that it may own, those included that were deleted and can be restored. */
+	realms: number | null;
+}
+
 export interface Account {
 	id: string;
 	email: string;
@@ -114,6 +129,16 @@ export interface Session {
 	expires_at: string;
 }
 
+/** What an account holds. */
+export interface Holdings {
+	/** Those that are open. */
+	sessions: number;
+	/** API tokens. */
+	tokens: number;
+	/** Realms that it owns, those included that were deleted and not yet purged. */
+	realms: number;
+}
+
 /** The store's side of accounts and sessions. */
 export interface AccountStore {
 	/** Adds an account; the first of all becomes instance admin, whatever `instance_admin` says. With `only_first` it is that one or none. */
@@ -126,8 +151,11 @@ export interface AccountStore {
 	/** Whether any account exists. */
 	any(): Promise<boolean>;
 	list(after: string, limit: number): Promise<Account[]>;
-	/** How many sessions of the account are open at the instant, and how many API tokens it has. */
-	holdings(user_id: string, now: string): Promise<{ sessions: number; tokens: number }>;
+	/** How much the account holds at the instant. */
+	holdings(user_id: string, now: string): Promise<Holdings>;
+	limits(user_id: string): Promise<AccountLimits>;
+	/** Replaces the account's own limits. False when there is no such account. */
+	setLimits(input: AccountLimits & { user_id: string }, event: AuditEvent): Promise<boolean>;
 	count(): Promise<number>;
 	/** Replaces the hash, if it is still that one, and ends every session of the account but `keep`. */
 	setPassword(

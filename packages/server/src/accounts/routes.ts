@@ -13,7 +13,8 @@ import {
 	register,
 	setDisabled,
 } from "./accounts.ts";
-import { type Account, ChangePassword, Login, Register } from "./model.ts";
+import { setLimits } from "./limits.ts";
+import { type Account, ChangePassword, Login, Register, SetLimits } from "./model.ts";
 
 const MessageSchema = v.object({ message: v.string() });
 
@@ -134,16 +135,38 @@ function userRoutes(needs: AccountRouteNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/users/{id}",
-			summary: "An account by its id or e-mail, and how many sessions and API tokens it has",
+			summary: "An account by its id or e-mail, how much it holds, and its own limits",
 			status: 200,
-			answer: v.object({ ...UserSchema.entries, sessions: Count, tokens: Count }),
+			answer: v.object({
+				...UserSchema.entries,
+				sessions: Count,
+				tokens: Count,
+				realms: Count,
+				limits: LimitsSchema,
+			}),
 			errors: ["not_found", "validation_failed"],
 			async handle({ actor, params }) {
-				const { sessions, tokens, ...account } = await getUser(needs, actor, params.id);
-				return { ...shownUser(account), sessions, tokens };
+				const { sessions, tokens, realms, limits, ...account } = await getUser(needs, actor, params.id);
+				return { ...shownUser(account), sessions, tokens, realms, limits };
 			},
 		}),
 		setting("disable"),
 		setting("enable"),
+		limitsRoute(needs),
 	];
+}
+
+const LimitsSchema = v.object({ realm_bytes: v.nullable(Count), realms: v.nullable(Count) });
+
+function limitsRoute(needs: AccountRouteNeeds): Route {
+	return route({
+		method: "PUT",
+		path: "/api/v1/users/{id}/limits",
+		summary: "Give an account limits of its own; null, or nothing, means what the settings say",
+		body: SetLimits,
+		status: 200,
+		answer: LimitsSchema,
+		errors: ["not_found"],
+		handle: ({ actor, params, body }) => setLimits(needs, actor, params.id, body),
+	});
 }

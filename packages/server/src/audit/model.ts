@@ -14,6 +14,7 @@ const EVENT_TYPES = [
 	"sso.identity.linked",
 	"user.disabled",
 	"user.enabled",
+	"user.limits.set",
 	"realm.created",
 	"realm.deleted",
 	"realm.purged",

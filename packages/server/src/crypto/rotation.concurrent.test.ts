@@ -30,7 +30,16 @@ async function start(t: Cleanup, used?: string) {
 	};
 	const master = await loadMasterKey(sources, await store.keys.fingerprint(), system);
 	const keyring = await openKeyring({ keys: store.keys, master: master.key.reveal(), system });
-	return { store, directory, system, keyring, home: master.home, enforce_expiry: false, keys: store.keys };
+	return {
+		store,
+		directory,
+		system,
+		keyring,
+		home: master.home,
+		enforce_expiry: false,
+		realm_bytes: 64 * 1024 * 1024,
+		keys: store.keys,
+	};
 }
 
 const environments: Environment[] = ["dev", "staging", "prod", "test"];

@@ -34,6 +34,15 @@ export interface Realm {
 	created_at: string;
 }
 
+/** A realm that is to be made. */
+export interface NewRealm {
+	realm: Realm;
+	/** Its record key. */
+	key: KeyRow;
+	/** Realms that an account may own, unless it has a limit of its own. */
+	realms_per_account: number;
+}
+
 /** A live realm as one user meets it. */
 export interface RealmAccess extends Realm {
 	/** The user's role; the owner is its admin; null for whoever is not a member. */
@@ -42,8 +51,8 @@ export interface RealmAccess extends Realm {
 
 /** The store's side of realms. Deleted realms are invisible to every reading. */
 export interface RealmStore {
-	/** Adds the realm and its record key. */
-	create(input: { realm: Realm; key: KeyRow }, event: AuditEvent): Promise<"done" | "slug_taken">;
+	/** Adds the realm and its record key, unless its owner has as many as the account may, the deleted ones included. */
+	create(input: NewRealm, event: AuditEvent): Promise<"done" | "slug_taken" | "limit_reached">;
 	/** The realm and the role that the user has in it. */
 	access(slug: string, user_id: string): Promise<RealmAccess | undefined>;
 	/** Realms that the user owns or is bound in. `only` narrows the list to one realm. */

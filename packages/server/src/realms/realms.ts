@@ -12,11 +12,13 @@ export interface RealmNeeds extends AccessNeeds {
 	store: AccessNeeds["store"] & { realms: RealmStore };
 	system: System;
 	keyring: Pick<Keyring, "withNewKey" | "forgetRealm" | "cursorKey">;
+	/** Realms that an account may own, unless it has a limit of its own. */
+	realms_per_account: number;
 }
 
 /**
  * Makes a realm, owned by the caller, with a record key of its own.
- * @throws AppError insufficient_scope, conflict (slug taken by a live realm)
+ * @throws AppError insufficient_scope, conflict (slug taken by a live realm), limit_reached
  * Spec: API › Realms
  */
 export async function createRealm(
@@ -30,10 +32,18 @@ export async function createRealm(
 	const realm = { id: needs.system.uuid(), ...input, user_id: actor.user_id, created_at: now.toISOString() };
 	const event = eventBy(actor, now, "realm.created", { id: realm.id, slug: realm.slug }, {});
 	const outcome = await needs.keyring.withNewKey("record", realm.id, (key) =>
-		needs.store.realms.create({ realm, key }, event),
+		needs.store.realms.create({ realm, key, realms_per_account: needs.realms_per_account }, event),
 	);
 	if (outcome === "slug_taken") throw new AppError("conflict", "a realm with this slug exists: choose another slug");
+	if (outcome === "limit_reached") throw tooManyRealms();
 	return realm;
+}
+
+function tooManyRealms(): AppError {
+	return new AppError(
+		"limit_reached",
+		`the account owns as many realms as it may (limits.realms_per_account, with those deleted in the last ${PURGE_AFTER_DAYS} days): have the instance admin raise it with \`svc users limits\``,
+	);
 }
 
 /** One page of the realms that the caller owns or has a role in. Spec: API › Realms */

@@ -24,7 +24,7 @@ export function realmRoutes(needs: RealmNeeds): Route[] {
 			body: CreateRealm,
 			status: 201,
 			answer: RealmSchema,
-			errors: ["invalid_slug", "conflict"],
+			errors: ["invalid_slug", "conflict", "limit_reached"],
 			handle: ({ actor, body }) => createRealm(needs, actor, body),
 		}),
 		route({

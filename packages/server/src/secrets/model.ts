@@ -6,6 +6,15 @@ import { atMost, Environment, instantOf, RequiredText, says, Text } from "../mes
 /** Bytes of UTF-8 in a value. Design: §7.2. */
 export const MAX_VALUE_BYTES = 256 * 1024;
 
+/** Bytes that a version counts in its realm, beside those of its value as it is stored. Design: §13. */
+export const VERSION_BYTES = 512;
+
+/** Bytes of a realm's limit for every key that was ever written there: of a deleted one the number of its last version is kept. */
+export const KEY_BYTES = 256;
+
+/** Milliseconds for which a version is kept after the next one, however full its realm is. Design: §13. */
+export const SUPERSEDED_MS = 60_000;
+
 const KEY_RULE = "key must be 1 to 255 of A-Z a-z 0-9 _ . - / with no segment . or ..";
 
 /** Design: §7.2. */
@@ -109,6 +118,15 @@ export interface SecretVersion {
 	created_at: string;
 }
 
+/** A version that is to be written. */
+export interface NewVersion extends Omit<SecretVersion, "version"> {
+	/** Bytes that its realm may hold, unless the owner's account has a limit of its own. */
+	realm_bytes: number;
+}
+
+/** Why nothing was written: the realm was deleted meanwhile, or has no room. */
+export type NotWritten = "realm_gone" | "limit_reached";
+
 /** A version in a history. */
 export interface VersionInfo {
 	version: number;
@@ -119,7 +137,7 @@ export interface VersionInfo {
 
 /** A secret on its way to another environment. */
 export interface Promoted {
-	row: Omit<SecretVersion, "version">;
+	row: NewVersion;
 	/** What its event says beside what the events of all of them say. */
 	facts: EventData;
 	/** What was read, and must still be the current version. */
@@ -130,16 +148,16 @@ export interface Promoted {
 
 /** The store's side of secrets. */
 export interface SecretStore {
-	/** Writes the next version, keeps the last 20, and puts the version into the event. `realm_gone` writes nothing. */
-	set(
-		input: Omit<SecretVersion, "version">,
-		event: AuditEvent,
-	): Promise<{ version: number; created_at: string } | "realm_gone">;
+	/**
+	 * Writes the next version, keeps the last 20, and puts the version into the event. In a full realm it drops as many of the oldest versions of
+	 * this key and environment as are needed, but none that was superseded in the last minute.
+	 */
+	set(input: NewVersion, event: AuditEvent): Promise<{ version: number; created_at: string } | NotWritten>;
 	/** Writes all of them as `set` does, or none: `changed` when a version is not the one it must be. */
 	promote(
 		secrets: Promoted[],
 		event: AuditEvent,
-	): Promise<{ version: number; created_at: string }[] | "realm_gone" | "changed">;
+	): Promise<{ version: number; created_at: string }[] | NotWritten | "changed">;
 	/** The current version; `id` orders a list. */
 	get(realm_id: string, environment: Environment, key: string): Promise<SecretVersion | undefined>;
 	version(realm_id: string, environment: Environment, key: string, version: number): Promise<SecretVersion | undefined>;

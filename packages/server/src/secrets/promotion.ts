@@ -6,7 +6,7 @@ import { authorize } from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { Difference, Promote, Promoted, SecretVersion } from "./model.ts";
-import { isExpired, type SecretNeeds, type SecretWritten, secretNotFound } from "./secrets.ts";
+import { isExpired, realmFull, type SecretNeeds, type SecretWritten, secretNotFound } from "./secrets.ts";
 import { openStored, openValue, sealValue } from "./value.ts";
 
 /** Bytes of sealed values that are promoted at once: they cross to the writer in one message. */
@@ -87,7 +87,7 @@ async function statusOf(
  * Copies secrets from one environment to another, all or none: value, comment and expires_at, sealed anew for their place. A version that
  * is named must be the current one.
  * @throws AppError not_found (realm or a secret), forbidden, insufficient_scope, conflict (not the version that is named, or changed
- * meanwhile), payload_too_large
+ * meanwhile), payload_too_large, limit_reached
  */
 export async function promoteSecrets(
 	needs: SecretNeeds,
@@ -123,6 +123,7 @@ export async function promoteSecrets(
 	}
 	const written = await needs.store.secrets.promote(promoted, eventBy(actor, now, "secret.set", realm, {}));
 	if (written === "realm_gone") throw realmNotFound();
+	if (written === "limit_reached") throw realmFull();
 	if (written === "changed") throw changedMeanwhile();
 	return written.map((head, index) => ({
 		key: secrets[index]?.key ?? "",
@@ -145,7 +146,8 @@ async function copyOf(
 	row: Pick<SecretVersion, "environment" | "created_by" | "created_at">,
 ): Promise<Promoted["row"]> {
 	const { realm_id, key, comment, pre_encrypted, expires_at } = source;
-	const copy = { id: needs.system.uuid(), realm_id, key, comment, pre_encrypted, expires_at, ...row };
+	const { realm_bytes, system } = needs;
+	const copy = { id: system.uuid(), realm_id, key, comment, pre_encrypted, expires_at, realm_bytes, ...row };
 	return { ...copy, value: await sealValue(needs, copy, await openStored(needs, source)) };
 }
 

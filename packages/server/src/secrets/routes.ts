@@ -65,7 +65,7 @@ function writing(needs: SecretNeeds): Route[] {
 			body: SetSecret,
 			status: 201,
 			answer: WrittenSchema,
-			errors: ["invalid_environment", "invalid_ciphertext", "not_found"],
+			errors: ["invalid_environment", "invalid_ciphertext", "not_found", "limit_reached"],
 			handle: ({ actor, params, body }) => setSecret(needs, actor, params.slug, body),
 		}),
 		route({
@@ -157,7 +157,7 @@ function versions(needs: SecretNeeds): Route[] {
 			body: Rollback,
 			status: 201,
 			answer: WrittenSchema,
-			errors: ["invalid_environment", "not_found"],
+			errors: ["invalid_environment", "not_found", "limit_reached"],
 			handle({ actor, params, query, body }) {
 				const name = { slug: params.slug, environment: query.env, key: params.key };
 				return rollbackSecret(needs, actor, name, body.version);
@@ -194,7 +194,7 @@ function promotion(needs: SecretNeeds): Route[] {
 			body: Promote,
 			status: 200,
 			answer: v.object({ secrets: v.array(WrittenSchema) }),
-			errors: ["invalid_environment", "not_found", "conflict"],
+			errors: ["invalid_environment", "not_found", "conflict", "limit_reached"],
 			handle: async ({ actor, params, body }) => ({
 				secrets: await promoteSecrets(needs, actor, params.slug, body),
 			}),

@@ -19,6 +19,8 @@ export interface SecretNeeds extends AccessNeeds {
 	keyring: Pick<Keyring, "record" | "recordFor" | "portable" | "portableById" | "cursorKey">;
 	/** Whether a secret past its expires_at is answered as if it were not there. */
 	enforce_expiry: boolean;
+	/** Bytes that a realm may hold, unless its owner's account has a limit of its own. */
+	realm_bytes: number;
 }
 
 /** Which secret is meant. */
@@ -51,7 +53,7 @@ export interface SecretWritten {
 
 /**
  * Creates the secret, or raises its version when the key already exists in that environment.
- * @throws AppError not_found (realm), forbidden, insufficient_scope, validation_failed (expires_at in the past)
+ * @throws AppError not_found (realm), forbidden, insufficient_scope, validation_failed (expires_at in the past), limit_reached
  * Spec: API › Secrets and encryption
  */
 export async function setSecret(
@@ -90,10 +92,12 @@ async function write(
 		realm_id: realm.id,
 		created_by: actor.user_id,
 		created_at: now.toISOString(),
+		realm_bytes: needs.realm_bytes,
 	};
 	const event = eventBy(actor, now, type, realm, { key, environment, pre_encrypted, ...facts });
 	const written = await needs.store.secrets.set({ ...row, value: await sealValue(needs, row, input.value) }, event);
 	if (written === "realm_gone") throw realmNotFound();
+	if (written === "limit_reached") throw realmFull();
 	return { key, environment, version: written.version, created_at: written.created_at, updated_at: row.created_at };
 }
 
@@ -236,7 +240,7 @@ export async function listVersions(
 
 /**
  * Writes an earlier version's value and comment again as the next version. Its expiry is not brought back.
- * @throws AppError not_found (realm, secret or version), forbidden, insufficient_scope
+ * @throws AppError not_found (realm, secret or version), forbidden, insufficient_scope, limit_reached
  * Design: §7.1, §7.2
  */
 export async function rollbackSecret(
@@ -286,4 +290,12 @@ export async function encrypt(needs: SecretNeeds, actor: Actor, value: string): 
 /** The answer for a secret that does not exist. */
 export function secretNotFound(): AppError {
 	return new AppError("not_found", "secret not found: `svc secret list` shows the keys of an environment");
+}
+
+/** The answer where a realm has no room. */
+export function realmFull(): AppError {
+	return new AppError(
+		"limit_reached",
+		"the realm is full (limits.realm_bytes, with the history): delete secrets, or have the instance admin raise it for the realm's owner with `svc users limits`",
+	);
 }

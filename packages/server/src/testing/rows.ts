@@ -5,8 +5,8 @@ import type { KeyRow } from "../crypto/keyring-model.ts";
 import type { EngineConfigRow } from "../engines/model.ts";
 import type { NewLease } from "../leases/model.ts";
 import type { Binding } from "../policy/model.ts";
-import type { Realm } from "../realms/model.ts";
-import type { SecretVersion } from "../secrets/model.ts";
+import type { NewRealm, Realm } from "../realms/model.ts";
+import type { NewVersion } from "../secrets/model.ts";
 import type { ApiToken } from "../tokens/model.ts";
 
 /** When everything that these makers make was made. */
@@ -50,6 +50,11 @@ export function aRealm(user_id: string, given: Partial<Realm> = {}): Realm {
 	return { id, slug: `realm-${id.slice(-12)}`, name: "Realm", description: "", user_id, created_at: MADE_AT, ...given };
 }
 
+/** A realm with its record key, as one that is to be made. */
+export function aNewRealm(realm: Realm, key = aKey(realm.id), realms_per_account = 250): NewRealm {
+	return { realm, key, realms_per_account };
+}
+
 /** A row of the keyring that no master key opens. */
 export function aKey(realm_id: string, given: Partial<KeyRow> = {}): KeyRow {
 	const id = hash("sha256", newId(), "buffer").subarray(0, 8);
@@ -65,11 +70,7 @@ export function aKey(realm_id: string, given: Partial<KeyRow> = {}): KeyRow {
 }
 
 /** What a secret is set to. */
-export function aVersion(
-	realm_id: string,
-	key: string,
-	given: Partial<SecretVersion> = {},
-): Omit<SecretVersion, "version"> {
+export function aVersion(realm_id: string, key: string, given: Partial<NewVersion> = {}): NewVersion {
 	return {
 		id: newId(),
 		realm_id,
@@ -81,6 +82,7 @@ export function aVersion(
 		expires_at: null,
 		created_by: "nobody",
 		created_at: MADE_AT,
+		realm_bytes: 64 * 1024 * 1024,
 		...given,
 	};
 }

@@ -3,7 +3,7 @@ import { type Keyring, openKeyring } from "../crypto/keyring.ts";
 import type { Role } from "../policy/model.ts";
 import type { Realm } from "../realms/model.ts";
 import type { Store } from "../store/store.ts";
-import { aBinding, aKey, anAccount, anEvent, aRealm } from "./rows.ts";
+import { aBinding, aNewRealm, anAccount, anEvent, aRealm } from "./rows.ts";
 import { type Cleanup, openTestStore, type TestStore } from "./store.ts";
 import { createTestSystem, type TestSystem } from "./system.ts";
 
@@ -37,8 +37,8 @@ export async function addRealm(
 	const { keyring, ...fields } = given;
 	const realm = aRealm(owner.id, fields);
 	const event = anEvent({ type: "realm.created", actor: owner.id, realm_id: realm.id, realm: realm.slug });
-	if (keyring === undefined) await store.realms.create({ realm, key: aKey(realm.id) }, event);
-	else await keyring.withNewKey("record", realm.id, (key) => store.realms.create({ realm, key }, event));
+	if (keyring === undefined) await store.realms.create(aNewRealm(realm), event);
+	else await keyring.withNewKey("record", realm.id, (key) => store.realms.create(aNewRealm(realm, key), event));
 	return realm;
 }
 

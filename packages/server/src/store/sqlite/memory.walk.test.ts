@@ -7,6 +7,7 @@ import {
 	aConfig,
 	aKey,
 	aLease,
+	aNewRealm,
 	anAccount,
 	anEvent,
 	aRealm,
@@ -76,7 +77,7 @@ const CHANGES: (() => Promise<unknown>)[] = [
 	},
 	async () => {
 		const realm = aRealm(pick(users).id, { slug: pick(slugs) });
-		if ((await store.realms.create({ realm, key: aKey(realm.id) }, anEvent())) === "done") realmIds.push(realm.id);
+		if ((await store.realms.create(aNewRealm(realm), anEvent())) === "done") realmIds.push(realm.id);
 	},
 	async () =>
 		next(3) === 0 ? store.realms.remove({ id: await liveRealm(), deleted_at: MADE_AT }, anEvent()) : undefined,

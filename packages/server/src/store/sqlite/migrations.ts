@@ -1,4 +1,5 @@
 import { TOKEN_LINEAGE } from "./migrations/0004-token-lineage.ts";
+import { QUOTAS } from "./migrations/0008-quotas.ts";
 
 /**
  * The schema's history. A migration is never edited after a release; a new one is added at the end.
@@ -240,4 +241,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 `,
 	},
 	TOKEN_LINEAGE,
+	QUOTAS,
 ];

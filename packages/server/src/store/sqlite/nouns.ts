@@ -35,7 +35,15 @@ interface Ways {
 export function createNouns(ways: Ways): Omit<Store, "isWritable" | "close"> {
 	const { writer, connection, reader, tip } = ways;
 	const asked = questionsOf(ways);
-	const account = ["register", "setPassword", "setDisabled", "openSession", "closeSession", "dropSessions"] as const;
+	const account = [
+		"register",
+		"setPassword",
+		"setDisabled",
+		"setLimits",
+		"openSession",
+		"closeSession",
+		"dropSessions",
+	] as const;
 	const append = (event: AuditEvent) => writer.append(event);
 	const log = reader.noun("audit", ["list", "count", "export", "checkpoints", "verify"]);
 	const { forget, hasten, ...lease } = writer.noun("leases", LEASE_VERBS);

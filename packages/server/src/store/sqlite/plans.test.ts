@@ -7,6 +7,7 @@ import {
 	aConfig,
 	aKey,
 	aLease,
+	aNewRealm,
 	anAccount,
 	anEvent,
 	aRealm,
@@ -66,7 +67,8 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"accounts.byEmail": [() => accounts.byEmail("a@example.com"), /account .*\(email=\?\)/],
 	"accounts.byId": [() => accounts.byId("a"), /account .*\(id=\?\)/],
 	"accounts.list": [() => accounts.list("a", 10), /account .*\(id>\?\)/],
-	"accounts.holdings": [() => accounts.holdings("a", MADE_AT), /session_by_user .*api_token_by_user/],
+	"accounts.holdings": [() => accounts.holdings("a", MADE_AT), /session_by_user .*api_token_by_user .*realm_by_owner/],
+	"accounts.limits": [() => accounts.limits("a"), /account_limit USING PRIMARY KEY/],
 	"accounts.sessionOwner": [() => accounts.sessionOwner("j", "a", MADE_AT), /session USING PRIMARY KEY \(jti=\?\)/],
 	"engines.config": [() => engines.config("e", "r", "active"), /engine_config_by_scope \(realm_id=\? AND engine=\?\)/],
 	"engines.configById": [() => engines.configById("c"), /engine_config .*\(id=\?\)/],
@@ -104,8 +106,8 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"realms.deletedBefore": [() => realms.deletedBefore(MADE_AT), /realm_deleted \(deleted_at>\? AND deleted_at<\?\)/],
 	"secrets.get": [() => secrets.get("r", "dev", "k"), /\(secret_id=\?.*\(realm_id=\? AND environment=\? AND key=\?\)/],
 	"secrets.version": [() => secrets.version("r", "dev", "k", 1), /\(secret_id=\? AND version=\?\).*AND key=\?\)/],
-	"secrets.list": [() => secrets.list("r", "dev", 0, 10), /secret_by_realm \(realm_id=\? AND rowid>\?\)/],
-	"secrets.list of all": [() => secrets.list("r", undefined, 0, 10), /secret_by_realm \(realm_id=\? AND rowid>\?\)/],
+	"secrets.list": [() => secrets.list("r", "dev", 0, 10), /secret_live \(realm_id=\? AND rowid>\?\)/],
+	"secrets.list of all": [() => secrets.list("r", undefined, 0, 10), /secret_live \(realm_id=\? AND rowid>\?\)/],
 	"secrets.count": [() => secrets.count("r", "dev"), /secret .*\(realm_id=\?/],
 	"secrets.history": [() => secrets.history("r", "dev", "k", 10, 10), /AND key=\?\).*\(secret_id=\? AND version<\?\)/],
 	"secrets.countHistory": [() => secrets.countHistory("r", "dev", "k"), /AND key=\?\).*\(secret_id=\?\)/],
@@ -196,7 +198,8 @@ function runEveryWrite(): void {
 	writes.accounts.closeSession("none", event);
 	writes.accounts.dropSessions(MADE_AT);
 	writes.accounts.setDisabled({ user_id: other.id, disabled_at: MADE_AT }, event);
-	writes.realms.create({ realm, key: aKey(realm.id) }, event);
+	writes.accounts.setLimits({ user_id: owner.id, realm_bytes: 20_000, realms: null }, event);
+	writes.realms.create(aNewRealm(realm), event);
 	writes.policy.bind(aBinding(realm.id, other.id), event);
 	writes.policy.unbind({ realm_id: realm.id, user_id: other.id }, event);
 	writes.tokens.create(token, event);
@@ -265,7 +268,7 @@ test("no operation reads a table from end to end, nor does what the database doe
 const WAYS: [what: string, part: RegExp, way: RegExp][] = [
 	[
 		"the limit is looked up",
-		/^SELECT coalesce\(sum/,
+		/^SELECT coalesce\(sum\(count/,
 		/lease_count USING PRIMARY KEY .*\(engine=\? AND config_realm_id=\?/,
 	],
 	["a name is looked up", /^SELECT 1 FROM lease WHERE/, /lease_by_credential \(target=\? AND scope=\? AND name=\?\)/],

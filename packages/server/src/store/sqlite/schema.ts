@@ -43,6 +43,14 @@ export const realm = sqliteTable("realm", {
 	user_id: text().notNull(),
 	created_at: text().notNull(),
 	deleted_at: text(),
+	bytes: integer().notNull(),
+	keys: integer().notNull(),
+});
+
+export const accountLimit = sqliteTable("account_limit", {
+	user_id: text().primaryKey(),
+	realm_bytes: integer(),
+	realms: integer(),
 });
 
 export const apiToken = sqliteTable("api_token", {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { AuditEvent } from "../../audit/model.ts";
 import { AppError, FatalError } from "../../errors.ts";
-import { anEvent, aRealm, aToken, MADE_AT } from "../../testing/rows.ts";
+import { aNewRealm, anEvent, aRealm, aToken, MADE_AT } from "../../testing/rows.ts";
 import { makeFolder } from "../../testing/store.ts";
 import { STORAGE_EXIT_CODE } from "./failure.ts";
 import { openReader, openWriter } from "./open.ts";
@@ -203,7 +203,7 @@ test("byte strings arrive at the other side as they are, alone and in a batch", 
 	await register({ ...owner, created_at: MADE_AT }, anEvent());
 	const bytes = Buffer.from(Array.from({ length: 8 }, (_, index) => 255 - index));
 	const key = { id: bytes, purpose: "record", realm_id: "r", state: "active", wrapped: bytes, created_at: "" } as const;
-	assert.equal(await create({ realm: aRealm("u", { id: "r" }), key }, anEvent()), "done");
+	assert.equal(await create(aNewRealm(aRealm("u", { id: "r" }), key), anEvent()), "done");
 	await writer.close();
 	const reader = openReader(file);
 	assert.deepEqual(reader.prepare("SELECT id, wrapped FROM keyring").get(), { id: bytes, wrapped: bytes });

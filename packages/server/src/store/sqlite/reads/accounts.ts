@@ -1,11 +1,11 @@
 import type { AccountStore, SessionOwner } from "../../../accounts/model.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
-import { account, apiToken, session } from "../schema.ts";
+import { account, accountLimit, apiToken, realm, session } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
-type Reads = Pick<AccountStore, "byEmail" | "byId" | "any" | "list" | "holdings" | "count" | "sessionOwner">;
+type Reads = Pick<AccountStore, "byEmail" | "byId" | "any" | "list" | "holdings" | "limits" | "count" | "sessionOwner">;
 
 /** Questions about accounts and sessions. */
 export function accountReads(db: Reader): Reads {
@@ -54,6 +54,7 @@ export function accountReads(db: Reader): Reads {
 		any: async () => any().get() !== undefined,
 		list: async (after, limit) => list().all({ after, limit }),
 		holdings: holdingsOf(db),
+		limits: limitsOf(db),
 		count: async () => total().get()?.total ?? 0,
 		sessionOwner: async (jti, user_id, now) => live().get({ jti, user_id, now }) && owner(user_id),
 	};
@@ -75,10 +76,30 @@ function holdingsOf(db: Reader): AccountStore["holdings"] {
 			.where(eq(apiToken.user_id, placeholder("user_id")))
 			.prepare(),
 	);
+	const realms = later(() =>
+		db
+			.select({ total: count() })
+			.from(realm)
+			.where(eq(realm.user_id, placeholder("user_id")))
+			.prepare(),
+	);
 	return async (user_id, now) => ({
 		sessions: sessions().get({ user_id, now })?.total ?? 0,
 		tokens: tokens().get({ user_id })?.total ?? 0,
+		realms: realms().get({ user_id })?.total ?? 0,
 	});
+}
+
+/** Prepares the question which limits an account has of its own. */
+function limitsOf(db: Reader): AccountStore["limits"] {
+	const limits = later(() =>
+		db
+			.select({ realm_bytes: accountLimit.realm_bytes, realms: accountLimit.realms })
+			.from(accountLimit)
+			.where(eq(accountLimit.user_id, placeholder("user_id")))
+			.prepare(),
+	);
+	return async (user_id) => limits().get({ user_id }) ?? { realm_bytes: null, realms: null };
 }
 
 /** Prepares the question whose a token is: an account that is not disabled. */

@@ -64,7 +64,14 @@ function lists(db: Reader): Pick<SecretStore, "list" | "count"> {
 			.select({ ...columns, secret_id: secret.id })
 			.from(secret)
 			.innerJoin(secretVersion, and(eq(secretVersion.secret_id, secret.id), eq(secretVersion.version, secret.version)))
-			.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, gt(secret.id, placeholder("after"))))
+			.where(
+				and(
+					eq(secret.realm_id, placeholder("realm_id")),
+					inEnvironment,
+					isNull(secret.deleted_at),
+					gt(secret.id, placeholder("after")),
+				),
+			)
 			.orderBy(asc(secret.id))
 			.limit(placeholder("limit"))
 			.prepare(),

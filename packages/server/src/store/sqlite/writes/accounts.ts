@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { Account, Session } from "../../../accounts/model.ts";
+import type { Account, AccountLimits, Session } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Append } from "./audit.ts";
 
@@ -67,5 +67,19 @@ export function accountWrites(db: Database, append: Append) {
 			return true;
 		},
 		dropSessions: (endedBefore: string): number => dropEnded.run(endedBefore).changes,
+		setLimits: limitWrite(db, append),
+	};
+}
+
+function limitWrite(db: Database, append: Append) {
+	const exists = db.prepare("SELECT 1 FROM account WHERE id = ?").pluck();
+	const limit = db.prepare(
+		"INSERT OR REPLACE INTO account_limit (user_id, realm_bytes, realms) VALUES (@user_id, @realm_bytes, @realms)",
+	);
+	return (input: AccountLimits & { user_id: string }, event: AuditEvent): boolean => {
+		if (exists.get(input.user_id) === undefined) return false;
+		limit.run(input);
+		append(event);
+		return true;
 	};
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { eventsAfter, isChainIntact } from "../../../testing/events.ts";
-import { aKey, anEvent, aRealm, aToken, aVersion, MADE_AT } from "../../../testing/rows.ts";
+import { aKey, aNewRealm, anEvent, aRealm, aToken, aVersion, MADE_AT } from "../../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../../testing/rules.ts";
 import { openTestStore } from "../../../testing/store.ts";
 import { openReader } from "../open.ts";
@@ -44,7 +44,7 @@ test("a realm is made with its key and an event, and is found by its slug with t
 	const realm = aRealm(owner.id, { description: "for payments" });
 	const key = aKey(realm.id);
 	const start = store.audit.tip().seq;
-	assert.equal(await realms.create({ realm, key }, anEvent()), "done");
+	assert.equal(await realms.create(aNewRealm(realm, key), anEvent()), "done");
 	assert.deepEqual(await store.keys.ofRealm(realm.id), [key]);
 	assert.equal(store.audit.tip().seq, start + 1);
 	await addBinding(store, realm, member, "viewer");
@@ -63,7 +63,7 @@ test("an owner is the realm's admin, whatever a binding may say", async () => {
 test("a slug belongs to one live realm: of ten that take it at once, the first does, and the others add no key", async () => {
 	const start = store.audit.tip().seq;
 	const ten = Array.from({ length: 10 }, () => aRealm(owner.id, { slug: "contested" }));
-	const outcomes = await Promise.all(ten.map((realm) => realms.create({ realm, key: aKey(realm.id) }, anEvent())));
+	const outcomes = await Promise.all(ten.map((realm) => realms.create(aNewRealm(realm), anEvent())));
 	assert.deepEqual(outcomes, ["done", ...Array.from({ length: 9 }, () => "slug_taken")]);
 	assert.equal(await idOf("contested"), ten[0]?.id);
 	assert.equal(store.audit.tip().seq, start + 1);

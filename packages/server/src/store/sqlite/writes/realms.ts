@@ -1,13 +1,14 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
-import type { KeyRow } from "../../../crypto/keyring-model.ts";
-import type { Realm } from "../../../realms/model.ts";
+import type { NewRealm } from "../../../realms/model.ts";
 import type { Append } from "./audit.ts";
 import { IS_UNUSED } from "./engines.ts";
 
 /** Operations on realms. */
 export function realmWrites(db: Database, append: Append) {
 	const taken = db.prepare("SELECT 1 FROM realm WHERE slug = ? AND deleted_at IS NULL").pluck();
+	const most = db.prepare("SELECT realms FROM account_limit WHERE user_id = ?").pluck();
+	const owned = db.prepare("SELECT count(*) FROM realm WHERE user_id = ?").pluck();
 	const insert = db.prepare(
 		"INSERT INTO realm (id, slug, name, description, user_id, created_at) VALUES (@id, @slug, @name, @description, @user_id, @created_at)",
 	);
@@ -26,8 +27,11 @@ export function realmWrites(db: Database, append: Append) {
 	const purge = db.prepare("DELETE FROM realm WHERE id = ? AND deleted_at IS NOT NULL");
 	const dropKeys = db.prepare("DELETE FROM keyring WHERE realm_id = ?");
 	return {
-		create(input: { realm: Realm; key: KeyRow }, event: AuditEvent): "done" | "slug_taken" {
-			if (taken.get(input.realm.slug) !== undefined) return "slug_taken";
+		create(input: NewRealm, event: AuditEvent): "done" | "slug_taken" | "limit_reached" {
+			const { slug, user_id } = input.realm;
+			if (taken.get(slug) !== undefined) return "slug_taken";
+			const limit = (most.get(user_id) as number | null | undefined) ?? input.realms_per_account;
+			if ((owned.get(user_id) as number) >= limit) return "limit_reached";
 			insert.run(input.realm);
 			addKey.run(input.key);
 			append(event);

@@ -1,7 +1,8 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent, EventData } from "../../../audit/model.ts";
-import type { Promoted, SecretVersion } from "../../../secrets/model.ts";
+import { type NewVersion, type NotWritten, type Promoted, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Append } from "./audit.ts";
+import { type Giving, type Room, roomOf } from "./room.ts";
 
 interface Head {
 	id: number;
@@ -9,9 +10,6 @@ interface Head {
 	created_at: string;
 	deleted_at: string | null;
 }
-
-/** Versions of a secret that are kept, the current one included. Design: §7. */
-export const MAX_VERSIONS = 20;
 
 /** The row of a key in an environment, live or deleted. */
 function heads(db: Database) {
@@ -24,39 +22,74 @@ function heads(db: Database) {
 	return {
 		find: (name: object) => find.get(name) as Head | undefined,
 		/** The row for the next version. A deleted secret gets a new one, so that the order of rows is the order of creation. */
-		next(input: Omit<SecretVersion, "version">): Pick<Head, "id" | "version" | "created_at"> {
-			const found = find.get(input) as Head | undefined;
-			const version = (found?.version ?? 0) + 1;
+		next(input: NewVersion, found: Head | undefined, version: number): Pick<Head, "id" | "created_at"> {
 			if (found !== undefined && found.deleted_at === null) {
 				raise.run(version, found.id);
-				return { ...found, version };
+				return found;
 			}
 			if (found !== undefined) forget.run(found.id);
 			const { lastInsertRowid } = add.run(input.realm_id, input.environment, input.key, version, input.created_at);
-			return { id: Number(lastInsertRowid), version, created_at: input.created_at };
+			return { id: Number(lastInsertRowid), created_at: input.created_at };
+		},
+	};
+}
+
+/** A version that has room, and what gives way to it. */
+interface Planned {
+	input: NewVersion;
+	found: Head | undefined;
+	version: number;
+	giving: Giving;
+	/** What its realm then holds more, or less. */
+	change: { realm_id: string; bytes: number; keys: number };
+}
+
+function hasRoom<Plan extends { one: Planned | undefined }>(plan: Plan): plan is Plan & { one: Planned } {
+	return plan.one !== undefined;
+}
+
+/** Finds room for versions, and writes them. */
+function writing(db: Database, append: Append) {
+	const head = heads(db);
+	const room = roomOf(db);
+	const addVersion = db.prepare(
+		"INSERT INTO secret_version (secret_id, version, id, value, pre_encrypted, comment, expires_at, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	);
+	const prune = db.prepare("DELETE FROM secret_version WHERE secret_id = ? AND version <= ?");
+	return {
+		head,
+		room,
+		/** What has to be done for a version, in the room that its realm has; the next one has what it leaves. */
+		plan(held: Room, input: NewVersion): Planned | undefined {
+			const found = head.find(input);
+			const version = (found?.version ?? 0) + 1;
+			const bytes = input.value.length + VERSION_BYTES;
+			const coming = { secret_id: found?.id, version, bytes, created_at: input.created_at };
+			const giving = room.fit(held, coming, found === undefined);
+			if (giving === undefined) return undefined;
+			const change = { realm_id: input.realm_id, bytes: bytes - giving.bytes, keys: found === undefined ? 1 : 0 };
+			held.bytes += change.bytes;
+			held.keys += change.keys;
+			return { input, found, version, giving, change };
+		},
+		write({ input, found, version, giving, change }: Planned, event: AuditEvent, facts: EventData = {}) {
+			const { id, created_at } = head.next(input, found, version);
+			const { value, comment, expires_at, created_by } = input;
+			const pre_encrypted = Number(input.pre_encrypted);
+			addVersion.run(id, version, input.id, value, pre_encrypted, comment, expires_at, created_by, input.created_at);
+			if (giving.up_to > 0) prune.run(id, giving.up_to);
+			room.count(change);
+			append(event, { ...facts, version, ...(giving.dropped === 0 ? {} : { versions_dropped: giving.dropped }) });
+			return { version, created_at };
 		},
 	};
 }
 
 /** Operations on secrets. */
 export function secretWrites(db: Database, append: Append) {
-	const head = heads(db);
-	const liveRealm = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NULL").pluck();
-	const addVersion = db.prepare(
-		"INSERT INTO secret_version (secret_id, version, id, value, pre_encrypted, comment, expires_at, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	);
-	const prune = db.prepare("DELETE FROM secret_version WHERE secret_id = ? AND version <= ?");
+	const { head, room, plan, write } = writing(db, append);
 	const dropVersions = db.prepare("DELETE FROM secret_version WHERE secret_id = ?");
 	const markDeleted = db.prepare("UPDATE secret SET deleted_at = ? WHERE id = ?");
-	const write = (input: Omit<SecretVersion, "version">, event: AuditEvent, facts: EventData = {}) => {
-		const { id, version, created_at } = head.next(input);
-		const { value, comment, expires_at, created_by } = input;
-		const pre_encrypted = Number(input.pre_encrypted);
-		addVersion.run(id, version, input.id, value, pre_encrypted, comment, expires_at, created_by, input.created_at);
-		if (version > MAX_VERSIONS) prune.run(id, version - MAX_VERSIONS);
-		append(event, { ...facts, version });
-		return { version, created_at };
-	};
 	const currentVersion = (name: object): number | null => {
 		const found = head.find(name);
 		return found === undefined || found.deleted_at !== null ? null : found.version;
@@ -66,19 +99,22 @@ export function secretWrites(db: Database, append: Append) {
 		return to_version === undefined || currentVersion(row) === to_version;
 	};
 	return {
-		set(
-			input: Omit<SecretVersion, "version">,
-			event: AuditEvent,
-		): { version: number; created_at: string } | "realm_gone" {
-			return liveRealm.get(input.realm_id) === undefined ? "realm_gone" : write(input, event);
+		set(input: NewVersion, event: AuditEvent): { version: number; created_at: string } | NotWritten {
+			const held = room.find(input);
+			if (held === undefined) return "realm_gone";
+			const planned = plan(held, input);
+			return planned === undefined ? "limit_reached" : write(planned, event);
 		},
 		promote(
 			secrets: Promoted[],
 			event: AuditEvent,
-		): { version: number; created_at: string }[] | "realm_gone" | "changed" {
-			if (secrets.some(({ row }) => liveRealm.get(row.realm_id) === undefined)) return "realm_gone";
+		): { version: number; created_at: string }[] | NotWritten | "changed" {
+			const held = secrets[0] && room.find(secrets[0].row);
+			if (held === undefined) return "realm_gone";
 			if (!secrets.every(isAsExpected)) return "changed";
-			return secrets.map(({ row, facts }) => write(row, event, facts));
+			const planned = secrets.map(({ row, facts }) => ({ facts, one: plan(held, row) }));
+			if (!planned.every(hasRoom)) return "limit_reached";
+			return planned.map(({ one, facts }) => write(one, event, facts));
 		},
 		remove(
 			input: { realm_id: string; environment: string; key: string; deleted_at: string },
@@ -86,6 +122,7 @@ export function secretWrites(db: Database, append: Append) {
 		): boolean {
 			const found = head.find(input);
 			if (found === undefined || found.deleted_at !== null) return false;
+			room.count({ realm_id: input.realm_id, bytes: -room.held(found.id, found.version), keys: 0 });
 			dropVersions.run(found.id);
 			markDeleted.run(input.deleted_at, found.id);
 			append(event, { version: found.version });

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { after, test } from "node:test";
 import type { ProviderRow, SsoLogin } from "../../../sso/model.ts";
 import { eventsAfter } from "../../../testing/events.ts";
-import { aBinding, aKey, anAccount, anEvent, aRealm, aSession, MADE_AT, newId } from "../../../testing/rows.ts";
+import { aBinding, aNewRealm, anAccount, anEvent, aRealm, aSession, MADE_AT, newId } from "../../../testing/rows.ts";
 import { openTestStore } from "../../../testing/store.ts";
 
 const { store } = await openTestStore({ after });
@@ -159,7 +159,7 @@ test("groups give roles, change them and take them, and leave alone what somebod
 	const { account, identity } = await arrived();
 	const owner = await add();
 	const [given, own, byHand] = [aRealm(owner.id), aRealm(account.id), aRealm(owner.id)];
-	for (const realm of [given, own, byHand]) await store.realms.create({ realm, key: aKey(realm.id) }, anEvent());
+	for (const realm of [given, own, byHand]) await store.realms.create(aNewRealm(realm), anEvent());
 	await store.policy.bind(aBinding(byHand.id, account.id, { role: "viewer", granted_by: owner.id }), anEvent());
 	const roleIn = async (slug: string) => (await store.realms.access(slug, account.id))?.role;
 	const roles = () => Promise.all([given, own, byHand].map(({ slug }) => roleIn(slug)));
@@ -179,7 +179,7 @@ test("a role that the settings no longer map is taken at the next login, and no 
 	const { account, identity } = await arrived();
 	const owner = await add();
 	const [mapped, byHand] = [aRealm(owner.id), aRealm(owner.id)];
-	for (const realm of [mapped, byHand]) await store.realms.create({ realm, key: aKey(realm.id) }, anEvent());
+	for (const realm of [mapped, byHand]) await store.realms.create(aNewRealm(realm), anEvent());
 	await store.policy.bind(aBinding(byHand.id, account.id, { role: "viewer", granted_by: owner.id }), anEvent());
 	const roles = [{ realm: mapped.slug, role: "admin" as const, id: newId() }];
 	await sso.signIn(aLogin(account.id, { identity, roles }), event());
@@ -194,7 +194,7 @@ test("a role that the settings no longer map is taken at the next login, and no 
 
 test("a login's events say how the person came and which roles came with it", async () => {
 	const realm = aRealm((await add()).id);
-	await store.realms.create({ realm, key: aKey(realm.id) }, anEvent());
+	await store.realms.create(aNewRealm(realm), anEvent());
 	const account = anAccount({ password: null });
 	const start = store.audit.tip().seq;
 	const roles = [{ realm: realm.slug, role: "viewer" as const, id: newId() }];

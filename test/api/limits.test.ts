@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createCli } from "../harness/cli.ts";
+import { type Answer, type Api, api } from "../harness/client.ts";
+import { events } from "../harness/events.ts";
+import { ok, refused } from "../harness/expect.ts";
+import { apiToken, type Person, person, realm, secretPath } from "../harness/fixtures.ts";
+import { type Server, startServer } from "../harness.ts";
+
+const KIB = 1024;
+
+let server: Server;
+let client: Api;
+let root: Person;
+
+before(async () => {
+	server = await startServer({ env: { SVC_LIMITS_REALM_BYTES: String(64 * KIB), SVC_LIMITS_REALMS_PER_ACCOUNT: "3" } });
+	client = api(server);
+	root = await person(client, "root");
+});
+after(() => server.close());
+
+const set = (by: Person, slug: string, key: string, bytes: number, environment = "dev"): Promise<Answer> =>
+	client.post(`/realms/${slug}/secrets`, { key, value: "v".repeat(bytes), environment }, { token: by.token });
+const limit = (user: string, body: object, by = root): Promise<Answer> =>
+	client.send("PUT", `/api/v1/users/${user}/limits`, { token: by.token, raw: JSON.stringify(body) });
+const isFull = (answer: Answer) => {
+	refused(answer, 409, "limit_reached");
+	assert.match(answer.text, /limits\.realm_bytes.*svc users limits/);
+};
+
+test("a realm takes secrets until it is full; then it says which limit that is and what to do, and deleting makes room", async () => {
+	const ada = await person(client, "ada");
+	const { slug } = await realm(client, ada);
+	for (const key of ["A", "B", "C"]) ok(await set(ada, slug, key, 20 * KIB), 201);
+	isFull(await set(ada, slug, "D", 8 * KIB));
+	assert.equal((await client.get(secretPath(slug, "D"), { token: ada.token })).status, 404);
+	for (const key of ["A", "B", "C"]) ok(await client.get(secretPath(slug, key), { token: ada.token }));
+	isFull(await set(ada, slug, "A", 20 * KIB));
+	ok(await client.delete(secretPath(slug, "B"), { token: ada.token }));
+	ok(await set(ada, slug, "D", 8 * KIB), 201);
+});
+
+test("neither a rollback nor a promotion goes past a realm's limit", async () => {
+	const ada = await person(client, "ada");
+	const { slug } = await realm(client, ada);
+	for (const key of ["A", "A", "B"]) ok(await set(ada, slug, key, 20 * KIB), 201);
+	isFull(await client.post(`${secretPath(slug, "A")}/rollback?env=dev`, { version: 1 }, { token: ada.token }));
+	const promotion = { from: "dev", to: "prod", secrets: [{ key: "A" }] };
+	isFull(await client.post(`/realms/${slug}/promote`, promotion, { token: ada.token }));
+	refused(await client.get(`${secretPath(slug, "A")}?env=prod`, { token: ada.token }), 404, "not_found");
+});
+
+test("an account owns as many realms as it may; deleting one makes no room, for it can still be restored", async () => {
+	const ada = await person(client, "ada");
+	const slugs = [await realm(client, ada), await realm(client, ada), await realm(client, ada)].map(({ slug }) => slug);
+	const more = () => client.post("/realms", { slug: `${slugs[0]}-more`, name: "More" }, { token: ada.token });
+	const answer = await more();
+	refused(answer, 409, "limit_reached");
+	assert.match(answer.text, /limits\.realms_per_account.*svc users limits/);
+	ok(await client.delete(`/realms/${slugs[0]}`, { token: ada.token }));
+	refused(await more(), 409, "limit_reached");
+	ok(await limit(ada.id, { realms: 4 }));
+	ok(await more(), 201);
+});
+
+test("the instance admin gives an account limits of its own, which hold at once, are shown, and are in the log", async () => {
+	const ada = await person(client, "ada");
+	const { slug } = await realm(client, ada);
+	isFull(await set(ada, slug, "A", 65 * KIB));
+	const limits = { realm_bytes: 100 * KIB, realms: null };
+	assert.deepEqual(ok(await limit(ada.id, { realm_bytes: 100 * KIB })), limits);
+	ok(await set(ada, slug, "A", 65 * KIB), 201);
+	const shown = ok(await client.get<object>(`/users/${ada.id}`, { token: root.token }));
+	assert.partialDeepStrictEqual(shown, { limits, realms: 1 });
+	assert.deepEqual(ok(await limit(ada.id, {})), { realm_bytes: null, realms: null });
+	isFull(await set(ada, slug, "B", 1 * KIB));
+	ok(await client.get(secretPath(slug, "A"), { token: ada.token }), 200);
+	const told = (await events(client, root, "type=user.limits.set")).map(({ data }) => data);
+	const facts = told.filter(({ user_id }) => user_id === ada.id).map(({ request_id, ip, token_id, ...rest }) => rest);
+	assert.deepEqual(facts, [
+		{ user_id: ada.id, realm_bytes: "default", realms: "default" },
+		{ user_id: ada.id, realm_bytes: 100 * KIB, realms: "default" },
+	]);
+});
+
+test("a member's writes count for the realm's owner, whose limit it is", async () => {
+	const [ada, bob] = [await person(client, "ada"), await person(client, "bob")];
+	const { slug } = await realm(client, ada);
+	ok(
+		await client.post(`/realms/${slug}/policy/bindings`, { user_id: bob.id, role: "member" }, { token: ada.token }),
+		201,
+	);
+	ok(await limit(bob.id, { realm_bytes: 1024 * KIB }));
+	isFull(await set(bob, slug, "A", 65 * KIB));
+	ok(await limit(ada.id, { realm_bytes: 1024 * KIB }));
+	ok(await set(bob, slug, "A", 65 * KIB), 201);
+});
+
+test("limits are whole numbers or null, of an account that there is, and only the instance admin sets them", async () => {
+	const ada = await person(client, "ada");
+	for (const body of [
+		{ realms: -1 },
+		{ realms: 1.5 },
+		{ realms: "5" },
+		{ realm_bytes: 2 ** 41 },
+		{ realm_bytes: true },
+	])
+		refused(await limit(ada.id, body), 400, "validation_failed");
+	refused(await limit(crypto.randomUUID(), { realms: 1 }), 404, "not_found");
+	refused(await limit(ada.id, { realms: 1 }, ada), 403, "forbidden");
+	const { token } = await apiToken(client, root, "read");
+	refused(await limit(ada.id, { realms: 1 }, { ...root, token }), 403, "insufficient_scope");
+});
+
+test("svc users limits shows and changes them", async () => {
+	const ada = await person(client, "ada");
+	const cli = await createCli(server, root);
+	after(() => cli.close());
+	const { stdout, code } = await cli.run(["users", "limits", ada.email, "--realm-bytes", "1MiB"]);
+	assert.deepEqual([code, stdout], [0, "realm bytes  1048576\nrealms       default\n"]);
+	assert.match((await cli.run(["users", "show", ada.email])).stdout, /^limit of realm bytes +1048576$/m);
+});
