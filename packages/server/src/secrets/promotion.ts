@@ -6,7 +6,8 @@ import { authorize } from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { Difference, Promote, Promoted, SecretVersion } from "./model.ts";
-import { isExpired, realmFull, type SecretNeeds, type SecretWritten, secretNotFound } from "./secrets.ts";
+import { realmFull, secretNotFound } from "./refusals.ts";
+import { isExpired, type SecretNeeds, type SecretWritten } from "./secrets.ts";
 import { openStored, openValue, sealValue } from "./value.ts";
 
 /** Bytes of sealed values that are promoted at once: they cross to the writer in one message. */

@@ -10,6 +10,7 @@ import type { Actor } from "../policy/model.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import type { SecretStore, SecretVersion, SetSecret, VersionInfo } from "./model.ts";
+import { realmFull, secretNotFound } from "./refusals.ts";
 import { openStored, openValue, sealValue } from "./value.ts";
 
 /** What the rules of secrets need. */
@@ -285,17 +286,4 @@ export async function encrypt(needs: SecretNeeds, actor: Actor, value: string): 
 	await requireWithinLimits(needs, actor, "encrypt", { environment: actor.environment ?? undefined });
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "encrypt", undefined, {}));
 	return sealPortable(needs.keyring.portable(), value, needs.system.randomBytes);
-}
-
-/** The answer for a secret that does not exist. */
-export function secretNotFound(): AppError {
-	return new AppError("not_found", "secret not found: `svc secret list` shows the keys of an environment");
-}
-
-/** The answer where a realm has no room. */
-export function realmFull(): AppError {
-	return new AppError(
-		"limit_reached",
-		"the realm is full (limits.realm_bytes, with the history): delete secrets, or have the instance admin raise it for the realm's owner with `svc users limits`",
-	);
 }

@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
 
 /** Variables of a process. */
-export type Environment = Record<string, string | undefined>;
+type Environment = Record<string, string | undefined>;
 
 /** A setting: what the file and the environment say, and what comes of each; `C` stands for the folder paths start from. */
 export interface Setting {

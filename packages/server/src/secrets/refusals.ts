@@ -1,0 +1,14 @@
+import { AppError } from "../errors.ts";
+
+/** The answer for a secret that does not exist. */
+export function secretNotFound(): AppError {
+	return new AppError("not_found", "secret not found: `svc secret list` shows the keys of an environment");
+}
+
+/** The answer where a realm has no room. */
+export function realmFull(): AppError {
+	return new AppError(
+		"limit_reached",
+		"the realm is full (limits.realm_bytes, with the history): delete secrets, or have the instance admin raise it for the realm's owner with `svc users limits`",
+	);
+}
