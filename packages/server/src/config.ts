@@ -58,6 +58,7 @@ const SETTINGS = {
 	"secrets.enforce_expiry": [Flag, "true or false"],
 	"backup.directory": [v.pipe(v.string(), v.minLength(1)), "a path"],
 	"backup.keep": whole(1, 1000),
+	"limits.connections": whole(16, 16_384),
 	"limits.realm_bytes": whole(1, 2 ** 40),
 	"limits.realms_per_account": whole(1, 1_000_000),
 } as const;
@@ -88,8 +89,8 @@ export interface Config {
 	enforce_expiry: boolean;
 	/** Where backups are kept, and how many of them. */
 	backup: { directory: string; keep: number };
-	/** Bytes that a realm may hold, and realms that an account may own, unless the instance admin gave the account others. Design: §13. */
-	limits: { realm_bytes: number; realms_per_account: number };
+	/** Connections at a time; and, unless the instance admin gave an account others, bytes that a realm may hold and realms that an account may own. Design: §13. */
+	limits: { connections: number; realm_bytes: number; realms_per_account: number };
 	/** Variables that are for engines. Spec: ENGINES › Container orchestrator engine configuration, Certificate authority engine */
 	engine_environment: Readonly<Record<string, string>>;
 }
@@ -131,6 +132,7 @@ export function readConfig(env: Record<string, string | undefined>, cwd: string)
 		enforce_expiry: given["secrets.enforce_expiry"] ?? false,
 		backup: { directory: path(given["backup.directory"] ?? `${data_dir}/backups`), keep: given["backup.keep"] ?? 7 },
 		limits: {
+			connections: given["limits.connections"] ?? 2048,
 			realm_bytes: given["limits.realm_bytes"] ?? 64 * 1024 * 1024,
 			realms_per_account: given["limits.realms_per_account"] ?? 250,
 		},

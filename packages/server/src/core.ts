@@ -14,6 +14,7 @@ import type { EngineParts } from "./engine-parts.ts";
 import { createRoleCheck } from "./engines/engines.ts";
 import { engineRoutes } from "./engines/routes.ts";
 import type { Build } from "./health/build.ts";
+import type { ConnectionMetricsNeeds } from "./health/connection-metrics.ts";
 import { createMetrics } from "./health/metrics.ts";
 import { healthRoutes } from "./health/routes.ts";
 import { createAdmission } from "./http/admission.ts";
@@ -54,6 +55,7 @@ export interface Parts {
 	backups: ReturnType<typeof createBackupParts>;
 	protocols: Protocols;
 	setup_code: SetupCode;
+	connections: ConnectionMetricsNeeds;
 	/** Whoever keeps a bound adds it here. */
 	limits: Limits;
 	/** Address that browsers reach the server at, known once it listens. */
@@ -78,6 +80,7 @@ export function createCore(parts: Parts) {
 		engines: parts.engines,
 		backups: parts.backups,
 		limits: parts.limits,
+		connections: parts.connections,
 	});
 	const needs = { store, system, keyring };
 	const throttle = createThrottle();

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { openSetupCode } from "./accounts/setup-code.ts";
 import { createCheckpointer } from "./audit/checkpoints.ts";
 import { createBackupParts } from "./backup-parts.ts";
@@ -10,6 +10,7 @@ import { type Around, createEngineParts } from "./engine-parts.ts";
 import type { ShippedEngine } from "./engines/host/catalog.ts";
 import { readBuild, VERSION } from "./health/build.ts";
 import { loadTls, type ServerTls } from "./http/certificate.ts";
+import { Connections } from "./http/connections.ts";
 import { type Listener, listen } from "./http/listen.ts";
 import { createLimits } from "./limits.ts";
 import type { Log } from "./log.ts";
@@ -28,7 +29,7 @@ export interface Running {
 	setup_code_file: string | undefined;
 	/** Whether anybody has registered. */
 	has_accounts: boolean;
-	/** Answers what is under way, then lets go of everything. */
+	/** Answers what is under way, then lets go of everything: 10 s at most. */
 	stop(): Promise<void>;
 	/** Reads the certificate files anew. */
 	reload(): Promise<void>;
@@ -46,6 +47,8 @@ interface Needs {
 	before: string | undefined;
 }
 
+/** Milliseconds that requests and engines have to end: what is under way then is in the ledger, and taken up at the next start. */
+const STOP_MS = 9_000;
 const CHECKPOINT_MS = 1000;
 const HOUSEKEEPING_MS = 60 * 60 * 1000;
 
@@ -67,9 +70,11 @@ export async function serve({ config, store, system, log, shipped, around, befor
 	const master = { ...masterKey, next: () => findNextMasterKey(config) };
 	const backups = createBackupParts(common);
 	const limits = createLimits();
-	const parts = { ...common, master, engines, backups, protocols, limits, build: readBuild() };
+	const { trusted_proxies } = config;
+	const connections = new Connections({ max: config.limits.connections, trusted_proxies, limits });
+	const parts = { ...common, master, engines, backups, protocols, limits, connections, build: readBuild() };
 	const core = createCore({ ...parts, address: () => url, isStopping: () => isStopping });
-	const listener = await listen(core, config.listen, tls);
+	const listener = await listen({ ...core, connections }, config.listen, tls);
 	url = addressOf(config, listener, tls);
 	warn(config, masterKey, log);
 	engines.start();
@@ -84,8 +89,8 @@ export async function serve({ config, store, system, log, shipped, around, befor
 		has_accounts: await store.accounts.any(),
 		async stop() {
 			isStopping = true;
-			await listener.close();
-			await Promise.all([engines.stop(), protocols.close()]);
+			const ending = listener.close().then(() => Promise.all([engines.stop(), protocols.close()]));
+			await Promise.race([ending, delay(STOP_MS, undefined, { ref: false })]);
 			await chores.stop();
 			await store.close();
 		},

@@ -2,6 +2,7 @@ import type { Limits } from "../limits.ts";
 import type { SecretStore } from "../secrets/model.ts";
 import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
+import { addConnectionMetrics, type ConnectionMetricsNeeds } from "./connection-metrics.ts";
 import { addEngineMetrics, type EngineMetricsNeeds } from "./engine-metrics.ts";
 import { addLimitMetrics } from "./limit-metrics.ts";
 import { prometheus } from "./prometheus.ts";
@@ -26,6 +27,7 @@ export interface MetricsNeeds {
 	system: Pick<System, "now">;
 	build: Build;
 	limits: Limits;
+	connections: ConnectionMetricsNeeds;
 	engines: Omit<EngineMetricsNeeds, "store">;
 	backups: {
 		/** When the newest was made, in Unix milliseconds; undefined when there is none. */
@@ -60,6 +62,7 @@ export function createMetrics(needs: MetricsNeeds): Metrics {
 	addGauges(needs, registers);
 	addEngineMetrics({ ...needs.engines, store: needs.store }, registers);
 	addLimitMetrics(needs, registers);
+	addConnectionMetrics(needs.connections, registers);
 	return {
 		answered(method, route, status, seconds) {
 			const name = `${method} ${route} ${status}`;

@@ -7,6 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import * as v from "valibot";
 import { createLimits } from "../limits.ts";
 import { leavePlace } from "../place.ts";
+import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { createAdmission, LIMITS } from "./admission.ts";
@@ -70,7 +71,11 @@ async function serve() {
 	};
 	const app = createApp({ ...needs, identify: () => Promise.reject(new Error("nobody")) }, routes);
 	const admit = createAdmission({ newHeaders, limits }, [PROXY], { ...LIMITS, late_ms: 60_000 });
-	const listener = await listen({ app: app as never, newHeaders, admit }, { host: "127.0.0.1", port: 0 }, undefined);
+	const listener = await listen(
+		{ app: app as never, newHeaders, admit, connections: anyConnections() },
+		{ host: "127.0.0.1", port: 0 },
+		undefined,
+	);
 	const requests: ClientRequest[] = [];
 	after(async () => {
 		for (const request of requests) request.destroy();
@@ -169,13 +174,15 @@ test("requests whose client has gone give back everything", async () => {
 
 test("answers that nobody reads hold no place", async () => {
 	const { begun, ask, used, port } = await serve();
-	// Together more than the kernel takes for a connection.
-	const reader = connect(port, "127.0.0.1").pause();
-	after(() => reader.destroy());
-	reader.write("GET /large HTTP/1.1\r\nHost: a\r\n\r\n".repeat(PLACES + 32));
-	await once(reader, "readable");
-	await until(() => begun.length === PLACES + 32);
-	await wait(20);
+	// Of each more than the kernel takes for a connection.
+	const each = 64;
+	const readers = Array.from({ length: PLACES + 1 }, () => connect(port, "127.0.0.1").pause());
+	after(() => {
+		for (const reader of readers) reader.destroy();
+	});
+	for (const reader of readers) reader.write("GET /large HTTP/1.1\r\nHost: a\r\n\r\n".repeat(each));
+	for (let before = -1; before !== begun.length; await wait(300)) before = begun.length;
+	assert.ok(begun.length > readers.length && begun.length < readers.length * each, `${begun.length} were begun`);
 	assert.equal(used("requests"), 0);
 	ask("/held/quick", "192.0.2.2").end();
 	await until(() => begun.includes("quick"));

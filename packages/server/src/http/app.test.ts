@@ -5,6 +5,7 @@ import * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { createLimits } from "../limits.ts";
 import { anActor } from "../testing/actor.ts";
+import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { createAdmission } from "./admission.ts";
@@ -91,7 +92,11 @@ const app = createApp(
 	ROUTES,
 );
 const admit = createAdmission({ newHeaders, limits: createLimits() }, []);
-const listener = await listen({ app: app as never, newHeaders, admit }, { host: "127.0.0.1", port: 0 }, undefined);
+const listener = await listen(
+	{ app: app as never, newHeaders, admit, connections: anyConnections() },
+	{ host: "127.0.0.1", port: 0 },
+	undefined,
+);
 after(() => listener.close());
 const base = `http://127.0.0.1:${listener.address.port}`;
 

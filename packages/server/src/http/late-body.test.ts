@@ -6,6 +6,7 @@ import * as v from "valibot";
 import { unauthorized } from "../errors.ts";
 import { createLimits } from "../limits.ts";
 import { anActor } from "../testing/actor.ts";
+import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { createAdmission } from "./admission.ts";
@@ -39,7 +40,11 @@ async function start(t: TestContext) {
 	};
 	const app = createApp(needs, [route({ ...given, handle })]);
 	const admit = createAdmission({ newHeaders, limits: createLimits() }, []);
-	const listener = await listen({ app: app as never, newHeaders, admit }, { host: "127.0.0.1", port: 0 }, undefined);
+	const listener = await listen(
+		{ app: app as never, newHeaders, admit, connections: anyConnections() },
+		{ host: "127.0.0.1", port: 0 },
+		undefined,
+	);
 	t.after(() => listener.close());
 	const { port } = listener.address;
 	const request = httpRequest({ host: "127.0.0.1", port, method: "POST", headers: { authorization: "Bearer held" } });

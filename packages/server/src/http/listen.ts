@@ -5,10 +5,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Hono } from "hono";
 import { FatalError } from "../errors.ts";
 import type { Admit, Carry } from "./admission.ts";
+import type { Connections } from "./connections.ts";
 import type { NewHeaders } from "./headers.ts";
 import { answerHostless, answerMalformed, malformedResponse } from "./malformed.ts";
 
-/** Limits of a connection. Design: §7. */
+/** Limits of a connection. Design: §7, §13. */
 const LIMITS = {
 	headersTimeout: 10_000,
 	requestTimeout: 30_000,
@@ -18,16 +19,21 @@ const LIMITS = {
 	// HTTP/1.0 has none, and we do not look at it.
 	requireHostHeader: false,
 } as const;
-const MAX_CONNECTIONS = 10_000;
+const HANDSHAKE_MS = 10_000;
 const MAX_HEADERS = 100;
-
-/** Milliseconds that requests under way have when the server stops. */
-const DRAIN_MS = 15_000;
 
 /** The server's certificate and key, PEM. */
 export interface TlsFiles {
 	certificate: string;
 	private_key: string;
+}
+
+/** What a listener serves, and whom. */
+interface Served {
+	app: Hono<never>;
+	newHeaders: NewHeaders;
+	admit: Admit;
+	connections: Connections;
 }
 
 /** An open listener. */
@@ -44,7 +50,7 @@ export interface Listener {
  * @throws FatalError when the address cannot be taken
  */
 export async function listen(
-	{ app, newHeaders, admit }: { app: Hono<never>; newHeaders: NewHeaders; admit: Admit },
+	{ app, newHeaders, admit, connections }: Served,
 	listen: { host: string; port: number },
 	tls: TlsFiles | undefined,
 ): Promise<Listener> {
@@ -54,10 +60,16 @@ export async function listen(
 	};
 	const secure =
 		tls &&
-		createHttpsServer({ ...LIMITS, minVersion: "TLSv1.2", cert: tls.certificate, key: tls.private_key }, onRequest);
-	const server: Server = secure ?? createHttpServer(LIMITS, onRequest);
-	answerMalformed(server, newHeaders);
-	server.maxConnections = MAX_CONNECTIONS;
+		createHttpsServer({
+			...LIMITS,
+			handshakeTimeout: HANDSHAKE_MS,
+			minVersion: "TLSv1.2",
+			cert: tls.certificate,
+			key: tls.private_key,
+		});
+	const server: Server = secure ?? createHttpServer(LIMITS);
+	connections.guard(server, onRequest);
+	answerMalformed(server, newHeaders, (socket) => connections.laneOf(socket));
 	server.maxHeadersCount = MAX_HEADERS;
 	await new Promise<void>((resolve, reject) => {
 		server.once("error", (cause: NodeJS.ErrnoException) => reject(cannotListen(listen, cause)));
@@ -72,7 +84,11 @@ export async function listen(
 		address: { host: listen.host, port },
 		renew: ({ certificate, private_key }) =>
 			secure?.setSecureContext({ minVersion: "TLSv1.2", cert: certificate, key: private_key }),
-		close: () => close(server),
+		close: () => {
+			const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+			connections.drain();
+			return closed;
+		},
 	};
 }
 
@@ -83,17 +99,6 @@ async function loadCarrier(app: Hono<never>, newHeaders: NewHeaders): Promise<Ca
 	return getRequestListener(app.fetch as Parameters<typeof getRequestListener>[0], {
 		hostname: "localhost",
 		errorHandler: () => malformedResponse(newHeaders),
-	});
-}
-
-function close(server: Server): Promise<void> {
-	return new Promise((resolve) => {
-		const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-		server.close(() => {
-			clearTimeout(deadline);
-			resolve();
-		});
-		server.closeIdleConnections();
 	});
 }
 

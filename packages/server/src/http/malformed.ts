@@ -1,18 +1,34 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
-import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
 import { AppError } from "../errors.ts";
 import type { NewHeaders } from "./headers.ts";
+import type { Lane } from "./lane.ts";
 
-/** Answers requests that are not HTTP, too long or too slow as every other error is answered, and ends the connection. Design: §7. */
-export function answerMalformed(server: Server, newHeaders: NewHeaders): void {
-	// What was begun on a connection: after its first byte another answer would be read as part of it.
-	const begun = new WeakMap<Duplex, ServerResponse>();
-	server.on("request", (incoming, outgoing) => begun.set(incoming.socket, outgoing));
+/** Milliseconds after which a connection that ended badly is gone, whatever its other end does. */
+const LINGER_MS = 1000;
+
+/**
+ * Answers requests that are not HTTP, too long or too slow as every other error is answered, and ends the connection. Design: §7, §13.
+ * @param laneOf finds what serves the requests of a socket
+ */
+export function answerMalformed(
+	server: Server,
+	newHeaders: NewHeaders,
+	laneOf: (socket: object) => Pick<Lane, "answer" | "isOccupied" | "endAfterAnswer"> | undefined,
+): void {
+	// Before the end of its handshake nothing can be said: an answer would wait for that end for ever.
+	server.prependListener("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
 	server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-		const outgoing = begun.get(socket);
-		const isTooLate = outgoing?.headersSent && !outgoing.writableFinished;
-		if (error.code === "ECONNRESET" || !socket.writable || isTooLate) socket.destroy();
-		else socket.end(rawAnswer(toAppError(error.code), newHeaders));
+		const lane = laneOf(socket);
+		if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+		// It came behind a request that is still in hand.
+		else if (lane?.isOccupied) lane.endAfterAnswer();
+		// After an answer's first byte another one would be read as part of it.
+		else if (lane?.answer?.headersSent) socket.destroy();
+		else {
+			socket.end(rawAnswer(toAppError(error.code), newHeaders));
+			setTimeout(() => socket.destroy(), LINGER_MS).unref();
+		}
 	});
 }
 

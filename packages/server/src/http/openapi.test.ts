@@ -5,6 +5,7 @@ import { readConfig } from "../config.ts";
 import { createCore } from "../core.ts";
 import { STATUS } from "../errors.ts";
 import { createLimits } from "../limits.ts";
+import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { allRoutes } from "../testing/routes.ts";
 import { createTestSystem } from "../testing/system.ts";
@@ -61,6 +62,7 @@ test("the server answers the document of exactly these routes", async () => {
 		backups: {} as never,
 		setup_code: {} as never,
 		limits: createLimits(),
+		connections: anyConnections(),
 		protocols: {} as never,
 		address: () => "https://localhost",
 		isStopping: () => false,

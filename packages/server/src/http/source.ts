@@ -9,16 +9,16 @@ import { isIP } from "node:net";
 export function createSourceReader(trusted: readonly string[]): (incoming: IncomingMessage) => string {
 	const proxies = new Set(trusted);
 	return (incoming) => {
-		const peer = plain(incoming.socket.remoteAddress ?? "");
+		const peer = plainAddress(incoming.socket.remoteAddress ?? "");
 		if (proxies.size === 0 || !proxies.has(peer)) return peer;
-		const forwarded = [incoming.headers["x-forwarded-for"] ?? []].flat().join(",").split(",").map(plain);
+		const forwarded = [incoming.headers["x-forwarded-for"] ?? []].flat().join(",").split(",").map(plainAddress);
 		const source = forwarded.findLast((address) => !proxies.has(address)) ?? peer;
 		return isIP(source) === 0 ? peer : source;
 	};
 }
 
-/** An address without blanks, port, brackets, and the prefix of an IPv4 address on a version 6 socket. */
-function plain(text: string): string {
+/** Answers an address without blanks, port, brackets, and the prefix of an IPv4 address on a version 6 socket. */
+export function plainAddress(text: string): string {
 	const trimmed = text.trim();
 	const address = /^\[(.+)\](?::\d+)?$/.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed;
 	return address.startsWith("::ffff:") ? address.slice(7) : address;

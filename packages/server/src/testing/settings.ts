@@ -181,6 +181,16 @@ export const SETTINGS: Setting[] = [
 		unset: 7,
 	},
 	{
+		name: "limits.connections",
+		variable: "SVC_LIMITS_CONNECTIONS",
+		file: "16",
+		fromFile: 16,
+		text: "16384",
+		fromText: 16_384,
+		read: (c) => c.limits.connections,
+		unset: 2048,
+	},
+	{
 		name: "limits.realm_bytes",
 		variable: "SVC_LIMITS_REALM_BYTES",
 		file: "1099511627776",

@@ -1,0 +1,45 @@
+import type { Registry } from "prom-client";
+import { prometheus } from "./prometheus.ts";
+
+const { Counter, Gauge } = prometheus;
+
+/** What metrics of connections need. */
+export interface ConnectionMetricsNeeds {
+	/** Counts connections by what they are doing. */
+	counts(): Readonly<Record<string, number>>;
+	/** Counts those that the server closed, by why. */
+	closed(): Readonly<Record<string, number>>;
+	/** Tells the longest turn of the event loop since it was last asked, in seconds. */
+	longestTurn(): number;
+}
+
+/** Adds the series of connections, and of the time that everybody waits for one. Design: §13 */
+export function addConnectionMetrics(needs: ConnectionMetricsNeeds, registers: Registry[]): void {
+	new Gauge({
+		name: "svc_connections",
+		help: "Open connections by what they are doing: without a whole head, receiving a body, busy, idle",
+		labelNames: ["state"],
+		registers,
+		collect() {
+			for (const [state, count] of Object.entries(needs.counts())) this.labels(state).set(count);
+		},
+	});
+	new Counter({
+		name: "svc_connections_closed_total",
+		help: "Connections that were closed to make room, because they were silent, or because their answer was not read",
+		labelNames: ["reason"],
+		registers,
+		collect() {
+			this.reset();
+			for (const [reason, count] of Object.entries(needs.closed())) this.labels(reason).inc(count);
+		},
+	});
+	new Gauge({
+		name: "svc_event_loop_longest_turn_seconds",
+		help: "Longest time in which nobody else was served, since these metrics were last asked for and while there were connections; up to 5 ms too high",
+		registers,
+		collect() {
+			this.set(needs.longestTurn());
+		},
+	});
+}

@@ -1,0 +1,263 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Limits } from "../limits.ts";
+import { sourceGroup } from "../source-group.ts";
+import { type Handle, Lane, type State } from "./lane.ts";
+import { createShares, SHARE_LIMITS } from "./shares.ts";
+import { plainAddress } from "./source.ts";
+import { createTurnMeter } from "./turn-meter.ts";
+
+/** Milliseconds without a whole head. Node ends a handshake after 10 s and a head, with 408, after as much again: this is for both together. */
+const SILENT_MS = 12_000;
+/** Milliseconds in which an answer's reader must take something. */
+const UNREAD_MS = 30_000;
+/** Milliseconds that requests in hand have when the server stops. */
+const DRAIN_MS = 8_000;
+const SWEEP_MS = 1_000;
+/** Of these the one that has been so for longest makes room, the first kind first. */
+const YIELDING = ["silent", "idle", "receiving"] as const;
+
+/** What connections need. */
+export interface ConnectionNeeds {
+	/** How many there may be at a time, of all sources together. */
+	max: number;
+	/** Their own connections count in all, but not by source: their clients are bounded as requests. */
+	trusted_proxies: readonly string[];
+	limits: Pick<Limits, "add">;
+}
+
+/** Why the server closed a connection that could have gone on. */
+type Reason = "room" | "silent" | "unread";
+
+interface Connection {
+	readonly raw: Socket;
+	readonly source: string | undefined;
+	readonly accepted_at: number;
+	/** Names it among those whose handshake goes on. */
+	readonly peer: string;
+	state: State;
+	/** What HTTP speaks on, the socket itself or TLS on it, once there is something. */
+	http: Socket | undefined;
+	/** Bytes that its reader had taken, and when that was last more than before. */
+	taken: number;
+	taken_at: number;
+}
+
+/**
+ * Every connection of the server, from accept to close: who may have one, who makes room, and what ends when it says nothing, reads nothing, or the
+ * server stops. Design: §13
+ */
+export class Connections {
+	readonly #needs: ConnectionNeeds;
+	readonly #proxies: ReadonlySet<string>;
+	readonly #shares = createShares();
+	readonly #turns = createTurnMeter();
+	/** Each in the order in which they became so. */
+	readonly #by: Record<State, Set<Connection>> = {
+		silent: new Set(),
+		receiving: new Set(),
+		busy: new Set(),
+		idle: new Set(),
+	};
+	readonly #handshakes = new Map<string, Connection>();
+	readonly #lanes = new WeakMap<object, Lane>();
+	readonly #refused = {
+		connections: 0,
+		connections_per_source: 0,
+		connections_per_site: 0,
+		new_connections_per_source: 0,
+	};
+	readonly #closed: Record<Reason, number> = { room: 0, silent: 0, unread: 0 };
+	#sweeping: NodeJS.Timeout | undefined;
+	#isDraining: boolean = false;
+
+	constructor(needs: ConnectionNeeds) {
+		this.#needs = needs;
+		this.#proxies = new Set(needs.trusted_proxies);
+		needs.limits.add({
+			name: "connections",
+			max: needs.max,
+			used: () => this.#count(),
+			refused: () => this.#refused.connections,
+			hint: "raise limits.connections (SVC_LIMITS_CONNECTIONS), or find out who holds them",
+		});
+		for (const name of ["connections_per_source", "connections_per_site", "new_connections_per_source"] as const) {
+			const used = () => this.#shares.fullest()[name];
+			needs.limits.add({ name, ...SHARE_LIMITS[name], used, refused: () => this.#refused[name] });
+		}
+	}
+
+	/**
+	 * Stands between a server and what it accepts, and hands the requests of each connection over one after another.
+	 * @param handle answers a request
+	 */
+	guard(server: Server, handle: Handle): void {
+		const [accept, ...others] = server.listeners("connection");
+		if (accept === undefined || others.length > 0) throw new Error("the HTTP server accepts in another way");
+		const isSecure = server.listenerCount("secureConnection") > 0;
+		server.removeListener("connection", accept as (socket: Socket) => void);
+		server.on("connection", (raw: Socket) => {
+			const connection = this.#admit(raw);
+			if (connection === undefined) return void raw.destroy();
+			accept.call(server, raw);
+			if (!isSecure) this.#speak(connection, raw, handle);
+		});
+		server.on("secureConnection", (socket: Socket) => {
+			const connection = this.#handshakes.get(peerOf(socket));
+			if (connection === undefined) socket.destroy();
+			else this.#speak(connection, socket, handle);
+		});
+		// One with an expectation that nobody knows is a request like others: Node would answer it past the lane.
+		for (const event of ["request", "checkExpectation"])
+			server.on(event, (incoming: IncomingMessage, outgoing: ServerResponse) =>
+				this.laneOf(incoming.socket)?.arrive(incoming, outgoing),
+			);
+		// A net below ours, which cannot choose whom it closes.
+		server.maxConnections = this.#needs.max + 256;
+		server.on("drop", () => this.#refused.connections++);
+	}
+
+	/** Finds what serves the requests of a socket that HTTP speaks on. */
+	laneOf(socket: object): Lane | undefined {
+		return this.#lanes.get(socket);
+	}
+
+	/** Counts connections by what they are doing. */
+	counts(): Record<State, number> {
+		const { silent, receiving, busy, idle } = this.#by;
+		return { silent: silent.size, receiving: receiving.size, busy: busy.size, idle: idle.size };
+	}
+
+	/** Counts what was closed to make room, because it said nothing, or because it did not read. */
+	closed(): Readonly<Record<Reason, number>> {
+		return this.#closed;
+	}
+
+	/** Tells the longest turn of the event loop since it was last asked, in seconds, of the time in which there were connections. */
+	longestTurn(): number {
+		return this.#turns.longest();
+	}
+
+	/** Ends at once what has no request, the others when they have their answer, and all after 8 s. */
+	drain(): void {
+		this.#isDraining = true;
+		for (const connection of [...this.#by.silent, ...this.#by.idle]) this.#drop(connection);
+		setTimeout(() => {
+			for (const connection of [...this.#by.receiving, ...this.#by.busy, ...this.#by.idle]) this.#drop(connection);
+		}, DRAIN_MS).unref();
+	}
+
+	#count(): number {
+		const { silent, receiving, busy, idle } = this.#by;
+		return silent.size + receiving.size + busy.size + idle.size;
+	}
+
+	/** @returns undefined when it is refused */
+	#admit(raw: Socket): Connection | undefined {
+		const peer = peerOf(raw);
+		const address = plainAddress(raw.remoteAddress ?? "");
+		// It has left already.
+		if (address === "") return undefined;
+		const source = this.#proxies.has(address) ? undefined : sourceGroup(address);
+		const refusal = source === undefined ? undefined : this.#shares.take(source);
+		if (refusal !== undefined) {
+			this.#refused[refusal]++;
+			return undefined;
+		}
+		const now = performance.now();
+		const connection: Connection = {
+			raw,
+			source,
+			peer,
+			accepted_at: now,
+			state: "silent",
+			http: undefined,
+			taken: 0,
+			taken_at: now,
+		};
+		if (this.#count() >= this.#needs.max && !this.#makeRoom()) {
+			if (source !== undefined) this.#shares.release(source);
+			this.#refused.connections++;
+			return undefined;
+		}
+		this.#enter(connection);
+		return connection;
+	}
+
+	#makeRoom(): boolean {
+		const [longest] = YIELDING.flatMap((state) => this.#by[state].values().take(1).toArray());
+		if (longest === undefined) return false;
+		this.#drop(longest, "room");
+		return true;
+	}
+
+	#enter(connection: Connection): void {
+		this.#by.silent.add(connection);
+		this.#handshakes.set(connection.peer, connection);
+		connection.raw.once("close", () => this.#release(connection));
+		this.#sweeping ??= this.#watch();
+	}
+
+	#speak(connection: Connection, socket: Socket, handle: Handle): void {
+		this.#handshakes.delete(connection.peer);
+		connection.http = socket;
+		this.#lanes.set(socket, new Lane(socket, handle, (state) => this.#move(connection, state)));
+	}
+
+	#move(connection: Connection, state: State): void {
+		// It may have been closed meanwhile.
+		if (!this.#by[connection.state].delete(connection)) return;
+		connection.state = state;
+		connection.taken_at = performance.now();
+		this.#by[state].add(connection);
+		if (this.#isDraining && state === "idle") connection.http?.destroySoon();
+	}
+
+	#drop(connection: Connection, reason?: Reason): void {
+		if (reason !== undefined) this.#closed[reason]++;
+		this.#release(connection);
+		connection.raw.destroy();
+	}
+
+	#release(connection: Connection): void {
+		if (!this.#by[connection.state].delete(connection)) return;
+		if (this.#handshakes.get(connection.peer) === connection) this.#handshakes.delete(connection.peer);
+		if (connection.source !== undefined) this.#shares.release(connection.source);
+	}
+
+	/** Runs while there are connections. */
+	#watch(): NodeJS.Timeout {
+		this.#turns.start();
+		return setInterval(() => {
+			this.#sweep(performance.now());
+			this.#shares.tidy();
+			if (this.#count() > 0) return;
+			this.#turns.stop();
+			clearInterval(this.#sweeping);
+			this.#sweeping = undefined;
+		}, SWEEP_MS).unref();
+	}
+
+	#sweep(now: number): void {
+		for (const connection of this.#by.silent) {
+			if (now - connection.accepted_at < SILENT_MS) break;
+			this.#drop(connection, "silent");
+		}
+		for (const connection of this.#by.busy) {
+			if (isReading(connection)) connection.taken_at = now;
+			else if (now - connection.taken_at >= UNREAD_MS) this.#drop(connection, "unread");
+		}
+	}
+}
+
+/** Whether a connection's reader has taken something since this was last asked, or has nothing to take. */
+function isReading(connection: Connection): boolean {
+	const { http, taken } = connection;
+	if (http === undefined || http.writableLength === 0) return true;
+	connection.taken = http.bytesWritten - http.writableLength;
+	return connection.taken !== taken;
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+	return `${remoteAddress} ${remotePort}`;
+}

@@ -1,0 +1,45 @@
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { Server } from "../harness.ts";
+
+/** Opens connections that say nothing by themselves, all from one address of the loopback network. An error of theirs is no error of the test. */
+export async function openSockets(server: Server, count: number, from: string): Promise<Socket[]> {
+	const port = Number(new URL(server.url).port);
+	const sockets = Array.from({ length: count }, () =>
+		connect({ host: "127.0.0.1", port, localAddress: from, allowHalfOpen: true }).on("error", () => undefined),
+	);
+	await Promise.all(sockets.map((socket) => once(socket, "connect")));
+	return sockets;
+}
+
+/** Opens connections whose TLS handshake is done. */
+export async function openSecure(server: Server, count: number, from: string): Promise<Socket[]> {
+	const raw = await openSockets(server, count, from);
+	return Promise.all(
+		raw.map(async (socket) => {
+			const secure = connectTls({ socket, ca: server.ca, host: "127.0.0.1", allowHalfOpen: true } as object);
+			secure.on("error", () => undefined);
+			await once(secure, "secureConnect");
+			return secure;
+		}),
+	);
+}
+
+/** Counts the sockets on the server's port that wait for the server, not for their other end. */
+export function socketStates(server: Server): { ESTABLISHED: number; CLOSE_WAIT: number } {
+	const port = Number(new URL(server.url).port).toString(16).toUpperCase().padStart(4, "0");
+	const states = readFileSync("/proc/net/tcp", "latin1")
+		.split("\n")
+		.map((line) => line.trim().split(/\s+/))
+		.filter(([, local]) => local?.endsWith(`:${port}`))
+		.map(([, , , state]) => state);
+	const count = (code: string) => states.filter((state) => state === code).length;
+	return { ESTABLISHED: count("01"), CLOSE_WAIT: count("08") };
+}
+
+/** Counts the server's open descriptors. */
+export function descriptorsOf(server: Server): number {
+	return readdirSync(`/proc/${server.pid}/fd`).length;
+}

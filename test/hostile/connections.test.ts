@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import type { Socket } from "node:net";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { descriptorsOf, openSecure, openSockets, socketStates } from "../harness/sockets.ts";
+import { type Server, startServer } from "../harness.ts";
+
+/** The first bytes of a TLS handshake, which never goes on. */
+const HALF_HELLO = Buffer.from("16030100f0010000ec0303", "hex");
+/** Milliseconds after which a connection without a whole head must be gone, wherever it stopped. */
+const SILENCE_MS = 13_500;
+
+let server: Server;
+before(async () => {
+	server = await startServer({ env: { SVC_LIMITS_CONNECTIONS: "600" } });
+});
+after(() => server.close());
+
+/** Waits until nothing is left of connections: descriptors as before, and no socket on the port that is the server's to close. */
+async function isQuiet(descriptors: number, within_ms: number): Promise<void> {
+	const until = performance.now() + within_ms;
+	for (;;) {
+		const { CLOSE_WAIT, ESTABLISHED } = socketStates(server);
+		const left = descriptorsOf(server) - descriptors;
+		if (left <= 2 && CLOSE_WAIT + ESTABLISHED === 0) return;
+		const found = `${left} descriptors more, ${CLOSE_WAIT} in CLOSE_WAIT, ${ESTABLISHED} in ESTABLISHED`;
+		if (performance.now() > until) assert.fail(found);
+		await sleep(100);
+	}
+}
+
+const isOpen = (socket: Socket) => !socket.destroyed && !socket.readableEnded;
+const end = (sockets: readonly Socket[]) => {
+	for (const socket of sockets) socket.destroy();
+};
+
+/** Whether an ordinary client that connects anew is served. */
+async function isServed(): Promise<void> {
+	const asked = request(`${server.url}/api/v1/health`, { ca: server.ca, agent: false }).end();
+	const [response] = (await once(asked, "response")) as [IncomingMessage];
+	response.resume();
+	assert.equal(response.statusCode, 200);
+	await once(response, "close");
+}
+
+test("one source holds at most 256 connections, and nobody else notices", async () => {
+	await isServed();
+	const before_count = descriptorsOf(server);
+	const sockets = await openSockets(server, 300, "127.0.3.1");
+	for (const socket of sockets) socket.resume();
+	await sleep(500);
+	assert.equal(sockets.filter(isOpen).length, 256);
+	await isServed();
+	end(sockets);
+	await isQuiet(before_count, 5000);
+});
+
+test("connections that stop before, in or after their handshake leave nothing behind, though their other end stays", async () => {
+	await isServed();
+	const before_count = descriptorsOf(server);
+	const held = [await openSockets(server, 50, "127.0.3.2"), await openSockets(server, 50, "127.0.3.3")];
+	for (const socket of held[1] ?? []) socket.write(HALF_HELLO);
+	const spoken = await openSecure(server, 50, "127.0.3.4");
+	for (const socket of spoken.slice(0, 25)) socket.write("GET / HTTP/1.1\r\nhost: a\r\n");
+	assert.ok(descriptorsOf(server) >= before_count + 140);
+	// As whoever attacks: their end is closed only when the server has given up.
+	await sleep(SILENCE_MS);
+	end(held.flat());
+	await isQuiet(before_count, 1500);
+	end(spoken);
+	await isServed();
+});
+
+test("when there is no room, the longest silent connection goes, and every ordinary client is served", async () => {
+	await isServed();
+	const flood: Socket[] = [];
+	for (const from of ["127.0.4.1", "127.0.4.2", "127.0.4.3", "127.0.4.4"])
+		flood.push(...(await openSockets(server, 200, from)));
+	for (const socket of flood) socket.resume();
+	for (let turn = 0; turn < 20; turn++) await isServed();
+	assert.ok(flood.filter(isOpen).length <= 600);
+	assert.ok(
+		flood.slice(0, 100).every((socket) => !isOpen(socket)),
+		"the oldest went first",
+	);
+	end(flood);
+});
+
+const line = (...lines: string[]) => [...lines, "", ""].join("\r\n");
+const BAD: [what: string, status: number, bytes: string][] = [
+	["is no HTTP", 400, "nonsense\r\n\r\n"],
+	["names no host", 400, line("GET /api/v1/health HTTP/1.1")],
+	["has a head that is too long", 431, line("GET / HTTP/1.1", "host: a", `x: ${"x".repeat(20_000)}`)],
+	[
+		"announces a body that is too large",
+		413,
+		line("POST /api/v1/auth/login HTTP/1.1", "host: a", "content-type: application/json", "content-length: 9999999"),
+	],
+];
+for (const [what, status, bytes] of BAD) {
+	test(`a connection whose request ${what} is gone a second after its answer, though its reader does not close it`, async () => {
+		await isServed();
+		const before_count = descriptorsOf(server);
+		const sockets = await openSecure(server, 20, "127.0.3.5");
+		const heard = await Promise.all(
+			sockets.map(async (socket) => {
+				socket.write(bytes);
+				const [data] = await once(socket, "data");
+				return String(data);
+			}),
+		);
+		for (const text of heard) assert.match(text, new RegExp(`^HTTP/1.1 ${status} `));
+		await isQuiet(before_count, 2500);
+		end(sockets);
+	});
+}
