@@ -83,9 +83,13 @@ async function prepared({ prepare }: SignIns): Promise<Ask[]> {
 	return requests;
 }
 
+/** One address may not open as many new connections at once as all rounds together. */
+let sources = 0;
+
 /** @throws Error when one is refused */
 async function finish({ url }: SvcServer, requests: readonly Ask[]): Promise<void> {
-	const agent = new Agent({ keepAlive: false, maxCachedSessions: 0 });
+	sources = (sources % 250) + 1;
+	const agent = new Agent({ keepAlive: false, maxCachedSessions: 0, localAddress: `127.0.1.${sources}` });
 	for (const request of requests) {
 		const { status, body } = await exchange(url, request, agent);
 		if (status !== 200) throw new Error(`a sign-in is answered with ${status}: ${body}`);
