@@ -69,8 +69,8 @@ export function writeDn(name: DistinguishedName): string {
 
 function withEscapes(value: string): string {
 	const special = /[",+;<=>\\\p{Cc}]|^[ #]| $/gu;
-	const hex = (character: string) => character.charCodeAt(0).toString(16).padStart(2, "0");
-	return value.replace(special, (character) => `\\${/\p{Cc}/u.test(character) ? hex(character) : character}`);
+	const bytes = (character: string) => Buffer.from(character).toString("hex").replace(/../g, "\\$&");
+	return value.replace(special, (character) => (/\p{Cc}/u.test(character) ? bytes(character) : `\\${character}`));
 }
 
 /** The same text for every spelling of a name: lower case, single blanks, none around what separates. */

@@ -85,6 +85,8 @@ test("what is no filter, or has the placeholder elsewhere than in a value of =, 
 		String.raw`(&(uid={username})(a=\zz))`,
 		"(={username})",
 		"(&(uid={username})(a=))",
+		"(&(uid={username})(a>=))",
+		"(&(uid={username})(a~=))",
 	];
 	const elsewhere = [
 		"(uid={username}*)",

@@ -75,6 +75,7 @@ function readItem(source: Source, filling: Filling): Filter | undefined {
 	if (attribute === undefined || dn !== undefined || rule !== undefined) throw new FilterError("no attribute");
 	if (sign === "=" && !value.includes("*")) return readEquality(attribute, value, filling);
 	if (whole.includes(filling.placeholder)) throw new FilterError("a placeholder elsewhere than in =");
+	if (value === "") throw new FilterError("an empty value");
 	const plain = withoutEscapes(value);
 	if (sign === "~=") return new ldap.ApproximateFilter({ attribute, value: plain });
 	if (sign === ">=") return new ldap.GreaterThanEqualsFilter({ attribute, value: plain });
