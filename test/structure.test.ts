@@ -79,7 +79,7 @@ const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^drizzle-orm/, only: /^packages\/server\/src\/store\/sqlite\// },
 	{ package: /^better-sqlite3/, only: /^packages\/server\/src\/store\/sqlite\/|^test\/|^scripts\// },
 	{ package: /^(hono|@hono\/)/, only: /^packages\/server\/src\/http\// },
-	{ package: /^jose/, only: /^packages\/server\/src\/crypto\/session(\.test)?\.ts$|^test\// },
+	{ package: /^jose/, only: /^packages\/server\/src\/crypto\/(session(\.test)?|wycheproof\.test)\.ts$|^test\// },
 	{ package: /^@node-rs\/argon2/, only: /^packages\/server\/src\/crypto\/(argon2-thread|password\.test)\.ts$/ },
 	{ package: /^(pkijs|asn1js)/, only: /^packages\/x509\// },
 	{ package: /^redis$/, only: /^packages\/server\/src\/engines\/connectors\/|^test\/|^scripts\// },

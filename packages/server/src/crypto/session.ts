@@ -66,7 +66,7 @@ export function createSessionTokens(keys: () => KeySet<MacKey>, system: Pick<Sys
 }
 
 /** Whether the signature is spelled the one way it should be: a decoder forgives padding and the last character's unused bits. */
-function isCanonical(token: string): boolean {
+export function isCanonical(token: string): boolean {
 	const signature = token.slice(token.lastIndexOf(".") + 1);
 	return Buffer.from(signature, "base64url").toString("base64url") === signature;
 }
