@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import { registerHooks, stripTypeScriptTypes } from "node:module";
+import { fileURLToPath } from "node:url";
+import { createInstrumenter } from "istanbul-lib-instrument";
+
+/** Counters of one source: how often each statement, function and way of a branch was run. */
+interface FileCoverage {
+	s: Record<string, number>;
+	f: Record<string, number>;
+	b: Record<string, number[]>;
+}
+
+const OWN_SOURCE = /\/(?:packages\/\w[\w-]*\/src|plugins\/\w+)\/(?!.*\.test\.ts$).*\.ts$/;
+
+/** Has every source of the repository that is imported from now on count what it runs. */
+export function instrumentImports(): void {
+	const instrumenter = createInstrumenter({ esModules: true, compact: true, coverageVariable: "__coverage__" });
+	registerHooks({
+		load(url, context, next) {
+			if (!url.startsWith("file:") || !OWN_SOURCE.test(url)) return next(url, context);
+			const path = fileURLToPath(url);
+			const source = stripTypeScriptTypes(readFileSync(path, "utf8"));
+			return { format: "module", source: instrumenter.instrumentSync(source, path), shortCircuit: true };
+		},
+	});
+}
+
+/** Tells whether a run went somewhere new. */
+export interface Coverage {
+	/** Forgets what was counted since the last run. */
+	reset(): void;
+	/** Features (a counter, and how often in powers of two) of this run that no run before had. Notes them. */
+	news(): number;
+	/** The features of this run, each as a number. */
+	features(): number[];
+	/** Features found so far, and counters there are. */
+	found(): { features: number; counters: number };
+}
+
+/** Reads the counters of the loaded sources whose path fits. */
+export function openCoverage(sources: RegExp): Coverage {
+	const all = (globalThis as { __coverage__?: Record<string, FileCoverage> }).__coverage__ ?? {};
+	const tables = Object.entries(all)
+		.filter(([path]) => sources.test(path))
+		.flatMap(([, { s, f, b }]) => [s, f, ...Object.values(b)] as Record<string, number>[])
+		.map((table) => ({ table, keys: Object.keys(table) }));
+	const counters = tables.reduce((sum, { keys }) => sum + keys.length, 0);
+	const seen = new Uint32Array(counters);
+	const bucketOf = (count: number) => 1 << Math.min(31, Math.floor(Math.log2(count)));
+	function* counted(): Generator<[index: number, bucket: number]> {
+		let index = 0;
+		for (const { table, keys } of tables) {
+			for (const key of keys) {
+				const count = table[key] ?? 0;
+				if (count > 0) yield [index, bucketOf(count)];
+				index++;
+			}
+		}
+	}
+	let features = 0;
+	return {
+		reset() {
+			for (const { table, keys } of tables) for (const key of keys) table[key] = 0;
+		},
+		news() {
+			let news = 0;
+			for (const [index, bucket] of counted()) {
+				if (((seen[index] ?? 0) & bucket) !== 0) continue;
+				seen[index] = (seen[index] ?? 0) | bucket;
+				news++;
+			}
+			features += news;
+			return news;
+		},
+		features: () => [...counted()].map(([index, bucket]) => index * 32 + Math.log2(bucket >>> 0)),
+		found: () => ({ features, counters }),
+	};
+}

@@ -1,0 +1,28 @@
+import type { Target } from "./target.ts";
+
+/** Where each target is declared. They are loaded when they are wanted: the search instruments what they import. */
+const FILES = {
+	json: ["json"],
+	http: ["query", "forwarded", "cookies"],
+	credentials: ["bearer", "cursor", "portable", "secretKey"],
+	"sign-on": ["saml", "distinguishedName", "filter"],
+	engines: ["lines", "response", "descriptor", "duration"],
+	certificates: ["der", "pem", "signedCertificate"],
+	documents: ["toml", "dotenv", "manifest", "kubeconfig"],
+} as const;
+
+/** Every target's name, and the file that it is in. */
+export const TARGETS: readonly { name: string; file: string }[] = Object.entries(FILES).flatMap(([file, names]) =>
+	names.map((name) => ({ name, file })),
+);
+
+/** Loads a target. */
+export async function loadTarget(name: string): Promise<Target> {
+	const file = TARGETS.find((one) => one.name === name)?.file;
+	if (file === undefined)
+		throw new Error(`there is no such target; there are ${TARGETS.map((one) => one.name).join(", ")}`);
+	const module: Record<string, Target> = await import(`./targets/${file}.ts`);
+	const target = module[name];
+	if (target === undefined) throw new Error(`${file}.ts does not export ${name}`);
+	return target;
+}

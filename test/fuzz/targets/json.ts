@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { JsonError, parseJson } from "../../../packages/protocol/src/json.ts";
+import { accepted, type Target } from "../target.ts";
+
+/** A body is parsed as JSON.parse does it, or refused; what JSON.parse refuses is refused. */
+export const json: Target = {
+	sources: /protocol\/src\/json\.ts$/,
+	max_bytes: 1024 * 1024,
+	seeds: ['{"a":[1,-2.5e3,true,false,null,"\\u00e9\\n"],"b":{"c":{}}}', "[]", '{"\\u0061":1,"b":2}'],
+	tokens: ['"', "\\", "\\u0061", "\\x0", "{", "}", "[", "]", ":", ",", '{"a":', '"a":', "[[", "1e5", "null", "\u00e9"],
+	parse: (input) => accepted(JsonError, () => parseJson(input)),
+	check(input) {
+		const found = accepted(JsonError, () => ({ value: parseJson(input) }));
+		if (found !== undefined) assert.deepEqual(found.value, JSON.parse(input.toString()));
+	},
+};

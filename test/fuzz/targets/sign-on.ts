@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { accountOf } from "../../../packages/server/src/sso/ldap/account.ts";
+import { parseDn, writeDn } from "../../../packages/server/src/sso/ldap/dn.ts";
+import { FilterError, readFilter } from "../../../packages/server/src/sso/ldap/filter.ts";
+import { SsoRefusal } from "../../../packages/server/src/sso/model.ts";
+import { readDocument } from "../../../packages/server/src/sso/saml/document.ts";
+import { readText } from "../../../packages/server/src/sso/saml/text.ts";
+import { accepted, type Target } from "../target.ts";
+
+const RESPONSE = [
+	'<p:Response xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:a="urn:oasis:names:tc:SAML:2.0:assertion" ID="_r">',
+	'<a:Issuer>i</a:Issuer><p:Status/><a:Assertion ID="_a"><Signature xmlns="http://www.w3.org/2000/09/xmldsig#"/>',
+	"</a:Assertion></p:Response>",
+].join("");
+
+/** What passes the gate has one Response and one Assertion, and no text that two readers may read as different trees. */
+export const saml: Target = {
+	sources: /sso\/saml\/(text|document|xml)\.ts$/,
+	// Two thirds of what a form may hold: base64 takes the rest.
+	max_bytes: 192 * 1024,
+	seeds: [RESPONSE, `<?xml version="1.0"?>${RESPONSE}`],
+	tokens: [
+		...[
+			"<a:Assertion ID='_b'>",
+			"</a:Assertion>",
+			"<!--",
+			"-->",
+			"<![CDATA[",
+			"]]>",
+			"<!DOCTYPE x [",
+			"<?x?>",
+			"&#x41;",
+		],
+		...["&lt;", "&x;", "xmlns:p='x'", " ID='_a'", "xml:id='_a'", "/>", "<", ">", "'", '"', "\0", "\u00e9"],
+	],
+	check(input) {
+		const text = accepted(SsoRefusal, () => readText(input.toString("base64")));
+		if (text === undefined) return;
+		assert.doesNotMatch(text, /<[!?]/);
+		const document = accepted(SsoRefusal, () => readDocument(text));
+		if (document === undefined) return;
+		assert.equal(text.match(/<(?:[\w.-]+:)?Assertion\b/g)?.length, 1);
+		assert.ok(document.signatures.length > 0);
+	},
+};
+
+const BASE = { user_base_dn: "ou=people,dc=example,dc=com" };
+
+/** A distinguished name reads the same when it is written again, and one person has one account to count guesses under. */
+export const distinguishedName: Target = {
+	sources: /sso\/ldap\/(dn|account)\.ts$/,
+	max_bytes: 1024 * 1024,
+	seeds: ["uid=ada,ou=people,dc=example,dc=com", "cn=a\\2cb+sn=\\41,dc=x", "2.5.4.3=x"],
+	tokens: [
+		"=",
+		",",
+		"+",
+		"\\",
+		"\\2c",
+		"\\ff",
+		"#",
+		'"',
+		";",
+		" ",
+		"\0",
+		"\u0301",
+		"uid=",
+		",ou=people,dc=example,dc=com",
+	],
+	// What counts guesses is asked with whatever somebody types; the rest runs in a thread of its own.
+	parse: (input) => accountOf(BASE, input.toString()),
+	check(input) {
+		const text = input.toString();
+		const name = parseDn(text);
+		if (name !== undefined) assert.deepEqual(parseDn(writeDn(name)), name);
+		const account = accountOf(BASE, text);
+		assert.equal(accountOf(BASE, ` ${text.slice(0, 1000)}`), accountOf(BASE, text.slice(0, 1000)));
+		assert.ok(account.length <= 20 * 1024);
+	},
+};
+
+/** A filter of an administrator is one filter with the placeholder in a value, or is refused. */
+export const filter: Target = {
+	sources: /sso\/ldap\/filter\.ts$/,
+	max_bytes: 4096,
+	seeds: ["(uid={username})", "(&(objectClass=person)(|(uid={username})(mail={username}@x)))", "(cn:=a\\2a{username})"],
+	tokens: ["(", ")", "&", "|", "!", "=", "~=", ">=", "*", "\\2a", "{username}", ":dn:=", "(uid={username})"],
+	check(input) {
+		const text = input.toString();
+		const filling = { placeholder: "{username}", value: "a)(b*" };
+		const found = accepted(FilterError, () => readFilter(text, filling));
+		if (found !== undefined) assert.ok(text.includes("{username}"));
+	},
+};
