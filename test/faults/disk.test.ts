@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { appendFileSync, closeSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as pass } from "node:timers/promises";
@@ -71,6 +71,44 @@ test("a file system without a free block does what the injected error does", { s
 	await assertRefusesAll(api, owner);
 	rmSync(ballast);
 	await assertRecovered(api, owner);
+});
+
+test("a disk that fills up shows in health before the first write fails, and slows down each account by itself", {
+	skip: skipWithoutMount,
+}, async (t) => {
+	const mount = 'mount -t tmpfs -o size=64m,mode=700 none "$SVC_DATA_DIR" && exec "$@"';
+	const { run, data, api, owner } = await startKeeper(t, {
+		wrap: (command) => ["unshare", "--mount", "sh", "-c", mount, "sh", ...command],
+	});
+	const health = async () => (await api.get<{ checks: { database: string } }>("/health")).body.checks.database;
+	const reads = async () => {
+		await pass(1100);
+		const answers = await Promise.all(Array.from({ length: 60 }, () => getSecret(api, owner, KEPT_KEY)));
+		return Map.groupBy(answers, ({ status }) => status);
+	};
+	const ballast = join(`/proc/${run.pid}/root`, data, "ballast");
+	const fill = (free_mib: number) => {
+		const { bavail, bsize } = statfsSync(join(ballast, ".."));
+		appendFileSync(ballast, Buffer.alloc(bavail * bsize - free_mib * 1024 * 1024));
+	};
+	assert.equal((await reads()).get(200)?.length, 60);
+	fill(8);
+	const answers = await reads();
+	assert.ok((answers.get(200)?.length ?? 0) <= 40, "20 a second");
+	const [slowed, ...more] = answers.get(429) ?? [];
+	assert.ok(slowed && more.length >= 19);
+	refused(slowed, 429, "rate_limited");
+	assert.match(slowed.text, /15 % of the server's disk/);
+	assert.equal(slowed.headers["retry-after"], "1");
+	assert.equal(await health(), "healthy");
+	fill(2);
+	await pass(1100);
+	assert.equal(await health(), "unhealthy");
+	ok(await setSecret(api, owner, KEPT_KEY, "a write that still fits"), 201);
+	rmSync(ballast);
+	await pass(1100);
+	assert.equal(await health(), "healthy");
+	assert.equal((await reads()).get(200)?.length, 60);
 });
 
 /** What somebody sees who uses the command at that moment. */

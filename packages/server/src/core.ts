@@ -27,7 +27,7 @@ import type { Route } from "./http/route.ts";
 import type { MasterKeySource } from "./keys/keys.ts";
 import { keyRoutes } from "./keys/routes.ts";
 import { leaseRoutes } from "./leases/routes.ts";
-import type { Limits } from "./limits.ts";
+import { type Limits, lowDiskLimit } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { operatorSyncRoutes } from "./operator-sync/routes.ts";
 import { policyRoutes } from "./policy/routes.ts";
@@ -83,6 +83,7 @@ export function createCore(parts: Parts) {
 		connections: parts.connections,
 	});
 	const needs = { store, system, keyring };
+	parts.limits.add(lowDiskLimit(store));
 	const throttle = createThrottle();
 	const { address, protocols } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));

@@ -22,3 +22,14 @@ export function createLimits(): Limits {
 	const limits: Limit[] = [];
 	return { add: (limit) => void limits.push(limit), all: () => limits };
 }
+
+/** The bound of those who fill a disk that is low. Design: §13 */
+export function lowDiskLimit(store: { eventsOnLowDisk(): { most: number; refused: number } }): Limit {
+	return {
+		name: "low_disk_events_per_second",
+		max: 20,
+		used: () => store.eventsOnLowDisk().most,
+		refused: () => store.eventsOnLowDisk().refused,
+		hint: "free space on the disk of the data directory, or move that to a larger one",
+	};
+}

@@ -73,6 +73,8 @@ export interface AuditEvent {
 	data: EventData;
 	/** Who must still stand for the change to be made; it is not written down. Absent when nobody asked for it, or nobody who is signed in. */
 	maker?: Maker;
+	/** The account that causes it, or the address of whoever is not signed in; it is not written down. Absent for what the server does by itself. */
+	cause?: string;
 }
 
 /** An event as it is stored. */
@@ -209,6 +211,7 @@ export function noteBy(
 		realm_id: realm?.id ?? "",
 		realm: realm?.slug ?? "",
 		data: { ...data, request_id: actor.request_id, ip: actor.ip, token_id: actor.token_id },
+		cause: actor.user_id,
 	};
 }
 
@@ -226,5 +229,6 @@ export function visitorEvent(
 	actor: string,
 	data: EventData,
 ): AuditEvent {
-	return { timestamp: now.toISOString(), type, actor, realm_id: "", realm: "", data: { ...data, request_id, ip } };
+	const facts = { ...data, request_id, ip };
+	return { timestamp: now.toISOString(), type, actor, realm_id: "", realm: "", data: facts, cause: ip };
 }

@@ -19,6 +19,9 @@ const MIB = 1024 * 1024;
 const LEAST_FREE_BYTES = 256 * MIB;
 /** A write-ahead log starts over at 32 MiB; the file is cut to 64 MiB. */
 const LONG_LOG_BYTES = 128 * MIB;
+/** Share of the disk below which one account may only cause so many events. Design: §13. */
+const LOW_SHARE = 0.15;
+const SLOWED = "less than 15 %, so that no account may cause more than 20 events a second";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const OLD_BACKUP_DAYS = 7;
 
@@ -35,8 +38,9 @@ export function lookAtFiles({ data_dir, checkFiles }: MachineNeeds): Check[] {
 
 /** Whether there is room for the database to grow and for a backup of it, and whether the write-ahead log is emptied. */
 export function lookAtDisk({ data_dir }: MachineNeeds): Check[] {
-	const { bavail, bsize } = statfsSync(data_dir);
+	const { bavail, bfree, blocks, bsize } = statfsSync(data_dir);
 	const free = bavail * bsize;
+	const isLow = free < (blocks - bfree + bavail) * bsize * LOW_SHARE;
 	const database = sizeOf(join(data_dir, "svc.db"));
 	const log = sizeOf(join(data_dir, "svc.db-wal"));
 	const message = `${mib(free)} free, the database has ${mib(database)}`;
@@ -46,7 +50,9 @@ export function lookAtDisk({ data_dir }: MachineNeeds): Check[] {
 			? { name: "disk", status: "failed", message, hint }
 			: free < database + LEAST_FREE_BYTES
 				? { name: "disk", status: "warning", message: `${message}: too little for a backup beside it`, hint }
-				: ok("disk", message);
+				: isLow
+					? { name: "disk", status: "warning", message: `${message}: ${SLOWED}`, hint }
+					: ok("disk", message);
 	if (log <= LONG_LOG_BYTES) return [disk];
 	const long = `the write-ahead log has ${mib(log)} and is not emptied`;
 	return [

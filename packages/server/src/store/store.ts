@@ -28,8 +28,10 @@ export interface Store {
 	secrets: SecretStore;
 	sso: SsoStore;
 	tokens: TokenStore;
-	/** Whether a write succeeds now: at most one attempt a second while it does not. */
+	/** Whether a write succeeds now, and has room for more after it: at most one attempt a second while it does not. */
 	isWritable(now: Date): Promise<boolean>;
+	/** How many events one account or source caused in the last second while the disk was low, at most, and how many were refused. */
+	eventsOnLowDisk(): { most: number; refused: number };
 	/** Finishes what was handed over and lets go of the files. */
 	close(): Promise<void>;
 }

@@ -22,7 +22,7 @@ const SSO_VERBS = ["setProvider", "removeProvider", "signIn", "link", "consume",
 
 /** What the nouns are asked and changed through. */
 interface Ways {
-	writer: Writer;
+	writer: Pick<Writer, "append" | "noun">;
 	connection: Database;
 	reading: Reading;
 	/** For what takes long. */
@@ -32,7 +32,7 @@ interface Ways {
 }
 
 /** Every noun of the store: what is asked on this thread, what takes long, and what changes. */
-export function createNouns(ways: Ways): Omit<Store, "isWritable" | "close"> {
+export function createNouns(ways: Ways): Omit<Store, "isWritable" | "eventsOnLowDisk" | "close"> {
 	const { writer, connection, reader, tip } = ways;
 	const asked = questionsOf(ways);
 	const account = [

@@ -3,6 +3,7 @@ import { GENESIS } from "../../audit/chain.ts";
 import type { FatalError } from "../../errors.ts";
 import type { Store } from "../store.ts";
 import { copyDatabase } from "./copies.ts";
+import { createDisk, type Disk, type FileSystem } from "./disk.ts";
 import { lockDataDirectory } from "./files.ts";
 import { createMemory } from "./memory.ts";
 import { pendingMigration } from "./migrate.ts";
@@ -10,6 +11,7 @@ import { openReader, type Synchronous } from "./open.ts";
 import { LongReader } from "./reader.ts";
 import { createReading, type Reading } from "./reading.ts";
 import { adoptRestored } from "./restored.ts";
+import { createThrift, thrifty } from "./thrift.ts";
 import { Writer } from "./writer.ts";
 
 export interface SqliteOptions {
@@ -23,6 +25,8 @@ export interface SqliteOptions {
 	 * @param copyTo copies the database as it is into an empty file
 	 */
 	beforeMigration?(migration: string, copyTo: (file: string) => Promise<void>): Promise<void>;
+	/** Looks at the directory's file system; a test's own in place of the machine's. */
+	statfs?(path: string): FileSystem;
 	/** Told once when the storage failed for good: the process has to end. */
 	onFailure(error: FatalError): void;
 }
@@ -52,10 +56,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		const connection = openReader(file);
 		reading = createReading(connection, options.onFailure);
 		const reader = new LongReader(file);
-		const nouns = createNouns({ writer, connection, reading, reader, tip: () => tip });
+		const disk = createDisk(options.directory, options.statfs);
+		const thrift = createThrift(disk);
+		const nouns = createNouns({ writer: thrifty(writer, thrift), connection, reading, reader, tip: () => tip });
 		return {
 			...memory.over(nouns),
-			isWritable: probe(writer),
+			isWritable: probe(writer, disk),
+			eventsOnLowDisk: thrift.seen,
 			async close() {
 				await reader.close();
 				reading?.refresh();
@@ -80,12 +87,12 @@ async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: stri
 	await writer.open({ file, synchronous, now: now.toISOString() });
 }
 
-/** A full disk is tried again with one small write; while writes succeed nothing is tried. */
-function probe(writer: Writer): Store["isWritable"] {
+/** A full disk is tried again with one small write; while writes succeed nothing is tried, but that there is room for more of them. */
+function probe(writer: Writer, disk: Disk): Store["isWritable"] {
 	const { probe: write } = writer.noun("health", ["probe"]);
 	let last = 0;
 	return async (now) => {
-		if (writer.hasFailed) return false;
+		if (writer.hasFailed || disk.isNearlyFull()) return false;
 		if (!writer.isFull) return true;
 		if (now.getTime() - last < PROBE_EVERY_MS) return false;
 		last = now.getTime();

@@ -1,0 +1,89 @@
+import type { AuditEvent } from "../../audit/model.ts";
+import { createCache } from "../../cache.ts";
+import { AppError } from "../../errors.ts";
+import { sourceGroup } from "../../source-group.ts";
+import type { Disk } from "./disk.ts";
+import type { Writer } from "./writer.ts";
+
+/** Events that an account, or a source that nobody is signed in from, causes in a second while the disk is low. Design: §13. */
+const EVENTS_PER_SECOND = 20;
+const SECOND_MS = 1000;
+
+/** Accounts and sources that are counted at once. */
+const MAX_COUNTED = 10_000;
+
+/** Slows down whoever fills a disk that is low. */
+export interface Thrift {
+	/** Counts events that are about to be written; answers why they are not. */
+	refuse(event: AuditEvent | undefined, count?: number): AppError | undefined;
+	/** Most events of one account or source in the last second while the disk was low, and how many were refused since the start. */
+	seen(): { most: number; refused: number };
+}
+
+/** Makes the count. While the disk is not low nothing is counted. */
+export function createThrift(disk: Pick<Disk, "isLow">, clock: () => number = () => performance.now()): Thrift {
+	const caused = createCache<string, number[]>(MAX_COUNTED);
+	let refused = 0;
+	const since = (times: readonly number[], now: number) => times.filter((time) => now - time < SECOND_MS);
+	return {
+		refuse(event, count = 1) {
+			if (event?.cause === undefined || !disk.isLow()) return undefined;
+			const name = sourceGroup(event.cause);
+			const now = clock();
+			const times = since(caused.get(name) ?? [], now);
+			if (times.length > 0 && times.length + count > EVENTS_PER_SECOND) {
+				refused++;
+				return diskLow();
+			}
+			// Of more at once than a second has, the rest takes the seconds that follow.
+			const later = (index: number) => now + Math.floor(index / EVENTS_PER_SECOND) * SECOND_MS;
+			caused.set(name, [...times, ...Array.from({ length: count }, (_, index) => later(index))]);
+			return undefined;
+		},
+		seen() {
+			const now = clock();
+			const counts = [...caused.values()].map((times) => since(times, now).length);
+			return { most: counts.reduce((most, count) => Math.max(most, count), 0), refused };
+		},
+	};
+}
+
+type Run = (...args: unknown[]) => Promise<unknown>;
+
+/** Makes the writer refuse whoever fills a disk that is low. What ends a credential, or confirms one that was made, is never refused. */
+export function thrifty(writer: Pick<Writer, "append" | "noun">, thrift: Pick<Thrift, "refuse">): typeof writer {
+	const guard =
+		(run: Run, events: number): Run =>
+		(...args) => {
+			const event = args.find(isEvent);
+			const refusal = thrift.refuse(event, Array.isArray(args[0]) ? args[0].length : events);
+			return refusal === undefined ? run(...args) : Promise.reject(refusal);
+		};
+	return {
+		append(event) {
+			const refusal = thrift.refuse(event);
+			return refusal === undefined ? writer.append(event) : Promise.reject(refusal);
+		},
+		noun(noun, verbs) {
+			const operations = writer.noun(noun, verbs);
+			const entries = Object.entries<Run>(operations as Record<string, Run>).map(([verb, run]) => {
+				if (noun !== "leases") return [verb, guard(run, 1)];
+				// Its second event comes when the credential exists, too late to refuse it.
+				return [verb, verb === "begin" ? guard(run, 2) : run];
+			});
+			return Object.fromEntries(entries) as typeof operations;
+		},
+	};
+}
+
+function isEvent(arg: unknown): arg is AuditEvent {
+	return typeof arg === "object" && arg !== null && "timestamp" in arg && "actor" in arg && "type" in arg;
+}
+
+function diskLow(): AppError {
+	return new AppError(
+		"rate_limited",
+		`less than 15 % of the server's disk is free: until there is more, an account or address may cause ${EVENTS_PER_SECOND} events a second; try again in a second`,
+		{ headers: { "retry-after": "1" } },
+	);
+}
