@@ -7,6 +7,7 @@ import { FatalError } from "../errors.ts";
 import { createGate } from "../gate.ts";
 import { createLimits } from "../limits.ts";
 import { system } from "../system.ts";
+import { anActor } from "../testing/actor.ts";
 import { makeFolder } from "../testing/store.ts";
 import { examine } from "./doctor.ts";
 import { lookAtClock, lookAtEngines, lookAtLeases } from "./leases.ts";
@@ -193,7 +194,7 @@ test("what fails or throws while it is looked at is one failed check, and its te
 			},
 			askTargets: async () => [() => Promise.reject(secret)],
 		} as never,
-		{ instance_admin: true, realm_id: null, scopes: ["read"] } as never,
+		anActor({ instance_admin: true }),
 		false,
 	);
 	const failed = checks.filter(({ status }) => status === "failed");
