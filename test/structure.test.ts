@@ -22,6 +22,7 @@ const LEAVES = [
 	"source-group.ts",
 	"limits.ts",
 	"place.ts",
+	"streamed.ts",
 ];
 const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 	"packages/server/src": [
@@ -62,7 +63,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			from: /^revocation\//,
 			may: /^(revocation\/|policy\/|http\/route\.ts$|leases\/(clock|reaper)\.ts$)|\/model\.ts$/,
 		},
-		{ from: /^operator-sync\//, may: /^(secrets\/secrets\.ts|http\/route\.ts)$/ },
+		{ from: /^operator-sync\//, may: /^(secrets\/(secrets|lists)\.ts|http\/route\.ts)$/ },
 		{ from: /^health\//, may: /^(health\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
 		{ from: /^http\//, may: /^(http\/|crypto\/(api-token|session)\.ts$|health\/metrics\.ts$)|\/model\.ts$/ },
 		{ from: /^backups\//, may: /^(backups\/|policy\/|crypto\/|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/ },

@@ -18,6 +18,7 @@ import type { ConnectionMetricsNeeds } from "./health/connection-metrics.ts";
 import { createMetrics } from "./health/metrics.ts";
 import { healthRoutes } from "./health/routes.ts";
 import { createAdmission } from "./http/admission.ts";
+import { Answers } from "./http/answers.ts";
 import { createApp } from "./http/app.ts";
 import { authenticate } from "./http/authenticate.ts";
 import { docsRoutes } from "./http/docs-routes.ts";
@@ -114,7 +115,8 @@ export function createCore(parts: Parts) {
 	];
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);
-	const app = createApp({ log, metrics, newHeaders, trusted_proxies: config.trusted_proxies, identify }, [
+	const answers = new Answers({ log, limits: parts.limits });
+	const app = createApp({ log, metrics, newHeaders, answers, trusted_proxies: config.trusted_proxies, identify }, [
 		...routes,
 		...docsRoutes(),
 	]);

@@ -5,6 +5,7 @@ import type { Gate } from "../gate.ts";
 import type { Log } from "../log.ts";
 import { requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import { Streamed } from "../streamed.ts";
 import type { System } from "../system.ts";
 import { backupName, describe, fileOf, listFolder } from "./folder.ts";
 import { type MakeNeeds, makeBackup } from "./make.ts";
@@ -59,36 +60,31 @@ export async function downloadBackup(
 	needs: BackupNeeds,
 	actor: Actor,
 	name: string,
-): Promise<{ backup: Backup; content: ReadableStream<Uint8Array> }> {
+): Promise<{ backup: Backup; content: Streamed }> {
 	await requireInstanceAdmin(needs, actor, "read");
 	// Only names that are in the folder count: no path leads out of it.
 	const file = await fileOf(needs.folder, name).catch(refuseUnreadable);
 	const backup = file === undefined ? undefined : await describe(needs.folder, name).catch(refuseUnreadable);
 	if (file === undefined || backup === undefined) throw noBackup();
 	await needs.store.audit.record(eventBy(actor, needs.system.now(), "backup.downloaded", undefined, { name }));
-	return { backup, content: contentOf(file) };
+	return { backup, content: new Streamed(piecesOf(file)) };
 }
 
-/** Bytes that are read at once: no more than that waits for a slow reader. */
-const CHUNK_BYTES = 64 * 1024;
+/** Bytes that are read at once. */
+const PIECE_BYTES = 64 * 1024;
 
 /** The file is opened with the first reading: an answer to HEAD is never read. */
-function contentOf(file: string): ReadableStream<Uint8Array> {
-	let handle: ReturnType<typeof promises.open> | undefined;
-	const close = async () => (await handle)?.close();
-	return new ReadableStream<Uint8Array>(
-		{
-			async pull(controller) {
-				handle ??= promises.open(file, "r");
-				const { buffer, bytesRead } = await (await handle).read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, null);
-				if (bytesRead > 0) return controller.enqueue(buffer.subarray(0, bytesRead));
-				await close();
-				controller.close();
-			},
-			cancel: close,
-		},
-		{ highWaterMark: 0 },
-	);
+async function* piecesOf(file: string): AsyncGenerator<Uint8Array> {
+	const handle = await promises.open(file, "r");
+	try {
+		for (;;) {
+			const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES, null);
+			if (bytesRead === 0) return;
+			yield buffer.subarray(0, bytesRead);
+		}
+	} finally {
+		await handle.close();
+	}
 }
 
 function noBackup(): AppError {

@@ -11,6 +11,7 @@ import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { createAdmission, LIMITS } from "./admission.ts";
+import { Answers } from "./answers.ts";
 import { createApp } from "./app.ts";
 import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
@@ -67,6 +68,7 @@ async function serve() {
 		log: createTestLog().log,
 		metrics: { answered: () => undefined },
 		newHeaders,
+		answers: new Answers({ log: createTestLog().log, limits: createLimits() }),
 		trusted_proxies: [PROXY],
 	};
 	const app = createApp({ ...needs, identify: () => Promise.reject(new Error("nobody")) }, routes);

@@ -9,6 +9,7 @@ import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { createAdmission } from "./admission.ts";
+import { Answers } from "./answers.ts";
 import { createApp } from "./app.ts";
 import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
@@ -83,6 +84,7 @@ const app = createApp(
 		log,
 		metrics: { answered: (...args) => void counted.push(args) },
 		newHeaders,
+		answers: new Answers({ log: createTestLog().log, limits: createLimits() }),
 		trusted_proxies: [],
 		async identify(authorization) {
 			if (authorization === undefined) throw new AppError("unauthorized", "a token is needed");

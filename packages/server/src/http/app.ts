@@ -1,11 +1,17 @@
 import type { HttpBindings } from "@hono/node-server";
+// Before the adapter itself, which puts another Response in place of the global one: this one has to be of the first kind.
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
 import { AppError } from "../errors.ts";
 import type { Metrics } from "../health/metrics.ts";
 import type { Log } from "../log.ts";
 import type { Actor } from "../policy/model.ts";
+import { sourceGroup } from "../source-group.ts";
+import { Streamed } from "../streamed.ts";
+import { type Answers, SMALL_CHARS } from "./answers.ts";
+import type { Recipient } from "./budget.ts";
 import type { AnswerHeaders, NewHeaders } from "./headers.ts";
-import { check, parseQuery, readForm, readJson } from "./input.ts";
+import { check, isHere, parseQuery, readForm, readJson } from "./input.ts";
 import type { Call, Route } from "./route.ts";
 import { createRouter } from "./router.ts";
 import { createSourceReader } from "./source.ts";
@@ -15,6 +21,7 @@ export interface AppNeeds {
 	log: Log;
 	metrics: Pick<Metrics, "answered">;
 	newHeaders: NewHeaders;
+	answers: Answers;
 	trusted_proxies: readonly string[];
 	identify(authorization: string | undefined, request_id: string, ip: string): Promise<Actor>;
 }
@@ -94,13 +101,17 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	if (route.media !== undefined) headers["content-type"] = route.media;
 	const status = route.other?.when(result) === true ? route.other.status : route.status;
 	if (status === 304) return c.body(null, status, headers);
-	const isReady = typeof result === "string" || result instanceof ReadableStream;
-	return c.body(isReady ? result : JSON.stringify(result), status, headers);
+	const isReady = typeof result === "string" || result instanceof Streamed || result instanceof Uint8Array;
+	const ready = isReady ? result : JSON.stringify(result);
+	if (c.req.method === "HEAD") return c.body(null, status, headers);
+	if (typeof ready === "string" && ready.length <= SMALL_CHARS) return c.body(ready, status, headers);
+	const whole = await needs.answers.send(outgoing, recipientOf(actor, ip), { status, headers }, ready);
+	return whole === undefined ? RESPONSE_ALREADY_SENT : c.body(whole as string, status, headers);
 }
 
-/** Whether a body has arrived to its end. Its last piece is there a moment before `complete` says so. */
-function isHere({ complete, readableLength, headers }: HttpBindings["incoming"]): boolean {
-	return complete || readableLength === Number(headers["content-length"]);
+function recipientOf(actor: Actor | undefined, ip: string): Recipient {
+	if (actor === undefined) return { person: undefined, account: sourceGroup(ip) };
+	return { person: actor.token_id ?? actor.jti, account: actor.user_id };
 }
 
 function watchAnswer(outgoing: HttpBindings["outgoing"], listener: (isDelivered: boolean) => void): void {

@@ -48,21 +48,24 @@ const START = `SwaggerUIBundle({
 `;
 
 /**
- * Declares the interactive page of the API and its files. Everything comes from this server, is read when a browser asks for it, and is
+ * Declares the interactive page of the API and its files. Everything comes from this server, is read when a browser first asks for it, and is
  * not sent again while it is the same. Not in the reference: it is the reference.
  */
 export function docsRoutes(): Route[] {
 	const script = () => readShipped(new URL(import.meta.resolve("swagger-ui-dist/swagger-ui-bundle.js")));
 	const style = () => readShipped(new URL(import.meta.resolve("swagger-ui-dist/swagger-ui.css")));
 	return [
-		fileRoute("/docs", "text/html", () => PAGE),
-		fileRoute("/docs/start.js", "text/javascript", () => START),
-		fileRoute("/docs/swagger-ui-bundle.js", "text/javascript", () => script().toString()),
-		fileRoute("/docs/swagger-ui.css", "text/css", () => style().toString()),
+		fileRoute("/docs", "text/html", () => Buffer.from(PAGE)),
+		fileRoute("/docs/start.js", "text/javascript", () => Buffer.from(START)),
+		fileRoute("/docs/swagger-ui-bundle.js", "text/javascript", script),
+		fileRoute("/docs/swagger-ui.css", "text/css", style),
 	];
 }
 
-function fileRoute(path: string, media: string, read: () => string): Route {
+const UNCHANGED = new Uint8Array();
+
+function fileRoute(path: string, media: string, read: () => Buffer): Route {
+	let file: { bytes: Buffer; etag: string } | undefined;
 	return publicRoute({
 		method: "GET",
 		path,
@@ -70,10 +73,10 @@ function fileRoute(path: string, media: string, read: () => string): Route {
 		status: 200,
 		answer: v.string(),
 		media: `${media}; charset=utf-8`,
-		other: { status: 304, when: (text) => text === "" },
+		other: { status: 304, when: (bytes) => bytes === UNCHANGED },
 		async handle({ headers, if_none_match }) {
-			const text = read();
-			const etag = `"${hash("sha256", text, "base64url")}"`;
+			file ??= withTag(read());
+			const { bytes, etag } = file;
 			Object.assign(headers, {
 				etag,
 				"cache-control": "no-cache",
@@ -81,7 +84,11 @@ function fileRoute(path: string, media: string, read: () => string): Route {
 				"cross-origin-opener-policy": "same-origin",
 				"referrer-policy": "no-referrer",
 			});
-			return if_none_match?.includes(etag) === true ? "" : text;
+			return if_none_match?.includes(etag) === true ? UNCHANGED : bytes;
 		},
 	});
+}
+
+function withTag(bytes: Buffer): { bytes: Buffer; etag: string } {
+	return { bytes, etag: `"${hash("sha256", bytes, "base64url")}"` };
 }

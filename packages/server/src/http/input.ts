@@ -39,10 +39,16 @@ export async function readForm(incoming: IncomingMessage): Promise<Record<string
 	return form;
 }
 
+/** Whether a body has arrived to its end. Its last piece is there a moment before `complete` says so. */
+export function isHere({ complete, readableLength, headers }: IncomingMessage): boolean {
+	return complete || readableLength === Number(headers["content-length"]);
+}
+
 function readBytes(incoming: IncomingMessage, max = MAX_BODY_BYTES): Promise<Buffer> {
 	if (Number(incoming.headers["content-length"] ?? 0) > max) return Promise.reject(tooLarge(max));
+	const isWhole = isHere(incoming);
 	const bytes = collectBytes(incoming, max);
-	return incoming.complete ? bytes : waitOutside(bytes);
+	return isWhole ? bytes : waitOutside(bytes);
 }
 
 function collectBytes(incoming: IncomingMessage, max: number): Promise<Buffer> {

@@ -10,6 +10,7 @@ import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { createAdmission } from "./admission.ts";
+import { Answers } from "./answers.ts";
 import { createApp } from "./app.ts";
 import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
@@ -24,6 +25,7 @@ async function start(t: TestContext) {
 		log: createTestLog().log,
 		metrics: { answered: () => undefined },
 		newHeaders,
+		answers: new Answers({ log: createTestLog().log, limits: createLimits() }),
 		trusted_proxies: [],
 		async identify() {
 			seen.identified++;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { ServerResponse } from "node:http";
 import { test } from "node:test";
 import type { Hono } from "hono";
 import { readConfig } from "../config.ts";
@@ -68,7 +69,10 @@ test("the server answers the document of exactly these routes", async () => {
 		isStopping: () => false,
 	});
 	const incoming = { headers: {}, socket: { remoteAddress: "127.0.0.1" }, url: "/api/v1/openapi.json" };
-	const response = await (app as Hono).fetch(new Request("http://localhost/api/v1/openapi.json"), { incoming });
+	const response = await (app as Hono).fetch(new Request("http://localhost/api/v1/openapi.json"), {
+		incoming,
+		outgoing: new ServerResponse(incoming as never),
+	});
 	assert.equal(response.status, 200);
 	assert.deepEqual(await response.json(), JSON.parse(JSON.stringify(document)));
 });

@@ -2,7 +2,9 @@ import * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
 import { Environment } from "../messages.ts";
-import { getSecret, type SecretNeeds, syncSecrets } from "../secrets/secrets.ts";
+import { syncSecrets } from "../secrets/lists.ts";
+import { getSecret, type SecretNeeds } from "../secrets/secrets.ts";
+import { jsonMember, streamItems } from "../streamed.ts";
 
 /** The environment of these routes when none is named. Spec: API › Operator-sync endpoints. */
 const query = v.object({ env: v.optional(Environment, "prod") });
@@ -39,11 +41,20 @@ export function operatorSyncRoutes(needs: SecretNeeds): Route[] {
 			status: 200,
 			answer: v.object({ data: v.record(v.string(), v.string()) }),
 			errors: ["invalid_environment", "not_found", "unhealthy"],
-			handle: async ({ actor, params, query }) => ({
-				data: await syncSecrets(needs, actor, params.realm, query.env).catch(neverInternal),
-			}),
+			async handle({ actor, params, query }) {
+				const { groups, held } = await syncSecrets(needs, actor, params.realm, query.env).catch(neverInternal);
+				return streamItems({ before: '{"data":{', groups: guarded(groups), write: jsonMember, after: "}}", held });
+			},
 		}),
 	];
+}
+
+async function* guarded<Group>(groups: AsyncIterable<Group>): AsyncGenerator<Group> {
+	try {
+		yield* groups;
+	} catch (error) {
+		neverInternal(error);
+	}
 }
 
 function neverInternal(error: unknown): never {

@@ -127,6 +127,17 @@ export interface NewVersion extends Omit<SecretVersion, "version"> {
 /** Why nothing was written: the realm was deleted meanwhile, or has no room. */
 export type NotWritten = "realm_gone" | "limit_reached";
 
+/** Where a version is, and how long its sealed value. */
+export interface VersionPlace {
+	/** Orders secrets by their creation. */
+	secret_id: number;
+	version: number;
+	bytes: number;
+}
+
+/** A current version in a list, without its value. */
+export type ListedVersion = VersionPlace & Pick<SecretVersion, "environment" | "key" | "expires_at" | "created_at">;
+
 /** A version in a history. */
 export interface VersionInfo {
 	version: number;
@@ -162,12 +173,16 @@ export interface SecretStore {
 	get(realm_id: string, environment: Environment, key: string): Promise<SecretVersion | undefined>;
 	version(realm_id: string, environment: Environment, key: string, version: number): Promise<SecretVersion | undefined>;
 	/** Current versions of one environment or all, in order of creation, after a secret's number in that order. */
-	list(
-		realm_id: string,
-		environment: Environment | undefined,
-		after: number,
-		limit: number,
-	): Promise<(SecretVersion & { secret_id: number })[]>;
+	list(realm_id: string, environment: Environment | undefined, after: number, limit: number): Promise<ListedVersion[]>;
+	/**
+	 * All current versions of an environment, in order of creation, each as secret_id, version and bytes.
+	 * @param expired_by leaves out those that had expired by then
+	 */
+	snapshot(realm_id: string, environment: Environment, expired_by: string): Promise<Float64Array>;
+	/** All current versions of two environments, by key: secret_id, version and bytes of each, zeros where there is none. */
+	pairs(realm_id: string, from: Environment, to: Environment, expired_by: string): Promise<Float64Array>;
+	/** The versions at these places; undefined for what is gone. */
+	versionsAt(places: readonly VersionPlace[]): Promise<(SecretVersion | undefined)[]>;
 	count(realm_id: string, environment: Environment | undefined): Promise<number>;
 	/** Newest first; undefined when there is no such secret. */
 	history(

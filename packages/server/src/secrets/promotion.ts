@@ -5,50 +5,16 @@ import type { Environment } from "../messages.ts";
 import { authorize } from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
-import type { Difference, Promote, Promoted, SecretVersion } from "./model.ts";
+import type { Promote, Promoted, SecretVersion } from "./model.ts";
 import { realmFull, secretNotFound } from "./refusals.ts";
 import { isExpired, type SecretNeeds, type SecretWritten } from "./secrets.ts";
-import { openStored, openValue, sealValue } from "./value.ts";
+import { openStored, sealValue } from "./value.ts";
 
 /** Bytes of sealed values that are promoted at once: they cross to the writer in one message. */
 const MAX_PROMOTED_BYTES = 16 * 1024 * 1024;
 
-/** Rows whose sealed values are in memory at once while environments are compared. */
-const CHUNK = 100;
-
-/**
- * Compares two environments, key by key, as whoever reads them sees their values. No value leaves; one event for all of them.
- * @throws AppError not_found, forbidden, insufficient_scope
- */
-export async function diffSecrets(
-	needs: SecretNeeds,
-	actor: Actor,
-	slug: string,
-	{ from, to }: { from: Environment; to: Environment },
-): Promise<Difference[]> {
-	const reading = { capability: "secrets:read", scope: "read" } as const;
-	const realm = await authorize(needs, actor, slug, { ...reading, environment: from });
-	await authorize(needs, actor, slug, { ...reading, environment: to });
-	const differences: Difference[] = [];
-	for await (const row of liveRows(needs, realm.id, from))
-		differences.push(await compare(needs, row, await liveRow(needs, realm.id, to, row.key)));
-	for await (const row of liveRows(needs, realm.id, to))
-		if ((await liveRow(needs, realm.id, from, row.key)) === undefined)
-			differences.push(await compare(needs, undefined, row));
-	const facts = { environment: from, to_environment: to, count: differences.length };
-	await needs.store.audit.append(eventBy(actor, needs.system.now(), "secret.diff", realm, facts));
-	return differences.sort((a, b) => (a.key < b.key ? -1 : 1));
-}
-
-async function* liveRows(needs: SecretNeeds, realm_id: string, environment: Environment) {
-	for (let after = 0; ; ) {
-		const rows = await needs.store.secrets.list(realm_id, environment, after, CHUNK);
-		for (const row of rows) if (isThere(needs, row)) yield row;
-		if (rows.length < CHUNK) return;
-		after = rows.at(-1)?.secret_id ?? after;
-		await nextTurn();
-	}
-}
+/** Bytes that are sealed anew in one turn of the event loop. */
+const REST_BYTES = 1024 * 1024;
 
 async function liveRow(needs: SecretNeeds, realm_id: string, environment: Environment, key: string) {
 	const row = await needs.store.secrets.get(realm_id, environment, key);
@@ -57,31 +23,6 @@ async function liveRow(needs: SecretNeeds, realm_id: string, environment: Enviro
 
 function isThere(needs: SecretNeeds, row: SecretVersion): boolean {
 	return !(needs.enforce_expiry && isExpired(row, needs.system.now()));
-}
-
-async function compare(
-	needs: SecretNeeds,
-	from: SecretVersion | undefined,
-	to: SecretVersion | undefined,
-): Promise<Difference> {
-	return {
-		key: from?.key ?? to?.key ?? "",
-		status: await statusOf(needs, from, to),
-		from_version: from?.version ?? null,
-		to_version: to?.version ?? null,
-		from_expires_at: from?.expires_at ?? null,
-		to_expires_at: to?.expires_at ?? null,
-	};
-}
-
-async function statusOf(
-	needs: SecretNeeds,
-	from: SecretVersion | undefined,
-	to: SecretVersion | undefined,
-): Promise<Difference["status"]> {
-	if (to === undefined) return "only_in_from";
-	if (from === undefined) return "only_in_to";
-	return (await openValue(needs, from)) === (await openValue(needs, to)) ? "equal" : "different";
 }
 
 /**
@@ -103,12 +44,17 @@ export async function promoteSecrets(
 	const created_at = now.toISOString();
 	const promoted: Promoted[] = [];
 	let bytes = 0;
+	let rested = 0;
 	for (const { key, from_version, to_version } of secrets) {
 		const source = await liveRow(needs, realm.id, from, key);
 		if (source === undefined) throw secretNotFound();
 		if (from_version !== undefined && from_version !== source.version) throw changedMeanwhile();
 		const row = await copyOf(needs, source, { environment: to, created_by: actor.user_id, created_at });
 		bytes += row.value.length;
+		if (bytes - rested > REST_BYTES) {
+			rested = bytes;
+			await nextTurn();
+		}
 		if (bytes > MAX_PROMOTED_BYTES)
 			throw new AppError("payload_too_large", "these secrets are over 16 MiB together: promote fewer at once");
 		const origin = { from_environment: from, from_version: source.version };

@@ -2,13 +2,15 @@ import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Count, Environment, Instant, says } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
+import { jsonObject, streamItems } from "../streamed.ts";
+import { diffSecrets } from "./diff.ts";
+import { listSecrets } from "./lists.ts";
 import { Diff, Encrypt, Promote, Rollback, SetSecret } from "./model.ts";
-import { diffSecrets, promoteSecrets } from "./promotion.ts";
+import { promoteSecrets } from "./promotion.ts";
 import {
 	deleteSecret,
 	encrypt,
 	getSecret,
-	listSecrets,
 	listVersions,
 	rollbackSecret,
 	type SecretNeeds,
@@ -105,8 +107,9 @@ function reading(needs: SecretNeeds): Route[] {
 			errors: ["invalid_environment", "invalid_limit", "invalid_cursor", "not_found"],
 			async handle({ actor, params, query }) {
 				const wanted = { asked: query.env, withValues: query.values === "true" };
-				const { rows, pagination } = await listSecrets(needs, actor, params.slug, wanted, query);
-				return { secrets: rows, pagination };
+				const { groups, pagination } = await listSecrets(needs, actor, params.slug, wanted, query);
+				const after = `],"pagination":${JSON.stringify(pagination)}}`;
+				return streamItems({ before: '{"secrets":[', groups, write: jsonObject, after });
 			},
 		}),
 		route({
@@ -185,7 +188,10 @@ function promotion(needs: SecretNeeds): Route[] {
 			status: 200,
 			answer: v.object({ secrets: v.array(DifferenceSchema) }),
 			errors: ["invalid_environment", "not_found"],
-			handle: async ({ actor, params, query }) => ({ secrets: await diffSecrets(needs, actor, params.slug, query) }),
+			async handle({ actor, params, query }) {
+				const { groups, held } = await diffSecrets(needs, actor, params.slug, query);
+				return streamItems({ before: '{"secrets":[', groups, write: jsonObject, after: "]}", held });
+			},
 		}),
 		route({
 			method: "POST",

@@ -147,73 +147,13 @@ async function reveal(needs: SecretNeeds, row: SecretVersion): Promise<Omit<Secr
 	return { key, value: await openValue(needs, row), ...rest };
 }
 
-/** A secret in a list; without its value when that was not asked for. */
-type ListedSecret = Omit<SecretValue, "is_expired" | "value"> & { value?: string };
-
 function describe({ key, environment, version, created_at }: SecretVersion) {
 	return { key, environment, version, updated_at: created_at };
 }
 
 /** Whether a version's expires_at has passed. */
-export function isExpired(row: SecretVersion, now: Date): boolean {
+export function isExpired(row: Pick<SecretVersion, "expires_at">, now: Date): boolean {
 	return row.expires_at !== null && row.expires_at <= now.toISOString();
-}
-
-/**
- * One page of a realm's secrets, of one environment or all; one event for the page, which says when no values were asked for.
- * @throws AppError not_found, forbidden, insufficient_scope
- * Spec: API › Secrets and encryption
- */
-export async function listSecrets(
-	needs: SecretNeeds,
-	actor: Actor,
-	slug: string,
-	{ asked, withValues }: { asked: Environment | undefined; withValues: boolean },
-	page: PageRequest,
-): Promise<{ rows: ListedSecret[]; pagination: Pagination }> {
-	const environment = asked ?? (actor.environment as Environment | null) ?? undefined;
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment });
-	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
-		list: `secrets ${realm.id} ${environment ?? ""}`,
-		read: (after, limit) => needs.store.secrets.list(realm.id, environment, Number(after ?? 0), limit),
-		position: (row) => String(row.secret_id),
-		count: () => needs.store.secrets.count(realm.id, environment),
-	});
-	const now = needs.system.now();
-	const live = needs.enforce_expiry ? rows.filter((row) => !isExpired(row, now)) : rows;
-	const secrets = await Promise.all(live.map((row) => (withValues ? reveal(needs, row) : describe(row))));
-	const facts = { environment: environment ?? "", count: secrets.length, ...(withValues ? {} : { values: false }) };
-	await needs.store.audit.append(eventBy(actor, now, "secret.list", realm, facts));
-	return { rows: secrets, pagination };
-}
-
-/** Rows read in one go while all secrets of an environment are collected. */
-const CHUNK = 1000;
-
-/**
- * Every secret of an environment, for a cluster's operator: it deletes what is missing, so the answer is complete or an error.
- * @throws AppError not_found, forbidden, insufficient_scope
- * Spec: API › Operator-sync endpoints
- */
-export async function syncSecrets(
-	needs: SecretNeeds,
-	actor: Actor,
-	slug: string,
-	environment: Environment,
-): Promise<Record<string, string>> {
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment });
-	const now = needs.system.now();
-	const values: [string, string][] = [];
-	for (let after = 0, rows: Awaited<ReturnType<SecretStore["list"]>>; ; after = rows.at(-1)?.secret_id ?? after) {
-		rows = await needs.store.secrets.list(realm.id, environment, after, CHUNK);
-		for (const row of rows) {
-			if (!(needs.enforce_expiry && isExpired(row, now))) values.push([row.key, await openValue(needs, row)]);
-		}
-		if (rows.length < CHUNK) break;
-	}
-	const facts = { environment, count: values.length, via: "eso" };
-	await needs.store.audit.append(eventBy(actor, now, "secret.sync", realm, facts));
-	return Object.fromEntries(values);
 }
 
 /**

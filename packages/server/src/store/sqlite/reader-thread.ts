@@ -4,6 +4,7 @@ import { copyQuestions } from "./copy-questions.ts";
 import { codeOf } from "./failure.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { openReader } from "./open.ts";
+import { secretSnapshots } from "./secret-snapshots.ts";
 import { tokenLines } from "./token-lines.ts";
 import { withBuffers } from "./transfer.ts";
 
@@ -19,7 +20,13 @@ export type LongQuestions = typeof questions;
 const port = parentPort;
 if (port === null) throw new Error("the reader runs in a worker thread");
 const db = openReader(workerData as string, "long");
-const questions = { audit: auditLog(db), leases: leaseLists(db), copies: copyQuestions(db), tokens: tokenLines(db) };
+const questions = {
+	audit: auditLog(db),
+	leases: leaseLists(db),
+	copies: copyQuestions(db),
+	secrets: secretSnapshots(db),
+	tokens: tokenLines(db),
+};
 
 type Verb = (...args: unknown[]) => unknown;
 

@@ -16,8 +16,6 @@ const stored = {
 	created_at: secretVersion.created_at,
 };
 
-const columns = { ...stored, realm_id: secret.realm_id, environment: secret.environment, key: secret.key };
-
 const byName = and(
 	eq(secret.realm_id, placeholder("realm_id")),
 	eq(secret.environment, placeholder("environment")),
@@ -30,8 +28,8 @@ const inEnvironment = or(
 );
 
 /** Questions about secrets. A deleted secret has no versions, so looking for them finds what is live. */
-export function secretReads(db: Reader): Omit<SecretStore, "set" | "promote" | "remove"> {
-	return { ...single(db), ...lists(db), ...histories(db), ...expiring(db) };
+export function secretReads(db: Reader): Omit<SecretStore, "set" | "promote" | "remove" | "snapshot" | "pairs"> {
+	return { ...single(db), ...lists(db), ...places(db), ...histories(db), ...expiring(db) };
 }
 
 function single(db: Reader): Pick<SecretStore, "get" | "version"> {
@@ -61,7 +59,15 @@ function single(db: Reader): Pick<SecretStore, "get" | "version"> {
 function lists(db: Reader): Pick<SecretStore, "list" | "count"> {
 	const list = later(() =>
 		db
-			.select({ ...columns, secret_id: secret.id })
+			.select({
+				secret_id: secret.id,
+				environment: secret.environment,
+				key: secret.key,
+				version: secretVersion.version,
+				bytes: sql<number>`length(${secretVersion.value})`,
+				expires_at: secretVersion.expires_at,
+				created_at: secretVersion.created_at,
+			})
 			.from(secret)
 			.innerJoin(secretVersion, and(eq(secretVersion.secret_id, secret.id), eq(secretVersion.version, secret.version)))
 			.where(
@@ -87,6 +93,34 @@ function lists(db: Reader): Pick<SecretStore, "list" | "count"> {
 		list: async (realm_id, environment, after, limit) =>
 			list().all({ realm_id, environment: environment ?? "", after, limit }),
 		count: async (realm_id, environment) => total().get({ realm_id, environment: environment ?? "" })?.total ?? 0,
+	};
+}
+
+function places(db: Reader): Pick<SecretStore, "versionsAt"> {
+	// Two questions: one that joins would be prepared anew for each place.
+	const version = later(() =>
+		db
+			.select(stored)
+			.from(secretVersion)
+			.where(
+				and(eq(secretVersion.secret_id, placeholder("secret_id")), eq(secretVersion.version, placeholder("version"))),
+			)
+			.prepare(),
+	);
+	const name = later(() =>
+		db
+			.select({ realm_id: secret.realm_id, environment: secret.environment, key: secret.key })
+			.from(secret)
+			.where(eq(secret.id, placeholder("secret_id")))
+			.prepare(),
+	);
+	return {
+		versionsAt: async (wanted) =>
+			wanted.map(({ secret_id, version: number }) => {
+				const row = version().get({ secret_id, version: number });
+				const named = row && name().get({ secret_id });
+				return named && { ...row, ...named };
+			}),
 	};
 }
 

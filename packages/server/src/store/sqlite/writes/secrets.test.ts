@@ -163,7 +163,11 @@ test("a list is in the order of creation, whatever is written later, of one envi
 	assert.deepEqual(await keysOf(realm, "prod", 0, 10), ["a", "d"]);
 	assert.deepEqual(await keysOf(realm, "test", 0, 10), []);
 	const [first, second] = await secrets.list(realm, "dev", 0, 2);
-	assert.deepEqual([first?.version, first?.comment, first?.environment], [2, "newer", "dev"]);
+	assert.deepEqual([first?.version, first?.bytes, first?.environment], [2, 8, "dev"]);
+	const [row, gone] = await secrets.versionsAt(
+		[first, { secret_id: 0, version: 1, bytes: 0 }].filter((place) => place !== undefined),
+	);
+	assert.deepEqual([row?.key, row?.comment, row?.realm_id, gone], ["c", "newer", realm, undefined]);
 	assert.deepEqual(await keysOf(realm, "dev", second?.secret_id ?? 0, 10), ["b"]);
 	const counts = [undefined, "dev", "prod", "test"].map((name) => secrets.count(realm, name as "dev"));
 	assert.deepEqual(await Promise.all(counts), [5, 3, 2, 0]);

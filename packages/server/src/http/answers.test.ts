@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { get, request as httpRequest, type IncomingMessage } from "node:http";
+import { connect, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import * as v from "valibot";
+import { AppError } from "../errors.ts";
+import { createLimits } from "../limits.ts";
+import { Streamed } from "../streamed.ts";
+import { anyConnections } from "../testing/connections.ts";
+import { createTestLog } from "../testing/log.ts";
+import { createTestSystem } from "../testing/system.ts";
+import { longestTurn } from "../testing/turns.ts";
+import { createAdmission } from "./admission.ts";
+import { Answers } from "./answers.ts";
+import { createApp } from "./app.ts";
+import { createHeaders } from "./headers.ts";
+import { listen } from "./listen.ts";
+import { publicRoute } from "./route.ts";
+
+const MIB = 1024 * 1024;
+const PIECE = "x".repeat(64 * 1024);
+
+/** What a route made, and whether it was let go of. */
+interface Made {
+	pieces: number;
+	returned: number;
+}
+
+/** Pieces, and the work of each in milliseconds. */
+function makePieces(made: Made, count: number, { work = 0, fails = Number.POSITIVE_INFINITY } = {}): Streamed {
+	async function* pieces() {
+		try {
+			for (let at = 0; at < count; at++) {
+				if (at === fails) throw new AppError("forbidden", "not this one");
+				for (const until = performance.now() + work; performance.now() < until; );
+				made.pieces++;
+				yield PIECE;
+			}
+		} finally {
+			made.returned++;
+		}
+	}
+	return new Streamed(pieces());
+}
+
+/** A server with one route that answers this. */
+async function serve(t: TestContext, answer: (made: Made) => unknown) {
+	const made: Made = { pieces: 0, returned: 0 };
+	const newHeaders = createHeaders(createTestSystem());
+	const limits = createLimits();
+	const { log, entries } = createTestLog();
+	const given = { method: "GET", path: "/", summary: "", status: 200, answer: v.unknown() } as const;
+	const needs = { log, metrics: { answered: () => undefined }, newHeaders, answers: new Answers({ log, limits }) };
+	const app = createApp(
+		{ ...needs, trusted_proxies: ["127.0.0.1"], identify: () => Promise.reject(new Error("nobody")) },
+		[publicRoute({ ...given, handle: async () => answer(made) })],
+	);
+	const admit = createAdmission({ newHeaders, limits }, ["127.0.0.1"]);
+	const listener = await listen(
+		{ app: app as never, newHeaders, admit, connections: anyConnections() },
+		{ host: "127.0.0.1", port: 0 },
+		undefined,
+	);
+	const sockets: Socket[] = [];
+	t.after(() => {
+		for (const socket of sockets) socket.destroy();
+		return listener.close();
+	});
+	const { port } = listener.address;
+	const used = (name: string) =>
+		limits
+			.all()
+			.find((limit) => limit.name === name)
+			?.used();
+	/** Asks and reads nothing. */
+	const ignore = (source: string) => {
+		const socket = connect(port, "127.0.0.1").pause();
+		socket.on("error", () => undefined);
+		sockets.push(socket);
+		socket.write(`GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${source}\r\n\r\n`);
+		return socket;
+	};
+	return { made, entries, used, ignore, port };
+}
+
+async function read(port: number, method = "GET"): Promise<IncomingMessage & { text: string; isBroken: boolean }> {
+	const request = httpRequest({ port, host: "127.0.0.1", method, agent: false }).end();
+	const [response] = (await once(request, "response")) as [IncomingMessage];
+	const chunks: Buffer[] = [];
+	let isBroken = false;
+	try {
+		for await (const chunk of response) chunks.push(chunk as Buffer);
+	} catch {
+		isBroken = true;
+	}
+	return Object.assign(response, { text: Buffer.concat(chunks).toString(), isBroken });
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+	const deadline = performance.now() + 10_000;
+	while (!isSo()) {
+		assert.ok(performance.now() < deadline, "it takes too long");
+		await wait(5);
+	}
+}
+
+test("what is streamed arrives whole, and what is small with its length", async (t) => {
+	const large = await serve(t, (made) => makePieces(made, 100));
+	const answer = await read(large.port);
+	assert.deepEqual([answer.statusCode, answer.text.length, answer.isBroken], [200, 100 * PIECE.length, false]);
+	assert.equal(answer.headers["transfer-encoding"], "chunked");
+	assert.equal(answer.headers["content-type"], "application/json");
+	const small = await serve(t, (made) => makePieces(made, 4));
+	assert.equal((await read(small.port)).headers["content-length"], String(4 * PIECE.length));
+	assert.equal(large.used("answer_bytes"), 0);
+});
+
+test("a long text or file is sent in pieces, with its length, byte by byte as it is", async (t) => {
+	const text = `${"😀é\u0001".repeat(100_000)}`;
+	for (const body of [text, Buffer.from(text)]) {
+		const { port } = await serve(t, () => body);
+		const answer = await read(port);
+		assert.equal(answer.text, text);
+		assert.equal(answer.headers["content-length"], String(Buffer.byteLength(text)));
+	}
+});
+
+test("HEAD makes nothing of it", async (t) => {
+	const { made, port } = await serve(t, (of) => makePieces(of, 100));
+	const answer = await read(port, "HEAD");
+	assert.deepEqual([answer.statusCode, answer.text, made.pieces], [200, "", 0]);
+});
+
+test("what fails before anything is sent is answered with its own status, later it breaks the answer", async (t) => {
+	const early = await serve(t, (made) => makePieces(made, 100, { fails: 3 }));
+	assert.equal((await read(early.port)).statusCode, 403);
+	const late = await serve(t, (made) => makePieces(made, 100, { fails: 50 }));
+	const answer = await read(late.port);
+	assert.deepEqual([answer.statusCode, answer.isBroken], [200, true]);
+	assert.deepEqual(
+		late.entries().map(({ event }) => event),
+		["answer.cut"],
+	);
+	assert.equal(late.used("answer_bytes"), 0);
+});
+
+test("of an answer that nobody reads no more is made than what the kernel takes, and what it holds is counted", async (t) => {
+	const { made, used, ignore } = await serve(t, (of) => makePieces(of, 10_000));
+	for (let count = 0; count < 16; count++) ignore(`192.0.2.${count}`);
+	await until(() => used("answer_bytes") === 8 * MIB);
+	let before = -1;
+	while (before !== made.pieces) {
+		before = made.pieces;
+		await wait(200);
+	}
+	assert.ok(made.pieces * PIECE.length < 16 * 10 * MIB, `${made.pieces} pieces`);
+	assert.equal(used("requests"), 0);
+});
+
+test("one source has 16 MiB of answers on their way, others theirs; who leaves gives back", async (t) => {
+	const { made, used, ignore, port } = await serve(t, (of) => makePieces(of, 10_000));
+	const readers = Array.from({ length: 32 }, () => ignore("192.0.2.1"));
+	await until(() => used("answer_bytes") === 16 * MIB);
+	const refused = await new Promise<IncomingMessage>((resolve) =>
+		get({ port, host: "127.0.0.1", headers: { "x-forwarded-for": "192.0.2.1" }, agent: false }, resolve),
+	);
+	assert.deepEqual([refused.statusCode, refused.headers["retry-after"]], [503, "5"]);
+	refused.resume();
+	ignore("192.0.2.2");
+	await until(() => used("answer_bytes") === 16.5 * MIB);
+	for (const reader of readers) reader.destroy();
+	await until(() => used("answer_bytes") === 0.5 * MIB);
+	// The one that was refused, too.
+	await until(() => made.returned === 33);
+});
+
+test("many long answers to quick readers leave everybody else their turn", async (t) => {
+	const { port } = await serve(t, (made) => makePieces(made, 60, { work: 1 }));
+	const watch = longestTurn();
+	const readers = Array.from({ length: 8 }, () => connect(port, "127.0.0.1").resume());
+	for (const reader of readers) reader.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+	await Promise.all(readers.map((reader) => once(reader, "end")));
+	const { longest_ms, turns } = watch.stop();
+	assert.ok(turns > 40, `${turns} turns`);
+	assert.ok(longest_ms < 50, `a turn of ${longest_ms} ms`);
+});

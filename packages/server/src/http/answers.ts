@@ -1,0 +1,172 @@
+import type { ServerResponse } from "node:http";
+import type { Limits } from "../limits.ts";
+import type { Log } from "../log.ts";
+import { leavePlace } from "../place.ts";
+import { PIECE_CHARS, Streamed } from "../streamed.ts";
+import { AnswerBudget, type Recipient } from "./budget.ts";
+import { Pace } from "./pace.ts";
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+const BUDGET = { person: 4 * MIB, account: 16 * MIB, all: 64 * MIB, cut_ms: 5000 } as const;
+
+/** An answer up to this size is one write. */
+const WHOLE_BYTES = 256 * KIB;
+
+/** What is not longer is not counted: every connection has one answer at a time. */
+export const SMALL_CHARS = 16 * KIB;
+
+/** What an answer in pieces holds: a value, its row, two pieces. */
+const STREAM_BYTES = 512 * KIB;
+
+/** Milliseconds that a reader has for a piece. */
+const PIECE_MS = 30_000;
+
+/** How an answer begins. */
+interface Head {
+	status: number;
+	headers: Record<string, string>;
+}
+
+type Text = string | Uint8Array;
+type Pieces = AsyncGenerator<Text, unknown, undefined>;
+
+/** Sends answers that are large, and counts what answers hold. */
+export class Answers {
+	readonly #log: Log;
+	readonly #budget = new AnswerBudget(BUDGET);
+	readonly #pace = new Pace();
+
+	constructor({ log, limits }: { log: Log; limits: Pick<Limits, "add"> }) {
+		this.#log = log;
+		addLimits(limits, this.#budget);
+	}
+
+	/**
+	 * Sends an answer, if it is large.
+	 * @returns what is small enough to be one write, which is the caller's to do; undefined when the answer is on its way
+	 * @throws AppError overloaded, and whatever making the first pieces throws
+	 */
+	async send(outgoing: ServerResponse, to: Recipient, head: Head, answer: Text | Streamed): Promise<Text | undefined> {
+		if (answer instanceof Streamed) return this.#stream(outgoing, to, head, answer);
+		// A file is kept once, for everybody.
+		const bytes = typeof answer === "string" ? answer.length : Math.min(answer.length, WHOLE_BYTES);
+		if (bytes > SMALL_CHARS) this.#hold(outgoing, to, bytes);
+		if (answer.length <= WHOLE_BYTES) return answer;
+		const body = typeof answer === "string" ? Buffer.from(answer) : answer;
+		const headers = { ...head.headers, "content-length": String(body.length) };
+		return this.#begin(outgoing, { ...head, headers }, slicesOf(body));
+	}
+
+	async #stream(outgoing: ServerResponse, to: Recipient, head: Head, { pieces, held }: Streamed) {
+		const first: Text[] = [];
+		let length = 0;
+		while (length <= WHOLE_BYTES) {
+			const { done, value } = await this.#pace.step(() => pieces.next());
+			if (done) return this.send(outgoing, to, head, joined(first));
+			if (value.length > 0) first.push(value);
+			length += value.length;
+		}
+		try {
+			this.#hold(outgoing, to, STREAM_BYTES + held);
+		} catch (error) {
+			await pieces.return(undefined);
+			throw error;
+		}
+		return this.#begin(outgoing, head, chained(first, pieces));
+	}
+
+	/** Takes a share until the answer is out. */
+	#hold(outgoing: ServerResponse, to: Recipient, bytes: number): void {
+		const release = this.#budget.take(to, bytes, () => outgoing.destroy());
+		if (outgoing.closed) release();
+		else outgoing.once("close", release);
+	}
+
+	#begin(outgoing: ServerResponse, { status, headers }: Head, pieces: Pieces): undefined {
+		leavePlace();
+		outgoing.writeHead(status, headers);
+		void this.#pump(outgoing, pieces);
+	}
+
+	async #pump(outgoing: ServerResponse, pieces: Pieces): Promise<void> {
+		const write = createOutlet(outgoing);
+		try {
+			for (;;) {
+				const { done, value } = await this.#pace.step(() => pieces.next());
+				if (done) break;
+				if (value.length > 0) await write(value);
+			}
+			await write(undefined);
+		} catch (error) {
+			// The reader sees a broken answer, never a shorter one. That a reader went away is nothing to tell.
+			if (!outgoing.destroyed) this.#log("error", "answer.cut", { error });
+			outgoing.destroy();
+		} finally {
+			await pieces.return(undefined);
+		}
+	}
+}
+
+/**
+ * Makes what writes one piece after the other, and fails when its reader is gone, or takes too long. That a write was taken says nothing: the
+ * next waits until this one is on its way.
+ * @returns writes a piece; the end, when there is none
+ */
+function createOutlet(outgoing: ServerResponse): (piece: Text | undefined) => Promise<void> {
+	let settle = (_error?: Error | null) => {};
+	outgoing.once("close", () => settle(outgoing.writableFinished ? null : new Error("the reader is gone")));
+	return (piece) =>
+		new Promise((resolve, reject) => {
+			const timer = setTimeout(() => outgoing.destroy(), PIECE_MS);
+			settle = (error) => {
+				clearTimeout(timer);
+				if (error) reject(error);
+				else resolve();
+			};
+			if (outgoing.destroyed) settle(new Error("the reader is gone"));
+			else if (piece === undefined) outgoing.end(() => settle());
+			else outgoing.write(piece, (error) => settle(error));
+		});
+}
+
+async function* slicesOf(body: Uint8Array): AsyncGenerator<Text> {
+	for (let start = 0; start < body.length; start += PIECE_CHARS) yield body.subarray(start, start + PIECE_CHARS);
+}
+
+/** What was made already, and let go of as it is sent, then the rest. */
+async function* chained(first: Text[], rest: AsyncGenerator<Text>): AsyncGenerator<Text> {
+	try {
+		for (let piece = first.shift(); piece !== undefined; piece = first.shift()) yield piece;
+		for (;;) {
+			const { done, value } = await rest.next();
+			if (done) return;
+			yield value;
+		}
+	} finally {
+		await rest.return(undefined);
+	}
+}
+
+function joined(pieces: readonly Text[]): Text {
+	const [only = "", ...others] = pieces;
+	if (others.length === 0) return only;
+	return typeof only === "string" ? pieces.join("") : Buffer.concat(pieces as Uint8Array[]);
+}
+
+function addLimits({ add }: Pick<Limits, "add">, budget: AnswerBudget): void {
+	add({
+		name: "answer_bytes",
+		max: BUDGET.all,
+		used: () => budget.used().all,
+		refused: () => budget.refused,
+		hint: "many clients take long to read large answers",
+	});
+	add({
+		name: "answer_bytes_per_account",
+		max: BUDGET.account,
+		used: () => budget.used().account,
+		hint: "one account, or source, takes long to read large answers",
+	});
+}

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AppError } from "../errors.ts";
+import { AnswerBudget } from "./budget.ts";
+
+const LIMITS = { person: 4, account: 16, all: 64, cut_ms: 60_000 };
+const refusal = (whose: RegExp) => (error: unknown) =>
+	error instanceof AppError &&
+	error.code === "overloaded" &&
+	error.headers["retry-after"] === "5" &&
+	whose.test(error.message);
+
+/** A budget, and what was cut of it. */
+function bench() {
+	const budget = new AnswerBudget({ ...LIMITS });
+	const cut: string[] = [];
+	const take = (person: string | undefined, account: string, bytes: number, name = "") =>
+		budget.take({ person, account }, bytes, () => cut.push(name));
+	return { budget, cut, take };
+}
+
+test("a token holds so much, and what it gives back it may take again", () => {
+	const { take } = bench();
+	const release = take("t", "a", 3);
+	take("t", "a", 1);
+	assert.throws(() => take("t", "a", 1), refusal(/token or session/));
+	release();
+	release();
+	take("t", "a", 3);
+	assert.throws(() => take("t", "a", 1), refusal(/token or session/));
+});
+
+test("one answer that is larger than what a token may hold is sent while it holds nothing else", () => {
+	const { take } = bench();
+	const release = take("t", "a", 9);
+	assert.throws(() => take("t", "a", 1), refusal(/token or session/));
+	release();
+	take("t", "a", 1);
+	assert.throws(() => take("t", "a", 9), refusal(/token or session/));
+});
+
+test("an account holds so much, by however many tokens, and so does a source of nobody", () => {
+	const { take } = bench();
+	for (const token of ["t1", "t2", "t3", "t4"]) take(token, "a", 4);
+	assert.throws(() => take("t5", "a", 1), refusal(/account or source/));
+	for (let count = 0; count < 8; count++) take(undefined, "192.0.2.1", 2);
+	assert.throws(() => take(undefined, "192.0.2.1", 1), refusal(/account or source/));
+	take(undefined, "192.0.2.2", 1);
+});
+
+test("all together hold so much, and one account leaves the rest to the others", () => {
+	const { budget, take } = bench();
+	for (const account of ["a", "b", "c", "d"]) for (const token of "1234") take(account + token, account, 4);
+	assert.deepEqual(budget.used(), { all: 64, account: 16 });
+	assert.throws(() => take("e1", "e", 1), refusal(/server/));
+});
+
+test("the oldest answer of who holds most is cut for a new one, once it is old", () => {
+	const { budget, cut, take } = bench();
+	for (const account of ["a", "b", "c"]) for (const token of "123") take(account + token, account, 4, account + token);
+	for (const token of "1234") take(`d${token}`, "d", 4, `d${token}`);
+	take("e1", "e", 4, "e1");
+	take("f1", "f", 8, "f1");
+	assert.throws(() => take("g1", "g", 4), refusal(/server/));
+	assert.deepEqual(cut, []);
+	budget.limits.cut_ms = 0;
+	take("g1", "g", 4, "g1");
+	assert.deepEqual(cut, ["d1"]);
+	budget.limits.cut_ms = 60_000;
+	assert.throws(() => take("g1", "g", 4), refusal(/token or session/), "the new one is not old");
+});
+
+test("a token that is full loses its own oldest answer, nobody else's", () => {
+	const { budget, cut, take } = bench();
+	take("other", "a", 4, "other");
+	take("t", "a", 2, "first");
+	take("t", "a", 2, "second");
+	budget.limits.cut_ms = 0;
+	take("t", "a", 2, "third");
+	assert.deepEqual(cut, ["first"]);
+});

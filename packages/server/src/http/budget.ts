@@ -1,0 +1,96 @@
+import { AppError } from "../errors.ts";
+
+/** Bytes that answers on their way may hold. Design: §13 */
+export interface BudgetLimits {
+	/** Of one token or session. */
+	person: number;
+	/** Of one account, or of a source when nobody is signed in. */
+	account: number;
+	all: number;
+	/** Milliseconds after which an answer is cut for another one. */
+	cut_ms: number;
+}
+
+/** Whom an answer is for. */
+export interface Recipient {
+	/** Token or session; undefined when nobody is signed in. */
+	person: string | undefined;
+	/** Account or source. */
+	account: string;
+}
+
+interface Share extends Recipient {
+	bytes: number;
+	since: number;
+	cut(): void;
+}
+
+/** What answers on their way hold together. When it is full, the oldest answer of who holds most makes room, else the new one is refused. */
+export class AnswerBudget {
+	readonly limits: BudgetLimits;
+	/** How often an answer was refused or cut. */
+	refused = 0;
+	// In the order of taking.
+	readonly #shares = new Set<Share>();
+
+	constructor(limits: BudgetLimits) {
+		this.limits = limits;
+	}
+
+	/** Bytes in use: together, and by the account that holds most. */
+	used(): { all: number; account: number } {
+		return { all: sum(this.#shares), account: largest(this.#shares, ({ account }) => account).bytes };
+	}
+
+	/**
+	 * Takes a share until it is released. One answer that is larger than what a token, session or account may hold gets it while they hold nothing.
+	 * @param cut ends the answer
+	 * @returns what releases it
+	 * @throws AppError overloaded
+	 */
+	take(recipient: Recipient, bytes: number, cut: () => void): () => void {
+		const { person, account } = recipient;
+		if (person !== undefined)
+			this.#makeRoom("token or session", this.limits.person, bytes, (share) => share.person === person);
+		this.#makeRoom("account or source", this.limits.account, bytes, (share) => share.account === account);
+		this.#makeRoom("server", this.limits.all, bytes, () => true);
+		const share = { ...recipient, bytes, since: performance.now(), cut };
+		this.#shares.add(share);
+		return () => void this.#shares.delete(share);
+	}
+
+	#makeRoom(whose: string, limit: number, bytes: number, isMeant: (share: Share) => boolean): void {
+		for (;;) {
+			const meant = [...this.#shares].filter(isMeant);
+			if (meant.length === 0 || sum(meant) + bytes <= limit) return;
+			this.refused++;
+			const { account } = largest(meant, (share) => share.account);
+			const ofAccount = meant.filter((share) => share.account === account);
+			const { account: person } = largest(ofAccount, (share) => share.person ?? "");
+			const oldest = ofAccount.find((share) => (share.person ?? "") === person);
+			if (oldest === undefined || performance.now() - oldest.since < this.limits.cut_ms) throw tooMuch(whose, limit);
+			this.#shares.delete(oldest);
+			oldest.cut();
+		}
+	}
+}
+
+function sum(shares: Iterable<Share>): number {
+	let total = 0;
+	for (const { bytes } of shares) total += bytes;
+	return total;
+}
+
+/** Who holds most. */
+function largest(shares: Iterable<Share>, nameOf: (share: Share) => string): { account: string; bytes: number } {
+	const totals = new Map<string, number>();
+	for (const share of shares) totals.set(nameOf(share), (totals.get(nameOf(share)) ?? 0) + share.bytes);
+	let most = { account: "", bytes: 0 };
+	for (const [account, bytes] of totals) if (bytes > most.bytes) most = { account, bytes };
+	return most;
+}
+
+function tooMuch(whose: string, limit: number): AppError {
+	const message = `answers of this ${whose} that are not read yet hold ${limit / 1024 / 1024} MiB already: read them, or try again in 5 seconds`;
+	return new AppError("overloaded", message, { headers: { "retry-after": "5" } });
+}

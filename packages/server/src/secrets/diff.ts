@@ -1,0 +1,67 @@
+import { eventBy } from "../audit/model.ts";
+import type { Environment } from "../messages.ts";
+import { authorize } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { Difference, SecretVersion } from "./model.ts";
+import type { SecretNeeds } from "./secrets.ts";
+import { readVersions, unpackPairs, type VersionPair } from "./snapshot.ts";
+import { openValue } from "./value.ts";
+
+/**
+ * Compares two environments as they are at one moment, key by key, as whoever reads them sees their values. No value leaves; one event for all of them,
+ * before any value is read.
+ * @returns the differences in order of their keys, one at a time, and the bytes that remembering their names takes
+ * @throws AppError not_found, forbidden, insufficient_scope; overloaded in the middle, when a secret has gone meanwhile
+ */
+export async function diffSecrets(
+	needs: SecretNeeds,
+	actor: Actor,
+	slug: string,
+	{ from, to }: { from: Environment; to: Environment },
+): Promise<{ groups: AsyncIterable<Difference[]>; held: number }> {
+	const reading = { capability: "secrets:read", scope: "read" } as const;
+	const realm = await authorize(needs, actor, slug, { ...reading, environment: from });
+	await authorize(needs, actor, slug, { ...reading, environment: to });
+	const now = needs.system.now();
+	const expired_by = needs.enforce_expiry ? now.toISOString() : "";
+	const pairs = await needs.store.secrets.pairs(realm.id, from, to, expired_by);
+	const facts = { environment: from, to_environment: to, count: pairs.length / 6 };
+	await needs.store.audit.append(eventBy(actor, now, "secret.diff", realm, facts));
+	return { groups: compareAll(needs, unpackPairs(pairs)), held: pairs.byteLength };
+}
+
+async function* compareAll(needs: SecretNeeds, pairs: Iterable<VersionPair>): AsyncGenerator<Difference[]> {
+	for (const pair of pairs) {
+		const there = [pair.from, pair.to].filter((place) => place !== undefined);
+		const rows: SecretVersion[] = [];
+		for await (const group of readVersions(needs, there)) rows.push(...group);
+		const from = pair.from && rows[0];
+		const to = pair.to && rows.at(-1);
+		yield [await compare(needs, from, to)];
+	}
+}
+
+async function compare(
+	needs: SecretNeeds,
+	from: SecretVersion | undefined,
+	to: SecretVersion | undefined,
+): Promise<Difference> {
+	return {
+		key: from?.key ?? to?.key ?? "",
+		status: await statusOf(needs, from, to),
+		from_version: from?.version ?? null,
+		to_version: to?.version ?? null,
+		from_expires_at: from?.expires_at ?? null,
+		to_expires_at: to?.expires_at ?? null,
+	};
+}
+
+async function statusOf(
+	needs: SecretNeeds,
+	from: SecretVersion | undefined,
+	to: SecretVersion | undefined,
+): Promise<Difference["status"]> {
+	if (to === undefined) return "only_in_from";
+	if (from === undefined) return "only_in_to";
+	return (await openValue(needs, from)) === (await openValue(needs, to)) ? "equal" : "different";
+}

@@ -1,0 +1,97 @@
+import { eventBy } from "../audit/model.ts";
+import type { Environment } from "../messages.ts";
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import { authorize } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { ListedVersion, SecretVersion } from "./model.ts";
+import { isExpired, type SecretNeeds, type SecretValue } from "./secrets.ts";
+import { readVersions, unpack } from "./snapshot.ts";
+import { openValue } from "./value.ts";
+
+/** A secret in a list; without its value when that was not asked for. */
+type ListedSecret = Omit<SecretValue, "is_expired" | "value"> & { value?: string };
+
+/**
+ * One page of a realm's secrets, of one environment or all; one event for the page, which says when no values were asked for, before any value is
+ * read.
+ * @returns the secrets, a few at a time
+ * @throws AppError not_found, forbidden, insufficient_scope; overloaded in the middle, when one has gone meanwhile
+ * Spec: API › Secrets and encryption. Design: §13
+ */
+export async function listSecrets(
+	needs: SecretNeeds,
+	actor: Actor,
+	slug: string,
+	{ asked, withValues }: { asked: Environment | undefined; withValues: boolean },
+	page: PageRequest,
+): Promise<{ groups: AsyncIterable<ListedSecret[]>; pagination: Pagination }> {
+	const environment = asked ?? (actor.environment as Environment | null) ?? undefined;
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment });
+	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
+		list: `secrets ${realm.id} ${environment ?? ""}`,
+		read: (after, limit) => needs.store.secrets.list(realm.id, environment, Number(after ?? 0), limit),
+		position: (row) => String(row.secret_id),
+		count: () => needs.store.secrets.count(realm.id, environment),
+	});
+	const now = needs.system.now();
+	const live = needs.enforce_expiry ? rows.filter((row) => !isExpired(row, now)) : rows;
+	const facts = { environment: environment ?? "", count: live.length, ...(withValues ? {} : { values: false }) };
+	await needs.store.audit.append(eventBy(actor, now, "secret.list", realm, facts));
+	const named = async function* () {
+		yield live.map(describe);
+	};
+	return { groups: withValues ? reveal(needs, readVersions(needs, live)) : named(), pagination };
+}
+
+function describe({
+	key,
+	environment,
+	version,
+	created_at,
+}: Pick<ListedVersion, "key" | "environment" | "version" | "created_at">) {
+	return { key, environment, version, updated_at: created_at };
+}
+
+async function* reveal(needs: SecretNeeds, groups: AsyncIterable<SecretVersion[]>): AsyncGenerator<ListedSecret[]> {
+	for await (const rows of groups) {
+		const secrets: ListedSecret[] = [];
+		for (const row of rows) {
+			const { key, ...rest } = describe(row);
+			secrets.push({ key, value: await openValue(needs, row), ...rest });
+		}
+		yield secrets;
+	}
+}
+
+/**
+ * Every secret of an environment, for a cluster's operator: it deletes what is missing, so the answer is one state of all of them, or it breaks off. Its
+ * event is written before any value is read.
+ * @returns keys and values, a few at a time, and the bytes that remembering their names takes
+ * @throws AppError not_found, forbidden, insufficient_scope; overloaded in the middle, when one has gone meanwhile
+ * Spec: API › Operator-sync endpoints. Design: §13
+ */
+export async function syncSecrets(
+	needs: SecretNeeds,
+	actor: Actor,
+	slug: string,
+	environment: Environment,
+): Promise<{ groups: AsyncIterable<[key: string, value: string][]>; held: number }> {
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment });
+	const now = needs.system.now();
+	const snapshot = await needs.store.secrets.snapshot(
+		realm.id,
+		environment,
+		needs.enforce_expiry ? now.toISOString() : "",
+	);
+	const facts = { environment, count: snapshot.length / 3, via: "eso" };
+	await needs.store.audit.append(eventBy(actor, now, "secret.sync", realm, facts));
+	return { groups: open(needs, readVersions(needs, unpack(snapshot))), held: snapshot.byteLength };
+}
+
+async function* open(needs: SecretNeeds, groups: AsyncIterable<SecretVersion[]>): AsyncGenerator<[string, string][]> {
+	for await (const rows of groups) {
+		const values: [string, string][] = [];
+		for (const row of rows) values.push([row.key, await openValue(needs, row)]);
+		yield values;
+	}
+}

@@ -1,0 +1,21 @@
+/** Watches the event loop: how much of the processor its longest turn took, whatever else the machine does meanwhile. */
+export function longestTurn(): { stop(): { longest_ms: number; turns: number } } {
+	let longest = 0;
+	let turns = 0;
+	let last = process.threadCpuUsage();
+	let next: NodeJS.Immediate;
+	const look = () => {
+		const now = process.threadCpuUsage();
+		longest = Math.max(longest, now.user - last.user + now.system - last.system);
+		last = now;
+		turns++;
+		next = setImmediate(look);
+	};
+	next = setImmediate(look);
+	return {
+		stop() {
+			clearImmediate(next);
+			return { longest_ms: longest / 1000, turns };
+		},
+	};
+}
