@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { ApiToken } from "../../tokens/model.ts";
+import { createStatements } from "./statements.ts";
 
 /** Begins a statement about `line`: the token @id and everything that it made, however deep. */
 export const LINE = `WITH RECURSIVE line (id) AS (
@@ -7,14 +8,13 @@ export const LINE = `WITH RECURSIVE line (id) AS (
 	UNION SELECT made.id FROM line JOIN api_token AS made ON made.maker_id = line.id
 ) `;
 
-/** Questions about what a token made, which may be much. They run in the reader thread. */
+/** Questions about what a token made, which may be much. They run in the reader thread, which also opens files of an older schema. */
 export function tokenLines(db: Database) {
-	const list = db.prepare(
-		`${LINE} SELECT * FROM api_token WHERE id IN (SELECT id FROM line) AND id > @after ORDER BY id LIMIT @limit`,
-	);
-	const count = db.prepare(`${LINE} SELECT count(*) FROM line`).pluck();
+	const prepare = createStatements(db);
+	const list = `${LINE} SELECT * FROM api_token WHERE id IN (SELECT id FROM line) AND id > @after ORDER BY id LIMIT @limit`;
+	const count = `${LINE} SELECT count(*) FROM line`;
 	return {
-		listLine: (id: string, after: string, limit: number) => list.all({ id, after, limit }) as ApiToken[],
-		countLine: (id: string) => count.get({ id }) as number,
+		listLine: (id: string, after: string, limit: number) => prepare(list).all({ id, after, limit }) as ApiToken[],
+		countLine: (id: string) => prepare(count).pluck().get({ id }) as number,
 	};
 }
