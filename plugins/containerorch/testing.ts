@@ -47,7 +47,7 @@ export async function startBench(t: TestContext, options: BenchOptions = {}): Pr
 	const engine = createEngine(orchestrator, config, connectionOf(config));
 	return {
 		fake,
-		ping: async () => engine.ping?.(),
+		ping: async () => engine.ping?.({}),
 		generate: async (params) => (await engine.generate?.(params)) ?? {},
 		validate: async (params) => (await engine.validate?.(params)) ?? {},
 		list: async (params) => (await engine.list?.(params)) ?? {},

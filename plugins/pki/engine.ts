@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Engine, EngineError, optionalText, rfc3339 } from "@svc/plugin-sdk";
 import { type Authority, type CertificateRequest, issueCertificate, verifyCertificate } from "@svc/x509";
+import { createAuthorities } from "./authorities.ts";
 import { readCertificateParams } from "./params.ts";
 import descriptor from "./plugin.json" with { type: "json" };
 import type { Settings } from "./settings.ts";
@@ -12,26 +13,26 @@ const MAX_SHOWN_CHARACTERS = 64;
  * The certificate authority engine. It keeps nothing of what it issues, and nothing can be revoked: certificates end by themselves.
  * Spec: ENGINES › Certificate authority engine, pki operations
  */
-export function createPkiEngine({ authority, organization }: Settings, now = () => new Date()): Engine {
-	const loaded = () => {
-		if (authority === undefined) throw new EngineError("CA not loaded");
-		return authority;
-	};
-	const unexpired = (instant: Date) => {
-		const found = loaded();
+export function createPkiEngine(settings: Settings, now = () => new Date()): Engine {
+	const { organization } = settings;
+	const find = createAuthorities(settings);
+	const unexpired = (params: Record<string, unknown>, instant: Date) => {
+		const found = find(params);
 		if (instant > found.notAfter) throw new EngineError("CA certificate has expired");
 		return found;
 	};
 	return {
 		descriptor,
-		ping() {
-			unexpired(now());
+		ping(params) {
+			// Without a realm there is nothing to be asked about.
+			if (settings.authority === "per request" && params._authority === undefined) return;
+			unexpired(params, now());
 		},
 		generate(params) {
 			const { common_name, san, role, ttl, ttl_ms } = readCertificateParams(params);
 			const not_before = now();
 			const not_after = new Date(not_before.getTime() + ttl_ms);
-			const issuer = unexpired(not_before);
+			const issuer = unexpired(params, not_before);
 			if (not_after > issuer.notAfter) {
 				throw new EngineError(`ttl ${ttl} exceeds the end of the CA certificate, ${rfc3339(issuer.notAfter)}`);
 			}
@@ -40,7 +41,7 @@ export function createPkiEngine({ authority, organization }: Settings, now = () 
 		},
 		validate(params) {
 			const certificate = optionalText(params, "certificate") ?? "";
-			const verification = verifyCertificate(certificate, loaded(), now());
+			const verification = verifyCertificate(certificate, find(params), now());
 			if (!verification.valid) return { ...verification };
 			const { common_name, serial, expires_at } = verification;
 			return { valid: true, message: `cn=${shown(common_name)} serial=${serial} expires=${expires_at}` };

@@ -35,6 +35,36 @@ test("without a CA one is made for the life of the process, which is told on sta
 	assert.match(stderr, /^pki: warning: SVC_PKI_CA_CERT and SVC_PKI_CA_KEY are not both set: .*ephemeral CA.*\n$/);
 });
 
+test("where the server says so the CA comes with each request, and none is made", async () => {
+	const env = { SVC_PKI_CA_PER_REQUEST: "true" };
+	const other = await createAuthority({ common_name: "Other", organization: "", now: new Date(), randomBytes });
+	const as = (ca: typeof kept) => ({ _authority: { ca_certificate: ca.certificate, ca_private_key: ca.private_key } });
+	const first = serve(
+		env,
+		["ping"],
+		["ping", as(kept)],
+		["generate", { common_name: "x", ...as(kept) }],
+		["generate", { common_name: "x", ...as(other) }],
+		["generate", { common_name: "x" }],
+		["generate", { common_name: "x", _authority: { ca_certificate: 5 } }],
+		["generate", { common_name: "x", _authority: { ...as(kept)._authority, ca_private_key: "hunter2" } }],
+	);
+	const [ping, pinged, one, two, none, no, broken] = first.responses;
+	for (const healthy of [ping, pinged]) assert.deepEqual(healthy, { data: { status: "healthy" } });
+	assert.deepEqual([one.data.ca_certificate, two.data.ca_certificate], [kept.certificate, other.certificate]);
+	for (const refused of [none, no]) assert.deepEqual(refused, { error: "CA not loaded" });
+	assert.match(broken.error, /^CA private key must be PEM/);
+	const { certificate } = one.data;
+	const second = serve(env, ["validate", { certificate, ...as(kept) }], ["validate", { certificate, ...as(other) }]);
+	assert.deepEqual(
+		second.responses.map(({ data }) => data.valid),
+		[true, false],
+	);
+	assert.equal(first.stderr + second.stderr, "");
+	const given = serve(KEPT_ENV, ["generate", { common_name: "x", ...as(other) }]);
+	assert.equal(given.responses[0].data.ca_certificate, kept.certificate, "elsewhere it is nothing");
+});
+
 test("a CA that is given signs from one process to the next, without a word", () => {
 	const first = serve(KEPT_ENV, ["generate", { common_name: "x" }]);
 	const { certificate, ca_certificate } = first.responses[0].data;

@@ -3,8 +3,8 @@ import { type Authority, createAuthority, faultOfName, type KeptAuthority, loadA
 
 /** What the engine works with. */
 export interface Settings {
-	/** Undefined when there is none to sign with. */
-	authority: Authority | undefined;
+	/** Undefined when there is none to sign with. `per request`: the server hands over the one of the realm that asks, each time. */
+	authority: Authority | "per request" | undefined;
 	/** Organization of issued subjects; empty when they have none. */
 	organization: string;
 }
@@ -16,6 +16,7 @@ export class SettingsError extends Error {
 
 /**
  * Reads SVC_PKI_CA_CERT and SVC_PKI_CA_KEY, without both of which an authority is made that ends with the process, and SVC_PKI_ORGANIZATION.
+ * With SVC_PKI_CA_PER_REQUEST, which the server sets, none is made: it comes with each request.
  * @param warn takes what whoever runs the engine should know
  * @param make makes the authority
  * @throws SettingsError
@@ -27,9 +28,11 @@ export async function readSettings(
 	make = createAuthority,
 ): Promise<Settings> {
 	const { SVC_PKI_CA_CERT: certificate, SVC_PKI_CA_KEY: private_key, SVC_PKI_ORGANIZATION: organization = "" } = env;
+	const isPerRequest = env.SVC_PKI_CA_PER_REQUEST === "true";
 	const fault = faultOfName(organization);
 	if (fault !== undefined) throw new SettingsError(`SVC_PKI_ORGANIZATION ${fault}`);
 	if (certificate && private_key) return { authority: load({ certificate, private_key }), organization };
+	if (isPerRequest) return { authority: "per request", organization };
 	warn(
 		"SVC_PKI_CA_CERT and SVC_PKI_CA_KEY are not both set: certificates are signed by an ephemeral CA, which ends with this process",
 	);

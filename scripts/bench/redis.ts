@@ -23,6 +23,7 @@ export async function configureKeyValue(
 	slug?: string,
 ): Promise<void> {
 	const path = `/api/v1${slug === undefined ? "" : `/realms/${slug}`}/engines/keyvalue/config`;
-	const body = { address, password, max_connections: MAX_CONNECTIONS };
+	const everybody = slug === undefined ? { allowed_realms: ["*"] } : {};
+	const body = { address, password, max_connections: MAX_CONNECTIONS, ...everybody };
 	await ask(url, { method: "PUT", path, token, body });
 }

@@ -30,7 +30,7 @@ before(async () => {
 	client = api(server);
 	root = await person(client, "root");
 	slug = (await realm(client, root)).slug;
-	const config = { token: root.token, raw: "{}" };
+	const config = { token: root.token, raw: JSON.stringify({ allowed_realms: ["*"] }) };
 	ok(await client.send("PUT", "/api/v1/engines/memo-1/config", config));
 });
 after(async () => {

@@ -79,7 +79,7 @@ test("its health names the version, the commit and its time, though there is no 
 });
 
 test("an engine of ours is the same file once more", options, async () => {
-	await svc("engine set totp");
+	await svc("engine set totp --allow-realm *");
 	const made = await svc(
 		"engine generate totp --realm shop --param issuer=svc --param account=ada --param account_name=ada --json",
 	);

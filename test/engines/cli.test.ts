@@ -58,7 +58,11 @@ const rows = ({ stdout }: Outcome) =>
 
 /** Configures the engine; the password comes by standard input. */
 const configure = () =>
-	svc(0, `engine set keyvalue --set address=${redis.address} --secret password`, `${redis.password}\n`);
+	svc(
+		0,
+		`engine set keyvalue --allow-realm REALM --set address=${redis.address} --secret password`,
+		`${redis.password}\n`,
+	);
 
 test("what an operator who knows nothing is told", options, async () => {
 	const list = rows(await svc(0, "engine list"));
@@ -67,10 +71,10 @@ test("what an operator who knows nothing is told", options, async () => {
 		["TYPE", "containerorch", "documentdb", "keyvalue", "pki", "totp"],
 	);
 	assert.match(
-		(await svc(5, "engine generate keyvalue --realm REALM")).stderr,
-		/not configured: .*`svc engine set keyvalue`/,
+		(await svc(1, "engine generate keyvalue --realm REALM")).stderr,
+		/not configured here: .*`svc engine set keyvalue`/,
 	);
-	assert.match((await svc(5, "engine ping keyvalue")).stderr, /not configured: .*`svc engine set keyvalue`/);
+	assert.match((await svc(1, "engine ping keyvalue")).stderr, /not configured here: .*`svc engine set keyvalue`/);
 	assert.match((await svc(4, "engine show keyvalue")).stderr, /no configuration.*`svc engine set`/);
 	assert.match((await svc(4, "engine remove keyvalue")).stderr, /no configuration.*`svc engine set`/);
 	for (const line of ["show nothing", "set nothing", "generate nothing --realm REALM"]) {
@@ -90,7 +94,8 @@ test(
 	"a configuration that is wrong is refused with what is right, and one that does not work is stored and told",
 	options,
 	async () => {
-		const set = (rest: string, code = 1) => svc(code, `engine set keyvalue ${rest}`, "canary-password\n");
+		const set = (rest: string, code = 1) =>
+			svc(code, `engine set keyvalue --allow-realm REALM ${rest}`, "canary-password\n");
 		assert.match(
 			(await set("--set adress=127.0.0.1:1 --secret password")).stderr,
 			/not known: known are address, password,/,

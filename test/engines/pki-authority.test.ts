@@ -90,8 +90,9 @@ test("with its first configuration an engine's processes without one end", async
 	ok(await own.generate("pki", params));
 });
 
-test("a realm's own authority is no other realm's, and the realm falls back to the common one", async () => {
+test("a realm's own authority is no other realm's, and without it the realm has again the one that was made for it", async () => {
 	const [own, plain] = [await newRealm(), await newRealm()];
+	const first = ok(await generate(own));
 	ok(await configure(await authority("svc CA"), own));
 	const [mine, common] = [ok(await generate(own)), ok(await generate(plain))];
 	assert.notEqual(mine.ca_certificate, common.ca_certificate);
@@ -104,8 +105,8 @@ test("a realm's own authority is no other realm's, and the realm falls back to t
 		assert.match(message, /^certificate (?:was not issued by|signature does not match) this CA$/);
 	}
 	ok(await world.client.delete(`/realms/${own}/engines/pki/config`, { token: world.admin.token }));
-	assert.equal(ok(await generate(own)).ca_certificate, common.ca_certificate);
-	assert.equal((await validate(common.certificate, own)).valid, true);
+	assert.equal(ok(await generate(own)).ca_certificate, first.ca_certificate);
+	assert.equal((await validate(first.certificate, own)).valid, true);
 });
 
 test("the common configuration holds for the realms that have none of their own, at once", async () => {
@@ -198,6 +199,8 @@ test("the server's own variables name the authority and the organization, and a 
 	const made = ok(await generate());
 	ok(await configure(inner, slug));
 	await world.server.restart({ SVC_PKI_CA_CERT: outer.ca_certificate, SVC_PKI_CA_KEY: outer.ca_private_key });
+	assert.equal(ok(await generate()).ca_certificate, made.ca_certificate, "it is for realms that are named");
+	ok(await configure({ allowed_realms: [world.slug] }));
 	assert.equal(ok(await generate()).ca_certificate, outer.ca_certificate);
 	assert.equal(ok(await generate(slug)).ca_certificate, inner.ca_certificate);
 	// Half an authority is none, and every process of the engine has to find the same one.

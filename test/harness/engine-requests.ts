@@ -7,6 +7,7 @@ const V1 = "/api/v1";
 /** Engines of the kind of memo-engine.ts that the requests need: some use one up. */
 export const MEMO_ENGINES = 30;
 
+const EVERYBODY = { allowed_realms: ["*"] };
 const TYPE = "memo-1";
 const CONFIGURED = "memo-2";
 let used = 2;
@@ -34,7 +35,8 @@ async function freshLease({ api, people, freshRealm }: World): Promise<{ slug: s
 
 async function configure({ api, people }: World, path: string): Promise<string> {
 	const { token } = people.instance;
-	await api.send("PUT", path, { token, raw: JSON.stringify({ note: "a note" }) });
+	const all = path.includes("/realms/") ? {} : EVERYBODY;
+	await api.send("PUT", path, { token, raw: JSON.stringify({ note: "a note", ...all }) });
 	return path;
 }
 
@@ -57,7 +59,7 @@ export const ENGINE_REQUESTS: Readonly<Record<string, Prepare>> = {
 	}),
 	"PUT /api/v1/engines/{type}/config": () => ({
 		path: `${V1}/engines/${CONFIGURED}/config`,
-		body: { note: unique("note") },
+		body: { note: unique("note"), ...EVERYBODY },
 	}),
 	"DELETE /api/v1/engines/{type}/config": async (world) => ({
 		path: await configure(world, `${V1}/engines/${freshType()}/config`),

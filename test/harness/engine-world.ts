@@ -54,7 +54,7 @@ export interface EngineWorld {
 	readonly admin: Person;
 	/** The admin's realm. */
 	readonly slug: string;
-	/** Configures an engine for all realms, or for one; answers the configuration and what a ping says. */
+	/** Configures an engine for every realm, or for those that the fields name, or for one; answers the configuration and what a ping says. */
 	configure(
 		type: string,
 		fields: object,
@@ -96,7 +96,8 @@ async function settleIn(server: Server): Promise<EngineWorld> {
 		slug,
 		configure: (type, fields, where) => {
 			const path = `${where === undefined ? "" : `/realms/${where}`}/engines/${type}/config`;
-			return client.send("PUT", `/api/v1${path}`, { token, raw: JSON.stringify(fields) });
+			const all = where === undefined ? { allowed_realms: ["*"], ...fields } : fields;
+			return client.send("PUT", `/api/v1${path}`, { token, raw: JSON.stringify(all) });
 		},
 		generate: (type, params, where = slug) =>
 			client.post(`/realms/${where}/engines/${type}/generate`, params, { token }),

@@ -7,7 +7,7 @@ export interface Engine {
 	/** What the error for unusable params begins with: `invalid params` when it is left out. */
 	invalidParams?: string;
 	/** Returns when the engine can work. @throws EngineError saying why it cannot */
-	ping?(): void | Promise<void>;
+	ping?(params: Fields): void | Promise<void>;
 	/** Makes a credential or a value. @throws EngineError */
 	generate?(params: Fields): Fields | Promise<Fields>;
 	/** Checks a value, or revokes a credential. @throws EngineError */

@@ -85,7 +85,7 @@ async function dispatch(engine: Engine, describe: () => Fields, method: string, 
 		case "describe":
 			return describe();
 		case "ping":
-			await engine.ping?.();
+			await engine.ping?.(params);
 			return { status: "healthy" };
 		case "generate":
 			if (engine.generate === undefined) throw new EngineError("engine does not support generation");

@@ -18,6 +18,7 @@ export const STATUS = {
 	invalid_ttl: 400,
 	unsupported_operation: 400,
 	engine_error: 400,
+	engine_not_configured: 400,
 	unauthorized: 401,
 	invalid_credentials: 401,
 	forbidden: 403,

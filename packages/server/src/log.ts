@@ -16,6 +16,8 @@ interface LogFields {
 	message?: string;
 	address?: string;
 	file?: string;
+	/** Id of a realm. */
+	realm_id?: string;
 	/** Type of an engine. */
 	engine?: string;
 	fingerprint?: string;

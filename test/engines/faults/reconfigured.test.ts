@@ -100,8 +100,8 @@ test("without any configuration", options, async () => {
 	await asBoss("second");
 	const { token } = world.admin;
 	ok(await world.client.delete("/engines/keyvalue/config", { token }));
-	refused(await validate(asked), 503, "engine_unavailable");
-	refused(await world.make(), 503, "engine_unavailable");
+	refused(await validate(asked), 400, "engine_not_configured");
+	refused(await world.make(), 400, "engine_not_configured");
 	for (const { lease } of [asked, deleted]) assert.equal(await world.revoke(lease.id), 200);
 	for (const { username } of [asked, deleted, ending]) await gone(username);
 	await world.set();

@@ -3,6 +3,7 @@ import { optional, rows, text } from "../answer.ts";
 import { path, send } from "../client.ts";
 import { addCommand, addGroup, type Context, option } from "../command.ts";
 import { connect, connectForEngine } from "../connection.ts";
+import { Failure } from "../failure.ts";
 import {
 	FIELD_OPTIONS,
 	type FieldOptions,
@@ -21,17 +22,19 @@ import { addInvocationCommands } from "./engine-invoke.ts";
 
 interface SetOptions extends RealmOptions, FieldOptions {
 	readonly set?: readonly string[];
+	readonly allowRealm?: readonly string[];
 }
 
 const ADMINISTRATORS = "Only for the instance's administrators.";
 /** Not SVC_REALM: what holds for all realms and what holds for one must not be mixed up. */
 const ONE_REALM = option(
 	"--realm <slug>",
-	"the realm's own configuration; without it, the one that all other realms use",
+	"the realm's own configuration; without it, the one of all realms that have none",
 );
 
 const SET_DETAILS = `${ADMINISTRATORS} It holds at once, also when the engine turns out not to work with it: the status says so.
-The configuration is written as a whole: a field that is left out gets its default, and a secret that is given as ******** keeps its value. So what \`svc engine show --json\` prints can be changed and set again with --from.
+The configuration of all realms serves those that --allow-realm names, and no other.
+The configuration is written as a whole: a field that is left out gets its default, and a secret that is given as ******** keeps its value, unless the field changes that says where it is sent. So what \`svc engine show --json\` prints can be changed and set again with --from.
 ${SETTING_HELP}
 ${SECRET_HELP}`;
 
@@ -55,14 +58,18 @@ function addConfigurationCommands(engine: Command, io: Io): void {
 		details: SET_DETAILS,
 		options: [
 			ONE_REALM,
+			repeatable(
+				"--allow-realm <slug>",
+				"a realm that it serves; may be given several times, '*' alone is every realm",
+			),
 			repeatable("--set <field=value>", "a field; may be given several times"),
 			fromFile("ca_cert or ca_private_key"),
 			...FIELD_OPTIONS,
 		],
 		examples: [
-			"svc engine set keyvalue --set address=redis.internal:6379 --set tls=true --secret password",
+			"svc engine set keyvalue --allow-realm shop --set address=redis.internal:6379 --set tls=true --secret password",
 			"svc engine set documentdb --realm shop --set database=shop --secret connection_uri < uri",
-			"svc engine set pki --set-file ca_certificate=ca.pem --set-file ca_private_key=ca.key",
+			"svc engine set pki --allow-realm shop --allow-realm blog --set-file ca_certificate=ca.pem --set-file ca_private_key=ca.key",
 		],
 		run: setConfiguration,
 	});
@@ -108,9 +115,12 @@ function configPath(type: string, { realm }: RealmOptions): string {
 
 async function setConfiguration(context: Context<SetOptions>, type: string): Promise<void> {
 	const { options } = context;
+	if (options.realm !== undefined && options.allowRealm !== undefined)
+		throw new Failure("usage", "--allow-realm is for the configuration of all realms, --realm for one");
 	const client = await connectForEngine(context);
 	// The status belongs to the answer: whoever sets again what was shown may leave it in.
-	const { status: _, ...body } = await readFields(context, options.set ?? [], parseSetting);
+	const { status: _, ...fields } = await readFields(context, options.set ?? [], parseSetting);
+	const body = options.allowRealm === undefined ? fields : { ...fields, allowed_realms: options.allowRealm };
 	const answer = await send(client, { method: "PUT", path: configPath(type, options), body });
 	await showFields(context, answer, settingsOf(answer));
 	if (!optional(answer, "status").startsWith("healthy"))

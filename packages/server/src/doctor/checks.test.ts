@@ -193,6 +193,7 @@ test("what fails or throws while it is looked at is one failed check, and its te
 				throw secret;
 			},
 			askTargets: async () => [() => Promise.reject(secret)],
+			lookAtFormer: async () => [],
 		} as never,
 		anActor({ instance_admin: true }),
 		false,

@@ -11,6 +11,8 @@ import { lookAtCertificate, lookAtMasterKey, lookAtRegistration, type SettingNee
 export interface DoctorNeeds extends RefusalNeeds, DatabaseNeeds, LeaseNeeds, LimitNeeds, MachineNeeds, SettingNeeds {
 	/** Asks every configured engine and its target whether they work, and for the rights that it needs there. */
 	askTargets(): Promise<(() => Promise<Check[]>)[]>;
+	/** Finds what engines go on serving because nobody has said whom yet. */
+	lookAtFormer(): Promise<Check[]>;
 }
 
 /**
@@ -46,6 +48,7 @@ export async function examine(needs: DoctorNeeds, actor: Actor, deep: boolean): 
 		["limits", LIMIT_MS, () => lookAtLimits(needs)],
 		["leases", LIMIT_MS, () => lookAtLeases(needs)],
 		["engines", LIMIT_MS, () => lookAtEngines(needs)],
+		["engines", LIMIT_MS, () => needs.lookAtFormer()],
 	];
 	const targets = (await needs.askTargets()).map((ask) => within("engines", ENGINE_LIMIT_MS, ask));
 	const found = await Promise.all([...looks.map(([name, limit_ms, look]) => within(name, limit_ms, look)), ...targets]);

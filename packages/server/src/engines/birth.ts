@@ -5,7 +5,7 @@ import type { NewLease } from "../leases/model.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { Caller, EngineNeeds } from "./engines.ts";
-import { limitOf } from "./params.ts";
+import { limitOf, realmLimitOf } from "./params.ts";
 
 /** What an engine made, and the lease when it is a credential that ends. */
 export interface Generated {
@@ -73,10 +73,17 @@ export async function begin(
 	};
 	const event = eventBy(actor, now, "engine.generate", realm, facts);
 	const limit = limitOf(engine);
-	const outcome = await needs.store.leases.begin(lease, limit, event);
+	const realm_limit = realmLimitOf(engine);
+	const outcome = await needs.store.leases.begin(lease, limit, event, realm_limit);
 	if (outcome === "realm_gone") throw realmNotFound();
 	if (outcome === "config_gone") {
 		throw new AppError("engine_unavailable", "the engine's configuration was replaced meanwhile: try again");
+	}
+	if (outcome === "realm_limit_reached") {
+		throw new AppError(
+			"lease_limit_reached",
+			`${realm_limit} credentials of this engine are open in this realm, its max_connections_per_realm: revoke one with \`svc lease revoke\`, or wait`,
+		);
 	}
 	if (outcome === "limit_reached") {
 		throw new AppError(

@@ -3,12 +3,13 @@ import { eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import { logRefusal, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import { findAllowed, refuseAllowed, showAllowed } from "./allowed-realms.ts";
 import { checkFields, maskFields } from "./configuration.ts";
 import { TargetError } from "./connectors/connector.ts";
 import type { EngineNeeds } from "./engines.ts";
 import { EngineUnavailable } from "./host/host.ts";
 import type { EngineConfigRow } from "./model.ts";
-import type { ReadyEngine } from "./runtime.ts";
+import type { ReadyEngine } from "./ready.ts";
 
 /** Whether an engine and its target work. */
 export interface EngineStatus {
@@ -30,7 +31,7 @@ export interface ConfigScope {
  * Sets an engine's configuration, for all realms or one. It holds at once; credentials that were made under the former one stay revocable.
  * An unhealthy one is stored too: the answer says what is wrong.
  * @throws AppError forbidden, insufficient_scope, not_found, validation_failed, missing_field, invalid_ttl
- * Design: §7.1, §8
+ * Design: §7.1, §8, §13
  */
 export async function setConfig(
 	needs: EngineNeeds,
@@ -40,8 +41,11 @@ export async function setConfig(
 ): Promise<ShownConfig> {
 	const realm = await manage(needs, actor, scope, "write");
 	const { descriptor } = needs.runtime.entry(scope.type);
+	if (realm !== undefined) refuseAllowed(given);
 	const former = await needs.store.engines.config(scope.type, realm?.id ?? "", "active");
-	const fields = checkFields(descriptor, given, former && (await needs.vault.open(former)));
+	const checked = checkFields(descriptor, given, former && (await needs.vault.open(former)));
+	const allowed = realm === undefined ? await findAllowed(needs, checked) : undefined;
+	const fields = allowed === undefined ? checked : { ...checked, allowed_realms: allowed };
 	const now = needs.system.now();
 	const row = await needs.vault.seal(
 		{
@@ -55,19 +59,27 @@ export async function setConfig(
 		fields,
 	);
 	const engine = await needs.runtime.withRow(row);
-	const event = eventBy(actor, now, "engine.config.set", realm, { engine: scope.type, config_id: row.id });
-	if ((await needs.store.engines.setConfig(row, event)) === "realm_gone")
+	const facts = { engine: scope.type, config_id: row.id, allowed_realms: allowed && shownList(checked.allowed_realms) };
+	const event = eventBy(actor, now, "engine.config.set", realm, facts);
+	if ((await needs.store.engines.setConfig(row, event, allowed)) === "realm_gone")
 		throw new AppError("not_found", "realm not found");
 	if (former !== undefined) needs.runtime.retire(former.id);
-	else if (realm === undefined) needs.runtime.retireUnconfigured(scope.type);
+	if (realm === undefined) needs.runtime.retireUnconfigured(scope.type);
 	needs.reaper.reconsider();
-	return show(engine);
+	return show(needs, engine);
+}
+
+/** Characters of a list that the log keeps. */
+const MAX_LISTED = 1024;
+
+function shownList(names: unknown): string {
+	return (names as string[]).join(",").slice(0, MAX_LISTED);
 }
 
 /** A configuration, secrets masked. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
 export async function getConfig(needs: EngineNeeds, actor: Actor, scope: ConfigScope): Promise<ShownConfig> {
 	const realm = await manage(needs, actor, scope, "read");
-	return show(await needs.runtime.withRow(await find(needs, scope, realm?.id ?? "")));
+	return show(needs, await needs.runtime.withRow(await find(needs, scope, realm?.id ?? "")));
 }
 
 /** Removes a configuration; a realm falls back to the common one. @throws AppError forbidden, insufficient_scope, not_found. Design: §8 */
@@ -81,6 +93,7 @@ export async function removeConfig(needs: EngineNeeds, actor: Actor, scope: Conf
 	if (!(await needs.store.engines.removeConfig({ engine: scope.type, realm_id: row.realm_id }, event)))
 		throw noConfig();
 	needs.runtime.retire(row.id);
+	if (realm === undefined) needs.runtime.retireUnconfigured(scope.type);
 }
 
 /**
@@ -109,11 +122,14 @@ export async function statusOf(engine: ReadyEngine): Promise<EngineStatus> {
 	}
 }
 
-async function show(engine: ReadyEngine): Promise<ShownConfig> {
+async function show(needs: EngineNeeds, engine: ReadyEngine): Promise<ShownConfig> {
 	const { status, message } = await statusOf(engine);
-	const shown = maskFields(engine.entry.descriptor, engine.config.fields);
+	const { fields, realm_id } = engine.config;
+	const allowed_realms = await showAllowed(needs, engine.entry.type, fields);
+	const masked = maskFields(engine.entry.descriptor, fields);
+	const shown = realm_id === "" ? { ...masked, allowed_realms } : masked;
 	// What an empty one means elsewhere: the system's roots.
-	const isUnverified = engine.entry.type === "containerorch" && engine.config.fields.ca_cert === "";
+	const isUnverified = engine.entry.type === "containerorch" && fields.ca_cert === "";
 	const warning = isUnverified ? " (TLS verification is off)" : "";
 	return { ...shown, status: status === "healthy" ? `healthy${warning}` : message };
 }

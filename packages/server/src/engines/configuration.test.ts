@@ -82,6 +82,36 @@ test("a secret that is sent as its mask stays, when there is one", () => {
 	assert.deepEqual(maskFields(KEYVALUE, GIVEN), { ...GIVEN, password: "********" });
 });
 
+test("a masked secret stays only where it was given for; of a third party's engine nobody knows where that is", () => {
+	const former = { ...GIVEN, password: "the former", tls: true, ca_cert: "PEM" };
+	const masked = { ...former, password: "********" };
+	assert.equal(checkFields(KEYVALUE, { ...masked, max_ttl: "2h", username: "root" }, former).password, "the former");
+	for (const [name, value] of [
+		["address", "elsewhere:6379"],
+		["tls", false],
+		["tls", null],
+		["ca_cert", ""],
+		["ca_cert", null],
+	] as const)
+		refused(
+			KEYVALUE,
+			{ ...masked, [name]: value },
+			"missing_field",
+			new RegExp(`^password is required: ${name} has changed`),
+			former,
+		);
+	const third = { ...KEYVALUE, name: "constructor" };
+	const theirs = { ...GIVEN, password: "the former" };
+	const again = { ...theirs, password: "********", max_ttl: "2h", exclusive: true };
+	assert.equal(checkFields(third, again, theirs).password, "the former");
+	for (const [name, value] of [
+		["address", "elsewhere:6379"],
+		["username", "root"],
+		["database", 1],
+	] as const)
+		refused(third, { ...again, [name]: value }, "missing_field", new RegExp(`: ${name} has changed`), theirs);
+});
+
 test("a password within an address is a secret of its own, as it is written and as it is meant", () => {
 	const secret = {
 		...KEYVALUE,

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { type Schema, Validator } from "@cfworker/json-schema";
 import { type Descriptor, DurationError, type Fields, isObject, parseDuration } from "@svc/protocol";
 import { AppError } from "../errors.ts";
@@ -16,6 +17,9 @@ export interface Configuration {
 	fields: Fields;
 }
 
+/** The largest number that a limit of a configuration can be. */
+const MAX_LIMIT = 1_000_000;
+
 const NAMES = { type: "array", items: { type: "string", minLength: 1, maxLength: 253 }, maxItems: 1000 } as const;
 const CAPABILITIES = ROLES.admin;
 
@@ -25,6 +29,8 @@ const COMMON = {
 	allowed_namespaces: NAMES,
 	role_capabilities: { type: "object", additionalProperties: { enum: CAPABILITIES } },
 	exclusive: { type: "boolean" },
+	allowed_realms: NAMES,
+	max_connections_per_realm: { type: "integer", minimum: 1, maximum: MAX_LIMIT },
 } as const;
 
 /** What the core's own connections know besides: the authority of a private network, and whether each removal is followed by ACL SAVE. */
@@ -48,11 +54,9 @@ export function checkFields(descriptor: Descriptor, given: Fields, current: Fiel
 	for (const [name, value] of Object.entries(given)) {
 		if (!(Object.hasOwn(properties, name) || Object.hasOwn(coreFields(descriptor), name)))
 			throw unknownField(descriptor);
-		const isKept = value === MASK && isSecret(descriptor, name);
-		if (isKept && current?.[name] === undefined)
-			throw new AppError("missing_field", `${name} is required: there is no former value to keep`);
-		if (value !== null) fields[name] = isKept ? current?.[name] : value;
+		if (value !== null) fields[name] = value;
 	}
+	keepSecrets(descriptor, fields, current);
 	const isMissing = (name: string) => fields[name] === undefined || fields[name] === "";
 	const missing = required.find(isMissing);
 	if (missing !== undefined) throw new AppError("missing_field", `${missing} is required`);
@@ -64,6 +68,46 @@ export function checkFields(descriptor: Descriptor, given: Fields, current: Fiel
 	if (!valid) throw refusal(errors.at(-1)?.instanceLocation ?? "#");
 	checkDurations(fields);
 	return fields;
+}
+
+/** Where an engine of ours sends its secrets, and what protects them on the way. The secret of documentdb is the address itself. */
+const TARGET_FIELDS: Readonly<Record<string, readonly string[]>> = {
+	keyvalue: ["address", "tls", "ca_cert"],
+	documentdb: [],
+	containerorch: ["api_server", "kubeconfig_path", "ca_cert"],
+	pki: [],
+	totp: [],
+};
+
+/** What the core itself reads, of whatever engine: no secret is sent there. */
+const LIMIT_FIELDS = ["max_ttl", "default_ttl", "token_ttl"];
+
+/**
+ * Puts the present values in place of masks: a secret goes nowhere else than where it was given for. Which fields of a third party's engine
+ * say where that is nobody knows, so there a masked secret stays only when none of its fields has changed.
+ * @throws AppError missing_field
+ * Design: §13
+ */
+function keepSecrets(descriptor: Descriptor, fields: Fields, current: Fields | undefined): void {
+	const masked = Object.keys(fields).filter((name) => fields[name] === MASK && isSecret(descriptor, name));
+	if (masked.length === 0) return;
+	const lost = masked.find((name) => current?.[name] === undefined);
+	if (lost !== undefined || current === undefined)
+		throw new AppError("missing_field", `${lost} is required: there is no former value to keep`);
+	const places = Object.hasOwn(TARGET_FIELDS, descriptor.name)
+		? (TARGET_FIELDS[descriptor.name] ?? [])
+		: Object.keys(descriptor.config_schema.properties);
+	const former = (name: string) => current[name] ?? descriptor.config_schema.properties[name]?.default;
+	const moved = places.find(
+		(name) => !(masked.includes(name) || LIMIT_FIELDS.includes(name)) && !isDeepStrictEqual(fields[name], former(name)),
+	);
+	if (moved !== undefined) {
+		throw new AppError(
+			"missing_field",
+			`${masked[0]} is required: ${moved} has changed, and a secret goes nowhere else than where it was given for`,
+		);
+	}
+	for (const name of masked) fields[name] = current[name];
 }
 
 /** Formats are for people and for masking; what they would check is checked by whoever uses the field. Unknown fields are refused before. */

@@ -7,7 +7,7 @@ import type { Pause } from "../leases/pause.ts";
 import type { Reaper } from "../leases/reaper.ts";
 import { type AccessNeeds, authorize, type RefusalNeeds, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
-import type { RealmAccess } from "../realms/model.ts";
+import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import { ForbiddenCommand } from "./commands.ts";
 import { capabilityFor } from "./configuration.ts";
@@ -15,12 +15,18 @@ import { TargetError } from "./connectors/connector.ts";
 import type { Catalog } from "./host/catalog.ts";
 import { type EngineHost, EngineUnavailable } from "./host/host.ts";
 import type { EngineStore } from "./model.ts";
-import type { ReadyEngine, Runtime } from "./runtime.ts";
+import type { ReadyEngine } from "./ready.ts";
+import type { Runtime } from "./runtime.ts";
 import type { EngineVault } from "./vault.ts";
 
 /** What the rules of engines need. */
 export interface EngineNeeds extends AccessNeeds {
-	store: AccessNeeds["store"] & { audit: AuditStore; engines: EngineStore; leases: LeaseStore };
+	store: AccessNeeds["store"] & {
+		audit: AuditStore;
+		engines: EngineStore;
+		leases: LeaseStore;
+		realms: Pick<RealmStore, "access" | "named">;
+	};
 	system: System;
 	catalog: Catalog;
 	host: Pick<EngineHost, "state">;
@@ -68,11 +74,23 @@ export interface Caller {
 
 /**
  * Lets a member of a realm to an engine, as far as anybody who may use it at all.
- * @throws AppError not_found (realm, engine type), engine_unavailable
+ * @throws AppError not_found (realm, engine type), engine_not_configured, engine_unavailable
  */
-export async function admit(needs: EngineNeeds, actor: Actor, slug: string, type: string): Promise<Caller> {
+export async function admit(
+	needs: EngineNeeds,
+	actor: Actor,
+	slug: string,
+	type: string,
+	method: Method,
+): Promise<Caller> {
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", engine: type });
-	return { realm, engine: await needs.runtime.forRealm(type, realm.id) };
+	try {
+		return { realm, engine: await needs.runtime.forRealm(type, realm.id) };
+	} catch (error) {
+		if (error instanceof AppError && error.code !== "not_found")
+			await append(needs, actor, realm, "engine.error", { engine: type, method, code: error.code });
+		throw error;
+	}
 }
 
 /** Lets a member use a role of an engine. @throws AppError forbidden, insufficient_scope. Design: §8, §13 */
@@ -111,7 +129,9 @@ export async function ask(
 	method: Method,
 	params: Fields,
 ): Promise<Fields> {
-	const answer = await caller.engine.call(method, params).catch((error) => fail(needs, actor, caller, method, error));
+	const answer = await caller.engine
+		.call(method, params, caller.realm.id)
+		.catch((error) => fail(needs, actor, caller, method, error));
 	return read(needs, actor, caller, method, answer);
 }
 
@@ -169,8 +189,16 @@ export async function logEngine(
 	type: "engine.generate" | "engine.validate" | "engine.error",
 	facts: EventData,
 ): Promise<void> {
-	const data = { engine: engine.entry.type, ...facts };
-	const { audit } = needs.store;
-	const event = eventBy(actor, needs.system.now(), type, realm, data);
+	await append(needs, actor, realm, type, { engine: engine.entry.type, ...facts });
+}
+
+async function append(
+	{ store: { audit }, system }: EngineNeeds,
+	actor: Actor,
+	realm: RealmAccess,
+	type: "engine.generate" | "engine.validate" | "engine.error",
+	data: EventData,
+): Promise<void> {
+	const event = eventBy(actor, system.now(), type, realm, data);
 	await (type === "engine.error" ? audit.append(event) : audit.record(event));
 }

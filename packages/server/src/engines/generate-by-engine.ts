@@ -38,7 +38,7 @@ async function make(needs: EngineNeeds, wanted: Wanted, name: string, lease_id: 
 	const { engine } = caller;
 	const own = { _lease: { id: lease_id, name }, ...(with_connection ? { _connection: true } : {}) };
 	const answer = await engine
-		.call("generate", { ...params, ...own })
+		.call("generate", { ...params, ...own }, caller.realm.id)
 		.catch((error) => unanswered(needs, wanted, lease_id, error));
 	if ("error" in answer) return refused(needs, wanted, lease_id, answer.error);
 	const { data } = answer;

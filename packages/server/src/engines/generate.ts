@@ -14,7 +14,7 @@ import { isDynamic } from "./runtime.ts";
  * @param given the engine's params
  * @param with_connection whether a credential comes with `connection`: what its fields do not say of how to connect
  * @throws AppError not_found (realm, engine type), forbidden, insufficient_scope, unsupported_operation, invalid_ttl, validation_failed,
- * payload_too_large, lease_limit_reached, conflict (leases are paused), engine_error, engine_unavailable
+ * payload_too_large, lease_limit_reached, conflict (leases are paused), engine_not_configured, engine_error, engine_unavailable
  * Spec: API › Engines, ENGINES. Design: §8, §9
  */
 export async function generate(
@@ -25,7 +25,7 @@ export async function generate(
 	given: Fields,
 	with_connection = false,
 ): Promise<Generated> {
-	const caller = await admit(needs, actor, slug, type);
+	const caller = await admit(needs, actor, slug, type, "generate");
 	const { entry } = caller.engine;
 	if (!isDynamic(entry) && !entry.descriptor.capabilities.includes("engine:secret_generation")) {
 		throw new AppError("unsupported_operation", "engine does not support generation");

@@ -17,10 +17,21 @@ export interface EngineConfigRow {
 	created_at: string;
 }
 
+/** A live realm that an engine served before a configuration for all realms named its realms. */
+interface FormerRealm {
+	engine: string;
+	realm_id: string;
+	slug: string;
+}
+
 /** The store's side of engines. */
 export interface EngineStore {
-	/** Makes it the active one, retiring the one before. */
-	setConfig(row: EngineConfigRow, event: AuditEvent): Promise<"done" | "realm_gone">;
+	/**
+	 * Makes it the active one, retiring the one before.
+	 * @param allowed for all realms: ids of those that it serves, or `*`; those that were served before are forgotten, but for the authority
+	 * of those that go on
+	 */
+	setConfig(row: EngineConfigRow, event: AuditEvent, allowed?: readonly string[]): Promise<"done" | "realm_gone">;
 	/** Retires the active one; false when there is none. */
 	removeConfig(input: { engine: string; realm_id: string }, event: AuditEvent): Promise<boolean>;
 	/** Keeps what the server made, unless something was kept before. */
@@ -31,4 +42,8 @@ export interface EngineStore {
 	configById(id: string): Promise<EngineConfigRow | undefined>;
 	/** All that are still kept, active and retired, in the order in which they were set. */
 	configs(): Promise<EngineConfigRow[]>;
+	/** Whether the engine served the realm before a configuration named its realms. */
+	isFormer(engine: string, realm_id: string): Promise<boolean>;
+	/** All of these, by engine and slug. */
+	formerRealms(): Promise<FormerRealm[]>;
 }

@@ -8,7 +8,7 @@ import {
 } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import { allowedNames, durationOf } from "./configuration.ts";
-import type { ReadyEngine } from "./runtime.ts";
+import type { ReadyEngine } from "./ready.ts";
 
 /** Shortest life of a credential. */
 const MIN_TTL_MS = 1000;
@@ -121,6 +121,12 @@ function allow(what: "database" | "namespace", name: string, own: string, listed
 export function limitOf({ config }: ReadyEngine): number | null {
 	const { max_connections } = config.fields;
 	return typeof max_connections === "number" ? max_connections : null;
+}
+
+/** How many of one realm may be open under the configuration of all realms; undefined when the limit of all says it. */
+export function realmLimitOf({ config }: ReadyEngine): number | undefined {
+	const { max_connections_per_realm: most } = config.fields;
+	return config.realm_id === "" && typeof most === "number" ? most : undefined;
 }
 
 /** Whether the core chooses the names of an engine's credentials. Design: §9 */

@@ -7,8 +7,9 @@ import { allowedNames } from "./configuration.ts";
 import { type Privilege, TargetError } from "./connectors/connector.ts";
 import { EngineUnavailable } from "./host/model.ts";
 import type { EngineStore } from "./model.ts";
+import type { ReadyEngine } from "./ready.ts";
 import { troubleOf } from "./removal.ts";
-import type { ReadyEngine, Runtime } from "./runtime.ts";
+import type { Runtime } from "./runtime.ts";
 
 interface QuestionNeeds {
 	store: { engines: Pick<EngineStore, "configs"> };

@@ -3,8 +3,9 @@ import { test } from "node:test";
 import type { Lease } from "../leases/model.ts";
 import { aLease } from "../testing/rows.ts";
 import { TargetError, type TargetTrouble } from "./connectors/connector.ts";
+import type { ReadyEngine } from "./ready.ts";
 import { removeCredential, removeOrphan } from "./removal.ts";
-import type { ReadyEngine, Runtime } from "./runtime.ts";
+import type { Runtime } from "./runtime.ts";
 import type { EngineVault } from "./vault.ts";
 
 const vault = {} as EngineVault;

@@ -3,7 +3,8 @@ import { AppError } from "../errors.ts";
 import type { Lease, Removal } from "../leases/model.ts";
 import { type Connector, type Subject, TargetError } from "./connectors/connector.ts";
 import { EngineUnavailable } from "./host/host.ts";
-import type { ReadyEngine, Runtime } from "./runtime.ts";
+import type { ReadyEngine } from "./ready.ts";
+import type { Runtime } from "./runtime.ts";
 import type { EngineVault } from "./vault.ts";
 
 /** What removing credentials needs. */
@@ -85,7 +86,11 @@ async function removeByEngine(
 	}
 	const payload = lease.payload === null ? {} : await vault.openPayload(lease.id, lease.payload);
 	const answer = await engine.call("validate", { ...payload, ...revokeParams(engine, lease) });
-	if ("error" in answer && statusIn(answer.error) !== "404") throw troubleOf(answer.error);
+	if ("error" in answer && statusIn(answer.error) !== "404") {
+		const trouble = removalTrouble(troubleOf(answer.error));
+		// What an engine of ours says without a status is of a target that gave none.
+		return engine.entry.is_shipped ? trouble : { ...trouble, is_answer: true };
+	}
 	const names = await listByEngine(engine, lease.scope);
 	if (names?.includes(lease.name))
 		return { outcome: "present", message: "the engine said that it is revoked, and it is still there" };

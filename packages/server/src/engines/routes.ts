@@ -16,7 +16,9 @@ const WithConnection = v.optional(
 	v.picklist(["true", "false"], says("validation_failed", "connection must be true or false")),
 );
 
-const INVOCATION_ERRORS = ["not_found", "unsupported_operation", "engine_error", "engine_unavailable"] as const;
+const INVOCATION_ERRORS = [
+	...["not_found", "unsupported_operation", "engine_error", "engine_not_configured", "engine_unavailable"],
+] as const;
 
 /** What invoking an engine needs: hearing whether its answer arrived. */
 export interface EngineRouteNeeds extends EngineNeeds {
@@ -88,7 +90,7 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 			query: v.object({ realm: v.optional(Text) }),
 			status: 200,
 			answer: v.object({ status: v.literal("healthy") }),
-			errors: ["not_found", "engine_unavailable"],
+			errors: ["not_found", "engine_not_configured", "engine_unavailable"],
 			handle: ({ actor, params, query }) => pingEngine(needs, actor, { type: params.type, slug: query.realm }),
 		}),
 	];

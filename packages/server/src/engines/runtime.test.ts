@@ -6,7 +6,8 @@ import { aConfig } from "../testing/rows.ts";
 import { createTestSystem } from "../testing/system.ts";
 import type { EngineSettings } from "./host/host.ts";
 import { shippedEntry } from "./host/shipped.ts";
-import { createRuntime, type Runtime, type RuntimeNeeds } from "./runtime.ts";
+import type { ReadyNeeds } from "./ready.ts";
+import { createRuntime, type Runtime } from "./runtime.ts";
 
 const ENTRY = shippedEntry({
 	descriptor: containerorch,
@@ -37,7 +38,7 @@ function setUp(t: TestContext, fields: Fields, engine_environment: Record<string
 		host,
 		connect: async () => connector,
 		engine_environment,
-	} as unknown as RuntimeNeeds;
+	} as unknown as ReadyNeeds;
 	const runtime: Runtime = createRuntime(needs);
 	t.after(() => runtime.close());
 	return { runtime, asked, seen };

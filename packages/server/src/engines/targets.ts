@@ -3,8 +3,9 @@ import type { ReaperNeeds } from "../leases/reaper.ts";
 import { statusOf } from "./configs.ts";
 import { allowedNames } from "./configuration.ts";
 import { takesNames } from "./params.ts";
+import type { ReadyEngine } from "./ready.ts";
 import { listByEngine, type RemovalNeeds, removalTrouble, removeOrphan, troubleOf } from "./removal.ts";
-import type { ReadyEngine, Runtime } from "./runtime.ts";
+import type { Runtime } from "./runtime.ts";
 
 interface TargetNeeds {
 	store: { leases: Pick<LeaseStore, "due"> };

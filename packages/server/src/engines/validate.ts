@@ -1,22 +1,24 @@
 import type { Fields } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import { requestRevoke } from "../leases/leases.ts";
-import type { Lease } from "../leases/model.ts";
+import type { Lease, Removal } from "../leases/model.ts";
 import { logRefusal, requireWithinLimits } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import { readDocDrop, readKvDelete } from "./commands.ts";
 import type { Connector } from "./connectors/connector.ts";
 import { admit, ask, authorizeRole, type Caller, type EngineNeeds, fail, logEngine } from "./engines.ts";
 import { ownParams, placeParams } from "./params.ts";
+import type { ReadyEngine } from "./ready.ts";
 import { listByEngine } from "./removal.ts";
-import { isDynamic, type ReadyEngine } from "./runtime.ts";
+import { isDynamic } from "./runtime.ts";
 import { scopesOf } from "./targets.ts";
 
 /**
  * Lets an engine check a value, or revokes a credential: whoever could make one of its role in that realm may.
  * @param given the engine's params
  * @throws AppError not_found (realm, engine type, or a credential that is not this realm's), forbidden, unsupported_operation,
- * validation_failed, payload_too_large, engine_error, engine_unavailable (the target is away: the credential is taken back when it returns),
+ * validation_failed, payload_too_large, engine_not_configured, engine_error (also when
+ * the target answers with an error: the server goes on), engine_unavailable (the target is away: the credential is taken back when it returns),
  * conflict (its lease was given up, or the credential is being made)
  * Spec: API › Engines, ENGINES › States and transitions. Design: §8, §9
  */
@@ -27,7 +29,7 @@ export async function validate(
 	type: string,
 	given: Fields,
 ): Promise<Fields> {
-	const caller = await admit(needs, actor, slug, type);
+	const caller = await admit(needs, actor, slug, type, "validate");
 	const { entry, connector } = caller.engine;
 	if (!isDynamic(entry) && !entry.descriptor.capabilities.includes("engine:secret_validation")) {
 		throw new AppError("unsupported_operation", "engine does not support validation");
@@ -121,13 +123,21 @@ async function revoke(
 	const facts = { lease_id: lease?.id, name: credential.name, scope: credential.scope };
 	await logEngine(needs, actor, caller, "engine.validate", facts);
 	if (lease === undefined) return;
-	const removal = await requestRevoke(needs, actor, realm, lease);
-	if (removal === "queued") {
-		throw new AppError(
-			"engine_unavailable",
-			"the target is away or refuses: the server goes on until the credential is gone, and `svc lease show` says why it is not",
-		);
-	}
+	const trouble = troubleIn(await requestRevoke(needs, actor, realm, lease));
+	if (trouble === undefined) return;
+	await logEngine(needs, actor, caller, "engine.error", { method: "validate", code: trouble.code });
+	throw trouble;
+}
+
+/** Why a credential that is to go is there: what the target or the engine answered, word for word, or that the target is away. */
+function troubleIn(removal: Removal): AppError | undefined {
+	if (removal.outcome === "absent") return undefined;
+	if ("message" in removal && (removal.outcome !== "unreachable" || removal.is_answer))
+		return new AppError("engine_error", removal.message);
+	return new AppError(
+		"engine_unavailable",
+		"the target is away, or a create may still land there: the server goes on until the credential is gone, and `svc lease show` says why it is not",
+	);
 }
 
 /** The lease of a credential where the engine makes them now; else this realm's, where the engine made them under a former configuration. */

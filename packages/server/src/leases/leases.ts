@@ -5,7 +5,7 @@ import { type AccessNeeds, authorize, requireInstanceAdmin } from "../policy/aut
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import type { LeaseClock } from "./clock.ts";
-import type { Lease, LeaseState, LeaseStore } from "./model.ts";
+import type { Lease, LeaseState, LeaseStore, Removal } from "./model.ts";
 import type { Pause } from "./pause.ts";
 import type { Reaper } from "./reaper.ts";
 import type { Sweeper } from "./sweep.ts";
@@ -83,7 +83,8 @@ export async function revokeLease(
 	const lease = await find(needs, realm, id);
 	if (lease.user_id !== actor.user_id)
 		await authorize(needs, actor, slug, { capability: "realms:manage", scope: "delete" });
-	return requestRevoke(needs, actor, realm, lease);
+	const { outcome } = await requestRevoke(needs, actor, realm, lease);
+	return outcome === "absent" ? "done" : "queued";
 }
 
 /** States that are over. */
@@ -91,6 +92,7 @@ const CLOSED: readonly LeaseState[] = ["revoked", "aborted"];
 
 /**
  * Writes down that a credential is to be taken back, and takes it back now if its target answers.
+ * @returns what came of it; `absent` also when it was gone before
  * @throws AppError conflict when the lease was given up, or is not made yet
  */
 export async function requestRevoke(
@@ -98,19 +100,18 @@ export async function requestRevoke(
 	actor: Actor,
 	realm: RealmRef,
 	lease: Lease,
-): Promise<"done" | "queued"> {
+): Promise<Removal> {
 	const facts = { lease_id: lease.id, engine: lease.engine, name: lease.name, reason: "requested" };
 	const event = eventBy(actor, needs.system.now(), "lease.revoking", realm, facts);
 	const change = { id: lease.id, due_at: needs.clock.now(), reason: "requested" } as const;
 	const state = await needs.store.leases.revoke(change, event);
-	if (state === undefined || CLOSED.includes(state)) return "done";
+	if (state === undefined || CLOSED.includes(state)) return { outcome: "absent" };
 	if (state === "abandoned")
 		throw new AppError("conflict", "the lease was abandoned: its credential is to be removed by hand");
 	if (state === "intent") throw new AppError("conflict", "the credential is being made at this moment: try again");
 	const open = await needs.store.leases.byId(lease.id);
-	if (open === undefined || CLOSED.includes(open.state)) return "done";
-	const { outcome } = await needs.reaper.revokeNow(open);
-	return outcome === "absent" ? "done" : "queued";
+	if (open === undefined || CLOSED.includes(open.state)) return { outcome: "absent" };
+	return needs.reaper.revokeNow(open);
 }
 
 /**

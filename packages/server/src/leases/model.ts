@@ -68,6 +68,8 @@ export type Removal =
 			outcome: "unreachable" | "denied" | "rejected" | "present";
 			/** For people; without secrets. */
 			message: string;
+			/** The engine said this in answer, whatever it means of the target. */
+			is_answer?: true;
 	  };
 
 /** What is known of a lease before it exists. */
@@ -116,14 +118,15 @@ interface RevokeMany {
 /** The store's side of leases. Every change names the states that it starts from: whoever comes second changes nothing. */
 export interface LeaseStore {
 	/**
-	 * Writes the intent, when the realm is live, fewer than `limit` leases of the configuration are open, nobody ever had the name, and the
-	 * configuration is kept.
+	 * Writes the intent, when the realm is live, fewer than `limit` leases of the configuration are open, and fewer than `realm_limit` of the realm
+	 * under that of all realms, nobody ever had the name, and the configuration holds.
 	 */
 	begin(
 		lease: NewLease,
 		limit: number | null,
 		event: AuditEvent,
-	): Promise<"done" | "limit_reached" | "name_taken" | "realm_gone" | "config_gone">;
+		realm_limit?: number,
+	): Promise<"done" | "limit_reached" | "realm_limit_reached" | "name_taken" | "realm_gone" | "config_gone">;
 	/**
 	 * The credential exists: intent → active; → revoking when the realm is gone by now, when it was revoked while it was made, or when
 	 * its maker may not have it any more. `lost` when one of the latter, and when it is no intent any more.

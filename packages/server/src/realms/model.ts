@@ -55,6 +55,8 @@ export interface RealmStore {
 	create(input: NewRealm, event: AuditEvent): Promise<"done" | "slug_taken" | "limit_reached">;
 	/** The realm and the role that the user has in it. */
 	access(slug: string, user_id: string): Promise<RealmAccess | undefined>;
+	/** Ids and slugs of those of the realms that are live. */
+	named(ids: readonly string[]): Promise<Pick<Realm, "id" | "slug">[]>;
 	/** Realms that the user owns or is bound in. `only` narrows the list to one realm. */
 	list(user_id: string, only: string | undefined, after: string, limit: number): Promise<Realm[]>;
 	count(user_id: string, only: string | undefined): Promise<number>;

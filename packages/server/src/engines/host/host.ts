@@ -12,9 +12,10 @@ export interface EngineHost {
 	/**
 	 * Has an engine answer a request. `generate` is sent once; anything else is sent a second time, to a fresh process, when the first died
 	 * or was killed over it.
+	 * @param realm whose member asks; nobody's own failures keep the core from asking
 	 * @throws EngineUnavailable
 	 */
-	call(type: string, settings: EngineSettings, method: Method, params: Fields): Promise<EngineResponse>;
+	call(type: string, settings: EngineSettings, method: Method, params: Fields, realm?: string): Promise<EngineResponse>;
 	/** The configuration changed: its processes get no more calls, and end after the one that they are at. */
 	retire(key: string): void;
 	/** How each engine is doing. */
@@ -76,18 +77,18 @@ export function createEngineHost(options: HostOptions): EngineHost {
 	}
 
 	return {
-		async call(type, settings, method, params) {
+		async call(type, settings, method, params, realm) {
 			leavePlace();
 			const line = writeRequest({ method, params });
 			if (line.length - 1 > MAX_REQUEST_BYTES) {
 				throw new EngineUnavailable(`the request is longer than ${MAX_REQUEST_BYTES} bytes`, false);
 			}
 			try {
-				return await poolOf(type, settings).call(line);
+				return await poolOf(type, settings).call(line, realm);
 			} catch (error) {
 				const mayRepeat = method !== "generate" && error instanceof EngineUnavailable && error.sent;
 				if (!mayRepeat) throw error;
-				return poolOf(type, settings).call(line);
+				return poolOf(type, settings).call(line, realm);
 			}
 		},
 		retire(key) {

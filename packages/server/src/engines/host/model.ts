@@ -32,7 +32,7 @@ export interface EngineState {
 	type: string;
 	/** Processes that run now. */
 	processes: number;
-	/** `open`: its processes failed so often that calls are refused without starting another. */
+	/** `open`: its processes failed so often that calls are refused without starting another, those of one realm at least. */
 	breaker: "closed" | "open";
 	/** What went wrong last with a configuration that is in use. */
 	last_failure: string | undefined;
@@ -64,6 +64,8 @@ export interface Timing {
 	window_ms: number;
 	/** Between two attempts while the breaker is open. */
 	probe_ms: number;
+	/** Between two starts for realms when many of their calls fail. */
+	pace_ms: number;
 }
 
 /** What a server waits. */
@@ -81,4 +83,5 @@ export const TIMING: Timing = {
 	pause_ms: 250,
 	window_ms: 60_000,
 	probe_ms: 30_000,
+	pace_ms: 1_000,
 };

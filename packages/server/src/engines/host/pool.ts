@@ -3,17 +3,17 @@ import { type EngineResponse, writeRequest } from "@svc/protocol";
 import type { Log } from "../../log.ts";
 import type { System } from "../../system.ts";
 import type { CatalogEntry } from "./catalog.ts";
+import { CORE, type Culprit, createFailures, ENGINE, type Failures } from "./failures.ts";
 import { faultOfIntroduction } from "./introduction.ts";
 import { spawnEngine } from "./launch.ts";
 import { createMask, type Mask } from "./masking.ts";
 import { type EngineSettings, EngineUnavailable, type Timing } from "./model.ts";
 import { type End, EngineProcess } from "./process.ts";
-import { createRestarts, type Restarts } from "./restarts.ts";
+import { type Job, Queue } from "./queue.ts";
 import { followStderr } from "./stderr.ts";
 
-/** Processes of one engine with one configuration, and calls that wait for one of them. Design: §8 */
+/** Processes of one engine with one configuration. While all are busy with realms' calls the core gets one more. Design: §8 */
 const MAX_PROCESSES = 4;
-const MAX_WAITING = 64;
 
 /** Of an engine that only computes: more than there are processors would take those from each other. */
 const MAX_COMPUTING = Math.min(MAX_PROCESSES, availableParallelism());
@@ -34,13 +34,6 @@ export interface PoolParts {
 	onRefused(reason: string): void;
 }
 
-interface Job {
-	line: Buffer;
-	resolve(response: EngineResponse): void;
-	reject(error: unknown): void;
-	timer: NodeJS.Timeout;
-}
-
 /** An idle process: it is given a call, or none when it is to end, or hears that it is lost. */
 interface Seat {
 	give(job: Job | undefined): void;
@@ -57,10 +50,10 @@ export class Pool {
 	readonly #mask: Mask;
 	/** For errors, which somebody gets: there even a short secret is masked. */
 	readonly #maskError: Mask;
-	readonly #restarts: Restarts;
+	readonly #failures: Failures;
 	/** Processes at once. */
 	readonly #most: number;
-	readonly #waiting: Job[] = [];
+	readonly #queue = new Queue();
 	/** Every process that is not gone yet, with its life. */
 	readonly #processes = new Map<EngineProcess, Promise<void>>();
 	/** Processes that will soon take a call: they start, or prove that they are in step. */
@@ -79,7 +72,7 @@ export class Pool {
 		this.#parts = parts;
 		this.#mask = createMask(parts.settings.secrets);
 		this.#maskError = createMask(parts.settings.secrets, 1);
-		this.#restarts = createRestarts(parts.timing, parts.system);
+		this.#failures = createFailures(parts.timing, parts.system);
 		this.#most = parts.entry.is_restricted && !parts.entry.network ? MAX_COMPUTING : MAX_PROCESSES;
 	}
 
@@ -93,23 +86,25 @@ export class Pool {
 		return this.#lastFailure;
 	}
 
-	/** Whether calls are refused because processes failed too often. */
+	/** Whether calls of anybody are refused because processes failed too often. */
 	get isOpen(): boolean {
-		return this.#restarts.isOpen();
+		return this.#failures.isOpen();
 	}
 
 	/**
 	 * Has one process answer a request, once. Secrets in an engine's error are masked.
 	 * @param line with its line feed
+	 * @param of who asks
 	 * @throws EngineUnavailable
 	 */
-	async call(line: Buffer): Promise<EngineResponse> {
-		const refusal = this.#closed ?? this.#restarts.refusal();
+	async call(line: Buffer, of: Culprit = CORE): Promise<EngineResponse> {
+		const refusal = this.#closed ?? this.#failures.refusal(of);
 		if (refusal !== undefined) throw new EngineUnavailable(refusal, false);
-		if (this.#waiting.length >= MAX_WAITING) throw new EngineUnavailable("too many requests wait for it", false);
+		if (!this.#queue.hasRoom(of)) throw new EngineUnavailable("too many requests wait for it", false);
 		const { promise, resolve, reject } = Promise.withResolvers<EngineResponse>();
-		const job: Job = { line, resolve, reject, timer: setTimeout(() => this.#giveUp(job), this.#parts.timing.queue_ms) };
-		this.#waiting.push(job);
+		const timer = setTimeout(() => this.#giveUp(job), this.#parts.timing.queue_ms);
+		const job: Job = { line, of, resolve, reject, timer };
+		this.#queue.add(job);
 		this.#advance();
 		const response = await promise;
 		return "error" in response ? { error: this.#maskError(response.error) } : response;
@@ -135,12 +130,14 @@ export class Pool {
 	}
 
 	#giveUp(job: Job): void {
-		this.#waiting.splice(this.#waiting.indexOf(job), 1);
+		this.#queue.remove(job);
 		job.reject(new EngineUnavailable(`no process was free within ${this.#parts.timing.queue_ms / 1000} s`, false));
 	}
 
-	#refuseWaiting(reason: string): void {
-		for (const job of this.#waiting.splice(0)) {
+	/** @param isMeant which of them; all when it is left out */
+	#refuseWaiting(reason: string, isMeant = (_: Culprit) => true): void {
+		for (const job of this.#queue.jobs.filter(({ of }) => isMeant(of))) {
+			this.#queue.remove(job);
 			clearTimeout(job.timer);
 			job.reject(new EngineUnavailable(reason, false));
 		}
@@ -148,20 +145,28 @@ export class Pool {
 
 	/** Gives waiting calls to idle processes, and starts processes for the rest. */
 	#advance(): void {
-		while (this.#idle.size > 0 && this.#waiting.length > 0) {
-			const job = this.#waiting.shift();
+		const pause = (of: Culprit) => this.#failures.pause(of);
+		while (this.#idle.size > 0 && this.#queue.jobs.length > 0) {
+			const job = this.#queue.take(pause);
 			clearTimeout(job?.timer);
 			[...this.#idle.values()].at(-1)?.give(job);
 		}
 		clearTimeout(this.#timer);
-		while (this.#waiting.length > this.#coming.size && this.size < this.#most) {
-			const pause_ms = this.#restarts.pause();
-			if (pause_ms > 0) {
-				this.#timer = setTimeout(() => this.#advance(), pause_ms);
-				return;
+		while (this.#queue.jobs.length > this.#coming.size && this.#hasRoom()) {
+			const pauses = this.#queue.jobs.map(({ of }) => pause(of));
+			if (pauses.filter((pause_ms) => pause_ms === 0).length > this.#coming.size) {
+				this.#start();
+				continue;
 			}
-			this.#start();
+			const next_ms = Math.min(...pauses.filter((pause_ms) => pause_ms > 0));
+			if (next_ms < Number.POSITIVE_INFINITY) this.#timer = setTimeout(() => this.#advance(), next_ms);
+			return;
 		}
+	}
+
+	/** Whether one more process may be started. */
+	#hasRoom(): boolean {
+		return this.size < this.#most || (this.size === this.#most && this.#queue.jobs.some(({ of }) => of === CORE));
 	}
 
 	#start(): void {
@@ -169,6 +174,7 @@ export class Pool {
 		const child = spawnEngine(entry.launch(settings.reads), settings.environment, cwd);
 		const stderr = followStderr(child.stderr, { engine: entry.type, log, mask: this.#mask });
 		const process = new EngineProcess({ child, stderr, timing, onLost: () => this.#idle.get(process)?.lose() });
+		this.#failures.started();
 		this.#coming.add(process);
 		// It is counted before it takes a call.
 		this.#processes.set(
@@ -183,25 +189,28 @@ export class Pool {
 		const isOneShot = this.#isOneShot;
 		const deadline_ms = entry.network ? timing.network_call_ms : timing.call_ms;
 		let owed: Job | undefined;
+		// An engine may fail a moment after its answer.
+		let of = ENGINE;
 		try {
 			if (!isOneShot) await this.#introduce(process);
 			while (this.#closed === undefined) {
 				if (!(isOneShot || entry.is_restricted)) await this.#keepInStep(process);
 				owed = await this.#nextJob(process);
 				if (owed === undefined) break;
+				({ of } = owed);
 				owed.resolve(await process.ask(owed.line, deadline_ms));
 				owed = undefined;
-				this.#restarts.succeeded();
+				this.#failures.succeeded(of);
 				if (isOneShot) break;
 				this.#coming.add(process);
 			}
 			await process.end();
 		} catch (error) {
 			if (owed !== undefined)
-				this.#noteFailure(error instanceof EngineUnavailable ? error.reason : "it cannot be used");
+				this.#noteFailure(of, error instanceof EngineUnavailable ? error.reason : "it cannot be used");
 			owed?.reject(error);
 			process.kill("it cannot be used");
-			if (owed === undefined) this.#learn(process, await process.ended);
+			if (owed === undefined) this.#learn(of, process, await process.ended);
 		}
 		this.#coming.delete(process);
 		this.#processes.delete(process);
@@ -258,21 +267,21 @@ export class Pool {
 	}
 
 	/** Learns from the end of a process that owed nobody an answer. One that leaves in peace is replaced when the next call comes. */
-	#learn({ answers }: EngineProcess, { status, reason }: End): void {
+	#learn(of: Culprit, { answers }: EngineProcess, { status, reason }: End): void {
 		if (this.#closed !== undefined) return;
 		if (status === 0 && answers > 0) this.#isOneShot ||= answers === 1;
-		else this.#noteFailure(reason);
+		else this.#noteFailure(of, reason);
 		// A process that never answered says what the next one would say.
 		if (answers === 0 && this.size === 1) this.#refuseWaiting(reason);
 	}
 
-	#noteFailure(reason: string): void {
+	#noteFailure(of: Culprit, reason: string): void {
 		const { entry, log } = this.#parts;
 		log("warn", "engine.failed", { engine: entry.type, message: reason });
 		this.#lastFailure = { reason, at_ms: performance.now() };
-		this.#restarts.failed(reason);
-		if (!this.#restarts.isOpen()) return;
-		log("error", "engine.breaker.open", { engine: entry.type, message: reason });
-		this.#refuseWaiting(reason);
+		if (!this.#failures.failed(of, reason)) return;
+		const realm = of === ENGINE ? {} : { realm_id: of };
+		log("error", "engine.breaker.open", { engine: entry.type, ...realm, message: reason });
+		this.#refuseWaiting(reason, (waiting) => of === ENGINE || waiting === of);
 	}
 }

@@ -10,26 +10,32 @@ export interface Restarts {
 	failed(reason: string): void;
 	/** A call was answered. */
 	succeeded(): void;
-	/** Milliseconds until a process may be started. */
+	/** Milliseconds until a process may be started for a call that is not refused. */
 	pause(): number;
+	/** Milliseconds until one may be started for a call that is never refused: at most `longest_ms` after a failure. */
+	pauseAtMost(longest_ms: number): number;
 	/** Why a call is refused now. While the breaker is open, one call at a time goes through: it is the attempt that closes it. */
 	refusal(): string | undefined;
 	isOpen(): boolean;
 }
 
 /**
- * Makes the memory of an engine's failures: pauses that double from 0.25 s, and a breaker that opens with the sixth failure within 60 s
- * and then lets one attempt through every 30 s.
+ * Makes the memory of failures, an engine's own or one realm's with it: pauses that double from 0.25 s, and a breaker that opens with the
+ * sixth failure within 60 s and then lets one attempt through every 30 s.
  * Design: §8
  */
 export function createRestarts(timing: Timing, system: Pick<System, "randomBytes">): Restarts {
 	let failures: number[] = [];
 	let isOpen = false;
-	let notBefore = 0;
+	let [since, pause_ms] = [0, 0];
 	let last = "";
 
 	/** Up to a quarter less: engines that fell together do not rise together. */
 	const shorten = (milliseconds: number) => milliseconds * (1 - system.randomBytes(1).readUInt8() / 1024);
+	const wait = (milliseconds: number) => {
+		[since, pause_ms] = [performance.now(), shorten(milliseconds)];
+	};
+	const left = (milliseconds: number) => Math.max(0, since + milliseconds - performance.now());
 
 	return {
 		failed(reason) {
@@ -38,17 +44,18 @@ export function createRestarts(timing: Timing, system: Pick<System, "randomBytes
 			isOpen ||= failures.length > MAX_FAILURES;
 			last = reason;
 			const pause = isOpen ? timing.probe_ms : timing.pause_ms * 2 ** (failures.length - 1);
-			notBefore = now + shorten(Math.min(pause, timing.probe_ms));
+			wait(Math.min(pause, timing.probe_ms));
 		},
 		succeeded() {
 			if (isOpen) failures = [];
 			isOpen = false;
 		},
-		pause: () => (isOpen ? 0 : Math.max(0, notBefore - performance.now())),
+		pause: () => (isOpen ? 0 : left(pause_ms)),
+		pauseAtMost: (longest_ms) => left(Math.min(pause_ms, longest_ms)),
 		refusal() {
 			if (!isOpen) return undefined;
-			if (performance.now() < notBefore) return `it failed too often and is left alone for a while; at last, ${last}`;
-			notBefore = performance.now() + shorten(timing.probe_ms);
+			if (left(pause_ms) > 0) return `it failed too often and is left alone for a while; at last, ${last}`;
+			wait(timing.probe_ms);
 			return undefined;
 		},
 		isOpen: () => isOpen,

@@ -56,7 +56,7 @@ export interface TestHost {
 	folder: string;
 }
 
-/** Makes a host; its processes are ended after the test. Pauses after failures are short unless `timing` says otherwise. */
+/** Makes a host that is asked by members of one realm, unless another is named; its processes are ended after the test. Pauses after failures are short unless `timing` says otherwise. */
 export async function startHost(
 	cleanup: Cleanup,
 	engines: readonly ShippedEngine[],
@@ -71,7 +71,9 @@ export async function startHost(
 		await host.close();
 		catalog.close();
 	});
-	return { host, catalog, log, folder };
+	const call: EngineHost["call"] = (type, started, method, params, realm = "a realm") =>
+		host.call(type, started, method, params, realm);
+	return { host: { ...host, call }, catalog, log, folder };
 }
 
 /** What a call that must fail fails with. */

@@ -1,4 +1,5 @@
 import { TOKEN_LINEAGE } from "./migrations/0004-token-lineage.ts";
+import { ENGINE_REALMS } from "./migrations/0005-engine-realms.ts";
 import { QUOTAS } from "./migrations/0008-quotas.ts";
 
 /**
@@ -241,5 +242,6 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 `,
 	},
 	TOKEN_LINEAGE,
+	ENGINE_REALMS,
 	QUOTAS,
 ];

@@ -72,6 +72,10 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"accounts.sessionOwner": [() => accounts.sessionOwner("j", "a", MADE_AT), /session USING PRIMARY KEY \(jti=\?\)/],
 	"engines.config": [() => engines.config("e", "r", "active"), /engine_config_by_scope \(realm_id=\? AND engine=\?\)/],
 	"engines.configById": [() => engines.configById("c"), /engine_config .*\(id=\?\)/],
+	"engines.isFormer": [
+		() => engines.isFormer("e", "r"),
+		/engine_former_realm USING PRIMARY KEY \(engine=\? AND realm_id=\?\)/,
+	],
 	"keys.fingerprint": [() => keys.fingerprint(), /meta USING PRIMARY KEY/],
 	"keys.shared": [() => keys.shared(), /keyring_by_realm/],
 	"keys.ofRealm": [() => keys.ofRealm("r"), /keyring_by_realm/],
@@ -100,6 +104,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"policy.list": [() => policy.list("r", "", 10), /binding .*\(realm_id=\?/],
 	"policy.count": [() => policy.count("r"), /binding .*\(realm_id=\?/],
 	"realms.access": [() => realms.access("slug", "a"), /realm_by_slug .*binding .*\(realm_id=\? AND user_id=\?\)/],
+	"realms.named": [() => realms.named(["r"]), /realm .*\(id=\?\)/],
 	"realms.list": [() => realms.list("a", undefined, "", 10), /realm_by_owner .*binding_by_user .*\(id=\?\)/],
 	"realms.list of one": [() => realms.list("a", "r", "", 10), /realm_by_owner .*binding_by_user .*\(id=\?\)/],
 	"realms.count": [() => realms.count("a", undefined), /realm_by_owner .*binding_by_user/],

@@ -110,6 +110,11 @@ export const engineConfig = sqliteTable("engine_config", {
 	created_at: text().notNull(),
 });
 
+export const engineFormerRealm = sqliteTable("engine_former_realm", {
+	engine: text().notNull(),
+	realm_id: text().notNull(),
+});
+
 export const lease = sqliteTable("lease", {
 	id: text().primaryKey(),
 	engine: text().notNull(),

@@ -16,13 +16,21 @@ const columns = {
 };
 
 /** Questions about live realms. */
-export function realmReads(db: Reader): Pick<RealmStore, "access" | "list" | "count" | "deletedBefore"> {
+export function realmReads(db: Reader): Pick<RealmStore, "access" | "named" | "list" | "count" | "deletedBefore"> {
 	const role = sql<Role | null>`(SELECT role FROM binding WHERE binding.realm_id = realm.id AND binding.user_id = ${placeholder("user_id")})`;
 	const access = later(() =>
 		db
 			.select({ ...columns, role })
 			.from(realm)
 			.where(and(eq(realm.slug, placeholder("slug")), isNull(realm.deleted_at)))
+			.prepare(),
+	);
+	const named = later(() =>
+		db
+			.select({ id: realm.id, slug: realm.slug })
+			.from(realm)
+			.where(and(isNull(realm.deleted_at), sql`${realm.id} IN (SELECT value FROM json_each(${placeholder("ids")}))`))
+			.orderBy(asc(realm.slug))
 			.prepare(),
 	);
 	const mine = and(
@@ -55,6 +63,7 @@ export function realmReads(db: Reader): Pick<RealmStore, "access" | "list" | "co
 			const row = access().get({ slug, user_id });
 			return row === undefined || row.user_id !== user_id ? row : { ...row, role: "admin" };
 		},
+		named: async (ids) => named().all({ ids: JSON.stringify(ids) }),
 		list: async (user_id, only, after, limit) => list().all({ user_id, only: only ?? "", after, limit }),
 		count: async (user_id, only) => total().get({ user_id, only: only ?? "" })?.total ?? 0,
 		deletedBefore: async (instant) => deleted().all({ instant }),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import Database from "better-sqlite3";
 import type { EngineConfigRow } from "../../../engines/model.ts";
 import type { LeaseState } from "../../../leases/model.ts";
 import { eventsAfter } from "../../../testing/events.ts";
@@ -8,7 +9,7 @@ import { aConfig, aLease, anEvent, MADE_AT, newId } from "../../../testing/rows.
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore } from "../../../testing/store.ts";
 
-const { store } = await openTestStore({ after });
+const { store, file } = await openTestStore({ after });
 const { engines, leases } = store;
 const owner = await addAccount(store);
 
@@ -36,6 +37,31 @@ const lend = (
 	{ id, engine, realm_id: config_realm_id }: EngineConfigRow,
 	state: LeaseState = "active",
 ) => addLease(store, state, aLease(realm_id, { engine, config_id: id, config_realm_id }));
+
+test("a realm that engines served before is so until a configuration names others; of pki it keeps the authority", async () => {
+	const [kept, dropped] = [await addRealm(store, owner), await addRealm(store, owner)];
+	const db = new Database(file);
+	const insert = db.prepare("INSERT INTO engine_former_realm VALUES (?, ?)");
+	const engine = anEngine();
+	for (const type of [engine, "pki"]) for (const { id } of [kept, dropped]) insert.run(type, id);
+	db.close();
+	const former = async () => (await engines.formerRealms()).map(({ engine: type, realm_id }) => [type, realm_id]);
+	assert.equal(await engines.isFormer(engine, kept.id), true);
+	assert.equal(await engines.isFormer(engine, newId()), false);
+	await engines.setConfig(aConfig({ engine, realm_id: kept.id }), anEvent());
+	assert.equal(await engines.isFormer(engine, kept.id), true, "its own says nothing of the others");
+	for (const type of [engine, "pki"]) await engines.setConfig(aConfig({ engine: type }), anEvent(), [kept.id]);
+	assert.deepEqual(await former(), [["pki", kept.id]]);
+	await engines.setConfig(aConfig({ engine: "pki" }), anEvent(), ["*"]);
+	await engines.removeConfig({ engine: "pki", realm_id: "" }, anEvent());
+	assert.deepEqual(await former(), [["pki", kept.id]]);
+	await store.realms.remove({ id: kept.id, deleted_at: MADE_AT }, anEvent());
+	assert.deepEqual([await former(), await engines.isFormer("pki", kept.id)], [[], true], "it may be restored");
+	await engines.keepGenerated(aConfig({ engine: "pki", realm_id: kept.id, state: "generated" }), anEvent());
+	await store.realms.purge(kept.id, anEvent());
+	assert.equal(await engines.isFormer("pki", kept.id), false);
+	assert.equal(await engines.config("pki", kept.id, "generated"), undefined);
+});
 
 test("a configuration is read as it was written, by its scope and by its id, with one event", async () => {
 	const start = store.audit.tip().seq;

@@ -132,6 +132,31 @@ test("nothing begins with a configuration that is dropped already: nobody could 
 	assert.equal(await begin(aLease(realm.id, { engine, config_id: next.id })), "done");
 });
 
+test("nothing begins with a configuration that was replaced, though it is kept, nor without one where there is one now", async () => {
+	const engine = "kept";
+	assert.equal(await begin(aLease(realm.id, { engine })), "done", "before there is any");
+	const [old, next] = [aConfig({ engine }), aConfig({ engine })];
+	await store.engines.setConfig(old, anEvent());
+	assert.equal(await begin(aLease(realm.id, { engine, config_id: old.id })), "done");
+	assert.equal(await begin(aLease(realm.id, { engine })), "config_gone");
+	await store.engines.setConfig(next, anEvent());
+	assert.equal((await store.engines.configById(old.id))?.state, "retired");
+	assert.equal(await begin(aLease(realm.id, { engine, config_id: old.id })), "config_gone");
+});
+
+test("of one realm's leases under the configuration of all realms, those that are open count against the realm's limit", async () => {
+	const [engine, other] = ["shared", await addRealm(store, owner)];
+	const at = (realm_id: string, config_realm_id = "") => {
+		const lease = aLease(realm_id, { engine, config_realm_id });
+		return leases.begin(lease, 100, anEvent(), 2);
+	};
+	await addLease(store, "revoked", aLease(realm.id, { engine }));
+	await begin(aLease(realm.id, { engine, config_realm_id: realm.id }));
+	const made = await Promise.all(Array.from({ length: 10 }, () => at(realm.id)));
+	assert.deepEqual(tally(made), { done: 2, realm_limit_reached: 8 });
+	assert.equal(await at(other.id), "done");
+});
+
 test("an intent that cannot be written leaves the counts as they were", async () => {
 	const engine = "twice";
 	const lease = aLease(realm.id, { engine });

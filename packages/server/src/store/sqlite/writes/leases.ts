@@ -67,10 +67,17 @@ const GIVEN = [
 /** What has to hold for a lease to begin. */
 function conditions(db: Database) {
 	const realm = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NULL");
-	const config = db.prepare("SELECT 1 FROM engine_config WHERE id = ?");
+	const config = db.prepare("SELECT 1 FROM engine_config WHERE id = ? AND state = 'active'");
+	const common = db.prepare("SELECT 1 FROM engine_config WHERE engine = ? AND realm_id = '' AND state = 'active'");
 	const name = db.prepare(
 		"SELECT 1 FROM lease WHERE target = @target AND scope = @scope AND name = @name AND name <> ''",
 	);
+	const ofRealm = db
+		.prepare(
+			"SELECT count(*) FROM (SELECT 1 FROM lease WHERE realm_id = @realm_id AND engine = @engine AND due_at IS NOT NULL " +
+				"AND config_realm_id = '' LIMIT @most)",
+		)
+		.pluck();
 	const open = db
 		.prepare(
 			"SELECT coalesce(sum(count), 0) FROM lease_count WHERE engine = @engine AND config_realm_id = @config_realm_id " +
@@ -79,15 +86,18 @@ function conditions(db: Database) {
 		.pluck();
 	return {
 		isLive: (realm_id: unknown): boolean => realm.get(realm_id) !== undefined,
-		isKept: (config_id: string): boolean => config_id === "" || config.get(config_id) !== undefined,
+		/** Whether the configuration that the caller was let in by is still the one that holds: another may serve other realms. */
+		isCurrent: ({ config_id, engine }: NewLease): boolean =>
+			config_id === "" ? common.get(engine) === undefined : config.get(config_id) !== undefined,
 		isKnown: (lease: NewLease): boolean => name.get(lease) !== undefined,
 		countOpen: (lease: NewLease) => open.get(lease) as number,
+		countOfRealm: ({ realm_id, engine }: NewLease, most: number) => ofRealm.get({ realm_id, engine, most }) as number,
 	};
 }
 
 /** From nothing to active. */
 function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activate" | "doubt"> {
-	const { isLive, isKept, isKnown, countOpen } = conditions(db);
+	const { isLive, isCurrent, isKnown, countOpen, countOfRealm } = conditions(db);
 	const standingAt = standing(db);
 	const insert = db.prepare(
 		`INSERT INTO lease (state, ${GIVEN.join(", ")}) VALUES ('intent', ${GIVEN.map((name) => `@${name}`).join(", ")})`,
@@ -104,12 +114,12 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 		"UPDATE lease SET state = 'uncertain', reason = 'uncertain', due_at = @due_at, last_error = @last_error WHERE id = @id AND state = 'intent'",
 	);
 	return {
-		begin(lease, limit, event) {
+		begin(lease, limit, event, realm_limit) {
 			if (!isLive(lease.realm_id)) return "realm_gone";
 			if (limit !== null && countOpen(lease) >= limit) return "limit_reached";
+			if (realm_limit !== undefined && countOfRealm(lease, realm_limit) >= realm_limit) return "realm_limit_reached";
 			if (isKnown(lease)) return "name_taken";
-			// Without it nobody could ever revoke what is about to be made.
-			if (!isKept(lease.config_id)) return "config_gone";
+			if (!isCurrent(lease)) return "config_gone";
 			insert.run(lease);
 			append(event);
 			return "done";

@@ -24,6 +24,7 @@ export function realmWrites(db: Database, append: Append) {
 		"UPDATE engine_config SET state = 'retired' WHERE realm_id = ? AND state = 'active'",
 	);
 	const dropConfigs = db.prepare(`DELETE FROM engine_config WHERE realm_id = ? AND ${IS_UNUSED}`);
+	const dropAuthority = db.prepare("DELETE FROM engine_config WHERE realm_id = ? AND state = 'generated'");
 	const purge = db.prepare("DELETE FROM realm WHERE id = ? AND deleted_at IS NOT NULL");
 	const dropKeys = db.prepare("DELETE FROM keyring WHERE realm_id = ?");
 	return {
@@ -48,6 +49,7 @@ export function realmWrites(db: Database, append: Append) {
 		purge(id: string, event: AuditEvent): boolean {
 			if (purge.run(id).changes === 0) return false;
 			dropKeys.run(id);
+			dropAuthority.run(id);
 			append(event);
 			return true;
 		},

@@ -1,0 +1,65 @@
+import type { EngineResponse } from "@svc/protocol";
+import { CORE, type Culprit } from "./failures.ts";
+
+/** Calls that wait for a process: of all realms, before a realm that has several of them is refused; of such a realm; and whatever they are. */
+const MAX_WAITING = 64;
+const MAX_FEW = 8;
+const MAX_AT_ALL = 256;
+
+/** A call that waits for a process, or is at one. */
+export interface Job {
+	line: Buffer;
+	/** Who asks. */
+	of: Culprit;
+	resolve(response: EngineResponse): void;
+	reject(error: unknown): void;
+	timer: NodeJS.Timeout;
+}
+
+/** The calls that wait for a process of one engine. The core's come first, those of realms by realm in turn. */
+export class Queue {
+	readonly #jobs: Job[] = [];
+	/** When a realm had its last turn. */
+	readonly #turns = new Map<Culprit, number>();
+	#turn = 0;
+
+	/** Every call that waits. */
+	get jobs(): readonly Job[] {
+		return this.#jobs;
+	}
+
+	/** Whether one more call may wait: whoever has few waiting is let in where others have filled the queue. */
+	hasRoom(of: Culprit): boolean {
+		const own = this.#jobs.filter((job) => job.of === of).length;
+		if (own >= MAX_WAITING) return false;
+		return of === CORE || this.#jobs.length < MAX_WAITING || (own < MAX_FEW && this.#jobs.length < MAX_AT_ALL);
+	}
+
+	add(job: Job): void {
+		this.#jobs.push(job);
+	}
+
+	remove(job: Job): void {
+		this.#jobs.splice(this.#jobs.indexOf(job), 1);
+	}
+
+	/** Takes the next call. @param pause how long a realm whose calls failed has to wait: it stands behind the others */
+	take(pause: (of: Culprit) => number): Job | undefined {
+		const [first, second] = this.#jobs;
+		if (first === undefined) return undefined;
+		const next = second === undefined ? first : this.#next(pause);
+		this.remove(next);
+		if (this.#jobs.length === 0) this.#turns.clear();
+		else this.#turns.set(next.of, ++this.#turn);
+		return next;
+	}
+
+	#next(pause: (of: Culprit) => number): Job {
+		const rank = ({ of }: Job): [number, number] =>
+			of === CORE ? [0, 0] : [pause(of) > 0 ? 2 : 1, this.#turns.get(of) ?? 0];
+		return this.#jobs.reduce((best, job) => {
+			const [one, other] = [rank(best), rank(job)];
+			return other[0] < one[0] || (other[0] === one[0] && other[1] < one[1]) ? job : best;
+		});
+	}
+}

@@ -1,0 +1,107 @@
+/* What members do to an engine of a third party is theirs alone, and nothing keeps the core from revoking and listing. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Answer } from "../../harness/client.ts";
+import { type EngineWorld, startEngineWorld } from "../../harness/engine-world.ts";
+import { events } from "../../harness/events.ts";
+import { ok, refused } from "../../harness/expect.ts";
+import { type Person, person, realm } from "../../harness/fixtures.ts";
+import { installEngine } from "../../harness/install-engine.ts";
+
+const CANARY = "canary0123456789canary";
+
+/** Ends when a request says so; answers with commands when one says that. */
+const engine = (type: string, capabilities: string) => `#!/bin/sh
+while IFS= read -r line; do
+  case $line in
+    *'"method":"describe"'*) echo '{"data":{"name":"${type}","version":"0.1.0","display_name":"Engine","description":"Nothing","capabilities":[${capabilities}]}}' ;;
+    *'"method":"ping"'*) echo '{"data":{"status":"healthy"}}' ;;
+    *'"method":"list"'*) echo '{"data":{"names":[]}}' ;;
+    *'"how":"crash"'*) exit 3 ;;
+    *'"how":"after"'*) echo '{"data":{"valid":true}}'; exit 3 ;;
+    *'"how":"kv"'*) echo '{"data":{"username":"svc_01234567","kv_command":"ACL SETUSER svc_01234567 on >${CANARY}"}}' ;;
+    *'"how":"doc"'*) echo '{"data":{"username":"svc_01234567","doc_command":{"pwd":"${CANARY}"}}}' ;;
+    *) echo '{"data":{"valid":true,"message":"done"}}' ;;
+  esac
+done
+`;
+
+/** Failures after which a breaker opens. */
+const MANY = 6;
+
+let world: EngineWorld;
+let other: Person;
+let slug: string;
+
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
+before(async () => {
+	const folder = await mkdtemp(join(tmpdir(), "svc-engines-"));
+	ends.defer(() => rm(folder, { recursive: true, force: true }));
+	const install = (type: string, declared: string[], described: string[]) => {
+		const text = engine(type, described.map((name) => `"${name}"`).join(","));
+		const about = {
+			display_name: "Engine",
+			description: "Nothing",
+			capabilities: declared.map((name) => `engine:${name}`),
+		};
+		return installEngine(folder, type, { file: "engine.sh", text }, about);
+	};
+	await install("shelf", ["dynamic_credentials", "lease_hint", "list"], ["dynamic_credentials"]);
+	await install("values", ["secret_generation", "secret_validation"], ["secret_generation", "secret_validation"]);
+	world = await startEngineWorld({ env: { SVC_PLUGINS_DIR: folder } });
+	ends.defer(world.close);
+	other = await person(world.client, "other");
+	({ slug } = await realm(world.client, other));
+});
+
+const asOther = (path: string, body: object): Promise<Answer> =>
+	world.client.post(`/realms/${slug}/engines/${path}`, body, { token: other.token });
+
+const revoke = async (made: Answer) =>
+	world.client.delete(`/realms/${world.slug}/leases/${String(made.headers["x-lease-id"])}`, {
+		token: world.admin.token,
+	});
+
+for (const how of ["crash", "after"]) {
+	test(`whoever has an engine end ${how === "crash" ? "over" : "after"} each request is refused it, and nobody else: not another realm, and no revocation`, async () => {
+		const before = [await world.generate("shelf", {}), await world.generate("shelf", {})];
+		for (const made of before) ok(made);
+		const answers: Answer[] = [];
+		for (let round = 0; round < 2 * MANY; round++) answers.push(await asOther("shelf/generate", { how }));
+		const last = answers.at(-1) ?? assert.fail();
+		refused(last, 503, "engine_unavailable");
+		assert.match(last.text, /left alone for a while/);
+		const started = performance.now();
+		ok(await world.generate("shelf", {}));
+		ok(await world.validate("shelf", { name: await nameOf(before[0]) }));
+		for (const made of before) ok(await revoke(made));
+		assert.ok(performance.now() - started < 15_000, "without the pause of thirty seconds");
+		refused(await asOther("shelf/generate", {}), 503, "engine_unavailable");
+		({ slug } = await realm(world.client, other));
+	});
+}
+
+async function nameOf(made: Answer | undefined): Promise<string> {
+	return (await world.leaseOf(made ?? assert.fail())).name;
+}
+
+test("a command of an engine that has no system of the core's is an error, and goes nowhere", async () => {
+	for (const how of ["kv", "doc"]) {
+		for (const [type, method] of [
+			["values", "generate"],
+			["values", "validate"],
+			["shelf", "generate"],
+		] as const) {
+			const answer = await world[method](type, { how });
+			refused(answer, 400, "engine_error");
+			assert.doesNotMatch(answer.text, /canary|kv_command|doc_command/);
+		}
+	}
+	const told = await events(world.client, world.admin);
+	assert.doesNotMatch(JSON.stringify(told), /canary/);
+	assert.doesNotMatch(world.server.stdout() + world.server.stderr(), /canary/);
+});
