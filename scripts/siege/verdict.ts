@@ -58,8 +58,8 @@ export function judge(attacks: readonly string[], runs: readonly Run[]): Verdict
 	);
 	const turns = timed.map((run) => run.longest_turn_ms).filter((turn) => turn !== null);
 	const isCutOff = attacks.every((name) => attackNamed(name).isCutOff);
-	const held = isCutOff ? distinct(runs.flatMap(({ held }) => namesOf(held, ["descriptors", "established"]))) : [];
-	const left = distinct(runs.flatMap((run) => namesOf(run.left)));
+	const held = isCutOff ? distinct(runs.flatMap((run) => namesOf(run, run.held, ["descriptors", "established"]))) : [];
+	const left = distinct(runs.flatMap((run) => namesOf(run, run.left)));
 	const longest = runs.map(({ end }) => (end === null || end.code !== 0 ? Number.POSITIVE_INFINITY : end.ms));
 	const end = judged(Math.max(...longest), BOUNDS.endMs);
 	return {
@@ -74,10 +74,11 @@ export function judge(attacks: readonly string[], runs: readonly Run[]): Verdict
 
 /** What of it is too much, in words. */
 function namesOf(
+	{ was_killed }: Run,
 	leftover: Leftover | null,
 	which: readonly (keyof Leftover)[] = ["descriptors", "established", "close_wait", "fin_wait2", "limits"],
 ): string[] {
-	if (leftover === null) return ["the server had to be killed, or did not answer"];
+	if (leftover === null) return [was_killed ? "the server had to be killed" : "the server did not answer"];
 	return which.flatMap((name) => {
 		const found = leftover[name];
 		if (typeof found !== "number") {

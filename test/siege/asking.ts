@@ -73,6 +73,12 @@ export async function ask(place: Place, text: RequestText, token?: string): Prom
 	return { headers: incoming.headers, body };
 }
 
+/** Sends requests at once, and reads their answers, whatever these are: for the scene, where something begins with the first of a kind. */
+export async function touch(place: Place, ...texts: readonly RequestText[]): Promise<void> {
+	const agent = new Agent({ rejectUnauthorized: false });
+	await Promise.all(texts.map(async (text) => buffer(await send(place, agent, text))));
+}
+
 /** An answer that was read to its end. */
 export interface Told {
 	readonly headers: IncomingHttpHeaders;

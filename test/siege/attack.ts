@@ -39,7 +39,7 @@ export interface Attack {
 	readonly title: string;
 	/** Whether the server has to free what it holds even if the attacker never closes anything. */
 	readonly isCutOff?: true;
-	/** Does what belongs to the scene and not to the attack. */
+	/** Does what belongs to the scene and not to the attack, also what the server begins once and keeps: threads, processes. */
 	prepare?(target: Target): Promise<void>;
 	/** Attacks until `over`; the connections that are open then stay so until the attacker's process ends. */
 	run(target: Target, counts: Counts, over: AbortSignal): Promise<void>;

@@ -1,4 +1,4 @@
-import { keepAsking, signedIn } from "../asking.ts";
+import { keepAsking, signedIn, touch } from "../asking.ts";
 import { type Attack, scaled, sourceOf, type Target } from "../attack.ts";
 import { bytesOf, keepStanding, openSecure, type RequestText } from "../connection.ts";
 
@@ -10,6 +10,16 @@ const from = (target: Target) => () => sourceOf(target, 0);
 function inTurn(target: Target, ...paths: readonly string[]): (at: number) => RequestText {
 	let asked = 0;
 	return (at) => ({ path: paths[(at + asked++) % paths.length] ?? "", headers: signedIn(target) });
+}
+
+/** Lets the threads that read the log begin. */
+function beginReading(target: Target): Promise<void> {
+	const path = "/api/v1/audit/events?actor=nobody";
+	return touch(
+		target,
+		{ path, headers: signedIn(target) },
+		{ path: "/api/v1/audit/export", headers: signedIn(target) },
+	);
 }
 
 /** Answers that are large, or cost much to find, and those that nobody reads. */
@@ -39,6 +49,7 @@ export const ANSWERS: readonly Attack[] = [
 	{
 		name: "exports",
 		title: "exports of the audit log, 8 readers",
+		prepare: beginReading,
 		run(target, counts, over) {
 			const next = inTurn(target, "/api/v1/audit/export", `/api/v1/audit/export?realm=${target.slug}`);
 			return keepAsking(target, { connections: scaled(target, 8), source: from(target), next }, counts, over);
@@ -47,6 +58,7 @@ export const ANSWERS: readonly Attack[] = [
 	{
 		name: "audit",
 		title: "queries of the audit log that find much, little and nothing, 16 connections",
+		prepare: beginReading,
 		run(target, counts, over) {
 			const queries = ["limit=100", "actor=nobody", "type=secret.created&limit=100", "type=none&actor=none"];
 			const next = inTurn(target, ...queries.map((query) => `/api/v1/audit/events?${query}`));

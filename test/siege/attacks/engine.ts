@@ -1,8 +1,15 @@
-import { ask, keepAsking, posting, signedIn } from "../asking.ts";
-import { type Attack, sourceOf } from "../attack.ts";
+import { ask, keepAsking, posting, signedIn, touch } from "../asking.ts";
+import { type Attack, sourceOf, type Target } from "../attack.ts";
+import type { RequestText } from "../connection.ts";
 
 /** Type of the third party's engine that writes to its standard error without end. */
 export const FLOODING = "floods";
+
+const CONNECTIONS = 4;
+
+function asking(target: Target): RequestText {
+	return posting(`/api/v1/realms/${target.slug}/engines/${FLOODING}/generate`, {}, signedIn(target));
+}
 
 /** A third party's engine that is not well. */
 export const ENGINE: Attack = {
@@ -11,11 +18,11 @@ export const ENGINE: Attack = {
 	async prepare(target) {
 		const path = `/api/v1/realms/${target.slug}/engines/${FLOODING}/config`;
 		await ask(target, { ...posting(path, { kind: "lines" }), method: "PUT" }, target.admin);
+		await touch(target, ...Array.from({ length: CONNECTIONS }, () => asking(target)));
 	},
 	run(target, counts, over) {
-		const path = `/api/v1/realms/${target.slug}/engines/${FLOODING}/generate`;
-		const asking = posting(path, {}, signedIn(target));
-		const askers = { connections: 4, source: () => sourceOf(target, 0), next: () => asking };
+		const text = asking(target);
+		const askers = { connections: CONNECTIONS, source: () => sourceOf(target, 0), next: () => text };
 		return keepAsking(target, askers, counts, over);
 	},
 };

@@ -1,5 +1,5 @@
-import { keepAsking, posting } from "../asking.ts";
-import { type Attack, scaled, sourceOf } from "../attack.ts";
+import { keepAsking, posting, touch } from "../asking.ts";
+import { type Attack, scaled, sourceOf, type Target } from "../attack.ts";
 import type { RequestText } from "../connection.ts";
 
 /** Combining marks by their class, highest first: sorting them is what normalizing has to do. */
@@ -13,11 +13,15 @@ function stranger(): () => RequestText {
 		posting("/api/v1/auth/login", { email: `nobody-${asked++}@example.test`, password: "a password, but no account" });
 }
 
+/** Lets all threads that hash begin. */
+const prepare = (target: Target): Promise<void> => touch(target, ...Array.from({ length: 4 }, stranger()));
+
 /** Passwords: their hashes, and what is done to them before. */
 export const PASSWORDS: readonly Attack[] = [
 	{
 		name: "combining-marks",
 		title: "passwords of 8,192 combining marks, signing in and registering, 8 connections",
+		prepare,
 		run(target, counts, over) {
 			let asked = 0;
 			const next = () => {
@@ -31,6 +35,7 @@ export const PASSWORDS: readonly Attack[] = [
 	{
 		name: "argon2-one",
 		title: "80 logins of strangers at a time, of one source",
+		prepare,
 		run: (target, counts, over) =>
 			keepAsking(
 				target,
@@ -42,6 +47,7 @@ export const PASSWORDS: readonly Attack[] = [
 	{
 		name: "argon2-many",
 		title: "4 logins of strangers at a time of each of 40 sources",
+		prepare,
 		run: (target, counts, over) =>
 			keepAsking(
 				target,

@@ -2,13 +2,16 @@ import { entry, honestBut, result, startFakeLdap } from "../../peers/ldap-fake.t
 import { startFakeProvider } from "../../peers/oidc-fake.ts";
 import { asField, honestly, makeKey, writeDocument } from "../../peers/saml-documents.ts";
 import { longest, slippedIn } from "../../peers/saml-documents-heavy.ts";
-import { ask, keepAsking, posting } from "../asking.ts";
+import { ask, keepAsking, posting, touch } from "../asking.ts";
 import { type Attack, scaled, sourceOf, type Target } from "../attack.ts";
 import type { RequestText } from "../connection.ts";
 
 const V1 = "/api/v1/auth";
 const IDP = "https://idp.example.test/";
 const DIRECTORY = "ou=people,dc=test";
+
+const LDAP = posting(`${V1}/ldap/ldap/login`, { username: "lin", password: "not the password" });
+const OIDC = { path: `${V1}/oidc/oidc/callback?code=${"c".repeat(1000)}&state=${"s".repeat(1000)}` };
 
 /** The cookie of a browser that has begun to sign in with SAML; without one nothing that is posted is read. */
 let cookie = "";
@@ -40,6 +43,7 @@ async function prepare(target: Target): Promise<void> {
 	await set("ldap", { url: directory.url, ca_cert: directory.ca, user_base_dn: DIRECTORY });
 	const begun = await ask(target, { path: `${V1}/saml/saml/login` });
 	[cookie = ""] = begun.headers["set-cookie"]?.[0]?.split(";", 1) ?? [];
+	await touch(target, heavyForm(), LDAP, OIDC);
 }
 
 /** Sign-ins through providers that are not what they say. */
@@ -48,11 +52,9 @@ export const SIGN_IN: Attack = {
 	title: "SAML documents, OpenID Connect callbacks and LDAP logins that are none, 12 connections",
 	prepare,
 	run(target, counts, over) {
-		const ldap = posting(`${V1}/ldap/ldap/login`, { username: "lin", password: "not the password" });
-		const oidc = { path: `${V1}/oidc/oidc/callback?code=${"c".repeat(1000)}&state=${"s".repeat(1000)}` };
-		const requests = [heavyForm(), oidc, ldap, { path: `${V1}/oidc/oidc/login` }];
+		const requests = [heavyForm(), OIDC, LDAP, { path: `${V1}/oidc/oidc/login` }];
 		let asked = 0;
-		const next = () => requests[asked++ % requests.length] ?? oidc;
+		const next = () => requests[asked++ % requests.length] ?? OIDC;
 		const connections = scaled(target, 12);
 		return keepAsking(target, { connections, source: (at) => sourceOf(target, at % 3), next }, counts, over);
 	},
