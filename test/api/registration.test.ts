@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Answer, type Api, api } from "../harness/client.ts";
 import { ok, refused } from "../harness/expect.ts";
-import { PASSWORD, type Person, person, unique } from "../harness/fixtures.ts";
+import { apiToken, PASSWORD, type Person, person, realm, unique } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 
 let server: Server;
@@ -31,6 +31,12 @@ test("in mode admin only the instance admin registers accounts", async () => {
 	await server.restart({ SVC_REGISTRATION_MODE: "admin" });
 	refused(await register(), 403, "registration_admin_only");
 	refused(await register(second.token), 403, "registration_admin_only");
+	const { slug } = await realm(client, first);
+	for (const limits of [{ realm: slug }, { environment: "dev" }, { realm: slug, engines: ["totp"] }]) {
+		const { token } = await apiToken(client, first, "read,write,delete", limits);
+		refused(await register(token), 403, "registration_admin_only");
+	}
+	ok(await register((await apiToken(client, first, "write")).token), 201);
 	ok(await register(first.token), 201);
 });
 

@@ -53,7 +53,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
 	},
 	...{ key: "DATABASE_URL", value: "postgres://shop:secret@db.internal/shop", scopes: "read", version: 1 },
 	...{ expires_at: "2030-01-31T00:00:00Z", user_id: "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d" },
-	...{ engine: "keyvalue", reason: "the cluster is gone" },
+	...{ engine: "keyvalue", engines: ["keyvalue:readonly"], reason: "the cluster is gone" },
 };
 
 /** Bodies whose fields only an engine or a provider knows, by the end of the path. */

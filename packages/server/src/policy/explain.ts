@@ -59,7 +59,7 @@ const SCOPES_OF: Record<Capability, readonly Scope[]> = {
 
 /**
  * Says what somebody may do in a realm and why, by the very decision that a request meets. Everybody may ask about themselves, with the
- * token that they ask with; who manages the policy of the realm, about others in it, as if these had signed in. About whoever has no role
+ * token that they ask with, if it is not limited to an environment or roles of engines; who manages the policy of the realm, about others in it, as if these had signed in. About whoever has no role
  * there only the instance admin may: anybody can own a realm, and would learn who has an account.
  * @throws AppError not_found (the realm, as ever for whoever is not in it; the user, known or not), forbidden, insufficient_scope
  * Design: §6

@@ -112,6 +112,7 @@ const LIMITS: [maker: Partial<Actor> | undefined, wanted: Partial<NewToken>, fou
 	[LIMITED, {}, { ...NONE, realm_id: first.id, engines: '["keyvalue:readonly","totp"]' }],
 	[LIMITED, { engines: ["totp"] }, { ...NONE, realm_id: first.id, engines: '["totp"]' }],
 	[LIMITED, { engines: ["keyvalue:admin"] }, "insufficient_scope"],
+	[LIMITED, { engines: ["none:unknown"] }, "insufficient_scope"],
 	[LIMITED, { engines: ["totp", "keyvalue:admin"] }, "insufficient_scope"],
 	[LIMITED, { environment: "dev" }, "insufficient_scope"],
 	[LIMITED, { realm: "second" }, "insufficient_scope"],

@@ -104,14 +104,15 @@ async function placesOf(
 	actor: Actor,
 	input: NewToken,
 ): Promise<Pick<Actor, "environment" | "engines">> {
-	if (!(input.engines ?? []).every(needs.hasRole)) {
-		throw new AppError("validation_failed", "engines names a role that no engine of this server has");
-	}
 	const { environment = null, engines = null } = input;
 	if (environment === null && engines === null) return actor;
-	if (actor.environment === null && actor.engines === null) return { environment, engines };
-	if (environment !== null && environment !== actor.environment) throw await beyond(needs, actor, "environment");
-	if (engines?.some((one) => !actor.engines?.includes(one))) throw await beyond(needs, actor, "engines");
+	if (actor.environment !== null || actor.engines !== null) {
+		if (environment !== null && environment !== actor.environment) throw await beyond(needs, actor, "environment");
+		if (engines?.some((one) => !actor.engines?.includes(one))) throw await beyond(needs, actor, "engines");
+	}
+	if (engines?.every(needs.hasRole) === false) {
+		throw new AppError("validation_failed", "engines names a role that no engine of this server has");
+	}
 	return { environment, engines };
 }
 
