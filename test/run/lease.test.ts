@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { page, startService } from "../../packages/cli/src/testing/fake-server.ts";
 import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
 import { ok } from "../harness/expect.ts";
-import { secret } from "../harness/fixtures.ts";
+import { apiToken, secret } from "../harness/fixtures.ts";
 import { type Redis, skipWithoutRedis, startRedis } from "../peers/redis.ts";
 import { type Person, type Svc, startPerson } from "./run-world.ts";
 
@@ -80,6 +80,14 @@ test("it is revoked whatever way the program ends, or never starts", options, as
 		await svc.ended();
 		await assertRevoked();
 	}
+});
+
+test("a token for the environment and the role is enough for it to be made and taken back", options, async () => {
+	const limits = { realm: world.slug, environment: "dev", engines: ["keyvalue:readonly"] };
+	const { token: SVC_TOKEN } = await apiToken(world.client, world.admin, "read", limits);
+	const { code, stderr } = await ada.run(sh('test -n "$KEYVALUE_PASSWORD$GREETING"'), { SVC_TOKEN });
+	assert.deepEqual([code, stderr], [0, ""]);
+	await assertRevoked();
 });
 
 test("a signal that comes before the program starts keeps it from starting", options, async () => {

@@ -39,7 +39,7 @@ export async function withCredential(
 	} finally {
 		// An engine whose values need no revocation, such as pki, names no lease.
 		const lease = headers["x-lease-id"];
-		if (lease !== undefined) await revoke(context, client, realm, String(lease));
+		if (lease !== undefined) await revoke(context, client, { realm, type, made: answer, id: String(lease) });
 	}
 }
 
@@ -65,12 +65,26 @@ function hearEnd(io: Io): Disposable & { readonly code: number | undefined } {
 /** Milliseconds for a revocation: the server has it on disk long before, and goes on with it when nobody waits. */
 const REVOKE_TIMEOUT_MS = 15_000;
 
-async function revoke(context: Context, client: Client, realm: string, id: string): Promise<void> {
+/** A credential that was made. */
+interface Held extends Pick<Wanted, "realm" | "type"> {
+	/** Answer of `generate`. */
+	readonly made: Answer;
+	/** Of its lease. */
+	readonly id: string;
+}
+
+/** Fields by which an engine knows its credential again. Spec: ENGINES › Endpoints */
+const NAMES = ["username", "service_account", "namespace"];
+
+async function revoke(context: Context, client: Client, { realm, type, made, id }: Held): Promise<void> {
+	const patient = { ...client, timeoutMs: REVOKE_TIMEOUT_MS };
 	try {
-		await send(
-			{ ...client, timeoutMs: REVOKE_TIMEOUT_MS },
-			{ method: "DELETE", path: path`realms/${realm}/leases/${id}` },
-		);
+		await send(patient, { method: "DELETE", path: path`realms/${realm}/leases/${id}` }).catch(async (error) => {
+			if (!(error instanceof Failure && error.code === "insufficient_scope")) throw error;
+			// A token for roles of engines reaches no lease, but takes back what it made.
+			const body = Object.fromEntries(Object.entries(made).filter(([name]) => NAMES.includes(name)));
+			await send(patient, { method: "POST", path: path`realms/${realm}/engines/${type}/validate`, body });
+		});
 	} catch (error) {
 		if (!(error instanceof Failure)) throw error;
 		const next = `\`svc lease revoke ${id} --realm ${realm}\` does it, else it ends with its ttl`;
