@@ -113,6 +113,34 @@ test("limits are whole numbers or null, of an account that there is, and only th
 	refused(await limit(ada.id, { realms: 1 }, { ...root, token }), 403, "insufficient_scope");
 });
 
+test("the instance admin is told which realms and accounts are nearly full, or over a limit, and metrics how near the fullest is", async () => {
+	const ada = await person(client, "ada");
+	const { slug } = await realm(client, ada);
+	ok(await set(ada, slug, "A", 52 * KIB), 201);
+	await realm(client, ada);
+	const told = async () =>
+		ok(await client.get<{ checks: { name: string; message: string }[] }>("/doctor", { token: root.token }))
+			.checks.filter(({ name }) => name === "limits")
+			.map(({ message }) => message);
+	assert.ok(
+		(await told()).some((line) => line.startsWith(`realm_bytes of ${slug}: 53,`)),
+		"80 %",
+	);
+	assert.ok(!(await told()).some((line) => line.includes(ada.email)), "two of three");
+	await realm(client, ada);
+	assert.ok((await told()).includes(`realms_per_account of ${ada.email}: 3 of 3 are in use`));
+	ok(await limit(ada.id, { realm_bytes: 10 * KIB, realms: 10 }));
+	assert.ok(
+		(await told()).some((line) => line.startsWith(`realm_bytes of ${slug}: 53,`) && line.includes(" of 10,240 ")),
+	);
+	assert.ok(!(await told()).some((line) => line.includes(ada.email)));
+	ok(await client.get(secretPath(slug, "A"), { token: ada.token }));
+	const { text } = await client.send("GET", "/metrics");
+	assert.ok(Number(/^svc_limit_used\{limit="realm_bytes"\} (\d+)$/m.exec(text)?.[1]) > 64 * KIB, text);
+	assert.match(text, /^svc_limit_max\{limit="realms_per_account"\} 3$/m);
+	assert.ok(!text.includes(slug) && !text.includes(ada.email));
+});
+
 test("svc users limits shows and changes them", async () => {
 	const ada = await person(client, "ada");
 	const cli = await createCli(server, root);

@@ -32,6 +32,7 @@ import { type Limits, lowDiskLimit } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { operatorSyncRoutes } from "./operator-sync/routes.ts";
 import { policyRoutes } from "./policy/routes.ts";
+import { realmLimits } from "./realms/limits.ts";
 import { realmRoutes } from "./realms/routes.ts";
 import { revocationRoutes } from "./revocation/routes.ts";
 import { secretRoutes } from "./secrets/routes.ts";
@@ -84,7 +85,7 @@ export function createCore(parts: Parts) {
 		connections: parts.connections,
 	});
 	const needs = { store, system, keyring };
-	parts.limits.add(lowDiskLimit(store));
+	for (const limit of [lowDiskLimit(store), ...realmLimits(store, config.limits)]) parts.limits.add(limit);
 	const throttle = createThrottle();
 	const { address, protocols } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));

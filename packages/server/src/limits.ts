@@ -7,6 +7,8 @@ export interface Limit {
 	used(): number | Promise<number>;
 	/** Tells how often it refused since the start. */
 	refused?(): number;
+	/** Names those who are nearest to a bound of each realm or account, for the instance admin alone. */
+	nearest?(): Promise<{ name: string; used: number; max: number }[]>;
 	/** Advises the instance admin what to do when it is nearly reached. */
 	hint: string;
 }

@@ -1,4 +1,4 @@
-import type { Limits } from "../limits.ts";
+import type { Limit, Limits } from "../limits.ts";
 import { type Check, ok } from "./model.ts";
 
 /** What looking at limits needs. */
@@ -9,15 +9,20 @@ export interface LimitNeeds {
 /** Share of a limit from which on it is told. */
 const NEARLY = 0.8;
 
-/** Whether a limit of the server is nearly reached, so that it will soon refuse. */
+/** Whether a limit of the server, of a realm or of an account is nearly reached, so that it will soon refuse. */
 export async function lookAtLimits({ limits }: LimitNeeds): Promise<Check[]> {
-	const looked = await Promise.all(limits.all().map(async (limit) => ({ ...limit, now: await limit.used() })));
-	const near = looked.filter(({ now, max }) => now >= max * NEARLY);
-	if (near.length === 0) return [ok("limits", "none is nearly reached")];
-	return near.map(({ name, now, max, hint }) => ({
-		name: "limits",
-		status: "warning",
-		message: `${name}: ${now.toLocaleString("en")} of ${max.toLocaleString("en")} are in use`,
-		hint,
-	}));
+	const checks = await Promise.all(limits.all().map(lookAt));
+	const near = checks.flat();
+	return near.length === 0 ? [ok("limits", "none is nearly reached")] : near;
+}
+
+async function lookAt({ name, max, hint, used, nearest }: Limit): Promise<Check[]> {
+	const filled = nearest === undefined ? [{ name: "", used: await used(), max }] : await nearest();
+	return filled
+		.filter((one) => one.used >= one.max * NEARLY)
+		.map((one) => {
+			const what = one.name === "" ? name : `${name} of ${one.name}`;
+			const message = `${what}: ${one.used.toLocaleString("en")} of ${one.max.toLocaleString("en")} are in use`;
+			return { name: "limits", status: "warning", message, hint };
+		});
 }

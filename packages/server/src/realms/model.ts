@@ -49,6 +49,28 @@ export interface RealmAccess extends Realm {
 	role: Role | null;
 }
 
+/** What the settings say of realms. */
+export interface RealmLimits {
+	/** Bytes that a realm may hold. */
+	realm_bytes: number;
+	/** Realms that an account may own. */
+	realms_per_account: number;
+}
+
+/** How much of its limit somebody has used. */
+export interface Filled {
+	/** A realm's slug, or an account's e-mail. */
+	name: string;
+	used: number;
+	max: number;
+}
+
+/** Realms by the share of their bytes, and accounts by the share of their realms, the fullest first, deleted realms included. */
+export interface Fullest {
+	realms: Filled[];
+	accounts: Filled[];
+}
+
 /** The store's side of realms. Deleted realms are invisible to every reading. */
 export interface RealmStore {
 	/** Adds the realm and its record key, unless its owner has as many as the account may, the deleted ones included. */
@@ -64,6 +86,8 @@ export interface RealmStore {
 	remove(input: { id: string; deleted_at: string }, event: AuditEvent): Promise<boolean>;
 	/** Realms deleted before the instant. */
 	deletedBefore(instant: string): Promise<{ id: string; slug: string }[]>;
+	/** Looks at all realms for those that are nearest to their limits. */
+	fullest(limits: RealmLimits): Promise<Fullest>;
 	/** Removes a deleted realm with all rows and record keys. */
 	purge(id: string, event: AuditEvent): Promise<boolean>;
 }

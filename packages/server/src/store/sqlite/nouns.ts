@@ -66,7 +66,11 @@ export function createNouns(ways: Ways): Omit<Store, "isWritable" | "eventsOnLow
 			hasten: untilNothing(hasten),
 		},
 		policy: { ...asked.policy, ...writer.noun("policy", ["bind", "unbind"]) },
-		realms: { ...asked.realms, ...writer.noun("realms", ["create", "remove", "purge"]) },
+		realms: {
+			...asked.realms,
+			...reader.noun("realms", ["fullest"]),
+			...writer.noun("realms", ["create", "remove", "purge"]),
+		},
 		revocations: writer.noun("revocations", ["revoke"]),
 		secrets: { ...asked.secrets, ...createSnapshots(ways), ...writer.noun("secrets", ["set", "promote", "remove"]) },
 		sso: { ...asked.sso, ...writer.noun("sso", SSO_VERBS) },

@@ -4,6 +4,7 @@ import { copyQuestions } from "./copy-questions.ts";
 import { codeOf } from "./failure.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { openReader } from "./open.ts";
+import { realmLists } from "./realm-lists.ts";
 import { secretSnapshots } from "./secret-snapshots.ts";
 import { tokenLines } from "./token-lines.ts";
 import { withBuffers } from "./transfer.ts";
@@ -25,6 +26,7 @@ const questions = {
 	leases: leaseLists(db),
 	copies: copyQuestions(db),
 	secrets: secretSnapshots(db),
+	realms: realmLists(db),
 	tokens: tokenLines(db),
 };
 
