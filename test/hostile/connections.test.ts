@@ -5,6 +5,7 @@ import { request } from "node:https";
 import type { Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { api } from "../harness/client.ts";
 import { descriptorsOf, openSecure, openSockets, socketStates } from "../harness/sockets.ts";
 import { type Server, startServer } from "../harness.ts";
 
@@ -89,6 +90,18 @@ test("when there is no room, the longest silent connection goes, and every ordin
 	end(flood);
 });
 
+test("an answer that nobody reads is given up after half a minute", async () => {
+	await isServed();
+	const before_count = descriptorsOf(server);
+	const sockets = await openSecure(server, 10, "127.0.3.6");
+	const bundle = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: a\r\n\r\n";
+	for (const socket of sockets) socket.pause().write(bundle.repeat(20));
+	await sleep(3000);
+	assert.ok(descriptorsOf(server) >= before_count + 9);
+	await isQuiet(before_count, 40_000);
+	end(sockets);
+});
+
 const line = (...lines: string[]) => [...lines, "", ""].join("\r\n");
 const BAD: [what: string, status: number, bytes: string][] = [
 	["is no HTTP", 400, "nonsense\r\n\r\n"],
@@ -117,3 +130,19 @@ for (const [what, status, bytes] of BAD) {
 		end(sockets);
 	});
 }
+
+test("everybody sees how many connections were refused, and why others were closed", async () => {
+	const { text } = await api(server).send("GET", "/metrics");
+	const value = (series: string) =>
+		Number(
+			text
+				.split("\n")
+				.find((one) => one.startsWith(`${series} `))
+				?.split(" ")[1],
+		);
+	assert.equal(value('svc_limit_max{limit="connections"}'), 600);
+	assert.ok(value('svc_limit_refused_total{limit="connections_per_source"}') >= 44);
+	assert.ok(value('svc_connections_closed_total{reason="room"}') >= 200);
+	assert.ok(value('svc_connections{state="busy"}') >= 1);
+	assert.ok(value("svc_event_loop_longest_turn_seconds") > 0);
+});

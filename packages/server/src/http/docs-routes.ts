@@ -84,7 +84,9 @@ function fileRoute(path: string, media: string, read: () => Buffer): Route {
 				"cross-origin-opener-policy": "same-origin",
 				"referrer-policy": "no-referrer",
 			});
-			return if_none_match?.includes(etag) === true ? UNCHANGED : bytes;
+			if (if_none_match?.includes(etag) === true) return UNCHANGED;
+			headers["content-length"] = String(bytes.length);
+			return bytes;
 		},
 	});
 }

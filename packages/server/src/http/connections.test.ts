@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createLimits } from "../limits.ts";
+import { Connections } from "./connections.ts";
+
+/** A server with room for so many; a request for /held is never answered. */
+async function serve(t: TestContext, max: number, trusted_proxies: string[] = []) {
+	const limits = createLimits();
+	const connections = new Connections({ max, trusted_proxies, limits });
+	const server = createServer();
+	connections.guard(server, ({ url, method }, outgoing) => {
+		if (url !== "/held" && method === "GET") outgoing.end("ok");
+	});
+	server.listen(0, "127.0.0.1");
+	await once(server, "listening");
+	const { port } = server.address() as AddressInfo;
+	const open = async (bytes = "") => {
+		const socket = connect({ host: "127.0.0.1", port }).resume();
+		socket.on("error", () => undefined);
+		t.after(() => socket.destroy());
+		await once(socket, "connect");
+		socket.write(bytes);
+		await sleep(50);
+		return socket;
+	};
+	t.after(() => {
+		server.close();
+		server.closeAllConnections();
+	});
+	const limit = (name: string) => limits.all().find((one) => one.name === name);
+	return { open, connections, limit };
+}
+
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
+const UPLOAD = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nx";
+const gone = (socket: Socket) => socket.destroyed || socket.readableEnded;
+
+test("when all are taken, who says nothing makes room, then who asks nothing, then who is slow to say it, and nobody whose answer is made", async (t) => {
+	const { open, connections, limit } = await serve(t, 5);
+	const silent = [await open(), await open("GET / HT")];
+	const [idle, receiving, busy] = [await open(get("/")), await open(UPLOAD), await open(get("/held"))];
+	assert.deepEqual(connections.counts(), { silent: 2, receiving: 1, busy: 1, idle: 1 });
+	for (const next of [...silent, idle, receiving]) {
+		assert.ok(!gone(next));
+		await open(get("/held"));
+		assert.ok(gone(next));
+	}
+	assert.ok(gone(await open(get("/"))), "all are busy");
+	assert.ok(!gone(busy));
+	assert.equal(connections.closed().room, 4);
+	assert.deepEqual([limit("connections")?.used(), limit("connections")?.refused?.()], [5, 1]);
+});
+
+test("one source has at most 256, a proxy that is trusted as many as there are", async (t) => {
+	for (const [trusted, taken] of [
+		[[], 256],
+		[["127.0.0.1"], 300],
+	] as const) {
+		const { open, connections, limit } = await serve(t, 400, [...trusted]);
+		await Promise.all(Array.from({ length: 300 }, () => open()));
+		const refused = () => limit("connections_per_source")?.refused?.() ?? 0;
+		for (let tries = 0; connections.counts().silent + refused() < 300 && tries < 500; tries++) await sleep(10);
+		assert.equal(connections.counts().silent, taken);
+		assert.equal(limit("connections_per_source")?.used(), taken === 256 ? 256 : 0);
+		assert.equal(refused(), 300 - taken);
+	}
+});
+
+test("the longest turn is that of whoever held everybody up since it was last asked", async (t) => {
+	const { open, connections } = await serve(t, 5);
+	await open(get("/"));
+	await sleep(30);
+	connections.longestTurn();
+	await sleep(30);
+	const until = performance.now() + 120;
+	while (performance.now() < until);
+	await sleep(30);
+	const longest = connections.longestTurn();
+	assert.ok(longest >= 0.12 && longest < 1, String(longest));
+	await sleep(30);
+	assert.ok(connections.longestTurn() < longest);
+});
+
+test("when it ends, whoever has no request goes at once, and the others with their answer", async (t) => {
+	const { open, connections } = await serve(t, 5);
+	const [silent, idle, busy] = [await open(), await open(get("/")), await open(get("/held"))];
+	connections.drain();
+	await sleep(50);
+	assert.deepEqual([silent, idle, busy].map(gone), [true, true, false]);
+});
