@@ -43,6 +43,7 @@ test("address, token and authority are enough, and the token is not shown", asyn
 	assert.deepEqual(shown, {
 		...reach(),
 		bearer_token: "********",
+		allowed_realms: ["*"],
 		namespace: "default",
 		token_ttl: "1h",
 		status: "healthy",
@@ -110,11 +111,13 @@ test("a life that is none is refused", async () => {
 	assert.match(answer.body.error.message, /^ttl 5m\w* is below the orchestrator minimum of 10m$/);
 });
 
-test("without a configuration the server's own variables count", async () => {
+test("where a configuration says nothing else, the server's own variables count, for the realms that it names", async () => {
 	ok(await world.client.delete("/engines/containerorch/config", { token: world.admin.token }));
 	refused(await ping(), 503, "engine_unavailable");
 	await world.server.restart({ SVC_ORCH_API_SERVER: fake.url, SVC_ORCH_TOKEN: fake.token, SVC_ORCH_SKIP_TLS: "true" });
 	assert.deepEqual(ok(await ping()), { status: "healthy" });
+	refused(await world.generate("containerorch", { role: "viewer" }), 400, "engine_not_configured");
+	assert.equal(await configure({}), "healthy");
 	await makeAndRevoke();
 	assert.ok(!world.server.stderr().includes(fake.token));
 });

@@ -177,7 +177,7 @@ test("a drop that is a lie is found out, is tried again, and shows in health unt
 	const { fake, generate, validate, until } = await placeFor(t);
 	const { username } = ok(await generate());
 	fake.fault("dropUser", { applies: false, answer: { ok: 1 } });
-	refused(await validate(username), 503, "engine_unavailable");
+	refused(await validate(username), 400, "engine_error");
 	const { attempts, last_error } = await until("revoking");
 	assert.equal(last_error, "the target said that it is removed, and it is still there");
 	await eventually("it is tried again", async () => (await until("revoking")).attempts > attempts);
@@ -201,7 +201,7 @@ test("missing rights block the target, and a configuration that is put right dra
 	const message = "the document database answered: not authorized on admin to execute command";
 	assert.ok((await world.leases("revoking", slug)).some(({ last_error }) => last_error === message));
 	// This is the one try that a blocked target gets before its next probe.
-	refused(await validate(username), 503, "engine_unavailable");
+	refused(await validate(username), 400, "engine_error");
 	assert.equal(fake.users().length, 4);
 	fake.fault("dropUser", undefined);
 	assert.equal(await configure({ max_connections: 7 }), "healthy");

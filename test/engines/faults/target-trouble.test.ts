@@ -68,7 +68,7 @@ test("a target that says done and keeps the user is not believed", options, asyn
 	world.proxy.alter((text) => text.replace(/(DELUSER\r\n\$12\r\nsvc_)[0-9a-f]{8}/, "$100000000"));
 	assert.equal(await world.revoke(lease.id), 202);
 	const refused = await world.validate("keyvalue", { username });
-	assert.equal(refused.status, 503, refused.text);
+	assert.equal(refused.status, 400, refused.text);
 	assert.equal(await world.isThere(username), true);
 	assert.equal((await world.lease(lease.id)).state, "revoking");
 	await steering.pass(61);

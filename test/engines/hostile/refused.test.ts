@@ -120,7 +120,8 @@ for (const [type, , , reason] of SPOILED) {
 			"only what can be used is offered",
 		);
 		const answer = await world.generate<{ error: { message: string } }>(type, {});
-		refused(answer, 503, "engine_unavailable");
+		if (isOurs) refused(answer, 400, "engine_not_configured");
+		else refused(answer, 503, "engine_unavailable");
 		if (!isOurs) assert.ok(answer.body.error.message.endsWith(message), answer.text);
 		ok(await world.generate("neighbour", {}));
 	});
