@@ -75,17 +75,10 @@ export function createCore(parts: Parts) {
 	const identity = { store, system, sessions, noted: createCache<string, number>(MAX_NOTED) };
 	const identify = (authorization: string | undefined, request_id: string, ip: string) =>
 		authenticate(identity, authorization, request_id, ip);
-	const metrics = createMetrics({
-		store,
-		system,
-		build,
-		engines: parts.engines,
-		backups: parts.backups,
-		limits: parts.limits,
-		connections: parts.connections,
-	});
+	const { engines, backups, limits, connections } = parts;
+	const metrics = createMetrics({ store, system, build, engines, backups, limits, connections });
 	const needs = { store, system, keyring };
-	for (const limit of [lowDiskLimit(store), ...realmLimits(store, config.limits)]) parts.limits.add(limit);
+	for (const limit of [lowDiskLimit(store), ...realmLimits(store, config.limits)]) limits.add(limit);
 	const throttle = createThrottle();
 	const { address, protocols } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));
