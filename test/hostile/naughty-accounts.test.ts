@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Answer, type Api, api } from "../harness/client.ts";
 import { ok, refused } from "../harness/expect.ts";
-import { PASSWORD, type Person, person, unique } from "../harness/fixtures.ts";
+import { fewAtOnce, PASSWORD, type Person, person, unique } from "../harness/fixtures.ts";
 import type { ApiToken, Login, User } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
 import { isPlain, isText, NAUGHTY_STRINGS } from "./naughty-strings.ts";
@@ -46,41 +46,35 @@ function canonical(email: string): string | undefined {
 }
 
 test("every plain string comes back as part of a person's name", async () => {
-	await Promise.all(
-		plainNames().map(async (name) => {
-			const email = `${unique("named")}@example.test`;
-			assert.equal(ok(await register({ email, name }), 201).name, name);
-			const answer = await client.post<Login>("/auth/login", { email, password: PASSWORD });
-			assert.equal(ok(answer).user.name, name);
-		}),
-	);
+	await fewAtOnce(plainNames(), async (name) => {
+		const email = `${unique("named")}@example.test`;
+		assert.equal(ok(await register({ email, name }), 201).name, name);
+		const answer = await client.post<Login>("/auth/login", { email, password: PASSWORD });
+		assert.equal(ok(answer).user.name, name);
+	});
 });
 
 test("every other string is refused as a person's name, kept, or blank", async () => {
 	const others = NAUGHTY_STRINGS.filter((text) => !isPlain(text));
-	await Promise.all(
-		others.map(async (name) => {
-			const answer = await register({ name });
-			if (answer.status === 400) return refused(answer, 400);
-			assert.ok(isText(name), "a lone surrogate is refused");
-			const { name: kept, email } = ok(answer, 201);
-			assert.ok(kept === name || (name.trim() === "" && kept === email), JSON.stringify([name, kept]));
-		}),
-	);
+	await fewAtOnce(others, async (name) => {
+		const answer = await register({ name });
+		if (answer.status === 400) return refused(answer, 400);
+		assert.ok(isText(name), "a lone surrogate is refused");
+		const { name: kept, email } = ok(answer, 201);
+		assert.ok(kept === name || (name.trim() === "" && kept === email), JSON.stringify([name, kept]));
+	});
 });
 
 test("every string is part of an e-mail when the rule for e-mails says so, and else it is refused", async () => {
 	const emails = NAUGHTY_STRINGS.flatMap((text) => [`${text}@naughty.test`, text]);
 	const accepted = emails.filter((email) => canonical(email) !== undefined).filter((_, index) => index % STRIDE === 0);
 	const refusedOnes = emails.filter((email) => canonical(email) === undefined);
-	const failures = await Promise.all(
-		[...accepted, ...refusedOnes].map(async (email) => {
-			const answer = await register({ email });
-			const expected = canonical(email);
-			const isRight = expected === undefined ? answer.status === 400 : answer.body.email === expected;
-			return isRight ? [] : [`${JSON.stringify(email.slice(0, 60))}: ${answer.status} ${answer.text.slice(0, 120)}`];
-		}),
-	);
+	const failures = await fewAtOnce([...accepted, ...refusedOnes], async (email) => {
+		const answer = await register({ email });
+		const expected = canonical(email);
+		const isRight = expected === undefined ? answer.status === 400 : answer.body.email === expected;
+		return isRight ? [] : [`${JSON.stringify(email.slice(0, 60))}: ${answer.status} ${answer.text.slice(0, 120)}`];
+	});
 	assert.deepEqual(failures.flat(), []);
 });
 

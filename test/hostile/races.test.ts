@@ -33,10 +33,10 @@ function oneWinner(answers: readonly Answer[], won: number, lost: number): void 
 test("of registrations of one e-mail in many spellings, one wins", async () => {
 	const email = `${unique("wanted")}@example.test`;
 	const spellings = [email, email.toUpperCase(), ` ${email}`, email.replace("w", "W"), email.replace("w", "\uff57")];
-	const answers = await rivals((index) =>
-		client.post("/auth/register", { email: spellings[index % spellings.length], password: PASSWORD }),
+	const answers = await Promise.all(
+		spellings.map((spelling) => client.post("/auth/register", { email: spelling, password: PASSWORD })),
 	);
-	oneWinner(answers, 201, 409);
+	assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409]);
 	ok(await client.post("/auth/login", { email, password: PASSWORD }));
 });
 

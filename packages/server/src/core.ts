@@ -1,3 +1,5 @@
+import { createKnownSources } from "./accounts/known-sources.ts";
+import { createPasswordQueue } from "./accounts/password-queue.ts";
 import { accountRoutes } from "./accounts/routes.ts";
 import type { SetupCode } from "./accounts/setup-code.ts";
 import { createThrottle } from "./accounts/throttle.ts";
@@ -6,6 +8,7 @@ import type { createBackupParts } from "./backup-parts.ts";
 import { backupRoutes } from "./backups/routes.ts";
 import { createCache } from "./cache.ts";
 import type { Config } from "./config.ts";
+import { WIDTH } from "./crypto/argon2.ts";
 import type { Keyring } from "./crypto/keyring.ts";
 import { createSessionTokens } from "./crypto/session.ts";
 import { doctorRoutes } from "./doctor/routes.ts";
@@ -36,6 +39,7 @@ import { realmLimits } from "./realms/limits.ts";
 import { realmRoutes } from "./realms/routes.ts";
 import { revocationRoutes } from "./revocation/routes.ts";
 import { secretRoutes } from "./secrets/routes.ts";
+import { createDirectories } from "./sso/ask-directory.ts";
 import { createFlows } from "./sso/flows.ts";
 import { createCodes } from "./sso/login.ts";
 import type { Protocols } from "./sso/protocols.ts";
@@ -71,15 +75,14 @@ const MAX_NOTED = 10_000;
 /** Puts the server together: every noun's routes with the parts that its rules need, and the app that carries requests to them. */
 export function createCore(parts: Parts) {
 	const { config, store, system, keyring, log, build } = parts;
-	const sessions = createSessionTokens(() => keyring.session(), system);
+	const signing = createSigning(parts);
+	const { sessions } = signing;
 	const identity = { store, system, sessions, noted: createCache<string, number>(MAX_NOTED) };
 	const identify = (authorization: string | undefined, request_id: string, ip: string) =>
 		authenticate(identity, authorization, request_id, ip);
-	const { engines, backups, limits, connections } = parts;
-	const metrics = createMetrics({ store, system, build, engines, backups, limits, connections });
+	const metrics = createMetrics(parts);
 	const needs = { store, system, keyring };
-	for (const limit of [lowDiskLimit(store), ...realmLimits(store, config.limits)]) limits.add(limit);
-	const throttle = createThrottle();
+	for (const limit of [lowDiskLimit(store), ...realmLimits(store, config.limits)]) parts.limits.add(limit);
 	const { address, protocols } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry, realm_bytes: config.limits.realm_bytes };
@@ -87,13 +90,20 @@ export function createCore(parts: Parts) {
 		...healthRoutes({ ...parts, metrics }),
 		...accountRoutes({
 			...needs,
-			sessions,
-			throttle,
+			...signing,
 			registration: config.registration,
 			setup_code: parts.setup_code,
 			identify,
 		}),
-		...ssoRoutes({ ...needs, sessions, throttle, flows, codes: createCodes(), protocols, address }),
+		...ssoRoutes({
+			...needs,
+			...signing,
+			flows,
+			codes: createCodes(),
+			directory: createDirectories(),
+			protocols,
+			address,
+		}),
 		...tokenRoutes({ ...needs, hasRole: createRoleCheck(parts.engines) }),
 		...realmRoutes({ ...needs, realms_per_account: config.limits.realms_per_account }),
 		...secretRoutes(secrets),
@@ -116,4 +126,17 @@ export function createCore(parts: Parts) {
 	]);
 	const admit = createAdmission({ newHeaders, limits: parts.limits }, config.trusted_proxies);
 	return { app: app as never, newHeaders, admit };
+}
+
+/** What every way to sign in goes through. */
+function createSigning({ keyring, system, store, limits }: Parts) {
+	const known_sources = createKnownSources({ store, keyring, system });
+	const passwords = createPasswordQueue(WIDTH);
+	for (const limit of passwords.limits) limits.add(limit);
+	return {
+		sessions: createSessionTokens(() => keyring.session(), system),
+		throttle: createThrottle(known_sources),
+		passwords,
+		known_sources,
+	};
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
+import { endOfKnown } from "./accounts/known-sources.ts";
 import { openSetupCode } from "./accounts/setup-code.ts";
 import { createCheckpointer } from "./audit/checkpoints.ts";
 import { createBackupParts } from "./backup-parts.ts";
@@ -142,6 +143,7 @@ function startChores(needs: ChoreNeeds): { stop(): Promise<void> } {
 	const tidy = attempt("housekeeping.failed", async () => {
 		const now = needs.system.now().toISOString();
 		await needs.store.accounts.dropSessions(now);
+		await needs.store.accounts.dropKnownSources(endOfKnown(needs.system.now()));
 		await needs.store.sso.forgetUsed(now);
 		await purgeRealms(needs);
 	});

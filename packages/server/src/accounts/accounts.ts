@@ -8,8 +8,11 @@ import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import { sourceGroup } from "../source-group.ts";
 import type { System } from "../system.ts";
+import type { KnownSources } from "./known-sources.ts";
 import { type Account, type AccountLimits, type AccountStore, Email, type Holdings } from "./model.ts";
+import type { PasswordQueue } from "./password-queue.ts";
 import { newSession } from "./session.ts";
 import type { SetupCode } from "./setup-code.ts";
 import type { Throttle } from "./throttle.ts";
@@ -20,7 +23,9 @@ export interface AccountNeeds {
 	system: System;
 	keyring: { cursorKey(): Buffer };
 	sessions: SessionTokens;
+	passwords: Pick<PasswordQueue, "run">;
 	throttle: Throttle;
+	known_sources: KnownSources;
 	registration: Config["registration"];
 	setup_code: SetupCode;
 }
@@ -35,7 +40,7 @@ export interface Person {
 /**
  * Registers an account; the first one becomes instance admin, and needs the setup code unless everybody may register.
  * @param registrar who is signed in, where the policy asks for it
- * @throws AppError registration_disabled, registration_admin_only, conflict (e-mail registered, not the first), rate_limited
+ * @throws AppError registration_disabled, registration_admin_only, conflict (e-mail registered, not the first), rate_limited, overloaded
  * Spec: API › Accounts and login. Design: §6
  */
 export async function register(
@@ -44,13 +49,13 @@ export async function register(
 	input: { email: string; password: string; name: string; setup_code?: string | undefined },
 	registrar: Actor | undefined,
 ): Promise<Person & { created_at: string }> {
-	await needs.throttle.registration(visitor.ip);
+	needs.throttle.registration(visitor.ip);
 	const only_first = await admit(needs, input, registrar);
 	const now = needs.system.now();
 	const id = needs.system.uuid();
 	const { email } = input;
 	const name = input.name.trim() === "" ? email : input.name;
-	const password = await hashPassword(input.password);
+	const password = await needs.passwords.run({ source: sourceGroup(visitor.ip) }, () => hashPassword(input.password));
 	const created_at = now.toISOString();
 	const account = { id, email, name, password, instance_admin: false, disabled_at: null, created_at };
 	const noted = visitorEvent(visitor, now, "auth.register", registrar?.user_id ?? id, { user_id: id });
@@ -110,7 +115,7 @@ function refuseByPolicy(
 /**
  * Signs in with a password. Unknown, disabled and wrong look and take the same.
  * @returns the session token and when it ends, in Unix seconds
- * @throws AppError invalid_credentials, rate_limited, unhealthy (too many at once)
+ * @throws AppError invalid_credentials, rate_limited, overloaded (too many at once)
  * Spec: API › Accounts and login
  */
 export function login(
@@ -118,22 +123,23 @@ export function login(
 	visitor: Visitor,
 	input: { email: string; password: string },
 ): Promise<{ token: string; expires_at: number; user: Person }> {
-	return needs.throttle.inTurn(input.email, visitor.ip, () => tryLogin(needs, visitor, input));
+	const attempt = (failed: () => void) => tryLogin(needs, visitor, input, failed);
+	return needs.throttle.attempt(needs.passwords, input.email, visitor.ip, attempt);
 }
 
 async function tryLogin(
 	needs: AccountNeeds,
 	visitor: Visitor,
 	input: { email: string; password: string },
+	failed: () => void,
 ): Promise<{ token: string; expires_at: number; user: Person }> {
-	await needs.throttle.checkLogin(input.email, visitor.ip);
 	const account = await needs.store.accounts.byEmail(input.email);
 	const isRight = await verifyPassword(account?.password ?? undefined, input.password);
 	if (account !== undefined && isRight && account.disabled_at === null) {
 		const opened = await openSession(needs, visitor, account, "password");
 		if (opened !== undefined) return opened;
 	}
-	await needs.throttle.loginFailed(input.email, visitor.ip);
+	failed();
 	const facts = { method: "password", reason: failure(account, isRight) };
 	// Only what looks like an e-mail is kept: people type passwords into the wrong field.
 	const actor = account?.id ?? (v.is(Email, input.email) ? input.email : "unknown");
@@ -156,7 +162,8 @@ async function openSession(
 	const { id, email, name, password } = account;
 	const { token, expires_at, session } = await newSession(needs, id);
 	const event = visitorEvent(visitor, needs.system.now(), "auth.login", id, { method });
-	if (!(await needs.store.accounts.openSession({ session, password }, event))) return undefined;
+	const known = needs.known_sources.note(email, visitor.ip);
+	if (!(await needs.store.accounts.openSession({ session, password, known }, event))) return undefined;
 	return { token, expires_at, user: { id, email, name } };
 }
 
@@ -169,7 +176,8 @@ export async function logout(needs: AccountNeeds, actor: Actor): Promise<void> {
 }
 
 /**
- * Changes the caller's password: its other sessions end, this one and its API tokens live on. Of changes at once the first holds: it ended the
+ * Changes the caller's password: its other sessions end, this one and its API tokens live on;
+ * where it was known, it is a stranger but here. Of changes at once the first holds: it ended the
  * other sessions, and `current_password` is not the account's any more.
  * @throws AppError unsupported_operation (not a session), wrong_password (or no password), rate_limited, unauthorized (the session was ended
  * meanwhile)
@@ -183,20 +191,25 @@ export async function changePassword(
 	if (actor.jti === undefined) {
 		throw new AppError("unsupported_operation", "an API token cannot change the password: sign in with `svc login`");
 	}
-	const { throttle, store, system } = needs;
-	const from = await throttle.inTurn(actor.email, actor.ip, () => checkPassword(needs, actor, input.current_password));
-	const password = await hashPassword(input.new_password);
-	const change = { user_id: actor.user_id, from, password, keep: actor.jti };
+	const { store, system, known_sources } = needs;
+	const change = await needs.throttle.attempt(needs.passwords, actor.email, actor.ip, async (failed) => {
+		const from = await checkPassword(needs, actor, input.current_password, failed);
+		return { from, password: await hashPassword(input.new_password) };
+	});
+	const known = known_sources.note(actor.email, actor.ip);
 	const event = eventBy(actor, system.now(), "auth.password.changed", undefined, {});
-	if ((await store.accounts.setPassword(change, event)) === "changed") throw wrongPassword();
+	const outcome = await store.accounts.setPassword(
+		{ user_id: actor.user_id, ...change, keep: actor.jti, known },
+		event,
+	);
+	if (outcome === "changed") throw wrongPassword();
 }
 
 /** @returns the hash that the password has */
-async function checkPassword(needs: AccountNeeds, actor: Actor, password: string): Promise<string> {
-	await needs.throttle.checkLogin(actor.email, actor.ip);
+async function checkPassword(needs: AccountNeeds, actor: Actor, password: string, failed: () => void): Promise<string> {
 	const stored = (await needs.store.accounts.byId(actor.user_id))?.password ?? undefined;
 	if ((await verifyPassword(stored, password)) && stored !== undefined) return stored;
-	await needs.throttle.loginFailed(actor.email, actor.ip);
+	failed();
 	const facts = { method: "password.change", reason: "password" };
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "auth.login.failed", undefined, facts));
 	throw wrongPassword();

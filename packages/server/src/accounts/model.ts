@@ -139,6 +139,19 @@ export interface Holdings {
 	realms: number;
 }
 
+/** Sources of one account that are kept. Design: §13 */
+export const MAX_KNOWN_SOURCES = 32;
+
+/** That an account signed in from a source. */
+export interface KnownSource {
+	/** 32 bytes that stand for the account and the source. */
+	pair: Buffer;
+	/** ISO 8601 UTC. */
+	seen_at: string;
+	/** When it was seen since then, that stays. */
+	renew_before: string;
+}
+
 /** The store's side of accounts and sessions. */
 export interface AccountStore {
 	/** Adds an account; the first of all becomes instance admin, whatever `instance_admin` says. With `only_first` it is that one or none. */
@@ -157,18 +170,25 @@ export interface AccountStore {
 	/** Replaces the account's own limits. False when there is no such account. */
 	setLimits(input: AccountLimits & { user_id: string }, event: AuditEvent): Promise<boolean>;
 	count(): Promise<number>;
-	/** Replaces the hash, if it is still that one, and ends every session of the account but `keep`. */
+	/** Replaces the hash, if it is still that one, ends every session of the account but `keep`, and makes all its sources strangers but `known`. */
 	setPassword(
-		input: { user_id: string; from: string; password: string; keep: string },
+		input: { user_id: string; from: string; password: string; keep: string; known?: KnownSource },
 		event: AuditEvent,
 	): Promise<"done" | "changed">;
-	/** Disabling ends the sessions. False when there is no such account. */
+	/** Disabling ends the sessions and makes all sources strangers. False when there is no such account. */
 	setDisabled(input: { user_id: string; disabled_at: string | null }, event: AuditEvent): Promise<boolean>;
-	/** Opens a session unless the account is gone, disabled or has another password by now. */
-	openSession(input: { session: Session; password: string | null }, event: AuditEvent): Promise<boolean>;
+	/** Opens a session unless the account is gone, disabled or has another password by now, and keeps the source. */
+	openSession(
+		input: { session: Session; password: string | null; known?: KnownSource },
+		event: AuditEvent,
+	): Promise<boolean>;
 	closeSession(jti: string, event: AuditEvent): Promise<boolean>;
 	/** The account of a session that has not ended, unless it is disabled. */
 	sessionOwner(jti: string, user_id: string, now: string): Promise<SessionOwner | undefined>;
 	/** Forgets sessions that ended before the instant. */
 	dropSessions(ended_before: string): Promise<number>;
+	/** Whether one of the pairs was seen after the instant. */
+	isKnownSource(pairs: readonly Buffer[], since: string): Promise<boolean>;
+	/** Forgets sources that were last seen before the instant. */
+	dropKnownSources(before: string): Promise<number>;
 }

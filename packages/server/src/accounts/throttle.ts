@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
-import RateLimiterMemory from "rate-limiter-flexible/lib/RateLimiterMemory.js";
-import { createPasswordGate } from "../crypto/gate.ts";
 import { AppError } from "../errors.ts";
-import type { Gate } from "../gate.ts";
+import { sourceGroup } from "../source-group.ts";
+import type { KnownSources } from "./known-sources.ts";
+import type { Asker, PasswordQueue } from "./password-queue.ts";
+import { Tally } from "./tally.ts";
 
 /** Failed logins that cost nothing but themselves, and the window in which they count, in seconds. Design: §6, §7.2. */
 const FREE_FAILURES = { perAccountAndSource: 5, perSource: 50, perAccount: 100 } as const;
@@ -11,7 +12,7 @@ const WINDOW_S = 15 * 60;
 /** Longest wait for one source after failures on one account. It doubles from one second. */
 const MAX_WAIT_S = 15 * 60;
 
-/** Wait of everybody after very many failures on one account from everywhere: long enough to slow a guesser, too short to lock anybody out. */
+/** Wait of all strangers after very many failures on one account from everywhere: long enough to slow a guesser, too short to lock anybody out. */
 const ACCOUNT_WAIT_S = 5;
 
 const REGISTRATIONS_PER_MINUTE = 300;
@@ -19,91 +20,108 @@ const REGISTRATIONS_PER_MINUTE = 300;
 /** Refused logins of one source that are written down. What begins nowhere costs its sender nothing, and us an event. */
 const REFUSALS_PER_MINUTE = 600;
 
-/** Slows down guessing without locking anybody out: only failures count, and what is refused is a source, hardly ever an account. */
+/** Names that are counted at once, 150 bytes each: more than can fail in a window. */
+const MOST_NAMES = 131_072;
+
+/**
+ * Slows down guessing without locking anybody out: only failures count, and what is refused is a source, hardly ever an account. An account
+ * that is known where it is asked for has a count of its own there, which nobody else's failures touch.
+ */
 export interface Throttle {
-	/** Runs attempts on one account from one source one after the other: what the first ones cost is known before the next begins. */
-	inTurn<T>(email: string, ip: string, attempt: () => Promise<T>): Promise<T>;
-	/** @throws AppError rate_limited, with the seconds to wait in Retry-After, before any work is done */
-	checkLogin(email: string, ip: string): Promise<void>;
-	loginFailed(email: string, ip: string): Promise<void>;
+	/**
+	 * Runs an attempt on an account's password when its turn in the queue comes; those of one account from one source one after the other.
+	 * @param account under which it is counted: an e-mail, or a name of a directory
+	 * @param attempt calls `failed` when it was a wrong guess
+	 * @throws AppError rate_limited, overloaded, with the seconds to wait in Retry-After, before any work is done
+	 */
+	attempt<T>(
+		queue: Pick<PasswordQueue, "run">,
+		account: string,
+		ip: string,
+		attempt: (failed: () => void) => Promise<T>,
+	): Promise<T>;
 	/** @throws AppError rate_limited */
-	registration(ip: string): Promise<void>;
+	registration(ip: string): void;
 	/** Whether a source has had too many logins of a browser or program refused. @throws AppError rate_limited */
-	checkRefusals(ip: string): Promise<void>;
-	refused(ip: string): Promise<void>;
+	checkRefusals(ip: string): void;
+	refused(ip: string): void;
 }
 
-/** Makes the throttle; it counts in memory, so a restart forgives. */
-export function createThrottle(): Throttle {
-	const pairs = new RateLimiterMemory({ points: FREE_FAILURES.perAccountAndSource, duration: WINDOW_S });
-	const sources = new RateLimiterMemory({ points: FREE_FAILURES.perSource, duration: WINDOW_S });
-	const accounts = new RateLimiterMemory({ points: FREE_FAILURES.perAccount, duration: WINDOW_S });
-	const registrations = new RateLimiterMemory({ points: REGISTRATIONS_PER_MINUTE, duration: 60 });
-	const refusals = new RateLimiterMemory({ points: REFUSALS_PER_MINUTE, duration: 60 });
-	const blocks = new RateLimiterMemory({ points: 1, duration: MAX_WAIT_S });
+/** Makes the throttle; it counts in memory, so a restart forgives. @param now monotonic milliseconds */
+export function createThrottle(
+	known: Pick<KnownSources, "knows">,
+	now: () => number = () => performance.now(),
+): Throttle {
+	const tally = (window_s: number) => new Tally({ window_ms: window_s * 1000, most: MOST_NAMES }, now);
+	// Whatever strangers do, those who are known are counted in a place of their own.
+	const [strangers, owners] = [createFailures(tally(WINDOW_S)), createFailures(tally(WINDOW_S))];
+	const perMinute = { registrations: tally(60), "refused logins": tally(60) };
 
-	/** Blocks a name when its failures are over the limit. */
-	async function fail(limiter: RateLimiterMemory, name: string, wait: (excess: number) => number): Promise<void> {
-		const { consumedPoints } = await limiter.penalty(name);
-		const excess = consumedPoints - limiter.points;
-		if (excess >= 0) await blocks.block(name, Math.min(wait(excess), MAX_WAIT_S));
+	function refuse(what: keyof typeof perMinute, source: string, most: number): void {
+		const { count, left_ms } = perMinute[what].get(source);
+		if (count >= most) throw tooMany(what, left_ms);
 	}
 
 	return {
-		inTurn: createTurns(),
-		async checkLogin(email, ip) {
-			for (const name of Object.values(namesOf(email, ip))) {
-				const block = await blocks.get(name);
-				if (block !== null && block.msBeforeNext > 0) throw tooMany("failed logins", block.msBeforeNext);
-			}
-		},
-		async loginFailed(email, ip) {
-			const { pair, source, account } = namesOf(email, ip);
-			await fail(pairs, pair, (excess) => 2 ** excess);
-			await fail(sources, source, (excess) => 2 ** Math.floor(excess / 10));
-			await fail(accounts, account, () => ACCOUNT_WAIT_S);
-		},
-		async checkRefusals(ip) {
-			const known = await refusals.get(ip);
-			if (known !== null && known.remainingPoints <= 0) throw tooMany("refused logins", known.msBeforeNext);
-		},
-		async refused(ip) {
-			await refusals.penalty(ip);
-		},
-		async registration(ip) {
-			await registrations.consume(ip).catch(({ msBeforeNext }) => {
-				throw tooMany("registrations", msBeforeNext);
+		async attempt(queue, account, ip, attempt) {
+			const asker = await askerOf(known, account, ip);
+			const { check, fail } = asker.known === undefined ? strangers : owners;
+			check(asker);
+			return queue.run(asker, () => {
+				check(asker);
+				return attempt(() => fail(asker));
 			});
 		},
+		checkRefusals: (ip) => refuse("refused logins", sourceGroup(ip), REFUSALS_PER_MINUTE),
+		refused: (ip) => void perMinute["refused logins"].add(sourceGroup(ip)),
+		registration(ip) {
+			const source = sourceGroup(ip);
+			refuse("registrations", source, REGISTRATIONS_PER_MINUTE);
+			perMinute.registrations.add(source);
+		},
 	};
 }
 
-/** Attempts that wait behind one of the same account and source. */
-const MAX_WAITING = 64;
+interface Guesser extends Asker {
+	pair: string;
+	account: string;
+}
 
-function createTurns(): Throttle["inTurn"] {
-	const turns = new Map<string, { gate: Gate; users: number }>();
-	return async (email, ip, attempt) => {
-		const { pair } = namesOf(email, ip);
-		const turn = turns.get(pair) ?? { gate: createPasswordGate(1, MAX_WAITING), users: 0 };
-		turns.set(pair, turn);
-		turn.users++;
-		try {
-			return await turn.gate(attempt);
-		} finally {
-			if (--turn.users === 0) turns.delete(pair);
-		}
+/** The account is a digest: it is as long as the caller likes. */
+async function askerOf(known: Pick<KnownSources, "knows">, account: string, ip: string): Promise<Guesser> {
+	const source = sourceGroup(ip);
+	const digest = hash("sha256", account, "base64url").slice(0, 22);
+	const asker = { source, account: digest, pair: `${source} ${digest}` };
+	return (await known.knows(account, source)) ? { ...asker, known: digest } : asker;
+}
+
+/** Counts failures, and has names wait that have too many. */
+function createFailures(tally: Tally): { check(who: Guesser): void; fail(who: Guesser): void } {
+	const count = (name: string, free: number, wait_s: (excess: number) => number) => {
+		const excess = tally.add(name) - free;
+		if (excess >= 0) tally.block(name, Math.min(wait_s(excess), MAX_WAIT_S) * 1000);
+	};
+	/** Of the known only the pair: they need not wait for what others do. */
+	const namesOf = ({ pair, source, account, known }: Guesser) =>
+		known === undefined ? [pair, source, account] : [pair];
+	return {
+		check(who) {
+			for (const name of namesOf(who)) {
+				const wait_ms = tally.waitOf(name);
+				if (wait_ms > 0) throw tooMany("failed logins", wait_ms);
+			}
+		},
+		fail(who) {
+			const [pair = "", source, account] = namesOf(who);
+			count(pair, FREE_FAILURES.perAccountAndSource, (excess) => 2 ** excess);
+			if (source !== undefined) count(source, FREE_FAILURES.perSource, (excess) => 2 ** Math.floor(excess / 10));
+			if (account !== undefined) count(account, FREE_FAILURES.perAccount, () => ACCOUNT_WAIT_S);
+		},
 	};
 }
 
-/** What is counted. The e-mail is a digest there: it is as long as the caller likes. */
-function namesOf(email: string, ip: string): { pair: string; source: string; account: string } {
-	const account = `account ${hash("sha256", email, "base64")}`;
-	return { pair: `${ip} ${account}`, source: `source ${ip}`, account };
-}
-
-function tooMany(what: string, msBeforeNext: number): AppError {
-	const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
+function tooMany(what: string, left_ms: number): AppError {
+	const seconds = Math.max(1, Math.ceil(left_ms / 1000));
 	const message = `too many ${what} from here: try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}`;
 	return new AppError("rate_limited", message, { headers: { "retry-after": String(seconds) } });
 }

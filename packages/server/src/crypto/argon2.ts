@@ -1,13 +1,11 @@
 import type { Worker } from "node:worker_threads";
 import { AppError } from "../errors.ts";
-import { leavePlace } from "../place.ts";
+import { createGate } from "../gate.ts";
 import { startThread } from "../shipped-file.ts";
 import type { PasswordAnswer, PasswordQuestion } from "./argon2-thread.ts";
-import { createPasswordGate } from "./gate.ts";
 
-/** Hashes computed at once, and askers that wait: each hash holds 64 MiB. Design: §6. */
-const WIDTH = 2;
-const QUEUE = 64;
+/** Hashes computed at once: each holds 64 MiB. Who waits for them is bounded by the queue of passwords. Design: §6, §13 */
+export const WIDTH = 2;
 
 /** Milliseconds after which a thread that nobody asked ends. */
 const IDLE_MS = 30_000;
@@ -15,15 +13,14 @@ const IDLE_MS = 30_000;
 /** Threads that wait for a question, with the timers that end them. */
 const idle: { thread: Worker; timer: NodeJS.Timeout }[] = [];
 
-const turn = createPasswordGate(WIDTH, QUEUE);
+const turn = createGate(WIDTH);
 
 /**
  * Computes argon2id in a thread of low priority, so that signing in holds up nobody else: neither the event loop, nor the threads that
  * read files, nor the cores while others need them.
- * @throws AppError unhealthy when too many are waiting, internal_error when the thread fails
+ * @throws AppError internal_error when the thread fails
  */
 export function computeArgon2(question: PasswordQuestion): Promise<PasswordAnswer> {
-	leavePlace();
 	return turn(() => ask(idle.pop(), question));
 }
 

@@ -11,7 +11,7 @@ export const NOBODYS_HASH =
 /**
  * Hashes a password for storage, after NFKC so that every keyboard's form of it is the same.
  * @returns PHC text with its own random salt
- * @throws AppError unhealthy when too many are waiting
+ * @throws AppError internal_error
  */
 export async function hashPassword(password: string): Promise<string> {
 	const answer = await computeArgon2({ password, stored: undefined });
@@ -21,7 +21,7 @@ export async function hashPassword(password: string): Promise<string> {
 
 /**
  * Whether the password is the one that was hashed. It takes as long when there is no hash.
- * @throws AppError unhealthy when too many are waiting, internal_error when the stored hash is malformed
+ * @throws AppError internal_error when the stored hash is malformed or not of our cost
  */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
 	const answer = await computeArgon2({ password, stored: stored ?? NOBODYS_HASH });

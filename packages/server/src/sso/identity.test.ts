@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { createKnownSources } from "../accounts/known-sources.ts";
 import { createSessionTokens } from "../crypto/session.ts";
 import { anActor } from "../testing/actor.ts";
 import { eventsAfter } from "../testing/events.ts";
@@ -11,7 +12,8 @@ import type { Provider } from "./providers.ts";
 import type { CommonSettings } from "./settings.ts";
 
 const { store, system, keyring } = await openTestRules({ after });
-const needs = { store, system, sessions: createSessionTokens(() => keyring.session(), system) };
+const known_sources = createKnownSources({ store, keyring, system });
+const needs = { store, system, known_sources, sessions: createSessionTokens(() => keyring.session(), system) };
 const VISITOR = { request_id: "request-1", ip: "127.0.0.1" };
 
 /** The first account is the instance admin. */

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { KnownSources } from "../accounts/known-sources.ts";
 import { type Account, type AccountStore, Email } from "../accounts/model.ts";
 import { newSession, type SessionNeeds } from "../accounts/session.ts";
 import { eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
@@ -29,6 +30,7 @@ export interface SignedIn {
 export interface IdentityNeeds extends SessionNeeds {
 	store: { accounts: Pick<AccountStore, "byEmail" | "byId">; sso: SsoStore };
 	system: System;
+	known_sources: Pick<KnownSources, "note">;
 }
 
 /** Times that accounts are read again because they changed in between. */
@@ -41,6 +43,7 @@ const BY_RANK: readonly Role[] = ["admin", "member", "viewer"];
  * Signs in whom a provider vouched for: an account that the identity is linked with, a new one, or, where the provider is trusted for the
  * address, one without a password whose holder was vouched for, too, and is no other person at this provider. An e-mail alone opens nothing.
  * @param used what the login uses up
+ * @param counted_as under which guesses of its password are counted; the account's e-mail when there is no password
  * @throws SsoRefusal
  * Spec: API › SSO. Design: §11
  */
@@ -50,6 +53,7 @@ export async function signIn(
 	provider: Provider,
 	asserted: Asserted,
 	used: OneTime[],
+	counted_as?: string,
 ): Promise<SignedIn> {
 	const identity = identityOf(provider, asserted);
 	const { type, settings } = provider.is;
@@ -59,7 +63,8 @@ export async function signIn(
 		const roles = mappedRoles(needs, settings, asserted.groups);
 		const facts = { method: type, provider: provider.name };
 		const event = visitorEvent(visitor, needs.system.now(), "auth.login", account.id, facts);
-		const outcome = await needs.store.sso.signIn({ identity, session, arrival, used, roles }, event);
+		const known = needs.known_sources.note(counted_as ?? account.email, visitor.ip);
+		const outcome = await needs.store.sso.signIn({ identity, session, known, arrival, used, roles }, event);
 		if (outcome === "replay") throw new SsoRefusal("replay");
 		if (outcome === "done") {
 			const { id, email, name } = account;

@@ -2,9 +2,9 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Throttle } from "../accounts/throttle.ts";
 import type { AuditStore, Visitor } from "../audit/model.ts";
-import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
+import { askDirectory, type DirectoryNeeds } from "./ask-directory.ts";
 import { type Flow, type Flows, usedBy, type Waiting } from "./flows.ts";
 import { type IdentityNeeds, linkIdentity, requireSession, type SignedIn, signIn } from "./identity.ts";
 import { type Asserted, type OneTime, SsoRefusal } from "./model.ts";
@@ -17,11 +17,8 @@ const CODE_MS = 60_000;
 const MAX_CODES = 1000;
 const CODE_BYTES = 32;
 
-/** Milliseconds that a login with a directory's password waits behind others of the same account and source. */
-const MAX_TURN_MS = 1000;
-
 /** What logins need. */
-export interface LoginNeeds extends ProviderNeeds, IdentityNeeds {
+export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds {
 	store: ProviderNeeds["store"] & IdentityNeeds["store"] & { audit: Pick<AuditStore, "append"> };
 	system: System;
 	flows: Flows;
@@ -199,7 +196,7 @@ export async function linkByCode(
 }
 
 async function redeem(needs: LoginNeeds, visitor: Visitor, { code, verifier }: Proof) {
-	await needs.throttle.checkRefusals(visitor.ip);
+	needs.throttle.checkRefusals(visitor.ip);
 	const ended = needs.codes.get(code);
 	needs.codes.delete(code);
 	const isRight = ended !== undefined && isSame(ended.challenge, hash("sha256", verifier, "base64url"));
@@ -221,8 +218,8 @@ export async function loginWithDirectory(
 	input: { username: string; password: string },
 ): Promise<SignedIn> {
 	const provider = await findProviderOf(needs, "ldap", name);
-	const asserted = await askDirectory(needs, visitor, provider, input);
-	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, []));
+	const { account, asserted } = await askDirectory(needs, visitor, provider, input);
+	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, [], account));
 }
 
 /** Links whom a directory's password proves with the account of whoever is signed in. @throws AppError as loginWithDirectory; conflict */
@@ -234,39 +231,8 @@ export async function linkByDirectory(
 ): Promise<void> {
 	requireSession(actor);
 	const provider = await findProviderOf(needs, "ldap", name);
-	const asserted = await askDirectory(needs, actor, provider, input);
+	const { asserted } = await askDirectory(needs, actor, provider, input);
 	await guarded(needs, actor, provider, () => linkIdentity(needs, actor, provider, asserted));
-}
-
-/** Guesses are slowed down here as those of our own passwords are. */
-async function askDirectory(
-	needs: LoginNeeds,
-	visitor: Visitor,
-	provider: Provider<"ldap">,
-	{ username, password }: { username: string; password: string },
-): Promise<Asserted> {
-	const { throttle } = needs;
-	const account = `${provider.name} ${(await needs.protocols.ldap()).accountOf(provider.is.settings, username)}`;
-	const begun = performance.now();
-	return throttle.inTurn(account, visitor.ip, async () => {
-		if (performance.now() - begun > MAX_TURN_MS) throw busy();
-		await throttle.checkLogin(account, visitor.ip);
-		const ask = async () => {
-			try {
-				return await (await needs.protocols.ldap()).identify(provider.is.settings, username, password);
-			} catch (error) {
-				if (error instanceof SsoRefusal) await throttle.loginFailed(account, visitor.ip);
-				throw error;
-			}
-		};
-		return guarded(needs, visitor, provider, ask);
-	});
-}
-
-/** Whoever waited behind a directory that does not answer need not wait for it as well. */
-function busy(): AppError {
-	const message = "another login of this account is under way: try again in 1 second";
-	return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
 }
 
 /** Whether a provider has the settings that it had. */

@@ -1,4 +1,4 @@
-import type { Account, Session } from "../accounts/model.ts";
+import type { Account, KnownSource, Session } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
 import type { Role } from "../policy/model.ts";
 
@@ -123,6 +123,8 @@ export interface SsoLogin {
 		| { kind: "linked" }
 		/** `is_vouched`: the provider is trusted for the address and says that it is verified. */
 		| { kind: "created"; account: Account; is_vouched: boolean };
+	/** Where the account is known from then on. */
+	known: KnownSource;
 	/** All of them are used up by it. */
 	used: OneTime[];
 	roles: MappedRole[];

@@ -24,7 +24,7 @@ export async function guarded<T>(
 	provider: Provider,
 	attempt: () => Promise<T>,
 ): Promise<T> {
-	await needs.throttle.checkRefusals(visitor.ip);
+	needs.throttle.checkRefusals(visitor.ip);
 	try {
 		return await attempt();
 	} catch (error) {
@@ -47,7 +47,7 @@ export async function noteRefusal(
 	who: Visitor | Actor,
 	facts: EventData,
 ): Promise<void> {
-	await throttle.refused(who.ip);
+	throttle.refused(who.ip);
 	const type = "auth.login.failed";
 	const isSignedIn = "user_id" in who;
 	const now = system.now();

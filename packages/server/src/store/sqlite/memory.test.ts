@@ -143,6 +143,7 @@ const KEEPS_ACCESS = new Set([
 	"accounts.register", // an account that nobody has asked for yet
 	"accounts.openSession", // a session likewise
 	"accounts.dropSessions", // sessions whose tokens have expired by themselves
+	"accounts.dropKnownSources", // where nobody has signed in from for long
 	"audit.addCheckpoint",
 	"health.probe",
 	"tokens.create", // a token likewise

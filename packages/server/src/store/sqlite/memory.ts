@@ -29,6 +29,7 @@ const HARMLESS = new Set([
 	"accounts.register",
 	"accounts.openSession",
 	"accounts.dropSessions",
+	"accounts.dropKnownSources",
 	"audit.addCheckpoint",
 	"audit.record",
 	"health.probe",

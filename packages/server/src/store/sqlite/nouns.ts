@@ -19,6 +19,16 @@ import { numbersOf, secretSnapshots } from "./secret-snapshots.ts";
 import type { Writer } from "./writer.ts";
 import { LEASE_VERBS } from "./writes/leases.ts";
 
+const ACCOUNT_VERBS = [
+	"register",
+	"setPassword",
+	"setDisabled",
+	"setLimits",
+	"openSession",
+	"closeSession",
+	"dropSessions",
+	"dropKnownSources",
+] as const;
 const SSO_VERBS = ["setProvider", "removeProvider", "signIn", "link", "consume", "forgetUsed"] as const;
 
 /** What the nouns are asked and changed through. */
@@ -36,20 +46,11 @@ interface Ways {
 export function createNouns(ways: Ways): Omit<Store, "isWritable" | "eventsOnLowDisk" | "close"> {
 	const { writer, connection, reader, tip } = ways;
 	const asked = questionsOf(ways);
-	const account = [
-		"register",
-		"setPassword",
-		"setDisabled",
-		"setLimits",
-		"openSession",
-		"closeSession",
-		"dropSessions",
-	] as const;
 	const append = (event: AuditEvent) => writer.append(event);
 	const log = reader.noun("audit", ["list", "count", "export", "checkpoints", "verify"]);
 	const { forget, hasten, ...lease } = writer.noun("leases", LEASE_VERBS);
 	return {
-		accounts: { ...asked.accounts, ...writer.noun("accounts", account) },
+		accounts: { ...asked.accounts, ...writer.noun("accounts", ACCOUNT_VERBS) },
 		audit: { ...log, ...writer.noun("audit", ["addCheckpoint", "record"]), append, tip },
 		backups: {
 			copyTo: (to) => copyDatabase(connection.name, to),

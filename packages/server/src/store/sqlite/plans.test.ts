@@ -42,7 +42,7 @@ const db = new Database(file, { verbose: (sql) => ran.push(String(sql)) });
 after(() => void db.close());
 migrate(db, "");
 const reader = drizzle({ client: db, logger: { logQuery: (sql, params) => asked.push([sql, params]) } });
-
+const KNOWN = { pair: Buffer.alloc(32), seen_at: MADE_AT, renew_before: MADE_AT };
 /** How SQLite finds the rows of a statement. */
 function planOf(sql: string, params: unknown[] = []): string[] {
 	return (db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params) as { detail: string }[]).map(({ detail }) => detail);
@@ -52,7 +52,6 @@ function planOf(sql: string, params: unknown[] = []): string[] {
 function isScan(step: string): boolean {
 	return /^SCAN (?!(open|json_each|lease_count|line|makers)\b)/.test(step);
 }
-
 const accounts = accountReads(reader);
 const engines = engineReads(reader);
 const keys = keyReads(reader);
@@ -69,6 +68,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"accounts.list": [() => accounts.list("a", 10), /account .*\(id>\?\)/],
 	"accounts.holdings": [() => accounts.holdings("a", MADE_AT), /session_by_user .*api_token_by_user .*realm_by_owner/],
 	"accounts.limits": [() => accounts.limits("a"), /account_limit USING PRIMARY KEY/],
+	"accounts.isKnownSource": [() => accounts.isKnownSource([KNOWN.pair], MADE_AT), /known_source .* KEY \(pair=\?\)/],
 	"accounts.sessionOwner": [() => accounts.sessionOwner("j", "a", MADE_AT), /session USING PRIMARY KEY \(jti=\?\)/],
 	"engines.config": [() => engines.config("e", "r", "active"), /engine_config_by_scope \(realm_id=\? AND engine=\?\)/],
 	"engines.configById": [() => engines.configById("c"), /engine_config .*\(id=\?\)/],
@@ -198,10 +198,11 @@ function runEveryWrite(): void {
 	const version = aVersion(realm.id, "k");
 	const removal = { realm_id: realm.id, environment: "dev", key: "k", deleted_at: MADE_AT };
 	for (const account of [owner, other]) writes.accounts.register(account, event);
-	writes.accounts.openSession({ session: aSession(owner.id), password: owner.password }, event);
-	writes.accounts.setPassword({ user_id: owner.id, from: "old", password: "new", keep: "none" }, event);
+	writes.accounts.openSession({ session: aSession(owner.id), password: owner.password, known: KNOWN }, event);
+	writes.accounts.setPassword({ user_id: owner.id, from: "old", password: "new", keep: "none", known: KNOWN }, event);
 	writes.accounts.closeSession("none", event);
 	writes.accounts.dropSessions(MADE_AT);
+	writes.accounts.dropKnownSources(MADE_AT);
 	writes.accounts.setDisabled({ user_id: other.id, disabled_at: MADE_AT }, event);
 	writes.accounts.setLimits({ user_id: owner.id, realm_bytes: 20_000, realms: null }, event);
 	writes.realms.create(aNewRealm(realm), event);

@@ -35,6 +35,12 @@ export const session = sqliteTable("session", {
 	expires_at: text().notNull(),
 });
 
+export const knownSource = sqliteTable("known_source", {
+	pair: blob({ mode: "buffer" }).primaryKey(),
+	user_id: text().notNull(),
+	seen_at: text().notNull(),
+});
+
 export const realm = sqliteTable("realm", {
 	id: text().primaryKey(),
 	slug: text().notNull(),

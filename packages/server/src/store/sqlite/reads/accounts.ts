@@ -1,11 +1,14 @@
 import type { AccountStore, SessionOwner } from "../../../accounts/model.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
-import { account, accountLimit, apiToken, realm, session } from "../schema.ts";
+import { account, accountLimit, apiToken, knownSource, realm, session } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
 const { placeholder } = sql;
 
-type Reads = Pick<AccountStore, "byEmail" | "byId" | "any" | "list" | "holdings" | "limits" | "count" | "sessionOwner">;
+type Reads = Pick<
+	AccountStore,
+	"byEmail" | "byId" | "any" | "list" | "holdings" | "limits" | "count" | "sessionOwner" | "isKnownSource"
+>;
 
 /** Questions about accounts and sessions. */
 export function accountReads(db: Reader): Reads {
@@ -56,8 +59,21 @@ export function accountReads(db: Reader): Reads {
 		holdings: holdingsOf(db),
 		limits: limitsOf(db),
 		count: async () => total().get()?.total ?? 0,
+		isKnownSource: knownSourceOf(db),
 		sessionOwner: async (jti, user_id, now) => live().get({ jti, user_id, now }) && owner(user_id),
 	};
+}
+
+/** Prepares the question whether an account signed in from a source. */
+function knownSourceOf(db: Reader): AccountStore["isKnownSource"] {
+	const known = later(() =>
+		db
+			.select({ seen_at: knownSource.seen_at })
+			.from(knownSource)
+			.where(and(eq(knownSource.pair, placeholder("pair")), gt(knownSource.seen_at, placeholder("since"))))
+			.prepare(),
+	);
+	return async (pairs, since) => pairs.some((pair) => known().get({ pair, since }) !== undefined);
 }
 
 /** Prepares the question how much an account holds. */

@@ -1,7 +1,8 @@
 import type { Database } from "better-sqlite3";
-import type { Account, AccountLimits, Session } from "../../../accounts/model.ts";
+import type { Account, AccountLimits, AccountStore, KnownSource } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Append } from "./audit.ts";
+import { knownSourceWrites } from "./known-sources.ts";
 
 /** Adds a row of account; its email must not be taken. */
 export const INSERT_ACCOUNT =
@@ -15,6 +16,8 @@ export const EMAIL_TAKEN = "SELECT 1 FROM account WHERE email = ?";
 export const INSERT_SESSION =
 	"INSERT INTO session (jti, user_id, created_at, expires_at) VALUES (@jti, @user_id, @created_at, @expires_at)";
 
+type Opening = Parameters<AccountStore["openSession"]>[0];
+
 /** Operations on accounts and sessions. */
 export function accountWrites(db: Database, append: Append) {
 	const taken = db.prepare(EMAIL_TAKEN).pluck();
@@ -26,7 +29,7 @@ export function accountWrites(db: Database, append: Append) {
 	const open = db.prepare(INSERT_SESSION);
 	const close = db.prepare("DELETE FROM session WHERE jti = ?");
 	const closeOthers = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");
-	const dropEnded = db.prepare("DELETE FROM session WHERE expires_at < ?");
+	const sources = knownSourceWrites(db);
 	return {
 		register(
 			{ only_first = false, ...account }: Account & { only_first?: boolean },
@@ -41,23 +44,29 @@ export function accountWrites(db: Database, append: Append) {
 			return { outcome: "done", first };
 		},
 		setPassword(
-			input: { user_id: string; from: string; password: string; keep: string },
+			input: { user_id: string; from: string; password: string; keep: string; known?: KnownSource },
 			event: AuditEvent,
 		): "done" | "changed" {
 			if (password.run(input.password, input.user_id, input.from).changes === 0) return "changed";
+			sources.forget(input.user_id);
+			if (input.known !== undefined) sources.note(input.user_id, input.known);
 			const { changes } = closeOthers.run(input.user_id, input.keep);
 			append(event, { sessions_ended: changes });
 			return "done";
 		},
 		setDisabled(input: { user_id: string; disabled_at: string | null }, event: AuditEvent): boolean {
 			if (disable.run(input.disabled_at, input.user_id).changes === 0) return false;
-			if (input.disabled_at !== null) closeOthers.run(input.user_id, "");
+			if (input.disabled_at !== null) {
+				closeOthers.run(input.user_id, "");
+				sources.forget(input.user_id);
+			}
 			append(event);
 			return true;
 		},
-		openSession(input: { session: Session; password: string | null }, event: AuditEvent): boolean {
-			if (unchanged.get(input.session.user_id, input.password) === undefined) return false;
-			open.run(input.session);
+		openSession({ session, password, known }: Opening, event: AuditEvent): boolean {
+			if (unchanged.get(session.user_id, password) === undefined) return false;
+			open.run(session);
+			if (known !== undefined) sources.note(session.user_id, known);
 			append(event);
 			return true;
 		},
@@ -66,8 +75,8 @@ export function accountWrites(db: Database, append: Append) {
 			append(event);
 			return true;
 		},
-		dropSessions: (endedBefore: string): number => dropEnded.run(endedBefore).changes,
 		setLimits: limitWrite(db, append),
+		...housekeeping(db),
 	};
 }
 
@@ -81,5 +90,14 @@ function limitWrite(db: Database, append: Append) {
 		limit.run(input);
 		append(event);
 		return true;
+	};
+}
+
+function housekeeping(db: Database) {
+	const dropEnded = db.prepare("DELETE FROM session WHERE expires_at < ?");
+	const dropSources = db.prepare("DELETE FROM known_source WHERE seen_at < ?");
+	return {
+		dropSessions: (endedBefore: string): number => dropEnded.run(endedBefore).changes,
+		dropKnownSources: (before: string): number => dropSources.run(before).changes,
 	};
 }

@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Revocation, Revoked } from "../../../revocation/model.ts";
 import type { Append } from "./audit.ts";
+import { knownSourceWrites } from "./known-sources.ts";
 import { leaseRevoker } from "./leases.ts";
 
 /** The operation that takes access back. */
@@ -12,11 +13,14 @@ export function revocationWrites(db: Database, append: Append) {
 		"realm_id = @realm_id",
 		"user_id = @user_id AND realm_id = @realm_id",
 	].map((whose) => db.prepare(`DELETE FROM api_token WHERE ${whose} AND id <> @keep`));
+	const sources = knownSourceWrites(db);
 	const revokeLeases = leaseRevoker(db);
 	return {
 		revoke({ user_id, realm_id, keep, now_ms }: Revocation, event: AuditEvent): Revoked {
 			const whose = { user_id, realm_id, keep };
 			const tokens = user_id === undefined ? tokensOfRealm : realm_id === undefined ? tokensOfUser : tokensOfBoth;
+			// Whoever is to be kept out may be known where they are.
+			if (user_id !== undefined && realm_id === undefined) sources.forget(user_id);
 			const leases = { user_id, realm_id, engine: undefined, now_ms };
 			const revoked = {
 				sessions: realm_id === undefined ? sessions.run(whose).changes : 0,

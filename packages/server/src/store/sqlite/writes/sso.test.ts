@@ -27,6 +27,7 @@ function aLogin(user_id: string, given: Partial<SsoLogin> = {}): SsoLogin {
 	return {
 		identity: someone(),
 		session: aSession(user_id),
+		known: { pair: digest(), seen_at: MADE_AT, renew_before: MADE_AT },
 		arrival: { kind: "known" },
 		used: [],
 		roles: [],

@@ -5,6 +5,7 @@ import type { Role } from "../../../policy/model.ts";
 import type { IdentityKey, MappedRole, OneTime, ProviderRow, SsoLogin, SsoOutcome } from "../../../sso/model.ts";
 import { EMAIL_TAKEN, INSERT_ACCOUNT, INSERT_SESSION } from "./accounts.ts";
 import type { Append } from "./audit.ts";
+import { knownSourceWrites } from "./known-sources.ts";
 import { DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 
 /** Operations on providers and on logins that they vouched for. */
@@ -17,6 +18,7 @@ export function ssoWrites(db: Database, append: Append) {
 	const use = db.prepare("INSERT INTO sso_used (digest, until) VALUES (@digest, @until) ON CONFLICT DO NOTHING");
 	const forget = db.prepare("DELETE FROM sso_used WHERE until < ?");
 	const openSession = db.prepare(INSERT_SESSION);
+	const sources = knownSourceWrites(db);
 	const people = identityWrites(db);
 	const giveRoles = roleWrites(db, append);
 	const isNew = (used: OneTime) => use.run(used).changes > 0;
@@ -38,6 +40,7 @@ export function ssoWrites(db: Database, append: Append) {
 			const isVouched = arrival.kind !== "created" || arrival.is_vouched;
 			if (arrival.kind !== "known") people.link(login.identity, session.user_id, session.created_at, isVouched);
 			openSession.run(session);
+			sources.note(session.user_id, login.known);
 			append(event, { arrival: arrival.kind });
 			giveRoles(login, event);
 			return "done";

@@ -1,0 +1,60 @@
+import { createHmac, hkdfSync } from "node:crypto";
+import type { KeySet, MacKey } from "../crypto/key-set.ts";
+import { sourceGroup } from "../source-group.ts";
+import type { System } from "../system.ts";
+import type { AccountStore, KnownSource } from "./model.ts";
+
+/** Milliseconds for which a source is known after a sign-in, and after which a further one is written down. Design: §13 */
+const KNOWN_MS = 30 * 24 * 60 * 60 * 1000;
+const RENEWED_MS = 24 * 60 * 60 * 1000;
+
+/** What knowing sources needs. */
+export interface KnownSourceNeeds {
+	store: { accounts: Pick<AccountStore, "isKnownSource"> };
+	keyring: { session(): KeySet<MacKey> };
+	system: Pick<System, "now">;
+}
+
+/** Where accounts sign in from. Whoever reads the database learns no address. */
+export interface KnownSources {
+	/**
+	 * Whether an account signed in from a source in the last 30 days. One that does not exist never did, and is looked up alike.
+	 * @param account under which its guesses are counted: see `Throttle`
+	 * @param source as `sourceGroup` names it
+	 */
+	knows(account: string, source: string): Promise<boolean>;
+	/** Makes what the transaction that opens a session keeps. */
+	note(account: string, ip: string): KnownSource;
+}
+
+/** Makes it. A session key that was retired still finds what was written under it. */
+export function createKnownSources({ store, keyring, system }: KnownSourceNeeds): KnownSources {
+	return {
+		knows(account, source) {
+			const pairs = [...keyring.session().byId.values()].map((key) => pairOf(key, account, source));
+			return store.accounts.isKnownSource(pairs, before(system.now(), KNOWN_MS));
+		},
+		note(account, ip) {
+			const now = system.now();
+			const pair = pairOf(keyring.session().active, account, sourceGroup(ip));
+			return { pair, seen_at: now.toISOString(), renew_before: before(now, RENEWED_MS) };
+		},
+	};
+}
+
+/** When what was seen before it need not be remembered. */
+export function endOfKnown(now: Date): string {
+	return before(now, KNOWN_MS);
+}
+
+function before(now: Date, ms: number): string {
+	return new Date(now.getTime() - ms).toISOString();
+}
+
+/** Account and source under a key of their own: the two of them are found together or not at all. */
+function pairOf({ bytes }: MacKey, account: string, source: string): Buffer {
+	const key = Buffer.from(hkdfSync("sha256", bytes, "", "svc known source", 32));
+	return createHmac("sha256", key)
+		.update(JSON.stringify([account, source]))
+		.digest();
+}

@@ -1,0 +1,84 @@
+/** What happened under one name: how often in the window that ends then, and until when the name has to wait, in the clock's milliseconds. */
+interface Entry {
+	count: number;
+	ends: number;
+	blocked: number;
+}
+
+/** Bounds of a tally. */
+export interface TallyLimits {
+	/** Milliseconds from the first of what counts to its being forgotten. */
+	window_ms: number;
+	/** Names that are kept. */
+	most: number;
+}
+
+/** Entries that are looked at, from the oldest, for one that may be forgotten. */
+const MAX_LOOKS = 64;
+
+/** Milliseconds that names wait which there is no room for. */
+const FULL_MS = 1000;
+
+/**
+ * Counts by name, in bounded room: the oldest name that does not have to wait is forgotten for a new one. A block is never forgotten before its
+ * end; when every name has one, all others have to wait, too.
+ */
+export class Tally {
+	// Oldest first.
+	readonly #entries = new Map<string, Entry>();
+	readonly #limits: TallyLimits;
+	readonly #now: () => number;
+	/** Until when names that are not kept wait. */
+	#fullUntil = 0;
+
+	/** @param now monotonic milliseconds */
+	constructor(limits: TallyLimits, now: () => number) {
+		this.#limits = limits;
+		this.#now = now;
+	}
+
+	/** Counts one more; answers how many there are in the window, this one included. */
+	add(name: string): number {
+		const now = this.#now();
+		const found = this.#entries.get(name);
+		if (found !== undefined && now < found.ends) return ++found.count;
+		const entry = { count: 1, ends: now + this.#limits.window_ms, blocked: found?.blocked ?? 0 };
+		if (found !== undefined) this.#entries.delete(name);
+		else if (!this.#makeRoom(now)) {
+			this.#fullUntil = now + FULL_MS;
+			return 1;
+		}
+		this.#entries.set(name, entry);
+		return 1;
+	}
+
+	/** Answers how many there are in the window, and how many milliseconds it lasts. */
+	get(name: string): { count: number; left_ms: number } {
+		const found = this.#entries.get(name);
+		const left_ms = (found?.ends ?? 0) - this.#now();
+		return found === undefined || left_ms <= 0 ? { count: 0, left_ms: 0 } : { count: found.count, left_ms };
+	}
+
+	/** Makes a name that was counted wait. */
+	block(name: string, wait_ms: number): void {
+		const found = this.#entries.get(name);
+		if (found !== undefined) found.blocked = this.#now() + wait_ms;
+	}
+
+	/** Milliseconds that a name has to wait; 0 when it may go on. */
+	waitOf(name: string): number {
+		return Math.max(0, (this.#entries.get(name)?.blocked ?? this.#fullUntil) - this.#now());
+	}
+
+	#makeRoom(now: number): boolean {
+		let looks = 0;
+		for (const [name, entry] of this.#entries) {
+			if (this.#entries.size < this.#limits.most) return true;
+			if (looks++ === MAX_LOOKS) return false;
+			this.#entries.delete(name);
+			// One that waits is put behind the others.
+			if (entry.blocked > now) this.#entries.set(name, entry);
+		}
+		return this.#entries.size < this.#limits.most;
+	}
+}

@@ -1,0 +1,68 @@
+import { createPasswordQueue, type PasswordQueue } from "../accounts/password-queue.ts";
+import type { Throttle } from "../accounts/throttle.ts";
+import type { Visitor } from "../audit/model.ts";
+import { createCache } from "../cache.ts";
+import { AppError } from "../errors.ts";
+import { type Asserted, SsoRefusal } from "./model.ts";
+import type { Protocols } from "./protocols.ts";
+import type { Provider } from "./providers.ts";
+import { guarded, type RefusalNeeds } from "./refusals.ts";
+
+/** Logins that ask one directory at once, and milliseconds that others wait for that. */
+const AT_ONCE = 3;
+const MAX_TURN_MS = 1000;
+
+/** Directories whose queues are kept. */
+const MAX_DIRECTORIES = 256;
+
+/** What asking a directory about a password needs. */
+export interface DirectoryNeeds extends RefusalNeeds {
+	throttle: Throttle;
+	protocols: Protocols;
+	/** The queue of logins with a provider's passwords. */
+	directory(provider: string): Pick<PasswordQueue, "run">;
+}
+
+/** Makes the queues, one for each directory: one that does not answer holds up nobody else's logins. */
+export function createDirectories(): DirectoryNeeds["directory"] {
+	const queues = createCache<string, PasswordQueue>(MAX_DIRECTORIES);
+	return (provider) => {
+		const queue = queues.get(provider) ?? createPasswordQueue(AT_ONCE);
+		queues.set(provider, queue);
+		return queue;
+	};
+}
+
+/**
+ * Asks a directory whose password it is. Guesses are slowed down here as those of our own passwords are.
+ * @returns who it is, and the name under which guesses are counted
+ * @throws AppError rate_limited, overloaded, and whatever `guarded` makes of a refusal
+ */
+export async function askDirectory(
+	needs: DirectoryNeeds,
+	visitor: Visitor,
+	provider: Provider<"ldap">,
+	{ username, password }: { username: string; password: string },
+): Promise<{ account: string; asserted: Asserted }> {
+	const ldap = await needs.protocols.ldap();
+	const account = `${provider.name} ${ldap.accountOf(provider.is.settings, username)}`;
+	const begun = performance.now();
+	const asserted = await needs.throttle.attempt(needs.directory(provider.name), account, visitor.ip, async (failed) => {
+		if (performance.now() - begun > MAX_TURN_MS) throw busy();
+		return guarded(needs, visitor, provider, async () => {
+			try {
+				return await ldap.identify(provider.is.settings, username, password);
+			} catch (error) {
+				if (error instanceof SsoRefusal) failed();
+				throw error;
+			}
+		});
+	});
+	return { account, asserted };
+}
+
+/** Whoever waited behind a directory that does not answer need not wait for it as well. */
+function busy(): AppError {
+	const message = "too many logins wait for this directory: try again in 1 second";
+	return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
+}
