@@ -55,7 +55,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^sso\/ldap\//, may: /^sso\/(ldap\/|address\.ts$|model\.ts$|settings\.ts$|turns\.ts$)/ },
 		{
 			from: /^sso\//,
-			may: /^(sso\/|accounts\/(session|throttle|known-sources|password-queue)\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
+			may: /^(sso\/|accounts\/(owner|session|throttle|known-sources|password-queue)\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
 		},
 		{ from: /^keys\//, may: /^(keys\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^leases\//, may: /^(leases\/|policy\/|http\/route\.ts$)|\/model\.ts$/ },

@@ -125,7 +125,7 @@ async function addOwner({ store }: Needs): Promise<Actor> {
 	await store.accounts.register(account, event);
 	// Only who is signed in makes tokens.
 	const expires_at = new Date(Date.parse(created_at) + SESSION_MS).toISOString();
-	const session = { jti: "load", user_id, created_at, expires_at };
+	const session = { jti: "load", user_id, created_at, expires_at, provider: "" };
 	await store.accounts.openSession({ session, password: null }, { ...event, type: "auth.login" });
 	const unrestricted = { realm_id: null, environment: null, engines: null, expires_at: null };
 	const request = { token_id: undefined, jti: "load", request_id: "load", ip: "127.0.0.1", grants: [] };

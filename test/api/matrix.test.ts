@@ -35,6 +35,8 @@ const RULES: readonly Rule[] = [
 	["POST /api/v1/auth/ldap/{provider}/link", "user", "session"],
 	["POST /api/v1/auth/sso/token", "public", "any"],
 	["POST /api/v1/auth/sso/link", "user", "session"],
+	["GET /api/v1/auth/identities", "user", "session"],
+	["DELETE /api/v1/auth/identities/{id}", "user", "session"],
 	["GET /api/v1/auth/providers/{name}", "instance", "read"],
 	["PUT /api/v1/auth/providers/{name}", "instance", "write"],
 	["DELETE /api/v1/auth/providers/{name}", "instance", "delete"],

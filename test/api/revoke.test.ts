@@ -16,6 +16,7 @@ interface Revoked {
 	readonly sessions: number;
 	readonly tokens: number;
 	readonly leases: number;
+	readonly identities: number;
 }
 
 let engines: MemoEngines;
@@ -56,13 +57,13 @@ const stateOf = async (id: string) =>
 test("what a user holds ends in one act: sessions and tokens at once, credentials as soon as they can be removed", async () => {
 	const { who, token, lease } = await member("ada");
 	const second = await login(client, who);
-	assert.deepEqual(ok(await revoke({ user_id: who.id })), { sessions: 2, tokens: 1, leases: 1 });
+	assert.deepEqual(ok(await revoke({ user_id: who.id })), { sessions: 2, tokens: 1, leases: 1, identities: 0 });
 	for (const gone of [who.token, second, token])
 		refused(await client.get("/realms", { token: gone }), 401, "unauthorized");
 	await eventually("the credential is removed", async () => (await stateOf(lease)) === "revoked");
 	const event = await newest(client, root, "access.revoked");
 	assert.equal(event?.actor, root.id);
-	assert.partialDeepStrictEqual(event.data, { user_id: who.id, sessions: 2, tokens: 1, leases: 1 });
+	assert.partialDeepStrictEqual(event.data, { user_id: who.id, sessions: 2, tokens: 1, leases: 1, identities: 0 });
 	await login(client, who);
 });
 
@@ -139,7 +140,10 @@ test("a user is shown by id and by e-mail in any spelling, with what it holds", 
 	const show = async (name: string) =>
 		client.get<User & Revoked>(`/users/${encodeURIComponent(name)}`, { token: root.token });
 	const shown = ok(await show(who.id));
-	fields(shown, ["id", "email", "name", "instance_admin", "disabled", "created_at", "sessions", "tokens"]);
+	fields(shown, [
+		...["id", "email", "name", "instance_admin", "disabled", "created_at"],
+		...["sessions", "tokens", "realms", "limits", "identities"],
+	]);
 	assert.deepEqual([shown.email, shown.sessions, shown.tokens], [who.email, 1, 1]);
 	assert.deepEqual(ok(await show(` ${who.email.toUpperCase()} `)), shown);
 	refused(await show("nobody@example.test"), 404, "not_found");

@@ -1,4 +1,4 @@
-import { unique } from "./fixtures.ts";
+import { PASSWORD, unique } from "./fixtures.ts";
 import type { PreparedRequest } from "./requests.ts";
 import type { World } from "./world.ts";
 
@@ -35,6 +35,11 @@ export const SSO_REQUESTS: Readonly<Record<string, (world: World) => PreparedReq
 	"POST /api/v1/auth/ldap/{provider}/link": () => ({ path: `${V1}/ldap/none/link`, body: WHO }),
 	"POST /api/v1/auth/sso/token": () => ({ path: `${V1}/sso/token`, body: PROOF }),
 	"POST /api/v1/auth/sso/link": () => ({ path: `${V1}/sso/link`, body: PROOF }),
+	"GET /api/v1/auth/identities": () => ({ path: `${V1}/identities` }),
+	"DELETE /api/v1/auth/identities/{id}": () => ({
+		path: `${V1}/identities/${crypto.randomUUID()}`,
+		body: { current_password: PASSWORD },
+	}),
 	"GET /api/v1/auth/providers/{name}": async (world) => ({ path: await fresh(world) }),
 	"PUT /api/v1/auth/providers/{name}": () => ({ path: `${V1}/providers/${unique("corp")}`, body: PROVIDER }),
 	"DELETE /api/v1/auth/providers/{name}": async (world) => ({ path: await fresh(world) }),
@@ -52,4 +57,5 @@ export const WITHOUT_PROVIDER: Readonly<Record<string, number>> = {
 	"POST /api/v1/auth/ldap/{provider}/link": 404,
 	"POST /api/v1/auth/sso/token": 401,
 	"POST /api/v1/auth/sso/link": 401,
+	"DELETE /api/v1/auth/identities/{id}": 404,
 };

@@ -34,6 +34,8 @@ const ROWS: readonly Row[] = [
 	["POST", "/api/v1/auth/sso/token", "none", 200],
 	["POST", "/api/v1/auth/sso/link", "token", 200],
 	["POST", "/api/v1/auth/ldap/{provider}/link", "token", 200],
+	["GET", "/api/v1/auth/identities", "token", 200],
+	["DELETE", "/api/v1/auth/identities/{id}", "token", 200],
 	["GET", "/api/v1/auth/providers/{name}", "instance", 200],
 	["PUT", "/api/v1/auth/providers/{name}", "instance", 200],
 	["DELETE", "/api/v1/auth/providers/{name}", "instance", 200],

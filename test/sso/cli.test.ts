@@ -55,9 +55,9 @@ async function newcomer() {
 		const [, address] = WAITING.exec(stderr) ?? [];
 		if (address !== undefined && shown.length === 0) shown.push(visit(address));
 	};
-	const signIn = async (code: number, line: string) => {
+	const signIn = async (code: number, line: string, stdin = "") => {
 		shown.length = 0;
-		const outcome = await svc(cli, code, line, "", heard);
+		const outcome = await svc(cli, code, line, stdin, heard);
 		assert.match((await shown[0]) ?? "", /svc goes on in the terminal/);
 		return outcome;
 	};
@@ -125,8 +125,12 @@ test("whose e-mail has an account is told to link it, does, and signs in to it f
 	assert.match((await svc(cli, 3, command)).stderr, /not logged in/);
 	await svc(cli, 0, `login ${email} --password-stdin`, `${password}\n`);
 	const account = await whoami(cli);
-	assert.match((await signIn(2, command)).stderr, /signed in as .*grace@/, "nobody can be asked");
-	assert.equal((await signIn(0, `${command} --yes`)).stdout, "identity linked\n");
+	const given = `${command} --password-stdin`;
+	assert.match((await signIn(2, given, `${password}\n`)).stderr, /signed in as .*grace@/, "nobody can be asked");
+	assert.equal((await signIn(0, `${given} --yes`, `${password}\n`)).stdout, "identity linked\n");
+	const [, id = ""] = /^(\S+) +corp /m.exec((await svc(cli, 0, "account identities")).stdout) ?? [];
+	const unlink = `account unlink ${id} --password-stdin`;
+	assert.match((await svc(cli, 3, unlink, "a wrong password\n")).stderr, /current_password is not/);
 	await svc(cli, 0, "logout");
 	await signIn(0, "login --sso corp");
 	assert.deepEqual(await whoami(cli), account, "the account stays as it was");
@@ -168,8 +172,8 @@ test("a directory is set up, and its people sign in and link with their password
 	await svc(cli, 0, "login edsger@example.com --password-stdin", `${password}\n`);
 	const account = await whoami(cli);
 	const link = "account link directory edsger --password-stdin";
-	assert.equal((await svc(cli, 3, link, "wrong\n")).stderr, "svc: invalid username or password\n");
-	assert.equal((await svc(cli, 0, link, `${LDAP_PASSWORD}\n`)).stdout, "identity linked\n");
+	assert.equal((await svc(cli, 3, link, `wrong\n${password}\n`)).stderr, "svc: invalid username or password\n");
+	assert.equal((await svc(cli, 0, link, `${LDAP_PASSWORD}\n${password}\n`)).stdout, "identity linked\n");
 	await svc(cli, 0, login, `${LDAP_PASSWORD}\n`);
 	assert.deepEqual(await whoami(cli), account);
 	assert.match((await svc(cli, 2, "login --sso directory")).stderr, /`svc login --ldap`/);

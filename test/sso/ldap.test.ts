@@ -138,14 +138,18 @@ test("somebody who is signed in links an identity of the directory with the own 
 	const carol = await account(world.client, "carol");
 	await world.set("linked", settings({ auto_provision: false }));
 	const link = (password: string) =>
-		world.client.post("/auth/ldap/linked/link", { username: "bob", password }, { token: carol.token });
+		world.client.post(
+			"/auth/ldap/linked/link",
+			{ username: "bob", password, current_password: carol.password },
+			{ token: carol.token },
+		);
 	refused(await link("not his password"), 401, "invalid_credentials");
 	ok(await link("bob's password"));
 	assert.equal(ok(await world.signIn("linked", "bob", "bob's password")).user.id, carol.id);
 	const linked = await newest(world.client, world.root, "sso.identity.linked");
 	assert.deepEqual([linked?.actor, linked?.data.provider, linked?.data.method], [carol.id, "linked", "ldap"]);
 	const dave = await account(world.client, "dave");
-	const credentials = { username: "bob", password: "bob's password" };
+	const credentials = { username: "bob", password: "bob's password", current_password: dave.password };
 	refused(await world.client.post("/auth/ldap/linked/link", credentials, { token: dave.token }), 409, "conflict");
 	const failed = await newest(world.client, world.root, "auth.login.failed");
 	assert.deepEqual([failed?.actor, failed?.data.reason], [dave.id, "linked_elsewhere"]);

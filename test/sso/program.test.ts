@@ -88,7 +88,11 @@ test("a code links an identity when its owner has looked at it, and is used up t
 	const proof = await signInForProgram();
 	provider.lie = {};
 	const link = (confirm?: boolean) =>
-		world.client.post("/auth/sso/link", { ...proof, ...(confirm && { confirm }) }, { token: ada.token });
+		world.client.post(
+			"/auth/sso/link",
+			{ ...proof, ...(confirm && { confirm, current_password: ada.password }) },
+			{ token: ada.token },
+		);
 	const identity = { provider: "corp", email: "linked@example.com", name: "Linked" };
 	for (let looks = 0; looks < 2; looks++)
 		assert.deepEqual((ok(await link()) as { identity: object }).identity, identity);

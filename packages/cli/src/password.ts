@@ -35,8 +35,15 @@ async function readName({ io }: Context, given: string | undefined, what: "E-mai
 
 /** An existing password, from the terminal or stdin. */
 export async function readPassword(context: Context<PasswordOptions>): Promise<string> {
-	if (context.options.passwordStdin === true) return (await readLines(context, 1))[0] ?? "";
-	return askPassword(context, "Password: ");
+	return (await readPasswords(context, ["Password"]))[0] ?? "";
+}
+
+/** Existing passwords, each asked for on the terminal, or all from stdin, one a line. */
+export async function readPasswords(context: Context<PasswordOptions>, names: readonly string[]): Promise<string[]> {
+	if (context.options.passwordStdin === true) return names.length === 0 ? [] : readLines(context, names.length);
+	const passwords: string[] = [];
+	for (const name of names) passwords.push(await askPassword(context, `${name}: `));
+	return passwords;
 }
 
 /** A new password; on a terminal it is asked for twice. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { refusal } from "../testing/fake-server.ts";
+import { refusal, startService } from "../testing/fake-server.ts";
 import { startProviders } from "../testing/provider.ts";
 import { run } from "../testing/terminal.ts";
 
@@ -54,6 +54,62 @@ test("an identity of a directory is linked with its password", async () => {
 	);
 });
 
+test("the password of the account is asked for, too, where it has one, and given beside a directory's", async () => {
+	await using server = await startProviders(LINKED, true);
+	const env = session(server);
+	const link = ["account", "link"];
+	const both = { env, stdin: "theirs\nmine\n", heard: server.heard };
+	assert.equal((await run([...link, "directory", "ada", "--password-stdin"], both)).code, 0);
+	const one = { env, stdin: "mine\n", heard: server.heard };
+	assert.equal((await run([...link, "directory", "ada", "--password-stdin"], one)).code, 2);
+	assert.equal((await run([...link, "old", "--no-browser", "--yes", "--password-stdin"], one)).code, 0);
+	const typed = await run([...link, "directory", "ada"], { env, typed: ["theirs\r", "mine\r"] });
+	assert.match(typed.stderr, /Password: .*Password of your account: /s);
+	const bodies = server.requests.filter(({ method }) => method === "POST").map(({ body }) => body);
+	assert.partialDeepStrictEqual(bodies, [
+		{ username: "ada", password: "theirs", current_password: "mine" },
+		{},
+		{ confirm: true, current_password: "mine" },
+		{ username: "ada", password: "theirs", current_password: "mine" },
+	]);
+});
+
+test("who is linked is listed, and unlinked with the password of the account", async () => {
+	const identity = {
+		id: "i1",
+		provider: "corp",
+		issuer: "o",
+		subject: "ada\u001b",
+		made_account: false,
+		created_at: "t",
+	};
+	let has_password = true;
+	await using server = await startService(({ method }) =>
+		method === "GET" ? { body: { identities: [identity], has_password } } : { body: { message: "identity unlinked" } },
+	);
+	const env = session(server);
+	const { stdout } = await run(["account", "identities"], { env });
+	assert.equal(stdout, "ID  PROVIDER  WHO        LINKED\ni1  corp      ada\\u001b  t\n");
+	const unlink = ["account", "unlink", "i1"];
+	assert.equal((await run(unlink, { env, typed: ["mine\r"] })).stdout, "identity unlinked\n");
+	assert.equal((await run([...unlink, "--password-stdin"], { env, stdin: "mine\n" })).code, 0);
+	assert.equal((await run(unlink, { env })).code, 2);
+	has_password = false;
+	assert.equal((await run(unlink, { env })).code, 0);
+	const sent = server.requests.filter(({ method }) => method === "DELETE");
+	assert.deepEqual(
+		sent.map(({ url, body }) => [url, body]),
+		[{ current_password: "mine" }, { current_password: "mine" }, {}].map((body) => [
+			"/api/v1/auth/identities/i1",
+			body,
+		]),
+	);
+	assert.match(
+		(await run(["account", "identities"], { env: server.env })).stderr,
+		/^svc: SVC_TOKEN holds an API token/,
+	);
+});
+
 test("linking needs somebody who is logged in, and no name where a browser is asked", async () => {
 	await using server = await startProviders(refusal(401, "invalid_credentials", "invalid username or password"));
 	const env = session(server);
@@ -65,7 +121,6 @@ test("linking needs somebody who is logged in, and no name where a browser is as
 	assert.match(await link(server.env, "corp"), /^1 svc: SVC_TOKEN holds an API token/);
 	assert.deepEqual(server.requests, []);
 	assert.match(await link(env, "corp", "ada"), /^2 svc: this provider takes no name/);
-	assert.match(await link(env, "corp", "--password-stdin"), /^2 svc: this provider takes no name/);
 	assert.match(await link(env, "nobody"), /^4 svc: provider not found/);
 	const wrong = await link(env, "directory", "ada", "--password-stdin");
 	assert.equal(wrong, "3 svc: invalid username or password\n", "the session is not to blame");

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import { object, text } from "../answer.ts";
+import { type Answer, object, rows, text } from "../answer.ts";
 import { type Client, path, send } from "../client.ts";
 import { addCommand, addGroup, type Context, option } from "../command.ts";
 import { connect } from "../connection.ts";
 import { Failure } from "../failure.ts";
 import { type Io, isInteractive } from "../io.ts";
-import { show, visible } from "../output.ts";
-import { PASSWORD_STDIN, type PasswordOptions, readPassword, readUsername } from "../password.ts";
+import { show, showTable, visible } from "../output.ts";
+import { PASSWORD_STDIN, type PasswordOptions, readPasswords, readUsername } from "../password.ts";
 import { confirm } from "../prompt.ts";
 import { BROWSER_HELP, type BrowserOptions, findProvider, NO_BROWSER, proveInBrowser } from "../sso.ts";
 
@@ -20,20 +20,67 @@ export function addAccountCommands(program: Command, io: Io): void {
 	addCommand<LinkOptions>(account, io, {
 		usage: "link <provider> [username]",
 		summary: "let your identity at a provider sign in to your account",
-		details: `You are logged in to the account already, with \`svc login\`, and show here who you are at the provider: with a browser, or with the user name and password of a directory. From then on that identity signs in to this account.\n${BROWSER_HELP}`,
+		details: `You are logged in to the account already, with \`svc login\`, and show here who you are at the provider: with a browser, or with the user name and password of a directory. From then on that identity signs in to this account, so the account's own password is asked for, too; one without a password takes a login of the last 5 minutes at a provider that it is linked with.\n${BROWSER_HELP}`,
 		options: [
-			PASSWORD_STDIN,
+			PASSWORDS_STDIN,
 			NO_BROWSER,
 			option("--yes", "do not ask whether the browser signed in as the right person"),
 		],
 		examples: ["svc account link corp", "svc account link directory ada"],
 		run: linkIdentity,
 	});
+	addCommand(account, io, {
+		usage: "identities",
+		summary: "list who signs in to your account at a provider",
+		examples: ["svc account identities", "svc account identities --json"],
+		run: listIdentities,
+	});
+	addCommand<PasswordOptions>(account, io, {
+		usage: "unlink <id>",
+		summary: "let an identity no longer sign in to your account",
+		details: `\`svc account identities\` shows the ids. The account's password is asked for; one without a password takes a login of the last 5 minutes. The last way to sign in stays.`,
+		options: [PASSWORD_STDIN],
+		examples: ["svc account unlink 0198c0de-0000-7000-8000-000000000001"],
+		run: unlinkIdentity,
+	});
 }
+
+const PASSWORDS_STDIN = option(
+	"--password-stdin",
+	"take the passwords from standard input, one a line: a directory's, then the account's",
+);
+
+const OWN = "Password of your account";
+
+async function listIdentities(context: Context): Promise<void> {
+	const client = await connect(context);
+	requireSession(client, "has no account of its own");
+	const answer = await askIdentities(client);
+	const lines = rows(answer, "identities").map((identity) => [
+		text(identity, "id"),
+		text(identity, "provider"),
+		text(identity, "subject"),
+		text(identity, "created_at"),
+	]);
+	await showTable(context, answer, ["ID", "PROVIDER", "WHO", "LINKED"], lines, "nobody");
+}
+
+async function unlinkIdentity(context: Context<PasswordOptions>, id: string): Promise<void> {
+	const client = await connect(context);
+	requireSession(client, "cannot unlink an identity");
+	const [current_password] = await readPasswords(context, hasPassword(await askIdentities(client)) ? [OWN] : []);
+	const body = current_password === undefined ? {} : { current_password };
+	const answer = await send(client, { method: "DELETE", path: path`auth/identities/${id}`, body });
+	await show(context, answer, visible(text(answer, "message")));
+}
+
+const askIdentities = (client: Client) => send(client, { method: "GET", path: "auth/identities" });
+
+const hasPassword = ({ has_password }: Answer): boolean => has_password === true;
 
 async function linkIdentity(context: Context<LinkOptions>, provider: string, username?: string): Promise<void> {
 	const client = await connect(context);
-	requireSession(client);
+	requireSession(client, "cannot link an identity");
 	const call = await prove(context, client, provider, username);
 	const answer = await send(client, { method: "POST", ...call });
 	await show(context, answer, visible(text(answer, "message")));
@@ -53,9 +100,9 @@ async function confirmIdentity(context: Context<LinkOptions>, client: Client, pr
 }
 
 /** The server would say so, too, but only after the person has signed in at the provider. */
-function requireSession({ token }: Client): void {
+function requireSession({ token }: Client, cannot: string): void {
 	if (token?.startsWith("svc_") !== true) return;
-	throw new Failure("failed", "SVC_TOKEN holds an API token, which cannot link an identity", {
+	throw new Failure("failed", `SVC_TOKEN holds an API token, which ${cannot}`, {
 		code: "unsupported_operation",
 		hint: "unset it, then `svc login`",
 	});
@@ -63,12 +110,15 @@ function requireSession({ token }: Client): void {
 
 async function prove(context: Context<LinkOptions>, client: Client, provider: string, given: string | undefined) {
 	const type = await findProvider(client, provider);
+	if (type !== "ldap" && given !== undefined)
+		throw new Failure("usage", "this provider takes no name here: it asks for it in a browser");
+	const own = hasPassword(await askIdentities(client)) ? [OWN] : [];
 	if (type === "ldap") {
 		const username = await readUsername(context, given);
-		return { path: path`auth/ldap/${provider}/link`, body: { username, password: await readPassword(context) } };
+		const [password, current_password] = await readPasswords(context, ["Password", ...own]);
+		return { path: path`auth/ldap/${provider}/link`, body: { username, password, current_password } };
 	}
-	if (given !== undefined || context.options.passwordStdin === true)
-		throw new Failure("usage", "this provider takes no name and no password here: it asks for them in a browser");
+	const [current_password] = await readPasswords(context, own);
 	const proof = await proveInBrowser(context, client, type, provider);
-	return { path: "auth/sso/link", body: await confirmIdentity(context, client, proof) };
+	return { path: "auth/sso/link", body: { ...(await confirmIdentity(context, client, proof)), current_password } };
 }

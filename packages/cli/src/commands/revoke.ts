@@ -12,6 +12,7 @@ import { confirmUnless } from "../prompt.ts";
 interface RevokeOptions {
 	readonly user?: string;
 	readonly realm?: string;
+	readonly keepLinks?: boolean;
 	readonly yes?: boolean;
 }
 
@@ -21,10 +22,11 @@ export function addRevokeCommand(program: Command, io: Io): void {
 		usage: "revoke",
 		summary: "take back at once what a user holds, or what is for a realm: one act, one event",
 		details:
-			"Only for the instance's administrators. Of a user: sessions, API tokens, credentials of engines. Of a realm: the API tokens that are limited to it, and its credentials. Of both: what they have in common. Sessions and tokens end at once, credentials as soon as they can be removed. What you ask with stays. Nobody is kept from signing in again: `svc users disable` does that.",
+			"Only for the instance's administrators. Of a user: sessions, API tokens, credentials of engines, and identities at providers that were linked with the account in the last 30 days, but not the one that the account was made for. Of a realm: the API tokens that are limited to it, and its credentials. Of both: what they have in common. Sessions and tokens end at once, credentials as soon as they can be removed. What you ask with stays. Nobody is kept from signing in again: `svc users disable` does that.",
 		options: [
 			option("--user <user>", "id or e-mail"),
 			option("--realm <slug>", "realm; neither SVC_REALM nor .svc.toml counts here"),
+			option("--keep-links", "leave identities linked"),
 			option("--yes", "do not ask"),
 		],
 		examples: [
@@ -45,12 +47,14 @@ async function revoke(context: Context<RevokeOptions>): Promise<void> {
 	const where = realm === undefined ? "" : `${account === undefined ? "" : " in"} the realm ${realm}`;
 	const question = visible(`Take back what ${holder}${where}?`);
 	await confirmUnless(context, question, { doing: "taking everything back", done: "taken back" });
-	const body = { ...(account && { user_id: text(account, "id") }), ...(realm === undefined ? {} : { realm }) };
+	const whose = { ...(account && { user_id: text(account, "id") }), ...(realm === undefined ? {} : { realm }) };
+	const body = { ...whose, ...(context.options.keepLinks === true && { keep_links: true }) };
 	const answer = await send(client, { method: "POST", path: "revoke", body });
 	const lines = [
 		`sessions ended: ${count(answer, "sessions")}`,
 		`API tokens ended: ${count(answer, "tokens")}`,
 		`credentials that are being removed: ${count(answer, "leases")}`,
+		`identities unlinked: ${count(answer, "identities")}`,
 	];
 	await show(context, answer, lines.join("\n"));
 	if (count(answer, "leases") > 0)

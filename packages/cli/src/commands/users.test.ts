@@ -7,13 +7,16 @@ const ADA = {
 	...{ id: "u1", email: "ada@example.com", name: "Ada\u001b", created_at: "t" },
 	...{ instance_admin: false, disabled: true, sessions: 2, tokens: 1 },
 	...{ realms: 3, limits: { realm_bytes: 2 ** 20, realms: null } },
+	identities: [{ provider: "corp", subject: "ada" }],
 };
 
 const start = (user: object = ADA) =>
 	startService(({ method, url, body }) => {
 		if (method === "PUT") return { body };
 		if (method === "POST")
-			return { body: url.endsWith("/revoke") ? { sessions: 2, tokens: 1, leases: 3 } : { message: "m" } };
+			return {
+				body: url.endsWith("/revoke") ? { sessions: 2, tokens: 1, leases: 3, identities: 4 } : { message: "m" },
+			};
 		if (url.startsWith("/api/v1/users?")) return page("users", [user, { ...ADA, id: "u2", instance_admin: true }]);
 		return url === "/api/v1/users/ada%40example.com" ? { body: user } : refusal(404, "not_found", "user not found");
 	});
@@ -28,7 +31,7 @@ test("accounts are listed and shown, by e-mail too, with nothing that a terminal
 	const { stdout } = await run(["users", "show", "ada@example.com"], { env: server.env });
 	assert.match(
 		stdout,
-		/^id +u1\n.*\n.*\ncreated +t\nstanding +disabled\nsessions +2\ntokens +1\nrealms +3\nlimit of realm bytes +1048576\nlimit of realms +default\n$/s,
+		/^id +u1\n.*\n.*\ncreated +t\nstanding +disabled\nsessions +2\ntokens +1\nsigns in at +corp \(ada\)\nrealms +3\nlimit of realm bytes +1048576\nlimit of realms +default\n$/s,
 	);
 	assert.equal((await run(["users", "show", "bob"], { env: server.env })).code, 4);
 });
@@ -84,7 +87,10 @@ test("what somebody holds is taken back once that was confirmed, and each kind i
 	assert.equal((await run(["revoke", "--user", "bob", "--yes"], { env: server.env })).code, 4);
 	assert.deepEqual(posted(server), []);
 	const asked = await run(revoke, { env: server.env, typed: ["y\n"] });
-	assert.equal(asked.stdout, "sessions ended: 2\nAPI tokens ended: 1\ncredentials that are being removed: 3\n");
+	assert.equal(
+		asked.stdout,
+		"sessions ended: 2\nAPI tokens ended: 1\ncredentials that are being removed: 3\nidentities unlinked: 4\n",
+	);
 	assert.match(asked.stderr, /Take back what ada@example\.com holds\?.*--state revoking.*svc users disable ada/s);
 	const both = await run([...revoke, "--realm", "shop"], { env: server.env, typed: ["y\n"] });
 	assert.match(both.stderr, /what ada@example\.com holds in the realm shop\?/);

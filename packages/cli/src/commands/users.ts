@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Answer, count, object, text } from "../answer.ts";
+import { type Answer, count, object, rows, text } from "../answer.ts";
 import { path, send } from "../client.ts";
 import { addCommand, addGroup, type Context, option } from "../command.ts";
 import { connect } from "../connection.ts";
@@ -80,10 +80,13 @@ async function showUser(context: Context, name: string): Promise<void> {
 		["standing", standingOf(user)],
 		["sessions", String(count(user, "sessions"))],
 		["tokens", String(count(user, "tokens"))],
+		["signs in at", rows(user, "identities").map(nameOf).join(", ")],
 		["realms", String(count(user, "realms"))],
 		...limitFields(object(user, "limits")).map(([name, limit]): [string, string] => [`limit of ${name}`, limit]),
 	]);
 }
+
+const nameOf = (identity: Answer): string => `${text(identity, "provider")} (${text(identity, "subject")})`;
 
 async function disableUser(context: Context<DisableOptions>, name: string): Promise<void> {
 	const client = await connect(context);

@@ -17,7 +17,7 @@ const PROVIDERS = [
 ];
 
 /** Starts a fake server with a provider of each type: `corp`, `old` and `directory`. Whoever shows the right proof is answered with `end`. */
-export function startProviders(end: FakeAnswer = { body: LOGIN }) {
+export function startProviders(end: FakeAnswer = { body: LOGIN }, has_password = false) {
 	const challenges: string[] = [];
 	/** What a person does who reads the address in the terminal: signs in at once. */
 	const heard = (text: string): void => {
@@ -29,6 +29,7 @@ export function startProviders(end: FakeAnswer = { body: LOGIN }) {
 	};
 	return startService(({ url, body }) => {
 		if (url === "/api/v1/auth/providers") return { body: { providers: PROVIDERS } };
+		if (url === "/api/v1/auth/identities") return { body: { identities: [], has_password } };
 		if (!/^\/api\/v1\/auth\/sso\/(?:token|link)$/.test(url)) return end;
 		const { code, verifier } = body as { code: string; verifier: string };
 		assert.match(verifier, /^[\w-]{43}$/);

@@ -9,9 +9,11 @@ import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import { sourceGroup } from "../source-group.ts";
+import type { Identity, SsoStore } from "../sso/model.ts";
 import type { System } from "../system.ts";
 import type { KnownSources } from "./known-sources.ts";
 import { type Account, type AccountLimits, type AccountStore, Email, type Holdings } from "./model.ts";
+import { checkPassword, requireSession, wrongPassword } from "./owner.ts";
 import type { PasswordQueue } from "./password-queue.ts";
 import { newSession } from "./session.ts";
 import type { SetupCode } from "./setup-code.ts";
@@ -19,7 +21,7 @@ import type { Throttle } from "./throttle.ts";
 
 /** What the rules of accounts need. */
 export interface AccountNeeds {
-	store: { accounts: AccountStore; audit: Pick<AuditStore, "append"> };
+	store: { accounts: AccountStore; audit: Pick<AuditStore, "append">; sso: Pick<SsoStore, "identitiesOf"> };
 	system: System;
 	keyring: { cursorKey(): Buffer };
 	sessions: SessionTokens;
@@ -188,9 +190,7 @@ export async function changePassword(
 	actor: Actor,
 	input: { current_password: string; new_password: string },
 ): Promise<void> {
-	if (actor.jti === undefined) {
-		throw new AppError("unsupported_operation", "an API token cannot change the password: sign in with `svc login`");
-	}
+	const keep = requireSession(actor, "change the password");
 	const { store, system, known_sources } = needs;
 	const change = await needs.throttle.attempt(needs.passwords, actor.email, actor.ip, async (failed) => {
 		const from = await checkPassword(needs, actor, input.current_password, failed);
@@ -198,25 +198,8 @@ export async function changePassword(
 	});
 	const known = known_sources.note(actor.email, actor.ip);
 	const event = eventBy(actor, system.now(), "auth.password.changed", undefined, {});
-	const outcome = await store.accounts.setPassword(
-		{ user_id: actor.user_id, ...change, keep: actor.jti, known },
-		event,
-	);
+	const outcome = await store.accounts.setPassword({ user_id: actor.user_id, ...change, keep, known }, event);
 	if (outcome === "changed") throw wrongPassword();
-}
-
-/** @returns the hash that the password has */
-async function checkPassword(needs: AccountNeeds, actor: Actor, password: string, failed: () => void): Promise<string> {
-	const stored = (await needs.store.accounts.byId(actor.user_id))?.password ?? undefined;
-	if ((await verifyPassword(stored, password)) && stored !== undefined) return stored;
-	failed();
-	const facts = { method: "password.change", reason: "password" };
-	await needs.store.audit.append(eventBy(actor, needs.system.now(), "auth.login.failed", undefined, facts));
-	throw wrongPassword();
-}
-
-function wrongPassword(): AppError {
-	return new AppError("wrong_password", "current_password is not the account's password");
 }
 
 /** One page of all accounts. @throws AppError forbidden, insufficient_scope. Design: §7.1 */
@@ -235,7 +218,7 @@ export async function listUsers(
 }
 
 /**
- * One account, how much it holds, and its own limits.
+ * One account, how much it holds, its own limits, and by which identities somebody signs in to it.
  * @param who id or e-mail
  * @throws AppError forbidden, insufficient_scope, not_found, validation_failed
  */
@@ -243,13 +226,14 @@ export async function getUser(
 	needs: AccountNeeds,
 	actor: Actor,
 	who: string,
-): Promise<Account & Holdings & { limits: AccountLimits }> {
+): Promise<Account & Holdings & { limits: AccountLimits; identities: Identity[] }> {
 	await requireInstanceAdmin(needs, actor, "read");
 	const { accounts } = needs.store;
 	const account = (await accounts.byId(who)) ?? (await accounts.byEmail(normalEmail(who)));
 	if (account === undefined) throw userNotFound();
 	const holdings = await accounts.holdings(account.id, needs.system.now().toISOString());
-	return { ...account, ...holdings, limits: await accounts.limits(account.id) };
+	const identities = await needs.store.sso.identitiesOf(account.id);
+	return { ...account, ...holdings, limits: await accounts.limits(account.id), identities };
 }
 
 /** The answer for an account that does not exist. */

@@ -74,7 +74,7 @@ test("a new password, disabling and taking access back make every source a stran
 	await accounts.setPassword({ user_id: ada.id, from: "a hash", password: "changed", keep: "", known }, anEvent());
 	assert.deepEqual(await where(), [true, false]);
 	await both();
-	const revocation = { user_id: ada.id, keep: "", now_ms: 0 };
+	const revocation = { user_id: ada.id, keep: "", links_since: undefined, now_ms: 0 };
 	await store.revocations.revoke({ ...revocation, realm_id: "realm" }, anEvent());
 	assert.deepEqual(await where(), [true, true], "of one realm nothing that signs in is taken back");
 	await store.revocations.revoke({ ...revocation, realm_id: undefined }, anEvent());

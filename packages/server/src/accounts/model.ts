@@ -80,9 +80,12 @@ export const Login = v.object({
 	password: givenPassword("password"),
 });
 
+/** The password that an account has, asked for once more. */
+export const CurrentPassword = givenPassword("current_password");
+
 /** Design: §7.1. */
 export const ChangePassword = v.object({
-	current_password: givenPassword("current_password"),
+	current_password: CurrentPassword,
 	new_password: NewPassword,
 });
 
@@ -127,6 +130,17 @@ export interface Session {
 	/** ISO 8601 UTC. */
 	created_at: string;
 	expires_at: string;
+	/** Where its owner signed in; empty when it was here, with a password. */
+	provider: string;
+}
+
+/**
+ * What showed that whoever holds a session is its owner: the password, as it is kept, or for an account without one the session's own sign-in at a
+ * provider that it is linked with. A change that asks for it looks at it again. Design: §13
+ */
+export interface OwnerProof {
+	password: string | null;
+	jti: string;
 }
 
 /** What an account holds. */
@@ -185,6 +199,7 @@ export interface AccountStore {
 	closeSession(jti: string, event: AuditEvent): Promise<boolean>;
 	/** The account of a session that has not ended, unless it is disabled. */
 	sessionOwner(jti: string, user_id: string, now: string): Promise<SessionOwner | undefined>;
+	session(jti: string): Promise<Session | undefined>;
 	/** Forgets sessions that ended before the instant. */
 	dropSessions(ended_before: string): Promise<number>;
 	/** Whether one of the pairs was seen after the instant. */

@@ -3,6 +3,7 @@ import { publicRoute, type Route, route } from "../http/route.ts";
 import { Count, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { Actor } from "../policy/model.ts";
+import { IdentitySchema, shownIdentity } from "../sso/model.ts";
 import {
 	type AccountNeeds,
 	changePassword,
@@ -135,7 +136,8 @@ function userRoutes(needs: AccountRouteNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/users/{id}",
-			summary: "An account by its id or e-mail, how much it holds, and its own limits",
+			summary:
+				"An account by its id or e-mail, how much it holds, its own limits, and who signs in to it at a provider",
 			status: 200,
 			answer: v.object({
 				...UserSchema.entries,
@@ -143,11 +145,13 @@ function userRoutes(needs: AccountRouteNeeds): Route[] {
 				tokens: Count,
 				realms: Count,
 				limits: LimitsSchema,
+				identities: v.array(IdentitySchema),
 			}),
 			errors: ["not_found", "validation_failed"],
 			async handle({ actor, params }) {
-				const { sessions, tokens, realms, limits, ...account } = await getUser(needs, actor, params.id);
-				return { ...shownUser(account), sessions, tokens, realms, limits };
+				const { sessions, tokens, realms, limits, identities, ...account } = await getUser(needs, actor, params.id);
+				const shown = identities.map(shownIdentity);
+				return { ...shownUser(account), sessions, tokens, realms, limits, identities: shown };
 			},
 		}),
 		setting("disable"),

@@ -15,13 +15,22 @@ export interface NewSession {
 	session: Session;
 }
 
-/** Signs a session of an account; it holds once the store has it. Spec: API › Limits */
-export async function newSession({ system, sessions }: SessionNeeds, user_id: string): Promise<NewSession> {
+/**
+ * Signs a session of an account; it holds once the store has it.
+ * @param provider where its owner signed in; empty for here
+ * Spec: API › Limits
+ */
+export async function newSession(
+	{ system, sessions }: SessionNeeds,
+	user_id: string,
+	provider = "",
+): Promise<NewSession> {
 	const now = system.now();
 	const iat = Math.floor(now.getTime() / 1000);
 	const exp = iat + SESSION_SECONDS;
 	const jti = system.uuid();
 	const token = await sessions.sign({ sub: user_id, jti, iat, exp });
-	const session = { jti, user_id, created_at: now.toISOString(), expires_at: new Date(exp * 1000).toISOString() };
+	const expires_at = new Date(exp * 1000).toISOString();
+	const session = { jti, user_id, created_at: now.toISOString(), expires_at, provider };
 	return { token, expires_at: exp, session };
 }

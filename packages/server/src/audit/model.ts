@@ -12,6 +12,7 @@ const EVENT_TYPES = [
 	"sso.provider.set",
 	"sso.provider.deleted",
 	"sso.identity.linked",
+	"sso.identity.unlinked",
 	"user.disabled",
 	"user.enabled",
 	"user.limits.set",

@@ -7,6 +7,8 @@ export const Revoke = v.object({
 	user_id: v.nullish(RequiredText),
 	/** Slug. */
 	realm: v.nullish(RequiredText),
+	/** Identities that were linked with the account of late stay. */
+	keep_links: v.nullish(v.boolean(), false),
 });
 
 /** What is taken back: of a user everything, of a realm what is for that realm alone, of both what they have in common. */
@@ -15,6 +17,8 @@ export interface Revocation {
 	realm_id: string | undefined;
 	/** The session or API token that asks, which stays. */
 	keep: string;
+	/** Links made after it are removed, but for the one that made the account; ISO 8601 UTC. */
+	links_since: string | undefined;
 	/** When the credentials are due, in milliseconds of the lease clock. */
 	now_ms: number;
 }
@@ -25,10 +29,12 @@ export interface Revoked {
 	tokens: number;
 	/** Credentials that are being removed from now on. */
 	leases: number;
+	/** Links of identities, by which somebody else could have signed in. */
+	identities: number;
 }
 
 /** The store's side of taking access back. */
 export interface RevocationStore {
-	/** Ends sessions and API tokens and makes leases due, those that are being made included, with one event that counts them. */
+	/** Ends sessions and API tokens, removes links and makes leases due, those that are being made included, with one event that counts them. */
 	revoke(input: Revocation, event: AuditEvent): Promise<Revoked>;
 }

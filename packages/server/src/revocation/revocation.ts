@@ -22,8 +22,12 @@ export interface RevocationNeeds extends RefusalNeeds {
 	reaper: Pick<Reaper, "wake">;
 }
 
+/** How far back links are removed: somebody who had the account may have made them. Design: §13 */
+const LINKS_MS = 30 * 24 * 60 * 60 * 1000;
+
 /**
- * Takes back at once what a user holds: sessions, API tokens and credentials of engines. Of a realm: the API tokens that are limited to it,
+ * Takes back at once what a user holds: sessions, API tokens, credentials of engines, and identities that were linked in the last 30 days, but for
+ * the one that made the account: whoever had the account may have linked their own. Of a realm: the API tokens that are limited to it,
  * and its credentials; sessions are for no realm. Of both: what they have in common. What asks stays, so that whoever revokes themselves
  * in an emergency is not locked out in the middle of it. Nobody is disabled by it: who knows a password can sign in again.
  * @throws AppError forbidden, insufficient_scope, validation_failed, not_found (user or realm)
@@ -32,7 +36,7 @@ export interface RevocationNeeds extends RefusalNeeds {
 export async function revokeAccess(
 	needs: RevocationNeeds,
 	actor: Actor,
-	{ user_id, realm: slug }: { user_id: string | undefined; realm: string | undefined },
+	{ user_id, realm: slug, keep_links }: { user_id: string | undefined; realm: string | undefined; keep_links: boolean },
 ): Promise<Revoked> {
 	await requireInstanceAdmin(needs, actor, "delete");
 	if (user_id === undefined && slug === undefined)
@@ -41,9 +45,11 @@ export async function revokeAccess(
 		throw new AppError("not_found", "user not found: `svc users list` shows the accounts");
 	const realm = slug === undefined ? undefined : await needs.store.realms.access(slug, actor.user_id);
 	if (slug !== undefined && realm === undefined) throw realmNotFound();
-	const event = eventBy(actor, needs.system.now(), "access.revoked", realm, { user_id });
+	const now = needs.system.now();
+	const event = eventBy(actor, now, "access.revoked", realm, { user_id });
 	const keep = actor.jti ?? actor.token_id ?? "";
-	const what = { user_id, realm_id: realm?.id, keep, now_ms: needs.clock.now() };
+	const links_since = keep_links ? undefined : new Date(now.getTime() - LINKS_MS).toISOString();
+	const what = { user_id, realm_id: realm?.id, keep, links_since, now_ms: needs.clock.now() };
 	const revoked = await needs.store.revocations.revoke(what, event);
 	needs.reaper.wake();
 	return revoked;

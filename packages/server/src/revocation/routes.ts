@@ -10,13 +10,13 @@ export function revocationRoutes(needs: RevocationNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/revoke",
-			summary: "End the sessions, API tokens and leases of a user, or the API tokens and leases of a realm",
+			summary: "End the sessions, API tokens, leases and late links of a user, or the API tokens and leases of a realm",
 			body: Revoke,
 			status: 200,
-			answer: v.object({ sessions: Count, tokens: Count, leases: Count }),
+			answer: v.object({ sessions: Count, tokens: Count, leases: Count, identities: Count }),
 			errors: ["not_found"],
-			handle: ({ actor, body: { user_id, realm } }) =>
-				revokeAccess(needs, actor, { user_id: user_id ?? undefined, realm: realm ?? undefined }),
+			handle: ({ actor, body: { user_id, realm, keep_links } }) =>
+				revokeAccess(needs, actor, { user_id: user_id ?? undefined, realm: realm ?? undefined, keep_links }),
 		}),
 	];
 }

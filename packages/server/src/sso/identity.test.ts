@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createKnownSources } from "../accounts/known-sources.ts";
 import { createSessionTokens } from "../crypto/session.ts";
-import { anActor } from "../testing/actor.ts";
 import { eventsAfter } from "../testing/events.ts";
-import { anEvent, aSession, MADE_AT } from "../testing/rows.ts";
+import { anEvent, MADE_AT } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
-import { linkIdentity, requireSession, signIn } from "./identity.ts";
+import { signIn } from "./identity.ts";
 import { type Asserted, type RefusalReason, SsoRefusal } from "./model.ts";
 import type { Provider } from "./providers.ts";
 import type { CommonSettings } from "./settings.ts";
@@ -181,24 +180,4 @@ test("the best role of all groups is given, in each realm, and no group means no
 		const { user } = await arrive({ ...person, groups }, provider);
 		assert.equal((await store.realms.access(realm.slug, user.id))?.role, role, groups.join());
 	}
-});
-
-test("whoever is signed in links an identity with the own account, and one that belongs to somebody else is refused", async () => {
-	const account = await addAccount(store, { email: "linker@example.com" });
-	const actor = anActor({ user_id: account.id, jti: "session-1" });
-	const person = aPerson({ email: account.email });
-	await refused(arrive(person), "email_taken");
-	await assert.rejects(linkIdentity(needs, actor, aProvider(), person), { code: "unauthorized" });
-	for (const [{ id, password }, jti] of [
-		[account, "session-1"],
-		[root, "session-2"],
-	] as const)
-		await store.accounts.openSession({ session: aSession(id, { jti }), password }, anEvent());
-	await linkIdentity(needs, actor, aProvider(), person);
-	assert.equal((await arrive(person)).user.id, account.id);
-	const other = anActor({ user_id: root.id, jti: "session-2" });
-	await refused(linkIdentity(needs, other, aProvider(), person), "linked_elsewhere");
-	assert.throws(() => requireSession(anActor({ jti: undefined, token_id: "token-1" })), {
-		code: "unsupported_operation",
-	});
 });

@@ -2,9 +2,9 @@ import * as v from "valibot";
 import type { KnownSources } from "../accounts/known-sources.ts";
 import { type Account, type AccountStore, Email } from "../accounts/model.ts";
 import { newSession, type SessionNeeds } from "../accounts/session.ts";
-import { eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
+import { type Visitor, visitorEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
-import type { Actor, Role } from "../policy/model.ts";
+import type { Role } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import {
 	type Asserted,
@@ -59,12 +59,13 @@ export async function signIn(
 	const { type, settings } = provider.is;
 	for (let readings = 0; readings < MAX_READINGS; readings++) {
 		const { account, arrival } = await findAccount(needs, identity, settings, asserted);
-		const { token, expires_at, session } = await newSession(needs, account.id);
+		const { token, expires_at, session } = await newSession(needs, account.id, provider.name);
 		const roles = mappedRoles(needs, settings, asserted.groups);
+		const link_id = needs.system.uuid();
 		const facts = { method: type, provider: provider.name };
 		const event = visitorEvent(visitor, needs.system.now(), "auth.login", account.id, facts);
 		const known = needs.known_sources.note(counted_as ?? account.email, visitor.ip);
-		const outcome = await needs.store.sso.signIn({ identity, session, known, arrival, used, roles }, event);
+		const outcome = await needs.store.sso.signIn({ identity, link_id, session, known, arrival, used, roles }, event);
 		if (outcome === "replay") throw new SsoRefusal("replay");
 		if (outcome === "done") {
 			const { id, email, name } = account;
@@ -74,7 +75,8 @@ export async function signIn(
 	throw new AppError("conflict", "the account was changed meanwhile: start the login again");
 }
 
-function identityOf({ name }: Provider, { issuer, subject }: Asserted): IdentityKey {
+/** Who somebody is at a provider. */
+export function identityOf({ name }: Provider, { issuer, subject }: Asserted): IdentityKey {
 	return { provider: name, issuer, subject };
 }
 
@@ -145,29 +147,4 @@ function mappedRoles({ system }: IdentityNeeds, { role_mappings }: CommonSetting
 		const given = mappings.filter(({ group }) => held.has(group)).map(({ role }) => role);
 		return { realm, role: BY_RANK.find((role) => given.includes(role)), id: system.uuid() };
 	});
-}
-
-/**
- * Links an identity with the account of whoever is signed in.
- * @throws SsoRefusal linked_elsewhere when it belongs to another account
- * Design: §11
- */
-export async function linkIdentity(
-	needs: Pick<IdentityNeeds, "store" | "system">,
-	actor: Actor,
-	provider: Provider,
-	asserted: Asserted,
-): Promise<void> {
-	const now = needs.system.now();
-	const facts = { method: provider.is.type, provider: provider.name };
-	const link = { identity: identityOf(provider, asserted), user_id: actor.user_id, at: now.toISOString() };
-	const event = eventBy(actor, now, "sso.identity.linked", undefined, facts);
-	const outcome = await needs.store.sso.link(link, event);
-	if (outcome === "linked_elsewhere") throw new SsoRefusal("linked_elsewhere");
-}
-
-/** Linking changes who can sign in, so it takes somebody who signed in. @throws AppError unsupported_operation */
-export function requireSession(actor: Actor): void {
-	if (actor.jti !== undefined) return;
-	throw new AppError("unsupported_operation", "an API token cannot link an identity: sign in with `svc login`");
 }

@@ -26,7 +26,13 @@ test("a code is good for its minute, however often it is looked at", async () =>
 		...{ provider, asserted: { ...asserted, email: "ada@example.com", name: undefined } },
 		...{ challenge: hash("sha256", verifier, "base64url"), until_ms: system.now().getTime() + 60_000 },
 	});
-	const look = () => linkByCode(needs, anActor({ jti: "session" }), { code: "code", verifier }, false);
+	const look = () =>
+		linkByCode(
+			needs,
+			anActor({ jti: "session" }),
+			{ code: "code", verifier },
+			{ confirm: false, current_password: undefined },
+		);
 	for (let looks = 0; looks < 3; looks++) {
 		assert.deepEqual(await look(), { provider: "corp", email: "ada@example.com", name: "" });
 		system.advance(19_999);

@@ -1,12 +1,14 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import { requireSession } from "../accounts/owner.ts";
 import type { Throttle } from "../accounts/throttle.ts";
 import type { AuditStore, Visitor } from "../audit/model.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { askDirectory, type DirectoryNeeds } from "./ask-directory.ts";
 import { type Flow, type Flows, usedBy, type Waiting } from "./flows.ts";
-import { type IdentityNeeds, linkIdentity, requireSession, type SignedIn, signIn } from "./identity.ts";
+import { type IdentityNeeds, type SignedIn, signIn } from "./identity.ts";
+import { type LinkNeeds, linkIdentity, proveForLink } from "./links.ts";
 import { type Asserted, type OneTime, SsoRefusal } from "./model.ts";
 import { findProviderOf, type Provider, type ProviderNeeds, serviceProvider } from "./providers.ts";
 import { guarded, noteRefusal, refused } from "./refusals.ts";
@@ -18,8 +20,8 @@ const MAX_CODES = 1000;
 const CODE_BYTES = 32;
 
 /** What logins need. */
-export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds {
-	store: ProviderNeeds["store"] & IdentityNeeds["store"] & { audit: Pick<AuditStore, "append"> };
+export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds, LinkNeeds {
+	store: ProviderNeeds["store"] & IdentityNeeds["store"] & LinkNeeds["store"] & { audit: Pick<AuditStore, "append"> };
 	system: System;
 	flows: Flows;
 	codes: Codes;
@@ -174,19 +176,20 @@ export interface ShownIdentity {
 /**
  * Links whom a browser's login proved with the account of whoever is signed in, once that person has seen who it is: somebody else on the
  * machine may have brought the code.
- * @param isConfirmed whether to link now; before that the code stays good
- * @throws AppError unauthorized, conflict, unsupported_operation
+ * @param link whether to link now, and the account's password for it; before that the code stays good
+ * @throws AppError unauthorized, conflict, limit_reached, and as proveOwner
  */
 export async function linkByCode(
 	needs: LoginNeeds,
 	actor: Actor,
 	proof: Proof,
-	isConfirmed: boolean,
+	link: { confirm: boolean; current_password: string | undefined },
 ): Promise<ShownIdentity> {
-	requireSession(actor);
+	requireSession(actor, "link an identity");
+	const owner = link.confirm ? await proveForLink(needs, actor, link.current_password) : undefined;
 	const ended = await redeem(needs, actor, proof);
 	const { provider, asserted } = ended;
-	if (isConfirmed) await guarded(needs, actor, provider, () => linkIdentity(needs, actor, provider, asserted));
+	if (owner) await guarded(needs, actor, provider, () => linkIdentity(needs, actor, owner, provider, asserted));
 	else needs.codes.set(proof.code, ended);
 	return {
 		provider: provider.name,
@@ -222,17 +225,18 @@ export async function loginWithDirectory(
 	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, [], account));
 }
 
-/** Links whom a directory's password proves with the account of whoever is signed in. @throws AppError as loginWithDirectory; conflict */
+/** Links whom a directory's password proves with the account of whoever is signed in. @throws AppError as loginWithDirectory and proveOwner; conflict, limit_reached */
 export async function linkByDirectory(
 	needs: LoginNeeds,
 	actor: Actor,
 	name: string,
-	input: { username: string; password: string },
+	{ current_password, ...input }: { username: string; password: string; current_password?: string | undefined },
 ): Promise<void> {
-	requireSession(actor);
+	requireSession(actor, "link an identity");
 	const provider = await findProviderOf(needs, "ldap", name);
+	const owner = await proveForLink(needs, actor, current_password);
 	const { asserted } = await askDirectory(needs, actor, provider, input);
-	await guarded(needs, actor, provider, () => linkIdentity(needs, actor, provider, asserted));
+	await guarded(needs, actor, provider, () => linkIdentity(needs, actor, owner, provider, asserted));
 }
 
 /** Whether a provider has the settings that it had. */

@@ -1,5 +1,7 @@
-import type { Account, KnownSource, Session } from "../accounts/model.ts";
+import * as v from "valibot";
+import type { Account, KnownSource, OwnerProof, Session } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
+import { Instant, Uuid } from "../messages.ts";
 import type { Role } from "../policy/model.ts";
 
 /** What a provider speaks. Spec: API › Resources › SSO provider */
@@ -98,6 +100,44 @@ export interface IdentityKey {
 	subject: string;
 }
 
+/** Somebody at a provider who signs in to an account. */
+export interface Identity extends IdentityKey {
+	id: string;
+	/** Whether the account was made for it. */
+	made_account: boolean;
+	/** Whether the provider was trusted for the address that the account was made with; always for the others. */
+	is_vouched: boolean;
+	/** ISO 8601 UTC. */
+	created_at: string;
+}
+
+/** An identity as its account's owner and the instance admin see it. */
+export const IdentitySchema = v.object({
+	id: Uuid,
+	provider: v.string(),
+	issuer: v.string(),
+	subject: v.string(),
+	made_account: v.boolean(),
+	created_at: Instant,
+});
+
+/** What is shown of an identity. */
+export function shownIdentity({ id, provider, issuer, subject, made_account, created_at }: Identity) {
+	return { id, provider, issuer, subject, made_account, created_at };
+}
+
+/** An identity that is to be linked with an account by hand. */
+export interface NewLink {
+	id: string;
+	identity: IdentityKey;
+	user_id: string;
+	at: string;
+	proof: OwnerProof;
+}
+
+/** Identities that are linked with one account at most. */
+export const MAX_IDENTITIES = 20;
+
 /** Something that is good for one login: a digest, and the ISO 8601 UTC instant until which it must be remembered. */
 export interface OneTime {
 	digest: Buffer;
@@ -116,6 +156,8 @@ export interface MappedRole {
 /** A login that a provider vouched for. */
 export interface SsoLogin {
 	identity: IdentityKey;
+	/** Id of the link, should it have to be made. */
+	link_id: string;
 	session: Session;
 	/** What the identity is to the account `session.user_id`: known to be its own, to be linked with it, or the first of a new account. */
 	arrival:
@@ -145,14 +187,16 @@ export interface SsoStore {
 	/** Id of the account whose identity it is. */
 	owner(identity: IdentityKey): Promise<string | undefined>;
 	/** By which identities somebody signs in to an account. */
-	identitiesOf(user_id: string): Promise<{ provider: string; is_vouched: boolean }[]>;
+	identitiesOf(user_id: string): Promise<Identity[]>;
 	/** Opens a session, after adding or linking what the login brings, and gives and takes the mapped roles. */
 	signIn(login: SsoLogin, event: AuditEvent): Promise<SsoOutcome>;
-	/** Links an identity with the account. */
-	link(
-		input: { identity: IdentityKey; user_id: string; at: string },
+	/** Links an identity with an account whose owner asks for it; `unproven` when what showed that is not so any more. */
+	link(link: NewLink, event: AuditEvent): Promise<"done" | "linked_elsewhere" | "full" | "unproven">;
+	/** Removes a link of an account; `last` when nobody could sign in to it any more. */
+	unlink(
+		input: { id: string; user_id: string; proof: OwnerProof },
 		event: AuditEvent,
-	): Promise<"done" | "linked_elsewhere">;
+	): Promise<"done" | "unknown" | "last" | "unproven">;
 	/** Uses something up; false when it was used before. */
 	consume(used: OneTime): Promise<boolean>;
 	/** Forgets what need not be remembered any more. */

@@ -1,8 +1,10 @@
 import * as v from "valibot";
+import { CurrentPassword } from "../accounts/model.ts";
 import { publicRoute, type Route, route } from "../http/route.ts";
 import { Count, RequiredText, says, Text, Uuid } from "../messages.ts";
 import { normalizable } from "../normal-text.ts";
 import type { Waiting } from "./flows.ts";
+import { linkRoutes, OWNER_ERRORS } from "./link-routes.ts";
 import {
 	beginLogin,
 	endOidcLogin,
@@ -75,6 +77,7 @@ export function ssoRoutes(needs: LoginNeeds): Route[] {
 		...samlRoutes(needs),
 		...ldapRoutes(needs),
 		...programRoutes(needs),
+		...linkRoutes(needs),
 		...providerRoutes(needs),
 	];
 }
@@ -184,19 +187,23 @@ function ldapRoutes(needs: LoginNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/auth/ldap/{provider}/link",
 			summary: "Link an identity of a directory with the own account",
-			body: Credentials,
+			body: v.object({ ...Credentials.entries, current_password: v.nullish(CurrentPassword) }),
 			status: 200,
 			answer: MessageSchema,
 			errors: [
 				"not_found",
 				"invalid_credentials",
 				"conflict",
-				"unsupported_operation",
-				"rate_limited",
+				...OWNER_ERRORS,
+				"limit_reached",
 				"provider_unavailable",
 			],
 			async handle({ actor, params, body }) {
-				await linkByDirectory(needs, actor, params.provider, body);
+				const { current_password, ...who } = body;
+				await linkByDirectory(needs, actor, params.provider, {
+					...who,
+					current_password: current_password ?? undefined,
+				});
 				return { message: "identity linked" };
 			},
 		}),
@@ -220,12 +227,17 @@ function programRoutes(needs: LoginNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/auth/sso/link",
 			summary: "Show whom a program's browser signed in as and, with confirm, link that identity with the own account",
-			body: v.object({ ...Proof.entries, confirm: v.nullish(v.boolean(), false) }),
+			body: v.object({
+				...Proof.entries,
+				confirm: v.nullish(v.boolean(), false),
+				current_password: v.nullish(CurrentPassword),
+			}),
 			status: 200,
 			answer: v.object({ ...MessageSchema.entries, identity: IdentitySchema }),
-			errors: ["conflict", "unsupported_operation", "rate_limited"],
-			async handle({ actor, body: { confirm, ...proof } }) {
-				const identity = await linkByCode(needs, actor, proof, confirm);
+			errors: ["conflict", ...OWNER_ERRORS, "limit_reached"],
+			async handle({ actor, body: { confirm, current_password, ...proof } }) {
+				const link = { confirm, current_password: current_password ?? undefined };
+				const identity = await linkByCode(needs, actor, proof, link);
 				return { message: confirm ? "identity linked" : "send it again with confirm to link this identity", identity };
 			},
 		}),

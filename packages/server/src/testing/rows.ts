@@ -7,6 +7,7 @@ import type { NewLease } from "../leases/model.ts";
 import type { Binding } from "../policy/model.ts";
 import type { NewRealm, Realm } from "../realms/model.ts";
 import type { NewVersion } from "../secrets/model.ts";
+import type { IdentityKey, NewLink } from "../sso/model.ts";
 import type { ApiToken } from "../tokens/model.ts";
 
 /** When everything that these makers make was made. */
@@ -41,7 +42,21 @@ export function anAccount(given: Partial<Account> = {}): Account {
 
 /** A session of one day. */
 export function aSession(user_id: string, given: Partial<Session> = {}): Session {
-	return { jti: newId(), user_id, created_at: MADE_AT, expires_at: "2030-01-02T00:00:00.000Z", ...given };
+	return { jti: newId(), user_id, created_at: MADE_AT, expires_at: "2030-01-02T00:00:00.000Z", provider: "", ...given };
+}
+
+/** Somebody at the provider `corp` whom nobody knows yet. */
+export function anIdentity(): IdentityKey {
+	return { provider: "corp", issuer: "https://id.example.com", subject: newId() };
+}
+
+/** A link with an account that has a password, or that signed in to that session. */
+export function aLink(
+	{ id: user_id, password }: Pick<Account, "id" | "password">,
+	identity = anIdentity(),
+	jti = "",
+): NewLink {
+	return { id: newId(), identity, user_id, at: MADE_AT, proof: { password, jti } };
 }
 
 /** A realm. */

@@ -9,5 +9,22 @@ const require = createRequire(import.meta.url);
 export const { drizzle } = require("drizzle-orm/better-sqlite3") as typeof import("drizzle-orm/better-sqlite3");
 export const { sqliteTable, text, integer, blob } =
 	require("drizzle-orm/sqlite-core") as typeof import("drizzle-orm/sqlite-core");
-export const { and, asc, count, desc, eq, gt, gte, inArray, isNotNull, isNull, lt, lte, ne, or, sql, sum } =
-	require("drizzle-orm") as typeof import("drizzle-orm");
+export const {
+	and,
+	asc,
+	count,
+	desc,
+	eq,
+	getTableColumns,
+	gt,
+	gte,
+	inArray,
+	isNotNull,
+	isNull,
+	lt,
+	lte,
+	ne,
+	or,
+	sql,
+	sum,
+} = require("drizzle-orm") as typeof import("drizzle-orm");

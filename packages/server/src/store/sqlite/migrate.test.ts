@@ -189,7 +189,7 @@ test("a later migration is applied to a database that has data, and rebuilding a
 	const { db } = await open(t);
 	migrate(db, NOW);
 	db.exec(`INSERT INTO account VALUES ('a', 'a@example.com', 'A', NULL, 1, NULL, '');
-		INSERT INTO session VALUES ('j', 'a', '', '')`);
+		INSERT INTO session VALUES ('j', 'a', '', '', '')`);
 	withMigration(
 		t,
 		`CREATE TABLE account_new (id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE) STRICT;
@@ -207,7 +207,7 @@ test("a migration that leaves a row without what it refers to is refused and tak
 	const { db } = await open(t);
 	migrate(db, NOW);
 	db.exec(`INSERT INTO account VALUES ('a', 'a@example.com', 'A', NULL, 1, NULL, '');
-		INSERT INTO session VALUES ('j', 'a', '', '')`);
+		INSERT INTO session VALUES ('j', 'a', '', '', '')`);
 	withMigration(t, "DELETE FROM account");
 	assert.throws(() => migrate(db, LATER), saying(/9999-test breaks references/));
 	assert.equal(db.prepare("SELECT count(*) FROM account").pluck().get(), 1);

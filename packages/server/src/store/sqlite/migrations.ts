@@ -1,5 +1,6 @@
 import { TOKEN_LINEAGE } from "./migrations/0004-token-lineage.ts";
 import { ENGINE_REALMS } from "./migrations/0005-engine-realms.ts";
+import { IDENTITIES } from "./migrations/0006-identities.ts";
 import { KNOWN_SOURCES } from "./migrations/0007-known-sources.ts";
 import { QUOTAS } from "./migrations/0008-quotas.ts";
 
@@ -244,6 +245,7 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	},
 	TOKEN_LINEAGE,
 	ENGINE_REALMS,
+	IDENTITIES,
 	KNOWN_SOURCES,
 	QUOTAS,
 ];

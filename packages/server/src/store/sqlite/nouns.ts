@@ -29,7 +29,7 @@ const ACCOUNT_VERBS = [
 	"dropSessions",
 	"dropKnownSources",
 ] as const;
-const SSO_VERBS = ["setProvider", "removeProvider", "signIn", "link", "consume", "forgetUsed"] as const;
+const SSO_VERBS = ["setProvider", "removeProvider", "signIn", "link", "unlink", "consume", "forgetUsed"] as const;
 
 /** What the nouns are asked and changed through. */
 interface Ways {

@@ -7,6 +7,7 @@ import {
 	aConfig,
 	aKey,
 	aLease,
+	aLink,
 	aNewRealm,
 	anAccount,
 	anEvent,
@@ -31,7 +32,6 @@ import { tokenReads } from "./reads/tokens.ts";
 import { tokenLines } from "./token-lines.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
-import { standing } from "./writes/standing.ts";
 
 /** Statements that were run, as drizzle hands them over and as SQLite saw them. */
 const asked: [sql: string, params: unknown[]][] = [];
@@ -199,7 +199,8 @@ function runEveryWrite(): void {
 	const removal = { realm_id: realm.id, environment: "dev", key: "k", deleted_at: MADE_AT };
 	for (const account of [owner, other]) writes.accounts.register(account, event);
 	writes.accounts.openSession({ session: aSession(owner.id), password: owner.password, known: KNOWN }, event);
-	writes.accounts.setPassword({ user_id: owner.id, from: "old", password: "new", keep: "none", known: KNOWN }, event);
+	const change = { user_id: owner.id, from: owner.password ?? "", password: "new", keep: "none", known: KNOWN };
+	writes.accounts.setPassword(change, event);
 	writes.accounts.closeSession("none", event);
 	writes.accounts.dropSessions(MADE_AT);
 	writes.accounts.dropKnownSources(MADE_AT);
@@ -215,10 +216,8 @@ function runEveryWrite(): void {
 	writes.secrets.set(version, event);
 	writes.tokens.revoke({ id: token.id, user_id: owner.id, within: token.id }, event);
 	writes.keys.rotate({ key: aKey(realm.id) }, event);
+	for (const verb of ["link", "unlink"] as const) writes.sso[verb](aLink({ ...owner, password: "new" }), event);
 	runEveryLeaseWrite(writes, realm.id);
-	const { account, role } = standing(db)(MADE_AT);
-	for (const token_id of [undefined, token.id]) account({ user_id: owner.id, jti: "none", token_id, grants: [] });
-	role(realm.id, other.id);
 	writes.realms.remove({ id: realm.id, deleted_at: MADE_AT }, event);
 	writes.realms.purge(realm.id, event);
 }
@@ -248,8 +247,9 @@ function runEveryLeaseWrite(
 	ledger.activate({ ...next, due_at: 1, payload: null }, event);
 	ledger.markLost({ id: next.id, last_error: "lost" }, event);
 	for (const selection of selections) ledger.revokeMany(selection, event);
-	for (const user_id of ["u", undefined]) revocations.revoke({ realm_id, user_id, keep: "", now_ms: 1 }, event);
-	revocations.revoke({ realm_id: undefined, user_id: "u", keep: "", now_ms: 1 }, event);
+	for (const user_id of ["u", undefined])
+		revocations.revoke({ realm_id, user_id, keep: "", links_since: "", now_ms: 1 }, event);
+	revocations.revoke({ realm_id: undefined, user_id: "u", keep: "", links_since: "", now_ms: 1 }, event);
 	for (const due of [{}, { due_at: 1 }]) ledger.revoke({ id: next.id, reason: "expired", ...due }, event);
 	ledger.abort({ id: next.id, closed_at: MADE_AT }, event);
 	ledger.saveClock({ lease_ms: 1, uptime_ms: 1, boot_id: "" });

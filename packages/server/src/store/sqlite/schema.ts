@@ -33,6 +33,7 @@ export const session = sqliteTable("session", {
 	user_id: text().notNull(),
 	created_at: text().notNull(),
 	expires_at: text().notNull(),
+	provider: text().notNull(),
 });
 
 export const knownSource = sqliteTable("known_source", {
@@ -170,4 +171,6 @@ export const ssoIdentity = sqliteTable("sso_identity", {
 	user_id: text().notNull(),
 	is_vouched: integer({ mode: "boolean" }).notNull(),
 	created_at: text().notNull(),
+	id: text().notNull(),
+	made_account: integer({ mode: "boolean" }).notNull(),
 });

@@ -7,7 +7,8 @@ const { placeholder } = sql;
 
 type Reads = Pick<
 	AccountStore,
-	"byEmail" | "byId" | "any" | "list" | "holdings" | "limits" | "count" | "sessionOwner" | "isKnownSource"
+	| ("byEmail" | "byId" | "any" | "list" | "holdings" | "limits" | "count")
+	| ("session" | "sessionOwner" | "isKnownSource")
 >;
 
 /** Questions about accounts and sessions. */
@@ -52,6 +53,7 @@ export function accountReads(db: Reader): Reads {
 	);
 	const owner = accountOf(db);
 	return {
+		session: sessionOf(db),
 		byEmail: async (email) => byEmail().get({ email }),
 		byId: async (id) => byId().get({ id }),
 		any: async () => any().get() !== undefined,
@@ -74,6 +76,18 @@ function knownSourceOf(db: Reader): AccountStore["isKnownSource"] {
 			.prepare(),
 	);
 	return async (pairs, since) => pairs.some((pair) => known().get({ pair, since }) !== undefined);
+}
+
+/** Prepares the question for a session as it was opened. */
+function sessionOf(db: Reader): AccountStore["session"] {
+	const one = later(() =>
+		db
+			.select()
+			.from(session)
+			.where(eq(session.jti, placeholder("jti")))
+			.prepare(),
+	);
+	return async (jti) => one().get({ jti });
 }
 
 /** Prepares the question how much an account holds. */

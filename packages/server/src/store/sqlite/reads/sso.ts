@@ -1,5 +1,5 @@
 import type { SsoStore } from "../../../sso/model.ts";
-import { and, asc, eq, sql } from "../drizzle.ts";
+import { and, asc, eq, getTableColumns, sql } from "../drizzle.ts";
 import { ssoIdentity, ssoProvider } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
@@ -28,11 +28,13 @@ export function ssoReads(db: Reader): Pick<SsoStore, "providers" | "provider" | 
 			)
 			.prepare(),
 	);
+	const { user_id: _, ...shown } = getTableColumns(ssoIdentity);
 	const ofUser = later(() =>
 		db
-			.select({ provider: ssoIdentity.provider, is_vouched: ssoIdentity.is_vouched })
+			.select(shown)
 			.from(ssoIdentity)
 			.where(eq(ssoIdentity.user_id, placeholder("user_id")))
+			.orderBy(asc(ssoIdentity.created_at), asc(ssoIdentity.id))
 			.prepare(),
 	);
 	return {

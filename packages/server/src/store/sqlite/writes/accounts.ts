@@ -14,7 +14,7 @@ export const EMAIL_TAKEN = "SELECT 1 FROM account WHERE email = ?";
 
 /** Adds a row of session. */
 export const INSERT_SESSION =
-	"INSERT INTO session (jti, user_id, created_at, expires_at) VALUES (@jti, @user_id, @created_at, @expires_at)";
+	"INSERT INTO session (jti, user_id, created_at, expires_at, provider) VALUES (@jti, @user_id, @created_at, @expires_at, @provider)";
 
 type Opening = Parameters<AccountStore["openSession"]>[0];
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Revocation } from "../../../revocation/model.ts";
+import type { SsoLogin } from "../../../sso/model.ts";
 import { eventsAfter } from "../../../testing/events.ts";
 import { addLease } from "../../../testing/leases.ts";
-import { aLease, anEvent, aSession, aToken, MADE_AT } from "../../../testing/rows.ts";
+import { aLease, anAccount, anEvent, aSession, aToken, MADE_AT, newId } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore } from "../../../testing/store.ts";
 
@@ -25,7 +26,7 @@ async function setUp() {
 		for (const { id } of realms) await addLease(store, "active", aLease(id, { user_id }));
 	const revoke = (given: Partial<Revocation>) =>
 		store.revocations.revoke(
-			{ user_id: undefined, realm_id: undefined, keep: "", now_ms: NOW_MS, ...given },
+			{ user_id: undefined, realm_id: undefined, keep: "", links_since: undefined, now_ms: NOW_MS, ...given },
 			anEvent({ type: "access.revoked" }),
 		);
 	return { people, realms, sessions, tokens, revoke };
@@ -35,7 +36,7 @@ test("of a user everything is taken back, with one event that counts it", async 
 	const { people, tokens, sessions, revoke } = await setUp();
 	const [ada, bob] = people;
 	const start = store.audit.tip().seq;
-	const counts = { sessions: 1, tokens: 3, leases: 2 };
+	const counts = { sessions: 1, tokens: 3, leases: 2, identities: 0 };
 	assert.deepEqual(await revoke({ user_id: ada.id }), counts);
 	assert.deepEqual(await eventsAfter(store, start), [["access.revoked", counts]]);
 	const left = await Promise.all(tokens.map(({ id }) => store.tokens.byId(id)));
@@ -45,7 +46,7 @@ test("of a user everything is taken back, with one event that counts it", async 
 		(await Promise.all(owners)).map((owner) => owner?.user_id),
 		[undefined, bob.id],
 	);
-	assert.deepEqual(await revoke({ user_id: ada.id }), { sessions: 0, tokens: 0, leases: 0 });
+	assert.deepEqual(await revoke({ user_id: ada.id }), { sessions: 0, tokens: 0, leases: 0, identities: 0 });
 });
 
 test("of a realm its tokens and leases are taken back, of a realm and a user what they have in common", async () => {
@@ -54,20 +55,27 @@ test("of a realm its tokens and leases are taken back, of a realm and a user wha
 		sessions: 0,
 		tokens: 1,
 		leases: 1,
+		identities: 0,
 	});
-	assert.deepEqual(await revoke({ realm_id: realms[0].id }), { sessions: 0, tokens: 1, leases: 1 });
-	assert.deepEqual(await revoke({ realm_id: realms[1].id }), { sessions: 0, tokens: 2, leases: 2 });
-	assert.deepEqual(await revoke({ user_id: people[0].id }), { sessions: 1, tokens: 1, leases: 0 });
+	assert.deepEqual(await revoke({ realm_id: realms[0].id }), { sessions: 0, tokens: 1, leases: 1, identities: 0 });
+	assert.deepEqual(await revoke({ realm_id: realms[1].id }), { sessions: 0, tokens: 2, leases: 2, identities: 0 });
+	assert.deepEqual(await revoke({ user_id: people[0].id }), { sessions: 1, tokens: 1, leases: 0, identities: 0 });
 });
 
 test("the session or the token that asks stays", async () => {
 	const { people, sessions, tokens, revoke } = await setUp();
 	const user_id = people[0].id;
-	assert.deepEqual(await revoke({ user_id, keep: sessions[0]?.jti ?? "" }), { sessions: 0, tokens: 3, leases: 2 });
+	assert.deepEqual(await revoke({ user_id, keep: sessions[0]?.jti ?? "" }), {
+		sessions: 0,
+		tokens: 3,
+		leases: 2,
+		identities: 0,
+	});
 	assert.deepEqual(await revoke({ user_id: people[1].id, keep: tokens[3]?.id ?? "" }), {
 		sessions: 1,
 		tokens: 2,
 		leases: 2,
+		identities: 0,
 	});
 	assert.ok(await store.tokens.byId(tokens[3]?.id ?? ""));
 });
@@ -84,4 +92,34 @@ test("a credential that is being made is given to nobody, and taken back once it
 	assert.equal(await leases.activate({ ...lease, due_at: NOW_MS * 2, payload: null }, now), "lost");
 	const { state, reason, due_at } = (await leases.byId(lease.id)) ?? assert.fail("no lease");
 	assert.deepEqual([state, reason, due_at], ["revoking", "requested", NOW_MS]);
+});
+
+test("of a user late links are taken back, but not the one that made the account, and none of a realm or when they are to stay", async () => {
+	const { realms, revoke } = await setUp();
+	const account = anAccount({ password: null });
+	const arrive = (subject: string, created_at: string, arrival: SsoLogin["arrival"]) =>
+		store.sso.signIn(
+			{
+				...{ identity: { provider: subject, issuer: "i", subject }, link_id: newId(), arrival, used: [], roles: [] },
+				session: aSession(account.id, { created_at }),
+				known: { pair: Buffer.alloc(32, 1), seen_at: MADE_AT, renew_before: MADE_AT },
+			},
+			anEvent(),
+		);
+	await arrive("own", "2030-01-03T00:00:00.000Z", { kind: "created", account, is_vouched: true });
+	await arrive("old", "2030-01-01T00:00:00.000Z", { kind: "linked" });
+	await arrive("late", "2030-01-02T00:00:00.000Z", { kind: "linked" });
+	const left = async () => (await store.sso.identitiesOf(account.id)).map(({ provider }) => provider);
+	const whose = { user_id: account.id, links_since: "2030-01-01T00:00:00.000Z" };
+	for (const given of [
+		{ user_id: account.id },
+		{ ...whose, realm_id: realms[0].id },
+		{ links_since: whose.links_since, realm_id: realms[0].id },
+	])
+		assert.equal((await revoke(given)).identities, 0);
+	assert.deepEqual(await left(), ["old", "late", "own"]);
+	const start = store.audit.tip().seq;
+	assert.equal((await revoke(whose)).identities, 1);
+	assert.deepEqual(await left(), ["old", "own"]);
+	assert.equal((await eventsAfter(store, start))[0]?.[1].identities, 1);
 });

@@ -5,6 +5,9 @@ import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { leaseRevoker } from "./leases.ts";
 
+/** A time after every other. */
+const AFTER_ALL = "~";
+
 /** The operation that takes access back. */
 export function revocationWrites(db: Database, append: Append) {
 	const sessions = db.prepare("DELETE FROM session WHERE user_id = @user_id AND jti <> @keep");
@@ -14,9 +17,11 @@ export function revocationWrites(db: Database, append: Append) {
 		"user_id = @user_id AND realm_id = @realm_id",
 	].map((whose) => db.prepare(`DELETE FROM api_token WHERE ${whose} AND id <> @keep`));
 	const sources = knownSourceWrites(db);
+	const links = db.prepare("DELETE FROM sso_identity WHERE user_id = ? AND created_at > ? AND made_account = 0");
+	const unlink = (user_id: string, since = AFTER_ALL) => links.run(user_id, since).changes;
 	const revokeLeases = leaseRevoker(db);
 	return {
-		revoke({ user_id, realm_id, keep, now_ms }: Revocation, event: AuditEvent): Revoked {
+		revoke({ user_id, realm_id, keep, links_since, now_ms }: Revocation, event: AuditEvent): Revoked {
 			const whose = { user_id, realm_id, keep };
 			const tokens = user_id === undefined ? tokensOfRealm : realm_id === undefined ? tokensOfUser : tokensOfBoth;
 			// Whoever is to be kept out may be known where they are.
@@ -26,6 +31,7 @@ export function revocationWrites(db: Database, append: Append) {
 				sessions: realm_id === undefined ? sessions.run(whose).changes : 0,
 				tokens: tokens?.run(whose).changes ?? 0,
 				leases: revokeLeases(leases),
+				identities: user_id !== undefined && realm_id === undefined ? unlink(user_id, links_since) : 0,
 			};
 			append(event, revoked);
 			return revoked;

@@ -1,9 +1,21 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { after, test } from "node:test";
-import type { ProviderRow, SsoLogin } from "../../../sso/model.ts";
+import type { Account } from "../../../accounts/model.ts";
+import { MAX_IDENTITIES, type ProviderRow, type SsoLogin } from "../../../sso/model.ts";
 import { eventsAfter } from "../../../testing/events.ts";
-import { aBinding, aNewRealm, anAccount, anEvent, aRealm, aSession, MADE_AT, newId } from "../../../testing/rows.ts";
+import {
+	aBinding,
+	aLink,
+	aNewRealm,
+	anAccount,
+	anEvent,
+	anIdentity,
+	aRealm,
+	aSession,
+	MADE_AT,
+	newId,
+} from "../../../testing/rows.ts";
 import { openTestStore } from "../../../testing/store.ts";
 
 const { store } = await openTestStore({ after });
@@ -21,11 +33,12 @@ async function add(given: Parameters<typeof anAccount>[0] = {}) {
 /** The first account is the instance admin. */
 await add();
 
-const someone = () => ({ provider: "corp", issuer: "https://id.example.com", subject: newId() });
+const someone = anIdentity;
 
 function aLogin(user_id: string, given: Partial<SsoLogin> = {}): SsoLogin {
 	return {
 		identity: someone(),
+		link_id: newId(),
 		session: aSession(user_id),
 		known: { pair: digest(), seen_at: MADE_AT, renew_before: MADE_AT },
 		arrival: { kind: "known" },
@@ -40,7 +53,7 @@ async function arrived(is_vouched = true) {
 	const account = anAccount({ password: null });
 	const login = aLogin(account.id, { arrival: { kind: "created", account, is_vouched } });
 	assert.equal(await sso.signIn(login, event()), "done");
-	return { account, identity: login.identity };
+	return { account, identity: login.identity, link_id: login.link_id };
 }
 
 test("a provider is read as it was written, and one of the same name takes its place", async () => {
@@ -59,10 +72,12 @@ test("a provider is read as it was written, and one of the same name takes its p
 });
 
 test("a new person gets an account without a password and without rights, an identity and a session", async () => {
-	const { account, identity } = await arrived();
+	const { account, identity, link_id } = await arrived();
 	assert.deepEqual(await accounts.byId(account.id), account);
 	assert.equal(await sso.owner(identity), account.id);
-	assert.deepEqual(await sso.identitiesOf(account.id), [{ provider: "corp", is_vouched: true }]);
+	assert.deepEqual(await sso.identitiesOf(account.id), [
+		{ ...identity, id: link_id, is_vouched: true, made_account: true, created_at: MADE_AT },
+	]);
 });
 
 test("the same subject elsewhere is somebody else", async () => {
@@ -151,9 +166,67 @@ test("an account without a password is linked, and then known by both", async ()
 test("an identity is linked by hand once, with one account", async () => {
 	const [first, second] = [await add(), await add()];
 	const identity = someone();
-	const link = ({ id: user_id }: typeof first) => sso.link({ identity, user_id, at: MADE_AT }, anEvent());
+	const link = (who: typeof first) => sso.link(aLink(who, identity), anEvent());
 	assert.deepEqual([await link(first), await link(first), await link(second)], ["done", "done", "linked_elsewhere"]);
 	assert.equal(await sso.owner(identity), first.id);
+});
+
+test("a link is not made once what showed the owner is not so any more", async () => {
+	const account = await add();
+	assert.equal(
+		await sso.link({ ...aLink(account), proof: { password: "another hash", jti: "" } }, anEvent()),
+		"unproven",
+	);
+	assert.equal(await sso.link({ ...aLink(account), proof: { password: null, jti: "" } }, anEvent()), "unproven");
+	const login = aLogin("", { arrival: { kind: "known" } });
+	const person = anAccount({ password: null });
+	const session = aSession(person.id, { provider: "corp" });
+	const made = { ...login, session, arrival: { kind: "created", account: person, is_vouched: true } as const };
+	assert.equal(await sso.signIn(made, event()), "done");
+	for (const provider of ["", "elsewhere"]) {
+		const other = aSession(person.id, { provider });
+		await accounts.openSession({ session: other, password: null }, anEvent());
+		assert.equal(await sso.link(aLink(person, someone(), other.jti), anEvent()), "unproven", provider);
+	}
+	assert.equal(await sso.link(aLink(person, someone(), session.jti), anEvent()), "done");
+	assert.equal((await sso.identitiesOf(person.id)).length, 2);
+	assert.deepEqual(await sso.identitiesOf(account.id), []);
+});
+
+test("an account has so many identities and no more", async () => {
+	const account = await add();
+	const outcomes: string[] = [];
+	for (let count = 0; count <= MAX_IDENTITIES; count++) outcomes.push(await sso.link(aLink(account), anEvent()));
+	assert.deepEqual(outcomes, [...Array.from({ length: MAX_IDENTITIES }, () => "done"), "full"]);
+});
+
+test("an identity is unlinked by its owner alone, and the last way to sign in stays", async () => {
+	const [account, other] = [await add(), await add()];
+	const linked = aLink(account);
+	assert.equal(await sso.link(linked, anEvent()), "done");
+	const unlink = (who: Account, id: string, proof = { password: who.password, jti: "" }) =>
+		sso.unlink({ id, user_id: who.id, proof }, anEvent({ type: "sso.identity.unlinked" }));
+	assert.equal(await unlink(other, linked.id), "unknown");
+	assert.equal(await unlink(account, linked.id, { password: "another hash", jti: "" }), "unproven");
+	assert.equal(await sso.owner(linked.identity), account.id);
+	const start = store.audit.tip().seq;
+	assert.deepEqual([await unlink(account, linked.id), await unlink(account, linked.id)], ["done", "unknown"]);
+	assert.equal(await sso.owner(linked.identity), undefined);
+	assert.deepEqual(await eventsAfter(store, start), [["sso.identity.unlinked", { provider: "corp" }]]);
+
+	const person = anAccount({ password: null });
+	const session = aSession(person.id, { provider: "corp" });
+	const login = aLogin(person.id, { session, arrival: { kind: "created", account: person, is_vouched: true } });
+	await sso.signIn(login, event());
+	const proof = { password: null, jti: session.jti };
+	assert.equal(await unlink(person, login.link_id, proof), "last");
+	const second = aLink(person, { ...someone(), provider: "gone" }, session.jti);
+	assert.equal(await sso.link(second, anEvent()), "done");
+	assert.equal(await unlink(person, login.link_id, proof), "last", "there is no such provider to sign in at");
+	const row = { id: newId(), name: "gone", type: "oidc", display_name: "", sealed: Buffer.from("s") } as const;
+	await sso.setProvider({ ...row, created_by: "ada", created_at: MADE_AT }, anEvent());
+	assert.equal(await unlink(person, login.link_id, proof), "done");
+	await sso.removeProvider("gone", anEvent());
 });
 
 test("groups give roles, change them and take them, and leave alone what somebody else gave", async () => {

@@ -1,8 +1,18 @@
 import type { Database } from "better-sqlite3";
-import type { Account } from "../../../accounts/model.ts";
+import type { Account, OwnerProof } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Role } from "../../../policy/model.ts";
-import type { IdentityKey, MappedRole, OneTime, ProviderRow, SsoLogin, SsoOutcome } from "../../../sso/model.ts";
+import {
+	type IdentityKey,
+	MAX_IDENTITIES,
+	type MappedRole,
+	type NewLink,
+	type OneTime,
+	type ProviderRow,
+	type SsoLogin,
+	type SsoOutcome,
+	type SsoStore,
+} from "../../../sso/model.ts";
 import { EMAIL_TAKEN, INSERT_ACCOUNT, INSERT_SESSION } from "./accounts.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
@@ -37,22 +47,29 @@ export function ssoWrites(db: Database, append: Append) {
 			if (!people.isStill(login)) return "changed";
 			if (!login.used.map(isNew).every(Boolean)) return "replay";
 			if (arrival.kind === "created") people.add(arrival.account);
-			const isVouched = arrival.kind !== "created" || arrival.is_vouched;
-			if (arrival.kind !== "known") people.link(login.identity, session.user_id, session.created_at, isVouched);
+			if (arrival.kind !== "known") people.arrive(login);
 			openSession.run(session);
 			sources.note(session.user_id, login.known);
 			append(event, { arrival: arrival.kind });
 			giveRoles(login, event);
 			return "done";
 		},
-		link(
-			input: { identity: IdentityKey; user_id: string; at: string },
-			event: AuditEvent,
-		): "done" | "linked_elsewhere" {
-			const owner = people.owner(input.identity);
-			if (owner !== undefined) return owner === input.user_id ? "done" : "linked_elsewhere";
-			people.link(input.identity, input.user_id, input.at, true);
+		link(link: NewLink, event: AuditEvent): Awaited<ReturnType<SsoStore["link"]>> {
+			if (!people.isOwner(link)) return "unproven";
+			const owner = people.owner(link.identity);
+			if (owner !== undefined) return owner === link.user_id ? "done" : "linked_elsewhere";
+			if (people.count(link.user_id) >= MAX_IDENTITIES) return "full";
+			people.link(link);
 			append(event);
+			return "done";
+		},
+		unlink(input: Parameters<SsoStore["unlink"]>[0], event: AuditEvent): Awaited<ReturnType<SsoStore["unlink"]>> {
+			if (!people.isOwner(input)) return "unproven";
+			const provider = people.providerOf(input);
+			if (provider === undefined) return "unknown";
+			if (!people.hasOtherWay(input)) return "last";
+			people.unlink(input);
+			append(event, { provider });
 			return "done";
 		},
 		consume: isNew,
@@ -65,8 +82,8 @@ function identityWrites(db: Database) {
 		.prepare("SELECT user_id FROM sso_identity WHERE provider = @provider AND issuer = @issuer AND subject = @subject")
 		.pluck();
 	const attach = db.prepare(
-		"INSERT INTO sso_identity (provider, issuer, subject, user_id, is_vouched, created_at) " +
-			"VALUES (@provider, @issuer, @subject, @user_id, @is_vouched, @at)",
+		"INSERT INTO sso_identity (id, provider, issuer, subject, user_id, is_vouched, made_account, created_at) " +
+			"VALUES (@id, @provider, @issuer, @subject, @user_id, @is_vouched, @made_account, @at)",
 	);
 	const enabled = db.prepare("SELECT 1 FROM account WHERE id = ? AND disabled_at IS NULL").pluck();
 	const open = db
@@ -81,8 +98,14 @@ function identityWrites(db: Database) {
 	return {
 		owner,
 		add: (account: Account) => insert.run({ ...account, password: null, instance_admin: 0, disabled_at: null }),
-		link: (identity: IdentityKey, user_id: string, at: string, isVouched: boolean) =>
-			attach.run({ ...identity, user_id, at, is_vouched: Number(isVouched) }),
+		link: ({ identity, id, user_id, at }: NewLink) =>
+			attach.run({ ...identity, id, user_id, at, is_vouched: 1, made_account: 0 }),
+		/** Links whoever arrives for the first time. */
+		arrive({ identity, link_id: id, session: { user_id, created_at: at }, arrival }: SsoLogin): void {
+			const is_vouched = Number(arrival.kind !== "created" || arrival.is_vouched);
+			attach.run({ ...identity, id, user_id, at, is_vouched, made_account: Number(arrival.kind === "created") });
+		},
+		...linkWrites(db),
 		/** Whether accounts are what they were when the login was decided. */
 		isStill({ identity, session: { user_id }, arrival }: SsoLogin): boolean {
 			if (arrival.kind === "known") return owner(identity) === user_id && enabled.get(user_id) !== undefined;
@@ -90,6 +113,36 @@ function identityWrites(db: Database) {
 			if (arrival.kind === "linked") return open.get({ user_id, provider: identity.provider }) !== undefined;
 			return taken.get(arrival.account.email) === undefined;
 		},
+	};
+}
+
+/** What an account's owner asks about its identities, and what removes one. */
+function linkWrites(db: Database) {
+	const proven = db
+		.prepare(
+			"SELECT 1 FROM account WHERE id = @user_id AND password IS @password AND (password IS NOT NULL OR EXISTS " +
+				"(SELECT 1 FROM sso_identity WHERE user_id = @user_id AND provider = (SELECT provider FROM session WHERE jti = @jti)))",
+		)
+		.pluck();
+	const total = db.prepare("SELECT count(*) FROM sso_identity WHERE user_id = ?").pluck();
+	const found = db.prepare("SELECT provider FROM sso_identity WHERE id = ? AND user_id = ?").pluck();
+	const otherWay = db
+		.prepare(
+			"SELECT 1 FROM account WHERE id = @user_id AND (password IS NOT NULL OR EXISTS (SELECT 1 FROM sso_identity " +
+				"WHERE user_id = @user_id AND id <> @id AND provider IN (SELECT name FROM sso_provider)))",
+		)
+		.pluck();
+	const remove = db.prepare("DELETE FROM sso_identity WHERE id = ? AND user_id = ?");
+	return {
+		/** Whether what showed that it is the owner is still so. */
+		isOwner: ({ user_id, proof }: { user_id: string; proof: OwnerProof }): boolean =>
+			proven.get({ user_id, ...proof }) !== undefined,
+		count: (user_id: string) => total.get(user_id) as number,
+		providerOf: ({ id, user_id }: { id: string; user_id: string }) => found.get(id, user_id) as string | undefined,
+		/** Whether somebody can sign in without it: with a password, or at a provider that there is. */
+		hasOtherWay: ({ id, user_id }: { id: string; user_id: string }): boolean =>
+			otherWay.get({ id, user_id }) !== undefined,
+		unlink: ({ id, user_id }: { id: string; user_id: string }) => remove.run(id, user_id),
 	};
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import Database from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { AppError } from "../../../errors.ts";
 import type { Capability, Grant, Maker } from "../../../policy/model.ts";
@@ -7,8 +8,9 @@ import { eventsAfter } from "../../../testing/events.ts";
 import { aLease, anEvent, aSession, aToken, aVersion, MADE_AT, newId } from "../../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../../testing/rules.ts";
 import { openTestStore } from "../../../testing/store.ts";
+import { standing } from "./standing.ts";
 
-const { store } = await openTestStore({ after });
+const { store, file } = await openTestStore({ after });
 const root = await addAccount(store);
 
 /** Somebody with a session, a token, and a role in somebody else's realm. */
@@ -186,4 +188,20 @@ test("a credential whose maker was signed out or unbound while it was made is ta
 	assert.deepEqual(await make(byToken(can("secrets:read"))), ["done", "active", ""]);
 	await store.policy.unbind({ realm_id: realm.id, user_id: account.id }, anEvent());
 	assert.deepEqual(await make(byToken(can("secrets:read"))), ["lost", "revoking", "requested"]);
+});
+
+test("who makes a change is looked up by indexes alone", () => {
+	const asked: string[] = [];
+	const db = new Database(file, { readonly: true });
+	const prepare = (sql: string) => {
+		asked.push(sql);
+		return db.prepare(sql);
+	};
+	standing({ prepare } as unknown as Database.Database);
+	assert.equal(asked.length, 5);
+	for (const sql of asked) {
+		const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll("?", "''")}`).all() as { detail: string }[];
+		for (const { detail } of plan) assert.match(detail, /^SEARCH \w+ USING /, sql);
+	}
+	db.close();
 });

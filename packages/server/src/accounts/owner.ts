@@ -1,0 +1,96 @@
+import { type AuditStore, noteBy } from "../audit/model.ts";
+import { verifyPassword } from "../crypto/password.ts";
+import { AppError } from "../errors.ts";
+import { logRefusal } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import type { SsoStore } from "../sso/model.ts";
+import type { System } from "../system.ts";
+import type { AccountStore, OwnerProof } from "./model.ts";
+import type { PasswordQueue } from "./password-queue.ts";
+import type { Throttle } from "./throttle.ts";
+
+/** What comparing a password once more asks. */
+interface CheckedStore {
+	accounts: Pick<AccountStore, "byId">;
+	audit: Pick<AuditStore, "append">;
+}
+
+/** What finding out whether a session is in its owner's hands needs. */
+export interface OwnerNeeds {
+	store: CheckedStore & { accounts: Pick<AccountStore, "session">; sso: Pick<SsoStore, "identitiesOf"> };
+	system: Pick<System, "now">;
+	/** The queue of the accounts' own passwords. */
+	passwords: Pick<PasswordQueue, "run">;
+	throttle: Pick<Throttle, "attempt">;
+}
+
+/** How long ago somebody without a password may have signed in. Design: §13 */
+const RECENT_MS = 5 * 60 * 1000;
+
+/** Changes who can sign in, so it takes somebody who signed in. @throws AppError unsupported_operation */
+export function requireSession({ jti }: Actor, doing: string): string {
+	if (jti !== undefined) return jti;
+	throw new AppError("unsupported_operation", `an API token cannot ${doing}: sign in with \`svc login\``);
+}
+
+/**
+ * Asks whoever holds a session for what only its owner has: the account's password or, without one, a sign-in of just now at a provider that the
+ * account is linked with.
+ * @throws AppError unsupported_operation (not a session), missing_field, wrong_password, forbidden (signed in too long ago), rate_limited
+ * Design: §13
+ */
+export async function proveOwner(
+	needs: OwnerNeeds,
+	actor: Actor,
+	current_password: string | undefined,
+	doing: string,
+): Promise<OwnerProof> {
+	const jti = requireSession(actor, doing);
+	const account = await needs.store.accounts.byId(actor.user_id);
+	if (account === undefined || account.password !== null) {
+		if (current_password === undefined) throw new AppError("missing_field", "current_password is required");
+		const password = await needs.throttle.attempt(needs.passwords, actor.email, actor.ip, (failed) =>
+			checkPassword(needs, actor, current_password, failed),
+		);
+		return { password, jti };
+	}
+	const session = await needs.store.accounts.session(jti);
+	const identities = await needs.store.sso.identitiesOf(actor.user_id);
+	const since = new Date(needs.system.now().getTime() - RECENT_MS).toISOString();
+	const isLinked = identities.some(({ provider }) => provider === session?.provider);
+	if (session !== undefined && isLinked && session.created_at >= since) return { password: null, jti };
+	throw await logRefusal(needs, actor, notRecent(), "owner");
+}
+
+/** The answer to whoever has no password and did not sign in just now. */
+export function notRecent(): AppError {
+	return new AppError(
+		"forbidden",
+		"the account has no password, so this takes a sign-in of the last 5 minutes at a provider that it is linked with: sign in again",
+	);
+}
+
+/**
+ * Compares the account's password once more, in its turn.
+ * @param failed told of a wrong one
+ * @returns its hash
+ * @throws AppError wrong_password
+ */
+export async function checkPassword(
+	{ store, system }: Pick<OwnerNeeds, "system"> & { store: CheckedStore },
+	actor: Actor,
+	password: string,
+	failed: () => void,
+): Promise<string> {
+	const stored = (await store.accounts.byId(actor.user_id))?.password ?? undefined;
+	if ((await verifyPassword(stored, password)) && stored !== undefined) return stored;
+	failed();
+	const facts = { method: "password.change", reason: "password" };
+	await store.audit.append(noteBy(actor, system.now(), "auth.login.failed", undefined, facts));
+	throw wrongPassword();
+}
+
+/** The answer to whoever gives another password than the account's. */
+export function wrongPassword(): AppError {
+	return new AppError("wrong_password", "current_password is not the account's password");
+}

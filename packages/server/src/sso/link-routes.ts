@@ -1,0 +1,39 @@
+import * as v from "valibot";
+import { CurrentPassword } from "../accounts/model.ts";
+import { type Route, route } from "../http/route.ts";
+import { type LinkNeeds, listIdentities, unlinkIdentity } from "./links.ts";
+import { IdentitySchema, shownIdentity } from "./model.ts";
+
+/** What asking for the owner of an account can be answered with. */
+export const OWNER_ERRORS = ["unsupported_operation", "wrong_password", "rate_limited"] as const;
+
+/** Design: §13. */
+export function linkRoutes(needs: LinkNeeds): Route[] {
+	return [
+		route({
+			method: "GET",
+			path: "/api/v1/auth/identities",
+			summary: "Who signs in to the own account at a provider, and whether it has a password",
+			status: 200,
+			answer: v.object({ identities: v.array(IdentitySchema), has_password: v.boolean() }),
+			errors: ["unsupported_operation"],
+			async handle({ actor }) {
+				const { identities, has_password } = await listIdentities(needs, actor);
+				return { identities: identities.map(shownIdentity), has_password };
+			},
+		}),
+		route({
+			method: "DELETE",
+			path: "/api/v1/auth/identities/{id}",
+			summary: "Unlink an identity from the own account; the last way to sign in stays",
+			body: v.object({ current_password: v.nullish(CurrentPassword) }),
+			status: 200,
+			answer: v.object({ message: v.string() }),
+			errors: ["not_found", "conflict", ...OWNER_ERRORS],
+			async handle({ actor, params, body }) {
+				await unlinkIdentity(needs, actor, params.id, body.current_password ?? undefined);
+				return { message: "identity unlinked" };
+			},
+		}),
+	];
+}

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createKnownSources } from "../accounts/known-sources.ts";
+import { createPasswordQueue } from "../accounts/password-queue.ts";
+import { createThrottle } from "../accounts/throttle.ts";
+import { hashPassword } from "../crypto/password.ts";
+import { anActor } from "../testing/actor.ts";
+import { anEvent, aSession, MADE_AT } from "../testing/rows.ts";
+import { addAccount, openTestRules } from "../testing/rules.ts";
+import { linkIdentity, listIdentities, proveForLink, unlinkIdentity } from "./links.ts";
+import type { Provider } from "./providers.ts";
+
+const { store, system, keyring } = await openTestRules({ after });
+const known_sources = createKnownSources({ store, keyring, system });
+const needs = { store, system, keyring, passwords: createPasswordQueue(2), throttle: createThrottle(known_sources) };
+const PASSWORD = "the password of the account";
+const stored = await hashPassword(PASSWORD);
+
+const PROVIDER = {
+	...{ id: "settings-1", name: "corp", display_name: "Corp", created_by: "root", created_at: MADE_AT },
+	is: { type: "oidc", settings: {} },
+} as Provider;
+
+let people = 0;
+const aPerson = () => ({
+	...{ issuer: "https://id.example.com", subject: `subject-${++people}` },
+	...{ email: undefined, name: undefined, email_verified: false, groups: [] },
+});
+
+/** Somebody who is signed in, with a password or at a provider. */
+async function signedIn(password: string | null, given: Parameters<typeof aSession>[1] = {}) {
+	const account = await addAccount(store, { password });
+	const session = aSession(account.id, given);
+	await store.accounts.openSession({ session, password }, anEvent());
+	return anActor({ user_id: account.id, email: account.email, jti: session.jti });
+}
+
+async function link(actor: ReturnType<typeof anActor>, password: string | undefined, asserted = aPerson()) {
+	const proof = await proveForLink(needs, actor, password);
+	await linkIdentity(needs, actor, proof, PROVIDER, asserted);
+	return asserted;
+}
+
+const namesOf = async (actor: ReturnType<typeof anActor>) =>
+	(await listIdentities(needs, actor)).identities.map(({ subject }) => subject);
+
+test("who holds a session links nobody without the account's password", async () => {
+	const actor = await signedIn(stored);
+	await assert.rejects(link(actor, undefined), { code: "missing_field" });
+	await assert.rejects(link(actor, "another password"), { code: "wrong_password" });
+	await assert.rejects(link({ ...actor, jti: undefined, token_id: "token" }, PASSWORD), {
+		code: "unsupported_operation",
+	});
+	assert.deepEqual(await listIdentities(needs, actor), { identities: [], has_password: true });
+	const { subject } = await link(actor, PASSWORD);
+	assert.deepEqual(await namesOf(actor), [subject]);
+});
+
+test("a password that was changed meanwhile links nobody", async () => {
+	const actor = await signedIn(stored);
+	const proof = await proveForLink(needs, actor, PASSWORD);
+	const change = { user_id: actor.user_id, from: stored, password: "another hash", keep: actor.jti ?? "" };
+	assert.equal(await store.accounts.setPassword(change, anEvent()), "done");
+	await assert.rejects(linkIdentity(needs, actor, proof, PROVIDER, aPerson()), { code: "wrong_password" });
+	assert.deepEqual(await namesOf(actor), []);
+});
+
+test("without a password it takes a sign-in of the last five minutes at a provider that the account is linked with", async () => {
+	const now = system.now().getTime();
+	const before = (ms: number) => new Date(now - ms).toISOString();
+	const MINUTES = 5 * 60_000;
+	const cases: [why: string, given: { provider: string; created_at: string }, isLinked: boolean, good: boolean][] = [
+		["just now", { provider: "corp", created_at: before(0) }, true, true],
+		["five minutes ago", { provider: "corp", created_at: before(MINUTES) }, true, true],
+		["longer ago", { provider: "corp", created_at: before(MINUTES + 1) }, true, false],
+		["at another provider", { provider: "other", created_at: before(0) }, true, false],
+		["nowhere that is known", { provider: "", created_at: before(0) }, true, false],
+		["at one that was unlinked", { provider: "corp", created_at: before(0) }, false, false],
+	];
+	for (const [why, given, isLinked, good] of cases) {
+		const actor = await signedIn(null, given);
+		if (isLinked) await arrive(actor.user_id);
+		const attempt = link(actor, undefined);
+		if (good) await attempt;
+		else await assert.rejects(attempt, { code: "forbidden" }, why);
+		assert.equal((await namesOf(actor)).length, Number(isLinked) + Number(good), why);
+	}
+});
+
+/** Links an account without a password with somebody of the provider, as arriving by a trusted address does. */
+async function arrive(user_id: string): Promise<void> {
+	const { issuer, subject } = aPerson();
+	const login = {
+		...{ identity: { provider: "corp", issuer, subject }, link_id: system.uuid(), session: aSession(user_id) },
+		known: { pair: Buffer.alloc(32, 1), seen_at: MADE_AT, renew_before: MADE_AT },
+		...{ arrival: { kind: "linked" } as const, used: [], roles: [] },
+	};
+	assert.equal(await store.sso.signIn(login, anEvent()), "done");
+}
+
+test("an identity is unlinked with the password, once, and by nobody else", async () => {
+	const [actor, other] = [await signedIn(stored), await signedIn(stored)];
+	await link(actor, PASSWORD);
+	const [{ id } = { id: "" }] = (await listIdentities(needs, actor)).identities;
+	await assert.rejects(unlinkIdentity(needs, other, id, PASSWORD), { code: "not_found" });
+	await assert.rejects(unlinkIdentity(needs, actor, id, undefined), { code: "missing_field" });
+	await assert.rejects(unlinkIdentity(needs, actor, id, "another password"), { code: "wrong_password" });
+	await unlinkIdentity(needs, actor, id, PASSWORD);
+	await assert.rejects(unlinkIdentity(needs, actor, id, PASSWORD), { code: "not_found" });
+	assert.deepEqual(await namesOf(actor), []);
+});
+
+test("the last way to sign in to an account without a password stays", async () => {
+	const actor = await signedIn(null, { provider: "corp", created_at: system.now().toISOString() });
+	await arrive(actor.user_id);
+	const [{ id } = { id: "" }] = (await listIdentities(needs, actor)).identities;
+	await assert.rejects(unlinkIdentity(needs, actor, id, undefined), { code: "conflict" });
+	assert.equal((await namesOf(actor)).length, 1);
+});
+
+test("of two accounts only one has an identity", async () => {
+	const [actor, other] = [await signedIn(stored), await signedIn(stored)];
+	const person = await link(actor, PASSWORD);
+	await assert.rejects(link(other, PASSWORD, person), { name: "SsoRefusal", reason: "linked_elsewhere" });
+});

@@ -1,0 +1,91 @@
+import type { AccountStore, OwnerProof } from "../accounts/model.ts";
+import { notRecent, type OwnerNeeds, proveOwner, requireSession, wrongPassword } from "../accounts/owner.ts";
+import { eventBy } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import type { Actor } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import { identityOf } from "./identity.ts";
+import { type Asserted, type Identity, MAX_IDENTITIES, SsoRefusal, type SsoStore } from "./model.ts";
+import type { Provider } from "./providers.ts";
+
+/** What linking identities needs. */
+export interface LinkNeeds extends OwnerNeeds {
+	store: OwnerNeeds["store"] & { accounts: Pick<AccountStore, "byId">; sso: SsoStore };
+	system: System;
+}
+
+const DOING = "link an identity";
+
+/**
+ * Asks for what only the owner of an account has, before somebody else is let in to it.
+ * @throws AppError unsupported_operation, missing_field, wrong_password, forbidden, rate_limited
+ * Design: §13
+ */
+export function proveForLink(
+	needs: LinkNeeds,
+	actor: Actor,
+	current_password: string | undefined,
+): Promise<OwnerProof> {
+	return proveOwner(needs, actor, current_password, DOING);
+}
+
+/**
+ * Links an identity with the account of whoever is signed in.
+ * @throws SsoRefusal linked_elsewhere when it belongs to another account; AppError limit_reached, wrong_password, forbidden
+ * Design: §11, §13
+ */
+export async function linkIdentity(
+	needs: LinkNeeds,
+	actor: Actor,
+	proof: OwnerProof,
+	provider: Provider,
+	asserted: Asserted,
+): Promise<void> {
+	const now = needs.system.now();
+	const id = needs.system.uuid();
+	const facts = { identity_id: id, method: provider.is.type, provider: provider.name };
+	const link = { id, identity: identityOf(provider, asserted), user_id: actor.user_id, at: now.toISOString(), proof };
+	const event = eventBy(actor, now, "sso.identity.linked", undefined, facts);
+	const outcome = await needs.store.sso.link(link, event);
+	if (outcome === "linked_elsewhere") throw new SsoRefusal("linked_elsewhere");
+	if (outcome === "unproven") throw unproven(proof);
+	if (outcome === "full")
+		throw new AppError("limit_reached", `${MAX_IDENTITIES} identities are linked with this account: remove one first`);
+}
+
+/** By whom an account can be signed in to. @throws AppError unsupported_operation. Design: §13 */
+export async function listIdentities(
+	needs: LinkNeeds,
+	actor: Actor,
+): Promise<{ identities: Identity[]; has_password: boolean }> {
+	requireSession(actor, "see who signs in to its account");
+	const account = await needs.store.accounts.byId(actor.user_id);
+	const identities = await needs.store.sso.identitiesOf(actor.user_id);
+	return { identities, has_password: account?.password != null };
+}
+
+/**
+ * Removes an identity from the account of whoever is signed in. The last way to sign in stays.
+ * @throws AppError unsupported_operation, missing_field, wrong_password, forbidden, not_found, conflict (the last way), rate_limited
+ * Design: §13
+ */
+export async function unlinkIdentity(
+	needs: LinkNeeds,
+	actor: Actor,
+	id: string,
+	current_password: string | undefined,
+): Promise<void> {
+	const proof = await proveOwner(needs, actor, current_password, "unlink an identity");
+	const event = eventBy(actor, needs.system.now(), "sso.identity.unlinked", undefined, { identity_id: id });
+	const outcome = await needs.store.sso.unlink({ id, user_id: actor.user_id, proof }, event);
+	if (outcome === "unknown")
+		throw new AppError("not_found", "identity not found: `svc account identities` shows those of your account");
+	if (outcome === "unproven") throw unproven(proof);
+	if (outcome === "last")
+		throw new AppError("conflict", "this is the last way to sign in to the account: link another identity first");
+}
+
+/** The answer when what was shown is not so any more. */
+function unproven({ password }: OwnerProof): AppError {
+	return password === null ? notRecent() : wrongPassword();
+}
