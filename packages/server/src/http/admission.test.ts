@@ -131,6 +131,16 @@ test("one source's flood takes half of what gets free when another asks, and bey
 	assert.equal(begun.filter((name) => name === "other").length, 4, begun.join(" "));
 });
 
+test("a refusal takes as long as its Retry-After says, so that a flood of them costs nobody else's time", async () => {
+	const { ask, used } = await serve();
+	for (let count = 0; count < PLACES + WAITING; count++) ask("/held/flood").end();
+	await until(() => used("requests_waiting_per_source") === WAITING);
+	const started = performance.now();
+	const refused = await answered(ask("/held/flood"));
+	const tookMs = performance.now() - started;
+	assert.ok(tookMs > 990 * Number(refused.headers["retry-after"]), `it took ${tookMs} ms`);
+});
+
 test("what a monitor asks is answered while every place is taken", async () => {
 	const { begun, ask } = await serve();
 	for (let count = 0; count < PLACES + 10; count++) ask("/held/flood").end();

@@ -14,6 +14,9 @@ export const LIMITS = { places: 32, waiting: 64, late: 1024, late_ms: 100 } as c
 const MONITORED = /^\/(?:api\/v1\/health|metrics)(?:\?|$)/;
 const MONITOR_PLACES = 4;
 
+/** Milliseconds that a connection waits for a refusal. */
+const REFUSAL_MS = 1000;
+
 /** Carries a request to the app, and its answer back. */
 export type Carry = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
@@ -58,10 +61,13 @@ function createWatch(): (turn: Turn, outgoing: ServerResponse) => void {
 	};
 }
 
+/** Answers as late as Retry-After says: told at once, whoever asks again at once takes more of everybody's time with refusals than with requests. */
 function refuse(outgoing: ServerResponse, newHeaders: NewHeaders, error: AppError): void {
 	const body = JSON.stringify(error);
 	const length = { "content-length": String(Buffer.byteLength(body)) };
-	outgoing.writeHead(error.status, { ...newHeaders(), ...error.headers, ...length }).end(body);
+	const answer = () => outgoing.writeHead(error.status, { ...newHeaders(), ...error.headers, ...length }).end(body);
+	const timer = setTimeout(answer, REFUSAL_MS);
+	outgoing.once("close", () => clearTimeout(timer));
 }
 
 function addLimits({ add }: Pick<Limits, "add">, turns: Turns): void {
