@@ -23,7 +23,7 @@ async function passDoor(name: string): Promise<void> {
 
 /** Whether it is the event of what somebody asked for. */
 function isAsked(event: unknown): boolean {
-	return typeof event === "object" && event !== null && "actor" in event && event.actor !== "system";
+	return typeof event === "object" && event !== null && "actor" in event && "data" in event && event.actor !== "system";
 }
 
 type Verb = (...args: unknown[]) => unknown;
@@ -32,7 +32,7 @@ function withDoor<Noun extends object>(noun: string, verbs: Noun): Noun {
 	const entries = Object.entries<unknown>(Object(verbs)).map(([verb, run]) => [
 		verb,
 		async (...args: unknown[]) => {
-			if (`${noun}.${verb}` !== "audit.append" && isAsked(args.at(-1))) await passDoor(`${noun}.${verb}`);
+			if (`${noun}.${verb}` !== "audit.append" && args.some(isAsked)) await passDoor(`${noun}.${verb}`);
 			return (run as Verb)(...args);
 		},
 	]);

@@ -118,6 +118,8 @@ export const ROWS: readonly Row[] = [
 	["POST /api/v1/auth/sso/token", "any", "public"],
 
 	["POST /api/v1/auth/ldap/{provider}/link", "session", "session"],
+	["GET /api/v1/auth/identities", "session", "session"],
+	["DELETE /api/v1/auth/identities/{id}", "session", "session"],
 	["POST /api/v1/auth/sso/link", "session", "session"],
 	["POST /api/v1/auth/password", "session", "session"],
 	["POST /api/v1/auth/logout", "session", "session"],

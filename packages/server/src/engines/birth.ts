@@ -114,8 +114,8 @@ export async function confirm(needs: EngineNeeds, { actor, caller, role, scope }
 	const expires_at = new Date(made.expires_at).toISOString();
 	const facts = { lease_id: id, engine: caller.engine.entry.type, role, name, scope, expires_at };
 	const event = noteBy(actor, needs.system.now(), "lease.created", caller.realm, facts);
-	const made_by = { maker: makerOf(actor) };
-	const outcome = await needs.store.leases.activate({ id, name, expires_at, due_at, payload, ...made_by }, event);
+	const made_by = makerOf(actor);
+	const outcome = await needs.store.leases.activate({ id, name, expires_at, due_at, payload, made_by }, event);
 	if (outcome === "done") return;
 	needs.reaper.wake();
 	if (outcome === "realm_gone") throw realmNotFound();

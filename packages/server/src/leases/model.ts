@@ -132,7 +132,7 @@ export interface LeaseStore {
 	 * its maker may not have it any more. `lost` when one of the latter, and when it is no intent any more.
 	 */
 	activate(
-		input: Pick<Lease, "id" | "name" | "expires_at" | "payload"> & { due_at: number; maker?: Maker },
+		input: Pick<Lease, "id" | "name" | "expires_at" | "payload"> & { due_at: number; made_by?: Maker },
 		event: AuditEvent,
 	): Promise<"done" | "realm_gone" | "lost">;
 	/** It is not known whether it exists: intent → uncertain. */

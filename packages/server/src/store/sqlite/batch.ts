@@ -98,8 +98,8 @@ function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operat
 		const [noun, verb, ...args] = item;
 		const operation = (writes as unknown as Record<string, Record<string, Verb>>)[noun]?.[verb];
 		if (operation === undefined) throw new StorageFailure(`unknown operation ${noun}.${verb}`);
-		// The event of a change is the last that it is given.
-		const refused = refuse(args.at(-1) as Partial<AuditEvent> | undefined);
+		const event = args.find(isByMaker);
+		const refused = event === undefined ? undefined : refuse(event);
 		if (refused !== undefined) return refused;
 		const before = chain.tip();
 		enter.run();
@@ -118,13 +118,18 @@ function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operat
 	};
 }
 
+/** The event of a change that somebody makes. */
+type MadeEvent = AuditEvent & Required<Pick<AuditEvent, "maker">>;
+
+/** Wherever it stands among what an operation is given. */
+function isByMaker(given: unknown): given is MadeEvent {
+	return typeof given === "object" && given !== null && "maker" in given && given.maker !== undefined;
+}
+
 /** Prepares the refusal of a change that its maker may not make any more; it is in the log as if the rule itself had refused. Design: §13 */
-function createRefusal(db: Database, chain: Chain): (event: Partial<AuditEvent> | undefined) => Outcome | undefined {
+function createRefusal(db: Database, chain: Chain): (event: MadeEvent) => Outcome | undefined {
 	const standingAt = standing(db);
-	return (event) => {
-		const maker = event?.maker;
-		if (maker === undefined) return undefined;
-		const { timestamp, data, ...about } = event as AuditEvent;
+	return ({ maker, timestamp, data, ...about }) => {
 		const refused = refuseMaker(standingAt(timestamp), maker);
 		if (refused === undefined) return undefined;
 		const { answer, wanted } = refused;

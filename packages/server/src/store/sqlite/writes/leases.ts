@@ -124,10 +124,10 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 			append(event);
 			return "done";
 		},
-		activate({ maker, ...input }, event) {
+		activate({ made_by, ...input }, event) {
 			const found = intent.get(input.id) as Pick<Lease, "realm_id" | "reason" | "name"> | undefined;
 			if (found === undefined) return "lost";
-			const isRefused = maker !== undefined && refuseMaker(standingAt(event.timestamp), maker) !== undefined;
+			const isRefused = made_by !== undefined && refuseMaker(standingAt(event.timestamp), made_by) !== undefined;
 			const given = isRefused ? "requested" : found.reason;
 			const reason = isLive(found.realm_id) ? given : "realm_deleted";
 			const fate = reason === "" ? { state: "active" } : { state: "revoking", due_at: Date.parse(event.timestamp) };

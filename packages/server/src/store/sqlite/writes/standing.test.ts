@@ -5,7 +5,7 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import { AppError } from "../../../errors.ts";
 import type { Capability, Grant, Maker } from "../../../policy/model.ts";
 import { eventsAfter } from "../../../testing/events.ts";
-import { aLease, anEvent, aSession, aToken, aVersion, MADE_AT, newId } from "../../../testing/rows.ts";
+import { aConfig, aLease, anEvent, aSession, aToken, aVersion, MADE_AT, newId } from "../../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../../testing/rules.ts";
 import { openTestStore } from "../../../testing/store.ts";
 import { standing } from "./standing.ts";
@@ -162,6 +162,16 @@ test("the owner of a realm is its admin, and the instance admin is who the accou
 	assert.equal(await write(realm.id, bySession("instance")), "forbidden");
 });
 
+test("a maker is looked at wherever the event stands among what an operation is given", async () => {
+	const { realm, can, bySession } = await somebody();
+	const event = anEvent({ maker: bySession(can("realms:manage")) });
+	for (const attempt of [
+		store.leases.begin(aLease(realm.id), null, event, 5),
+		store.engines.setConfig(aConfig({ realm_id: realm.id }), event, ["*"]),
+	])
+		await assert.rejects(attempt, { code: "forbidden" });
+});
+
 test("a refusal in the middle of a batch leaves the others as they are", async () => {
 	const { realm, can, bySession } = await somebody();
 	const [good, bad] = [bySession(can("secrets:write")), bySession(can("realms:manage"))];
@@ -173,11 +183,11 @@ test("a refusal in the middle of a batch leaves the others as they are", async (
 
 test("a credential whose maker was signed out or unbound while it was made is taken back", async () => {
 	const { realm, account, session, can, bySession, byToken } = await somebody();
-	const make = async (maker: Maker) => {
+	const make = async (made_by: Maker) => {
 		const lease = aLease(realm.id);
 		await store.leases.begin(lease, null, anEvent());
 		const { id, name, expires_at } = lease;
-		const made = { id, name, expires_at, payload: null, due_at: 5, maker };
+		const made = { id, name, expires_at, payload: null, due_at: 5, made_by };
 		const outcome = await store.leases.activate(made, anEvent({ type: "lease.created" }));
 		const { state, reason } = (await store.leases.byId(id)) ?? assert.fail();
 		return [outcome, state, reason];
