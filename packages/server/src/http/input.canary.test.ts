@@ -24,6 +24,9 @@ const GOOD: Record<string, unknown> = {
 	comment: "text",
 	expires_at: "2090-01-01T00:00:00Z",
 	pre_encrypted: false,
+	keep_links: true,
+	realm_bytes: 128 * 1024 * 1024,
+	realms: 500,
 	version: 1,
 	scopes: "read,write",
 	realm: "payments",
@@ -121,7 +124,7 @@ for (const route of routes) {
 }
 
 /** Bodies of which nothing is required, and those that are an engine's or a provider's own. */
-const NOTHING_REQUIRED = /\/(revoke|config|generate|validate|providers\/\{name\})$/;
+const NOTHING_REQUIRED = /\/(revoke|limits|identities\/\{id\}|config|generate|validate|providers\/\{name\})$/;
 
 test("every field that is required is asked for by its name", () => {
 	for (const route of routes.filter(({ body, path }) => body !== undefined && !NOTHING_REQUIRED.test(path))) {
