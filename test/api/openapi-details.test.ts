@@ -31,7 +31,7 @@ function* schemas(value: unknown, field = ""): Generator<{ field: string; schema
 test("health that is unhealthy answers health's own body", () => {
 	const { responses } = routeNamed("GET /api/v1/health").operation;
 	assert.deepEqual(responses[503]?.content, responses[200]?.content);
-	assert.equal(responses[503]?.description, "unhealthy");
+	assert.match(responses[503]?.description ?? "", /^unhealthy/);
 });
 
 test("a second status of success is described", () => {
