@@ -8,6 +8,12 @@ export interface Place {
 	retake(): Promise<void>;
 }
 
+/**
+ * Milliseconds before a refusal for want of a place or turn is answered, as Retry-After says. Told at once, whoever asks again at once takes more of
+ * everybody's time with refusals than with requests. A connection waits meanwhile, and a source has so many.
+ */
+export const REFUSAL_MS = 1000;
+
 // An argument through every rule down to engines, providers and drivers would be the alternative; this costs 0.3 µs a request.
 const places = new AsyncLocalStorage<Place>();
 

@@ -6,7 +6,7 @@ import { type Asker, createPasswordQueue } from "./password-queue.ts";
 
 /** A queue whose checks end when the test says so, in the order in which they began. */
 function setUp(width = 2) {
-	const queue = createPasswordQueue(width);
+	const queue = createPasswordQueue(width, async () => undefined);
 	const began: string[] = [];
 	const ends: (() => void)[] = [];
 	const refused: Record<string, AppError> = {};
@@ -145,4 +145,14 @@ test("a check that fails gives up its place, and nothing is left when all have e
 	);
 	assert.equal(await queue.run(stranger("a"), async () => "free"), "free");
 	assert.equal(used("password_checks_waiting"), 0);
+});
+
+test("a refusal takes as long as its Retry-After says, so that a flood of them costs nobody else's time", async () => {
+	const queue = createPasswordQueue(0);
+	for (let count = 0; count < 4; count++) void queue.run(stranger("a"), async () => undefined);
+	const started = performance.now();
+	const refused = await queue.run(stranger("a"), async () => undefined).catch((error: AppError) => error);
+	isRefused(refused ?? undefined, 429, /^4 password checks from here wait already/);
+	const tookMs = performance.now() - started;
+	assert.ok(tookMs > 990, `it took ${tookMs} ms`);
 });

@@ -1,6 +1,7 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { AppError } from "../errors.ts";
 import type { Limit } from "../limits.ts";
-import { leavePlace } from "../place.ts";
+import { leavePlace, REFUSAL_MS } from "../place.ts";
 import { siteOf } from "../source-group.ts";
 
 /** Checks that wait: of one source, of one IPv6 /48, of one account where it is known, and of all who are not known. Design: §13 */
@@ -38,9 +39,13 @@ interface Waiting {
  * Makes the queue: some run at once, the others wait in two lanes. In that of the known sources take turns, and in each its accounts; in that of
  * strangers sites, and in each its sources. Strangers cannot fill the lane of the known, and take one turn of four from it.
  * @param width checks at once: each holds 64 MiB
+ * @param beforeRefusal what whoever is one too many waits for
  * Design: §13
  */
-export function createPasswordQueue(width: number): PasswordQueue {
+export function createPasswordQueue(
+	width: number,
+	beforeRefusal: () => Promise<unknown> = () => pause(REFUSAL_MS),
+): PasswordQueue {
 	const lanes = { known: new Lane(), strangers: new Lane() };
 	const { known, strangers } = lanes;
 	const pairs = new Set<string>();
@@ -89,7 +94,12 @@ export function createPasswordQueue(width: number): PasswordQueue {
 	return {
 		async run(asker, check) {
 			leavePlace();
-			await wait(asker);
+			try {
+				await wait(asker);
+			} catch (refusal) {
+				await beforeRefusal();
+				throw refusal;
+			}
 			try {
 				return await check();
 			} finally {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AppError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
-import { holdPlace } from "../place.ts";
+import { holdPlace, REFUSAL_MS } from "../place.ts";
 import { sourceGroup } from "../source-group.ts";
 import type { NewHeaders } from "./headers.ts";
 import { createSourceReader } from "./source.ts";
@@ -13,9 +13,6 @@ export const LIMITS = { places: 32, waiting: 64, late: 1024, late_ms: 100 } as c
 /** What a monitor asks for takes none of these places but some of its own: a flood of it waits for itself. */
 const MONITORED = /^\/(?:api\/v1\/health|metrics)(?:\?|$)/;
 const MONITOR_PLACES = 4;
-
-/** Milliseconds that a connection waits for a refusal. */
-const REFUSAL_MS = 1000;
 
 /** Carries a request to the app, and its answer back. */
 export type Carry = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
@@ -61,7 +58,6 @@ function createWatch(): (turn: Turn, outgoing: ServerResponse) => void {
 	};
 }
 
-/** Answers as late as Retry-After says: told at once, whoever asks again at once takes more of everybody's time with refusals than with requests. */
 function refuse(outgoing: ServerResponse, newHeaders: NewHeaders, error: AppError): void {
 	const body = JSON.stringify(error);
 	const length = { "content-length": String(Buffer.byteLength(body)) };
