@@ -80,6 +80,25 @@ test("a body of exactly the limit is read, with and without its length announced
 	}
 });
 
+test("large bodies that arrive at once are not understood in one turn of the event loop", async () => {
+	const members = Array.from({ length: 9999 }, (_, at) => `"${String(at).padStart(90, "k")}":1`);
+	const body = Buffer.from(`{${members.join(",")}}`);
+	let turn = 0;
+	const count = () => {
+		turn++;
+		counting = setImmediate(count);
+	};
+	let counting = setImmediate(count);
+	const turns = await Promise.all(
+		Array.from({ length: 8 }, async () => {
+			await readJson(incoming([body]));
+			return turn;
+		}),
+	);
+	clearImmediate(counting);
+	assert.ok(new Set(turns).size >= 3, turns.join(", "));
+});
+
 test("a byte more is refused, in one piece, in many, and counted in bytes", async () => {
 	const body = sized(MAX_BODY_BYTES + 1);
 	const pieces = Array.from({ length: 17 }, (_, index) => body.slice(index * 65_536, (index + 1) * 65_536));

@@ -4,9 +4,14 @@ import { AppError } from "../errors.ts";
 import { codeOf } from "../messages.ts";
 import { waitOutside } from "../place.ts";
 import { parseJson } from "./json.ts";
+import { Pace } from "./pace.ts";
 
 /** Bytes of a request's body. Design: §7. */
 export const MAX_BODY_BYTES = 1024 * 1024;
+
+/** Bytes from which a body may take milliseconds: several such that arrive at once are understood in several turns. */
+const LARGE_BYTES = 64 * 1024;
+const pace = new Pace();
 
 /** Bytes of a form: an identity provider's answer. */
 const MAX_FORM_BYTES = 256 * 1024;
@@ -20,7 +25,8 @@ export async function readJson(incoming: IncomingMessage): Promise<unknown> {
 	if (type !== undefined && !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
 		throw new AppError("bad_request", "the body must be JSON: send it with the header Content-Type: application/json");
 	}
-	return parseJson(await readBytes(incoming));
+	const bytes = await readBytes(incoming);
+	return bytes.length < LARGE_BYTES ? parseJson(bytes) : pace.step(async () => parseJson(bytes));
 }
 
 /**

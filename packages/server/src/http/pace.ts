@@ -1,7 +1,7 @@
-/** Milliseconds that long answers together work in one turn of the event loop. */
+/** Milliseconds that long work of one kind takes together in one turn of the event loop. */
 const SHARE_MS = 8;
 
-/** Lets long answers work side by side without holding up a turn: writing that succeeds at once would go on in the same one for ever. Design: §13 */
+/** Lets long answers, or large bodies, be worked on side by side without holding up a turn: writing that succeeds at once would go on in the same one for ever. Design: §13 */
 export class Pace {
 	#used_ms = 0;
 	#next: NodeJS.Immediate | undefined;
@@ -13,12 +13,20 @@ export class Pace {
 			this.#next ??= setImmediate(() => this.#begin());
 			await new Promise<void>((resolve) => this.#waiting.push(resolve));
 		}
-		const began = performance.now();
-		try {
-			return await work();
-		} finally {
-			this.#used_ms += performance.now() - began;
+		let counted = performance.now();
+		const count = () => {
+			const now = performance.now();
+			this.#used_ms += now - counted;
+			counted = now;
 			this.#next ??= setImmediate(() => this.#begin());
+		};
+		try {
+			const working = work();
+			// What was done at once counts before anybody else begins.
+			count();
+			return await working;
+		} finally {
+			count();
 		}
 	}
 
