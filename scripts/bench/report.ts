@@ -38,6 +38,7 @@ export function renderPage({ started_at, description, machine, outcomes }: RunRe
 
 \`npm run bench\` measures the server beside a bare node:http server that gives the same answer, in turn, in one run on one machine; what counts is
 the ratio. \`npm run bench -- --write a few words\` makes this page and keeps the run in \`results/\`. wrk, redis-server and openssl must be on the PATH.
+[SIEGE.md](SIEGE.md) is about the server under attack, by \`npm run siege\`, and says how to run and read that.
 
 Run of ${started_at.slice(0, 10)}: ${description}. ${cores} cores (${cpu}), ${memory_gb} GB, Linux ${kernel}, Node ${node}, wrk ${wrk}, load average ${load} at the start.
 Load generator, both servers, engines and the stores of their credentials share the cores; a figure is the median of three rounds or the extreme that it names.

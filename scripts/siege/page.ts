@@ -62,9 +62,7 @@ before when they have been gone for 60 s. SIGTERM comes while another such attac
 
 Siege of ${started_at.slice(0, 10)}: ${description}. ${cores} cores (${cpu}), ${memory_gb} GB, Linux ${kernel}, Node ${node}, load average ${load} at the start.
 
-${renderTable(attacks)}
-
-${renderMemory(memory)}
+${[renderTable(attacks), Object.keys(memory).length > 0 ? renderMemory(memory) : []].flat().join("\n\n")}
 `;
 }
 
@@ -81,7 +79,7 @@ function rowOf(title: string, verdict: Verdict): string[] {
 		[...held.map((what) => `**${what}**`), ...left.map((what) => `**${what}**`)].join("; ") || "nothing",
 		Number.isFinite(end.value) ? marked({ ...end, value: end.value / 1000 }, "s") : "**no**",
 		noisy === 0 ? String(runs) : `${runs}, ${noisy} noisy`,
-		holds ? "yes" : "**no**",
+		holds ? (noisy === runs ? "too noisy to say" : "yes") : "**no**",
 	];
 }
 
