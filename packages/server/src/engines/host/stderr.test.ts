@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -57,8 +58,9 @@ test("what is more than 1 MiB a second is read later: its writer waits", async (
 	const stream = new PassThrough();
 	followStderr(stream, { engine: "x", log: createTestLog().log, mask: createMask([]) });
 	const chunk = Buffer.alloc(64 * 1024, "x\n");
+	const isPaused = once(stream, "pause");
 	for (let written = 0; written < 32; written++) stream.write(chunk);
-	await until(() => stream.isPaused());
+	await isPaused;
 	assert.ok(stream.readableLength > 0);
 	await until(() => stream.readableLength === 0);
 	stream.destroy();
