@@ -40,14 +40,19 @@ export function followStderr(stream: Readable, { engine, log, mask }: Options): 
 		size += part.copy(line, size);
 	};
 	const say = () => {
-		const message = showControls(readable(line.toString("utf8", 0, size), isCut, mask));
+		if (size > 0) tell();
 		size = 0;
 		isCut = false;
+	};
+	const tell = () => {
+		const isLogged = rate.addLine();
+		const isBeginning = beginning.length < MAX_BEGINNING;
+		// Of a flood of lines nothing is made: they are only counted.
+		if (!isLogged && !isBeginning) return;
+		const message = showControls(readable(line.toString("utf8", 0, size), isCut, mask));
 		if (message.trim() === "") return;
-		if (beginning.length < MAX_BEGINNING) {
-			beginning = `${beginning}${beginning === "" ? "" : "; "}${message}`.slice(0, MAX_BEGINNING);
-		}
-		if (rate.addLine()) log("info", "engine.stderr", { engine, message });
+		if (isBeginning) beginning = `${beginning}${beginning === "" ? "" : "; "}${message}`.slice(0, MAX_BEGINNING);
+		if (isLogged) log("info", "engine.stderr", { engine, message });
 	};
 
 	stream.on("data", (chunk: Buffer) => {
