@@ -16,7 +16,7 @@ let alice: Person;
 let slug: string;
 
 before(async () => {
-	server = await startServer();
+	server = await startServer({ env: { SVC_LIMITS_REALMS_PER_ACCOUNT: "10000" } });
 	client = api(server);
 	alice = await person(client, "alice");
 	slug = (await realm(client, alice)).slug;
