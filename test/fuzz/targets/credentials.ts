@@ -18,6 +18,11 @@ const now_s = system.now().getTime() / 1000;
 const session = await sessions.sign({ sub: "user", jti: "session", iat: now_s, exp: now_s + 3600 });
 const { token, digest } = makeToken(system.randomBytes);
 
+const OWNER = {
+	...{ id: "token", user_id: "user", email: "", name: "", instance_admin: false, scopes: "read" },
+	...{ realm_id: null, environment: null, engines: null, expires_at: null },
+};
+
 const needs = {
 	system,
 	sessions,
@@ -25,7 +30,7 @@ const needs = {
 	store: {
 		accounts: { sessionOwner: async (jti: string, user_id: string) => ({ jti, user_id }) },
 		tokens: {
-			owner: async (wanted: Buffer) => (wanted.equals(digest) ? { user_id: "user", scopes: "read" } : undefined),
+			owner: async (wanted: Buffer) => (wanted.equals(digest) ? OWNER : undefined),
 			used: async () => undefined,
 		},
 	},
