@@ -58,7 +58,7 @@ const fill = (piece: (index: number) => string, open = "{") => {
 const WIDE = "has more than 10000 members";
 const MANY = "has more than 10000 lists and objects";
 
-/** What made the walk over a megabyte expensive although no parser would have read on, and which count ends it. */
+/** Texts that made the walk over a megabyte expensive although no parser would read on, and the count that ends each. */
 const COSTLY: Record<string, { text: string; message: string }> = {
 	"names with bad escapes": { text: fill((n) => `"\\x${n}":`), message: "is not valid JSON" },
 	"escaped names without values": { text: fill((n) => `"\\n${n}":`), message: WIDE },

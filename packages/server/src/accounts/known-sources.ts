@@ -8,14 +8,14 @@ import type { AccountStore, KnownSource } from "./model.ts";
 const KNOWN_MS = 30 * 24 * 60 * 60 * 1000;
 const RENEWED_MS = 24 * 60 * 60 * 1000;
 
-/** What knowing sources needs. */
+/** Needs of the known sources. */
 export interface KnownSourceNeeds {
 	store: { accounts: Pick<AccountStore, "isKnownSource"> };
 	keyring: { session(): KeySet<MacKey> };
 	system: Pick<System, "now">;
 }
 
-/** Where accounts sign in from. Whoever reads the database learns no address. */
+/** Where accounts sign in from. The database holds no address in clear. */
 export interface KnownSources {
 	/**
 	 * Whether an account signed in from a source in the last 30 days. One that does not exist never did, and is looked up alike.

@@ -143,7 +143,7 @@ export interface OwnerProof {
 	jti: string;
 }
 
-/** What an account holds. */
+/** How much an account holds. */
 export interface Holdings {
 	/** Those that are open. */
 	sessions: number;
