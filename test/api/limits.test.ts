@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
 import { createCli } from "../harness/cli.ts";
 import { type Answer, type Api, api } from "../harness/client.ts";
@@ -138,7 +140,43 @@ test("the instance admin is told which realms and accounts are nearly full, or o
 	const { text } = await client.send("GET", "/metrics");
 	assert.ok(Number(/^svc_limit_used\{limit="realm_bytes"\} (\d+)$/m.exec(text)?.[1]) > 64 * KIB, text);
 	assert.match(text, /^svc_limit_max\{limit="realms_per_account"\} 3$/m);
+	for (const name of ["realm_bytes", "realms_per_account"])
+		assert.match(text, new RegExp(`^svc_limit_refused_total\\{limit="${name}"\\} [1-9]`, "m"));
 	assert.ok(!text.includes(slug) && !text.includes(ada.email));
+});
+
+test("what an account or a realm has too many of is refused under the limit's name, counted, and told of at four fifths", async () => {
+	const [ada, bob] = [await person(client, "ada"), await person(client, "bob")];
+	const { id, slug } = await realm(client, ada);
+	const db = new DatabaseSync(join(server.data, "svc.db"), { timeout: 5000 });
+	db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+		INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, created_at)
+		SELECT hex(randomblob(16)), '${ada.id}', '', '', randomblob(32), 'read', '' FROM n`);
+	db.exec("PRAGMA foreign_keys = OFF");
+	db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+		INSERT INTO binding SELECT hex(randomblob(16)), '${id}', 'user ' || i, 'viewer', '', '' FROM n`);
+	db.close();
+	const token = await client.post("/auth/tokens", { name: "ci" }, { token: ada.token });
+	refused(token, 409, "limit_reached");
+	assert.match(token.text, /tokens_per_account, 1000 .*svc token revoke/);
+	const bound = await client.post(
+		`/realms/${slug}/policy/bindings`,
+		{ user_id: bob.id, role: "viewer" },
+		{ token: ada.token },
+	);
+	refused(bound, 409, "limit_reached");
+	assert.match(bound.text, /bindings_per_realm, 1000.*svc binding remove/);
+	const { text } = await client.send("GET", "/metrics");
+	for (const name of ["tokens_per_account", "bindings_per_realm"]) {
+		assert.match(text, new RegExp(`^svc_limit_max\\{limit="${name}"\\} 1000$`, "m"));
+		assert.match(text, new RegExp(`^svc_limit_refused_total\\{limit="${name}"\\} 1$`, "m"));
+	}
+	assert.match(text, /^svc_limit_max\{limit="sessions_per_account"\} 200$/m);
+	assert.match(text, /^svc_limit_used\{limit="accounts"\} \d+$/m);
+	const { checks } = ok(await client.get<{ checks: { message: string }[] }>("/doctor", { token: root.token }));
+	const told = checks.map(({ message }) => message);
+	assert.ok(told.includes(`tokens_per_account of ${ada.email}: 1,000 of 1,000 are in use`));
+	assert.ok(told.includes(`bindings_per_realm of ${slug}: 1,000 of 1,000 are in use`));
 });
 
 test("svc users limits shows and changes them", async () => {

@@ -35,8 +35,8 @@ import { type Limits, lowDiskLimit } from "./limits.ts";
 import type { Log } from "./log.ts";
 import { operatorSyncRoutes } from "./operator-sync/routes.ts";
 import { policyRoutes } from "./policy/routes.ts";
-import { realmLimits } from "./realms/limits.ts";
 import { realmRoutes } from "./realms/routes.ts";
+import { rowLimits } from "./realms/row-limits.ts";
 import { revocationRoutes } from "./revocation/routes.ts";
 import { secretRoutes } from "./secrets/routes.ts";
 import { createDirectories } from "./sso/ask-directory.ts";
@@ -82,7 +82,8 @@ export function createCore(parts: Parts) {
 		authenticate(identity, authorization, request_id, ip);
 	const metrics = createMetrics(parts);
 	const needs = { store, system, keyring };
-	for (const limit of [lowDiskLimit(store), ...realmLimits(store, config.limits)]) parts.limits.add(limit);
+	const rows = { store, system, refusals: parts.limits.refusals };
+	for (const limit of [lowDiskLimit(store), ...rowLimits(rows, config.limits)]) parts.limits.add(limit);
 	const { address, protocols } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry, realm_bytes: config.limits.realm_bytes };
@@ -120,10 +121,10 @@ export function createCore(parts: Parts) {
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);
 	const answers = new Answers({ log, limits: parts.limits });
-	const app = createApp({ log, metrics, newHeaders, answers, trusted_proxies: config.trusted_proxies, identify }, [
-		...routes,
-		...docsRoutes(),
-	]);
+	const app = createApp(
+		{ log, metrics, newHeaders, answers, limits: parts.limits, trusted_proxies: config.trusted_proxies, identify },
+		[...routes, ...docsRoutes()],
+	);
 	const admit = createAdmission({ newHeaders, limits: parts.limits }, config.trusted_proxies);
 	return { app: app as never, newHeaders, admit };
 }

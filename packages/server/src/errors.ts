@@ -68,6 +68,16 @@ export class AppError extends Error {
 	}
 }
 
+/** A bound is reached that a caller can be told about; refusals are counted by the name of the limit. Design: §13 */
+export class LimitReached extends AppError {
+	readonly limit: string;
+
+	constructor(limit: string, message: string) {
+		super("limit_reached", message);
+		this.limit = limit;
+	}
+}
+
 /** The server cannot start, or cannot go on, and a person has to act: `message` says what to do, `exitCode` follows sysexits. */
 export class FatalError extends Error {
 	readonly exitCode: number;

@@ -17,12 +17,23 @@ export interface Limit {
 export interface Limits {
 	add(limit: Limit): void;
 	all(): readonly Limit[];
+	/** Counts a refusal by a limit that keeps no count of its own. */
+	refuse(name: string): void;
+	/** How often that was counted. */
+	refusals(name: string): number;
 }
 
 /** Makes the list of limits. Design: §13 */
 export function createLimits(): Limits {
 	const limits: Limit[] = [];
-	return { add: (limit) => void limits.push(limit), all: () => limits };
+	const refused = new Map<string, number>();
+	const refusals = (name: string) => refused.get(name) ?? 0;
+	return {
+		add: (limit) => void limits.push(limit),
+		all: () => limits,
+		refuse: (name) => void refused.set(name, refusals(name) + 1),
+		refusals,
+	};
 }
 
 /** The bound of those who fill a disk that is low. Design: §13 */

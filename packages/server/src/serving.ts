@@ -19,6 +19,7 @@ import { purgeRealms } from "./realms/realms.ts";
 import { createProtocols, loadProtocols } from "./sso/protocols.ts";
 import type { Store } from "./store/store.ts";
 import type { System } from "./system.ts";
+import { forgetExpiredTokens } from "./tokens/tokens.ts";
 
 /** A running server. */
 export interface Running {
@@ -145,6 +146,7 @@ function startChores(needs: ChoreNeeds): { stop(): Promise<void> } {
 		await needs.store.accounts.dropSessions(now);
 		await needs.store.accounts.dropKnownSources(endOfKnown(needs.system.now()));
 		await needs.store.sso.forgetUsed(now);
+		await forgetExpiredTokens(needs);
 		await purgeRealms(needs);
 	});
 	// Not before whoever waits for the server is told that it listens.

@@ -3,7 +3,7 @@ import { type AuditStore, eventBy, makerOf, type Visitor, visitorEvent } from ".
 import type { Config } from "../config.ts";
 import { hashPassword, verifyPassword } from "../crypto/password.ts";
 import type { SessionTokens } from "../crypto/session.ts";
-import { AppError } from "../errors.ts";
+import { AppError, LimitReached } from "../errors.ts";
 import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, requireInstanceAdmin } from "../policy/authorize.ts";
@@ -12,7 +12,7 @@ import { sourceGroup } from "../source-group.ts";
 import type { Identity, SsoStore } from "../sso/model.ts";
 import type { System } from "../system.ts";
 import type { KnownSources } from "./known-sources.ts";
-import { type Account, type AccountLimits, type AccountStore, Email, type Holdings } from "./model.ts";
+import { type Account, type AccountLimits, type AccountStore, Email, type Holdings, MAX_ACCOUNTS } from "./model.ts";
 import { checkPassword, requireSession, wrongPassword } from "./owner.ts";
 import type { PasswordQueue } from "./password-queue.ts";
 import { newSession } from "./session.ts";
@@ -42,7 +42,7 @@ export interface Person {
 /**
  * Registers an account; the first one becomes instance admin, and needs the setup code unless everybody may register.
  * @param registrar who is signed in, where the policy asks for it
- * @throws AppError registration_disabled, registration_admin_only, conflict (e-mail registered, not the first), rate_limited, overloaded
+ * @throws AppError registration_disabled, registration_admin_only, conflict (e-mail registered, not the first), limit_reached, rate_limited, overloaded
  * Spec: API › Accounts and login. Design: §6
  */
 export async function register(
@@ -62,7 +62,9 @@ export async function register(
 	const account = { id, email, name, password, instance_admin: false, disabled_at: null, created_at };
 	const noted = visitorEvent(visitor, now, "auth.register", registrar?.user_id ?? id, { user_id: id });
 	const event = registrar === undefined ? noted : { ...noted, maker: makerOf(registrar) };
-	const { outcome } = await needs.store.accounts.register({ ...account, only_first }, event);
+	const most = registrar === undefined ? { most: MAX_ACCOUNTS } : {};
+	const { outcome } = await needs.store.accounts.register({ ...account, only_first, ...most }, event);
+	if (outcome === "limit_reached") throw tooManyAccounts();
 	if (outcome === "not_first") throw hasAccounts();
 	if (outcome === "email_taken")
 		throw new AppError("conflict", "the e-mail is already registered: sign in with `svc login`");
@@ -88,6 +90,13 @@ async function admit(
 		);
 	}
 	return given.setup_code !== undefined || registration.mode !== "open";
+}
+
+function tooManyAccounts(): AppError {
+	return new LimitReached(
+		"accounts",
+		`this server has as many accounts as people may register by themselves (accounts, ${MAX_ACCOUNTS}): ask its instance admin for one`,
+	);
 }
 
 function hasAccounts(): AppError {

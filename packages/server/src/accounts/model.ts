@@ -153,6 +153,12 @@ export interface Holdings {
 	realms: number;
 }
 
+/** Accounts beyond which only the instance admin and providers of single sign-on make further ones. Design: §13 */
+export const MAX_ACCOUNTS = 100_000;
+
+/** Sessions of one account: a new one beyond it ends the oldest. Design: §13 */
+export const MAX_SESSIONS = 200;
+
 /** Sources of one account that are kept. Design: §13 */
 export const MAX_KNOWN_SOURCES = 32;
 
@@ -168,11 +174,14 @@ export interface KnownSource {
 
 /** The store's side of accounts and sessions. */
 export interface AccountStore {
-	/** Adds an account; the first of all becomes instance admin, whatever `instance_admin` says. With `only_first` it is that one or none. */
+	/**
+	 * Adds an account; the first of all becomes instance admin, whatever `instance_admin` says. With `only_first` it is that one or none, with `most` none when there
+	 * are as many.
+	 */
 	register(
-		account: Account & { only_first?: boolean },
+		account: Account & { only_first?: boolean; most?: number },
 		event: AuditEvent,
-	): Promise<{ outcome: "done"; first: boolean } | { outcome: "email_taken" | "not_first" }>;
+	): Promise<{ outcome: "done"; first: boolean } | { outcome: "email_taken" | "not_first" | "limit_reached" }>;
 	byEmail(email: string): Promise<Account | undefined>;
 	byId(id: string): Promise<Account | undefined>;
 	/** Whether any account exists. */
@@ -191,7 +200,10 @@ export interface AccountStore {
 	): Promise<"done" | "changed">;
 	/** Disabling ends the sessions and makes all sources strangers. False when there is no such account. */
 	setDisabled(input: { user_id: string; disabled_at: string | null }, event: AuditEvent): Promise<boolean>;
-	/** Opens a session unless the account is gone, disabled or has another password by now, and keeps the source. */
+	/**
+	 * Opens a session unless the account is gone, disabled or has another password by now, and keeps the source. Beyond MAX_SESSIONS the oldest one of the
+	 * account ends.
+	 */
 	openSession(
 		input: { session: Session; password: string | null; known?: KnownSource },
 		event: AuditEvent,

@@ -42,7 +42,13 @@ function visitorRoutes(needs: AccountRouteNeeds): Route[] {
 			status: 201,
 			answer: v.object({ ...PersonSchema.entries, created_at: Instant }),
 			errors: [
-				...(["password_too_short", "unauthorized", "registration_disabled", "registration_admin_only"] as const),
+				...([
+					"password_too_short",
+					"unauthorized",
+					"registration_disabled",
+					"registration_admin_only",
+					"limit_reached",
+				] as const),
 				...(["conflict", "rate_limited"] as const),
 			],
 			async handle({ body, authorization, request_id, ip }) {

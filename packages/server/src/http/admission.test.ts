@@ -69,6 +69,7 @@ async function serve() {
 		metrics: { answered: () => undefined },
 		newHeaders,
 		answers: new Answers({ log: createTestLog().log, limits: createLimits() }),
+		limits,
 		trusted_proxies: [PROXY],
 	};
 	const app = createApp({ ...needs, identify: () => Promise.reject(new Error("nobody")) }, routes);

@@ -52,7 +52,13 @@ async function serve(t: TestContext, answer: (made: Made) => unknown) {
 	const limits = createLimits();
 	const { log, entries } = createTestLog();
 	const given = { method: "GET", path: "/", summary: "", status: 200, answer: v.unknown() } as const;
-	const needs = { log, metrics: { answered: () => undefined }, newHeaders, answers: new Answers({ log, limits }) };
+	const needs = {
+		log,
+		metrics: { answered: () => undefined },
+		newHeaders,
+		answers: new Answers({ log, limits }),
+		limits,
+	};
 	const app = createApp(
 		{ ...needs, trusted_proxies: ["127.0.0.1"], identify: () => Promise.reject(new Error("nobody")) },
 		[publicRoute({ ...given, handle: async () => answer(made) })],

@@ -79,12 +79,14 @@ const ROUTES: Route[] = [
 const { log, lines, entries } = createTestLog();
 const counted: [method: string, route: string, status: number, seconds: number][] = [];
 const newHeaders = createHeaders(createTestSystem());
+const limits = createLimits();
 const app = createApp(
 	{
 		log,
 		metrics: { answered: (...args) => void counted.push(args) },
 		newHeaders,
-		answers: new Answers({ log: createTestLog().log, limits: createLimits() }),
+		answers: new Answers({ log: createTestLog().log, limits }),
+		limits,
 		trusted_proxies: [],
 		async identify(authorization) {
 			if (authorization === undefined) throw new AppError("unauthorized", "a token is needed");

@@ -2,8 +2,9 @@ import type { HttpBindings } from "@hono/node-server";
 // Before the adapter itself, which puts another Response in place of the global one: this one has to be of the first kind.
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
-import { AppError } from "../errors.ts";
+import { AppError, LimitReached } from "../errors.ts";
 import type { Metrics } from "../health/metrics.ts";
+import type { Limits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import type { Actor } from "../policy/model.ts";
 import { sourceGroup } from "../source-group.ts";
@@ -22,6 +23,7 @@ export interface AppNeeds {
 	metrics: Pick<Metrics, "answered">;
 	newHeaders: NewHeaders;
 	answers: Answers;
+	limits: Pick<Limits, "refuse">;
 	trusted_proxies: readonly string[];
 	identify(authorization: string | undefined, request_id: string, ip: string): Promise<Actor>;
 }
@@ -132,6 +134,7 @@ function fail(
 		const facts = { request_id: headers["x-request-id"], method: c.req.method, route: route.path, status, message };
 		needs.log("error", "request.failed", cause === undefined ? facts : { ...facts, error: cause });
 	}
+	if (error instanceof LimitReached) needs.limits.refuse(error.limit);
 	const body = error.code === "not_found" && route.notFound !== undefined ? route.notFound : error;
 	return c.body(JSON.stringify(body), error.status, { ...headers, ...error.headers });
 }

@@ -26,6 +26,7 @@ async function start(t: TestContext) {
 		metrics: { answered: () => undefined },
 		newHeaders,
 		answers: new Answers({ log: createTestLog().log, limits: createLimits() }),
+		limits: createLimits(),
 		trusted_proxies: [],
 		async identify() {
 			seen.identified++;

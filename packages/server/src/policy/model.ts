@@ -70,6 +70,9 @@ export const Role = v.picklist(
 /** Spec: API › Policy. */
 export const CreateBinding = v.object({ user_id: RequiredText, role: Role });
 
+/** Bindings of one realm. Design: §13 */
+export const MAX_BINDINGS = 1000;
+
 export interface Binding {
 	id: string;
 	realm_id: string;
@@ -82,8 +85,11 @@ export interface Binding {
 
 /** The store's side of policy. */
 export interface PolicyStore {
-	/** Adds the binding; `realm_gone`, `no_user`, `owner` and `exists` change nothing. */
-	bind(binding: Binding, event: AuditEvent): Promise<"done" | "exists" | "owner" | "no_user" | "realm_gone">;
+	/** Adds the binding, unless the realm has MAX_BINDINGS; all but `done` change nothing. */
+	bind(
+		binding: Binding,
+		event: AuditEvent,
+	): Promise<"done" | "exists" | "owner" | "no_user" | "realm_gone" | "limit_reached">;
 	/** Removes it; false when there was none. */
 	unbind(input: { realm_id: string; user_id: string }, event: AuditEvent): Promise<boolean>;
 	list(realm_id: string, after: string, limit: number): Promise<Binding[]>;

@@ -1,5 +1,5 @@
 import { eventBy } from "../audit/model.ts";
-import { AppError } from "../errors.ts";
+import { AppError, LimitReached } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import type { System } from "../system.ts";
@@ -13,7 +13,16 @@ import {
 	requireWithinLimits,
 } from "./authorize.ts";
 import { realmNotFound } from "./decide.ts";
-import { type Actor, type Binding, type Capability, type PolicyStore, ROLES, type Role, type Scope } from "./model.ts";
+import {
+	type Actor,
+	type Binding,
+	type Capability,
+	MAX_BINDINGS,
+	type PolicyStore,
+	ROLES,
+	type Role,
+	type Scope,
+} from "./model.ts";
 
 /** What the rules of policy need. */
 export interface PolicyNeeds extends AccessNeeds {
@@ -34,7 +43,7 @@ export async function listRoles(needs: RefusalNeeds, actor: Actor): Promise<type
 
 /**
  * Gives a user a role in a realm.
- * @throws AppError not_found (realm or user), forbidden, insufficient_scope, conflict (the user has a role, or owns the realm)
+ * @throws AppError not_found (realm or user), forbidden, insufficient_scope, conflict (the user has a role, or owns the realm), limit_reached
  * Spec: API › Policy
  */
 export async function createBinding(
@@ -63,6 +72,12 @@ export async function createBinding(
 		throw new AppError(
 			"conflict",
 			"the user already has a role in this realm: remove it first with `svc binding remove`",
+		);
+	}
+	if (outcome === "limit_reached") {
+		throw new LimitReached(
+			"bindings_per_realm",
+			`the realm has as many bindings as it may (bindings_per_realm, ${MAX_BINDINGS}): remove one first with \`svc binding remove\``,
 		);
 	}
 	return binding;

@@ -40,7 +40,7 @@ export function policyRoutes(needs: PolicyNeeds & ExplainNeeds): Route[] {
 			body: CreateBinding,
 			status: 201,
 			answer: v.object({ id: Uuid, realm_id: Uuid, ...BindingSchema.entries }),
-			errors: ["invalid_role", "not_found", "conflict"],
+			errors: ["invalid_role", "not_found", "conflict", "limit_reached"],
 			handle: ({ actor, params, body }) => createBinding(needs, actor, params.slug, body),
 		}),
 		route({

@@ -59,17 +59,23 @@ export interface RealmLimits {
 
 /** How much of its limit somebody has used. */
 export interface Filled {
-	/** A realm's slug, or an account's e-mail. */
+	/** A realm's slug, or an account's e-mail; empty for the whole server. */
 	name: string;
 	used: number;
 	max: number;
 }
 
-/** Realms by the share of their bytes, and accounts by the share of their realms, the fullest first, deleted realms included. */
-export interface Fullest {
-	realms: Filled[];
-	accounts: Filled[];
-}
+/** What bounds rows. */
+export type RowLimit =
+	| "accounts"
+	| "realm_bytes"
+	| "realms_per_account"
+	| "bindings_per_realm"
+	| "tokens_per_account"
+	| "sessions_per_account";
+
+/** Of each limit the realms or accounts that used the largest share of it, the fullest first; deleted realms count. */
+export type Fullest = Record<RowLimit, Filled[]>;
 
 /** The store's side of realms. Deleted realms are invisible to every reading. */
 export interface RealmStore {
@@ -86,8 +92,8 @@ export interface RealmStore {
 	remove(input: { id: string; deleted_at: string }, event: AuditEvent): Promise<boolean>;
 	/** Realms deleted before the instant. */
 	deletedBefore(instant: string): Promise<{ id: string; slug: string }[]>;
-	/** Looks at all realms for those that are nearest to their limits. */
-	fullest(limits: RealmLimits): Promise<Fullest>;
+	/** Looks at all realms and accounts for those that are nearest to their limits at the instant. */
+	fullest(input: { max: Record<RowLimit, number>; now: string }): Promise<Fullest>;
 	/** Removes a deleted realm with all rows and record keys. */
 	purge(id: string, event: AuditEvent): Promise<boolean>;
 }

@@ -1,6 +1,6 @@
 import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
-import { AppError } from "../errors.ts";
+import { AppError, LimitReached } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { type AccessNeeds, authorize, requireScope, requireUnrestricted } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
@@ -40,8 +40,8 @@ export async function createRealm(
 }
 
 function tooManyRealms(): AppError {
-	return new AppError(
-		"limit_reached",
+	return new LimitReached(
+		"realms_per_account",
 		`the account owns as many realms as it may (limits.realms_per_account, with those deleted in the last ${PURGE_AFTER_DAYS} days): have the instance admin raise it with \`svc users limits\``,
 	);
 }

@@ -1,4 +1,4 @@
-import { AppError } from "../errors.ts";
+import { AppError, LimitReached } from "../errors.ts";
 
 /** The answer for a secret that does not exist. */
 export function secretNotFound(): AppError {
@@ -7,8 +7,8 @@ export function secretNotFound(): AppError {
 
 /** The answer where a realm has no room. */
 export function realmFull(): AppError {
-	return new AppError(
-		"limit_reached",
+	return new LimitReached(
+		"realm_bytes",
 		"the realm is full (limits.realm_bytes, with the history): delete secrets, or have the instance admin raise it for the realm's owner with `svc users limits`",
 	);
 }

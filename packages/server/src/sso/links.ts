@@ -1,7 +1,7 @@
 import type { AccountStore, OwnerProof } from "../accounts/model.ts";
 import { notRecent, type OwnerNeeds, proveOwner, requireSession, wrongPassword } from "../accounts/owner.ts";
 import { eventBy } from "../audit/model.ts";
-import { AppError } from "../errors.ts";
+import { AppError, LimitReached } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { identityOf } from "./identity.ts";
@@ -49,8 +49,10 @@ export async function linkIdentity(
 	const outcome = await needs.store.sso.link(link, event);
 	if (outcome === "linked_elsewhere") throw new SsoRefusal("linked_elsewhere");
 	if (outcome === "unproven") throw unproven(proof);
-	if (outcome === "full")
-		throw new AppError("limit_reached", `${MAX_IDENTITIES} identities are linked with this account: remove one first`);
+	if (outcome === "full") {
+		const message = `${MAX_IDENTITIES} identities are linked with this account (identities_per_account): remove one first`;
+		throw new LimitReached("identities_per_account", message);
+	}
 }
 
 /** By whom an account can be signed in to. @throws AppError unsupported_operation. Design: §13 */

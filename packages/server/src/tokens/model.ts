@@ -73,6 +73,12 @@ interface TokenOwner {
 	expires_at: string | null;
 }
 
+/** API tokens of one account that have not expired, at most; and of those that have, how many are kept. Design: §13 */
+export const MAX_TOKENS = 1000;
+
+/** Days for which an expired token is still listed. */
+export const TOKEN_KEPT_DAYS = 30;
+
 /** A token that is to be revoked. */
 export interface TokenEnd {
 	id: string;
@@ -83,8 +89,8 @@ export interface TokenEnd {
 
 /** The store's side of API tokens. */
 export interface TokenStore {
-	/** Adds a token; false when what its maker was let in by has ended meanwhile. */
-	create(token: ApiToken, event: AuditEvent): Promise<void>;
+	/** Adds a token, unless its account has MAX_TOKENS that have not expired. Of the expired ones as many stay, the latest. */
+	create(token: ApiToken, event: AuditEvent): Promise<"done" | "limit_reached">;
 	/** The token and its account, unless the account is disabled; expiry is for the caller to check. */
 	owner(digest: Buffer): Promise<TokenOwner | undefined>;
 	byId(id: string): Promise<ApiToken | undefined>;
@@ -95,6 +101,8 @@ export interface TokenStore {
 	countLine(id: string): Promise<number>;
 	/** Removes a token of that user, and with it what it made, however deep; `none` and `outside` change nothing. */
 	revoke(input: TokenEnd, event: AuditEvent): Promise<"done" | "none" | "outside">;
+	/** Forgets tokens that expired before the instant. @returns how many */
+	forgetExpired(before: string): Promise<number>;
 	/** Notes the last use; not an audited change. */
 	used(input: { id: string; at: string }): Promise<void>;
 }

@@ -35,7 +35,7 @@ export function tokenRoutes(needs: TokenNeeds): Route[] {
 			body: CreateToken,
 			status: 201,
 			answer: v.object({ token: v.string(), ...TokenSchema.entries }),
-			errors: ["invalid_scope", "invalid_environment", "not_found"],
+			errors: ["invalid_scope", "invalid_environment", "not_found", "limit_reached"],
 			async handle({ actor, body }) {
 				const token = await createToken(needs, actor, body);
 				return { token: token.token, ...shown(token) };

@@ -1,6 +1,6 @@
 import { eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
-import { AppError } from "../errors.ts";
+import { AppError, LimitReached } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, logRefusal, requireScopeOfAny } from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
@@ -8,7 +8,7 @@ import type { Actor, Scope } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
-import type { ApiToken, TokenStore } from "./model.ts";
+import { type ApiToken, MAX_TOKENS, TOKEN_KEPT_DAYS, type TokenStore } from "./model.ts";
 
 /** What the rules of API tokens need. */
 export interface TokenNeeds {
@@ -37,7 +37,7 @@ export interface NewToken {
  * where an environment or engines are named, these are all that it is for.
  * @returns the token's row and, this once, the token
  * @throws AppError insufficient_scope, not_found (realm), validation_failed (expires_at in the past, engines that are unknown or without a
- * realm), unauthorized (the maker's own session or token was ended meanwhile)
+ * realm), unauthorized (the maker's own session or token was ended meanwhile), limit_reached
  * Spec: API › API tokens. Design: §6, §7.2, §13
  */
 export async function createToken(
@@ -73,8 +73,15 @@ export async function createToken(
 		expires_at: limits.expires_at ?? "",
 	};
 	const event = eventBy(actor, now, "auth.token.created", undefined, facts);
-	await needs.store.tokens.create(row, event);
+	if ((await needs.store.tokens.create(row, event)) === "limit_reached") throw tooManyTokens();
 	return { ...row, token };
+}
+
+function tooManyTokens(): AppError {
+	return new LimitReached(
+		"tokens_per_account",
+		`the account has as many API tokens as it may (tokens_per_account, ${MAX_TOKENS} that have not expired): revoke some with \`svc token revoke\`, or give them an end`,
+	);
 }
 
 async function inheritLimits(
@@ -168,4 +175,13 @@ export async function revokeToken(needs: TokenNeeds, actor: Actor, id: string): 
 		const message = "a limited token revokes only itself and what it made: sign in with `svc login`";
 		throw await logRefusal(needs, actor, new AppError("insufficient_scope", message), "token");
 	}
+}
+
+/** Forgets tokens that expired long ago; the log keeps them. @returns how many. Design: §13 */
+export function forgetExpiredTokens({
+	store,
+	system,
+}: Pick<TokenNeeds, "system"> & { store: { tokens: Pick<TokenStore, "forgetExpired"> } }): Promise<number> {
+	const before = system.now().getTime() - TOKEN_KEPT_DAYS * 24 * 60 * 60 * 1000;
+	return store.tokens.forgetExpired(new Date(before).toISOString());
 }

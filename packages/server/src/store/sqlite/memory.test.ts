@@ -65,7 +65,7 @@ test("the configuration of an engine is asked once, also that there is none, unt
 	];
 	const found = [{ question: "config(pki,,active)" }, undefined];
 	assert.deepEqual(await ask(), found);
-	for (const operation of ["secrets.set", "leases.begin", "leases.settle", "accounts.openSession"]) {
+	for (const operation of ["secrets.set", "leases.begin", "leases.settle", "accounts.register"]) {
 		memory.forget([operation]);
 		assert.deepEqual(await ask(), found);
 	}
@@ -141,12 +141,12 @@ test("an answer that is remembered cannot be changed by whoever got it", async (
 /** Operations after which what is remembered still holds: of access, and of secrets too. Each has to be argued for here. */
 const KEEPS_ACCESS = new Set([
 	"accounts.register", // an account that nobody has asked for yet
-	"accounts.openSession", // a session likewise
 	"accounts.dropSessions", // sessions whose tokens have expired by themselves
 	"accounts.dropKnownSources", // where nobody has signed in from for long
 	"audit.addCheckpoint",
 	"health.probe",
-	"tokens.create", // a token likewise
+	"tokens.create", // a token likewise; those that it takes away have expired
+	"tokens.forgetExpired", // whoever finds one looks at its end
 	"tokens.used", // not part of the answer
 	"audit.record",
 	"secrets.set",

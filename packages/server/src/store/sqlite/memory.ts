@@ -27,7 +27,6 @@ const BESIDE_CONFIGS = /^(secrets|leases)\./;
  */
 const HARMLESS = new Set([
 	"accounts.register",
-	"accounts.openSession",
 	"accounts.dropSessions",
 	"accounts.dropKnownSources",
 	"audit.addCheckpoint",
@@ -36,6 +35,7 @@ const HARMLESS = new Set([
 	"sso.consume",
 	"sso.forgetUsed",
 	"tokens.create",
+	"tokens.forgetExpired",
 	"tokens.used",
 ]);
 

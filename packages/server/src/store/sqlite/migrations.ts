@@ -3,6 +3,7 @@ import { ENGINE_REALMS } from "./migrations/0005-engine-realms.ts";
 import { IDENTITIES } from "./migrations/0006-identities.ts";
 import { KNOWN_SOURCES } from "./migrations/0007-known-sources.ts";
 import { QUOTAS } from "./migrations/0008-quotas.ts";
+import { ROW_LIMITS } from "./migrations/0009-row-limits.ts";
 
 /**
  * The schema's history. A migration is never edited after a release; a new one is added at the end.
@@ -248,4 +249,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	IDENTITIES,
 	KNOWN_SOURCES,
 	QUOTAS,
+	ROW_LIMITS,
 ];

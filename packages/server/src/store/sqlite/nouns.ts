@@ -49,6 +49,7 @@ export function createNouns(ways: Ways): Omit<Store, "isWritable" | "eventsOnLow
 	const append = (event: AuditEvent) => writer.append(event);
 	const log = reader.noun("audit", ["list", "count", "export", "checkpoints", "verify"]);
 	const { forget, hasten, ...lease } = writer.noun("leases", LEASE_VERBS);
+	const { forgetExpired, ...token } = writer.noun("tokens", ["create", "revoke", "used", "forgetExpired"]);
 	return {
 		accounts: { ...asked.accounts, ...writer.noun("accounts", ACCOUNT_VERBS) },
 		audit: { ...log, ...writer.noun("audit", ["addCheckpoint", "record"]), append, tip },
@@ -78,7 +79,8 @@ export function createNouns(ways: Ways): Omit<Store, "isWritable" | "eventsOnLow
 		tokens: {
 			...asked.tokens,
 			...reader.noun("tokens", ["listLine", "countLine"]),
-			...writer.noun("tokens", ["create", "revoke", "used"]),
+			...token,
+			forgetExpired: untilNothing(forgetExpired),
 		},
 	};
 }

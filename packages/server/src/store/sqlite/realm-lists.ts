@@ -1,27 +1,51 @@
 import type { Database } from "better-sqlite3";
-import type { Fullest, RealmLimits } from "../../realms/model.ts";
+import type { Filled, Fullest, RealmStore, RowLimit } from "../../realms/model.ts";
 import { createStatements } from "./statements.ts";
 
 /** Realms, and accounts, that are named at most. */
 const MOST = 20;
 
-/** Questions about all realms. They run in the reader thread. */
+/** Rows of `name`, `used` and `max`, the fullest first. */
+const fullest = (columns: string, from: string) =>
+	`SELECT ${columns} FROM ${from} ORDER BY CAST(used AS REAL) / max(1, max) DESC LIMIT ${MOST}`;
+
+/** Rows of each account, or realm, that are counted in a table. */
+const counted = (of: "account" | "realm", table: string, where = "true") => {
+	const [name, id] = of === "account" ? ["email", "user_id"] : ["slug", "realm_id"];
+	const rows = `(SELECT ${id}, count(*) AS used FROM ${table} WHERE ${where} GROUP BY ${id}) AS held`;
+	return fullest(`${name} AS name, held.used, @max AS max`, `${rows} JOIN ${of} ON ${of}.id = held.${id}`);
+};
+
+const FULLEST: Record<RowLimit, string> = {
+	accounts: "SELECT '' AS name, count(*) AS used, @max AS max FROM account",
+	realm_bytes: fullest(
+		"slug AS name, bytes AS used, coalesce(own.realm_bytes, @max) AS max",
+		"realm LEFT JOIN account_limit AS own ON own.user_id = realm.user_id WHERE bytes > 0",
+	),
+	realms_per_account: fullest(
+		"email AS name, held.used, coalesce(own.realms, @max) AS max",
+		"(SELECT user_id, count(*) AS used FROM realm GROUP BY user_id) AS held " +
+			"JOIN account ON account.id = held.user_id LEFT JOIN account_limit AS own ON own.user_id = held.user_id",
+	),
+	bindings_per_realm: counted("realm", "binding"),
+	tokens_per_account: counted("account", "api_token", "coalesce(expires_at, '~') > @now"),
+	sessions_per_account: counted("account", "session", "expires_at > @now"),
+};
+
+/** Questions about all realms and accounts. They run in the reader thread. */
 export function realmLists(db: Database) {
 	const prepare = createStatements(db);
 	return {
-		fullest(limits: RealmLimits): Fullest {
-			const realms = prepare(
-				"SELECT slug AS name, bytes AS used, coalesce(own.realm_bytes, @realm_bytes) AS max " +
-					"FROM realm LEFT JOIN account_limit AS own ON own.user_id = realm.user_id WHERE bytes > 0 " +
-					`ORDER BY CAST(bytes AS REAL) / max(1, coalesce(own.realm_bytes, @realm_bytes)) DESC LIMIT ${MOST}`,
-			);
-			const accounts = prepare(
-				"SELECT email AS name, owned.used, coalesce(own.realms, @realms_per_account) AS max " +
-					"FROM (SELECT user_id, count(*) AS used FROM realm GROUP BY user_id) AS owned " +
-					"JOIN account ON account.id = owned.user_id LEFT JOIN account_limit AS own ON own.user_id = owned.user_id " +
-					`ORDER BY CAST(owned.used AS REAL) / max(1, coalesce(own.realms, @realms_per_account)) DESC LIMIT ${MOST}`,
-			);
-			return { realms: realms.all(limits), accounts: accounts.all(limits) } as Fullest;
+		fullest({ max, now }: Parameters<RealmStore["fullest"]>[0]): Fullest {
+			const ask = (limit: RowLimit) => prepare(FULLEST[limit]).all({ max: max[limit], now }) as Filled[];
+			return {
+				accounts: ask("accounts"),
+				realm_bytes: ask("realm_bytes"),
+				realms_per_account: ask("realms_per_account"),
+				bindings_per_realm: ask("bindings_per_realm"),
+				tokens_per_account: ask("tokens_per_account"),
+				sessions_per_account: ask("sessions_per_account"),
+			};
 		},
 	};
 }

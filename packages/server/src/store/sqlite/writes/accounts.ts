@@ -3,6 +3,7 @@ import type { Account, AccountLimits, AccountStore, KnownSource } from "../../..
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
+import { sessionOpening } from "./sessions.ts";
 
 /** Adds a row of account; its email must not be taken. */
 export const INSERT_ACCOUNT =
@@ -12,37 +13,19 @@ export const INSERT_ACCOUNT =
 /** A row when an account has the email. */
 export const EMAIL_TAKEN = "SELECT 1 FROM account WHERE email = ?";
 
-/** Adds a row of session. */
-export const INSERT_SESSION =
-	"INSERT INTO session (jti, user_id, created_at, expires_at, provider) VALUES (@jti, @user_id, @created_at, @expires_at, @provider)";
-
 type Opening = Parameters<AccountStore["openSession"]>[0];
 
 /** Operations on accounts and sessions. */
 export function accountWrites(db: Database, append: Append) {
-	const taken = db.prepare(EMAIL_TAKEN).pluck();
-	const any = db.prepare("SELECT 1 FROM account LIMIT 1").pluck();
-	const insert = db.prepare(INSERT_ACCOUNT);
 	const password = db.prepare("UPDATE account SET password = ? WHERE id = ? AND password = ? AND disabled_at IS NULL");
 	const disable = db.prepare("UPDATE account SET disabled_at = ? WHERE id = ?");
 	const unchanged = db.prepare("SELECT 1 FROM account WHERE id = ? AND disabled_at IS NULL AND password IS ?").pluck();
-	const open = db.prepare(INSERT_SESSION);
+	const open = sessionOpening(db);
 	const close = db.prepare("DELETE FROM session WHERE jti = ?");
 	const closeOthers = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");
 	const sources = knownSourceWrites(db);
 	return {
-		register(
-			{ only_first = false, ...account }: Account & { only_first?: boolean },
-			event: AuditEvent,
-		): { outcome: "done"; first: boolean } | { outcome: "email_taken" | "not_first" } {
-			const first = any.get() === undefined;
-			if (only_first && !first) return { outcome: "not_first" };
-			if (taken.get(account.email) !== undefined) return { outcome: "email_taken" };
-			const instance_admin = first || account.instance_admin;
-			insert.run({ ...account, instance_admin: Number(instance_admin) });
-			append(event, { instance_admin });
-			return { outcome: "done", first };
-		},
+		register: registration(db, append),
 		setPassword(
 			input: { user_id: string; from: string; password: string; keep: string; known?: KnownSource },
 			event: AuditEvent,
@@ -65,9 +48,9 @@ export function accountWrites(db: Database, append: Append) {
 		},
 		openSession({ session, password, known }: Opening, event: AuditEvent): boolean {
 			if (unchanged.get(session.user_id, password) === undefined) return false;
-			open.run(session);
+			const ended = open(session);
 			if (known !== undefined) sources.note(session.user_id, known);
-			append(event);
+			append(event, ended);
 			return true;
 		},
 		closeSession(jti: string, event: AuditEvent): boolean {
@@ -77,6 +60,27 @@ export function accountWrites(db: Database, append: Append) {
 		},
 		setLimits: limitWrite(db, append),
 		...housekeeping(db),
+	};
+}
+
+function registration(db: Database, append: Append) {
+	const taken = db.prepare(EMAIL_TAKEN).pluck();
+	// No account is ever removed.
+	const count = db.prepare("SELECT coalesce(max(rowid), 0) FROM account").pluck();
+	const any = db.prepare("SELECT 1 FROM account LIMIT 1").pluck();
+	const insert = db.prepare(INSERT_ACCOUNT);
+	return (
+		{ only_first = false, most, ...account }: Account & { only_first?: boolean; most?: number },
+		event: AuditEvent,
+	): { outcome: "done"; first: boolean } | { outcome: "email_taken" | "not_first" | "limit_reached" } => {
+		const first = any.get() === undefined;
+		if (only_first && !first) return { outcome: "not_first" };
+		if (taken.get(account.email) !== undefined) return { outcome: "email_taken" };
+		if (most !== undefined && (count.get() as number) >= most) return { outcome: "limit_reached" };
+		const instance_admin = first || account.instance_admin;
+		insert.run({ ...account, instance_admin: Number(instance_admin) });
+		append(event, { instance_admin });
+		return { outcome: "done", first };
 	};
 }
 

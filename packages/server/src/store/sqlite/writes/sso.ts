@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Account, OwnerProof } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
-import type { Role } from "../../../policy/model.ts";
+import { MAX_BINDINGS, type Role } from "../../../policy/model.ts";
 import {
 	type IdentityKey,
 	MAX_IDENTITIES,
@@ -13,10 +13,11 @@ import {
 	type SsoOutcome,
 	type SsoStore,
 } from "../../../sso/model.ts";
-import { EMAIL_TAKEN, INSERT_ACCOUNT, INSERT_SESSION } from "./accounts.ts";
+import { EMAIL_TAKEN, INSERT_ACCOUNT } from "./accounts.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
-import { DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
+import { COUNT_BINDINGS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
+import { sessionOpening } from "./sessions.ts";
 
 /** Operations on providers and on logins that they vouched for. */
 export function ssoWrites(db: Database, append: Append) {
@@ -27,10 +28,10 @@ export function ssoWrites(db: Database, append: Append) {
 	const remove = db.prepare("DELETE FROM sso_provider WHERE name = ?");
 	const use = db.prepare("INSERT INTO sso_used (digest, until) VALUES (@digest, @until) ON CONFLICT DO NOTHING");
 	const forget = db.prepare("DELETE FROM sso_used WHERE until < ?");
-	const openSession = db.prepare(INSERT_SESSION);
+	const openSession = sessionOpening(db);
 	const sources = knownSourceWrites(db);
 	const people = identityWrites(db);
-	const giveRoles = roleWrites(db, append);
+	const roles = roleWrites(db, append);
 	const isNew = (used: OneTime) => use.run(used).changes > 0;
 	return {
 		setProvider(row: ProviderRow, event: AuditEvent): void {
@@ -48,10 +49,11 @@ export function ssoWrites(db: Database, append: Append) {
 			if (!login.used.map(isNew).every(Boolean)) return "replay";
 			if (arrival.kind === "created") people.add(arrival.account);
 			if (arrival.kind !== "known") people.arrive(login);
-			openSession.run(session);
+			const ended = openSession(session);
 			sources.note(session.user_id, login.known);
-			append(event, { arrival: arrival.kind });
-			giveRoles(login, event);
+			const changes = roles.plan(login);
+			append(event, { arrival: arrival.kind, ...ended, roles_left_out: leftOut(changes) });
+			roles.make(login, changes, event);
 			return "done";
 		},
 		link(link: NewLink, event: AuditEvent): Awaited<ReturnType<SsoStore["link"]>> {
@@ -146,10 +148,25 @@ function linkWrites(db: Database) {
 	};
 }
 
+/** A role in a realm that a login changes. */
+interface RoleChange extends MappedRole {
+	realm_id: string;
+	/** Whether the provider gave the account another one before. */
+	isHeld: boolean;
+	/** Whether the realm has no room for one more binding. */
+	isLeftOut: boolean;
+}
+
+function leftOut(changes: readonly RoleChange[]): string | undefined {
+	const realms = changes.filter(({ isLeftOut }) => isLeftOut).map(({ realm }) => realm);
+	return realms.length === 0 ? undefined : realms.join();
+}
+
 /** Makes the roles that the provider gave what they are now: no others stay. What somebody else gave is left alone, and so is the owner. */
 function roleWrites(db: Database, append: Append) {
 	const find = db.prepare("SELECT id, user_id FROM realm WHERE slug = ? AND deleted_at IS NULL");
 	const current = db.prepare("SELECT role, granted_by FROM binding WHERE realm_id = ? AND user_id = ?");
+	const count = db.prepare(COUNT_BINDINGS).pluck();
 	const remove = db.prepare(DELETE_BINDING);
 	const granted = db
 		.prepare(
@@ -158,30 +175,42 @@ function roleWrites(db: Database, append: Append) {
 		)
 		.pluck();
 	const insert = db.prepare(INSERT_BINDING);
+	const grantedBy = ({ identity }: SsoLogin) => `sso:${identity.provider}`;
 
-	function give(user_id: string, granted_by: string, { realm, role, id }: MappedRole, event: AuditEvent): void {
-		const found = find.get(realm) as { id: string; user_id: string } | undefined;
-		if (found === undefined || found.user_id === user_id) return;
+	function compare(user_id: string, granted_by: string, mapped: MappedRole): RoleChange[] {
+		const found = find.get(mapped.realm) as { id: string; user_id: string } | undefined;
+		if (found === undefined || found.user_id === user_id) return [];
 		const held = current.get(found.id, user_id) as { role: Role; granted_by: string } | undefined;
-		if (held?.role === role || (held !== undefined && held.granted_by !== granted_by)) return;
-		const { request_id, ip } = event.data;
-		const note = (type: "policy.binding.created" | "policy.binding.deleted", facts: { role?: Role }) =>
-			append({ ...event, type, realm_id: found.id, realm, data: { user_id, granted_by, ...facts, request_id, ip } });
-		if (held !== undefined) {
-			remove.run({ realm_id: found.id, user_id });
-			note("policy.binding.deleted", {});
-		}
-		if (role !== undefined) {
-			insert.run({ id, realm_id: found.id, user_id, role, granted_by, created_at: event.timestamp });
-			note("policy.binding.created", { role });
-		}
+		if (held?.role === mapped.role || (held !== undefined && held.granted_by !== granted_by)) return [];
+		const isLeftOut = held === undefined && (count.get(found.id) as number) >= MAX_BINDINGS;
+		return [{ ...mapped, realm_id: found.id, isHeld: held !== undefined, isLeftOut }];
 	}
 
-	return ({ identity, session, roles }: SsoLogin, event: AuditEvent): void => {
-		const granted_by = `sso:${identity.provider}`;
-		const mapped = new Set(roles.map(({ realm }) => realm));
-		const left = (granted.all(session.user_id, granted_by) as string[]).filter((realm) => !mapped.has(realm));
-		const all = [...roles, ...left.map((realm) => ({ realm, role: undefined, id: "" }))];
-		for (const role of all) give(session.user_id, granted_by, role, event);
+	return {
+		plan(login: SsoLogin): RoleChange[] {
+			const { user_id } = login.session;
+			const granted_by = grantedBy(login);
+			const mapped = new Set(login.roles.map(({ realm }) => realm));
+			const left = (granted.all(user_id, granted_by) as string[]).filter((realm) => !mapped.has(realm));
+			const all = [...login.roles, ...left.map((realm) => ({ realm, role: undefined, id: "" }))];
+			return all.flatMap((role) => compare(user_id, granted_by, role));
+		},
+		make(login: SsoLogin, changes: readonly RoleChange[], event: AuditEvent): void {
+			const { user_id } = login.session;
+			const granted_by = grantedBy(login);
+			const { request_id, ip } = event.data;
+			for (const { id, realm_id, realm, role, isHeld } of changes.filter(({ isLeftOut }) => !isLeftOut)) {
+				const note = (type: "policy.binding.created" | "policy.binding.deleted", facts: { role?: Role }) =>
+					append({ ...event, type, realm_id, realm, data: { user_id, granted_by, ...facts, request_id, ip } });
+				if (isHeld) {
+					remove.run({ realm_id, user_id });
+					note("policy.binding.deleted", {});
+				}
+				if (role !== undefined) {
+					insert.run({ id, realm_id, user_id, role, granted_by, created_at: event.timestamp });
+					note("policy.binding.created", { role });
+				}
+			}
+		},
 	};
 }

@@ -1,14 +1,27 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
-import type { ApiToken, TokenEnd } from "../../../tokens/model.ts";
+import { type ApiToken, MAX_TOKENS, type TokenEnd } from "../../../tokens/model.ts";
 import { LINE } from "../token-lines.ts";
 import type { Append } from "./audit.ts";
+
+/** Tokens that are forgotten in one transaction. */
+const AT_ONCE = 1000;
 
 /** Operations on API tokens. */
 export function tokenWrites(db: Database, append: Append) {
 	const insert = db.prepare(
 		"INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, realm_id, environment, engines, maker_id, expires_at, last_used_at, created_at) " +
 			"VALUES (@id, @user_id, @name, @prefix, @digest, @scopes, @realm_id, @environment, @engines, @maker_id, @expires_at, @last_used_at, @created_at)",
+	);
+	const live = db
+		.prepare("SELECT count(*) FROM api_token WHERE user_id = @user_id AND coalesce(expires_at, '~') > @created_at")
+		.pluck();
+	const prune = db.prepare(
+		"DELETE FROM api_token WHERE id IN (SELECT id FROM api_token WHERE user_id = @user_id AND expires_at <= @created_at " +
+			`ORDER BY expires_at DESC LIMIT -1 OFFSET ${MAX_TOKENS})`,
+	);
+	const forget = db.prepare(
+		`DELETE FROM api_token WHERE id IN (SELECT id FROM api_token WHERE expires_at < ? LIMIT ${AT_ONCE})`,
 	);
 	const owned = db.prepare("SELECT 1 FROM api_token WHERE id = @id AND user_id = @user_id");
 	const underneath = db.prepare(
@@ -18,10 +31,14 @@ export function tokenWrites(db: Database, append: Append) {
 	const remove = db.prepare(`${LINE} DELETE FROM api_token WHERE id IN (SELECT id FROM line)`);
 	const used = db.prepare("UPDATE api_token SET last_used_at = ? WHERE id = ?");
 	return {
-		create(token: ApiToken, event: AuditEvent): void {
+		create(token: ApiToken, event: AuditEvent): "done" | "limit_reached" {
+			if ((live.get(token) as number) >= MAX_TOKENS) return "limit_reached";
 			insert.run(token);
+			prune.run(token);
 			append(event);
+			return "done";
 		},
+		forgetExpired: (before: string): number => forget.run(before).changes,
 		revoke({ within, ...token }: TokenEnd, event: AuditEvent): "done" | "none" | "outside" {
 			if (owned.get(token) === undefined) return "none";
 			if (within !== undefined && underneath.get({ id: token.id, within }) === undefined) return "outside";

@@ -1,0 +1,64 @@
+import { MAX_ACCOUNTS, MAX_SESSIONS } from "../accounts/model.ts";
+import type { Limit } from "../limits.ts";
+import { MAX_BINDINGS } from "../policy/model.ts";
+import type { System } from "../system.ts";
+import { MAX_TOKENS } from "../tokens/model.ts";
+import type { Filled, Fullest, RealmLimits, RealmStore, RowLimit } from "./model.ts";
+
+/** Milliseconds for which a look at all rows holds. */
+const FRESH_MS = 60_000;
+
+const RAISE = "`svc users limits` raises it for the owner";
+const HINTS: Record<RowLimit, string> = {
+	accounts: "set registration.mode to admin: the instance admin registers further ones",
+	realm_bytes: `delete secrets that are not needed, or ${RAISE}`,
+	realms_per_account: RAISE,
+	bindings_per_realm: "remove bindings that are not needed, or divide the realm",
+	tokens_per_account: "revoke tokens that are not needed, and give new ones an end",
+	sessions_per_account: "sign out, or use an API token in place of a login: beyond it the oldest session ends",
+};
+
+/** What the limits of rows need. */
+export interface RowLimitNeeds {
+	store: { realms: Pick<RealmStore, "fullest"> };
+	system: Pick<System, "now">;
+	/** How often a limit refused. */
+	refusals(name: string): number;
+}
+
+/** The limits of accounts, realms and what they hold, with who is nearest to them. Whoever has a limit of its own counts by its share of that. Design: §13 */
+export function rowLimits({ store, system, refusals }: RowLimitNeeds, settings: RealmLimits): Limit[] {
+	const max = {
+		...settings,
+		accounts: MAX_ACCOUNTS,
+		bindings_per_realm: MAX_BINDINGS,
+		tokens_per_account: MAX_TOKENS,
+		sessions_per_account: MAX_SESSIONS,
+	};
+	const ask = () => store.realms.fullest({ max, now: system.now().toISOString() });
+	let looked_at = Number.NEGATIVE_INFINITY;
+	let fullest: Promise<Fullest> | undefined;
+	const look = (): Promise<Fullest> => {
+		const now = performance.now();
+		if (fullest === undefined || now - looked_at >= FRESH_MS) {
+			looked_at = now;
+			fullest = ask();
+			fullest.catch(() => {
+				fullest = undefined;
+			});
+		}
+		return fullest;
+	};
+	return (Object.entries(HINTS) as [RowLimit, string][]).map(([name, hint]) => ({
+		name,
+		max: max[name],
+		hint,
+		used: async () => Math.round(shareOf((await look())[name][0]) * max[name]),
+		...(name === "sessions_per_account" ? {} : { refused: () => refusals(name) }),
+		nearest: async () => (await ask())[name],
+	}));
+}
+
+function shareOf(filled: Filled | undefined): number {
+	return filled === undefined ? 0 : filled.used / Math.max(1, filled.max);
+}
