@@ -29,7 +29,7 @@ const OWN_REQUIRE = /^const require = createRequire\(import\.meta\.url\);$/m;
 const BESIDE_SOURCE = /\bimport\.meta\.(url|dirname|filename|resolve)\b|\bcreateRequire\(/;
 const COMMENT = /\/\*.*?\*\/|^\s*\/\/.*$/gms;
 const REMEDY = "startThread and readShipped of shipped-file.ts reach files";
-const NOT_IN_BINARY = /^packages\/(svc\/src\/shipped-engines|server\/src\/health\/build)\.ts$/;
+const NOT_IN_BINARY = /^packages\/(svc\/src\/built-in-engines|server\/src\/health\/build)\.ts$/;
 
 /** Packages whose native libraries are taken without the script that looks for them. */
 const NATIVE = ["better-sqlite3", "@node-rs/argon2"];

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Script } from "node:vm";
-import { shippedEntry } from "../../packages/server/src/engines/host/shipped.ts";
+import { builtInEntry } from "../../packages/server/src/engines/host/built-in.ts";
 import { compileScripts } from "../../scripts/binary/compiled.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "svc-compiled-"));
@@ -34,7 +34,7 @@ test("an engine of ours takes what was compiled beforehand under the flags that 
 	const cache = await compiled("plugins/example/main.ts", TEXT);
 	const engine = { descriptor: JSON.parse(readFileSync("plugins/totp/plugin.json", "utf8")), network: false };
 	const launch = { file: process.execPath, arguments: [] };
-	const { node_options = "" } = shippedEntry({ ...engine, launch, node: "environment" }).launch([folder]);
+	const { node_options = "" } = builtInEntry({ ...engine, launch, node: "environment" }).launch([folder]);
 	const check = `
 		const { readFileSync } = require("node:fs");
 		const cachedData = readFileSync(${JSON.stringify(cache)});

@@ -5,7 +5,7 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Store } from "../../packages/server/src/store/store.ts";
-import { SHIPPED } from "../../packages/svc/src/shipped-engines.ts";
+import { BUILT_IN } from "../../packages/svc/src/built-in-engines.ts";
 import { runOwnServer } from "../harness/own-server.ts";
 
 const POLL_MS = 2;
@@ -46,4 +46,4 @@ function behindDoor(store: Store): Store {
 	return { isWritable, close, audit: { ...withDoor("audit", audit), tip }, ...Object.fromEntries(doors) };
 }
 
-await runOwnServer(SHIPPED, { around: { store: behindDoor } });
+await runOwnServer(BUILT_IN, { around: { store: behindDoor } });

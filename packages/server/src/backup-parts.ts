@@ -7,7 +7,7 @@ import type { Config } from "./config.ts";
 import { type Keyring, openKeyring } from "./crypto/keyring.ts";
 import type { KeyStore } from "./crypto/keyring-model.ts";
 import { loadMasterKey } from "./crypto/master-key.ts";
-import { createVault } from "./engines/vault.ts";
+import { createConfigSealer } from "./engines/config/sealed-config.ts";
 import { FatalError } from "./errors.ts";
 import { createGate } from "./gate.ts";
 import { VERSION } from "./health/build.ts";
@@ -69,9 +69,9 @@ export async function backUpBefore(
 
 /** Opens a sealed row of each kind with the keys beside it. @throws AppError when one does not open */
 async function openSamples(keyring: Keyring, samples: Samples, system: System): Promise<void> {
-	const vault = createVault({ keyring, system });
+	const sealer = createConfigSealer({ keyring, system });
 	for (const row of samples.secrets) await openStored({ keyring }, row);
-	for (const row of samples.engine_configs) await vault.open(row);
-	for (const { id, payload } of samples.lease_payloads) await vault.openPayload(id, payload);
+	for (const row of samples.engine_configs) await sealer.open(row);
+	for (const { id, payload } of samples.lease_payloads) await sealer.openPayload(id, payload);
 	for (const row of samples.sso_providers) await openProvider({ keyring }, row);
 }

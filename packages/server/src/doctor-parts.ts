@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Parts } from "./core.ts";
-import { createFormerQuestion } from "./engines/former.ts";
+import { createFormerQuestion } from "./engines/config/former-realms.ts";
 import { createTargetQuestions } from "./engines/privileges.ts";
 import { createGate } from "./gate.ts";
 import { findTlsFiles } from "./http/certificate.ts";
@@ -24,7 +24,7 @@ export function createDoctorParts(
 		host: engines.host,
 		reaper: engines.reaper,
 		askTargets: createTargetQuestions({ store, runtime: engines.runtime, engine_environment }),
-		lookAtFormer: createFormerQuestion({ store, vault: engines.vault }),
+		lookAtFormer: createFormerQuestion({ store, sealer: engines.sealer }),
 		checkFiles: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
 		newestBackupAt: backups.newestAt,
 		oneAtATime: createGate(1),

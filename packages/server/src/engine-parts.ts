@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import type { Config } from "./config.ts";
 import type { Keyring } from "./crypto/keyring.ts";
-import { loadCatalog, type ShippedEngine } from "./engines/host/catalog.ts";
+import { createConfigSealer } from "./engines/config/sealed-config.ts";
+import { type BuiltInEngine, loadCatalog } from "./engines/host/catalog.ts";
 import { createEngineHost, type EngineHost } from "./engines/host/host.ts";
 import type { Connect } from "./engines/ready.ts";
 import { removeCredential } from "./engines/removal.ts";
 import { createRuntime } from "./engines/runtime.ts";
 import { createInventory, createProbe } from "./engines/targets.ts";
-import { createVault } from "./engines/vault.ts";
 import { openLeaseClock } from "./leases/clock.ts";
 import { createDelivery } from "./leases/delivery.ts";
 import { openPause } from "./leases/pause.ts";
@@ -24,7 +24,7 @@ export interface EnginePartsInput {
 	keyring: Keyring;
 	system: System;
 	log: Log;
-	shipped: readonly ShippedEngine[];
+	built_in: readonly BuiltInEngine[];
 	version: string;
 	around: Around;
 }
@@ -34,9 +34,10 @@ export interface EnginePartsInput {
  * Spec: ENGINES › What the service does
  */
 const connectToTarget: Connect = async (type, fields) => {
-	if (type === "keyvalue") return (await import("./engines/connectors/keyvalue.ts")).createKeyValueConnector(fields);
+	if (type === "keyvalue")
+		return (await import("./engines/kinds/keyvalue/connector.ts")).createKeyValueConnector(fields);
 	if (type === "documentdb")
-		return (await import("./engines/connectors/documentdb.ts")).createDocumentDbConnector(fields);
+		return (await import("./engines/kinds/documentdb/connector.ts")).createDocumentDbConnector(fields);
 	return undefined;
 };
 
@@ -53,19 +54,19 @@ export type EngineParts = Awaited<ReturnType<typeof createEngineParts>>;
 
 /** Puts engines and leases together. Leases know no engines: they are handed the functions that reach them. */
 export async function createEngineParts(input: EnginePartsInput) {
-	const { config, store, keyring, system, log, shipped, version, around } = input;
+	const { config, store, keyring, system, log, built_in, version, around } = input;
 	const catalog = loadCatalog({
-		shipped,
+		built_in,
 		plugins_dir: config.plugins_dir,
 		runtime_dir: join(config.data_dir, "run"),
 		log,
 	});
 	const bareHost = createEngineHost({ catalog, log, core_version: version });
 	const host = around.host?.(bareHost) ?? bareHost;
-	const vault = createVault({ keyring, system });
+	const sealer = createConfigSealer({ keyring, system });
 	const connect = around.connect?.(connectToTarget) ?? connectToTarget;
 	const { engine_environment } = config;
-	const runtime = createRuntime({ store, system, vault, catalog, host, connect, engine_environment });
+	const runtime = createRuntime({ store, system, sealer, catalog, host, connect, engine_environment });
 	const clock = await openLeaseClock({ store, system, log });
 	const pause = await openPause({ store, log });
 	const lagListeners: ((lag_ms: number) => void)[] = [];
@@ -75,20 +76,20 @@ export async function createEngineParts(input: EnginePartsInput) {
 		log,
 		clock,
 		pause,
-		remove: (lease) => removeCredential({ runtime, vault }, lease),
+		remove: (lease) => removeCredential({ runtime, sealer }, lease),
 		probe: createProbe({ store, runtime }),
 		onRevoked: (lag_ms) => {
 			for (const listener of lagListeners) listener(lag_ms);
 		},
 	});
-	const targets = createInventory({ runtime, vault });
+	const targets = createInventory({ runtime, sealer });
 	const sweeper = createSweeper({ store, system, log, clock, reaper, targets, pause }, around.sweep_ms);
 	const delivery = createDelivery({ store, system, log, clock, reaper });
 	return {
 		catalog,
 		host,
 		runtime,
-		vault,
+		sealer,
 		clock,
 		pause,
 		reaper,

@@ -1,7 +1,7 @@
 import { SETUP_CODE_FILE } from "./accounts/setup-code.ts";
 import { type Config, readConfig } from "./config.ts";
 import type { Around } from "./engine-parts.ts";
-import type { ShippedEngine } from "./engines/host/catalog.ts";
+import type { BuiltInEngine } from "./engines/host/catalog.ts";
 import { FatalError } from "./errors.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
 import { createLog } from "./log.ts";
@@ -25,12 +25,12 @@ export interface StartOptions {
 
 /**
  * Starts the server: settings, files, database, then what serves, which is loaded while the writer's thread starts; when one fails, nothing is left open.
- * @param shipped the engines that come with it
+ * @param built_in the engines that come with it
  * @throws FatalError whose message says what to do
  */
 export async function startServer(
 	config: Config,
-	shipped: readonly ShippedEngine[],
+	built_in: readonly BuiltInEngine[],
 	options: StartOptions = {},
 ): Promise<Running> {
 	process.umask(0o077);
@@ -52,7 +52,7 @@ export async function startServer(
 	const [opened, { serve }] = await Promise.all([opening, import("./serving.ts")]);
 	const store = around.store?.(opened) ?? opened;
 	try {
-		return await serve({ config, store, system, log, shipped, around, before });
+		return await serve({ config, store, system, log, built_in, around, before });
 	} catch (error) {
 		await store.close();
 		throw error;
@@ -69,4 +69,4 @@ function exit(error: FatalError): void {
 	process.exit(error.exitCode);
 }
 
-export { FatalError, type Running, readConfig, type ShippedEngine };
+export { type BuiltInEngine, FatalError, type Running, readConfig };

@@ -8,7 +8,7 @@ import { createCore } from "./core.ts";
 import { openKeyring } from "./crypto/keyring.ts";
 import { findNextMasterKey, loadMasterKey, type MasterKey } from "./crypto/master-key.ts";
 import { type Around, createEngineParts } from "./engine-parts.ts";
-import type { ShippedEngine } from "./engines/host/catalog.ts";
+import type { BuiltInEngine } from "./engines/host/catalog.ts";
 import { readBuild, VERSION } from "./health/build.ts";
 import { loadTls, type ServerTls } from "./http/certificate.ts";
 import { Connections } from "./http/connections.ts";
@@ -43,7 +43,7 @@ interface Needs {
 	store: Store;
 	system: System;
 	log: Log;
-	shipped: readonly ShippedEngine[];
+	built_in: readonly BuiltInEngine[];
 	around: Around;
 	/** The backup that was made before a migration. */
 	before: string | undefined;
@@ -58,7 +58,7 @@ const HOUSEKEEPING_MS = 60 * 60 * 1000;
  * Serves what an open store holds: keys, certificate, engines, listener, in this order.
  * @throws FatalError whose message says what to do; the store is the caller's to close
  */
-export async function serve({ config, store, system, log, shipped, around, before }: Needs): Promise<Running> {
+export async function serve({ config, store, system, log, built_in, around, before }: Needs): Promise<Running> {
 	const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
 	const keyring = await openKeyring({ keys: store.keys, master: masterKey.key.reveal(), system });
 	await tellFiles({ store, system, log }, before);
@@ -67,7 +67,7 @@ export async function serve({ config, store, system, log, shipped, around, befor
 	let url = "";
 	const setup_code = await openSetupCode({ config, store, system });
 	const common = { config, store, keyring, system, log, setup_code };
-	const engines = await createEngineParts({ ...common, shipped, version: VERSION, around });
+	const engines = await createEngineParts({ ...common, built_in, version: VERSION, around });
 	const protocols = createProtocols();
 	const master = { ...masterKey, next: () => findNextMasterKey(config) };
 	const backups = createBackupParts(common);

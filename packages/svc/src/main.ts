@@ -2,7 +2,7 @@
 import process from "node:process";
 
 /**
- * One executable: `svc server` is the server, `svc plugin` a shipped engine, everything else the command line client and the commands
+ * One executable: `svc server` is the server, `svc plugin` a built-in engine, everything else the command line client and the commands
  * for this machine. Each loads only what it needs. A function, because a CommonJS bundle cannot wait at its top.
  */
 async function main([command, ...rest]: string[]): Promise<void> {

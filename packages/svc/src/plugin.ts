@@ -1,5 +1,5 @@
 /** The engines that come with svc. Each import is spelled out, so that a bundler finds it. */
-const SHIPPED: Record<string, () => Promise<{ run(process: NodeJS.Process): Promise<void> }>> = {
+const BUILT_IN: Record<string, () => Promise<{ run(process: NodeJS.Process): Promise<void> }>> = {
 	containerorch: () => import("@svc/plugin-containerorch"),
 	documentdb: () => import("@svc/plugin-documentdb"),
 	keyvalue: () => import("@svc/plugin-keyvalue"),
@@ -8,14 +8,14 @@ const SHIPPED: Record<string, () => Promise<{ run(process: NodeJS.Process): Prom
 };
 
 /**
- * Runs a shipped engine in this process: it answers requests from standard input until that ends. The server starts its engines so.
+ * Runs a built-in engine in this process: it answers requests from standard input until that ends. The server starts its engines so.
  * @param args the words after `svc plugin`: the engine's type
  */
 export async function runPlugin(process: NodeJS.Process, args: readonly string[]): Promise<void> {
 	const [type = "", ...more] = args;
-	const load = Object.hasOwn(SHIPPED, type) ? SHIPPED[type] : undefined;
+	const load = Object.hasOwn(BUILT_IN, type) ? BUILT_IN[type] : undefined;
 	if (load === undefined || more.length > 0) {
-		process.stderr.write(`svc: svc plugin takes one of the shipped engines: ${Object.keys(SHIPPED).join(", ")}\n`);
+		process.stderr.write(`svc: svc plugin takes one of the built-in engines: ${Object.keys(BUILT_IN).join(", ")}\n`);
 		process.exitCode = 2;
 		return;
 	}

@@ -1,9 +1,9 @@
 import { flushCompileCache } from "node:module";
 import { isSea } from "node:sea";
 import { FatalError, type Running, readConfig, startServer } from "@svc/server";
+import { BUILT_IN } from "./built-in-engines.ts";
 import { type Notify, takeNotifier } from "./notify.ts";
 import { refuseOpenDoors } from "./open-doors.ts";
-import { SHIPPED } from "./shipped-engines.ts";
 
 /**
  * Runs the server in this process until it is told to end: SIGTERM and SIGINT finish what is under way, SIGHUP reads the certificate
@@ -16,7 +16,7 @@ export async function runServer(process: NodeJS.Process): Promise<void> {
 		refuseOpenDoors(process);
 		const config = readConfig(process.env, process.cwd());
 		const notify = takeNotifier(process.env, (message) => process.stderr.write(`svc: ${message}\n`));
-		const running = await startServer(config, SHIPPED);
+		const running = await startServer(config, BUILT_IN);
 		handleSignals(process, running, notify);
 		// Whoever ends it with SIGKILL would leave the next start nothing.
 		flushCompileCache();

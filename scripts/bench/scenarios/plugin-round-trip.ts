@@ -5,7 +5,7 @@ import { loadCatalog } from "../../../packages/server/src/engines/host/catalog.t
 import { createEngineHost } from "../../../packages/server/src/engines/host/host.ts";
 import { spawnEngine } from "../../../packages/server/src/engines/host/launch.ts";
 import { VERSION } from "../../../packages/server/src/health/build.ts";
-import { SHIPPED } from "../../../packages/svc/src/shipped-engines.ts";
+import { BUILT_IN } from "../../../packages/svc/src/built-in-engines.ts";
 import { median, quantile } from "../rounds.ts";
 import type { Finding, Scenario } from "../scenario.ts";
 import { scratchFolder } from "../scratch.ts";
@@ -17,7 +17,7 @@ const MAX_P50_US = 100;
 const ECHO = { file: process.execPath, arguments: ["-e", "process.stdin.pipe(process.stdout)"] };
 
 /**
- * A request to a shipped engine's process and its answer, through the host as the core does it, one after the other. Whoever waits sleeps, and what
+ * A request to a built-in engine's process and its answer, through the host as the core does it, one after the other. Whoever waits sleeps, and what
  * it takes to wake a processor that sleeps, too, is the machine's: so each is measured on one processor, too, which is never idle.
  */
 export const PLUGIN_ROUND_TRIP: Scenario = {
@@ -43,7 +43,7 @@ async function roundTrips(where: string): Promise<Finding[]> {
 	const folder = scratchFolder();
 	const log = () => undefined;
 	const [plugins_dir, runtime_dir] = [join(folder, "plugins.d"), join(folder, "run")];
-	const catalog = loadCatalog({ shipped: SHIPPED, plugins_dir, runtime_dir, log });
+	const catalog = loadCatalog({ built_in: BUILT_IN, plugins_dir, runtime_dir, log });
 	const host = createEngineHost({ catalog, log, core_version: VERSION });
 	const settings = { key: "bench", environment: {}, reads: [], secrets: [] };
 	const ping: Call = () => host.call("totp", settings, "ping", {});

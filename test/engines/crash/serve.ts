@@ -1,5 +1,5 @@
 /*
- * The server with its shipped engines, which kills itself or holds still between two steps on the way of a credential. At which step stands
+ * The server with its built-in engines, which kills itself or holds still between two steps on the way of a credential. At which step stands
  * in a file that is read at every step: `kill after leases.begin`, `hold before leases.activate`, or nothing.
  */
 import { readFileSync, writeSync } from "node:fs";
@@ -8,7 +8,7 @@ import { flushCompileCache } from "node:module";
 import { setTimeout } from "node:timers/promises";
 import type { Around } from "../../../packages/server/src/engine-parts.ts";
 import { system } from "../../../packages/server/src/system.ts";
-import { SHIPPED } from "../../../packages/svc/src/shipped-engines.ts";
+import { BUILT_IN } from "../../../packages/svc/src/built-in-engines.ts";
 import { runOwnServer } from "../../harness/own-server.ts";
 
 const { env } = process;
@@ -77,6 +77,6 @@ const rate = Number(env.SVC_TEST_UPTIME_RATE ?? 1);
 const start_ms = system.uptimeMs();
 const uptimeMs = () => start_ms + (system.uptimeMs() - start_ms) * rate;
 
-await runOwnServer(SHIPPED, { system: { ...system, uptimeMs }, around });
+await runOwnServer(BUILT_IN, { system: { ...system, uptimeMs }, around });
 // A process that is killed would not do it.
 flushCompileCache();

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import type { EngineHost } from "../../../packages/server/src/engines/host/host.ts";
 import { system } from "../../../packages/server/src/system.ts";
-import { SHIPPED } from "../../../packages/svc/src/shipped-engines.ts";
+import { BUILT_IN } from "../../../packages/svc/src/built-in-engines.ts";
 import { runOwnServer } from "../../harness/own-server.ts";
 import type { Orders } from "./steering.ts";
 
@@ -51,7 +51,7 @@ function stoppedFor(): number {
 	return stopped_at === null ? 0 : Date.now() - stopped_at;
 }
 
-await runOwnServer(SHIPPED, {
+await runOwnServer(BUILT_IN, {
 	system: {
 		...system,
 		now: () => new Date(system.now().getTime() + orders().wall_ms - stoppedFor()),

@@ -64,7 +64,7 @@ test("what the engine writes to standard error is shown, and the variables that 
 	assert.match(stderr, /^(limit 5=a, home \n)+$/);
 });
 
-test("a shipped engine is run from its folder", () => {
+test("a built-in engine is run from its folder", () => {
 	const { status, lines, stderr } = engineTest(join(ROOT, "plugins/keyvalue"));
 	assert.deepEqual([status, stderr], [0, ""]);
 	assert.match(lines.at(-1) ?? "", /, 0 not ok$/);

@@ -1,4 +1,4 @@
-/* Shipped engines as the server starts them: `svc plugin <type>`, without permission for anything but reading the program. */
+/* Built-in engines as the server starts them: `svc plugin <type>`, without permission for anything but reading the program. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
@@ -60,11 +60,11 @@ test("the document database engine answers, and ends with its input", () => {
 	assert.match(refused.error, /^refusing to drop a non-managed user/);
 });
 
-test("what is no shipped engine is refused with those that are", () => {
+test("what is no built-in engine is refused with those that are", () => {
 	for (const args of [[], ["redis"], ["constructor"], ["../keyvalue"], ["keyvalue", "now"]]) {
 		assert.deepEqual(plugin(args), {
 			status: 2,
-			stderr: "svc: svc plugin takes one of the shipped engines: containerorch, documentdb, keyvalue, pki, totp\n",
+			stderr: "svc: svc plugin takes one of the built-in engines: containerorch, documentdb, keyvalue, pki, totp\n",
 			responses: [],
 		});
 	}

@@ -65,7 +65,7 @@ export async function withLeases(
 	});
 }
 
-/** Fields of the shipped engines' answers that are no secrets. What other engines answer is taken for one. */
+/** Fields of the built-in engines' answers that are no secrets. What other engines answer is taken for one. */
 const PUBLIC =
 	/_(?:ADDRESS|HOST|PORT|TLS|DATABASE|AUTH_DATABASE|USERNAME|EXPIRES_AT|NAMESPACE|SERVICE_ACCOUNT|ROLE_BINDING|CLUSTER_ROLE|SERVER|CA_CERT|TLS_SERVER_NAME|INSECURE_SKIP_TLS_VERIFY)$/;
 

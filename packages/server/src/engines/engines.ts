@@ -9,15 +9,15 @@ import { type AccessNeeds, authorize, type RefusalNeeds, requireWithinLimits } f
 import type { Actor } from "../policy/model.ts";
 import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import { ForbiddenCommand } from "./commands.ts";
-import { capabilityFor } from "./configuration.ts";
-import { TargetError } from "./connectors/connector.ts";
+import { capabilityFor } from "./config/fields.ts";
+import type { ConfigSealer } from "./config/sealed-config.ts";
 import type { Catalog } from "./host/catalog.ts";
 import { type EngineHost, EngineUnavailable } from "./host/host.ts";
+import { ForbiddenCommand } from "./kinds/commands.ts";
+import { TargetError } from "./kinds/connector.ts";
 import type { EngineStore } from "./model.ts";
 import type { ReadyEngine } from "./ready.ts";
 import type { Runtime } from "./runtime.ts";
-import type { EngineVault } from "./vault.ts";
 
 /** What the rules of engines need. */
 export interface EngineNeeds extends AccessNeeds {
@@ -31,7 +31,7 @@ export interface EngineNeeds extends AccessNeeds {
 	catalog: Catalog;
 	host: Pick<EngineHost, "state">;
 	runtime: Runtime;
-	vault: EngineVault;
+	sealer: ConfigSealer;
 	clock: LeaseClock;
 	reaper: Pick<Reaper, "wake" | "revokeNow" | "reconsider">;
 	pause: Pick<Pause, "isPaused">;

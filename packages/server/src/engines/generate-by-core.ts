@@ -1,9 +1,17 @@
 import type { Fields } from "@svc/protocol";
 import { AppError } from "../errors.ts";
-import { abort, begin, confirm, doubt, type Generated, MAX_NAMES, type Wanted } from "./birth.ts";
-import { type Command, ForbiddenCommand, readDocCreate, readKvCreate } from "./commands.ts";
-import { type Connector, TargetError } from "./connectors/connector.ts";
 import { ask, type EngineNeeds, fail } from "./engines.ts";
+import { type Command, ForbiddenCommand, readDocCreate, readKvCreate } from "./kinds/commands.ts";
+import { type Connector, TargetError } from "./kinds/connector.ts";
+import {
+	type Generated,
+	MAX_NAMES,
+	markAborted,
+	markActive,
+	markUncertain,
+	recordIntent,
+	type Wanted,
+} from "./ledger.ts";
 
 /**
  * Makes a credential of an engine that only says what is to be run: the core checks the command, writes the credential down, and runs it
@@ -34,12 +42,12 @@ async function makeOne(
 	if (await connector.exists({ name, scope: wanted.scope })) return undefined;
 	const channel = await connector.openChannel();
 	try {
-		const lease_id = await begin(needs, wanted, name, channel.fence);
+		const lease_id = await recordIntent(needs, wanted, name, channel.fence);
 		if (lease_id === undefined) return undefined;
 		await channel.create(command).catch((error) => giveUp(needs, wanted, lease_id, error));
 		channel.release();
 		const due_at = needs.clock.now() + wanted.ttl_ms;
-		await confirm(needs, wanted, { lease_id, name, expires_at, due_at, payload: null });
+		await markActive(needs, wanted, { lease_id, name, expires_at, due_at, payload: null });
 		const made = { ...withoutCommand(data), ...connector.details(detailsOf(wanted, command)) };
 		return { data: wanted.with_connection ? { ...made, connection: connector.connection() } : made, lease_id };
 	} finally {
@@ -68,8 +76,8 @@ function readEnd(needs: EngineNeeds, { ttl_ms }: Wanted, { expires_at }: Fields)
 /** An answer that says no proves that nothing was made; anything else proves nothing. */
 async function giveUp(needs: EngineNeeds, wanted: Wanted, lease_id: string, error: unknown): Promise<never> {
 	const isSure = error instanceof TargetError && error.kind !== "unreachable";
-	if (isSure) await abort(needs, wanted, lease_id);
-	else await doubt(needs, lease_id, error instanceof Error ? error.message : "the create did not end");
+	if (isSure) await markAborted(needs, wanted, lease_id);
+	else await markUncertain(needs, lease_id, error instanceof Error ? error.message : "the create did not end");
 	throw error;
 }
 

@@ -1,9 +1,17 @@
 import type { Fields } from "@svc/protocol";
 import { AppError } from "../errors.ts";
-import { abort, begin, confirm, doubt, type Generated, MAX_NAMES, type Wanted } from "./birth.ts";
-import { TargetError } from "./connectors/connector.ts";
 import { type EngineNeeds, fail } from "./engines.ts";
 import { EngineUnavailable } from "./host/host.ts";
+import { TargetError } from "./kinds/connector.ts";
+import {
+	type Generated,
+	MAX_NAMES,
+	markAborted,
+	markActive,
+	markUncertain,
+	recordIntent,
+	type Wanted,
+} from "./ledger.ts";
 import { takesNames } from "./params.ts";
 
 const NAME_BYTES = 4;
@@ -27,7 +35,7 @@ export async function generateByEngine(needs: EngineNeeds, wanted: Wanted): Prom
 	const { engine } = wanted.caller;
 	for (let attempt = 0; attempt < MAX_NAMES; attempt++) {
 		const name = takesNames(engine) ? `svc-${needs.system.randomBytes(NAME_BYTES).toString("hex")}` : "";
-		const lease_id = await begin(needs, wanted, name, "");
+		const lease_id = await recordIntent(needs, wanted, name, "");
 		if (lease_id !== undefined) return make(needs, wanted, name, lease_id);
 	}
 	throw new AppError("engine_unavailable", "every name that was tried is taken: try again");
@@ -45,28 +53,33 @@ async function make(needs: EngineNeeds, wanted: Wanted, name: string, lease_id: 
 	const usual_end = new Date(needs.system.now().getTime() + wanted.ttl_ms).toISOString();
 	const made = readCredential(wanted, name, { expires_at: usual_end, ...data });
 	if (made === undefined) {
-		await doubt(needs, lease_id, "the engine answered with another credential than it was told to make");
+		await markUncertain(needs, lease_id, "the engine answered with another credential than it was told to make");
 		throw new AppError(
 			"engine_unavailable",
 			`engine ${engine.entry.type} answered with something else than a credential of that name`,
 		);
 	}
-	const payload = engine.entry.is_shipped ? null : await needs.vault.sealPayload(lease_id, data);
+	const payload = engine.entry.is_built_in ? null : await needs.sealer.sealPayload(lease_id, data);
 	const now_ms = needs.system.now().getTime();
 	const due_at = needs.clock.now() + Math.max(0, Date.parse(made.expires_at) - now_ms);
-	await confirm(needs, wanted, { lease_id, ...made, due_at, payload });
+	await markActive(needs, wanted, { lease_id, ...made, due_at, payload });
 	return { data, lease_id };
 }
 
 async function unanswered(needs: EngineNeeds, wanted: Wanted, lease_id: string, error: unknown): Promise<never> {
-	if (error instanceof EngineUnavailable && !error.sent) await abort(needs, wanted, lease_id);
-	else await doubt(needs, lease_id, error instanceof EngineUnavailable ? error.reason : "the engine did not answer");
+	if (error instanceof EngineUnavailable && !error.sent) await markAborted(needs, wanted, lease_id);
+	else
+		await markUncertain(
+			needs,
+			lease_id,
+			error instanceof EngineUnavailable ? error.reason : "the engine did not answer",
+		);
 	return fail(needs, wanted.actor, wanted.caller, "generate", error);
 }
 
 async function refused(needs: EngineNeeds, wanted: Wanted, lease_id: string, message: string): Promise<never> {
-	if (NOTHING_MADE.test(message)) await abort(needs, wanted, lease_id);
-	else await doubt(needs, lease_id, message.slice(0, 500));
+	if (NOTHING_MADE.test(message)) await markAborted(needs, wanted, lease_id);
+	else await markUncertain(needs, lease_id, message.slice(0, 500));
 	const trouble = new TargetError(AWAY.test(message) ? "unreachable" : "rejected", message);
 	return fail(needs, wanted.actor, wanted.caller, "generate", trouble);
 }
@@ -79,7 +92,7 @@ function readCredential(
 ): { name: string; expires_at: string } | undefined {
 	const said = [data.service_account, data.username, data.name].find((text) => typeof text === "string");
 	if (name !== "" && said !== undefined && said !== name) return undefined;
-	if (caller.engine.entry.is_shipped && said === undefined) return undefined;
+	if (caller.engine.entry.is_built_in && said === undefined) return undefined;
 	const { expires_at } = data;
 	if (typeof expires_at !== "string" || Number.isNaN(Date.parse(expires_at))) return undefined;
 	return { name: name || String(said ?? ""), expires_at };

@@ -2,10 +2,10 @@ import type { Fields } from "@svc/protocol";
 import type { EventData } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
-import type { Generated, Wanted } from "./birth.ts";
 import { admit, ask, authorizeRole, type Caller, type EngineNeeds, logEngine } from "./engines.ts";
 import { generateByCore } from "./generate-by-core.ts";
 import { generateByEngine } from "./generate-by-engine.ts";
+import type { Generated, Wanted } from "./ledger.ts";
 import { ownParams, placeParams, roleOf, ttlOf } from "./params.ts";
 import { isDynamic } from "./runtime.ts";
 
@@ -34,7 +34,7 @@ export async function generate(
 	const role = roleOf(caller.engine, own);
 	await authorizeRole(needs, actor, caller, role);
 	// An engine of ours refuses by itself a role that is no text; another one might read what was not authorized.
-	const params = entry.is_shipped ? own : { ...own, role };
+	const params = entry.is_built_in ? own : { ...own, role };
 	if (!isDynamic(entry)) return generateValue(needs, actor, caller, params, role);
 	return generateCredential(needs, { actor, caller, params, role: role ?? "", with_connection });
 }

@@ -7,7 +7,7 @@ import {
 	parseDuration,
 } from "@svc/protocol";
 import { AppError } from "../errors.ts";
-import { allowedNames, durationOf } from "./configuration.ts";
+import { allowedNames, durationOf } from "./config/fields.ts";
 import type { ReadyEngine } from "./ready.ts";
 
 /** Shortest life of a credential. */

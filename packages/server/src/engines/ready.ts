@@ -2,13 +2,13 @@ import { dirname } from "node:path";
 import type { EngineResponse, Fields, Method } from "@svc/protocol";
 import { LRUCache } from "lru-cache";
 import { AppError } from "../errors.ts";
-import { AUTHORITY_VARIABLES, type AuthorityNeeds, authorityOf, hasAuthority, PKI } from "./authority.ts";
-import { type Configuration, checkFields, environmentOf, secretsOf, targetOf } from "./configuration.ts";
-import type { Connector } from "./connectors/connector.ts";
+import { type Configuration, checkFields, environmentOf, secretsOf, targetOf } from "./config/fields.ts";
 import type { Catalog, CatalogEntry } from "./host/catalog.ts";
 import type { EngineHost, EngineSettings } from "./host/host.ts";
+import type { Connector } from "./kinds/connector.ts";
+import { withNamespace } from "./kinds/containerorch/namespace.ts";
+import { AUTHORITY_VARIABLES, type AuthorityNeeds, authorityOf, hasAuthority, PKI } from "./kinds/pki/authority.ts";
 import type { EngineConfigRow } from "./model.ts";
-import { withNamespace } from "./namespace.ts";
 
 /** Makes the connection to a system that the core itself drives; undefined for engines that do their work themselves. */
 export type Connect = (type: string, fields: Fields) => Promise<Connector | undefined>;
@@ -88,7 +88,7 @@ export function createReadyEngines(needs: ReadyNeeds, entryOf: (type: string) =>
 			ready({ entry: entryOf(row.engine), key: row.id, realm_id, is_outside: true }, async () => ({
 				id: row.id,
 				realm_id: row.realm_id,
-				fields: await needs.vault.open(row),
+				fields: await needs.sealer.open(row),
 			})),
 		without(entry, realm_id, is_outside) {
 			const isShared = is_outside && entry.type === PKI && hasAuthority(needs.engine_environment);
@@ -122,14 +122,14 @@ interface Meeting {
 
 async function assemble(needs: ReadyNeeds, meeting: Meeting, config: Configuration): Promise<ReadyEngine> {
 	const { entry, realm_id } = meeting;
-	const { type, descriptor, is_shipped, unavailable: reason } = entry;
+	const { type, descriptor, is_built_in, unavailable: reason } = entry;
 	if (reason !== undefined) throw new AppError("engine_unavailable", `engine ${type} cannot be used: ${reason}`);
 	const fields = type === "containerorch" ? withNamespace(config.fields, needs.engine_environment) : config.fields;
 	const settings = settingsOf(needs, meeting, fields);
 	const isWithout = type === PKI && !hasAuthority(settings.environment);
 	const authority = isWithout && realm_id !== "" ? await authorityOf(needs, realm_id, fields) : undefined;
 	const own = authority === undefined ? undefined : { _authority: authority };
-	const connector = is_shipped ? await needs.connect(type, fields) : undefined;
+	const connector = is_built_in ? await needs.connect(type, fields) : undefined;
 	return {
 		entry,
 		config: { ...config, fields },

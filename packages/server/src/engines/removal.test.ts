@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Lease } from "../leases/model.ts";
 import { aLease } from "../testing/rows.ts";
-import { TargetError, type TargetTrouble } from "./connectors/connector.ts";
+import type { ConfigSealer } from "./config/sealed-config.ts";
+import { TargetError, type TargetTrouble } from "./kinds/connector.ts";
 import type { ReadyEngine } from "./ready.ts";
 import { removeCredential, removeOrphan } from "./removal.ts";
 import type { Runtime } from "./runtime.ts";
-import type { EngineVault } from "./vault.ts";
 
-const vault = {} as EngineVault;
+const sealer = {} as ConfigSealer;
 
 /** A configuration, who asked through it, and what its target answers. */
 interface Way {
@@ -37,7 +37,7 @@ function setUp(current: Way | undefined, kept: Way[]) {
 		kept: async () => engines,
 		withConfig: async () => Promise.reject(new Error("it is gone")),
 	} as unknown as Runtime;
-	return { runtime, vault, asked };
+	return { runtime, sealer, asked };
 }
 
 const lease: Lease = {
@@ -100,6 +100,6 @@ test("a name that no lease knows is removed where it was seen, and looked for", 
 		const { runtime } = setUp(undefined, [way]);
 		const [engine] = await runtime.kept();
 		assert.ok(engine);
-		assert.equal((await removeOrphan({ vault }, engine, { name: "svc_00000000", scope: "" })).outcome, outcome);
+		assert.equal((await removeOrphan({ sealer }, engine, { name: "svc_00000000", scope: "" })).outcome, outcome);
 	}
 });

@@ -1,16 +1,16 @@
 import { engineCapabilities, type Fields } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import type { Lease, Removal } from "../leases/model.ts";
-import { type Connector, type Subject, TargetError } from "./connectors/connector.ts";
+import type { ConfigSealer } from "./config/sealed-config.ts";
 import { EngineUnavailable } from "./host/host.ts";
+import { type Connector, type Subject, TargetError } from "./kinds/connector.ts";
 import type { ReadyEngine } from "./ready.ts";
 import type { Runtime } from "./runtime.ts";
-import type { EngineVault } from "./vault.ts";
 
 /** What removing credentials needs. */
 export interface RemovalNeeds {
 	runtime: Runtime;
-	vault: EngineVault;
+	sealer: ConfigSealer;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function removeCredential(needs: RemovalNeeds, lease: Lease): Promi
 
 /** Removes a managed name that no lease knows, and looks whether it is gone. Design: §9 */
 export function removeOrphan(
-	needs: Pick<RemovalNeeds, "vault">,
+	needs: Pick<RemovalNeeds, "sealer">,
 	engine: ReadyEngine,
 	subject: Subject,
 ): Promise<Removal> {
@@ -39,7 +39,7 @@ export function removeOrphan(
 /** What has to be known of a credential to remove it. */
 type Remains = Pick<Lease, "id" | "name" | "scope" | "state" | "fence" | "payload">;
 
-async function removeAt(needs: Pick<RemovalNeeds, "vault">, engine: ReadyEngine, remains: Remains): Promise<Removal> {
+async function removeAt(needs: Pick<RemovalNeeds, "sealer">, engine: ReadyEngine, remains: Remains): Promise<Removal> {
 	const { connector } = engine;
 	try {
 		return connector === undefined
@@ -76,7 +76,7 @@ async function removeByCore(connector: Connector, lease: Remains): Promise<Remov
 }
 
 async function removeByEngine(
-	{ vault }: Pick<RemovalNeeds, "vault">,
+	{ sealer }: Pick<RemovalNeeds, "sealer">,
 	engine: ReadyEngine,
 	lease: Remains,
 ): Promise<Removal> {
@@ -84,12 +84,12 @@ async function removeByEngine(
 		const message = "the engine did not say what it made: look at the target, then `svc lease abandon` it";
 		return { outcome: "rejected", message };
 	}
-	const payload = lease.payload === null ? {} : await vault.openPayload(lease.id, lease.payload);
+	const payload = lease.payload === null ? {} : await sealer.openPayload(lease.id, lease.payload);
 	const answer = await engine.call("validate", { ...payload, ...revokeParams(engine, lease) });
 	if ("error" in answer && statusIn(answer.error) !== "404") {
 		const trouble = removalTrouble(troubleOf(answer.error));
 		// What an engine of ours says without a status is of a target that gave none.
-		return engine.entry.is_shipped ? trouble : { ...trouble, is_answer: true };
+		return engine.entry.is_built_in ? trouble : { ...trouble, is_answer: true };
 	}
 	const names = await listByEngine(engine, lease.scope);
 	if (names?.includes(lease.name))

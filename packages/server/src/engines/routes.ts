@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { says, Text } from "../messages.ts";
-import { type ConfigScope, getConfig, pingEngine, removeConfig, setConfig } from "./configs.ts";
+import { type ConfigScope, getConfig, pingEngine, removeConfig, setConfig } from "./config/config.ts";
 import { type EngineNeeds, listEngines } from "./engines.ts";
 import { generate } from "./generate.ts";
 import { validate } from "./validate.ts";

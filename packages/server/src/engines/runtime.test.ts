@@ -4,12 +4,12 @@ import type { Fields } from "@svc/protocol";
 import containerorch from "../../../../plugins/containerorch/plugin.json" with { type: "json" };
 import { aConfig } from "../testing/rows.ts";
 import { createTestSystem } from "../testing/system.ts";
+import { builtInEntry } from "./host/built-in.ts";
 import type { EngineSettings } from "./host/host.ts";
-import { shippedEntry } from "./host/shipped.ts";
 import type { ReadyNeeds } from "./ready.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 
-const ENTRY = shippedEntry({
+const ENTRY = builtInEntry({
 	descriptor: containerorch,
 	network: true,
 	launch: { file: "", arguments: [] },
@@ -33,7 +33,7 @@ function setUp(t: TestContext, fields: Fields, engine_environment: Record<string
 	const needs = {
 		store: { engines: { configs: async () => [] } },
 		system: createTestSystem(),
-		vault: { open: async () => fields },
+		sealer: { open: async () => fields },
 		catalog: { get: () => ENTRY },
 		host,
 		connect: async () => connector,

@@ -1,8 +1,8 @@
 import { engineCapabilities } from "@svc/protocol";
 import { AppError } from "../errors.ts";
-import { EVERY_REALM } from "./allowed-realms.ts";
-import { PKI } from "./authority.ts";
+import { EVERY_REALM } from "./config/allowed-realms.ts";
 import type { CatalogEntry } from "./host/catalog.ts";
+import { PKI } from "./kinds/pki/authority.ts";
 import type { EngineConfigRow } from "./model.ts";
 import { createReadyEngines, notConfigured, type ReadyEngine, type ReadyNeeds, takesVariables } from "./ready.ts";
 
@@ -56,7 +56,7 @@ export function createRuntime(needs: ReadyNeeds): Runtime {
 	return {
 		entry,
 		async forRealm(type, realm_id) {
-			const { is_shipped, network } = entry(type);
+			const { is_built_in, network } = entry(type);
 			const own = realm_id === "" ? undefined : await engines.config(type, realm_id, "active");
 			if (own !== undefined) return ready.withRow(own);
 			const common = await engines.config(type, "", "active");
@@ -64,7 +64,7 @@ export function createRuntime(needs: ReadyNeeds): Runtime {
 			const engine = await ready.withRow(common, realm_id);
 			if (realm_id === "" || (await serves(engine, type, realm_id))) return engine;
 			// One of ours that only computes reaches nothing of anybody's.
-			if (is_shipped && !network) return ready.without(entry(type), realm_id, false);
+			if (is_built_in && !network) return ready.without(entry(type), realm_id, false);
 			throw notConfigured(type);
 		},
 		async withConfig(type, config_id) {

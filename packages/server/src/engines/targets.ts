@@ -1,7 +1,7 @@
 import type { DueLease, LeaseStore } from "../leases/model.ts";
 import type { ReaperNeeds } from "../leases/reaper.ts";
-import { statusOf } from "./configs.ts";
-import { allowedNames } from "./configuration.ts";
+import { statusOf } from "./config/config.ts";
+import { allowedNames } from "./config/fields.ts";
 import { takesNames } from "./params.ts";
 import type { ReadyEngine } from "./ready.ts";
 import { listByEngine, type RemovalNeeds, removalTrouble, removeOrphan, troubleOf } from "./removal.ts";

@@ -45,7 +45,7 @@ async function installFolder(context: Context<InstallOptions>, folder: string): 
 	const { asOwnerOf } = await import("./folder-owner.ts");
 	const directory = resolve(io.cwd(), folder);
 	const engine = readEngine(directory);
-	await refuseShipped(engine.type);
+	await refuseBuiltIn(engine.type);
 	const plugins_dir = await findPluginsDir(context);
 	if (options.test) await tryOut(context, directory);
 	const before = asOwnerOf(plugins_dir, () => readInstalled(plugins_dir, engine.type));
@@ -64,9 +64,9 @@ async function installFolder(context: Context<InstallOptions>, folder: string): 
 	);
 }
 
-async function refuseShipped(type: string): Promise<void> {
-	const { SHIPPED_TYPES } = await import("../shipped-engines.ts");
-	if (SHIPPED_TYPES.includes(type))
+async function refuseBuiltIn(type: string): Promise<void> {
+	const { BUILT_IN_TYPES } = await import("../built-in-engines.ts");
+	if (BUILT_IN_TYPES.includes(type))
 		throw new Failure("failed", "an engine of this type comes with the server", {
 			hint: "give yours another name, in plugin.json and in what describe answers",
 		});

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Descriptor } from "@svc/protocol";
 import type { Log } from "../../log.ts";
-import { shippedEntry } from "./shipped.ts";
+import { builtInEntry } from "./built-in.ts";
 import { loadThirdParty } from "./third-party.ts";
 
 /** How a process of an engine is started. */
@@ -14,7 +14,7 @@ export interface Launch {
 }
 
 /** An engine that comes with the server. */
-export interface ShippedEngine {
+export interface BuiltInEngine {
 	/** The content of its plugin.json. */
 	descriptor: unknown;
 	/** Whether it may open connections. */
@@ -33,7 +33,7 @@ export interface ShippedEngine {
 export interface CatalogEntry {
 	type: string;
 	descriptor: Descriptor;
-	is_shipped: boolean;
+	is_built_in: boolean;
 	/** Whether it is a program of ours, which Node restricts. Its answers need not be watched for being in step with the requests. */
 	is_restricted: boolean;
 	/** Whether it talks to a system of its own, and so may take longer. Of a third party's it is believed when it makes credentials. */
@@ -56,7 +56,7 @@ export interface Catalog {
 }
 
 interface CatalogOptions {
-	shipped: readonly ShippedEngine[];
+	built_in: readonly BuiltInEngine[];
 	/** Folder with a folder for each third party's engine; it may be absent. */
 	plugins_dir: string;
 	/** Private folder, on a file system that programs can be started from; the folder `engines` in it is emptied. */
@@ -70,16 +70,16 @@ interface CatalogOptions {
  * @throws DescriptorError when an engine that comes with the server is broken
  * Design: §8
  */
-export function loadCatalog({ shipped, plugins_dir, runtime_dir, log }: CatalogOptions): Catalog {
+export function loadCatalog({ built_in, plugins_dir, runtime_dir, log }: CatalogOptions): Catalog {
 	const folder = join(runtime_dir, "engines");
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
 	chmodSync(folder, 0o700);
 	const cwd = join(folder, "empty");
 	mkdirSync(cwd, { mode: 0o500 });
-	const ours = shipped.map(shippedEntry);
+	const ours = built_in.map(builtInEntry);
 	const types = new Set(ours.map(({ type }) => type));
-	const foreign = loadThirdParty({ plugins_dir, pinned_dir: join(folder, "pinned"), shipped: types, log });
+	const foreign = loadThirdParty({ plugins_dir, pinned_dir: join(folder, "pinned"), built_in: types, log });
 	const entries = [...ours, ...foreign];
 	const byType = new Map([...foreign, ...ours].map((entry) => [entry.type, entry]));
 	return {

@@ -3,7 +3,7 @@ import type { Log } from "../../log.ts";
 import { leavePlace } from "../../place.ts";
 import { system as realSystem, type System } from "../../system.ts";
 import type { Catalog, CatalogEntry } from "./catalog.ts";
-import { faultOfVersion } from "./introduction.ts";
+import { faultOfVersion } from "./describe-check.ts";
 import { type EngineSettings, type EngineState, EngineUnavailable, TIMING, type Timing } from "./model.ts";
 import { Pool } from "./pool.ts";
 

@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { makeFolder } from "../../testing/store.ts";
-import type { ShippedEngine } from "./catalog.ts";
+import type { BuiltInEngine } from "./catalog.ts";
 import { FIXTURES, isRunning, restricted, scripted, settings, startHost, until } from "./testing.ts";
 
 async function dataOf(call: Promise<unknown>): Promise<Record<string, unknown>> {
@@ -52,7 +52,7 @@ test("an engine has its three streams and no other descriptor", async (t) => {
 });
 
 /** What an engine of ours finds when it reaches for more than it needs. */
-async function reach(t: TestContext, ...how: [network: boolean, node?: ShippedEngine["node"]]) {
+async function reach(t: TestContext, ...how: [network: boolean, node?: BuiltInEngine["node"]]) {
 	const { host, folder } = await startHost(t, [restricted("hostile/reaching.mjs", ...how)]);
 	const database = join(folder, "svc.db");
 	const allowed = join(folder, "kubeconfig");

@@ -3,8 +3,8 @@ import { type EngineResponse, writeRequest } from "@svc/protocol";
 import type { Log } from "../../log.ts";
 import type { System } from "../../system.ts";
 import type { CatalogEntry } from "./catalog.ts";
+import { faultOfDescribe } from "./describe-check.ts";
 import { CORE, type Culprit, createFailures, ENGINE, type Failures } from "./failures.ts";
-import { faultOfIntroduction } from "./introduction.ts";
 import { spawnEngine } from "./launch.ts";
 import { createMask, type Mask } from "./masking.ts";
 import { type EngineSettings, EngineUnavailable, type Timing } from "./model.ts";
@@ -192,7 +192,7 @@ export class Pool {
 		// An engine may fail a moment after its answer.
 		let of = ENGINE;
 		try {
-			if (!isOneShot) await this.#introduce(process);
+			if (!isOneShot) await this.#checkDescribe(process);
 			while (this.#closed === undefined) {
 				if (!(isOneShot || entry.is_restricted)) await this.#keepInStep(process);
 				owed = await this.#nextJob(process);
@@ -218,10 +218,10 @@ export class Pool {
 	}
 
 	/** @throws EngineUnavailable when it is not what its descriptor says */
-	async #introduce(process: EngineProcess): Promise<void> {
+	async #checkDescribe(process: EngineProcess): Promise<void> {
 		const { entry, core_version, timing, onRefused } = this.#parts;
 		const response = await process.ask(DESCRIBE, this.#isWarm ? timing.start_ms : timing.cold_start_ms);
-		const fault = faultOfIntroduction(entry.descriptor, response, core_version);
+		const fault = faultOfDescribe(entry.descriptor, response, core_version);
 		if (fault !== undefined) {
 			process.kill(fault);
 			// An error may come from the configuration; an answer that does not agree comes from the program.
@@ -235,7 +235,7 @@ export class Pool {
 	async #keepInStep(process: EngineProcess): Promise<void> {
 		const { entry, core_version, timing } = this.#parts;
 		const response = await process.ask(DESCRIBE, timing.start_ms);
-		if (faultOfIntroduction(entry.descriptor, response, core_version) === undefined) return;
+		if (faultOfDescribe(entry.descriptor, response, core_version) === undefined) return;
 		const fault = "it answered describe with something else: its answers are out of step with the requests";
 		process.kill(fault);
 		throw new EngineUnavailable(fault, false);

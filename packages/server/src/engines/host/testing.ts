@@ -5,7 +5,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { createTestLog, type TestLog } from "../../testing/log.ts";
 import { type Cleanup, makeFolder } from "../../testing/store.ts";
-import { type Catalog, loadCatalog, type ShippedEngine } from "./catalog.ts";
+import { type BuiltInEngine, type Catalog, loadCatalog } from "./catalog.ts";
 import { createEngineHost, type EngineHost, type EngineSettings, EngineUnavailable } from "./host.ts";
 import type { Timing } from "./model.ts";
 
@@ -30,7 +30,7 @@ export function descriptorOf(name: string, changes: object = {}) {
 }
 
 /** A script as an engine that nothing restricts; its file's name is its type. @param script below `fixtures`, such as `hostile/deaf.mjs` */
-export function scripted(script: string, changes: object = {}): ShippedEngine {
+export function scripted(script: string, changes: object = {}): BuiltInEngine {
 	const file = join(FIXTURES, script);
 	const type = script.replace(/^.*\/|\.\w+$/g, "");
 	const launch = { file: script.endsWith(".sh") ? "/bin/sh" : process.execPath, arguments: [file] };
@@ -38,7 +38,7 @@ export function scripted(script: string, changes: object = {}): ShippedEngine {
 }
 
 /** A script as an engine that Node restricts, as it restricts ours. @param node how Node is told */
-export function restricted(script: string, network = false, node: ShippedEngine["node"] = "arguments"): ShippedEngine {
+export function restricted(script: string, network = false, node: BuiltInEngine["node"] = "arguments"): BuiltInEngine {
 	return { ...scripted(script), node, network, reads: [FIXTURES] };
 }
 
@@ -59,13 +59,13 @@ export interface TestHost {
 /** Makes a host that is asked by members of one realm, unless another is named; its processes are ended after the test. Pauses after failures are short unless `timing` says otherwise. */
 export async function startHost(
 	cleanup: Cleanup,
-	engines: readonly ShippedEngine[],
+	engines: readonly BuiltInEngine[],
 	timing: Partial<Timing> = {},
 ): Promise<TestHost> {
 	const folder = await makeFolder(cleanup);
 	const log = createTestLog();
 	const plugins_dir = join(folder, "plugins.d");
-	const catalog = loadCatalog({ shipped: engines, plugins_dir, runtime_dir: join(folder, "run"), log: log.log });
+	const catalog = loadCatalog({ built_in: engines, plugins_dir, runtime_dir: join(folder, "run"), log: log.log });
 	const host = createEngineHost({ catalog, log: log.log, core_version: "0.1.0", timing: { pause_ms: 5, ...timing } });
 	cleanup.after(async () => {
 		await host.close();

@@ -37,7 +37,7 @@ async function install(t: TestContext, changes: object = {}) {
 	const load = () => {
 		const { log, entries } = createTestLog();
 		const runtime_dir = join(folder, "run");
-		const catalog = loadCatalog({ shipped: [scripted("echo.mjs")], plugins_dir, runtime_dir, log });
+		const catalog = loadCatalog({ built_in: [scripted("echo.mjs")], plugins_dir, runtime_dir, log });
 		const host = createEngineHost({ catalog, log, core_version: "0.1.0" });
 		t.after(() => host.close());
 		return { catalog, host, log: entries };
@@ -49,7 +49,7 @@ test("a third party's engine is listed after ours and answers", async (t) => {
 	const { load, folder } = await install(t);
 	const { catalog, host } = load();
 	assert.deepEqual(
-		catalog.list().map(({ type, is_shipped, network, unavailable }) => [type, is_shipped, network, unavailable]),
+		catalog.list().map(({ type, is_built_in, network, unavailable }) => [type, is_built_in, network, unavailable]),
 		[
 			["echo", true, false, undefined],
 			["one-shot", false, false, undefined],
@@ -154,7 +154,7 @@ test("an engine that has the type of one of ours does not replace it", async (t)
 	await rename(own, join(plugins_dir, "echo"));
 	const { catalog, host } = load();
 	assert.deepEqual(
-		catalog.list().map(({ type, is_shipped, unavailable }) => [type, is_shipped, unavailable]),
+		catalog.list().map(({ type, is_built_in, unavailable }) => [type, is_built_in, unavailable]),
 		[
 			["echo", true, undefined],
 			["echo", false, "an engine of this type comes with the server"],
@@ -203,7 +203,7 @@ test("what is no engine is at most in the log", async (t) => {
 test("without a folder of engines there are ours; with one that is a file, too, and that is logged", async (t) => {
 	const folder = await makeFolder(t);
 	const { log, entries } = createTestLog();
-	const options = { shipped: [scripted("echo.mjs")], runtime_dir: join(folder, "run"), log };
+	const options = { built_in: [scripted("echo.mjs")], runtime_dir: join(folder, "run"), log };
 	assert.equal(loadCatalog({ ...options, plugins_dir: join(folder, "nowhere") }).list().length, 1);
 	assert.deepEqual(entries(), []);
 	await writeFile(join(folder, "file"), "");

@@ -20,7 +20,7 @@ interface ThirdPartyOptions {
 	/** Where the copies go. */
 	pinned_dir: string;
 	/** Types that come with the server. */
-	shipped: ReadonlySet<string>;
+	built_in: ReadonlySet<string>;
 	log: Log;
 }
 
@@ -72,7 +72,7 @@ function readPlugin(folder: string): { json: unknown } | undefined {
 function entryOf(type: string, { json }: { json: unknown }, options: ThirdPartyOptions): CatalogEntry {
 	let descriptor = placeholder(type);
 	try {
-		if (options.shipped.has(type)) throw new Refusal("an engine of this type comes with the server");
+		if (options.built_in.has(type)) throw new Refusal("an engine of this type comes with the server");
 		descriptor = parseDescriptor(json);
 		if (descriptor.name !== type) throw new Refusal("plugin.json has another name than its folder");
 		const folder = join(options.plugins_dir, type);
@@ -98,7 +98,7 @@ function entry(type: string, descriptor: Descriptor): CatalogEntry {
 	const launch = () => {
 		throw new Error(`engine ${type} is unavailable`);
 	};
-	return { type, descriptor, is_shipped: false, is_restricted: false, network, unavailable: undefined, launch };
+	return { type, descriptor, is_built_in: false, is_restricted: false, network, unavailable: undefined, launch };
 }
 
 /** Stands where plugin.json has nothing that can be used. */

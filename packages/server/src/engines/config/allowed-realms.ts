@@ -1,0 +1,62 @@
+import type { Fields } from "@svc/protocol";
+import { AppError } from "../../errors.ts";
+import type { RealmStore } from "../../realms/model.ts";
+import type { EngineStore } from "../model.ts";
+
+/*
+ * Anybody may make a realm and is its admin, so a configuration for all realms serves only those that it names. They are given as slugs and
+ * kept as ids: a slug that is used again inherits nothing. Design: §13
+ */
+
+/** What reading and showing these fields needs. */
+interface AllowedNeeds {
+	store: { realms: Pick<RealmStore, "access" | "named">; engines: Pick<EngineStore, "formerRealms"> };
+}
+
+/** Stands for every realm, those that do not exist yet included. */
+export const EVERY_REALM = "*";
+
+/** Fields that only the configuration of all realms has. */
+const OF_ALL_REALMS = ["allowed_realms", "max_connections_per_realm"];
+
+/** Refuses for one realm what is for all. @throws AppError validation_failed */
+export function refuseAllowed(given: Fields): void {
+	const field = OF_ALL_REALMS.find((name) => Object.hasOwn(given, name));
+	if (field === undefined) return;
+	throw new AppError("validation_failed", `${field} is for the configuration of all realms: this one is for one realm`);
+}
+
+/** The ids of the realms that checked fields name by slug, each once. @throws AppError missing_field, validation_failed */
+export async function findAllowed({ store }: AllowedNeeds, { allowed_realms }: Fields): Promise<string[]> {
+	if (allowed_realms === undefined) {
+		throw new AppError(
+			"missing_field",
+			'allowed_realms is required: the slugs of the realms that the configuration serves, or ["*"] for every realm',
+		);
+	}
+	const slugs = [...new Set(allowed_realms as string[])];
+	if (!slugs.includes(EVERY_REALM)) return Promise.all(slugs.map((slug) => idOf(store.realms, slug)));
+	if (slugs.length === 1) return slugs;
+	throw new AppError("validation_failed", 'allowed_realms is ["*"] alone, or slugs of realms');
+}
+
+async function idOf(realms: Pick<RealmStore, "access">, slug: string): Promise<string> {
+	const realm = await realms.access(slug, "");
+	if (realm !== undefined) return realm.id;
+	throw new AppError("validation_failed", "allowed_realms names a realm that there is not");
+}
+
+/** Who is served, as it is shown: slugs of realms that are still there; of a configuration from before, those that used it. */
+export async function showAllowed(
+	{ store }: AllowedNeeds,
+	type: string,
+	{ allowed_realms }: Fields,
+): Promise<string[]> {
+	const ids = allowed_realms as string[] | undefined;
+	if (ids?.includes(EVERY_REALM)) return [EVERY_REALM];
+	const realms =
+		ids === undefined
+			? (await store.engines.formerRealms()).filter(({ engine }) => engine === type)
+			: await store.realms.named(ids);
+	return realms.map(({ slug }) => slug);
+}

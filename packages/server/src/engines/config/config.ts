@@ -1,0 +1,161 @@
+import type { Fields } from "@svc/protocol";
+import { eventBy } from "../../audit/model.ts";
+import { AppError } from "../../errors.ts";
+import { logRefusal, requireInstanceAdmin } from "../../policy/authorize.ts";
+import type { Actor } from "../../policy/model.ts";
+import type { EngineNeeds } from "../engines.ts";
+import { EngineUnavailable } from "../host/host.ts";
+import { TargetError } from "../kinds/connector.ts";
+import type { EngineConfigRow } from "../model.ts";
+import type { ReadyEngine } from "../ready.ts";
+import { findAllowed, refuseAllowed, showAllowed } from "./allowed-realms.ts";
+import { checkFields, maskFields } from "./fields.ts";
+
+/** Whether an engine and its target work. */
+export interface EngineStatus {
+	status: "healthy" | "unhealthy";
+	/** Why not; empty when it works. */
+	message: string;
+}
+
+/** A configuration as it is shown: secrets masked. */
+export type ShownConfig = Fields & { status: string };
+
+/** Which configuration is meant: an engine's own for one realm, or the one for all the others. */
+export interface ConfigScope {
+	type: string;
+	slug: string | undefined;
+}
+
+/**
+ * Sets an engine's configuration, for all realms or one. It holds at once; credentials that were made under the former one stay revocable.
+ * An unhealthy one is stored too: the answer says what is wrong.
+ * @throws AppError forbidden, insufficient_scope, not_found, validation_failed, missing_field, invalid_ttl
+ * Design: §7.1, §8, §13
+ */
+export async function setConfig(
+	needs: EngineNeeds,
+	actor: Actor,
+	scope: ConfigScope,
+	given: Fields,
+): Promise<ShownConfig> {
+	const realm = await manage(needs, actor, scope, "write");
+	const { descriptor } = needs.runtime.entry(scope.type);
+	if (realm !== undefined) refuseAllowed(given);
+	const former = await needs.store.engines.config(scope.type, realm?.id ?? "", "active");
+	const checked = checkFields(descriptor, given, former && (await needs.sealer.open(former)));
+	const allowed = realm === undefined ? await findAllowed(needs, checked) : undefined;
+	const fields = allowed === undefined ? checked : { ...checked, allowed_realms: allowed };
+	const now = needs.system.now();
+	const row = await needs.sealer.seal(
+		{
+			id: needs.system.uuid(),
+			engine: scope.type,
+			realm_id: realm?.id ?? "",
+			state: "active",
+			created_by: actor.user_id,
+			created_at: now.toISOString(),
+		},
+		fields,
+	);
+	const engine = await needs.runtime.withRow(row);
+	const facts = { engine: scope.type, config_id: row.id, allowed_realms: allowed && shownList(checked.allowed_realms) };
+	const event = eventBy(actor, now, "engine.config.set", realm, facts);
+	if ((await needs.store.engines.setConfig(row, event, allowed)) === "realm_gone")
+		throw new AppError("not_found", "realm not found");
+	if (former !== undefined) needs.runtime.retire(former.id);
+	if (realm === undefined) needs.runtime.retireUnconfigured(scope.type);
+	needs.reaper.reconsider();
+	return show(needs, engine);
+}
+
+/** Characters of a list that the log keeps. */
+const MAX_LISTED = 1024;
+
+function shownList(names: unknown): string {
+	return (names as string[]).join(",").slice(0, MAX_LISTED);
+}
+
+/** A configuration, secrets masked. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+export async function getConfig(needs: EngineNeeds, actor: Actor, scope: ConfigScope): Promise<ShownConfig> {
+	const realm = await manage(needs, actor, scope, "read");
+	return show(needs, await needs.runtime.withRow(await find(needs, scope, realm?.id ?? "")));
+}
+
+/** Removes a configuration; a realm falls back to the common one. @throws AppError forbidden, insufficient_scope, not_found. Design: §8 */
+export async function removeConfig(needs: EngineNeeds, actor: Actor, scope: ConfigScope): Promise<void> {
+	const realm = await manage(needs, actor, scope, "delete");
+	const row = await find(needs, scope, realm?.id ?? "");
+	const event = eventBy(actor, needs.system.now(), "engine.config.deleted", realm, {
+		engine: scope.type,
+		config_id: row.id,
+	});
+	if (!(await needs.store.engines.removeConfig({ engine: scope.type, realm_id: row.realm_id }, event)))
+		throw noConfig();
+	needs.runtime.retire(row.id);
+	if (realm === undefined) needs.runtime.retireUnconfigured(scope.type);
+}
+
+/**
+ * Asks an engine and its target whether they work.
+ * @throws AppError forbidden, insufficient_scope, not_found, engine_unavailable with the engine's own words (`ping failed: …`)
+ * Spec: ENGINES › Endpoints. Design: §7.1
+ */
+export async function pingEngine(needs: EngineNeeds, actor: Actor, scope: ConfigScope): Promise<{ status: "healthy" }> {
+	const realm = await manage(needs, actor, scope, "read");
+	const { status, message } = await statusOf(await needs.runtime.forRealm(scope.type, realm?.id ?? ""));
+	if (status === "unhealthy") throw new AppError("engine_unavailable", message);
+	return { status };
+}
+
+/** Whether an engine and its target work: the core pings the systems that it drives itself. Spec: ENGINES › Endpoints */
+export async function statusOf(engine: ReadyEngine): Promise<EngineStatus> {
+	try {
+		const answer = await engine.call("ping", {});
+		if ("error" in answer) return { status: "unhealthy", message: answer.error };
+		await engine.connector?.ping();
+		return { status: "healthy", message: "" };
+	} catch (error) {
+		if (error instanceof TargetError) return { status: "unhealthy", message: `ping failed: ${error.message}` };
+		if (error instanceof EngineUnavailable) return { status: "unhealthy", message: `ping failed: ${error.reason}` };
+		throw error;
+	}
+}
+
+async function show(needs: EngineNeeds, engine: ReadyEngine): Promise<ShownConfig> {
+	const { status, message } = await statusOf(engine);
+	const { fields, realm_id } = engine.config;
+	const allowed_realms = await showAllowed(needs, engine.entry.type, fields);
+	const masked = maskFields(engine.entry.descriptor, fields);
+	const shown = realm_id === "" ? { ...masked, allowed_realms } : masked;
+	// What an empty one means elsewhere: the system's roots.
+	const isUnverified = engine.entry.type === "containerorch" && fields.ca_cert === "";
+	const warning = isUnverified ? " (TLS verification is off)" : "";
+	return { ...shown, status: status === "healthy" ? `healthy${warning}` : message };
+}
+
+async function manage(
+	needs: EngineNeeds,
+	actor: Actor,
+	{ type, slug }: ConfigScope,
+	scope: "read" | "write" | "delete",
+) {
+	await requireInstanceAdmin(needs, actor, scope);
+	needs.runtime.entry(type);
+	if (slug === undefined) return undefined;
+	const realm = await needs.store.realms.access(slug, actor.user_id);
+	if (realm === undefined) {
+		throw await logRefusal(needs, actor, new AppError("not_found", "realm not found"), "instance");
+	}
+	return realm;
+}
+
+async function find(needs: EngineNeeds, { type }: ConfigScope, realm_id: string): Promise<EngineConfigRow> {
+	const row = await needs.store.engines.config(type, realm_id, "active");
+	if (row === undefined) throw noConfig();
+	return row;
+}
+
+function noConfig(): AppError {
+	return new AppError("not_found", "the engine has no configuration of its own here: set one with `svc engine set`");
+}

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Descriptor, type Fields, parseDescriptor } from "@svc/protocol";
+import keyvalue from "../../../../../plugins/keyvalue/plugin.json" with { type: "json" };
+import pki from "../../../../../plugins/pki/plugin.json" with { type: "json" };
+import { AppError } from "../../errors.ts";
+import { capabilityFor, checkFields, environmentOf, maskFields, secretsIn, secretsOf, targetOf } from "./fields.ts";
+
+const KEYVALUE = parseDescriptor(keyvalue);
+const PKI = parseDescriptor(pki);
+const GIVEN = { address: "redis.internal:6379", password: "the password" };
+
+function refused(descriptor: Descriptor, fields: Fields, code: string, message: RegExp, current?: Fields): void {
+	assert.throws(
+		() => checkFields(descriptor, fields, current),
+		(error) => error instanceof AppError && error.code === code && message.test(error.message),
+		JSON.stringify(fields),
+	);
+}
+
+test("what is left out gets the default of config_schema, and null is left out", () => {
+	const usual = {
+		username: "default",
+		tls: false,
+		database: 0,
+		max_ttl: "24h",
+		default_ttl: "1h",
+		max_connections: 50,
+	};
+	assert.deepEqual(checkFields(KEYVALUE, GIVEN, undefined), { ...usual, ...GIVEN });
+	assert.deepEqual(checkFields(KEYVALUE, { ...GIVEN, tls: null }, undefined), { ...usual, ...GIVEN });
+});
+
+test("a field is known to config_schema, to every engine, or to the core's own connection", () => {
+	const more = { allowed_databases: ["a"], exclusive: true, ca_cert: "PEM", acl_save: true };
+	const { ca_cert, acl_save, exclusive } = checkFields(KEYVALUE, { ...GIVEN, ...more }, undefined);
+	assert.deepEqual({ ca_cert, acl_save, exclusive }, { ca_cert: "PEM", acl_save: true, exclusive: true });
+	refused(
+		KEYVALUE,
+		{ ...GIVEN, adress: "x" },
+		"validation_failed",
+		/^the configuration has a field that is not known: known are address, .*acl_save$/,
+	);
+	refused(PKI, { acl_save: true }, "validation_failed", /not known/);
+	refused(KEYVALUE, { ...GIVEN, acl_save: "yes" }, "validation_failed", /^acl_save is not/);
+});
+
+test("what is missing or of another kind is named", () => {
+	refused(KEYVALUE, { password: "p" }, "missing_field", /^address is required$/);
+	refused(KEYVALUE, { ...GIVEN, password: "" }, "missing_field", /^password is required$/);
+	refused(KEYVALUE, { ...GIVEN, database: "0" }, "validation_failed", /^database is not/);
+	refused(KEYVALUE, { ...GIVEN, default_ttl: "1 hour" }, "invalid_ttl", /^default_ttl: /);
+	refused(
+		KEYVALUE,
+		{ ...GIVEN, default_ttl: "2h", max_ttl: "1h" },
+		"invalid_ttl",
+		/^default_ttl must not exceed max_ttl$/,
+	);
+});
+
+test("a certificate of an authority needs its key", () => {
+	refused(PKI, { ca_certificate: "PEM" }, "missing_field", /^ca_private_key is required when ca_certificate is given$/);
+	assert.deepEqual(checkFields(PKI, { ca_certificate: "PEM", ca_private_key: "KEY" }, undefined), {
+		ca_certificate: "PEM",
+		ca_private_key: "KEY",
+	});
+});
+
+test("a secret that is sent as its mask stays, when there is one", () => {
+	const kept = checkFields(KEYVALUE, { ...GIVEN, password: "********" }, { ...GIVEN, password: "the former" });
+	assert.equal(kept.password, "the former");
+	refused(KEYVALUE, { ...GIVEN, password: "********" }, "missing_field", /no former value/);
+	assert.equal(checkFields(KEYVALUE, { ...GIVEN, username: "********" }, undefined).username, "********");
+	assert.deepEqual(maskFields(KEYVALUE, GIVEN), { ...GIVEN, password: "********" });
+});
+
+test("a masked secret stays only where it was given for; of a third party's engine nobody knows where that is", () => {
+	const former = { ...GIVEN, password: "the former", tls: true, ca_cert: "PEM" };
+	const masked = { ...former, password: "********" };
+	assert.equal(checkFields(KEYVALUE, { ...masked, max_ttl: "2h", username: "root" }, former).password, "the former");
+	for (const [name, value] of [
+		["address", "elsewhere:6379"],
+		["tls", false],
+		["tls", null],
+		["ca_cert", ""],
+		["ca_cert", null],
+	] as const)
+		refused(
+			KEYVALUE,
+			{ ...masked, [name]: value },
+			"missing_field",
+			new RegExp(`^password is required: ${name} has changed`),
+			former,
+		);
+	const third = { ...KEYVALUE, name: "constructor" };
+	const theirs = { ...GIVEN, password: "the former" };
+	const again = { ...theirs, password: "********", max_ttl: "2h", exclusive: true };
+	assert.equal(checkFields(third, again, theirs).password, "the former");
+	for (const [name, value] of [
+		["address", "elsewhere:6379"],
+		["username", "root"],
+		["database", 1],
+	] as const)
+		refused(third, { ...again, [name]: value }, "missing_field", new RegExp(`: ${name} has changed`), theirs);
+});
+
+test("a password within an address is a secret of its own, as it is written and as it is meant", () => {
+	const secret = {
+		...KEYVALUE,
+		config_schema: { ...KEYVALUE.config_schema, properties: { uri: { type: "string", format: "password" } } },
+	} as const;
+	const uri = "mongodb://root:p%40ss@db.internal/?tls=true";
+	assert.deepEqual(secretsOf(secret, { uri }), [uri, "p%40ss", "p@ss"]);
+	assert.deepEqual(secretsOf(secret, { uri: "", other: uri }), []);
+	const table: [address: string, passwords: string[]][] = [
+		["mongodb://root:se%2Fcret@db:27017/?x=1", ["se%2Fcret", "se/cret"]],
+		["mongodb://db:27017", []],
+		["mongodb://root@db:27017", []],
+		["mongodb://root:@db:27017", []],
+		["mongodb://root:100%@db", ["100%"]],
+		["mongodb://root:se/cret@db/?x=@", ["se/cret"]],
+		["mongodb://root:se@cret@db/?x=@", ["se@cret", "se"]],
+		["MongoDB+SRV://root:secret@db", ["secret"]],
+	];
+	for (const [address, passwords] of table) assert.deepEqual(secretsIn(address), [address, ...passwords]);
+});
+
+test("a role needs what it says, or what the configuration says, and an undeclared one of a third party all there is", () => {
+	const [ours, foreign] = [true, false].map((is_built_in) => ({ descriptor: KEYVALUE, is_built_in }));
+	const without = { descriptor: { ...KEYVALUE, default_roles: [] }, is_built_in: false };
+	const table: [typeof ours, role: string | undefined, fields: Fields, capability: string][] = [
+		[ours, "readonly", {}, "secrets:read"],
+		[ours, "readwrite", {}, "secrets:write"],
+		[ours, "admin", {}, "realms:manage"],
+		[ours, "unknown", {}, "secrets:read"],
+		[ours, "readonly", { role_capabilities: { readonly: "realms:manage" } }, "realms:manage"],
+		[foreign, "unknown", {}, "realms:manage"],
+		[foreign, "constructor", {}, "realms:manage"],
+		[foreign, undefined, {}, "secrets:read"],
+		[without, "unknown", {}, "secrets:write"],
+	];
+	for (const [entry = without, role, fields, capability] of table)
+		assert.equal(capabilityFor(entry, fields, role), capability, `${role}`);
+});
+
+test("only fields that name a variable reach the process", () => {
+	assert.deepEqual(environmentOf(KEYVALUE, GIVEN), {});
+	assert.deepEqual(environmentOf(PKI, { ca_certificate: "PEM", exclusive: true }), { SVC_PKI_CA_CERT: "PEM" });
+});
+
+test("a new password or limit leads to the same target, another address does not", () => {
+	const target = targetOf(KEYVALUE, GIVEN, {});
+	assert.equal(
+		targetOf(KEYVALUE, { ...GIVEN, password: "new", max_connections: 1, address: "REDIS.internal:6379" }, {}),
+		target,
+	);
+	assert.notEqual(targetOf(KEYVALUE, { ...GIVEN, address: "redis.internal:6380" }, {}), target);
+});

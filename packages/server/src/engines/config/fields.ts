@@ -1,0 +1,268 @@
+import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { type Schema, Validator } from "@cfworker/json-schema";
+import { type Descriptor, DurationError, type Fields, isObject, parseDuration } from "@svc/protocol";
+import { AppError } from "../../errors.ts";
+import { type Capability, ROLES } from "../../policy/model.ts";
+import type { CatalogEntry } from "../host/catalog.ts";
+import { MASK } from "../host/masking.ts";
+
+/** An engine's configuration, opened and complete. */
+export interface Configuration {
+	/** Row in the store; empty when nobody configured the engine and it needs no configuration. */
+	id: string;
+	/** Whose it is: empty for that of all realms. */
+	realm_id: string;
+	/** Its fields with the defaults of config_schema. */
+	fields: Fields;
+}
+
+/** The largest number that a limit of a configuration can be. */
+const MAX_LIMIT = 1_000_000;
+
+const NAMES = { type: "array", items: { type: "string", minLength: 1, maxLength: 253 }, maxItems: 1000 } as const;
+const CAPABILITIES = ROLES.admin;
+
+/** Fields that every engine's configuration may have beside its own. Design: §7.1 */
+const COMMON = {
+	allowed_databases: NAMES,
+	allowed_namespaces: NAMES,
+	role_capabilities: { type: "object", additionalProperties: { enum: CAPABILITIES } },
+	exclusive: { type: "boolean" },
+	allowed_realms: NAMES,
+	max_connections_per_realm: { type: "integer", minimum: 1, maximum: MAX_LIMIT },
+} as const;
+
+/** What the core's own connections know besides: the authority of a private network, and whether each removal is followed by ACL SAVE. */
+const OF_CONNECTION: Readonly<Record<string, object>> = {
+	keyvalue: { ca_cert: { type: "string" }, acl_save: { type: "boolean" } },
+};
+
+/** The fields that the core adds to an engine's config_schema. */
+const coreFields = ({ name }: Descriptor): object => ({ ...COMMON, ...OF_CONNECTION[name] });
+
+/**
+ * Checks the fields that somebody set against the engine's config_schema, and adds its defaults.
+ * @param current the fields that are there now: a secret sent as its mask keeps its value
+ * @throws AppError missing_field, validation_failed, invalid_ttl naming the field
+ * Design: §7.1, §8
+ */
+export function checkFields(descriptor: Descriptor, given: Fields, current: Fields | undefined): Fields {
+	const { properties, required, dependentRequired } = descriptor.config_schema;
+	const fields: Fields = {};
+	for (const [name, { default: usual }] of Object.entries(properties)) if (usual !== undefined) fields[name] = usual;
+	for (const [name, value] of Object.entries(given)) {
+		if (!(Object.hasOwn(properties, name) || Object.hasOwn(coreFields(descriptor), name)))
+			throw unknownField(descriptor);
+		if (value !== null) fields[name] = value;
+	}
+	keepSecrets(descriptor, fields, current);
+	const isMissing = (name: string) => fields[name] === undefined || fields[name] === "";
+	const missing = required.find(isMissing);
+	if (missing !== undefined) throw new AppError("missing_field", `${missing} is required`);
+	for (const [name, others] of Object.entries(dependentRequired ?? {})) {
+		const absent = isMissing(name) ? undefined : others.find(isMissing);
+		if (absent !== undefined) throw new AppError("missing_field", `${absent} is required when ${name} is given`);
+	}
+	const { valid, errors } = new Validator(validationSchema(descriptor), "2020-12").validate(fields);
+	if (!valid) throw refusal(errors.at(-1)?.instanceLocation ?? "#");
+	checkDurations(fields);
+	return fields;
+}
+
+/** Where an engine of ours sends its secrets, and what protects them on the way. The secret of documentdb is the address itself. */
+const TARGET_FIELDS: Readonly<Record<string, readonly string[]>> = {
+	keyvalue: ["address", "tls", "ca_cert"],
+	documentdb: [],
+	containerorch: ["api_server", "kubeconfig_path", "ca_cert"],
+	pki: [],
+	totp: [],
+};
+
+/** What the core itself reads, of whatever engine: no secret is sent there. */
+const LIMIT_FIELDS = ["max_ttl", "default_ttl", "token_ttl"];
+
+/**
+ * Puts the present values in place of masks: a secret goes nowhere else than where it was given for. Which fields of a third party's engine
+ * say where that is nobody knows, so there a masked secret stays only when none of its fields has changed.
+ * @throws AppError missing_field
+ * Design: §13
+ */
+function keepSecrets(descriptor: Descriptor, fields: Fields, current: Fields | undefined): void {
+	const masked = Object.keys(fields).filter((name) => fields[name] === MASK && isSecret(descriptor, name));
+	if (masked.length === 0) return;
+	const lost = masked.find((name) => current?.[name] === undefined);
+	if (lost !== undefined || current === undefined)
+		throw new AppError("missing_field", `${lost} is required: there is no former value to keep`);
+	const places = Object.hasOwn(TARGET_FIELDS, descriptor.name)
+		? (TARGET_FIELDS[descriptor.name] ?? [])
+		: Object.keys(descriptor.config_schema.properties);
+	const former = (name: string) => current[name] ?? descriptor.config_schema.properties[name]?.default;
+	const moved = places.find(
+		(name) => !(masked.includes(name) || LIMIT_FIELDS.includes(name)) && !isDeepStrictEqual(fields[name], former(name)),
+	);
+	if (moved !== undefined) {
+		throw new AppError(
+			"missing_field",
+			`${masked[0]} is required: ${moved} has changed, and a secret goes nowhere else than where it was given for`,
+		);
+	}
+	for (const name of masked) fields[name] = current[name];
+}
+
+/** Formats are for people and for masking; what they would check is checked by whoever uses the field. Unknown fields are refused before. */
+function validationSchema(descriptor: Descriptor): Schema {
+	const { config_schema } = descriptor;
+	const own = Object.entries(config_schema.properties).map(([name, { format: _, env: __, ...schema }]) => [
+		name,
+		schema,
+	]);
+	return {
+		...config_schema,
+		properties: { ...Object.fromEntries(own), ...coreFields(descriptor) },
+		additionalProperties: true,
+	} as Schema;
+}
+
+function refusal(location: string): AppError {
+	const field = location.replace(/^#\/?/, "").split("/")[0] ?? "";
+	return new AppError(
+		"validation_failed",
+		`${field || "the configuration"} is not what the engine's config_schema asks for`,
+	);
+}
+
+function unknownField(descriptor: Descriptor): AppError {
+	const known = [...Object.keys(descriptor.config_schema.properties), ...Object.keys(coreFields(descriptor))].join(
+		", ",
+	);
+	return new AppError("validation_failed", `the configuration has a field that is not known: known are ${known}`);
+}
+
+/** Longest and usual life of a credential, and that of an orchestrator's token. */
+const TTL_FIELDS = ["max_ttl", "default_ttl", "token_ttl"] as const;
+
+function checkDurations(fields: Fields): void {
+	const [max, usual] = TTL_FIELDS.map((name) => durationOf(fields, name));
+	if (max !== undefined && usual !== undefined && usual > max) {
+		throw new AppError("invalid_ttl", "default_ttl must not exceed max_ttl");
+	}
+}
+
+/** A field that is a duration, in milliseconds; undefined when it is absent. @throws AppError invalid_ttl */
+export function durationOf(fields: Fields, name: (typeof TTL_FIELDS)[number]): number | undefined {
+	if (fields[name] === undefined) return undefined;
+	try {
+		return parseDuration(fields[name]);
+	} catch (error) {
+		if (error instanceof DurationError) throw new AppError("invalid_ttl", `${name}: ${error.message}`);
+		throw error;
+	}
+}
+
+function isSecret(descriptor: Descriptor, name: string): boolean {
+	return descriptor.config_schema.properties[name]?.format === "password";
+}
+
+/** The fields as they are shown: every secret masked. */
+export function maskFields(descriptor: Descriptor, fields: Fields): Fields {
+	return Object.fromEntries(
+		Object.entries(fields).map(([name, value]) => [name, isSecret(descriptor, name) ? MASK : value]),
+	);
+}
+
+/** Texts that must show up in no message: the secret fields, and the password inside of an address. */
+export function secretsOf(descriptor: Descriptor, fields: Fields): string[] {
+	return Object.entries(fields)
+		.filter(([name, value]) => isSecret(descriptor, name) && typeof value === "string")
+		.flatMap(([, value]) => secretsIn(String(value)));
+}
+
+/** Ends of a password in an address: the last @ before a slash, and the first one. Not everybody escapes what has to be. */
+const PASSWORDS = [/^[^/]*:\/\/[^:@/]*:([^/]+)@/, /^[^/]*:\/\/[^:@/]*:([^@]+)@/];
+
+/** A secret, and when it is an address the password in it, as it is written and as it is meant. */
+export function secretsIn(text: string): string[] {
+	const passwords = PASSWORDS.flatMap((pattern) => pattern.exec(text)?.[1] ?? []);
+	return [...new Set([text, ...passwords, ...passwords.map(decodeOr)])].filter((secret) => secret !== "");
+}
+
+function decodeOr(text: string): string {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
+}
+
+/** The environment that config_schema says the engine's process gets. */
+export function environmentOf(descriptor: Descriptor, fields: Fields): Record<string, string> {
+	const environment: Record<string, string> = {};
+	for (const [name, { env }] of Object.entries(descriptor.config_schema.properties)) {
+		const value = fields[name];
+		if (env === undefined || value === undefined) continue;
+		environment[env] = typeof value === "object" ? JSON.stringify(value) : String(value);
+	}
+	return environment;
+}
+
+/** The environment of an engine's process. */
+type Environment = Readonly<Record<string, string>>;
+
+/** Names the system that a configuration leads to, so that a new password or limit is still the same target. */
+export function targetOf(descriptor: Descriptor, fields: Fields, environment: Environment): string {
+	return `${descriptor.name}:${hash("sha256", placeOf(descriptor, fields, environment)).slice(0, 16)}`;
+}
+
+function placeOf(descriptor: Descriptor, fields: Fields, environment: Environment): string {
+	const { address, connection_uri } = fields;
+	if (descriptor.name === "keyvalue") return String(address).toLowerCase();
+	if (descriptor.name === "documentdb")
+		return /^[a-z+]+:\/\/(?:[^/]*@)?([^/?]*)/.exec(String(connection_uri))?.[1]?.toLowerCase() ?? "";
+	if (descriptor.name === "containerorch") {
+		const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
+		// As the engine chooses: what is set but empty is not set.
+		return environment.SVC_ORCH_API_SERVER || environment.SVC_ORCH_KUBECONFIG || JSON.stringify([host, port]);
+	}
+	const open = Object.entries(fields).filter(([name]) => !(isSecret(descriptor, name) || Object.hasOwn(COMMON, name)));
+	return JSON.stringify(open);
+}
+
+/** The names that a configuration allows beside its own. */
+export function allowedNames(fields: Fields, name: "allowed_databases" | "allowed_namespaces"): readonly string[] {
+	return (fields[name] as string[] | undefined) ?? [];
+}
+
+const USUAL_CAPABILITY: Record<string, Capability> = {
+	readonly: "secrets:read",
+	read: "secrets:read",
+	viewer: "secrets:read",
+	server: "secrets:read",
+	client: "secrets:read",
+	both: "secrets:read",
+	readwrite: "secrets:write",
+	readWrite: "secrets:write",
+	editor: "secrets:write",
+	admin: "realms:manage",
+	dbAdmin: "realms:manage",
+};
+
+/**
+ * What somebody needs for a credential of that role. A role that the engine has and nobody placed needs realms:manage, and so does one that
+ * a third party's engine did not declare; an engine of ours refuses that itself. An engine without roles takes any member, or writers
+ * when its credentials live elsewhere.
+ * Design: §8
+ */
+export function capabilityFor(
+	{ descriptor, is_built_in }: Pick<CatalogEntry, "descriptor" | "is_built_in">,
+	fields: Fields,
+	role: string | undefined,
+): Capability {
+	const changed = isObject(fields.role_capabilities) ? fields.role_capabilities : {};
+	if (role !== undefined && Object.hasOwn(changed, role)) return changed[role] as Capability;
+	const isKnown = descriptor.default_roles.some(({ name }) => name === role);
+	if (role !== undefined && isKnown)
+		return (Object.hasOwn(USUAL_CAPABILITY, role) && USUAL_CAPABILITY[role]) || "realms:manage";
+	if (descriptor.default_roles.length > 0) return is_built_in || role === undefined ? "secrets:read" : "realms:manage";
+	return descriptor.capabilities.includes("engine:dynamic_credentials") ? "secrets:write" : "secrets:read";
+}

@@ -1,0 +1,56 @@
+import { type Fields, isObject } from "@svc/protocol";
+import type { Keyring } from "../../crypto/keyring.ts";
+import { openRecord, type Place, sealRecord } from "../../crypto/seal.ts";
+import { AppError } from "../../errors.ts";
+import type { System } from "../../system.ts";
+import type { EngineConfigRow } from "../model.ts";
+
+/** What sealing needs. */
+export interface SealNeeds {
+	keyring: Pick<Keyring, "record" | "recordFor">;
+	system: Pick<System, "randomBytes">;
+}
+
+/** Seals what engines must keep secret under the instance's own key, which outlives every realm, and opens it. */
+export interface ConfigSealer {
+	seal(row: Omit<EngineConfigRow, "sealed">, fields: Fields): Promise<EngineConfigRow>;
+	/** @throws AppError internal_error when the row was altered or moved */
+	open(row: EngineConfigRow): Promise<Fields>;
+	/** Seals what revoking a lease needs. */
+	sealPayload(lease_id: string, payload: Fields): Promise<Buffer>;
+	openPayload(lease_id: string, sealed: Buffer): Promise<Fields>;
+}
+
+/** Makes the sealer. Design: §5, §7 */
+export function createConfigSealer(needs: SealNeeds): ConfigSealer {
+	async function seal(place: Place, fields: Fields): Promise<Buffer> {
+		const key = await needs.keyring.record("");
+		return sealRecord(key, place, Buffer.from(JSON.stringify(fields)), needs.system.randomBytes);
+	}
+
+	async function open(place: Place, sealed: Buffer): Promise<Fields> {
+		const key = await needs.keyring.recordFor("", sealed);
+		const bytes = key && openRecord(key, place, sealed);
+		const fields: unknown = bytes && JSON.parse(bytes.toString());
+		if (isObject(fields)) return fields;
+		throw new AppError(
+			"internal_error",
+			"an engine's record does not open: the database was altered; run `svc audit verify`, then restore a backup",
+		);
+	}
+
+	return {
+		seal: async (row, fields) => ({ ...row, sealed: await seal(configPlace(row), fields) }),
+		open: (row) => open(configPlace(row), row.sealed),
+		sealPayload: (lease_id, payload) => seal(payloadPlace(lease_id), payload),
+		openPayload: (lease_id, sealed) => open(payloadPlace(lease_id), sealed),
+	};
+}
+
+function configPlace(row: Omit<EngineConfigRow, "sealed">): Place {
+	return { label: "engine_config.sealed", realm_id: row.realm_id, environment: "", name: row.engine, row_id: row.id };
+}
+
+function payloadPlace(lease_id: string): Place {
+	return { label: "lease.payload", realm_id: "", environment: "", name: "", row_id: lease_id };
+}

@@ -1,0 +1,46 @@
+import { parseDescriptor } from "@svc/protocol";
+import type { BuiltInEngine, CatalogEntry } from "./catalog.ts";
+
+/**
+ * What Node denies to an engine: files, processes, workers, add-ons and connections, unless they are allowed; code from texts;
+ * a debugger by signal. An engine's values are small, so its heap is too.
+ * https://nodejs.org/api/permissions.html
+ */
+const RESTRICTIONS = [
+	"--permission",
+	"--disable-warning=ExperimentalWarning",
+	"--disable-proto=delete",
+	"--disallow-code-generation-from-strings",
+	"--disable-sigusr1",
+	"--max-old-space-size=64",
+];
+
+/**
+ * Makes the catalogue's entry of an engine that comes with the server.
+ * @throws DescriptorError
+ * Design: §8
+ */
+export function builtInEntry(engine: BuiltInEngine): CatalogEntry {
+	const descriptor = parseDescriptor(engine.descriptor);
+	const { launch, network, node, reads: own = [] } = engine;
+	return {
+		type: descriptor.name,
+		descriptor,
+		is_built_in: true,
+		is_restricted: node !== false,
+		network,
+		unavailable: undefined,
+		launch(reads) {
+			if (node === false) return launch;
+			const files = [...own, ...reads].map((path) => `--allow-fs-read=${path}`);
+			const flags = [...RESTRICTIONS, ...(network ? ["--allow-net"] : []), ...files];
+			if (node === "environment") return { ...launch, node_options: flags.map(quoted).join(" ") };
+			return { file: launch.file, arguments: [...flags, ...launch.arguments] };
+		},
+	};
+}
+
+/** NODE_OPTIONS are parted at spaces, unless they are quoted. https://nodejs.org/api/cli.html#node_optionsoptions */
+function quoted(flag: string): string {
+	return `"${flag.replaceAll(/["\\]/g, "\\$&")}"`;
+}

@@ -1,0 +1,196 @@
+import type { Fields } from "@svc/protocol";
+import { type Document, MongoClient, MongoServerError, MongoWriteConcernError } from "mongodb";
+import * as v from "valibot";
+import { AppError } from "../../../errors.ts";
+import { secretsIn } from "../../config/fields.ts";
+import { type Command, ForbiddenCommand, isManagedName } from "../commands.ts";
+import {
+	type Connector,
+	type CreateChannel,
+	type Privilege,
+	type Subject,
+	shownReply,
+	TargetError,
+	type TargetTrouble,
+} from "../connector.ts";
+import { rightsOf } from "./privileges.ts";
+import { connectionUri } from "./uri.ts";
+
+/*
+ * The document database: ping, createUser, dropUser and usersInfo over the driver's own small pool. A create that got no answer in time may
+ * still be carried out: the driver gives up its connection, but no command ends what is waiting at the server, so there is no fence.
+ */
+
+const SELECTION_TIMEOUT_MS = 2500;
+const SOCKET_TIMEOUT_MS = 5000;
+
+/** These stand above what the connection string says. */
+const DRIVER_OPTIONS = {
+	serverSelectionTimeoutMS: SELECTION_TIMEOUT_MS,
+	connectTimeoutMS: SELECTION_TIMEOUT_MS,
+	socketTimeoutMS: SOCKET_TIMEOUT_MS,
+	waitQueueTimeoutMS: SOCKET_TIMEOUT_MS,
+	minPoolSize: 0,
+	maxPoolSize: 4,
+};
+
+/** A user that only the primary knows is lost, or comes back, with the next election. The wait ends before the socket's. */
+const WRITE_CONCERN = { w: "majority", wtimeout: SOCKET_TIMEOUT_MS - 1000 };
+
+/* Error codes: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
+/** UserNotFound. */
+const ABSENT = 11;
+/** Unauthorized, AuthenticationFailed, and what Atlas says for both. */
+const DENIED = new Set([13, 18, 8000]);
+/** The server is going away, is no primary, or lost touch with another one. */
+const TRANSIENT = new Set([
+	6, 7, 50, 64, 89, 91, 100, 189, 202, 262, 9001, 10058, 10107, 11600, 11601, 11602, 13435, 13436,
+]);
+/**
+ * A create was refused before it did anything: its form, its role, its name, or the command is not supported. After any other error the
+ * user may be there.
+ */
+const REFUSED = new Set([2, 9, 14, 20, 31, 59, 72, 73, 115, 40414, 40415, 51003]);
+
+/** Spec: ENGINES › Document database engine configuration */
+const DocumentDbFields = v.object({
+	connection_uri: v.string(),
+	database: v.string(),
+	auth_database: v.optional(v.string(), "admin"),
+});
+
+type DocumentDbFields = v.InferOutput<typeof DocumentDbFields>;
+
+/**
+ * Makes the connector of a configuration; nothing is connected yet.
+ * @throws AppError validation_failed naming the field
+ */
+export function createDocumentDbConnector(fields: Fields): Connector {
+	const result = v.safeParse(DocumentDbFields, fields, { abortEarly: true });
+	if (result.success) return new DocumentDbConnector(result.output);
+	throw new AppError("validation_failed", `${String(result.issues[0].path?.[0].key)} must be a string`);
+}
+
+class DocumentDbConnector implements Connector {
+	readonly #fields: DocumentDbFields;
+	readonly #client: MongoClient;
+	#isClosed: boolean = false;
+
+	constructor(fields: DocumentDbFields) {
+		this.#fields = fields;
+		this.#client = newClient(fields.connection_uri);
+	}
+
+	async ping(): Promise<void> {
+		await this.#ask(this.#fields.auth_database, { ping: 1 });
+	}
+
+	async exists({ name, scope }: Subject): Promise<boolean> {
+		const { users } = await this.#ask(scope, { usersInfo: { user: name, db: scope } });
+		return users.length > 0;
+	}
+
+	async remove({ name, scope }: Subject): Promise<void> {
+		if (!isManagedName(name)) throw new ForbiddenCommand("the user to drop is not a managed one");
+		try {
+			await this.#send(scope, { dropUser: name, writeConcern: WRITE_CONCERN });
+		} catch (error) {
+			if (!(error instanceof MongoServerError && error.code === ABSENT)) throw this.#explain(error, "rejected");
+		}
+	}
+
+	async listManaged(scope: string): Promise<string[]> {
+		const { users } = await this.#ask(scope, { usersInfo: 1 });
+		return users.map(({ user }: Document) => String(user)).filter(isManagedName);
+	}
+
+	async privileges(databases: readonly string[]): Promise<Privilege[]> {
+		const { auth_database, database } = this.#fields;
+		const { authInfo } = await this.#ask(auth_database, { connectionStatus: 1, showPrivileges: true });
+		return rightsOf(authInfo, auth_database, [...new Set([database, ...databases])]);
+	}
+
+	details({ username, password, database = this.#fields.database }: Parameters<Connector["details"]>[0]): Fields {
+		const { auth_database } = this.#fields;
+		const connection_uri = connectionUri(this.#fields.connection_uri, { username, password, database, auth_database });
+		return { database, auth_database, connection_uri };
+	}
+
+	/** Its connection_uri says it all. */
+	connection(): Fields {
+		return {};
+	}
+
+	async openChannel(): Promise<CreateChannel> {
+		const create = async (command: Command) => {
+			if (command.system !== "documentdb") throw new TypeError("not a command for this channel");
+			try {
+				await this.#send(this.#fields.auth_database, { ...command.document, writeConcern: WRITE_CONCERN });
+			} catch (error) {
+				const isRefused = error instanceof MongoServerError && REFUSED.has(Number(error.code));
+				throw this.#explain(error, isRefused ? "rejected" : "unreachable", [command.password]);
+			}
+		};
+		return { fence: "", create, release: () => undefined };
+	}
+
+	async fence(): Promise<boolean> {
+		return false;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		await this.#client.close();
+	}
+
+	async #ask(database: string, command: Document): Promise<Document> {
+		try {
+			return await this.#send(database, command);
+		} catch (error) {
+			throw this.#explain(error, "rejected");
+		}
+	}
+
+	/** Only the primary knows for certain, whatever the connection string prefers. */
+	async #send(database: string, command: Document): Promise<Document> {
+		// After a first connect that failed, the driver tries no other one by itself. One that is closed would be opened again by this.
+		if (!this.#isClosed) await this.#client.connect();
+		return this.#client.db(database).command(command, { readPreference: "primary" });
+	}
+
+	/**
+	 * @param otherwise what an error is that is neither a missing right nor a passing weakness
+	 * @param secrets of the command, to be masked in the database's answer
+	 */
+	#explain(error: unknown, otherwise: TargetTrouble, secrets: string[] = []): TargetError {
+		if (!(error instanceof MongoServerError)) {
+			return new TargetError("unreachable", `the document database does not answer (${codeOf(error)})`);
+		}
+		const text = shownReply(error.message, [...secretsIn(this.#fields.connection_uri), ...secrets]);
+		return new TargetError(troubleOf(error) ?? otherwise, `the document database answered: ${text}`);
+	}
+}
+
+function newClient(connection_uri: string): MongoClient {
+	try {
+		return new MongoClient(connection_uri, DRIVER_OPTIONS);
+	} catch {
+		// The driver's message quotes parts of the string.
+		throw new AppError("validation_failed", "connection_uri must be a connection string that the MongoDB driver takes");
+	}
+}
+
+function troubleOf(error: MongoServerError): TargetTrouble | undefined {
+	// The primary has done it, and it is unclear whether it stays.
+	if (error instanceof MongoWriteConcernError) return "unreachable";
+	const code = Number(error.code);
+	if (DENIED.has(code)) return "denied";
+	return TRANSIENT.has(code) ? "unreachable" : undefined;
+}
+
+/** The innermost code, or the kind of error: the driver's messages name addresses. */
+function codeOf(error: unknown): string {
+	if (!(error instanceof Error)) return "unknown";
+	const inner = error.cause instanceof Error ? codeOf(error.cause) : error.name;
+	return "code" in error && typeof error.code === "string" ? error.code : inner;
+}

@@ -1,0 +1,215 @@
+import type { Fields } from "@svc/protocol";
+import * as v from "valibot";
+import { AppError } from "../../../errors.ts";
+import { type Command, ForbiddenCommand, isManagedName } from "../commands.ts";
+import { type Connector, type CreateChannel, type Privilege, type Subject, TargetError } from "../connector.ts";
+import { COMMAND_TIMEOUT_MS, KeyValueConnection, type Place } from "./connection.ts";
+import { lookAtRights } from "./privileges.ts";
+import { createPlaces } from "./slots.ts";
+
+/*
+ * The key-value store. One admin connection carries PING, ACL GETUSER, ACL DELUSER, ACL USERS and CLIENT KILL. Every ACL SETUSER has a
+ * connection to itself while it lasts, known at the store by run_id (INFO) and CLIENT ID: once that connection is killed there, or the
+ * process with that run_id is gone, what was sent on it cannot be carried out any more. Ids are not used twice.
+ */
+
+/** Creates that are under way at once, and connections that are kept for them. */
+const MAX_CHANNELS = 16;
+
+const ADDRESS = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/@]+)):(\d{1,5})$/;
+const FENCE = /^([0-9a-f]{40}) (\d+)$/;
+
+/** Spec: ENGINES › Key-value store engine configuration. `ca_cert` and `acl_save` are ours. */
+const KeyValueFields = v.object({
+	address: v.pipe(
+		v.string(),
+		v.check((text) => placeOf(text).port > 0 && placeOf(text).port < 65536),
+	),
+	password: v.string(),
+	username: v.optional(v.string(), "default"),
+	tls: v.optional(v.boolean(), false),
+	database: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0)), 0),
+	ca_cert: v.optional(v.string(), ""),
+	/** Whether the store is told to write its aclfile after each delete, so that its restart does not bring the user back. */
+	acl_save: v.optional(v.boolean(), false),
+});
+
+type KeyValueFields = v.InferOutput<typeof KeyValueFields>;
+
+/**
+ * Makes the connector of a configuration; nothing is connected yet.
+ * @throws AppError validation_failed naming the field
+ */
+export function createKeyValueConnector(fields: Fields): Connector {
+	const result = v.safeParse(KeyValueFields, fields, { abortEarly: true });
+	if (result.success) return new KeyValueConnector(result.output);
+	const field = String(result.issues[0].path?.[0].key);
+	throw new AppError("validation_failed", `${field} must be ${field === "address" ? "host:port" : "of another kind"}`);
+}
+
+function placeOf(address: string): { host: string; port: number } {
+	const [, bracketed, plain, port] = ADDRESS.exec(address) ?? [];
+	return { host: bracketed ?? plain ?? "", port: Number(port) };
+}
+
+/** A connection that is used for one create after the other. */
+interface Carrier {
+	connection: KeyValueConnection;
+	fence: string;
+}
+
+class KeyValueConnector implements Connector {
+	readonly #fields: KeyValueFields;
+	readonly #place: Place;
+	readonly #enter = createPlaces(MAX_CHANNELS, COMMAND_TIMEOUT_MS);
+	readonly #open = new Set<KeyValueConnection>();
+	readonly #idle: Carrier[] = [];
+	#admin: Promise<KeyValueConnection> | undefined;
+	#isClosed: boolean = false;
+
+	constructor(fields: KeyValueFields) {
+		this.#fields = fields;
+		this.#place = { ...fields, ...placeOf(fields.address) };
+	}
+
+	async ping(): Promise<void> {
+		await (await this.#connectAdmin()).ask(["PING"]);
+	}
+
+	async exists({ name }: Subject): Promise<boolean> {
+		return (await (await this.#connectAdmin()).ask(["ACL", "GETUSER", name])) !== null;
+	}
+
+	async remove({ name }: Subject): Promise<void> {
+		if (!isManagedName(name)) throw new ForbiddenCommand("the user to delete is not a managed one");
+		const admin = await this.#connectAdmin();
+		await admin.ask(["ACL", "DELUSER", name]);
+		if (this.#fields.acl_save) await saveAcl(admin);
+	}
+
+	async listManaged(): Promise<string[]> {
+		const names = await (await this.#connectAdmin()).ask(["ACL", "USERS"]);
+		return (names as string[]).filter(isManagedName);
+	}
+
+	async privileges(): Promise<Privilege[]> {
+		return lookAtRights(await this.#connectAdmin(), this.#fields);
+	}
+
+	details(): Fields {
+		return { address: this.#fields.address, database: this.#fields.database };
+	}
+
+	connection(): Fields {
+		const { tls, ca_cert } = this.#fields;
+		return { tls, ...(ca_cert === "" ? {} : { ca_cert }) };
+	}
+
+	async openChannel(): Promise<CreateChannel> {
+		const leave = await this.#enter();
+		try {
+			return this.#channel(await this.#takeCarrier(), leave);
+		} catch (error) {
+			leave();
+			throw error;
+		}
+	}
+
+	async fence(fence: string): Promise<boolean> {
+		const [, run_id, client_id = ""] = FENCE.exec(fence) ?? [];
+		if (run_id === undefined) return false;
+		const admin = await this.#connectAdmin();
+		try {
+			const current = await runIdOf(admin);
+			// 0 is proof as well: the connection was gone already.
+			if (current === run_id) await admin.ask(["CLIENT", "KILL", "ID", client_id]);
+			return current !== undefined;
+		} catch (error) {
+			if (isRefusal(error)) return false;
+			throw error;
+		}
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		for (const connection of this.#open) connection.end();
+	}
+
+	/** The admin connection, made anew when the last one is over. */
+	async #connectAdmin(): Promise<KeyValueConnection> {
+		const known = this.#admin;
+		const connection = await known?.catch(() => undefined);
+		if (connection?.isOpen) return connection;
+		// Somebody else may have made it meanwhile.
+		if (this.#admin === known) this.#admin = this.#connect();
+		return this.#admin as Promise<KeyValueConnection>;
+	}
+
+	async #connect(): Promise<KeyValueConnection> {
+		if (this.#isClosed) throw new TargetError("unreachable", "the connection to the key-value store was closed");
+		const connection = new KeyValueConnection(this.#place, () => this.#open.delete(connection));
+		this.#open.add(connection);
+		await connection.open();
+		return connection;
+	}
+
+	async #takeCarrier(): Promise<Carrier> {
+		for (let kept = this.#idle.pop(); kept !== undefined; kept = this.#idle.pop()) {
+			if (kept.connection.isOpen) return kept;
+		}
+		const connection = await this.#connect();
+		return { connection, fence: await fenceOf(connection) };
+	}
+
+	#channel(carrier: Carrier, leave: () => void): CreateChannel {
+		let state: "usable" | "spent" | "released" = "usable";
+		return {
+			fence: carrier.fence,
+			create: async (command: Command) => {
+				if (command.system !== "keyvalue" || state !== "usable") throw new TypeError("not a command for this channel");
+				state = "spent";
+				await carrier.connection.ask(command.arguments, [command.password]);
+				state = "usable";
+			},
+			release: () => {
+				if (state === "released") return;
+				// A create that did not end well will be fenced, and must not take another one with it.
+				if (state === "usable") this.#idle.push(carrier);
+				else carrier.connection.end();
+				state = "released";
+				leave();
+			},
+		};
+	}
+}
+
+/** Without the right to ask, or where the question is unknown, there is no fence. */
+async function fenceOf(connection: KeyValueConnection): Promise<string> {
+	try {
+		const client_id = await connection.ask(["CLIENT", "ID"]);
+		const run_id = await runIdOf(connection);
+		return run_id === undefined ? "" : `${run_id} ${client_id}`;
+	} catch (error) {
+		if (isRefusal(error)) return "";
+		throw error;
+	}
+}
+
+/** Names the store's process. */
+async function runIdOf(connection: KeyValueConnection): Promise<string | undefined> {
+	return /^run_id:([0-9a-f]{40})\r?$/m.exec(String(await connection.ask(["INFO", "server"])))?.[1];
+}
+
+function isRefusal(error: unknown): boolean {
+	return error instanceof TargetError && error.kind !== "unreachable";
+}
+
+/** A store without an aclfile has nothing to write. */
+async function saveAcl(admin: KeyValueConnection): Promise<void> {
+	try {
+		await admin.ask(["ACL", "SAVE"]);
+	} catch (error) {
+		if (isRefusal(error) && String(error).includes("not configured to use an ACL file")) return;
+		throw error;
+	}
+}

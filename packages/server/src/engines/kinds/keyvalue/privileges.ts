@@ -1,0 +1,93 @@
+import { type Privilege, TargetError } from "../connector.ts";
+import type { KeyValueConnection } from "./connection.ts";
+
+/** A user that there is not: nobody's name has a colon in it. */
+const NOBODY = "svc:nobody";
+
+/** What only fencing needs: without it, the server waits out a quarantine after a create that got no answer. */
+const FENCING = "after a create that got no answer, its outcome stays open for minutes";
+
+/**
+ * What the core sends, in a form that changes nothing: a store looks whether a user may run a command before it looks at its arguments. The rule
+ * of SETUSER is none, so no user comes of it.
+ */
+const RIGHTS: readonly [name: string, command: string[], status: "missing" | "doubtful", without: string][] = [
+	["ACL SETUSER", ["ACL", "SETUSER", NOBODY, "+no:command"], "missing", "no credential can be made"],
+	["ACL GETUSER", ["ACL", "GETUSER", NOBODY], "missing", "nobody can see whether a credential is gone"],
+	["ACL DELUSER", ["ACL", "DELUSER", NOBODY], "missing", "no credential can be revoked"],
+	["ACL USERS", ["ACL", "USERS"], "missing", "what was left behind is not found"],
+	["CLIENT ID", ["CLIENT", "ID"], "doubtful", FENCING],
+	["CLIENT KILL", ["CLIENT", "KILL", "ID", "0"], "doubtful", FENCING],
+	["INFO", ["INFO", "server"], "doubtful", FENCING],
+];
+
+/**
+ * Looks which of the rights that the core needs its user has, and whether a restart of the store would bring deleted users back.
+ * @throws TargetError unreachable
+ */
+export async function lookAtRights(
+	admin: KeyValueConnection,
+	{ username, acl_save }: { username: string; acl_save: boolean },
+): Promise<Privilege[]> {
+	const found: Privilege[] = [];
+	for (const [name, command, status, without] of RIGHTS) {
+		const refusal = await refusalOf(admin, command);
+		if (refusal === undefined) found.push({ name, status: "granted", message: "", hint: "" });
+		else found.push({ name, status, message: `${refusal}: ${without}`, hint: grant(username, name) });
+	}
+	const persistence = await (acl_save ? lookAtSaving(admin, username) : lookAtFile(admin));
+	return persistence === undefined ? found : [...found, persistence];
+}
+
+function grant(username: string, name: string): string {
+	return `on the store: ACL SETUSER ${username} +${name.toLowerCase().replace(" ", "|")}`;
+}
+
+/** Why the store would not carry it out for this user; undefined when it would. */
+async function refusalOf(admin: KeyValueConnection, command: string[]): Promise<string | undefined> {
+	try {
+		await admin.ask(command);
+		return undefined;
+	} catch (error) {
+		if (!(error instanceof TargetError) || error.kind === "unreachable") throw error;
+		if (error.kind === "denied") return "the user may not";
+		return /: ERR unknown (sub)?command/i.test(error.message)
+			? "the store does not know it (version 6 is the oldest)"
+			: undefined;
+	}
+}
+
+/** With acl_save it is what follows every removal, so asking for it once more does no harm. */
+async function lookAtSaving(admin: KeyValueConnection, username: string): Promise<Privilege> {
+	const name = "ACL SAVE";
+	try {
+		await admin.ask(["ACL", "SAVE"]);
+		return { name, status: "granted", message: "", hint: "" };
+	} catch (error) {
+		if (!(error instanceof TargetError) || error.kind === "unreachable") throw error;
+		if (error.kind === "denied")
+			return {
+				name,
+				status: "missing",
+				message: "the user may not: no credential can be revoked",
+				hint: grant(username, name),
+			};
+		const hint = "set aclfile in the store's configuration to a file that it may write, or acl_save to false";
+		return { name, status: "doubtful", message: error.message, hint };
+	}
+}
+
+/** Whoever may not ask is told nothing. */
+async function lookAtFile(admin: KeyValueConnection): Promise<Privilege | undefined> {
+	const answer = await admin.ask(["CONFIG", "GET", "aclfile"]).catch((error: unknown) => {
+		if (!(error instanceof TargetError) || error.kind === "unreachable") throw error;
+	});
+	const [, file] = Array.isArray(answer) ? answer : Object.entries(answer ?? {}).flat();
+	if (typeof file !== "string" || file === "") return undefined;
+	return {
+		name: "aclfile",
+		status: "doubtful",
+		message: "the store reads its users from a file when it starts: a restart may bring deleted ones back",
+		hint: "`svc engine set keyvalue` with acl_save=true; the user then needs ACL SAVE",
+	};
+}

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Redis, skipWithoutRedis } from "../../../../../../test/peers/redis.ts";
+import { connect, create, kvSet, NAME, redisFor } from "../testing.ts";
+
+const redisTest = { skip: skipWithoutRedis };
+
+/** Spec: ENGINES › Key-value store engine configuration */
+const LISTS = {
+	readonly: "get mget hget hgetall lrange smembers sismember zrange ttl type exists keys scan info",
+	readwrite: `get set del mget mset hget hset hdel hgetall lpush rpush lpop rpop lrange sadd srem smembers zadd zrem zrange expire
+		ttl type exists keys scan info`,
+};
+
+/** Whoever is not even logged in may send these. */
+const UNGUARDED = ["auth", "hello", "quit", "reset"];
+
+for (const [role, list] of Object.entries(LISTS)) {
+	test(`${role} may run the commands of its list on any key, and no other of all there are`, redisTest, async (t) => {
+		const redis = await redisFor(t);
+		const allowed = list.split(/\s+/);
+		await create(connect(t, redis), kvSet(NAME, ["~*", ...allowed.map((name) => `+${name}`)]));
+		const commands = await everyCommand(redis);
+		assert.ok(commands.length > 200, "Redis has more than that");
+		assert.deepEqual(new Set(await mayRun(redis, commands)), new Set([...allowed, ...UNGUARDED]));
+	});
+}
+
+test("admin may run every command there is", redisTest, async (t) => {
+	const redis = await redisFor(t);
+	await create(connect(t, redis), kvSet(NAME, ["~*", "+@all"]));
+	const commands = await everyCommand(redis);
+	assert.equal((await mayRun(redis, commands)).length, commands.length);
+});
+
+/** An entry of COMMAND. The tenth field has the subcommands. */
+type Entry = [name: string, arity: number, ...rest: unknown[]];
+
+/** Every command of this Redis with its subcommand, and with as many arguments as it needs at least. */
+async function everyCommand(redis: Redis): Promise<string[][]> {
+	const withSubcommands = (entries: Entry[]): Entry[] =>
+		entries.flatMap((entry) => {
+			const inner = (entry[9] ?? []) as Entry[];
+			return inner.length === 0 ? [entry] : withSubcommands(inner);
+		});
+	return withSubcommands((await redis.admin("COMMAND")) as Entry[]).map(([name, arity]) => {
+		const words = name.split("|");
+		while (words.length < Math.abs(arity)) words.push("1");
+		return words;
+	});
+}
+
+/** The names of those commands that Redis says the user may run. It judges without running them. */
+async function mayRun(redis: Redis, commands: string[][]): Promise<string[]> {
+	const session = await redis.login("default", redis.password);
+	const verdicts = await Promise.all(commands.map((command) => session.send("ACL", "DRYRUN", NAME, ...command)));
+	session.end();
+	// A channel that it may not use is no command that it may not run.
+	const isAllowed = verdicts.map((verdict) => verdict === "OK" || /permissions to access/.test(String(verdict)));
+	return commands.filter((_, index) => isAllowed[index]).map(([name = ""]) => name);
+}

@@ -1,0 +1,27 @@
+import { createGate } from "../../../gate.ts";
+import { TargetError } from "../connector.ts";
+
+/**
+ * Makes the function that takes one of `count` places, and waits in line while all are taken.
+ * @returns gives the function that leaves the place again; it may be called more than once
+ * @throws TargetError unreachable after `wait_ms`
+ */
+export function createPlaces(count: number, wait_ms: number): () => Promise<() => void> {
+	const gate = createGate(count);
+	return () => {
+		const taken = Promise.withResolvers<() => void>();
+		let isLate = false;
+		const timer = setTimeout(() => {
+			isLate = true;
+			taken.reject(new TargetError("unreachable", "the target is slow: too many credentials are being made there"));
+		}, wait_ms);
+		void gate(async () => {
+			clearTimeout(timer);
+			if (isLate) return;
+			const left = Promise.withResolvers<void>();
+			taken.resolve(left.resolve);
+			await left.promise;
+		});
+		return taken.promise;
+	};
+}

@@ -1,0 +1,74 @@
+import type { Fields } from "@svc/protocol";
+import { createAuthority } from "@svc/x509";
+import type { RealmStore } from "../../../realms/model.ts";
+import type { System } from "../../../system.ts";
+import type { ConfigSealer } from "../../config/sealed-config.ts";
+import type { EngineConfigRow, EngineStore } from "../../model.ts";
+
+/** What a realm's own certificate authority needs. */
+export interface AuthorityNeeds {
+	store: { engines: EngineStore; realms: Pick<RealmStore, "named"> };
+	system: System;
+	sealer: ConfigSealer;
+}
+
+/** The engine that signs. */
+export const PKI = "pki";
+
+const COMMON_NAME = "svc CA";
+
+/** What tells the engine of an authority. With half of one, each of its processes would make another. */
+export const AUTHORITY_VARIABLES = ["SVC_PKI_CA_CERT", "SVC_PKI_CA_KEY"] as const;
+
+/** Whether an authority is given to the engine's processes. */
+export function hasAuthority(environment: Readonly<Record<string, string>>): boolean {
+	return AUTHORITY_VARIABLES.every((variable) => Boolean(environment[variable]));
+}
+
+/**
+ * The certificate authority of a realm for which none is given: made at first use and kept sealed, so that a restart keeps it. What one realm
+ * issues is trusted by no other, save for realms that shared one before each had its own.
+ * @returns undefined when the realm is gone
+ * Spec: ENGINES › Certificate authority engine. Design: §8, §13
+ */
+export async function authorityOf(
+	needs: AuthorityNeeds,
+	realm_id: string,
+	fields: Fields,
+): Promise<Fields | undefined> {
+	const { engines } = needs.store;
+	const shared = (await engines.isFormer(PKI, realm_id)) ? await engines.config(PKI, "", "generated") : undefined;
+	const own = shared ?? (await engines.config(PKI, realm_id, "generated"));
+	const kept = own ?? (await generate(needs, realm_id, fields));
+	return kept && needs.sealer.open(kept);
+}
+
+async function generate(
+	{ store, system, sealer }: AuthorityNeeds,
+	realm_id: string,
+	{ organization }: Fields,
+): Promise<EngineConfigRow | undefined> {
+	const [realm] = await store.realms.named([realm_id]);
+	if (realm === undefined) return undefined;
+	const now = system.now();
+	const { certificate, private_key } = await createAuthority({
+		common_name: COMMON_NAME,
+		organization: typeof organization === "string" ? organization : "",
+		now,
+		randomBytes: system.randomBytes,
+	});
+	const about = { id: system.uuid(), engine: PKI, realm_id, state: "generated", created_by: "system" } as const;
+	const fields = { ca_certificate: certificate, ca_private_key: private_key };
+	const row = await sealer.seal({ ...about, created_at: now.toISOString() }, fields);
+	const event = {
+		timestamp: now.toISOString(),
+		type: "engine.config.set",
+		actor: "system",
+		realm_id,
+		realm: realm.slug,
+		data: { engine: PKI, generated: true },
+	} as const;
+	await store.engines.keepGenerated(row, event);
+	// Whoever was first decides.
+	return store.engines.config(PKI, realm_id, "generated");
+}

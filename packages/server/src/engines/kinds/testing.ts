@@ -1,0 +1,65 @@
+/* What the connectors' tests share. */
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import type { Fields } from "@svc/protocol";
+import { type Redis, type RedisOptions, startRedis } from "../../../../../test/peers/redis.ts";
+import type { Command, DocCreate, KvSet } from "./commands.ts";
+import { type Connector, type Subject, TargetError } from "./connector.ts";
+import { createKeyValueConnector } from "./keyvalue/connector.ts";
+
+/** A name and a password as engines make them. */
+export const NAME = "svc_0a1b2c3d";
+export const PASSWORD = "0123456789abcdef01234567";
+
+export function subject(name = NAME, scope = ""): Subject {
+	return { name, scope };
+}
+
+/** What passes for a user of a key-value store. */
+export function kvSet(username = NAME, rules = ["~*", "+get"]): KvSet {
+	const args = ["ACL", "SETUSER", username, "on", `>${PASSWORD}`, ...rules];
+	return { system: "keyvalue", username, password: PASSWORD, arguments: args };
+}
+
+/** What passes for a user of a document database. */
+export function docCreate(username = NAME, role = "read", db = "app"): DocCreate {
+	const document = { createUser: username, pwd: PASSWORD, roles: [{ role, db }], mechanisms: ["SCRAM-SHA-256"] };
+	return { system: "documentdb", username, password: PASSWORD, document };
+}
+
+/** A Redis that ends with the test. */
+export async function redisFor(t: TestContext, options: RedisOptions = {}): Promise<Redis> {
+	const redis = await startRedis(options);
+	t.after(redis.stop);
+	return redis;
+}
+
+/** A connector to it, or to what stands in front of it, that ends with the test. */
+export function connect(t: TestContext, redis: Pick<Redis, "address" | "password">, fields: Fields = {}): Connector {
+	const connector = createKeyValueConnector({ address: redis.address, password: redis.password, ...fields });
+	t.after(() => connector.close());
+	return connector;
+}
+
+/** Creates on a channel of its own. */
+export async function create(connector: Connector, command: Command): Promise<void> {
+	const channel = await connector.openChannel();
+	await channel.create(command).finally(channel.release);
+}
+
+/** For assert.rejects. */
+export function refusedAs(kind: TargetError["kind"], says: RegExp): (error: unknown) => boolean {
+	return (error) => error instanceof TargetError && error.kind === kind && says.test(error.message);
+}
+
+/** Waits until so many connections are open, the one that asks not counted; at most 5 s. */
+export async function clientsBecome(redis: Redis, count: number): Promise<void> {
+	const open = async () =>
+		String(await redis.admin("CLIENT", "LIST"))
+			.trim()
+			.split("\n").length - 1;
+	const end = performance.now() + 5000;
+	while ((await open()) !== count && performance.now() < end) await setTimeout(10);
+	assert.equal(await open(), count);
+}

@@ -1,0 +1,46 @@
+import process from "node:process";
+import { isSea } from "node:sea";
+import { fileURLToPath } from "node:url";
+import containerorch from "@svc/plugin-containerorch/plugin.json" with { type: "json" };
+import documentdb from "@svc/plugin-documentdb/plugin.json" with { type: "json" };
+import keyvalue from "@svc/plugin-keyvalue/plugin.json" with { type: "json" };
+import pki from "@svc/plugin-pki/plugin.json" with { type: "json" };
+import totp from "@svc/plugin-totp/plugin.json" with { type: "json" };
+import type { BuiltInEngine } from "@svc/server";
+
+const root = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+/**
+ * What a program consists of when it runs from source, beside its script. Not the whole repository: the server's data is in it by default.
+ * The single binary is one file, which Node reads by itself.
+ * Design: §7.1
+ */
+const FROM_SOURCE = {
+	node: "arguments" as const,
+	script: [root("packages/svc/src/main.ts")],
+	reads: ["packages", "plugins", "node_modules", "package.json"].map(root),
+};
+const IN_BINARY = { node: "environment" as const, script: [], reads: [] };
+const { node, script, reads: program } = isSea() ? IN_BINARY : FROM_SOURCE;
+
+/** Where a pod finds its token, the authority's certificate and its namespace. Spec: ENGINES › Container orchestrator engine configuration */
+const IN_CLUSTER = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** The engines that come with svc, and how the server starts each: this executable again, as `svc plugin <type>`. Design: §8 */
+export const BUILT_IN: BuiltInEngine[] = [
+	builtIn(containerorch, { network: true, reads: [IN_CLUSTER] }),
+	builtIn(documentdb),
+	builtIn(keyvalue),
+	builtIn(pki),
+	builtIn(totp),
+];
+
+/** Their types, which no other engine can have. */
+export const BUILT_IN_TYPES: readonly string[] = [containerorch, documentdb, keyvalue, pki, totp].map(
+	({ name }) => name,
+);
+
+function builtIn(descriptor: { name: string }, { network = false, reads = [] as string[] } = {}): BuiltInEngine {
+	const launch = { file: process.execPath, arguments: [...script, "plugin", descriptor.name] };
+	return { descriptor, network, launch, node, reads: [...program, ...reads] };
+}
