@@ -10,6 +10,7 @@ const LEAVES = [
 	"errors.ts",
 	"messages.ts",
 	"normal-text.ts",
+	"operation.ts",
 	"system.ts",
 	"durable-file.ts",
 	"redacted.ts",
@@ -35,6 +36,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^backups\/model\.ts$/, may: /\/(model|keyring-model)\.ts$/ },
 		{ from: /^(\w|-)+\/model\.ts$/, may: /^(policy|audit|accounts)\/model\.ts$|^crypto\/(keyring-model|seal)\.ts$/ },
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model)\.ts$/ },
+		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },
 		// Who makes a change is decided on again in its transaction, by the same words.
 		{
 			from: /^store\/sqlite\//,

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import * as v from "valibot";
 import { AppError } from "./errors.ts";
 import { Count, says } from "./messages.ts";
+import type { Awaitable } from "./operation.ts";
 
 /** Largest page, and the usual one. Spec: API › Limits. */
 const MAX_LIMIT = 100;
@@ -58,10 +59,10 @@ interface Source<Row> {
 	/** Names the list and its filters: a cursor is good for this list only. */
 	list: string;
 	/** Rows after the position (undefined: from the start), at most `limit`. */
-	read(after: string | undefined, limit: number): Promise<Row[]>;
+	read(after: string | undefined, limit: number): Awaitable<Row[]>;
 	/** Position of a row. */
 	position(row: Row): string;
-	count(): Promise<number>;
+	count(): Awaitable<number>;
 }
 
 /**

@@ -82,7 +82,7 @@ async function scans({ directory }: Ledger, firstDueMs: number): Promise<Finding
 	};
 	const findings = [
 		...(await timed(`a look at ${TARGETS} targets, nothing due`, look)),
-		...(await timed(`a batch of ${BATCH} that are due`, () => leases.due(target, firstDueMs + HOUR_MS, BATCH))),
+		...(await timed(`a batch of ${BATCH} that are due`, async () => leases.due(target, firstDueMs + HOUR_MS, BATCH))),
 	];
 	await close();
 	return findings;

@@ -1,5 +1,6 @@
 import { createHmac, hkdfSync } from "node:crypto";
 import type { KeySet, MacKey } from "../crypto/key-set.ts";
+import type { Awaitable } from "../operation.ts";
 import { sourceGroup } from "../source-group.ts";
 import type { System } from "../system.ts";
 import type { AccountStore, KnownSource } from "./model.ts";
@@ -22,7 +23,7 @@ export interface KnownSources {
 	 * @param account under which its guesses are counted: see `Throttle`
 	 * @param source as `sourceGroup` names it
 	 */
-	knows(account: string, source: string): Promise<boolean>;
+	knows(account: string, source: string): Awaitable<boolean>;
 	/** Makes what the transaction that opens a session keeps. */
 	note(account: string, ip: string): KnownSource;
 }

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { atMost, RequiredText, says, Text } from "../messages.ts";
 import { normalEmail, normalizable } from "../normal-text.ts";
+import { type Port, read, write } from "../operation.ts";
 
 /** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
 const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;
@@ -172,50 +173,60 @@ export interface KnownSource {
 	renew_before: string;
 }
 
-/** The store's side of accounts and sessions. */
-export interface AccountStore {
+/** Operations of the store on accounts and sessions. */
+export const accountOperations = {
 	/**
 	 * Adds an account; the first of all becomes instance admin, whatever `instance_admin` says. With `only_first` it is that one or none, with `most` none when there
 	 * are as many.
 	 */
-	register(
-		account: Account & { only_first?: boolean; most?: number },
-		event: AuditEvent,
-	): Promise<{ outcome: "done"; first: boolean } | { outcome: "email_taken" | "not_first" | "limit_reached" }>;
-	byEmail(email: string): Promise<Account | undefined>;
-	byId(id: string): Promise<Account | undefined>;
+	register: write<
+		(
+			account: Account & { only_first?: boolean; most?: number },
+			event: AuditEvent,
+		) => { outcome: "done"; first: boolean } | { outcome: "email_taken" | "not_first" | "limit_reached" }
+	>({ forgets: [] }),
+	byEmail: read<(email: string) => Account | undefined>(),
+	byId: read<(id: string) => Account | undefined>(),
 	/** Whether any account exists. */
-	any(): Promise<boolean>;
-	list(after: string, limit: number): Promise<Account[]>;
+	any: read<() => boolean>(),
+	list: read<(after: string, limit: number) => Account[]>(),
 	/** How much the account holds at the instant. */
-	holdings(user_id: string, now: string): Promise<Holdings>;
-	limits(user_id: string): Promise<AccountLimits>;
+	holdings: read<(user_id: string, now: string) => Holdings>(),
+	limits: read<(user_id: string) => AccountLimits>(),
 	/** Replaces the account's own limits. False when there is no such account. */
-	setLimits(input: AccountLimits & { user_id: string }, event: AuditEvent): Promise<boolean>;
-	count(): Promise<number>;
+	setLimits: write<(input: AccountLimits & { user_id: string }, event: AuditEvent) => boolean>(),
+	count: read<() => number>(),
 	/** Replaces the hash, if it is still that one, ends every session of the account but `keep`, and makes all its sources strangers but `known`. */
-	setPassword(
-		input: { user_id: string; from: string; password: string; keep: string; known?: KnownSource },
-		event: AuditEvent,
-	): Promise<"done" | "changed">;
+	setPassword:
+		write<
+			(
+				input: { user_id: string; from: string; password: string; keep: string; known?: KnownSource },
+				event: AuditEvent,
+			) => "done" | "changed"
+		>(),
 	/** Disabling ends the sessions and makes all sources strangers. False when there is no such account. */
-	setDisabled(input: { user_id: string; disabled_at: string | null }, event: AuditEvent): Promise<boolean>;
+	setDisabled: write<(input: { user_id: string; disabled_at: string | null }, event: AuditEvent) => boolean>(),
 	/**
 	 * Opens a session unless the account is gone, disabled or has another password by now, and keeps the source. Beyond MAX_SESSIONS the oldest one of the
 	 * account ends.
 	 */
-	openSession(
-		input: { session: Session; password: string | null; known?: KnownSource },
-		event: AuditEvent,
-	): Promise<boolean>;
-	closeSession(jti: string, event: AuditEvent): Promise<boolean>;
+	openSession: write<
+		(input: { session: Session; password: string | null; known?: KnownSource }, event: AuditEvent) => boolean
+	>({ forgets: ["access"] }),
+	closeSession: write<(jti: string, event: AuditEvent) => boolean>(),
 	/** The account of a session that has not ended, unless it is disabled. */
-	sessionOwner(jti: string, user_id: string, now: string): Promise<SessionOwner | undefined>;
-	session(jti: string): Promise<Session | undefined>;
+	sessionOwner: read<(jti: string, user_id: string, now: string) => SessionOwner | undefined>({
+		in: "access",
+		key: (jti, user_id) => `${jti} ${user_id}`,
+	}),
+	session: read<(jti: string) => Session | undefined>(),
 	/** Forgets sessions that ended before the instant. */
-	dropSessions(ended_before: string): Promise<number>;
+	dropSessions: write<(ended_before: string) => number>({ forgets: [] }),
 	/** Whether one of the pairs was seen after the instant. */
-	isKnownSource(pairs: readonly Buffer[], since: string): Promise<boolean>;
+	isKnownSource: read<(pairs: readonly Buffer[], since: string) => boolean>(),
 	/** Forgets sources that were last seen before the instant. */
-	dropKnownSources(before: string): Promise<number>;
-}
+	dropKnownSources: write<(before: string) => number>({ forgets: [] }),
+};
+
+/** The store's part for accounts and sessions. */
+export type AccountStore = Port<typeof accountOperations>;

@@ -1,3 +1,4 @@
+import { append, type Port, scan, write } from "../operation.ts";
 import type { Actor, Maker } from "../policy/model.ts";
 
 /** Every type of event. Spec: API › Events. Design: §10. */
@@ -134,23 +135,27 @@ export interface ExportQuery extends Omit<EventQuery, "before"> {
 	last: number;
 }
 
-/** The store's side of the log. */
-export interface AuditStore {
+/** Operations of the store on the log. */
+export const auditOperations = {
 	/** Appends events that stand alone: reads and denials. Resolves once they are durable. */
-	append(event: AuditEvent): Promise<void>;
+	append: append<(event: AuditEvent) => void>(),
 	/** Appends the event of what is given away next, or done outside the database, if its maker still may. */
-	record(event: AuditEvent): Promise<void>;
-	addCheckpoint(checkpoint: Checkpoint): Promise<void>;
-	list(query: EventQuery): Promise<StoredEvent[]>;
-	count(query: EventQuery): Promise<number>;
+	record: write<(event: AuditEvent) => void>({ forgets: [] }),
+	addCheckpoint: write<(checkpoint: Checkpoint) => void>({ forgets: [] }),
+	list: scan<(query: EventQuery) => StoredEvent[]>(),
+	count: scan<(query: EventQuery) => number>(),
 	/** Oldest first. */
-	export(query: ExportQuery): Promise<ChainedEvent[]>;
-	checkpoints(): Promise<Checkpoint[]>;
+	export: scan<(query: ExportQuery) => ChainedEvent[]>(),
+	checkpoints: scan<() => Checkpoint[]>(),
 	/** Recomputes the whole chain and compares it with hashes that are known from elsewhere. */
-	verify(anchors: Anchor[]): Promise<ChainReport>;
+	verify: scan<(anchors: Anchor[]) => ChainReport>(),
+};
+
+/** The store's part for the audit log. */
+export type AuditStore = Port<typeof auditOperations> & {
 	/** Sequence number and hash of the newest event. */
 	tip(): { seq: number; hash: Buffer };
-}
+};
 
 /** A hash that the chain is known to have had at an event. */
 export interface Anchor {

@@ -1,6 +1,7 @@
 import type { AuditEvent, AuditStore } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
 import type { EngineConfigRow } from "../engines/model.ts";
+import { type Port, read, scan, write } from "../operation.ts";
 import type { SecretVersion } from "../secrets/model.ts";
 import type { ProviderRow } from "../sso/model.ts";
 
@@ -84,15 +85,18 @@ export interface Restore {
 	events: number;
 }
 
-/** The store's side of backups. */
-export interface BackupStore {
+/** Operations of the store on backups. */
+export const backupOperations = {
 	/**
 	 * Copies the database as it is at this instant into an empty file, while it goes on being written.
 	 * @throws Error whose `code` is SQLite's, such as SQLITE_FULL
 	 */
-	copyTo(file: string): Promise<void>;
+	copyTo: scan<(file: string) => void>(),
 	/** The restore that is to be written to the log. */
-	restored(): Promise<Restore | undefined>;
+	restored: read<() => Restore | undefined>(),
 	/** Writes it to the log, once. */
-	noteRestored(event: AuditEvent): Promise<boolean>;
-}
+	noteRestored: write<(event: AuditEvent) => boolean>(),
+};
+
+/** The store's part for backups. */
+export type BackupStore = Port<typeof backupOperations>;

@@ -1,4 +1,5 @@
 import type { AuditEvent } from "../audit/model.ts";
+import { type Port, read, write } from "../operation.ts";
 
 /**
  * What a key of the keyring is for: a key is bound to its purpose and opens nothing else. Every instance has one active key of each.
@@ -23,23 +24,29 @@ export interface KeyRow {
 	created_at: string;
 }
 
-/** The store's side of the keyring. Every write is one transaction together with its event. */
-export interface KeyStore {
+/** Operations of the store on the keyring. Every write is one transaction together with its event. */
+export const keyOperations = {
 	/** Fingerprint of the master key that wraps every row; undefined before `initialize`. */
-	fingerprint(): Promise<string | undefined>;
+	fingerprint: read<() => string | undefined>(),
 	/** Keys that belong to no realm, active and retired. */
-	shared(): Promise<KeyRow[]>;
+	shared: read<() => KeyRow[]>(),
 	/** Record keys of one realm, active and retired. */
-	ofRealm(realm_id: string): Promise<KeyRow[]>;
-	byId(id: Buffer): Promise<KeyRow | undefined>;
-	all(): Promise<KeyRow[]>;
+	ofRealm: read<(realm_id: string) => KeyRow[]>(),
+	byId: read<(id: Buffer) => KeyRow | undefined>(),
+	all: read<() => KeyRow[]>(),
 	/** Fills a new store. `exists`, and nothing changed, when it has a fingerprint, any key or any realm. */
-	initialize(input: { fingerprint: string; keys: KeyRow[] }, event: AuditEvent): Promise<"done" | "exists">;
+	initialize: write<(input: { fingerprint: string; keys: KeyRow[] }, event: AuditEvent) => "done" | "exists">(),
 	/** Retires the active key of the same purpose and realm and adds this one. */
-	rotate(input: { key: KeyRow }, event: AuditEvent): Promise<"done">;
+	rotate: write<(input: { key: KeyRow }, event: AuditEvent) => "done">(),
 	/** Replaces every wrapped key. `changed`, and nothing written, when the fingerprint is not `from` or the ids are not exactly the stored ones. */
-	rewrap(
-		input: { from: string; to: string; keys: { id: Buffer; wrapped: Buffer }[] },
-		event: AuditEvent,
-	): Promise<"done" | "changed">;
-}
+	rewrap:
+		write<
+			(
+				input: { from: string; to: string; keys: { id: Buffer; wrapped: Buffer }[] },
+				event: AuditEvent,
+			) => "done" | "changed"
+		>(),
+};
+
+/** The store's part for the keyring, as crypto needs it. */
+export type KeyStore = Port<typeof keyOperations>;

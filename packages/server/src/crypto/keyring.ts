@@ -1,5 +1,6 @@
 import { createCache } from "../cache.ts";
 import { AppError, FatalError } from "../errors.ts";
+import type { Awaitable } from "../operation.ts";
 import type { System } from "../system.ts";
 import { type KeySet, type MacKey, openShared, recordKey, type SharedKeys } from "./key-set.ts";
 import { KEY_PURPOSES, type KeyPurpose, type KeyRow, type KeyStore } from "./keyring-model.ts";
@@ -232,7 +233,7 @@ export class Keyring {
 	}
 
 	/** Reads rows, and once more when the master key was changed after they were read. */
-	async #read(query: () => Promise<KeyRow[]>): Promise<KeyRow[]> {
+	async #read(query: () => Awaitable<KeyRow[]>): Promise<KeyRow[]> {
 		const rows = await query();
 		const masters = this.#masters();
 		return rows.every((row) => masters.some((master) => wraps(master, row))) ? rows : query();

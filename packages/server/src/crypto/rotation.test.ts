@@ -71,7 +71,7 @@ test("the master key is replaced while the keyring goes on working, and the file
 /** Cuts everything off at one step: that step and all later ones fail, as after the death of the process. */
 function cutOff(keys: KeyStore, home: MasterKeyHome, at: string) {
 	let isDead = false;
-	const step = <T>(name: string, work: () => Promise<T>): Promise<T> => {
+	const step = async <T>(name: string, work: () => T | Promise<T>): Promise<T> => {
 		isDead ||= name === at;
 		return isDead ? Promise.reject(new Error("cut off")) : work();
 	};

@@ -1,4 +1,5 @@
 import type { AuditEvent } from "../audit/model.ts";
+import { type Port, read, write } from "../operation.ts";
 
 /**
  * A configuration of an engine as it is stored. A new one takes the place of an `active` one, which stays, `retired`, for as long as leases
@@ -24,26 +25,37 @@ interface FormerRealm {
 	slug: string;
 }
 
-/** The store's side of engines. */
-export interface EngineStore {
+/** Operations of the store on engines. */
+export const engineOperations = {
 	/**
 	 * Makes it the active one, retiring the one before.
 	 * @param allowed for all realms: ids of those that it serves, or `*`; those that were served before are forgotten, but for the authority
 	 * of those that go on
 	 */
-	setConfig(row: EngineConfigRow, event: AuditEvent, allowed?: readonly string[]): Promise<"done" | "realm_gone">;
+	setConfig: write<(row: EngineConfigRow, event: AuditEvent, allowed?: readonly string[]) => "done" | "realm_gone">({
+		forgets: ["configs"],
+	}),
 	/** Retires the active one; false when there is none. */
-	removeConfig(input: { engine: string; realm_id: string }, event: AuditEvent): Promise<boolean>;
+	removeConfig: write<(input: { engine: string; realm_id: string }, event: AuditEvent) => boolean>({
+		forgets: ["configs"],
+	}),
 	/** Keeps what the server made, unless something was kept before. */
-	keepGenerated(row: EngineConfigRow, event: AuditEvent): Promise<boolean>;
+	keepGenerated: write<(row: EngineConfigRow, event: AuditEvent) => boolean>({ forgets: ["configs"] }),
 	/** The active or generated one of exactly this scope. */
-	config(engine: string, realm_id: string, state: "active" | "generated"): Promise<EngineConfigRow | undefined>;
+	config: read<(engine: string, realm_id: string, state: "active" | "generated") => EngineConfigRow | undefined>({
+		in: "configs",
+		key: (engine, realm_id, state) => `${engine} ${realm_id} ${state}`,
+		absence: true,
+	}),
 	/** Any that is still kept. */
-	configById(id: string): Promise<EngineConfigRow | undefined>;
+	configById: read<(id: string) => EngineConfigRow | undefined>(),
 	/** All that are still kept, active and retired, in the order in which they were set. */
-	configs(): Promise<EngineConfigRow[]>;
+	configs: read<() => EngineConfigRow[]>(),
 	/** Whether the engine served the realm before a configuration named its realms. */
-	isFormer(engine: string, realm_id: string): Promise<boolean>;
+	isFormer: read<(engine: string, realm_id: string) => boolean>(),
 	/** All of these, by engine and slug. */
-	formerRealms(): Promise<FormerRealm[]>;
-}
+	formerRealms: read<() => FormerRealm[]>(),
+};
+
+/** The store's part for engines' configurations. */
+export type EngineStore = Port<typeof engineOperations>;

@@ -1,6 +1,7 @@
 import * as v from "valibot";
-import { KEY_PURPOSES, type KeyStore } from "../crypto/keyring-model.ts";
+import { KEY_PURPOSES, keyOperations } from "../crypto/keyring-model.ts";
 import { RequiredText, says } from "../messages.ts";
+import { type Port, read } from "../operation.ts";
 
 /** What is to be replaced: the master key, or the active key of a purpose; with a realm, its record key. Design: §5. */
 export const RotateKey = v.object({
@@ -12,8 +13,12 @@ export const RotateKey = v.object({
 	realm: v.nullish(RequiredText),
 });
 
-/** The store's side of the keyring, as its noun needs it. */
-export interface ListedKeyStore extends KeyStore {
+/** Operations of the store on the keyring, as its noun needs it. */
+export const listedKeyOperations = {
+	...keyOperations,
 	/** How many keys belong to a realm, of all realms together. */
-	countOfRealms(): Promise<{ active: number; retired: number }>;
-}
+	countOfRealms: read<() => { active: number; retired: number }>(),
+};
+
+/** The store's part for the keyring. */
+export type ListedKeyStore = Port<typeof listedKeyOperations>;

@@ -1,4 +1,5 @@
 import type { AuditEvent } from "../audit/model.ts";
+import { type Port, read, scan, write } from "../operation.ts";
 import type { Maker } from "../policy/model.ts";
 
 /**
@@ -115,81 +116,96 @@ interface RevokeMany {
 	now_ms: number;
 }
 
-/** The store's side of leases. Every change names the states that it starts from: whoever comes second changes nothing. */
-export interface LeaseStore {
+/** Nothing that is remembered depends on a lease. A change that ends a credential, or says that one exists, is made on a low disk, too. */
+const LEDGER = { forgets: [], events: 0 } as const;
+
+/** Operations of the store on leases. Every change names the states that it starts from: whoever comes second changes nothing. */
+export const leaseOperations = {
 	/**
 	 * Writes the intent, when the realm is live, fewer than `limit` leases of the configuration are open, and fewer than `realm_limit` of the realm
 	 * under that of all realms, nobody ever had the name, and the configuration holds.
 	 */
-	begin(
-		lease: NewLease,
-		limit: number | null,
-		event: AuditEvent,
-		realm_limit?: number,
-	): Promise<"done" | "limit_reached" | "realm_limit_reached" | "name_taken" | "realm_gone" | "config_gone">;
+	begin: write<
+		(
+			lease: NewLease,
+			limit: number | null,
+			event: AuditEvent,
+			realm_limit?: number,
+		) => "done" | "limit_reached" | "realm_limit_reached" | "name_taken" | "realm_gone" | "config_gone"
+	>({ ...LEDGER, events: 2 }),
 	/**
 	 * The credential exists: intent → active; → revoking when the realm is gone by now, when it was revoked while it was made, or when
 	 * its maker may not have it any more. `lost` when one of the latter, and when it is no intent any more.
 	 */
-	activate(
-		input: Pick<Lease, "id" | "name" | "expires_at" | "payload"> & { due_at: number; made_by?: Maker },
-		event: AuditEvent,
-	): Promise<"done" | "realm_gone" | "lost">;
+	activate:
+		write<
+			(
+				input: Pick<Lease, "id" | "name" | "expires_at" | "payload"> & { due_at: number; made_by?: Maker },
+				event: AuditEvent,
+			) => "done" | "realm_gone" | "lost"
+		>(LEDGER),
 	/** It is not known whether it exists: intent → uncertain. */
-	doubt(input: { id: string; due_at: number; last_error: string }): Promise<boolean>;
+	doubt: write<(input: { id: string; due_at: number; last_error: string }) => boolean>(LEDGER),
 	/** Nothing was made: intent → aborted. */
-	abort(input: { id: string; closed_at: string }, event: AuditEvent): Promise<boolean>;
+	abort: write<(input: { id: string; closed_at: string }, event: AuditEvent) => boolean>(LEDGER),
 	/**
 	 * It is to be taken back: active → revoking; without `due_at` it stays due when it was.
 	 * @returns the state it had, or undefined when there is no such lease
 	 */
-	revoke(
-		input: { id: string; due_at?: number; reason: RevokeReason },
-		event: AuditEvent,
-	): Promise<LeaseState | undefined>;
+	revoke:
+		write<(input: { id: string; due_at?: number; reason: RevokeReason }, event: AuditEvent) => LeaseState | undefined>(
+			LEDGER,
+		),
 	/** active → revoking for all of a realm, user or engine; those that are being made follow once they exist. @returns how many */
-	revokeMany(input: RevokeMany, event: AuditEvent): Promise<number>;
+	revokeMany: write<(input: RevokeMany, event: AuditEvent) => number>(LEDGER),
 	/** Absent for certain: revoking → revoked, uncertain → aborted. */
-	settle(input: { id: string; closed_at: string }, event: AuditEvent): Promise<boolean>;
+	settle: write<(input: { id: string; closed_at: string }, event: AuditEvent) => boolean>(LEDGER),
 	/** To be tried again. */
-	postpone(input: { id: string; due_at: number; attempts: number; last_error: string }): Promise<void>;
+	postpone: write<(input: { id: string; due_at: number; attempts: number; last_error: string }) => void>(LEDGER),
 	/** What is due at a target after `now_ms` and until `until_ms` because it was put off, but for one reason: due now. @returns how many */
-	hasten(input: { target: string; now_ms: number; until_ms: number; but_for: string }): Promise<number>;
+	hasten: write<(input: { target: string; now_ms: number; until_ms: number; but_for: string }) => number>({
+		...LEDGER,
+		inParts: true,
+	}),
 	/** A person gives it up: any open state → abandoned. */
-	abandon(input: { id: string; closed_at: string }, event: AuditEvent): Promise<boolean>;
+	abandon: write<(input: { id: string; closed_at: string }, event: AuditEvent) => boolean>(LEDGER),
 	/** A closed credential is back at its target: → revoking. */
-	reopen(input: { id: string; due_at: number }, event: AuditEvent): Promise<boolean>;
+	reopen: write<(input: { id: string; due_at: number }, event: AuditEvent) => boolean>(LEDGER),
 	/** An active credential is not at its target any more. */
-	markLost(input: { id: string; last_error: string }, event: AuditEvent): Promise<boolean>;
+	markLost: write<(input: { id: string; last_error: string }, event: AuditEvent) => boolean>(LEDGER),
 	/** Their answers were written out. */
-	delivered(input: { ids: string[]; at: string }): Promise<void>;
+	delivered: write<(input: { ids: string[]; at: string }) => void>(LEDGER),
 	/** Intents of a server that is gone: → uncertain, due at once. @returns how many */
-	recover(input: { due_at: number }): Promise<number>;
+	recover: write<(input: { due_at: number }) => number>(LEDGER),
 	/** Writes the lease clock down. */
-	saveClock(mark: ClockMark): Promise<void>;
+	saveClock: write<(mark: ClockMark) => void>(LEDGER),
 	/** Ends the rest that a restore began. @returns false when there was none */
-	resume(event: AuditEvent): Promise<boolean>;
+	resume: write<(event: AuditEvent) => boolean>(LEDGER),
 	/** Removes what was closed before the instant. @returns how many */
-	forget(closed_before: string): Promise<number>;
+	forget: write<(closed_before: string) => number>({ ...LEDGER, inParts: true }),
 
-	byId(id: string): Promise<Lease | undefined>;
+	byId: read<(id: string) => Lease | undefined>(),
 	/** Open or closed. */
-	byCredential(credential: Omit<Credential, "engine">): Promise<Lease | undefined>;
+	byCredential: read<(credential: Omit<Credential, "engine">) => Lease | undefined>(),
 	/** Those of the names that the ledger knows at that target. */
-	byNames(target: string, scope: string, names: string[]): Promise<Pick<Lease, "id" | "name" | "state" | "reason">[]>;
+	byNames:
+		read<(target: string, scope: string, names: string[]) => Pick<Lease, "id" | "name" | "state" | "reason">[]>(),
 	/** Active leases at a target in the order in which they end, after that one. */
-	activeAt(target: string, after: Pick<Lease, "due_at" | "id"> | undefined, limit: number): Promise<Lease[]>;
+	activeAt: read<(target: string, after: Pick<Lease, "due_at" | "id"> | undefined, limit: number) => Lease[]>(),
 	/** Newest first. @param before an id, or a text behind every id */
-	list(filter: LeaseFilter, before: string, limit: number): Promise<Lease[]>;
-	count(filter: LeaseFilter): Promise<number>;
+	list: scan<(filter: LeaseFilter, before: string, limit: number) => Lease[]>(),
+	count: scan<(filter: LeaseFilter) => number>(),
 	/** Targets with open leases. */
-	openTargets(): Promise<string[]>;
+	openTargets: read<() => string[]>(),
 	/** Open leases of a target that are due, and were not before `from_ms` when that is given, the longest due first. */
-	due(target: string, now_ms: number, limit: number, from_ms?: number): Promise<DueLease[]>;
+	due: read<(target: string, now_ms: number, limit: number, from_ms?: number) => DueLease[]>(),
 	/** When the next open lease of any target is due, in milliseconds of the lease clock. */
-	nextDue(): Promise<number | undefined>;
-	counts(): Promise<LeaseCount[]>;
-	clock(): Promise<ClockMark | undefined>;
+	nextDue: read<() => number | undefined>(),
+	counts: read<() => LeaseCount[]>(),
+	clock: read<() => ClockMark | undefined>(),
 	/** Since when leases rest, ISO 8601 UTC; undefined when they do not. */
-	pausedAt(): Promise<string | undefined>;
-}
+	pausedAt: read<() => string | undefined>(),
+};
+
+/** The store's part for leases. */
+export type LeaseStore = Port<typeof leaseOperations>;

@@ -148,10 +148,19 @@ class Loop implements Reaper {
 		}
 	}
 
+	/** When the next lease is due; undefined also when the store cannot tell now. */
+	async #nextDue(): Promise<number | undefined> {
+		try {
+			return await this.#needs.store.leases.nextDue();
+		} catch {
+			return undefined;
+		}
+	}
+
 	/** Sleeps until the next lease is due. One that is due already and has to wait keeps nobody awake. */
 	async #rest(): Promise<void> {
 		const { rest_ms } = this.#limits;
-		const next_ms = await this.#needs.store.leases.nextDue().catch(() => undefined);
+		const next_ms = await this.#nextDue();
 		const left_ms = (next_ms ?? 0) - this.#needs.clock.now();
 		await this.#bell.sleep(left_ms > 0 ? Math.min(left_ms, rest_ms) : rest_ms);
 	}

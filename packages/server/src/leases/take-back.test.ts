@@ -202,7 +202,7 @@ async function die(
 ): Promise<void> {
 	const death = Promise.withResolvers<void>();
 	const fragile =
-		<Args extends unknown[], Result>(name: string, run: (...args: Args) => Promise<Result>) =>
+		<Args extends unknown[], Result>(name: string, run: (...args: Args) => Result | Promise<Result>) =>
 		async (...args: Args): Promise<Result> => {
 			if (name !== step) return run(...args);
 			if (when === "after") await run(...args);

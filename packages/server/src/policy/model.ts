@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { RequiredText, says } from "../messages.ts";
+import { type Port, read, write } from "../operation.ts";
 
 /** What a role can do in a realm. Spec: API › Role capabilities. */
 export const ROLES = {
@@ -83,15 +84,17 @@ export interface Binding {
 	created_at: string;
 }
 
-/** The store's side of policy. */
-export interface PolicyStore {
+/** Operations of the store on bindings. */
+export const policyOperations = {
 	/** Adds the binding, unless the realm has MAX_BINDINGS; all but `done` change nothing. */
-	bind(
-		binding: Binding,
-		event: AuditEvent,
-	): Promise<"done" | "exists" | "owner" | "no_user" | "realm_gone" | "limit_reached">;
+	bind: write<
+		(binding: Binding, event: AuditEvent) => "done" | "exists" | "owner" | "no_user" | "realm_gone" | "limit_reached"
+	>(),
 	/** Removes it; false when there was none. */
-	unbind(input: { realm_id: string; user_id: string }, event: AuditEvent): Promise<boolean>;
-	list(realm_id: string, after: string, limit: number): Promise<Binding[]>;
-	count(realm_id: string): Promise<number>;
-}
+	unbind: write<(input: { realm_id: string; user_id: string }, event: AuditEvent) => boolean>(),
+	list: read<(realm_id: string, after: string, limit: number) => Binding[]>(),
+	count: read<(realm_id: string) => number>(),
+};
+
+/** The store's part for bindings. */
+export type PolicyStore = Port<typeof policyOperations>;

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
 import { atMost, RequiredText, says, Text } from "../messages.ts";
+import { type Port, read, scan, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
 
 /** Spec: API › Limits. Design: §7. */
@@ -77,23 +78,29 @@ export type RowLimit =
 /** Of each limit the realms or accounts that used the largest share of it, the fullest first; deleted realms count. */
 export type Fullest = Record<RowLimit, Filled[]>;
 
-/** The store's side of realms. Deleted realms are invisible to every reading. */
-export interface RealmStore {
+/** Operations of the store on realms. Deleted realms are invisible to every reading. */
+export const realmOperations = {
 	/** Adds the realm and its record key, unless its owner has as many as the account may, the deleted ones included. */
-	create(input: NewRealm, event: AuditEvent): Promise<"done" | "slug_taken" | "limit_reached">;
+	create: write<(input: NewRealm, event: AuditEvent) => "done" | "slug_taken" | "limit_reached">(),
 	/** The realm and the role that the user has in it. */
-	access(slug: string, user_id: string): Promise<RealmAccess | undefined>;
+	access: read<(slug: string, user_id: string) => RealmAccess | undefined>({
+		in: "access",
+		key: (slug, user_id) => `${user_id} ${slug}`,
+	}),
 	/** Ids and slugs of those of the realms that are live. */
-	named(ids: readonly string[]): Promise<Pick<Realm, "id" | "slug">[]>;
+	named: read<(ids: readonly string[]) => Pick<Realm, "id" | "slug">[]>(),
 	/** Realms that the user owns or is bound in. `only` narrows the list to one realm. */
-	list(user_id: string, only: string | undefined, after: string, limit: number): Promise<Realm[]>;
-	count(user_id: string, only: string | undefined): Promise<number>;
+	list: read<(user_id: string, only: string | undefined, after: string, limit: number) => Realm[]>(),
+	count: read<(user_id: string, only: string | undefined) => number>(),
 	/** Soft-deletes it; false when it was not live. */
-	remove(input: { id: string; deleted_at: string }, event: AuditEvent): Promise<boolean>;
+	remove: write<(input: { id: string; deleted_at: string }, event: AuditEvent) => boolean>(),
 	/** Realms deleted before the instant. */
-	deletedBefore(instant: string): Promise<{ id: string; slug: string }[]>;
+	deletedBefore: read<(instant: string) => { id: string; slug: string }[]>(),
 	/** Looks at all realms and accounts for those that are nearest to their limits at the instant. */
-	fullest(input: { max: Record<RowLimit, number>; now: string }): Promise<Fullest>;
+	fullest: scan<(input: { max: Record<RowLimit, number>; now: string }) => Fullest>(),
 	/** Removes a deleted realm with all rows and record keys. */
-	purge(id: string, event: AuditEvent): Promise<boolean>;
-}
+	purge: write<(id: string, event: AuditEvent) => boolean>(),
+};
+
+/** The store's part for realms. */
+export type RealmStore = Port<typeof realmOperations>;

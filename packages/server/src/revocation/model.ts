@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { RequiredText } from "../messages.ts";
+import { type Port, write } from "../operation.ts";
 
 /** Whose access is taken back: at least one of the two is given. */
 export const Revoke = v.object({
@@ -33,8 +34,11 @@ export interface Revoked {
 	identities: number;
 }
 
-/** The store's side of taking access back. */
-export interface RevocationStore {
+/** Operations of the store on taking access back. */
+export const revocationOperations = {
 	/** Ends sessions and API tokens, removes links and makes leases due, those that are being made included, with one event that counts them. */
-	revoke(input: Revocation, event: AuditEvent): Promise<Revoked>;
-}
+	revoke: write<(input: Revocation, event: AuditEvent) => Revoked>(),
+};
+
+/** The store's part for revocations. */
+export type RevocationStore = Port<typeof revocationOperations>;

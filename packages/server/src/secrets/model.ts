@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { AuditEvent, EventData } from "../audit/model.ts";
 import { PORTABLE_PREFIX } from "../crypto/seal.ts";
 import { atMost, Environment, instantOf, RequiredText, says, Text } from "../messages.ts";
+import { type Port, read, scan, write } from "../operation.ts";
 
 /** Bytes of UTF-8 in a value. Design: §7.2. */
 export const MAX_VALUE_BYTES = 256 * 1024;
@@ -157,47 +158,55 @@ export interface Promoted {
 	to_version?: number | null;
 }
 
-/** The store's side of secrets. */
-export interface SecretStore {
+/** Operations of the store on secrets. */
+export const secretOperations = {
 	/**
 	 * Writes the next version, keeps the last 20, and puts the version into the event. In a full realm it drops as many of the oldest versions of
 	 * this key and environment as are needed, but none that was superseded in the last minute.
 	 */
-	set(input: NewVersion, event: AuditEvent): Promise<{ version: number; created_at: string } | NotWritten>;
+	set: write<(input: NewVersion, event: AuditEvent) => { version: number; created_at: string } | NotWritten>({
+		forgets: ["secrets"],
+	}),
 	/** Writes all of them as `set` does, or none: `changed` when a version is not the one it must be. */
-	promote(
-		secrets: Promoted[],
-		event: AuditEvent,
-	): Promise<{ version: number; created_at: string }[] | NotWritten | "changed">;
+	promote: write<
+		(secrets: Promoted[], event: AuditEvent) => { version: number; created_at: string }[] | NotWritten | "changed"
+	>({ forgets: ["secrets"] }),
 	/** The current version; `id` orders a list. */
-	get(realm_id: string, environment: Environment, key: string): Promise<SecretVersion | undefined>;
-	version(realm_id: string, environment: Environment, key: string, version: number): Promise<SecretVersion | undefined>;
+	get: read<(realm_id: string, environment: Environment, key: string) => SecretVersion | undefined>({
+		in: "secrets",
+		key: (realm_id, environment, key) => `${realm_id} ${environment} ${key}`,
+		bytesOf: ({ value }) => value.length,
+	}),
+	version:
+		read<(realm_id: string, environment: Environment, key: string, version: number) => SecretVersion | undefined>(),
 	/** Current versions of one environment or all, in order of creation, after a secret's number in that order. */
-	list(realm_id: string, environment: Environment | undefined, after: number, limit: number): Promise<ListedVersion[]>;
+	list: read<
+		(realm_id: string, environment: Environment | undefined, after: number, limit: number) => ListedVersion[]
+	>(),
 	/**
 	 * All current versions of an environment, in order of creation, each as secret_id, version and bytes.
 	 * @param expired_by leaves out those that had expired by then
 	 */
-	snapshot(realm_id: string, environment: Environment, expired_by: string): Promise<Float64Array>;
+	snapshot: scan<(realm_id: string, environment: Environment, expired_by: string) => Float64Array>(),
 	/** All current versions of two environments, by key: secret_id, version and bytes of each, zeros where there is none. */
-	pairs(realm_id: string, from: Environment, to: Environment, expired_by: string): Promise<Float64Array>;
+	pairs: scan<(realm_id: string, from: Environment, to: Environment, expired_by: string) => Float64Array>(),
 	/** The versions at these places; undefined for what is gone. */
-	versionsAt(places: readonly VersionPlace[]): Promise<(SecretVersion | undefined)[]>;
-	count(realm_id: string, environment: Environment | undefined): Promise<number>;
+	versionsAt: read<(places: readonly VersionPlace[]) => (SecretVersion | undefined)[]>(),
+	count: read<(realm_id: string, environment: Environment | undefined) => number>(),
 	/** Newest first; undefined when there is no such secret. */
-	history(
-		realm_id: string,
-		environment: Environment,
-		key: string,
-		before: number,
-		limit: number,
-	): Promise<VersionInfo[]>;
-	countHistory(realm_id: string, environment: Environment, key: string): Promise<number>;
+	history:
+		read<(realm_id: string, environment: Environment, key: string, before: number, limit: number) => VersionInfo[]>(),
+	countHistory: read<(realm_id: string, environment: Environment, key: string) => number>(),
 	/** Current values that expire, or expired, before the instant. */
-	countExpiring(before: string): Promise<number>;
+	countExpiring: read<(before: string) => number>(),
 	/** Removes every version; the number continues if the key is written again. */
-	remove(
-		input: { realm_id: string; environment: Environment; key: string; deleted_at: string },
-		event: AuditEvent,
-	): Promise<boolean>;
-}
+	remove: write<
+		(
+			input: { realm_id: string; environment: Environment; key: string; deleted_at: string },
+			event: AuditEvent,
+		) => boolean
+	>({ forgets: ["secrets"] }),
+};
+
+/** The store's part for secrets. */
+export type SecretStore = Port<typeof secretOperations>;

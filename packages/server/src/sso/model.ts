@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { Account, KnownSource, OwnerProof, Session } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
 import { Instant, Uuid } from "../messages.ts";
+import { type Port, read, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
 
 /** What a provider speaks. Spec: API › Resources › SSO provider */
@@ -175,30 +176,36 @@ export interface SsoLogin {
 /** What became of a login. `replay`: something was used before. `changed`: accounts are not as they were read; nothing happened, read again. */
 export type SsoOutcome = "done" | "replay" | "changed";
 
-/** The store's side of single sign-on. */
-export interface SsoStore {
+/** Operations of the store on single sign-on. */
+export const ssoOperations = {
 	/** All providers by name. */
-	providers(): Promise<ProviderRow[]>;
-	provider(name: string): Promise<ProviderRow | undefined>;
+	providers: read<() => ProviderRow[]>(),
+	provider: read<(name: string) => ProviderRow | undefined>(),
 	/** Adds it, or takes the place of the one of that name. */
-	setProvider(row: ProviderRow, event: AuditEvent): Promise<void>;
+	setProvider: write<(row: ProviderRow, event: AuditEvent) => void>(),
 	/** False when there is none. Identities stay, for a provider of that name that comes later. */
-	removeProvider(name: string, event: AuditEvent): Promise<boolean>;
+	removeProvider: write<(name: string, event: AuditEvent) => boolean>(),
 	/** Id of the account whose identity it is. */
-	owner(identity: IdentityKey): Promise<string | undefined>;
+	owner: read<(identity: IdentityKey) => string | undefined>(),
 	/** By which identities somebody signs in to an account. */
-	identitiesOf(user_id: string): Promise<Identity[]>;
+	identitiesOf: read<(user_id: string) => Identity[]>(),
 	/** Opens a session, after adding or linking what the login brings, and gives and takes the mapped roles. */
-	signIn(login: SsoLogin, event: AuditEvent): Promise<SsoOutcome>;
+	signIn: write<(login: SsoLogin, event: AuditEvent) => SsoOutcome>(),
 	/** Links an identity with an account whose owner asks for it; `unproven` when what showed that is not so any more. */
-	link(link: NewLink, event: AuditEvent): Promise<"done" | "linked_elsewhere" | "full" | "unproven">;
+	link: write<(link: NewLink, event: AuditEvent) => "done" | "linked_elsewhere" | "full" | "unproven">(),
 	/** Removes a link of an account; `last` when nobody could sign in to it any more. */
-	unlink(
-		input: { id: string; user_id: string; proof: OwnerProof },
-		event: AuditEvent,
-	): Promise<"done" | "unknown" | "last" | "unproven">;
+	unlink:
+		write<
+			(
+				input: { id: string; user_id: string; proof: OwnerProof },
+				event: AuditEvent,
+			) => "done" | "unknown" | "last" | "unproven"
+		>(),
 	/** Uses something up; false when it was used before. */
-	consume(used: OneTime): Promise<boolean>;
+	consume: write<(used: OneTime) => boolean>({ forgets: [] }),
 	/** Forgets what need not be remembered any more. */
-	forgetUsed(before: string): Promise<number>;
-}
+	forgetUsed: write<(before: string) => number>({ forgets: [] }),
+};
+
+/** The store's part for single sign-on. */
+export type SsoStore = Port<typeof ssoOperations>;

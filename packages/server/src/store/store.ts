@@ -1,33 +1,73 @@
-import type { AccountStore } from "../accounts/model.ts";
-import type { AuditStore } from "../audit/model.ts";
-import type { BackupStore } from "../backups/model.ts";
-import type { EngineStore } from "../engines/model.ts";
-import type { ListedKeyStore } from "../keys/model.ts";
-import type { LeaseStore } from "../leases/model.ts";
-import type { PolicyStore } from "../policy/model.ts";
-import type { RealmStore } from "../realms/model.ts";
-import type { RevocationStore } from "../revocation/model.ts";
-import type { SecretStore } from "../secrets/model.ts";
-import type { SsoStore } from "../sso/model.ts";
-import type { TokenStore } from "../tokens/model.ts";
+import { accountOperations } from "../accounts/model.ts";
+import { type AuditStore, auditOperations } from "../audit/model.ts";
+import { backupOperations } from "../backups/model.ts";
+import { engineOperations } from "../engines/model.ts";
+import { listedKeyOperations } from "../keys/model.ts";
+import { leaseOperations } from "../leases/model.ts";
+import { type Implementation, type Operation, type Port, write } from "../operation.ts";
+import { policyOperations } from "../policy/model.ts";
+import { realmOperations } from "../realms/model.ts";
+import { revocationOperations } from "../revocation/model.ts";
+import { secretOperations } from "../secrets/model.ts";
+import { ssoOperations } from "../sso/model.ts";
+import { tokenOperations } from "../tokens/model.ts";
 
 /**
- * What the server asks of its storage: the nouns' own ports, side by side. Every question and every change is asynchronous, and a
- * change is a named operation that is decided, applied and audited in one transaction. Design: §4.
+ * Every operation of the port, by noun: its arguments, its result, how it is asked, and what it makes the caches forget. Adapters, messages to
+ * threads and caches derive from it. Design: §14.
  */
-export interface Store {
-	accounts: AccountStore;
-	audit: AuditStore;
-	backups: BackupStore;
-	engines: EngineStore;
-	keys: ListedKeyStore;
-	leases: LeaseStore;
-	policy: PolicyStore;
-	realms: RealmStore;
-	revocations: RevocationStore;
-	secrets: SecretStore;
-	sso: SsoStore;
-	tokens: TokenStore;
+const OPERATIONS = {
+	accounts: accountOperations,
+	audit: auditOperations,
+	backups: backupOperations,
+	engines: engineOperations,
+	health: {
+		/** Writes a row, to find out whether writing succeeds. */
+		probe: write<(at: string) => void>({ forgets: [] }),
+	},
+	keys: listedKeyOperations,
+	leases: leaseOperations,
+	policy: policyOperations,
+	realms: realmOperations,
+	revocations: revocationOperations,
+	secrets: secretOperations,
+	sso: ssoOperations,
+	tokens: tokenOperations,
+};
+
+type Nouns = typeof OPERATIONS;
+
+/** The operations of the port as rules call them, by noun. */
+export type Operations = { [Noun in keyof Nouns]: Port<Nouns[Noun]> } & { audit: AuditStore };
+
+/** What an adapter implements, by noun, for the operations of one kind: run within a transaction, without a promise. */
+export type Implementations<Kind extends Operation["kind"]> = {
+	[Noun in keyof Nouns as Nouns[Noun][keyof Nouns[Noun]] extends infer Declared
+		? Extract<Declared, { kind: Kind }> extends never
+			? never
+			: Noun
+		: never]: Implementation<Nouns[Noun], Kind>;
+};
+
+/** The declaration of an operation; undefined when there is none. */
+export function declarationOf(noun: string, verb: string): Operation | undefined {
+	return (OPERATIONS as Record<string, Record<string, Operation>>)[noun]?.[verb];
+}
+
+/** Makes every operation of the port of its declaration. */
+export function fromDeclarations(make: (noun: string, verb: string, declared: Operation) => unknown): Operations {
+	const nouns = Object.entries<Record<string, Operation>>(OPERATIONS).map(([noun, verbs]) => [
+		noun,
+		Object.fromEntries(Object.entries(verbs).map(([verb, declared]) => [verb, make(noun, verb, declared)])),
+	]);
+	return Object.fromEntries(nouns) as Operations;
+}
+
+/**
+ * The server's storage. A change is a named operation that is decided, applied and audited in one transaction; reads of few rows may be
+ * answered at once, everything else is asynchronous. Design: §4, §14.
+ */
+export interface Store extends Operations {
 	/** Whether a write succeeds now, and has room for more after it: at most one attempt a second while it does not. */
 	isWritable(now: Date): Promise<boolean>;
 	/** How many events one account or source caused in the last second while the disk was low, at most, and how many were refused. */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { atMost, Environment, instantOf, RequiredText, says, Text } from "../messages.ts";
+import { type Port, read, scan, write } from "../operation.ts";
 import { SCOPES, type Scope } from "../policy/model.ts";
 
 /** Comma-separated scopes: blanks trimmed, repeats dropped, answered in one order; absent, null and `""` mean read. Design: §7.2. */
@@ -87,22 +88,25 @@ export interface TokenEnd {
 	within?: string | undefined;
 }
 
-/** The store's side of API tokens. */
-export interface TokenStore {
+/** Operations of the store on API tokens. */
+export const tokenOperations = {
 	/** Adds a token, unless its account has MAX_TOKENS that have not expired. Of the expired ones as many stay, the latest. */
-	create(token: ApiToken, event: AuditEvent): Promise<"done" | "limit_reached">;
+	create: write<(token: ApiToken, event: AuditEvent) => "done" | "limit_reached">({ forgets: [] }),
 	/** The token and its account, unless the account is disabled; expiry is for the caller to check. */
-	owner(digest: Buffer): Promise<TokenOwner | undefined>;
-	byId(id: string): Promise<ApiToken | undefined>;
-	list(user_id: string, after: string, limit: number): Promise<ApiToken[]>;
-	count(user_id: string): Promise<number>;
+	owner: read<(digest: Buffer) => TokenOwner | undefined>({ in: "access", key: (digest) => digest.toString("latin1") }),
+	byId: read<(id: string) => ApiToken | undefined>(),
+	list: read<(user_id: string, after: string, limit: number) => ApiToken[]>(),
+	count: read<(user_id: string) => number>(),
 	/** The token and what it made, however deep. */
-	listLine(id: string, after: string, limit: number): Promise<ApiToken[]>;
-	countLine(id: string): Promise<number>;
+	listLine: scan<(id: string, after: string, limit: number) => ApiToken[]>(),
+	countLine: scan<(id: string) => number>(),
 	/** Removes a token of that user, and with it what it made, however deep; `none` and `outside` change nothing. */
-	revoke(input: TokenEnd, event: AuditEvent): Promise<"done" | "none" | "outside">;
-	/** Forgets tokens that expired before the instant. @returns how many */
-	forgetExpired(before: string): Promise<number>;
+	revoke: write<(input: TokenEnd, event: AuditEvent) => "done" | "none" | "outside">(),
+	/** Forgets tokens that expired before the instant; whoever finds one that is remembered looks at its end. @returns how many */
+	forgetExpired: write<(before: string) => number>({ forgets: [], inParts: true }),
 	/** Notes the last use; not an audited change. */
-	used(input: { id: string; at: string }): Promise<void>;
-}
+	used: write<(input: { id: string; at: string }) => void>({ forgets: [] }),
+};
+
+/** The store's part for API tokens. */
+export type TokenStore = Port<typeof tokenOperations>;

@@ -5,8 +5,12 @@ import { LongReader } from "./reader.ts";
 export function openCopy(file: string): Copy {
 	const reader = new LongReader(file);
 	return {
-		audit: reader.noun("audit", ["checkpoints", "verify"]),
-		...reader.noun("copies", ["facts", "glance", "inspect", "keys", "samples"]),
+		audit: { checkpoints: reader.question("audit", "checkpoints"), verify: reader.question("audit", "verify") },
+		facts: reader.question("copies", "facts"),
+		glance: reader.question("copies", "glance"),
+		inspect: reader.question("copies", "inspect"),
+		keys: reader.question("copies", "keys"),
+		samples: reader.question("copies", "samples"),
 		close: () => reader.close(),
 	};
 }
@@ -15,7 +19,7 @@ export function openCopy(file: string): Copy {
 export async function copyDatabase(from: string, to: string): Promise<void> {
 	const reader = new LongReader(from);
 	try {
-		await reader.noun("copies", ["copyTo"]).copyTo(to);
+		await reader.ask("backups", "copyTo", [to]);
 	} finally {
 		await reader.close();
 	}

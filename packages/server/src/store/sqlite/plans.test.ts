@@ -196,7 +196,7 @@ function runEveryWrite(): void {
 	const realm = aRealm(owner.id);
 	const token = aToken(owner.id, { realm_id: realm.id });
 	const version = aVersion(realm.id, "k");
-	const removal = { realm_id: realm.id, environment: "dev", key: "k", deleted_at: MADE_AT };
+	const removal = { realm_id: realm.id, environment: "dev" as const, key: "k", deleted_at: MADE_AT };
 	for (const account of [owner, other]) writes.accounts.register(account, event);
 	writes.accounts.openSession({ session: aSession(owner.id), password: owner.password, known: KNOWN }, event);
 	const change = { user_id: owner.id, from: owner.password ?? "", password: "new", keep: "none", known: KNOWN };

@@ -4,10 +4,14 @@ import { startThread } from "../../shipped-file.ts";
 import { closing } from "./failure.ts";
 import type { LongQuestions, ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
 import { withBuffers } from "./transfer.ts";
-import type { Remote } from "./writer.ts";
 
 /** Milliseconds without a question after which the thread ends and gives its memory back. */
 const IDLE_MS = 60_000;
+
+/** A question as it is asked of another thread. */
+type Remote<Question> = Question extends (...args: infer Args) => infer Answer
+	? (...args: Args) => Promise<Answer>
+	: never;
 
 /** A thread, and who waits for its answers. */
 interface Asked {
@@ -27,13 +31,12 @@ export class LongReader {
 		this.#file = file;
 	}
 
-	/** A noun's questions as asynchronous functions. */
-	noun<Noun extends keyof LongQuestions, Verb extends keyof LongQuestions[Noun] & string>(
+	/** A question as an asynchronous function. */
+	question<Noun extends keyof LongQuestions, Verb extends keyof LongQuestions[Noun] & string>(
 		noun: Noun,
-		verbs: readonly Verb[],
-	): Pick<Remote<LongQuestions[Noun]>, Verb> {
-		const entries = verbs.map((verb) => [verb, (...args: unknown[]) => this.#ask(noun, verb, args)]);
-		return Object.fromEntries(entries) as Pick<Remote<LongQuestions[Noun]>, Verb>;
+		verb: Verb,
+	): Remote<LongQuestions[Noun][Verb]> {
+		return ((...args: unknown[]) => this.ask(noun, verb, args)) as Remote<LongQuestions[Noun][Verb]>;
 	}
 
 	/** Ends the thread for good; open questions fail. */
@@ -42,7 +45,8 @@ export class LongReader {
 		return this.#closing;
 	}
 
-	#ask(noun: keyof LongQuestions, verb: string, args: unknown[]): Promise<unknown> {
+	/** Asks a question by its name. */
+	ask(noun: string, verb: string, args: unknown[]): Promise<unknown> {
 		if (this.#closing !== undefined) return Promise.reject(closing());
 		leavePlace();
 		this.#asked ??= this.#start();

@@ -17,11 +17,13 @@ async function setUp(t: TestContext) {
 	const failures: FatalError[] = [];
 	const reading = createReading(connection, (failure) => failures.push(failure));
 	const statement = connection.prepare("SELECT x FROM t").pluck();
-	const questions = reading.within({
-		value: async () => statement.get() as number,
-		echo: async (a: number, b: string) => [a, b] as const,
-		fail: async (error: Error) => Promise.reject(error),
-	});
+	const questions = {
+		value: reading.within(() => statement.get() as number),
+		echo: reading.within((a: number, b: string) => [a, b] as const),
+		fail: reading.within((error: Error) => {
+			throw error;
+		}),
+	};
 	t.after(() => {
 		reading.refresh();
 		connection.close();
@@ -35,24 +37,24 @@ test("questions of one turn see the same, whatever is committed meanwhile, and t
 	const first = questions.value();
 	raise();
 	const second = questions.value();
-	assert.deepEqual(await Promise.all([first, second]), [0, 0]);
+	assert.deepEqual([first, second], [0, 0]);
 	await nextTurn();
-	assert.equal(await questions.value(), 1);
+	assert.equal(questions.value(), 1);
 });
 
 test("a refresh lets the next question of the same turn see everything that is committed", async (t) => {
 	const { questions, reading, raise } = await setUp(t);
 	for (let count = 1; count <= 5; count++) {
-		await questions.value();
+		questions.value();
 		raise();
 		reading.refresh();
-		assert.equal(await questions.value(), count);
+		assert.equal(questions.value(), count);
 	}
 });
 
 test("nothing is held open once the turn is over, so that the log can be emptied", async (t) => {
 	const { questions, connection, reading } = await setUp(t);
-	await questions.value();
+	questions.value();
 	assert.equal(connection.inTransaction, true);
 	await nextTurn();
 	await nextTurn();
@@ -64,23 +66,23 @@ test("nothing is held open once the turn is over, so that the log can be emptied
 
 test("a question gets its arguments and gives its answer as it is", async (t) => {
 	const { questions } = await setUp(t);
-	assert.deepEqual(await questions.echo(1, "a"), [1, "a"]);
+	assert.deepEqual(questions.echo(1, "a"), [1, "a"]);
 });
 
 test("a question that fails by itself is told so, and the others go on", async (t) => {
 	const { questions, failures } = await setUp(t);
 	const error = Object.assign(new Error("no such table"), { code: "SQLITE_ERROR" });
-	await assert.rejects(questions.fail(error), error);
-	await assert.rejects(questions.fail(new TypeError("x")), TypeError);
-	assert.equal(await questions.value(), 0);
+	assert.throws(() => questions.fail(error), error);
+	assert.throws(() => questions.fail(new TypeError("x")), TypeError);
+	assert.equal(questions.value(), 0);
 	assert.deepEqual(failures, []);
 });
 
 for (const code of ["SQLITE_IOERR_READ", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CANTOPEN"]) {
 	test(`${code} while reading ends the process and answers 503, and the words of the driver are not repeated`, async (t) => {
 		const { questions, failures } = await setUp(t);
-		await assert.rejects(
-			questions.fail(Object.assign(new Error("CANARY"), { code })),
+		assert.throws(
+			() => questions.fail(Object.assign(new Error("CANARY"), { code })),
 			(error) => error instanceof AppError && error.code === "unhealthy" && !error.message.includes("CANARY"),
 		);
 		assert.equal(failures.length, 1);

@@ -2,12 +2,12 @@ import type { Database } from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
 import { codeOf, isFatal, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
 
-type Question = (...args: never[]) => Promise<unknown>;
+type Question = (...args: never[]) => unknown;
 
 /** Readings on one connection. */
 export interface Reading {
-	/** The same questions, each asked within the turn's transaction. */
-	within<Questions extends { [Name in keyof Questions]: Question }>(questions: Questions): Questions;
+	/** The same question, asked within the turn's transaction. */
+	within<Asked extends Question>(question: Asked): Asked;
 	/** Ends the transaction: the next question sees everything that is committed by then. */
 	refresh(): void;
 }
@@ -29,13 +29,13 @@ export function createReading(db: Database, onFailure: (error: FatalError) => vo
 		commit.run();
 	};
 
-	async function ask(question: Question, args: never[]): Promise<unknown> {
+	function ask(question: Question, args: never[]): unknown {
 		try {
 			if (end === undefined) {
 				begin.run();
 				end = setImmediate(refresh);
 			}
-			return await question(...args);
+			return question(...args);
 		} catch (cause) {
 			const code = codeOf(cause);
 			if (!isFatal(code)) throw cause;
@@ -51,13 +51,7 @@ export function createReading(db: Database, onFailure: (error: FatalError) => vo
 	}
 
 	return {
-		within(questions) {
-			const entries = Object.entries<Question>(questions).map(([name, question]) => [
-				name,
-				(...args: never[]) => ask(question, args),
-			]);
-			return Object.fromEntries(entries) as typeof questions;
-		},
+		within: (question) => ((...args: never[]) => ask(question, args)) as typeof question,
 		refresh,
 	};
 }

@@ -14,27 +14,25 @@ const PAIRS = `SELECT coalesce(f.id, 0), coalesce(f.version, 0), coalesce(f.byte
 export function secretSnapshots(db: Database) {
 	const prepare = createStatements(db);
 	const read = (text: string, ...args: unknown[]) =>
-		pack(
-			prepare(text)
-				.raw()
-				.all(...args) as number[][],
-		);
+		prepare(text)
+			.raw()
+			.all(...args) as number[][];
 	return {
-		/** Current versions, each as three numbers. @param limit only so many; -1 for all */
-		names: (realm_id: string, environment: string, expired_by: string, limit: number): Buffer =>
-			read(`${NAMES} LIMIT ?`, realm_id, environment, expired_by, limit),
+		/** Current versions, each as three numbers. */
+		snapshot: (realm_id: string, environment: string, expired_by: string): Float64Array =>
+			pack(read(NAMES, realm_id, environment, expired_by)),
+		/** The same, or undefined when there are more than `most`. */
+		few(realm_id: string, environment: string, expired_by: string, most: number): Float64Array | undefined {
+			const rows = read(`${NAMES} LIMIT ?`, realm_id, environment, expired_by, most + 1);
+			return rows.length > most ? undefined : pack(rows);
+		},
 		/** Current versions of two environments by key, each pair as six numbers: zeros where there is none. */
-		pairs: (realm_id: string, from: string, to: string, expired_by: string): Buffer =>
-			read(PAIRS, realm_id, from, expired_by, realm_id, to, expired_by),
+		pairs: (realm_id: string, from: string, to: string, expired_by: string): Float64Array =>
+			pack(read(PAIRS, realm_id, from, expired_by, realm_id, to, expired_by)),
 	};
 }
 
-/** Rows of numbers take 8 bytes a number in one block, which crosses from a thread at no cost. */
-function pack(rows: readonly number[][]): Buffer {
-	return Buffer.from(Float64Array.from(rows.flat()).buffer);
-}
-
-/** The numbers again. */
-export function numbersOf(packed: Buffer): Float64Array {
-	return new Float64Array(packed.buffer, packed.byteOffset, packed.byteLength / Float64Array.BYTES_PER_ELEMENT);
+/** Rows of numbers take 8 bytes a number in one block, which is quick to copy from a thread. */
+function pack(rows: readonly number[][]): Float64Array {
+	return Float64Array.from(rows.flat());
 }

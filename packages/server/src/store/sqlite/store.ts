@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { GENESIS } from "../../audit/chain.ts";
 import type { FatalError } from "../../errors.ts";
+import { createAnswerCache } from "../cache.ts";
 import type { Store } from "../store.ts";
 import { copyDatabase } from "./copies.ts";
 import { createDisk, type Disk, type FileSystem } from "./disk.ts";
 import { lockDataDirectory } from "./files.ts";
-import { createMemory } from "./memory.ts";
 import { pendingMigration } from "./migrate.ts";
 import { openReader, type Synchronous } from "./open.ts";
 import { LongReader } from "./reader.ts";
@@ -46,21 +46,21 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		tip = newest;
 		reading?.refresh();
 	};
-	const memory = createMemory();
+	const cache = createAnswerCache();
 	// It starts while the files are seen to, and opens them while what asks them is loaded.
-	const writer = Writer.launch({ onTip: keepTip, onWritten: memory.forget, onFailure: options.onFailure });
+	const writer = Writer.launch({ onTip: keepTip, onWritten: cache.forget, onFailure: options.onFailure });
 	let unlock = () => {};
 	try {
 		unlock = lockDataDirectory(options.directory);
-		const [{ createNouns }] = await Promise.all([import("./nouns.ts"), prepareAndOpen(writer, options, file)]);
+		const [{ createAdapter }] = await Promise.all([import("./adapter.ts"), prepareAndOpen(writer, options, file)]);
 		const connection = openReader(file);
 		reading = createReading(connection, options.onFailure);
 		const reader = new LongReader(file);
 		const disk = createDisk(options.directory, options.statfs);
 		const thrift = createThrift(disk);
-		const nouns = createNouns({ writer: thrifty(writer, thrift), connection, reading, reader, tip: () => tip });
+		const adapter = createAdapter({ writer: thrifty(writer, thrift), connection, reading, reader, tip: () => tip });
 		return {
-			...memory.over(nouns),
+			...cache.over(adapter),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: thrift.seen,
 			async close() {
@@ -89,7 +89,7 @@ async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: stri
 
 /** A full disk is tried again with one small write; while writes succeed nothing is tried, but that there is room for more of them. */
 function probe(writer: Writer, disk: Disk): Store["isWritable"] {
-	const { probe: write } = writer.noun("health", ["probe"]);
+	const write = writer.operation("health", "probe");
 	let last = 0;
 	return async (now) => {
 		if (writer.hasFailed || disk.isNearlyFull()) return false;

@@ -2,8 +2,9 @@ import type { AuditEvent } from "../../audit/model.ts";
 import { createCache } from "../../cache.ts";
 import { AppError } from "../../errors.ts";
 import { sourceGroup } from "../../source-group.ts";
+import { declarationOf } from "../store.ts";
 import type { Disk } from "./disk.ts";
-import type { Writer } from "./writer.ts";
+import type { WriteQueue } from "./writer.ts";
 
 /** Events that an account, or a source that nobody is signed in from, causes in a second while the disk is low. Design: §13. */
 const EVENTS_PER_SECOND = 20;
@@ -48,30 +49,23 @@ export function createThrift(disk: Pick<Disk, "isLow">, clock: () => number = ()
 	};
 }
 
-type Run = (...args: unknown[]) => Promise<unknown>;
-
-/** Makes the writer refuse whoever fills a disk that is low. What ends a credential, or confirms one that was made, is never refused. */
-export function thrifty(writer: Pick<Writer, "append" | "noun">, thrift: Pick<Thrift, "refuse">): typeof writer {
-	const guard =
-		(run: Run, events: number): Run =>
-		(...args) => {
-			const event = args.find(isEvent);
-			const refusal = thrift.refuse(event, Array.isArray(args[0]) ? args[0].length : events);
-			return refusal === undefined ? run(...args) : Promise.reject(refusal);
-		};
+/** Makes the writer refuse whoever fills a disk that is low. A change that counts no events, such as one that ends a credential, is never refused. */
+export function thrifty(writer: WriteQueue, thrift: Pick<Thrift, "refuse">): WriteQueue {
 	return {
 		append(event) {
 			const refusal = thrift.refuse(event);
 			return refusal === undefined ? writer.append(event) : Promise.reject(refusal);
 		},
-		noun(noun, verbs) {
-			const operations = writer.noun(noun, verbs);
-			const entries = Object.entries<Run>(operations as Record<string, Run>).map(([verb, run]) => {
-				if (noun !== "leases") return [verb, guard(run, 1)];
-				// Its second event comes when the credential exists, too late to refuse it.
-				return [verb, verb === "begin" ? guard(run, 2) : run];
-			});
-			return Object.fromEntries(entries) as typeof operations;
+		operation(noun, verb) {
+			const run = writer.operation(noun, verb);
+			const declared = declarationOf(noun, verb);
+			const events = declared?.kind === "write" ? declared.events : 1;
+			if (events === 0) return run;
+			return (...args) => {
+				const count = Array.isArray(args[0]) ? args[0].length : events;
+				const refusal = thrift.refuse(args.find(isEvent), count);
+				return refusal === undefined ? run(...args) : Promise.reject(refusal);
+			};
 		},
 	};
 }

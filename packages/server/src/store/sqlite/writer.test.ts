@@ -37,10 +37,7 @@ async function start(t: TestContext) {
 const named = (count: number) => Array.from({ length: count }, (_, index) => `actor-${index}`);
 const isUnavailable = (error: unknown) => error instanceof AppError && error.code === "unhealthy";
 /** What no program of one piece ever sends: the thread takes it for a damaged storage. */
-const sendNonsense = (writer: Writer): Promise<unknown> =>
-	(writer.noun as (noun: string, verbs: string[]) => Record<string, () => Promise<unknown>>)
-		.call(writer, "nonsense", ["verb"])
-		.verb?.() ?? Promise.resolve();
+const sendNonsense = (writer: Writer): Promise<unknown> => writer.operation("nonsense", "verb")();
 
 test("thousands of operations at once are committed in a few batches", async (t) => {
 	const { writer, tips, append, actors, file } = await start(t);
@@ -125,7 +122,7 @@ test("what is handed over once closing began is refused, and what was handed ove
 
 test("an operation that fails is told so in words of ours, and the ones beside it succeed", async (t) => {
 	const { writer, append } = await start(t);
-	const { create } = writer.noun("tokens", ["create"]);
+	const create = writer.operation("tokens", "create");
 	const results = await Promise.allSettled([
 		append(anEvent()),
 		create(aToken("nobody", { name: "CANARY" }), anEvent()),
@@ -143,10 +140,10 @@ test("an operation that fails is told so in words of ours, and the ones beside i
 
 test("whoever asked hears last: the tip first, then what was written, then the answer; events alone are no change", async (t) => {
 	const { writer, tips, written, append } = await start(t);
-	const { dropSessions } = writer.noun("accounts", ["dropSessions"]);
+	const dropSessions = writer.operation("accounts", "dropSessions");
 	await append(anEvent());
 	assert.deepEqual([tips.length, written], [2, []]);
-	const { probe } = writer.noun("health", ["probe"]);
+	const probe = writer.operation("health", "probe");
 	await Promise.all([append(anEvent()), dropSessions(MADE_AT), probe(MADE_AT)]).then(() => {
 		assert.deepEqual([tips.at(-1)?.seq, written], [2, [["accounts.dropSessions", "health.probe"]]]);
 	});
@@ -197,8 +194,8 @@ test("a thread that was given nothing to open ends when it is told to", async ()
 
 test("byte strings arrive at the other side as they are, alone and in a batch", async (t) => {
 	const { writer, file } = await start(t);
-	const { register } = writer.noun("accounts", ["register"]);
-	const { create } = writer.noun("realms", ["create"]);
+	const register = writer.operation("accounts", "register");
+	const create = writer.operation("realms", "create");
 	const owner = { id: "u", email: "u@example.com", name: "", password: null, instance_admin: false, disabled_at: null };
 	await register({ ...owner, created_at: MADE_AT }, anEvent());
 	const bytes = Buffer.from(Array.from({ length: 8 }, (_, index) => 255 - index));

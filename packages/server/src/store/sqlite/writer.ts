@@ -7,7 +7,6 @@ import { writeEvent } from "./event-line.ts";
 import { busy, cannotOpen, closing, diskFull, refusedAs, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
 import { withBuffers } from "./transfer.ts";
 import type { WriterInput, WriterMessage, WriterRequest } from "./writer-thread.ts";
-import type { Writes } from "./writes/all.ts";
 
 /** Operations that are sent at once, without waiting for the turn of the event loop to end: the writer has work while this thread goes on. */
 const EARLY = 4;
@@ -28,18 +27,19 @@ export interface WriterListener {
 	onFailure(error: FatalError): void;
 }
 
-/** A noun's verbs as callers see them: the same arguments, and a promise that resolves once the transaction is durable. */
-export type Remote<Verbs> = {
-	[Verb in keyof Verbs]: Verbs[Verb] extends (...args: infer Args) => infer Result
-		? (...args: Args) => Promise<Result>
-		: never;
-};
+/** Where changes are handed over. */
+export interface WriteQueue {
+	/** Appends an event that stands alone to the audit log. */
+	append(event: AuditEvent): Promise<void>;
+	/** An operation as a function whose promise resolves once its transaction is durable. */
+	operation(noun: string, verb: string): (...args: unknown[]) => Promise<unknown>;
+}
 
 /**
  * The calling side of the writer thread: gathers operations while a batch is being committed and sends what has gathered as the next,
  * so that one fsync serves all of them.
  */
-export class Writer {
+export class Writer implements WriteQueue {
 	readonly #worker: Worker;
 	readonly #exited: Promise<unknown>;
 	/** The error that ended the thread. */
@@ -98,13 +98,12 @@ export class Writer {
 		return this.#failure !== undefined;
 	}
 
-	/** A noun's operations as asynchronous functions. */
-	noun<Noun extends keyof Writes, Verb extends keyof Writes[Noun] & string>(
-		noun: Noun,
-		verbs: readonly Verb[],
-	): Pick<Remote<Writes[Noun]>, Verb> {
-		const entries = verbs.map((verb) => [verb, (...args: unknown[]) => this.#run([noun, verb, ...args])]);
-		return Object.fromEntries(entries) as Pick<Remote<Writes[Noun]>, Verb>;
+	operation(noun: string, verb: string): (...args: unknown[]) => Promise<unknown> {
+		return (...args) => this.#run([noun, verb, ...args]);
+	}
+
+	async append(event: AuditEvent): Promise<void> {
+		await this.#run(writeEvent(event));
 	}
 
 	/** Ends the thread after what was already handed over; the log is moved into the database. */
@@ -128,11 +127,6 @@ export class Writer {
 			last.resolve = (value) => done(resolve(value));
 			last.reject = (error) => done(reject(error));
 		});
-	}
-
-	/** Appends an event that stands alone to the audit log. */
-	async append(event: AuditEvent): Promise<void> {
-		await this.#run(writeEvent(event));
 	}
 
 	#run(operation: Operation): Promise<unknown> {

@@ -1,15 +1,12 @@
-import type { AccountStore, SessionOwner } from "../../../accounts/model.ts";
+import type { SessionOwner } from "../../../accounts/model.ts";
+import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
 import { account, accountLimit, apiToken, knownSource, realm, session } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
-const { placeholder } = sql;
+type Reads = Implementations<"read">["accounts"];
 
-type Reads = Pick<
-	AccountStore,
-	| ("byEmail" | "byId" | "any" | "list" | "holdings" | "limits" | "count")
-	| ("session" | "sessionOwner" | "isKnownSource")
->;
+const { placeholder } = sql;
 
 /** Questions about accounts and sessions. */
 export function accountReads(db: Reader): Reads {
@@ -54,20 +51,20 @@ export function accountReads(db: Reader): Reads {
 	const owner = accountOf(db);
 	return {
 		session: sessionOf(db),
-		byEmail: async (email) => byEmail().get({ email }),
-		byId: async (id) => byId().get({ id }),
-		any: async () => any().get() !== undefined,
-		list: async (after, limit) => list().all({ after, limit }),
+		byEmail: (email) => byEmail().get({ email }),
+		byId: (id) => byId().get({ id }),
+		any: () => any().get() !== undefined,
+		list: (after, limit) => list().all({ after, limit }),
 		holdings: holdingsOf(db),
 		limits: limitsOf(db),
-		count: async () => total().get()?.total ?? 0,
+		count: () => total().get()?.total ?? 0,
 		isKnownSource: knownSourceOf(db),
-		sessionOwner: async (jti, user_id, now) => live().get({ jti, user_id, now }) && owner(user_id),
+		sessionOwner: (jti, user_id, now) => live().get({ jti, user_id, now }) && owner(user_id),
 	};
 }
 
 /** Prepares the question whether an account signed in from a source. */
-function knownSourceOf(db: Reader): AccountStore["isKnownSource"] {
+function knownSourceOf(db: Reader): Reads["isKnownSource"] {
 	const known = later(() =>
 		db
 			.select({ seen_at: knownSource.seen_at })
@@ -75,11 +72,11 @@ function knownSourceOf(db: Reader): AccountStore["isKnownSource"] {
 			.where(and(eq(knownSource.pair, placeholder("pair")), gt(knownSource.seen_at, placeholder("since"))))
 			.prepare(),
 	);
-	return async (pairs, since) => pairs.some((pair) => known().get({ pair, since }) !== undefined);
+	return (pairs, since) => pairs.some((pair) => known().get({ pair, since }) !== undefined);
 }
 
 /** Prepares the question for a session as it was opened. */
-function sessionOf(db: Reader): AccountStore["session"] {
+function sessionOf(db: Reader): Reads["session"] {
 	const one = later(() =>
 		db
 			.select()
@@ -87,11 +84,11 @@ function sessionOf(db: Reader): AccountStore["session"] {
 			.where(eq(session.jti, placeholder("jti")))
 			.prepare(),
 	);
-	return async (jti) => one().get({ jti });
+	return (jti) => one().get({ jti });
 }
 
 /** Prepares the question how much an account holds. */
-function holdingsOf(db: Reader): AccountStore["holdings"] {
+function holdingsOf(db: Reader): Reads["holdings"] {
 	const sessions = later(() =>
 		db
 			.select({ total: count() })
@@ -113,7 +110,7 @@ function holdingsOf(db: Reader): AccountStore["holdings"] {
 			.where(eq(realm.user_id, placeholder("user_id")))
 			.prepare(),
 	);
-	return async (user_id, now) => ({
+	return (user_id, now) => ({
 		sessions: sessions().get({ user_id, now })?.total ?? 0,
 		tokens: tokens().get({ user_id })?.total ?? 0,
 		realms: realms().get({ user_id })?.total ?? 0,
@@ -121,7 +118,7 @@ function holdingsOf(db: Reader): AccountStore["holdings"] {
 }
 
 /** Prepares the question which limits an account has of its own. */
-function limitsOf(db: Reader): AccountStore["limits"] {
+function limitsOf(db: Reader): Reads["limits"] {
 	const limits = later(() =>
 		db
 			.select({ realm_bytes: accountLimit.realm_bytes, realms: accountLimit.realms })
@@ -129,7 +126,7 @@ function limitsOf(db: Reader): AccountStore["limits"] {
 			.where(eq(accountLimit.user_id, placeholder("user_id")))
 			.prepare(),
 	);
-	return async (user_id) => limits().get({ user_id }) ?? { realm_bytes: null, realms: null };
+	return (user_id) => limits().get({ user_id }) ?? { realm_bytes: null, realms: null };
 }
 
 /** Prepares the question whose a token is: an account that is not disabled. */

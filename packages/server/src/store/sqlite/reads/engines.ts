@@ -1,14 +1,14 @@
-import type { EngineStore } from "../../../engines/model.ts";
+import type { Implementations } from "../../store.ts";
 import { and, eq, isNull, ne, sql } from "../drizzle.ts";
 import { engineConfig, engineFormerRealm, realm } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
+type Reads = Implementations<"read">["engines"];
+
 const { placeholder } = sql;
 
 /** Questions about engines' configurations. */
-export function engineReads(
-	db: Reader,
-): Pick<EngineStore, "config" | "configById" | "configs" | "isFormer" | "formerRealms"> {
+export function engineReads(db: Reader): Reads {
 	const current = later(() =>
 		db
 			.select()
@@ -53,10 +53,10 @@ export function engineReads(
 			.prepare(),
 	);
 	return {
-		config: async (engine, realm_id, state) => current().get({ engine, realm_id, state }),
-		configById: async (id) => byId().get({ id }),
-		configs: async () => all().all(),
-		isFormer: async (engine, realm_id) => former().get({ engine, realm_id }) !== undefined,
-		formerRealms: async () => allFormer().all(),
+		config: (engine, realm_id, state) => current().get({ engine, realm_id, state }),
+		configById: (id) => byId().get({ id }),
+		configs: () => all().all(),
+		isFormer: (engine, realm_id) => former().get({ engine, realm_id }) !== undefined,
+		formerRealms: () => allFormer().all(),
 	};
 }

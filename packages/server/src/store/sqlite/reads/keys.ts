@@ -1,14 +1,14 @@
-import type { ListedKeyStore } from "../../../keys/model.ts";
+import type { Implementations } from "../../store.ts";
 import { count, eq, ne, sql } from "../drizzle.ts";
 import { keyring, meta } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
+type Reads = Implementations<"read">["keys"];
+
 const { placeholder } = sql;
 
 /** Questions about the keyring. */
-export function keyReads(
-	db: Reader,
-): Pick<ListedKeyStore, "fingerprint" | "shared" | "ofRealm" | "byId" | "all" | "countOfRealms"> {
+export function keyReads(db: Reader): Reads {
 	const fingerprint = later(() =>
 		db.select({ value: meta.value }).from(meta).where(eq(meta.name, "master_key_fingerprint")).prepare(),
 	);
@@ -35,12 +35,12 @@ export function keyReads(
 			.prepare(),
 	);
 	return {
-		fingerprint: async () => fingerprint().get()?.value,
-		shared: async () => ofRealm().all({ realm_id: "" }),
-		ofRealm: async (realm_id) => ofRealm().all({ realm_id }),
-		byId: async (id) => byId().get({ id }),
-		all: async () => all().all(),
-		async countOfRealms() {
+		fingerprint: () => fingerprint().get()?.value,
+		shared: () => ofRealm().all({ realm_id: "" }),
+		ofRealm: (realm_id) => ofRealm().all({ realm_id }),
+		byId: (id) => byId().get({ id }),
+		all: () => all().all(),
+		countOfRealms() {
 			const { active = 0, total = 0 } = ofRealms().get() ?? {};
 			return { active, retired: total - active };
 		},

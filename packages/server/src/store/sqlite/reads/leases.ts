@@ -1,7 +1,10 @@
-import { type LeaseStore, OPEN_STATES } from "../../../leases/model.ts";
+import { OPEN_STATES } from "../../../leases/model.ts";
+import type { Implementations } from "../../store.ts";
 import { and, asc, eq, gte, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
 import { lease, leaseCount, meta } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
+
+type Reads = Implementations<"read">["leases"];
 
 const { placeholder } = sql;
 
@@ -10,7 +13,7 @@ export function leaseReads(db: Reader) {
 	return { ...single(db), ...queue(db), ...targets(db), ...sums(db) };
 }
 
-function single(db: Reader): Pick<LeaseStore, "byId" | "byCredential" | "byNames"> {
+function single(db: Reader): Pick<Reads, "byId" | "byCredential" | "byNames"> {
 	const byId = later(() =>
 		db
 			.select()
@@ -34,15 +37,15 @@ function single(db: Reader): Pick<LeaseStore, "byId" | "byCredential" | "byNames
 			.prepare(),
 	);
 	return {
-		byId: async (id) => byId().get({ id }),
-		byCredential: async ({ target, scope, name }) => byCredential().get({ target, scope, name }),
-		byNames: async (target, scope, names) => byNames().all({ target, scope, names: JSON.stringify(names) }),
+		byId: (id) => byId().get({ id }),
+		byCredential: ({ target, scope, name }) => byCredential().get({ target, scope, name }),
+		byNames: (target, scope, names) => byNames().all({ target, scope, names: JSON.stringify(names) }),
 	};
 }
 
 const atTarget = eq(lease.target, placeholder("target"));
 
-function queue(db: Reader): Pick<LeaseStore, "due" | "activeAt"> {
+function queue(db: Reader): Pick<Reads, "due" | "activeAt"> {
 	const { id, engine, config_id, state, due_at } = lease;
 	const due = later(() =>
 		db
@@ -70,8 +73,8 @@ function queue(db: Reader): Pick<LeaseStore, "due" | "activeAt"> {
 			.prepare(),
 	);
 	return {
-		due: async (target, now_ms, limit, from_ms = 0) => due().all({ target, now_ms, limit, from_ms }),
-		activeAt: async (target, after, limit) =>
+		due: (target, now_ms, limit, from_ms = 0) => due().all({ target, now_ms, limit, from_ms }),
+		activeAt: (target, after, limit) =>
 			active().all({ target, due_at: after?.due_at ?? 0, id: after?.id ?? "", limit }),
 	};
 }
@@ -87,14 +90,14 @@ const open = sql`(
 	FROM open WHERE target IS NOT NULL
 )`;
 
-function targets(db: Reader): Pick<LeaseStore, "openTargets" | "nextDue"> {
+function targets(db: Reader): Pick<Reads, "openTargets" | "nextDue"> {
 	const all = later(() => db.select({ target: sql<string>`target`, due_at: sql<number>`due_at` }).from(open).prepare());
 	return {
-		openTargets: async () =>
+		openTargets: () =>
 			all()
 				.all()
 				.map(({ target }) => target),
-		async nextDue() {
+		nextDue() {
 			const times = all()
 				.all()
 				.map(({ due_at }) => due_at);
@@ -103,7 +106,7 @@ function targets(db: Reader): Pick<LeaseStore, "openTargets" | "nextDue"> {
 	};
 }
 
-function sums(db: Reader): Pick<LeaseStore, "counts" | "clock" | "pausedAt"> {
+function sums(db: Reader): Pick<Reads, "counts" | "clock" | "pausedAt"> {
 	const counts = later(() =>
 		db
 			.select({ engine: leaseCount.engine, state: leaseCount.state, count: sum(leaseCount.count).mapWith(Number) })
@@ -117,9 +120,9 @@ function sums(db: Reader): Pick<LeaseStore, "counts" | "clock" | "pausedAt"> {
 		db.select({ value: meta.value }).from(meta).where(eq(meta.name, "leases_paused")).prepare(),
 	);
 	return {
-		pausedAt: async () => paused().get()?.value,
-		counts: async () => counts().all(),
-		async clock() {
+		pausedAt: () => paused().get()?.value,
+		counts: () => counts().all(),
+		clock() {
 			const row = clock().get();
 			return row === undefined ? undefined : JSON.parse(row.value);
 		},

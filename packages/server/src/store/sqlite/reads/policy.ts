@@ -1,12 +1,14 @@
-import type { PolicyStore } from "../../../policy/model.ts";
+import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { binding } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
+type Reads = Implementations<"read">["policy"];
+
 const { placeholder } = sql;
 
 /** Questions about bindings. */
-export function policyReads(db: Reader): Pick<PolicyStore, "list" | "count"> {
+export function policyReads(db: Reader): Reads {
 	const list = later(() =>
 		db
 			.select()
@@ -24,7 +26,7 @@ export function policyReads(db: Reader): Pick<PolicyStore, "list" | "count"> {
 			.prepare(),
 	);
 	return {
-		list: async (realm_id, after, limit) => list().all({ realm_id, after, limit }),
-		count: async (realm_id) => total().get({ realm_id })?.total ?? 0,
+		list: (realm_id, after, limit) => list().all({ realm_id, after, limit }),
+		count: (realm_id) => total().get({ realm_id })?.total ?? 0,
 	};
 }

@@ -1,8 +1,10 @@
 import type { Role } from "../../../policy/model.ts";
-import type { RealmStore } from "../../../realms/model.ts";
+import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNotNull, isNull, lt, or, sql } from "../drizzle.ts";
 import { realm } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
+
+type Reads = Implementations<"read">["realms"];
 
 const { placeholder } = sql;
 
@@ -16,7 +18,7 @@ const columns = {
 };
 
 /** Questions about live realms. */
-export function realmReads(db: Reader): Pick<RealmStore, "access" | "named" | "list" | "count" | "deletedBefore"> {
+export function realmReads(db: Reader): Reads {
 	const role = sql<Role | null>`(SELECT role FROM binding WHERE binding.realm_id = realm.id AND binding.user_id = ${placeholder("user_id")})`;
 	const access = later(() =>
 		db
@@ -59,13 +61,13 @@ export function realmReads(db: Reader): Pick<RealmStore, "access" | "named" | "l
 			.prepare(),
 	);
 	return {
-		async access(slug, user_id) {
+		access(slug, user_id) {
 			const row = access().get({ slug, user_id });
 			return row === undefined || row.user_id !== user_id ? row : { ...row, role: "admin" };
 		},
-		named: async (ids) => named().all({ ids: JSON.stringify(ids) }),
-		list: async (user_id, only, after, limit) => list().all({ user_id, only: only ?? "", after, limit }),
-		count: async (user_id, only) => total().get({ user_id, only: only ?? "" })?.total ?? 0,
-		deletedBefore: async (instant) => deleted().all({ instant }),
+		named: (ids) => named().all({ ids: JSON.stringify(ids) }),
+		list: (user_id, only, after, limit) => list().all({ user_id, only: only ?? "", after, limit }),
+		count: (user_id, only) => total().get({ user_id, only: only ?? "" })?.total ?? 0,
+		deletedBefore: (instant) => deleted().all({ instant }),
 	};
 }

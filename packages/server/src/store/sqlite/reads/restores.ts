@@ -1,12 +1,15 @@
 import type { Database } from "better-sqlite3";
-import type { BackupStore, Restore } from "../../../backups/model.ts";
+import type { Restore } from "../../../backups/model.ts";
+import type { Implementations } from "../../store.ts";
 import { later } from "./reader.ts";
 
+type Reads = Implementations<"read">["backups"];
+
 /** What a restore left to be told. */
-export function restoreReads(db: Database): Pick<BackupStore, "restored"> {
+export function restoreReads(db: Database): Reads {
 	const told = later(() => db.prepare("SELECT value FROM meta WHERE name = 'restore_to_tell'").pluck());
 	return {
-		async restored() {
+		restored() {
 			const text = told().get() as string | undefined;
 			return text === undefined ? undefined : (JSON.parse(text) as Restore);
 		},

@@ -1,7 +1,9 @@
-import type { SecretStore } from "../../../secrets/model.ts";
+import type { Implementations } from "../../store.ts";
 import { and, asc, count, desc, eq, gt, isNotNull, isNull, lt, or, sql } from "../drizzle.ts";
 import { secret, secretVersion } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
+
+type Reads = Implementations<"read">["secrets"];
 
 const { placeholder } = sql;
 
@@ -28,11 +30,11 @@ const inEnvironment = or(
 );
 
 /** Questions about secrets. A deleted secret has no versions, so looking for them finds what is live. */
-export function secretReads(db: Reader): Omit<SecretStore, "set" | "promote" | "remove" | "snapshot" | "pairs"> {
+export function secretReads(db: Reader): Reads {
 	return { ...single(db), ...lists(db), ...places(db), ...histories(db), ...expiring(db) };
 }
 
-function single(db: Reader): Pick<SecretStore, "get" | "version"> {
+function single(db: Reader): Pick<Reads, "get" | "version"> {
 	const { secret_id, version } = secretVersion;
 	const versions = () => db.select(stored).from(secretVersion);
 	// The number comes from the index alone, and so does the newest version of it: the secret's own row is not looked up.
@@ -45,18 +47,18 @@ function single(db: Reader): Pick<SecretStore, "get" | "version"> {
 			.prepare(),
 	);
 	return {
-		async get(realm_id, environment, key) {
+		get(realm_id, environment, key) {
 			const row = get().get({ realm_id, environment, key });
 			return row && { ...row, realm_id, environment, key };
 		},
-		async version(realm_id, environment, key, version) {
+		version(realm_id, environment, key, version) {
 			const row = one().get({ realm_id, environment, key, version });
 			return row && { ...row, realm_id, environment, key };
 		},
 	};
 }
 
-function lists(db: Reader): Pick<SecretStore, "list" | "count"> {
+function lists(db: Reader): Pick<Reads, "list" | "count"> {
 	const list = later(() =>
 		db
 			.select({
@@ -90,13 +92,13 @@ function lists(db: Reader): Pick<SecretStore, "list" | "count"> {
 			.prepare(),
 	);
 	return {
-		list: async (realm_id, environment, after, limit) =>
+		list: (realm_id, environment, after, limit) =>
 			list().all({ realm_id, environment: environment ?? "", after, limit }),
-		count: async (realm_id, environment) => total().get({ realm_id, environment: environment ?? "" })?.total ?? 0,
+		count: (realm_id, environment) => total().get({ realm_id, environment: environment ?? "" })?.total ?? 0,
 	};
 }
 
-function places(db: Reader): Pick<SecretStore, "versionsAt"> {
+function places(db: Reader): Pick<Reads, "versionsAt"> {
 	// Two questions: one that joins would be prepared anew for each place.
 	const version = later(() =>
 		db
@@ -115,7 +117,7 @@ function places(db: Reader): Pick<SecretStore, "versionsAt"> {
 			.prepare(),
 	);
 	return {
-		versionsAt: async (wanted) =>
+		versionsAt: (wanted) =>
 			wanted.map(({ secret_id, version: number }) => {
 				const row = version().get({ secret_id, version: number });
 				const named = row && name().get({ secret_id });
@@ -124,7 +126,7 @@ function places(db: Reader): Pick<SecretStore, "versionsAt"> {
 	};
 }
 
-function histories(db: Reader): Pick<SecretStore, "history" | "countHistory"> {
+function histories(db: Reader): Pick<Reads, "history" | "countHistory"> {
 	const history = later(() =>
 		db
 			.select({
@@ -149,15 +151,15 @@ function histories(db: Reader): Pick<SecretStore, "history" | "countHistory"> {
 			.prepare(),
 	);
 	return {
-		history: async (realm_id, environment, key, before, limit) =>
+		history: (realm_id, environment, key, before, limit) =>
 			history().all({ realm_id, environment, key, before, limit }),
-		countHistory: async (realm_id, environment, key) => total().get({ realm_id, environment, key })?.total ?? 0,
+		countHistory: (realm_id, environment, key) => total().get({ realm_id, environment, key })?.total ?? 0,
 	};
 }
 
 const inLiveRealm = sql`EXISTS (SELECT 1 FROM realm WHERE realm.id = secret.realm_id AND realm.deleted_at IS NULL)`;
 
-function expiring(db: Reader): Pick<SecretStore, "countExpiring"> {
+function expiring(db: Reader): Pick<Reads, "countExpiring"> {
 	const total = later(() =>
 		db
 			.select({ total: count() })
@@ -166,5 +168,5 @@ function expiring(db: Reader): Pick<SecretStore, "countExpiring"> {
 			.where(and(isNotNull(secretVersion.expires_at), lt(secretVersion.expires_at, placeholder("before")), inLiveRealm))
 			.prepare(),
 	);
-	return { countExpiring: async (before) => total().get({ before })?.total ?? 0 };
+	return { countExpiring: (before) => total().get({ before })?.total ?? 0 };
 }

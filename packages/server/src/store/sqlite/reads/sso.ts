@@ -1,12 +1,14 @@
-import type { SsoStore } from "../../../sso/model.ts";
+import type { Implementations } from "../../store.ts";
 import { and, asc, eq, getTableColumns, sql } from "../drizzle.ts";
 import { ssoIdentity, ssoProvider } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
+type Reads = Implementations<"read">["sso"];
+
 const { placeholder } = sql;
 
 /** Questions about providers and identities. */
-export function ssoReads(db: Reader): Pick<SsoStore, "providers" | "provider" | "owner" | "identitiesOf"> {
+export function ssoReads(db: Reader): Reads {
 	const all = later(() => db.select().from(ssoProvider).orderBy(asc(ssoProvider.name)).prepare());
 	const one = later(() =>
 		db
@@ -38,9 +40,9 @@ export function ssoReads(db: Reader): Pick<SsoStore, "providers" | "provider" | 
 			.prepare(),
 	);
 	return {
-		providers: async () => all().all(),
-		provider: async (name) => one().get({ name }),
-		owner: async (key) => identity().get({ ...key })?.user_id,
-		identitiesOf: async (user_id) => ofUser().all({ user_id }),
+		providers: () => all().all(),
+		provider: (name) => one().get({ name }),
+		owner: (key) => identity().get({ ...key })?.user_id,
+		identitiesOf: (user_id) => ofUser().all({ user_id }),
 	};
 }

@@ -1,13 +1,15 @@
-import type { TokenStore } from "../../../tokens/model.ts";
+import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
 import { apiToken } from "../schema.ts";
 import { accountOf } from "./accounts.ts";
 import { later, type Reader } from "./reader.ts";
 
+type Reads = Implementations<"read">["tokens"];
+
 const { placeholder } = sql;
 
 /** Questions about API tokens. */
-export function tokenReads(db: Reader): Pick<TokenStore, "owner" | "byId" | "list" | "count"> {
+export function tokenReads(db: Reader): Reads {
 	const byDigest = later(() =>
 		db
 			.select()
@@ -40,13 +42,13 @@ export function tokenReads(db: Reader): Pick<TokenStore, "owner" | "byId" | "lis
 			.prepare(),
 	);
 	return {
-		async owner(digest) {
+		owner(digest) {
 			const token = byDigest().get({ digest });
 			const owner = token && account(token.user_id);
 			return owner && { ...token, ...owner };
 		},
-		byId: async (id) => byId().get({ id }),
-		list: async (user_id, after, limit) => list().all({ user_id, after, limit }),
-		count: async (user_id) => total().get({ user_id })?.total ?? 0,
+		byId: (id) => byId().get({ id }),
+		list: (user_id, after, limit) => list().all({ user_id, after, limit }),
+		count: (user_id) => total().get({ user_id })?.total ?? 0,
 	};
 }

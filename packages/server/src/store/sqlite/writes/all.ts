@@ -1,4 +1,5 @@
 import type { Database } from "better-sqlite3";
+import type { Implementations } from "../../store.ts";
 import { accountWrites } from "./accounts.ts";
 import { type Append, auditWrites } from "./audit.ts";
 import { engineWrites } from "./engines.ts";
@@ -13,7 +14,7 @@ import { ssoWrites } from "./sso.ts";
 import { tokenWrites } from "./tokens.ts";
 
 /** Every operation that changes the database, by noun. They run in the writer thread, inside its transaction. */
-export function allWrites(db: Database, append: Append) {
+export function allWrites(db: Database, append: Append): Writes {
 	const probe = db.prepare(
 		"INSERT INTO meta (name, value) VALUES ('probe', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 	);
@@ -30,11 +31,9 @@ export function allWrites(db: Database, append: Append) {
 		secrets: secretWrites(db, append),
 		sso: ssoWrites(db, append),
 		tokens: tokenWrites(db, append),
-		health: {
-			/** Writes a row, to find out whether the disk takes it. */
-			probe: (at: string): void => void probe.run(at),
-		},
+		health: { probe: (at) => void probe.run(at) },
 	};
 }
 
-export type Writes = ReturnType<typeof allWrites>;
+/** Every operation that changes the database, as the declarations say. */
+export type Writes = Implementations<"write">;

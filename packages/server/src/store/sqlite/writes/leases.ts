@@ -2,38 +2,15 @@ import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { type Lease, type LeaseState, type LeaseStore, type NewLease, OPEN_STATES } from "../../../leases/model.ts";
 import { refuseMaker } from "../../../policy/decide.ts";
+import type { Implementations } from "../../store.ts";
 import type { Append } from "./audit.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { standing } from "./standing.ts";
 
-/** The operations on leases, by which the store's port is put together. */
-export const LEASE_VERBS = [
-	"begin",
-	"activate",
-	"doubt",
-	"abort",
-	"revoke",
-	"revokeMany",
-	"settle",
-	"postpone",
-	"hasten",
-	"abandon",
-	"reopen",
-	"markLost",
-	"delivered",
-	"recover",
-	"saveClock",
-	"resume",
-	"forget",
-] as const satisfies readonly (keyof LeaseStore)[];
-
 /** Which leases are revoked at once. */
 type Selection = Parameters<LeaseStore["revokeMany"]>[0];
 
-type LeaseWrites = { [Verb in (typeof LEASE_VERBS)[number]]: Ran<LeaseStore[Verb]> };
-
-/** An operation of the port as it is run in the transaction. */
-type Ran<Asked> = Asked extends (...args: infer Args) => Promise<infer Result> ? (...args: Args) => Result : never;
+type LeaseWrites = Implementations<"write">["leases"];
 
 /** Leases that are hastened at once. */
 const MAX_HASTENED = 100;

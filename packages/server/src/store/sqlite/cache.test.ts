@@ -4,17 +4,16 @@ import { after, test } from "node:test";
 import type { SecretVersion } from "../../secrets/model.ts";
 import { aVersion } from "../../testing/rows.ts";
 import { makeFolder } from "../../testing/store.ts";
-import { createMemory } from "./memory.ts";
+import { createAnswerCache } from "../cache.ts";
+import type { Operations } from "../store.ts";
 import { migrate } from "./migrate.ts";
 import { openWriter } from "./open.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
 
-type Nouns = Parameters<ReturnType<typeof createMemory>["over"]>[0];
-
-/** A memory over nouns that count how often they are asked, and answer what `answers` says. */
+/** A cache over nouns that count how often they are asked, and answer what `answers` says. */
 function setUp() {
-	const memory = createMemory();
+	const cache = createAnswerCache();
 	const asked: string[] = [];
 	let answer: (question: string) => Promise<unknown> = async (question) => ({ question, value: Buffer.alloc(1) });
 	const ask =
@@ -24,13 +23,13 @@ function setUp() {
 			asked.push(question);
 			return answer(question);
 		};
-	const nouns = memory.over({
+	const nouns = cache.over({
 		accounts: { sessionOwner: ask("session"), byId: ask("byId") },
 		engines: { config: ask("config") },
 		realms: { access: ask("access") },
 		secrets: { get: ask("get"), version: ask("version") },
 		tokens: { owner: ask("owner") },
-	} as unknown as Nouns);
+	} as unknown as Operations);
 	const askAll = () =>
 		Promise.all([
 			nouns.accounts.sessionOwner("jti", "user", "now"),
@@ -41,7 +40,7 @@ function setUp() {
 	const answering = (next: typeof answer) => {
 		answer = next;
 	};
-	return { memory, nouns, asked, askAll, answering };
+	return { cache, nouns, asked, askAll, answering };
 }
 
 test("what every request asks is asked once, and everything else every time", async () => {
@@ -57,7 +56,7 @@ test("what every request asks is asked once, and everything else every time", as
 });
 
 test("the configuration of an engine is asked once, also that there is none, until configurations may have changed", async () => {
-	const { memory, nouns, asked, answering } = setUp();
+	const { cache, nouns, asked, answering } = setUp();
 	answering(async (question) => (question === "config(pki,,active)" ? { question } : undefined));
 	const ask = async () => [
 		await nouns.engines.config("pki", "", "active"),
@@ -66,12 +65,12 @@ test("the configuration of an engine is asked once, also that there is none, unt
 	const found = [{ question: "config(pki,,active)" }, undefined];
 	assert.deepEqual(await ask(), found);
 	for (const operation of ["secrets.set", "leases.begin", "leases.settle", "accounts.register"]) {
-		memory.forget([operation]);
+		cache.forget([operation]);
 		assert.deepEqual(await ask(), found);
 	}
 	assert.equal(asked.length, 2);
 	for (const [index, operation] of ["engines.setConfig", "engines.keepGenerated", "realms.remove", "x.y"].entries()) {
-		memory.forget(["secrets.set", operation]);
+		cache.forget(["secrets.set", operation]);
 		assert.deepEqual(await ask(), found);
 		assert.equal(asked.length, 4 + 2 * index);
 	}
@@ -79,7 +78,7 @@ test("the configuration of an engine is asked once, also that there is none, unt
 
 test("answers to different questions are kept apart, however alike their parts are", async () => {
 	const { nouns, asked } = setUp();
-	const questions: (() => Promise<unknown>)[] = [
+	const questions: (() => unknown)[] = [
 		() => nouns.accounts.sessionOwner("a", "b", ""),
 		() => nouns.accounts.sessionOwner("b", "a", ""),
 		() => nouns.realms.access("a", "b"),
@@ -115,14 +114,14 @@ test("a question that fails is asked again", async () => {
 });
 
 test("an answer that was on its way when something changed is given, and not remembered", async () => {
-	const { memory, asked, askAll, answering } = setUp();
+	const { cache, asked, askAll, answering } = setUp();
 	const held = Promise.withResolvers<void>();
 	answering(async (question) => {
 		await held.promise;
 		return { question, value: Buffer.alloc(1) };
 	});
 	const asking = askAll();
-	memory.forget(["tokens.revoke"]);
+	cache.forget(["tokens.revoke"]);
 	held.resolve();
 	assert.equal((await asking).length, 4);
 	assert.equal(asked.length, 4);
@@ -163,7 +162,10 @@ const KEEPS_ACCESS = new Set([
 		(verb) => `leases.${verb}`,
 	),
 ]);
-const KEEPS_SECRETS = new Set([...KEEPS_ACCESS].filter((operation) => !operation.startsWith("secrets.")));
+const KEEPS_SECRETS = new Set([
+	...[...KEEPS_ACCESS].filter((operation) => !operation.startsWith("secrets.")),
+	"accounts.openSession", // it may end another session
+]);
 
 const db = openWriter(join(await makeFolder({ after }), "svc.db"), "FULL");
 after(() => void db.close());
@@ -174,12 +176,12 @@ const operations = Object.entries(allWrites(db, openChain(db).append)).flatMap((
 
 for (const operation of [...operations, "nouns.unknown"]) {
 	const [access, secrets] = [KEEPS_ACCESS.has(operation), KEEPS_SECRETS.has(operation)];
-	const kept = access ? (secrets ? "everything" : "who may do what, and no secret") : "nothing";
+	const kept = [access ? "who may do what" : "nobody's access", secrets ? "every secret" : "no secret"].join(" and ");
 	test(`after ${operation}, also among harmless ones, ${kept} is remembered`, async () => {
 		for (const batch of [[operation], ["health.probe", operation, "tokens.used"]]) {
-			const { memory, asked, askAll } = setUp();
+			const { cache, asked, askAll } = setUp();
 			await askAll();
-			memory.forget(batch);
+			cache.forget(batch);
 			asked.length = 0;
 			await askAll();
 			const again = asked.map((question) => question.split("(")[0]);
@@ -193,14 +195,14 @@ for (const operation of [...operations, "nouns.unknown"]) {
 }
 
 test("a batch of nothing forgets nothing", async () => {
-	const { memory, asked, askAll } = setUp();
+	const { cache, asked, askAll } = setUp();
 	await askAll();
-	memory.forget([]);
+	cache.forget([]);
 	await askAll();
 	assert.equal(asked.length, 4);
 });
 
-test("secrets that are large, or many, do not fill the memory", async () => {
+test("secrets that are large, or many, do not fill the cache", async () => {
 	const { nouns, asked, answering } = setUp();
 	const large = async (): Promise<SecretVersion> => ({
 		...aVersion("r", "k"),

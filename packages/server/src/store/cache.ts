@@ -1,0 +1,109 @@
+import { LRUCache } from "lru-cache";
+import { createCache } from "../cache.ts";
+import { type Awaitable, CACHES, type Cached, type CacheName } from "../operation.ts";
+import { declarationOf, type Operations } from "./store.ts";
+
+/** Tokens, sessions, memberships and configurations that are remembered at once, each. */
+const MAX_REMEMBERED = 16_384;
+
+/** Long answers that are remembered, such as sealed secrets: those that everybody reads, at most so many bytes together. */
+const MAX_LONG = 1024;
+const MAX_LONG_BYTES = 4 * 1024 * 1024;
+
+/** About what a long answer takes beside its bytes. */
+const OVERHEAD_BYTES = 512;
+
+/** Answers that are remembered in front of the database. */
+export interface AnswerCache {
+	/** The same operations, with answers that are remembered where their declarations say so. */
+	over(operations: Operations): Operations;
+	/** Told what a batch has run, as `noun.verb`, before whoever asked for it is. */
+	forget(operations: readonly string[]): void;
+}
+
+/**
+ * Remembers what every request asks for. Only this process writes the database, and the writer tells what it ran before it tells whoever asked
+ * for it, so an answered change holds for the next request. After an operation that nobody declared, everything is forgotten.
+ */
+export function createAnswerCache(): AnswerCache {
+	const groups: Record<CacheName, Group> = { access: createGroup(), secrets: createGroup(), configs: createGroup() };
+	return {
+		over(operations) {
+			const nouns = operations as unknown as Record<string, Record<string, Ask>>;
+			const entries = Object.entries(nouns).map(([noun, verbs]) => [
+				noun,
+				Object.fromEntries(Object.entries(verbs).map(([verb, ask]) => [verb, remembered(noun, verb, ask)])),
+			]);
+			return Object.fromEntries(entries) as unknown as Operations;
+		},
+		forget(operations) {
+			for (const name of CACHES) {
+				if (operations.some((operation) => forgottenBy(operation).includes(name))) groups[name].clear();
+			}
+		},
+	};
+
+	function remembered(noun: string, verb: string, ask: Ask): Ask {
+		const declared = declarationOf(noun, verb);
+		if (declared?.kind !== "read" || declared.cached === undefined) return ask;
+		return groups[declared.cached.in].remember(declared.cached, ask);
+	}
+}
+
+type Ask = (...args: unknown[]) => Awaitable<unknown>;
+
+/** Caches that an operation makes void. */
+function forgottenBy(operation: string): readonly CacheName[] {
+	const [noun = "", verb = ""] = operation.split(".");
+	const declared = declarationOf(noun, verb);
+	return declared?.kind === "write" ? declared.forgets : CACHES;
+}
+
+/** Caches that are emptied together. */
+interface Group {
+	remember(cached: Cached, ask: Ask): Ask;
+	clear(): void;
+}
+
+/** Stands for an answer that nothing was found. */
+const NOTHING = Symbol("nothing");
+
+type Known = { get(key: string): unknown; set(key: string, answer: object | symbol): unknown; clear(): void };
+
+function createGroup(): Group {
+	const caches: Known[] = [];
+	let cleared = 0;
+	return {
+		remember({ key, absence, bytesOf }, ask) {
+			const known: Known = bytesOf === undefined ? createCache<string, object | symbol>(MAX_REMEMBERED) : long(bytesOf);
+			caches.push(known);
+			const keep = (name: string, answer: unknown, before: number) => {
+				if (before !== cleared) return answer;
+				if (answer !== undefined) known.set(name, Object.freeze(answer as object));
+				else if (absence === true) known.set(name, NOTHING);
+				return answer;
+			};
+			return (...args) => {
+				const name = key(...(args as never[]));
+				const found = known.get(name);
+				if (found !== undefined) return found === NOTHING ? undefined : found;
+				const before = cleared;
+				const answer = ask(...args);
+				if (answer instanceof Promise) return answer.then((late) => keep(name, late, before));
+				return keep(name, answer, before);
+			};
+		},
+		clear() {
+			cleared++;
+			for (const cache of caches) cache.clear();
+		},
+	};
+}
+
+function long(bytesOf: (answer: never) => number): Known {
+	return new LRUCache<string, object>({
+		max: MAX_LONG,
+		maxSize: MAX_LONG_BYTES,
+		sizeCalculation: (answer) => bytesOf(answer as never) + OVERHEAD_BYTES,
+	}) as Known;
+}

@@ -1,0 +1,87 @@
+import type { Database } from "better-sqlite3";
+import type { Awaitable } from "../../operation.ts";
+import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
+import { copyDatabase } from "./copies.ts";
+import { drizzle } from "./drizzle.ts";
+import type { LongReader } from "./reader.ts";
+import type { Reading } from "./reading.ts";
+import { accountReads } from "./reads/accounts.ts";
+import { engineReads } from "./reads/engines.ts";
+import { keyReads } from "./reads/keys.ts";
+import { leaseReads } from "./reads/leases.ts";
+import { policyReads } from "./reads/policy.ts";
+import { realmReads } from "./reads/realms.ts";
+import { restoreReads } from "./reads/restores.ts";
+import { secretReads } from "./reads/secrets.ts";
+import { ssoReads } from "./reads/sso.ts";
+import { tokenReads } from "./reads/tokens.ts";
+import { secretSnapshots } from "./secret-snapshots.ts";
+import type { WriteQueue } from "./writer.ts";
+
+/** Where operations are run. */
+interface Ways {
+	writer: WriteQueue;
+	connection: Database;
+	reading: Reading;
+	/** For what takes long. */
+	reader: LongReader;
+	/** The end of the audit chain. */
+	tip(): { seq: number; hash: Buffer };
+}
+
+type Run = (...args: never[]) => unknown;
+
+/** Every operation of the port: reads are answered on this thread, scans by the reader's, changes by the writer's. */
+export function createAdapter({ writer, connection, reading, reader, tip }: Ways): Operations {
+	const reads = readsOf(connection) as unknown as Record<string, Record<string, Run>>;
+	const operations = fromDeclarations((noun, verb, declared) => {
+		if (declared.kind === "append") return writer.append;
+		if (declared.kind === "scan") return (...args: unknown[]) => reader.ask(noun, verb, args);
+		if (declared.kind === "read") return reading.within(reads[noun]?.[verb] as Run);
+		const run = writer.operation(noun, verb);
+		return declared.inParts ? untilNothing(run) : run;
+	});
+	return {
+		...operations,
+		audit: { ...operations.audit, tip },
+		backups: { ...operations.backups, copyTo: (to) => copyDatabase(connection.name, to) },
+		secrets: { ...operations.secrets, snapshot: fewHere(connection, reading, operations.secrets.snapshot) },
+	};
+}
+
+function readsOf(connection: Database): Implementations<"read"> {
+	const db = drizzle({ client: connection });
+	return {
+		accounts: accountReads(db),
+		backups: restoreReads(connection),
+		engines: engineReads(db),
+		keys: keyReads(db),
+		leases: leaseReads(db),
+		policy: policyReads(db),
+		realms: realmReads(db),
+		secrets: secretReads(db),
+		sso: ssoReads(db),
+		tokens: tokenReads(db),
+	};
+}
+
+/** Names that are read on this thread, which costs 4 ms at most. */
+const FEW_NAMES = 1000;
+
+type Snapshot = Operations["secrets"]["snapshot"];
+
+/** Asks the reader's thread only for many: it may be at something that takes long. */
+function fewHere(connection: Database, reading: Reading, many: Snapshot): Snapshot {
+	const read = reading.within(secretSnapshots(connection).few);
+	return async (realm_id, environment, expired_by) =>
+		(await read(realm_id, environment, expired_by, FEW_NAMES)) ?? many(realm_id, environment, expired_by);
+}
+
+/** Goes on in small parts, so that other writes get their turn between them. */
+function untilNothing(step: (...args: unknown[]) => Awaitable<unknown>): (...args: unknown[]) => Promise<number> {
+	return async (...args) => {
+		let total = 0;
+		for (let count = -1; count !== 0; total += count) count = Number(await step(...args));
+		return total;
+	};
+}
