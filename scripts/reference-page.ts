@@ -16,7 +16,7 @@ export const REFERENCE = fileURLToPath(new URL("../docs/reference.md", import.me
 const INTRODUCTION = `# Reference
 
 Made by \`npm run reference\` from the commands' help and from the server's OpenAPI document; a test compares. The server shows the latter
-as a page in which every endpoint can be tried, at \`/docs\`. The server's own settings are in [the README](../README.md#settings).`;
+as a page in which every endpoint can be tried, at \`/docs\`. Its settings are in [Settings](settings.md).`;
 
 /** Columns that helps are wrapped at. */
 const COLUMNS = 120;

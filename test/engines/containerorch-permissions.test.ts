@@ -31,7 +31,7 @@ before(async () => {
 	for (const name of ["apps", "elsewhere"]) await kubernetes.namespace(name);
 	const objects = (await readFile(MANIFEST, "utf8")).split(/^---$/m);
 	for (const object of objects) await apply(object);
-	// What the README says about other namespaces.
+	// As docs/kubernetes.md says of other namespaces.
 	const binding = objects.find((object) => object.includes("kind: RoleBinding")) ?? "";
 	await apply(binding.replace("namespace: default", "namespace: apps"));
 	const accounts = `${CORE}/svc/serviceaccounts/svc-containerorch/token`;

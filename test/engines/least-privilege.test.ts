@@ -6,7 +6,7 @@ import { startEngineWorld } from "../harness/engine-world.ts";
 import { ok } from "../harness/expect.ts";
 import { skipWithoutRedis, startRedis } from "../peers/redis.ts";
 
-const PAGE = new URL("../../plugins/README.md", import.meta.url);
+const PAGE = new URL("../../docs/engines.md", import.meta.url);
 
 test("the store's administrator needs the rights that the page names, and no others", {
 	skip: skipWithoutRedis,

@@ -1,0 +1,197 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createAuthority } from "../../packages/x509/src/index.ts";
+import { skipWithoutMongo, startMongo } from "../peers/mongo.ts";
+import { CERTIFICATES, skipWithoutRedis, startRedis } from "../peers/redis.ts";
+import { GROUPS, group, PEOPLE, person, skipWithoutSlapd, startSlapd } from "../peers/slapd.ts";
+
+/** The password of everybody on the pages. */
+export const PASSWORD = "correct horse battery staple";
+
+/** What the systems around a page's reader bring. */
+export interface Surroundings extends AsyncDisposable {
+	/** What stands here for addresses of the page. */
+	readonly places?: Readonly<Record<string, string>>;
+	/** Files of the reader's folder. */
+	readonly files?: Readonly<Record<string, string>>;
+	/** What is typed at the questions of a command that begins so. */
+	readonly answers?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** How a page is read. */
+export interface Page {
+	/** The reason to skip it, when something is not installed. */
+	readonly skip?: () => Promise<string | false>;
+	/** Starts what the page speaks to. */
+	readonly surround?: () => Promise<Surroundings>;
+	/** What the reader has done before: nothing, or signed in as the instance admin of a server with the realm `shop`. */
+	readonly begins: "with nothing" | "signed in";
+	/** Typed before the page's first command. */
+	readonly before?: readonly string[];
+	readonly files?: Readonly<Record<string, string>>;
+	readonly answers?: Readonly<Record<string, readonly string[]>>;
+	/** Exit codes other than 0 of commands that begin so. */
+	readonly codes?: Readonly<Record<string, number>>;
+}
+
+const SERVER =
+	'#!/bin/sh\n# A program of the pages: it ends well when it was given what it needs.\ntest -n "$DB_URL"\n';
+const SECRETS = [
+	"printf %s postgres://shop:hunter2@db.internal/shop | svc secret set DB_URL --realm shop --env prod",
+	"printf %s postgres://staging | svc secret set DB_URL --realm shop --env staging",
+	"printf %s 1234567890 | svc secret set API_KEY --realm shop --env staging",
+];
+const BOB = [`echo '${PASSWORD}' | svc register bob@example.com --password-stdin`];
+
+/** Every page with commands, and how it is read. */
+export const PAGES: Readonly<Record<string, Page>> = {
+	"README.md": {
+		begins: "with nothing",
+		answers: {
+			"npx svc register": ["y", PASSWORD, PASSWORD],
+			"npx svc login": [PASSWORD],
+			"npx svc secret set DB_URL": ["postgres://shop:hunter2@db.internal/shop"],
+		},
+	},
+	"docs/install.md": { begins: "signed in" },
+	"docs/people.md": {
+		begins: "signed in",
+		answers: { "svc register": [PASSWORD, PASSWORD], "svc users disable": ["y"] },
+	},
+	"docs/secrets.md": {
+		begins: "signed in",
+		before: [...SECRETS.slice(1), "printf %s dev | svc secret set DB_URL --realm shop --env dev"],
+		files: { server: SERVER, "key.pem": "a key\n", ".env": "PORT=8080\n", ".env.example": "DB_URL=\nPORT=\n" },
+		answers: { "svc secret set DB_URL": ["postgres://shop:hunter2@db.internal/shop"], "svc promote": ["y"] },
+	},
+	"docs/ci.md": { begins: "signed in", before: SECRETS },
+	"docs/docker.md": {
+		begins: "signed in",
+		before: [...SECRETS, "svc promote API_KEY --from staging --to prod --realm shop --yes"],
+	},
+	"docs/services.md": { begins: "signed in", before: SECRETS, files: { server: SERVER } },
+	"docs/engines.md": {
+		begins: "signed in",
+		skip: async () => skipWithoutRedis || skipWithoutMongo(),
+		surround: startTargets,
+	},
+	"docs/kubernetes.md": { begins: "signed in", before: SECRETS },
+	"docs/sso.md": {
+		begins: "signed in",
+		skip: async () => skipWithoutSlapd,
+		surround: startDirectory,
+		before: [...BOB],
+		files: { "metadata.xml": metadata() },
+	},
+	"docs/backup.md": {
+		begins: "signed in",
+		before: SECRETS,
+		answers: { "svc keys rotate": ["y"], "svc restore": ["y"], "svc login": [PASSWORD] },
+	},
+	"docs/incidents.md": {
+		begins: "signed in",
+		before: [
+			...BOB,
+			...SECRETS,
+			"SVC_TOKEN=$(svc token create deploy --realm shop --env prod) svc secret get DB_URL --realm shop --env prod",
+		],
+		answers: {
+			"svc revoke": ["y"],
+			"svc users disable": ["y"],
+			"svc lease revoke-all": ["y"],
+			"svc keys rotate": ["y"],
+		},
+	},
+	"docs/metrics.md": { begins: "signed in" },
+};
+
+/** Why a command of the pages is not run. The text is its first line, without a comment at its end. */
+export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
+	"needs the archive of a release: test/binary tries what is in it": [
+		"sha256sum --check svc-0.1.0-linux-x64.tar.xz.sha256",
+		"tar -xf svc-0.1.0-linux-x64.tar.xz",
+		"cd svc-0.1.0-linux-x64",
+		"sudo install svc-0.1.0-linux-x64/svc /usr/local/bin/",
+		"svc server",
+	],
+	"changes the machine: the tests of the installation, of `svc init` and of the service do it": [
+		"sudo ./svc install --dry-run",
+		"sudo ./svc install --master-key-copy master-key.txt",
+		"sudo ./svc install",
+		"svc init ada@example.com --realm shop",
+		"sudo svc init ada@example.com --setup-code-file /var/lib/svc/setup-code --cacert /var/lib/svc/tls.crt --password-stdin < password",
+		"systemctl status svc",
+		"sudo systemctl reload svc",
+		"sudo systemctl edit svc",
+		"sudo systemctl restart svc",
+		"sudo systemd-run --pty --uid=svc -p StateDirectory=svc -p StateDirectoryMode=0700 -E SVC_CONFIG=/etc/svc/svc.toml",
+		"sudo svc uninstall",
+	],
+	"needs Docker": [
+		"svc run --realm shop --env prod -- docker run --rm --env DB_URL shop:latest",
+		"svc run --realm shop --env prod -- docker compose up --detach",
+		"docker run --rm --env-file app.env shop:latest",
+		"docker build --tag svc .",
+		"docker run --detach --name svc --publish 127.0.0.1:8443:8443 --volume svc-data:/var/lib/svc svc",
+		"docker logs svc",
+		"docker exec svc cat /var/lib/svc/setup-code",
+	],
+	"needs a cluster: test/engines/containerorch*.test.ts and test/run/k8s.test.ts have an API server": [
+		"svc k8s --realm shop --role viewer -- kubectl get pods",
+		"svc k8s --realm shop --role editor --namespace apps -- helm upgrade shop ./chart",
+		"(umask 077; svc engine generate containerorch --realm shop --role viewer --ttl 1h --format kubeconfig > viewer.yaml)",
+		"svc eso manifest --realm shop --namespace apps --url https://secrets.example.com | kubectl apply -f -",
+		"svc export --realm shop --env prod --format k8s --namespace apps | kubectl apply -f -",
+		"kubectl apply -f plugins/containerorch/manifest.yaml",
+		"kubectl create token svc-containerorch --namespace svc --duration 8760h > token",
+		"svc engine set containerorch --allow-realm shop --set api_server=https://10.0.0.1:6443 --set-file ca_cert=ca.pem --secret bearer_token < token",
+		"kubectl create rolebinding svc-containerorch --namespace apps --clusterrole svc-containerorch --serviceaccount svc:svc-containerorch",
+	],
+	"needs a browser: test/sso has one": ["svc login --sso corp"],
+};
+
+/** Metadata of an identity provider that is never asked. */
+function metadata(): string {
+	const pem = readFileSync(CERTIFICATES.own, "utf8");
+	return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://id.example.com/saml">
+<IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing">
+<KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${pem.replace(/-----[^-]+-----|\s/g, "")}</X509Certificate></X509Data></KeyInfo>
+</KeyDescriptor><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://id.example.com/sso"/>
+</IDPSSODescriptor></EntityDescriptor>`;
+}
+
+async function startTargets(): Promise<Surroundings> {
+	const ends = new AsyncDisposableStack();
+	const redis = await startRedis();
+	ends.defer(redis.stop);
+	const mongo = await startMongo();
+	ends.defer(mongo.stop);
+	const authority = await createAuthority({ common_name: "shop CA", organization: "", now: new Date(), randomBytes });
+	return {
+		files: { "ca.pem": authority.certificate, "ca.key": authority.private_key },
+		places: { ":6379": `:${redis.port}` },
+		answers: {
+			"svc engine set keyvalue": [redis.password],
+			"svc engine set documentdb": [mongo.uri],
+			"svc engine validate totp": ["GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"],
+		},
+		[Symbol.asyncDispose]: () => ends.disposeAsync(),
+	};
+}
+
+async function startDirectory(): Promise<Surroundings> {
+	const entries = person("ada", PASSWORD) + person("grace", PASSWORD) + group("developers", `uid=grace,${PEOPLE}`);
+	const slapd = await startSlapd({ entries });
+	return {
+		places: { "ldaps://ldap.example.com": slapd.ldaps_url, "dc=example,dc=com": GROUPS.slice("ou=groups,".length) },
+		files: { "ca.pem": slapd.ca },
+		answers: {
+			"svc sso set corp": ["a-secret-of-the-provider"],
+			"svc sso set directory --type": [slapd.bind_password],
+			"svc login --ldap": [PASSWORD],
+			"svc login ada": [PASSWORD],
+			"svc account link": [PASSWORD, PASSWORD],
+		},
+		[Symbol.asyncDispose]: slapd.stop,
+	};
+}

@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, symlinkSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { freePort } from "../peers/free-port.ts";
+import { REPOSITORY } from "./markdown.ts";
+
+const TIMEOUT_MS = 180_000;
+
+/** `false` where the commands of a page can be typed on a terminal; else the reason to give for a skipped test. */
+export const skipWithoutShell: string | false = ["script", "bash", "curl", "jq", "npm"].every(
+	(program) => spawnSync(program, ["--version"]).status === 0,
+)
+	? false
+	: "script, bash, curl, jq and npm are not all installed";
+
+/** Somebody who types a page's commands, one after the other, in a shell of their own in a checkout. */
+export interface Reader extends AsyncDisposable {
+	/** The folder that they begin in: a checkout with nothing but the repository's files. */
+	readonly home: string;
+	/**
+	 * Types one command on a terminal and answers what it asks.
+	 * @returns everything that the terminal showed, and the exit code
+	 */
+	type(command: string, answers?: readonly string[]): Promise<{ shown: string; code: number | null }>;
+	/** Starts a server with this command, leaves it running, and waits until it shows what to do next. */
+	serve(command: string): Promise<string>;
+	/** Ends that server. */
+	stopServing(): Promise<void>;
+}
+
+/**
+ * Begins in a new folder. The pages' port 8443 is another one here, so that pages can be read at the same time.
+ * @param places what stands here for further addresses of the pages
+ */
+export async function startReader(places: Readonly<Record<string, string>> = {}): Promise<Reader> {
+	const home = mkdtempSync(join(tmpdir(), "svc-docs-"));
+	for (const name of readdirSync(REPOSITORY)) {
+		if (!/^(\.git|data|dist|svc\.toml|\.svc\.toml)$/.test(name)) symlinkSync(join(REPOSITORY, name), join(home, name));
+	}
+	const here = Object.entries({ ...places, ":8443": `:${await freePort()}` });
+	const put = (text: string) => here.reduce((all, [page, place]) => all.replaceAll(page, place), text);
+	const back = (text: string) => here.reduce((all, [page, place]) => all.replaceAll(place, page), text);
+	const env = environment(home, put(":8443"));
+	await writeFile(join(home, ".state"), `cd ${home}\n`);
+	const running: ChildProcess[] = [];
+	let server: ChildProcess | undefined;
+	return {
+		home,
+		async type(command, answers = []) {
+			await writeFile(join(home, ".command"), `${put(command)}\n`);
+			const child = startOnTerminal(env, home);
+			running.push(child);
+			const shown = await converse(child, answers);
+			return { shown: back(shown), code: child.exitCode };
+		},
+		async serve(command) {
+			server = spawn("bash", ["-c", `exec ${put(command)}`], { cwd: home, env, detached: true });
+			running.push(server);
+			return back(await until(server, "next, in another terminal"));
+		},
+		stopServing: async () => server && end(server),
+		async [Symbol.asyncDispose]() {
+			for (const child of running) await end(child);
+			await rm(home, { recursive: true, force: true });
+		},
+	};
+}
+
+/** Built from nothing, so that no variable of the person who runs the tests changes their outcome. */
+function environment(home: string, at: string): Record<string, string> {
+	const bin = join(REPOSITORY, "node_modules/.bin");
+	return {
+		PATH: `${bin}:${dirname(process.execPath)}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+		HOME: home,
+		LANG: "C.UTF-8",
+		NO_COLOR: "1",
+		TERM: "dumb",
+		SVC_LISTEN: `127.0.0.1${at}`,
+		SVC_ADDRESS: `https://127.0.0.1${at}`,
+		npm_config_ignore_scripts: "true",
+		npm_config_progress: "false",
+		npm_config_update_notifier: "false",
+	};
+}
+
+/** What a shell keeps from one command to the next is kept in a file: each command has a terminal and an end of its own. */
+function startOnTerminal(env: Record<string, string>, home: string): ChildProcess {
+	const line = `stty cols 200 -onlcr; . ${home}/.state 2>/dev/null; . ${home}/.command; code=$?; { declare -p; declare -f; printf 'cd %q\\n' "$PWD"; } > ${home}/.state; exit $code`;
+	return spawn(
+		"script",
+		["--quiet", "--return", "--flush", "--command", `bash -c '${line.replaceAll("'", "'\\''")}'`, "/dev/null"],
+		{
+			cwd: home,
+			env: { ...env, SHELL: "/bin/sh" },
+			detached: true,
+			stdio: ["pipe", "pipe", "inherit"],
+		},
+	);
+}
+
+/** Reads what is shown, and types the next answer at each question. */
+async function converse(child: ChildProcess, answers: readonly string[]): Promise<string> {
+	const left = [...answers];
+	let shown = "";
+	const late = setTimeout(() => kill(child, "SIGKILL"), TIMEOUT_MS);
+	child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+		shown += text;
+		const next = /[:\]?] $/.test(shown) ? left.shift() : undefined;
+		if (next !== undefined) child.stdin?.write(`${next}\n`);
+	});
+	await once(child, "close");
+	clearTimeout(late);
+	if (left.length > 0) throw new Error(`it did not ask for ${left.length} of the answers\n${shown}`);
+	return shown;
+}
+
+function until(child: ChildProcess, shows: string): Promise<string> {
+	return new Promise((resolve, reject) => {
+		let shown = "";
+		const late = setTimeout(() => kill(child, "SIGKILL"), TIMEOUT_MS);
+		const hear = (text: string) => {
+			shown += text;
+			if (!shown.includes(shows)) return;
+			clearTimeout(late);
+			resolve(shown);
+		};
+		child.stdout?.setEncoding("utf8").on("data", hear);
+		child.stderr?.setEncoding("utf8").on("data", hear);
+		child.once("close", (code) => reject(new Error(`it ended with ${code} before it showed ${shows}\n${shown}`)));
+	});
+}
+
+/** The whole session of a command: what it has started goes with it. */
+function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+	try {
+		if (pid !== undefined) process.kill(-pid, signal);
+	} catch {
+		// It has ended.
+	}
+}
+
+async function end(child: ChildProcess): Promise<void> {
+	if (child.exitCode !== null || child.signalCode !== null) return;
+	const closed = once(child, "close");
+	kill(child, "SIGTERM");
+	await closed;
+}
