@@ -4,7 +4,7 @@ import { CallError, type Orchestrator } from "./orchestrator.ts";
 import type { CredentialParams } from "./params.ts";
 import descriptor from "./plugin.json" with { type: "json" };
 
-/** Spec: ENGINES › Container orchestrator engine, credential fields */
+/** Spec: ENGINES › Container orchestrator engine configuration */
 export type Credential = {
 	token: string;
 	namespace: string;

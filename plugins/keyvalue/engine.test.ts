@@ -5,7 +5,7 @@ import { serveEngine } from "@svc/plugin-sdk";
 import { engine } from "./engine.ts";
 import descriptor from "./plugin.json" with { type: "json" };
 
-/** Spec: ENGINES › Key-value store engine configuration, roles. */
+/** Spec: ENGINES › Key-value store engine configuration. */
 const RULES: Record<string, string> = {
 	readonly: "~* +get +mget +hget +hgetall +lrange +smembers +sismember +zrange +ttl +type +exists +keys +scan +info",
 	readwrite:

@@ -9,7 +9,7 @@ export interface Role {
 	max_ttl: string;
 }
 
-/** Spec: ENGINES › Certificate authority engine, role table. */
+/** Spec: ENGINES › Certificate authority engine. */
 const ROLES = descriptor.default_roles.map(({ name, config }) => ({ name, ...config }) as Role);
 
 /** The role of that name; server, the first, for any other, and for none. Spec: ENGINES › Errors. */

@@ -239,7 +239,7 @@ test("engines of others: what they say is masked, and what they make is sealed",
 	assertFoundNothing();
 });
 
-/** Variables in which an engine's process gets a secret. Spec: ENGINES › Container orchestrator, Certificate authority configuration */
+/** Variables in which an engine's process gets a secret. Spec: ENGINES › Container orchestrator engine configuration, Certificate authority engine */
 const NAMED = /^(?:SVC_ORCH_TOKEN|SVC_PKI_CA_KEY|SVC_TEST_PASSWORD)=/;
 
 test("arguments and environments have no secret, but for the variables that are named", async () => {

@@ -83,7 +83,7 @@ async function rightsIn(client: MongoClient, database: string) {
 
 const NOTHING = { find: false, insert: false, index: false, users: false };
 
-/** Spec: ENGINES › Document database engine configuration, Roles. */
+/** Spec: ENGINES › Document database engine configuration. */
 const ROLES = {
 	read: { ...NOTHING, find: true },
 	readWrite: { ...NOTHING, find: true, insert: true, index: true },

@@ -230,7 +230,7 @@ test("an unknown pki role raises no error", async () => {
 	assert.equal(ok(await world.validate("pki", { certificate })).valid, true);
 });
 
-/** Spec: ENGINES › Errors, containerorch API call status 400 or higher. `NAME` stands for the account's name. */
+/** Spec: ENGINES › Errors. `NAME` stands for the account's name. */
 const STEPS = [
 	["create_account", "creating service account: POST /api/v1/namespaces/default/serviceaccounts"],
 	["create_binding", `creating role binding: POST ${NAMESPACED}/rolebindings`],

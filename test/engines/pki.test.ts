@@ -56,7 +56,7 @@ test("a certificate has the fields of the specification, and leaves no lease", a
 	assert.doesNotMatch(world.server.stdout() + world.server.stderr(), /PRIVATE KEY/);
 });
 
-/** Spec: ENGINES › Certificate authority engine, role table; `purpose` is what `openssl verify` says of server and client. */
+/** Spec: ENGINES › Certificate authority engine; `purpose` is what `openssl verify` says of server and client. */
 const ROLES = {
 	server: { usage: "TLS Web Server Authentication", purpose: [0, 2], longest: "90d", days: 90 },
 	client: { usage: "TLS Web Client Authentication", purpose: [2, 0], longest: "30d", days: 30 },

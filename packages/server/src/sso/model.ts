@@ -5,7 +5,7 @@ import { Instant, Uuid } from "../messages.ts";
 import { type Port, read, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
 
-/** What a provider speaks. Spec: API › Resources › SSO provider */
+/** What a provider speaks. Spec: API › Resources and their fields */
 export const PROVIDER_TYPES = ["oidc", "saml", "ldap"] as const;
 
 export type ProviderType = (typeof PROVIDER_TYPES)[number];
