@@ -4,6 +4,7 @@ import { IDENTITIES } from "./migrations/0006-identities.ts";
 import { KNOWN_SOURCES } from "./migrations/0007-known-sources.ts";
 import { QUOTAS } from "./migrations/0008-quotas.ts";
 import { ROW_LIMITS } from "./migrations/0009-row-limits.ts";
+import { VALUES_LAST } from "./migrations/0010-values-last.ts";
 
 /**
  * The schema's history. A migration is never edited after a release; a new one is added at the end.
@@ -250,4 +251,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	KNOWN_SOURCES,
 	QUOTAS,
 	ROW_LIMITS,
+	VALUES_LAST,
 ];

@@ -99,12 +99,13 @@ export const secretVersion = sqliteTable("secret_version", {
 	secret_id: integer().notNull(),
 	version: integer().notNull(),
 	id: text().notNull(),
-	value: blob({ mode: "buffer" }).notNull(),
 	pre_encrypted: integer({ mode: "boolean" }).notNull(),
-	comment: text().notNull(),
 	expires_at: text(),
 	created_by: text().notNull(),
 	created_at: text().notNull(),
+	comment: text().notNull(),
+	// Last, because what is behind it costs as much to read as itself.
+	value: blob({ mode: "buffer" }).notNull(),
 });
 
 export const engineConfig = sqliteTable("engine_config", {
