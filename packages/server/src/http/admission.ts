@@ -8,7 +8,7 @@ import { createSourceReader } from "./source.ts";
 import { type Turn, type TurnLimits, Turns } from "./turns.ts";
 
 /** Requests at a time, and how many wait. Group commit wants company: half as many places cost a third of the throughput. Design: §13 */
-export const LIMITS = { places: 32, waiting: 64, late: 1024, late_ms: 100 } as const;
+export const LIMITS = { places: 32, waiting: 64, late: 1024, late_ms: 100, turn_ms: 8 } as const;
 
 /** What a monitor asks for takes none of these places but some of its own: a flood of it waits for itself. */
 const MONITORED = /^\/(?:api\/v1\/health|metrics)(?:\?|$)/;

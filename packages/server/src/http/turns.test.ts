@@ -4,7 +4,7 @@ import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promis
 import { AppError } from "../errors.ts";
 import { type Turn, Turns } from "./turns.ts";
 
-const LIMITS = { places: 4, waiting: 8, late: 3, late_ms: 30 };
+const LIMITS = { places: 4, waiting: 8, late: 3, late_ms: 30, turn_ms: 1000 };
 
 /** Requests that begin when it is their turn, with the order in which they did. */
 function bench(given: Partial<typeof LIMITS> = {}) {
@@ -134,4 +134,24 @@ test("the end of one that gave its place back behind a long commit gives no seco
 	const { held, late } = turns.count();
 	assert.equal(held, 1);
 	assert.equal(late, 0);
+});
+
+test("requests that take long begin in several turns of the event loop, sources in turn", async () => {
+	const turns = new Turns({ ...LIMITS, turn_ms: 4 });
+	const begun: [turn: number, source: string][] = [];
+	let turn = 0;
+	const slow = (source: string) => (entered: Turn) => {
+		begun.push([turn, source]);
+		const until = performance.now() + 5;
+		while (performance.now() < until);
+		entered.end();
+	};
+	for (const source of ["a", "a", "a", "b"]) turns.enter(source, slow(source));
+	for (; turn < 4; turn++) await nextTurn();
+	assert.deepEqual(
+		begun.map(([, source]) => source),
+		["a", "a", "b", "a"],
+	);
+	assert.deepEqual(new Set(begun.map(([at]) => at)), new Set([0, 1, 2]), "one of them, then one each time round");
+	assert.deepEqual(turns.count(), { held: 0, waiting: 0, late: 0 });
 });

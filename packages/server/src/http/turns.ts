@@ -10,6 +10,8 @@ export interface TurnLimits {
 	/** Requests without a place because a commit that they wait for takes longer than `late_ms`. */
 	late: number;
 	late_ms: number;
+	/** Milliseconds of one turn of the event loop in which requests begin; further ones wait for the next turn. */
+	turn_ms: number;
 }
 
 /** Milliseconds between two looks at who holds a place for long, while somebody waits for one. */
@@ -30,6 +32,8 @@ export class Turns {
 	readonly #ring = new Map<string, Set<Turn>>();
 	#serving: NodeJS.Immediate | undefined;
 	#looking: NodeJS.Timeout | undefined;
+	/** When the first request of this turn of the event loop began; undefined before. */
+	#turnBegan: number | undefined;
 
 	constructor(limits: TurnLimits) {
 		this.limits = limits;
@@ -53,8 +57,24 @@ export class Turns {
 
 	/** @throws AppError rate_limited, overloaded */
 	queue(turn: Turn, begin: () => void): void {
-		if (this.#held.size < this.limits.places && this.#ring.size === 0) this.#take(turn, begin);
+		const now = performance.now();
+		if (this.#held.size < this.limits.places && this.#ring.size === 0 && this.#hasTime(now))
+			this.#take(turn, begin, now);
 		else this.#wait(turn, begin);
+	}
+
+	/** Whether another request may begin in this turn of the event loop: a hundred that take a millisecond each would hold up everybody. */
+	#hasTime(now: number): boolean {
+		if (this.#turnBegan === undefined) {
+			this.#turnBegan = now;
+			setImmediate(() => this.#endTurn());
+		}
+		return now - this.#turnBegan < this.limits.turn_ms;
+	}
+
+	#endTurn(): void {
+		this.#turnBegan = undefined;
+		this.#serve();
 	}
 
 	#wait(turn: Turn, begin: () => void): void {
@@ -89,9 +109,9 @@ export class Turns {
 		return this.#held.has(turn);
 	}
 
-	#take(turn: Turn, begin: () => void): void {
+	#take(turn: Turn, begin: () => void, now: number): void {
 		turn.begin = undefined;
-		turn.since = performance.now();
+		turn.since = now;
 		this.#held.add(turn);
 		begin();
 	}
@@ -104,14 +124,15 @@ export class Turns {
 	#serve(): void {
 		this.#serving = undefined;
 		for (const [source, queue] of this.#ring) {
-			if (this.#held.size >= this.limits.places) return;
+			const now = performance.now();
+			if (this.#held.size >= this.limits.places || !this.#hasTime(now)) return;
 			this.#ring.delete(source);
 			const [turn] = queue;
 			if (turn?.begin === undefined) continue;
 			queue.delete(turn);
 			// Behind the others, where this loop comes to it again.
 			if (queue.size > 0) this.#ring.set(source, queue);
-			this.#take(turn, turn.begin);
+			this.#take(turn, turn.begin, now);
 		}
 	}
 
