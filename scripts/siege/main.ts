@@ -19,7 +19,7 @@ import { isNoisy, type Run } from "./result.ts";
 /** Events of the audit log that queries and exports have to go through. */
 const EVENTS = 20_000;
 const WINDOW_MS = 5000;
-const TIMES = { idleWindows: 3, windowMs: WINDOW_MS, lingerMs: 40_000, restMs: 60_000 } as const;
+const TIMES = { idleWindows: 3, windowMs: WINDOW_MS, lingerMs: 70_000, restMs: 60_000 } as const;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
