@@ -17,8 +17,12 @@ export function createSourceReader(trusted: readonly string[]): (incoming: Incom
 	};
 }
 
+/** Every request's address is looked at. */
+const PLAIN_IPV4 = /^[\d.]+$/;
+
 /** Answers an address without blanks, port, brackets, and the prefix of an IPv4 address on a version 6 socket. */
 export function plainAddress(text: string): string {
+	if (PLAIN_IPV4.test(text)) return text;
 	const trimmed = text.trim();
 	const address = /^\[(.+)\](?::\d+)?$/.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed;
 	return address.startsWith("::ffff:") ? address.slice(7) : address;
