@@ -29,6 +29,6 @@ export {
 	writeRequest,
 	writeResponse,
 } from "./envelope.ts";
-export { JsonError, parseJson } from "./json.ts";
+export { JsonError, parseJson, parseJsonInSteps } from "./json.ts";
 export { type LineListener, splitLines } from "./lines.ts";
 // biome-ignore-end lint/performance/noBarrelFile: the package's only door, an explicit list

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { JsonError, parseJson } from "./json.ts";
+import { JsonError, parseJson, parseJsonInSteps } from "./json.ts";
 
 const parse = (text: string) => parseJson(Buffer.from(text));
 const says = (message: string) => (error: unknown) => error instanceof JsonError && error.message === message;
@@ -119,4 +119,21 @@ test("a megabyte of quotes, backslashes or blanks takes no noticeable time", () 
 	}
 	const { user, system } = process.threadCpuUsage(cpu);
 	assert.ok(user + system < 3_000_000, `${user + system} µs`);
+});
+
+test("a long text is looked at in many short steps, whatever it is made of", () => {
+	const length = 900_000;
+	const long = {
+		blanks: `{"a"${" ".repeat(length)}:1}`,
+		digits: `[${"1".repeat(length)}]`,
+		names: `{${Array.from({ length: 9999 }, (_, at) => `"${String(at).padStart(80, "k")}":1`).join()}}`,
+	};
+	for (const [what, text] of Object.entries(long)) {
+		const steps = parseJsonInSteps(Buffer.from(text));
+		let count = 0;
+		let step = steps.next();
+		for (; !step.done; step = steps.next()) count++;
+		assert.ok(count > 5, `${what}: ${count} steps`);
+		assert.deepEqual(step.value, JSON.parse(text), what);
+	}
 });

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AppError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
-import { holdPlace, REFUSAL_MS } from "../place.ts";
+import { REFUSAL_MS, setPlace } from "../place.ts";
 import { sourceGroup } from "../source-group.ts";
 import type { NewHeaders } from "./headers.ts";
 import { createSourceReader } from "./source.ts";
@@ -33,7 +33,10 @@ export function createAdmission(
 	addLimits(needs.limits, turns);
 	return (incoming, outgoing, carry) => {
 		const ring = MONITORED.test(incoming.url ?? "") ? monitors : turns;
-		const begin = (turn: Turn) => void holdPlace(turn, carry, incoming, outgoing).then(() => watch(turn, outgoing));
+		const begin = (turn: Turn) => {
+			setPlace(incoming, turn);
+			void carry(incoming, outgoing).then(() => watch(turn, outgoing));
+		};
 		try {
 			const turn = ring.enter(sourceGroup(sourceOf(incoming)), begin);
 			outgoing.once("close", () => turn.end());

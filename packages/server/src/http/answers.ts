@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Limits } from "../limits.ts";
 import type { Log } from "../log.ts";
-import { leavePlace } from "../place.ts";
+import { placeOf } from "../place.ts";
 import { PIECE_CHARS, Streamed } from "../streamed.ts";
 import { AnswerBudget, type Recipient } from "./budget.ts";
 import { Pace } from "./pace.ts";
@@ -85,7 +85,7 @@ export class Answers {
 	}
 
 	#begin(outgoing: ServerResponse, { status, headers }: Head, pieces: Pieces): undefined {
-		leavePlace();
+		placeOf(outgoing.req)?.leave();
 		outgoing.writeHead(status, headers);
 		void this.#pump(outgoing, pieces);
 	}

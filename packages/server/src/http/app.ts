@@ -6,6 +6,7 @@ import { AppError, LimitReached } from "../errors.ts";
 import type { Metrics } from "../health/metrics.ts";
 import type { Limits } from "../limits.ts";
 import type { Log } from "../log.ts";
+import { holdPlace, placeOf } from "../place.ts";
 import type { Actor } from "../policy/model.ts";
 import { sourceGroup } from "../source-group.ts";
 import { Streamed } from "../streamed.ts";
@@ -99,7 +100,8 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 		headers,
 		onAnswered,
 	};
-	const result = await route.handle(call as unknown as Call<string, undefined, undefined, never>);
+	const handled = call as unknown as Call<string, undefined, undefined, never>;
+	const result = await (route.isBrief ? route.handle(handled) : holdPlace(placeOf(incoming), route.handle, handled));
 	if (route.media !== undefined) headers["content-type"] = route.media;
 	const status = route.other?.when(result) === true ? route.other.status : route.status;
 	if (status === 304) return c.body(null, status, headers);

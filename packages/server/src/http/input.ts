@@ -2,14 +2,14 @@ import type { IncomingMessage } from "node:http";
 import * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { codeOf } from "../messages.ts";
-import { waitOutside } from "../place.ts";
-import { parseJson } from "./json.ts";
+import { placeOf, waitOutside } from "../place.ts";
+import { parseJson, parseJsonInSteps } from "./json.ts";
 import { Pace } from "./pace.ts";
 
 /** Bytes of a request's body. Design: §7. */
 export const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Bytes from which a body may take milliseconds: several such that arrive at once are understood in several turns. */
+/** Bytes from which a body may take milliseconds: it is understood in several turns. */
 const LARGE_BYTES = 64 * 1024;
 const pace = new Pace();
 
@@ -26,7 +26,15 @@ export async function readJson(incoming: IncomingMessage): Promise<unknown> {
 		throw new AppError("bad_request", "the body must be JSON: send it with the header Content-Type: application/json");
 	}
 	const bytes = await readBytes(incoming);
-	return bytes.length < LARGE_BYTES ? parseJson(bytes) : pace.step(async () => parseJson(bytes));
+	return bytes.length < LARGE_BYTES ? parseJson(bytes) : parseInTurns(bytes);
+}
+
+async function parseInTurns(bytes: Buffer): Promise<unknown> {
+	const steps = parseJsonInSteps(bytes);
+	for (;;) {
+		const { done, value } = await pace.step(async () => steps.next());
+		if (done) return value;
+	}
 }
 
 /**
@@ -54,7 +62,7 @@ function readBytes(incoming: IncomingMessage, max = MAX_BODY_BYTES): Promise<Buf
 	if (Number(incoming.headers["content-length"] ?? 0) > max) return Promise.reject(tooLarge(max));
 	const isWhole = isHere(incoming);
 	const bytes = collectBytes(incoming, max);
-	return isWhole ? bytes : waitOutside(bytes);
+	return isWhole ? bytes : waitOutside(placeOf(incoming), bytes);
 }
 
 function collectBytes(incoming: IncomingMessage, max: number): Promise<Buffer> {

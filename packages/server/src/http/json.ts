@@ -1,4 +1,4 @@
-import { JsonError, parseJson as parseStrictly } from "@svc/protocol";
+import { parseJsonInSteps as inSteps, JsonError, parseJson as parseStrictly } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 
 /**
@@ -9,7 +9,19 @@ export function parseJson(bytes: Uint8Array): unknown {
 	try {
 		return parseStrictly(bytes);
 	} catch (error) {
-		if (error instanceof JsonError) throw new AppError("invalid_json", `the body ${error.message}`);
-		throw error;
+		throw asAppError(error);
 	}
+}
+
+/** Does the same in steps of a few milliseconds, and returns what the body says. @throws AppError invalid_json */
+export function* parseJsonInSteps(bytes: Uint8Array): Generator<void, unknown> {
+	try {
+		return yield* inSteps(bytes);
+	} catch (error) {
+		throw asAppError(error);
+	}
+}
+
+function asAppError(error: unknown): unknown {
+	return error instanceof JsonError ? new AppError("invalid_json", `the body ${error.message}`) : error;
 }

@@ -51,6 +51,8 @@ interface Definition<Path extends string, Query, Body, Who> {
 	other?: { status: 202 | 302 | 304 | 503; when(answer: unknown): boolean };
 	/** Headers that a success may have, beside those of every answer. */
 	headers?: readonly ("X-Lease-Id" | "X-Secret-Expired")[];
+	/** Waits for nothing but a commit: no engine, password, provider or long reading. It is spared what giving back its place from there costs. */
+	isBrief?: boolean;
 	/** Answered instead of the error object when something is not found. */
 	notFound?: object;
 	handle(call: Call<Path, Query, Body, Who>): Promise<unknown>;

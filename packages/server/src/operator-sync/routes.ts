@@ -26,6 +26,7 @@ export function operatorSyncRoutes(needs: SecretNeeds): Route[] {
 			headers: ["X-Secret-Expired"],
 			errors: ["invalid_environment", "not_found", "unhealthy"],
 			notFound: { error: "secret not found" },
+			isBrief: true,
 			async handle({ actor, params, query, headers }) {
 				const name = { slug: params.realm, environment: query.env, key: params.key };
 				const secret = await getSecret(needs, actor, name, "eso").catch(neverInternal);

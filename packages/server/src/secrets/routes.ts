@@ -68,6 +68,7 @@ function writing(needs: SecretNeeds): Route[] {
 			status: 201,
 			answer: WrittenSchema,
 			errors: ["invalid_environment", "invalid_ciphertext", "not_found", "limit_reached"],
+			isBrief: true,
 			handle: ({ actor, params, body }) => setSecret(needs, actor, params.slug, body),
 		}),
 		route({
@@ -90,6 +91,7 @@ function writing(needs: SecretNeeds): Route[] {
 			body: Encrypt,
 			status: 200,
 			answer: v.object({ ciphertext: v.string() }),
+			isBrief: true,
 			handle: async ({ actor, body }) => ({ ciphertext: await encrypt(needs, actor, body.value) }),
 		}),
 	];
@@ -121,6 +123,7 @@ function reading(needs: SecretNeeds): Route[] {
 			answer: ValueSchema,
 			headers: ["X-Secret-Expired"],
 			errors: ["invalid_environment", "not_found"],
+			isBrief: true,
 			async handle({ actor, params, query, headers }) {
 				const name = { slug: params.slug, environment: query.env, key: params.key };
 				const { is_expired, ...secret } = await getSecret(needs, actor, name, "api", query.version);
