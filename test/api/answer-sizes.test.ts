@@ -1,0 +1,213 @@
+/* The largest answer of every route, made by whoever fills it with the longest that there may be. Design: §13 */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Answer, api } from "../harness/client.ts";
+import { MEMO_ENGINES } from "../harness/engine-requests.ts";
+import { ok } from "../harness/expect.ts";
+import { bind, fewAtOnce, PASSWORD, type Person, realm, secret } from "../harness/fixtures.ts";
+import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
+import { openApi, routesOf } from "../harness/openapi.ts";
+import { type PreparedRequest, REQUESTS } from "../harness/requests.ts";
+import type { User } from "../harness/resources.ts";
+import { WITHOUT_PROVIDER } from "../harness/sso-requests.ts";
+import { createWorld, type World } from "../harness/world.ts";
+import { type Server, startServer } from "../harness.ts";
+import { ANSWERS } from "../spec/answers.ts";
+import { ENDPOINTS, routeName } from "../spec/endpoints.ts";
+
+const V1 = "/api/v1";
+const KIB = 1024;
+/** Rows on a page at most, and so many that there is a second one. */
+const PAGE = 100;
+const MANY = PAGE + 1;
+/** From so many bytes on an answer that is made piece by piece has no length. */
+const WHOLE = 256 * KIB;
+/** Six times as long in JSON as they are. */
+const CONTROL = "\u0001";
+const NAME = CONTROL.repeat(255);
+const VALUE = CONTROL.repeat(170_000);
+const PROMOTED = 1000;
+
+let engines: MemoEngines;
+let server: Server;
+let world: World;
+/** Slugs of realms: with long keys, and with long values. */
+let wide: string;
+let heavy: string;
+
+before(async () => {
+	engines = await installMemoEngines(MEMO_ENGINES);
+	server = await startServer({ env: { SVC_PLUGINS_DIR: engines.folder, SVC_LOG_LEVEL: "info" } });
+	world = await createWorld(api(server));
+	const { owner } = world.people;
+	wide = (await realm(world.api, owner)).slug;
+	heavy = (await realm(world.api, owner)).slug;
+	await fillAccount(owner);
+	await fillRealms(owner);
+});
+after(async () => {
+	await server.close();
+	await engines.remove();
+});
+
+const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
+const longKey = (at: number) => `K${at}`.padEnd(255, "x");
+
+/** Gives an account as many realms and tokens as fill a page, and a realm of its as many members. */
+async function fillAccount(owner: Person): Promise<void> {
+	const { token } = owner;
+	const roles = engines.types.map((type) => `${type}:readonly`);
+	await Promise.all(
+		numbers(MANY).map(async (at) => {
+			const body = { slug: `${at}-${"s".repeat(40)}`, name: NAME, description: CONTROL.repeat(2048) };
+			ok(await world.api.post("/realms", body, { token }), 201);
+			const limits = { realm: world.slug, environment: "staging", engines: roles };
+			ok(await world.api.post("/auth/tokens", { name: NAME, scopes: "read", ...limits }, { token }), 201);
+			ok(await world.api.post(`/realms/${world.slug}/engines/memo-1/generate`, {}, { token }));
+		}),
+	);
+	await fewAtOnce(numbers(MANY), async (at) => {
+		const email = `${at}${"😀".repeat(230)}@example.test`;
+		const { id } = ok(await world.api.post<User>("/auth/register", { email, password: PASSWORD, name: NAME }), 201);
+		await bind(world.api, owner, world.slug, { id } as Person, "viewer");
+	});
+}
+
+async function fillRealms(owner: Person): Promise<void> {
+	const comment = CONTROL.repeat(1024);
+	for (const at of numbers(20)) await secret(world.api, owner, heavy, "OFTEN", `${at}`, { comment });
+	for (const environment of ["dev", "prod"])
+		for (const at of numbers(3)) await secret(world.api, owner, heavy, `HEAVY_${at}`, VALUE, { environment });
+	await Promise.all(numbers(PROMOTED).map((at) => secret(world.api, owner, wide, longKey(at), "v")));
+}
+
+const provider = () => {
+	const role_mappings = numbers(MANY * 4).map((at) => ({
+		group: `${at}`.padEnd(2048, "g"),
+		realm: wide,
+		role: "viewer",
+	}));
+	return { url: "ldap://127.0.0.1:1", start_tls: true, user_base_dn: "dc=test", role_mappings };
+};
+const setProvider: Full = () => ({
+	path: `${V1}/auth/providers/large`,
+	body: { type: "ldap", display_name: "Large", config: provider() },
+});
+const setConfig: Full = () => ({
+	path: `${V1}/engines/memo-3/config`,
+	body: { note: "n".repeat(1_000_000), allowed_realms: ["*"] },
+});
+const setRealmConfig: Full = () => ({
+	path: `${V1}/realms/${heavy}/engines/memo-3/config`,
+	body: { note: "n".repeat(1_000_000) },
+});
+
+type Full = () => PreparedRequest | Promise<PreparedRequest>;
+
+/** Sets it as the instance admin first, and asks for it then. */
+async function afterSetting(set: Full): Promise<PreparedRequest> {
+	const { path, body } = await set();
+	const { token } = world.people.instance;
+	ok(await world.api.send("PUT", path, { token, raw: JSON.stringify(body) }));
+	return { path };
+}
+
+const page = `limit=${"9".repeat(9)}&include_total=true`;
+
+/** What is asked in place of the usual request, so that the answer is the largest. */
+const FULLEST: Readonly<Record<string, Full>> = {
+	[`POST ${V1}/auth/register`]: () => ({
+		path: `${V1}/auth/register`,
+		body: { email: `new${"😀".repeat(230)}@example.test`, password: PASSWORD, name: NAME },
+	}),
+	[`GET ${V1}/users`]: () => ({ path: `${V1}/users?${page}` }),
+	[`POST ${V1}/auth/tokens`]: () => ({ path: `${V1}/auth/tokens`, body: { name: NAME, scopes: "read" } }),
+	[`GET ${V1}/auth/tokens`]: () => ({ path: `${V1}/auth/tokens?${page}` }),
+	[`POST ${V1}/realms`]: () => ({
+		path: `${V1}/realms`,
+		body: { slug: "longest", name: NAME, description: CONTROL.repeat(2048) },
+	}),
+	[`GET ${V1}/realms`]: () => ({ path: `${V1}/realms?${page}` }),
+	[`GET ${V1}/realms/{slug}`]: () => ({ path: `${V1}/realms/0-${"s".repeat(40)}` }),
+	[`POST ${V1}/realms/{slug}/secrets`]: () => ({
+		path: `${V1}/realms/${heavy}/secrets`,
+		body: { key: longKey(0), value: VALUE },
+	}),
+	[`GET ${V1}/realms/{slug}/secrets`]: () => ({ path: `${V1}/realms/${heavy}/secrets?${page}` }),
+	[`GET ${V1}/realms/{slug}/secrets/{key}`]: () => ({ path: `${V1}/realms/${heavy}/secrets/HEAVY_0?env=dev` }),
+	[`GET ${V1}/realms/{slug}/secrets/{key}/versions`]: () => ({
+		path: `${V1}/realms/${heavy}/secrets/OFTEN/versions?${page}`,
+	}),
+	[`GET ${V1}/realms/{slug}/diff`]: () => ({ path: `${V1}/realms/${wide}/diff?from=dev&to=staging` }),
+	[`POST ${V1}/realms/{slug}/promote`]: () => ({
+		path: `${V1}/realms/${wide}/promote`,
+		body: { from: "dev", to: "prod", secrets: numbers(PROMOTED).map((at) => ({ key: longKey(at) })) },
+	}),
+	[`POST ${V1}/encrypt`]: () => ({ path: `${V1}/encrypt`, body: { value: "v".repeat(256 * KIB) } }),
+	[`GET ${V1}/realms/{slug}/policy/bindings`]: () => ({ path: `${V1}/realms/${world.slug}/policy/bindings?${page}` }),
+	[`GET ${V1}/auth/providers/{name}`]: () => afterSetting(setProvider),
+	[`PUT ${V1}/auth/providers/{name}`]: setProvider,
+	[`GET ${V1}/engines/{type}/config`]: () => afterSetting(setConfig),
+	[`PUT ${V1}/engines/{type}/config`]: setConfig,
+	[`GET ${V1}/realms/{slug}/engines/{type}/config`]: () => afterSetting(setRealmConfig),
+	[`PUT ${V1}/realms/{slug}/engines/{type}/config`]: setRealmConfig,
+	[`GET ${V1}/realms/{slug}/leases`]: () => ({ path: `${V1}/realms/${world.slug}/leases?${page}` }),
+	[`GET ${V1}/leases`]: () => ({ path: `${V1}/leases?${page}` }),
+	[`GET ${V1}/eso/{realm}/{key}`]: () => ({ path: `${V1}/eso/${heavy}/HEAVY_0` }),
+	[`GET ${V1}/eso/{realm}`]: () => ({ path: `${V1}/eso/${heavy}` }),
+	[`GET ${V1}/audit/events`]: () => ({ path: `${V1}/audit/events?${page}` }),
+	[`GET ${V1}/audit/export`]: () => ({ path: `${V1}/audit/export?${page}` }),
+};
+
+async function ask(name: string): Promise<Answer> {
+	const endpoint = ENDPOINTS.find(({ method, path }) => `${method} ${path}` === name);
+	assert.ok(endpoint, "the route is in the endpoint table");
+	const who = endpoint.auth === "instance" ? world.people.instance : world.people.owner;
+	const usual = REQUESTS[name] ?? assert.fail("the route has a request");
+	const { path, body } = await (FULLEST[name]?.() ?? usual(world, { person: who, scopes: "read" }));
+	const { stranger, viewer } = world.people;
+	const ending: Readonly<Record<string, Person>> = {
+		[`POST ${V1}/auth/logout`]: stranger,
+		[`POST ${V1}/auth/password`]: viewer,
+	};
+	const { token } = ending[name] ?? who;
+	const answer = await world.api.send(endpoint.method, path, { token, ...(body && { raw: JSON.stringify(body) }) });
+	assert.equal(answer.status, WITHOUT_PROVIDER[name] ?? endpoint.success, answer.text.slice(0, 200));
+	return answer;
+}
+
+/** How many rows the list in an answer has. */
+function rowsOf({ body }: Answer): number {
+	const lists = Object.values(body as object).filter(Array.isArray);
+	assert.equal(lists.length, 1);
+	return lists[0]?.length ?? 0;
+}
+
+for (const [name, form, kib] of ANSWERS) {
+	test(`${name}: the largest answer is ${kib === 0 ? "sent piece by piece" : `at most ${kib} KiB`}`, async () => {
+		const answer = await ask(name);
+		const bytes = Buffer.byteLength(answer.text);
+		const isChunked = answer.headers["transfer-encoding"] === "chunked";
+		if (form === "streamed") {
+			assert.ok(bytes > WHOLE, `${bytes} bytes are no large answer`);
+			assert.ok(isChunked, "nobody knew its length before it began");
+		} else if (form !== "file") {
+			assert.ok(bytes <= kib * KIB, `${bytes} bytes`);
+			assert.ok(!isChunked, "it is not made piece by piece");
+		}
+		// Of one secret no more versions are kept.
+		if (form === "page") assert.equal(rowsOf(answer), name.endsWith("/versions") ? 20 : PAGE);
+	});
+}
+
+test("every route of the server has one row in the table of answers, and every row a route", async () => {
+	const rows = ANSWERS.map(([name]) => name.replaceAll(/\{[^}]*\}/g, "{}"));
+	assert.equal(new Set(rows).size, rows.length);
+	assert.deepEqual(new Set(rows), new Set(routesOf(await openApi(world.api)).map(routeName)));
+});
+
+test("a page has at most a hundred secrets, too", async () => {
+	const { token } = world.people.owner;
+	const answer = await world.api.get(`/realms/${wide}/secrets?${page}`, { token });
+	assert.equal(rowsOf(answer), PAGE);
+});
