@@ -7,6 +7,7 @@ import { AppError } from "../errors.ts";
 import { SCOPES } from "../policy/model.ts";
 import { anEvent, aSession, aToken } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
+import { emptyAside } from "../testing/store.ts";
 import { authenticate } from "./authenticate.ts";
 
 const rules = await openTestRules({ after });
@@ -182,6 +183,19 @@ test("a session works for a day, whatever was remembered of it", async () => {
 	assert.equal((await call(`Bearer ${token}`)).user_id, ada.id);
 	system.advance(1000);
 	await assert.rejects(call(`Bearer ${token}`), AppError);
+});
+
+test("what is remembered of a session or token lets nobody in from the moment on at which it ends", async () => {
+	const end = new Date(system.now().getTime() + SESSION_SECONDS * 1000).toISOString();
+	const { token: session } = await signIn();
+	const { token } = await mint(bob.id, { expires_at: end });
+	const headers = [`Bearer ${session}`, `Bearer ${token}`];
+	for (const header of headers) await call(header);
+	emptyAside(rules, ["session", "api_token"]);
+	system.advance(SESSION_SECONDS * 1000 - 1);
+	for (const header of headers) await call(header);
+	system.advance(1);
+	for (const header of headers) await assert.rejects(call(header), AppError);
 });
 
 test("a token's last use is kept, at most once a minute, and never holds up or fails a request", async () => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import Database from "better-sqlite3";
 import { AppError } from "../errors.ts";
 import { actorOf } from "../testing/actor.ts";
 import { anEvent, aSession } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
+import { emptyAside } from "../testing/store.ts";
 import { getSecret, type SecretNeeds, setSecret } from "./secrets.ts";
 
 const rules = await openTestRules({ after });
@@ -22,10 +22,7 @@ test("what is remembered of a secret is expired from the moment on at which it e
 	await setSecret(needs(true), actor, slug, { ...name, value: "v", comment: "", expires_at, pre_encrypted: false });
 	const read = (isEnforced: boolean) => getSecret(needs(isEnforced), actor, name, "api");
 	await read(true);
-	// Past the server, which is the only one that writes: what answers from now on is what it remembers.
-	const aside = new Database(rules.file);
-	aside.exec("PRAGMA foreign_keys = OFF; DELETE FROM secret_version");
-	aside.close();
+	emptyAside(rules, ["secret_version"]);
 	system.advance(999);
 	assert.equal((await read(true)).value, "v");
 	assert.equal((await read(false)).is_expired, false);

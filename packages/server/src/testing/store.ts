@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FatalError } from "../errors.ts";
+import { openWriter } from "../store/sqlite/open.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 
@@ -46,4 +47,12 @@ export async function openTestStore(cleanup: Cleanup, used?: string): Promise<Te
 	};
 	cleanup.after(() => store.close());
 	return { store, directory, file: join(directory, "svc.db"), failures };
+}
+
+/** Empties tables past the open store, which is the only one that writes: what answers from then on is what it remembers. */
+export function emptyAside({ file }: Pick<TestStore, "file">, tables: readonly string[]): void {
+	const aside = openWriter(file, "FULL");
+	aside.pragma("foreign_keys = OFF");
+	for (const table of tables) aside.exec(`DELETE FROM ${table}`);
+	aside.close();
 }
