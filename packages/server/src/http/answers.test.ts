@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { get, request as httpRequest, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
@@ -133,6 +133,36 @@ test("a long text or file is sent in pieces, with its length, byte by byte as it
 	}
 });
 
+test("what is one write but not small is counted until it is out, and what is streamed with all that it holds", async () => {
+	const limits = createLimits();
+	const answers = new Answers({ log: createTestLog().log, limits });
+	const used = () => limits.all()[0]?.used();
+	const send = async (answer: string | Streamed) => {
+		const outgoing = Object.assign(new EventEmitter(), { closed: false, destroyed: false, writeHead: () => undefined });
+		Object.assign(outgoing, { write: () => true, end: () => true, destroy: () => undefined });
+		const head = { status: 200, headers: {} };
+		await answers.send(outgoing as never, { person: "token", account: "ada" }, head, answer);
+		return outgoing;
+	};
+	await send("x".repeat(16 * 1024));
+	assert.equal(used(), 0, "what is small");
+	for (const [character, times] of [
+		["x", 16 * 1024 + 1],
+		["界", 80 * 1024],
+		["界", 100 * 1024],
+	] as const) {
+		const whole = await send(character.repeat(times));
+		assert.equal(used(), times * Buffer.byteLength(character), "by its bytes");
+		whole.emit("close");
+		assert.equal(used(), 0);
+	}
+	const made: Made = { pieces: 0, returned: 0 };
+	const streamed = await send(new Streamed(makePieces(made, 10).pieces, 2 * MIB));
+	assert.equal(used(), 2.5 * MIB);
+	streamed.emit("close");
+	assert.equal(used(), 0);
+});
+
 test("HEAD makes nothing of it", async (t) => {
 	const { made, port } = await serve(t, (of) => makePieces(of, 100));
 	const answer = await read(port, "HEAD");
@@ -163,6 +193,31 @@ test("of an answer that nobody reads no more is made than what the kernel takes,
 	}
 	assert.ok(made.pieces * PIECE.length < 16 * 10 * MIB, `${made.pieces} pieces`);
 	assert.equal(used("requests"), 0);
+});
+
+test("a reader has thirty seconds for each piece, then the answer is cut and all that it held is let go of", async (t) => {
+	const { made, entries, used, ignore } = await serve(t, (of) => makePieces(of, 10_000));
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	/** Waits until no more is made: the kernel takes nothing. */
+	const untilFull = async () => {
+		for (let before = -1; before !== made.pieces || made.pieces === 0; await wait(200)) before = made.pieces;
+	};
+	const reader = ignore("192.0.2.1");
+	await untilFull();
+	t.mock.timers.tick(29_999);
+	const first = made.pieces;
+	reader.resume();
+	await until(() => made.pieces > first + 10);
+	reader.pause();
+	await untilFull();
+	t.mock.timers.tick(29_999);
+	await wait(50);
+	assert.deepEqual([made.returned, used("answer_bytes")], [0, 0.5 * MIB], "each piece has its own time");
+	t.mock.timers.tick(1);
+	await until(() => made.returned === 1);
+	await until(() => used("answer_bytes") === 0);
+	await once(reader.resume(), "close");
+	assert.deepEqual(entries(), [], "that a reader is slow is nothing to tell");
 });
 
 test("one source has 16 MiB of answers on their way, others theirs; who leaves gives back", async (t) => {

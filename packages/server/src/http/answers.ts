@@ -50,10 +50,11 @@ export class Answers {
 	 */
 	async send(outgoing: ServerResponse, to: Recipient, head: Head, answer: Text | Streamed): Promise<Text | undefined> {
 		if (answer instanceof Streamed) return this.#stream(outgoing, to, head, answer);
+		const bytes = Buffer.byteLength(answer);
 		// A file is kept once, for everybody.
-		const bytes = typeof answer === "string" ? answer.length : Math.min(answer.length, WHOLE_BYTES);
-		if (bytes > SMALL_CHARS) this.#hold(outgoing, to, bytes);
-		if (answer.length <= WHOLE_BYTES) return answer;
+		if (bytes > SMALL_CHARS)
+			this.#hold(outgoing, to, typeof answer === "string" ? bytes : Math.min(bytes, WHOLE_BYTES));
+		if (bytes <= WHOLE_BYTES) return answer;
 		const body = typeof answer === "string" ? Buffer.from(answer) : answer;
 		const headers = { ...head.headers, "content-length": String(body.length) };
 		return this.#begin(outgoing, { ...head, headers }, slicesOf(body));
