@@ -85,6 +85,23 @@ test("the longest turn is that of whoever held everybody up since it was last as
 	assert.ok(connections.longestTurn() < longest);
 });
 
+test("whoever has sent no whole head within 12 s goes, handshake and head together; whoever had an answer stays", async (t) => {
+	const { open, connections } = await serve(t, 5);
+	const now = performance.now.bind(performance);
+	let later = 0;
+	t.mock.method(performance, "now", () => now() + later);
+	const silent = [await open(), await open("GET / HT")];
+	const idle = await open(get("/"));
+	later = 9000;
+	await sleep(1200);
+	assert.deepEqual([...silent, idle].map(gone), [false, false, false]);
+	later = 12_000;
+	for (let tries = 0; connections.counts().silent > 0 && tries < 500; tries++) await sleep(10);
+	await sleep(50);
+	assert.deepEqual([...silent, idle].map(gone), [true, true, false]);
+	assert.equal(connections.closed().silent, 2);
+});
+
 test("when it ends, whoever has no request goes at once, and the others with their answer", async (t) => {
 	const { open, connections } = await serve(t, 5);
 	const [silent, idle, busy] = [await open(), await open(get("/")), await open(get("/held"))];

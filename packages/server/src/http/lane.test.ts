@@ -185,6 +185,11 @@ for (const [what, bytes, expected] of [
 		`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\nok${get("/")}${get("/", LAST)}`,
 		[200, 200, 200],
 	],
+	[
+		"a body in chunks, and others in the same bytes",
+		`POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n${get("/")}${get("/", LAST)}`,
+		[200, 200, 200],
+	],
 ] as const) {
 	test(`a request with ${what} is answered as ever, and one at a time`, async (t) => {
 		let now = 0;
