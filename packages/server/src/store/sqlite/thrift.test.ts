@@ -6,7 +6,7 @@ import { addAccount, addRealm } from "../../testing/rules.ts";
 import { makeFolder } from "../../testing/store.ts";
 import type { FileSystem } from "./disk.ts";
 import { openSqliteStore } from "./store.ts";
-import { createThrift } from "./thrift.ts";
+import { createThrift, thrifty } from "./thrift.ts";
 
 const low = { isLow: () => true };
 const GIB = 2 ** 18;
@@ -50,6 +50,20 @@ test("what causes many events at once is done, and takes the seconds that follow
 	assert.equal(isRefused(), true);
 	now = 2000;
 	assert.equal(isRefused(), false);
+});
+
+test("a lease that begins counts with the event of its credential, and what confirms or ends one is never refused", async () => {
+	const done: string[] = [];
+	const operation = (_noun: string, verb: string) => async () => void done.push(verb);
+	const writer = thrifty(
+		{ append: async () => undefined, operation },
+		createThrift(low, () => 0),
+	);
+	const run = (verb: string) => writer.operation("leases", verb)({}, anEvent({ cause: "ada" }));
+	for (let count = 0; count < 10; count++) await run("begin");
+	await assert.rejects(run("begin"), /15 %/);
+	for (const verb of ["activate", "settle"]) await run(verb);
+	assert.deepEqual(done, [...Array(10).fill("begin"), "activate", "settle"]);
 });
 
 async function open(t: TestContext, statfs: () => FileSystem) {
