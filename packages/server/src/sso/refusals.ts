@@ -1,5 +1,5 @@
 import type { Throttle } from "../accounts/throttle.ts";
-import { type AuditStore, type EventData, eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
+import { type AuditStore, type EventData, noteBy, type Visitor, visitorEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
@@ -52,7 +52,7 @@ export async function noteRefusal(
 	const isSignedIn = "user_id" in who;
 	const now = system.now();
 	await store.audit.append(
-		isSignedIn ? eventBy(who, now, type, undefined, facts) : visitorEvent(who, now, type, "unknown", facts),
+		isSignedIn ? noteBy(who, now, type, undefined, facts) : visitorEvent(who, now, type, "unknown", facts),
 	);
 }
 
