@@ -140,4 +140,9 @@ test("a directory's bind password goes to no other directory", async () => {
 	ok(await put({ url: `ldap://${other.address}`, bind_password: "another one" }));
 	ok(await world.client.post("/auth/providers/corp/test", undefined, { token }));
 	assert.match(other.heard(), /another one/);
+	const protectedBy = { url: "ldap://127.0.0.1:1", start_tls: true, ca_cert: world.server.ca };
+	ok(await put({ ...protectedBy, bind_password: SECRET }));
+	for (const less of [{ start_tls: false }, { ca_cert: undefined }])
+		refused(await put({ ...protectedBy, ...less, bind_password: MASK }), 400, "missing_field");
+	ok(await put({ ...protectedBy, bind_password: MASK, name_attribute: "displayName" }));
 });
