@@ -24,6 +24,7 @@ import { createAdmission } from "./http/admission.ts";
 import { Answers } from "./http/answers.ts";
 import { createApp } from "./http/app.ts";
 import { authenticate } from "./http/authenticate.ts";
+import { Bodies } from "./http/bodies.ts";
 import { docsRoutes } from "./http/docs-routes.ts";
 import { createHeaders } from "./http/headers.ts";
 import { openApiRoute } from "./http/openapi-route.ts";
@@ -74,7 +75,7 @@ const MAX_NOTED = 10_000;
 
 /** Puts the server together: every noun's routes with the parts that its rules need, and the app that carries requests to them. */
 export function createCore(parts: Parts) {
-	const { config, store, system, keyring, log, build } = parts;
+	const { config, store, system, keyring, log, build, limits } = parts;
 	const signing = createSigning(parts);
 	const { sessions } = signing;
 	const identity = { store, system, sessions, noted: createCache<string, number>(MAX_NOTED) };
@@ -82,8 +83,8 @@ export function createCore(parts: Parts) {
 		authenticate(identity, authorization, request_id, ip);
 	const metrics = createMetrics(parts);
 	const needs = { store, system, keyring };
-	const rows = { store, system, refusals: parts.limits.refusals };
-	for (const limit of [lowDiskLimit(store), ...rowLimits(rows, config.limits)]) parts.limits.add(limit);
+	const rows = { store, system, refusals: limits.refusals };
+	for (const limit of [lowDiskLimit(store), ...rowLimits(rows, config.limits)]) limits.add(limit);
 	const { address, protocols } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry, realm_bytes: config.limits.realm_bytes };
@@ -120,12 +121,12 @@ export function createCore(parts: Parts) {
 	];
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);
-	const answers = new Answers({ log, limits: parts.limits });
+	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const app = createApp(
-		{ log, metrics, newHeaders, answers, limits: parts.limits, trusted_proxies: config.trusted_proxies, identify },
+		{ log, metrics, newHeaders, limits, ...made, trusted_proxies: config.trusted_proxies, identify },
 		[...routes, ...docsRoutes()],
 	);
-	const admit = createAdmission({ newHeaders, limits: parts.limits }, config.trusted_proxies);
+	const admit = createAdmission({ newHeaders, limits }, config.trusted_proxies);
 	return { app: app as never, newHeaders, admit };
 }
 

@@ -13,6 +13,7 @@ import { createTestSystem } from "../testing/system.ts";
 import { createAdmission, LIMITS } from "./admission.ts";
 import { Answers } from "./answers.ts";
 import { createApp } from "./app.ts";
+import { Bodies } from "./bodies.ts";
 import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { publicRoute } from "./route.ts";
@@ -69,6 +70,7 @@ async function serve() {
 		metrics: { answered: () => undefined },
 		newHeaders,
 		answers: new Answers({ log: createTestLog().log, limits: createLimits() }),
+		bodies: new Bodies(createLimits()),
 		limits,
 		trusted_proxies: [PROXY],
 	};

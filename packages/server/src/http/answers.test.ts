@@ -15,6 +15,7 @@ import { longestTurn } from "../testing/turns.ts";
 import { createAdmission } from "./admission.ts";
 import { Answers } from "./answers.ts";
 import { createApp } from "./app.ts";
+import { Bodies } from "./bodies.ts";
 import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { publicRoute } from "./route.ts";
@@ -57,6 +58,7 @@ async function serve(t: TestContext, answer: (made: Made) => unknown) {
 		metrics: { answered: () => undefined },
 		newHeaders,
 		answers: new Answers({ log, limits }),
+		bodies: new Bodies(limits),
 		limits,
 	};
 	const app = createApp(

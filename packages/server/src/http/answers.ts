@@ -1,9 +1,10 @@
 import type { ServerResponse } from "node:http";
+import { AppError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { placeOf } from "../place.ts";
 import { PIECE_CHARS, Streamed } from "../streamed.ts";
-import { AnswerBudget, type Recipient } from "./budget.ts";
+import { Budget, type Recipient } from "./budget.ts";
 import { Pace } from "./pace.ts";
 
 const KIB = 1024;
@@ -35,7 +36,7 @@ type Pieces = AsyncGenerator<Text, unknown, undefined>;
 /** Sends answers that are large, and counts what answers hold. */
 export class Answers {
 	readonly #log: Log;
-	readonly #budget = new AnswerBudget(BUDGET);
+	readonly #budget = new Budget(BUDGET, tooMuch);
 	readonly #pace = new Pace();
 
 	constructor({ log, limits }: { log: Log; limits: Pick<Limits, "add"> }) {
@@ -156,7 +157,7 @@ function joined(pieces: readonly Text[]): Text {
 	return typeof only === "string" ? pieces.join("") : Buffer.concat(pieces as Uint8Array[]);
 }
 
-function addLimits({ add }: Pick<Limits, "add">, budget: AnswerBudget): void {
+function addLimits({ add }: Pick<Limits, "add">, budget: Budget): void {
 	add({
 		name: "answer_bytes",
 		max: BUDGET.all,
@@ -170,4 +171,9 @@ function addLimits({ add }: Pick<Limits, "add">, budget: AnswerBudget): void {
 		used: () => budget.used().account,
 		hint: "one account, or source, takes long to read large answers",
 	});
+}
+
+function tooMuch(whose: string, limit: number): AppError {
+	const message = `answers of this ${whose} that are not read yet hold ${limit / 1024 / 1024} MiB already: read them, or try again in 5 seconds`;
+	return new AppError("overloaded", message, { headers: { "retry-after": "5" } });
 }

@@ -11,6 +11,7 @@ import { createTestSystem } from "../testing/system.ts";
 import { createAdmission } from "./admission.ts";
 import { Answers } from "./answers.ts";
 import { createApp } from "./app.ts";
+import { Bodies } from "./bodies.ts";
 import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { publicRoute, type Route, route } from "./route.ts";
@@ -86,6 +87,7 @@ const app = createApp(
 		metrics: { answered: (...args) => void counted.push(args) },
 		newHeaders,
 		answers: new Answers({ log: createTestLog().log, limits }),
+		bodies: new Bodies(limits),
 		limits,
 		trusted_proxies: [],
 		async identify(authorization) {

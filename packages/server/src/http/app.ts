@@ -11,9 +11,10 @@ import type { Actor } from "../policy/model.ts";
 import { sourceGroup } from "../source-group.ts";
 import { Streamed } from "../streamed.ts";
 import { type Answers, SMALL_CHARS } from "./answers.ts";
+import { type Bodies, isHere } from "./bodies.ts";
 import type { Recipient } from "./budget.ts";
 import type { AnswerHeaders, NewHeaders } from "./headers.ts";
-import { check, isHere, parseQuery, readForm, readJson } from "./input.ts";
+import { check, parseQuery, readForm, readJson } from "./input.ts";
 import type { Call, Route } from "./route.ts";
 import { createRouter } from "./router.ts";
 import { createSourceReader } from "./source.ts";
@@ -24,6 +25,7 @@ export interface AppNeeds {
 	metrics: Pick<Metrics, "answered">;
 	newHeaders: NewHeaders;
 	answers: Answers;
+	bodies: Bodies;
 	limits: Pick<Limits, "refuse">;
 	trusted_proxies: readonly string[];
 	identify(authorization: string | undefined, request_id: string, ip: string): Promise<Actor>;
@@ -83,7 +85,7 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	const isWhole = route.body === undefined || isHere(incoming);
 	const query = route.query === undefined ? EMPTY : check(route.query, parseQuery(incoming.url ?? ""));
 	const read = route.isForm ? readForm : readJson;
-	const body = route.body === undefined ? EMPTY : check(route.body, await read(incoming));
+	const body = route.body === undefined ? EMPTY : check(route.body, await read(incoming, needs.bodies.holderFor(ip)));
 	// Access may have been taken back while the body was awaited. What comes later is looked at by the change itself. Design: §13
 	const actor = isWhole ? early : await identify();
 	const onAnswered = (listener: (isDelivered: boolean) => void) => watchAnswer(outgoing, listener);

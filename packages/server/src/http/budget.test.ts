@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";
-import { AnswerBudget } from "./budget.ts";
+import { Budget } from "./budget.ts";
 
 const LIMITS = { person: 4, account: 16, all: 64, cut_ms: 60_000 };
 const refusal = (whose: RegExp) => (error: unknown) =>
@@ -12,7 +12,10 @@ const refusal = (whose: RegExp) => (error: unknown) =>
 
 /** A budget, and what was cut of it. */
 function bench() {
-	const budget = new AnswerBudget({ ...LIMITS });
+	const budget = new Budget(
+		{ ...LIMITS },
+		(whose) => new AppError("overloaded", whose, { headers: { "retry-after": "5" } }),
+	);
 	const cut: string[] = [];
 	const take = (person: string | undefined, account: string, bytes: number, name = "") =>
 		budget.take({ person, account }, bytes, () => cut.push(name));

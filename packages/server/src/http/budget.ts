@@ -1,17 +1,17 @@
-import { AppError } from "../errors.ts";
+import type { AppError } from "../errors.ts";
 
-/** Bytes that answers on their way may hold. Design: §13 */
+/** Bytes that answers, or bodies, on their way may hold. Design: §13 */
 export interface BudgetLimits {
 	/** Of one token or session. */
 	person: number;
 	/** Of one account, or of a source when nobody is signed in. */
 	account: number;
 	all: number;
-	/** Milliseconds after which an answer is cut for another one. */
+	/** Milliseconds after which one is cut for another. */
 	cut_ms: number;
 }
 
-/** Whom an answer is for. */
+/** Whom an answer is for, or a body from. */
 export interface Recipient {
 	/** Token or session; undefined when nobody is signed in. */
 	person: string | undefined;
@@ -25,16 +25,19 @@ interface Share extends Recipient {
 	cut(): void;
 }
 
-/** What answers on their way hold together. When it is full, the oldest answer of who holds most makes room, else the new one is refused. */
-export class AnswerBudget {
+/** What answers, or bodies, on their way hold together. When it is full, the oldest one of who holds most makes room, else the new one is refused. */
+export class Budget {
 	readonly limits: BudgetLimits;
-	/** How often an answer was refused or cut. */
+	readonly #refusal: (whose: string, limit: number) => AppError;
+	/** How often one was refused or cut. */
 	refused = 0;
 	// In the order of taking.
 	readonly #shares = new Set<Share>();
 
-	constructor(limits: BudgetLimits) {
+	/** @param refusal the answer where those of a token or session, an account or source, or the server are too many bytes */
+	constructor(limits: BudgetLimits, refusal: (whose: string, limit: number) => AppError) {
 		this.limits = limits;
+		this.#refusal = refusal;
 	}
 
 	/** Bytes in use: together, and by the account that holds most. */
@@ -43,8 +46,8 @@ export class AnswerBudget {
 	}
 
 	/**
-	 * Takes a share until it is released. One answer that is larger than what a token, session or account may hold gets it while they hold nothing.
-	 * @param cut ends the answer
+	 * Takes a share until it is released. One that is larger than what a token, session or account may hold gets it while they hold nothing.
+	 * @param cut ends the answer or body
 	 * @returns what releases it
 	 * @throws AppError overloaded
 	 */
@@ -68,7 +71,8 @@ export class AnswerBudget {
 			const ofAccount = meant.filter((share) => share.account === account);
 			const { account: person } = largest(ofAccount, (share) => share.person ?? "");
 			const oldest = ofAccount.find((share) => (share.person ?? "") === person);
-			if (oldest === undefined || performance.now() - oldest.since < this.limits.cut_ms) throw tooMuch(whose, limit);
+			if (oldest === undefined || performance.now() - oldest.since < this.limits.cut_ms)
+				throw this.#refusal(whose, limit);
 			this.#shares.delete(oldest);
 			oldest.cut();
 		}
@@ -88,9 +92,4 @@ function largest(shares: Iterable<Share>, nameOf: (share: Share) => string): { a
 	let most = { account: "", bytes: 0 };
 	for (const [account, bytes] of totals) if (bytes > most.bytes) most = { account, bytes };
 	return most;
-}
-
-function tooMuch(whose: string, limit: number): AppError {
-	const message = `answers of this ${whose} that are not read yet hold ${limit / 1024 / 1024} MiB already: read them, or try again in 5 seconds`;
-	return new AppError("overloaded", message, { headers: { "retry-after": "5" } });
 }

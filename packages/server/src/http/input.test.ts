@@ -5,7 +5,10 @@ import { test } from "node:test";
 import * as v from "valibot";
 import { AppError, type ErrorCode } from "../errors.ts";
 import { RequiredText, says } from "../messages.ts";
-import { check, MAX_BODY_BYTES, parseQuery, readJson } from "./input.ts";
+import { MAX_BODY_BYTES } from "./bodies.ts";
+import { check, parseQuery, readJson as readJsonOf } from "./input.ts";
+
+const readJson = (request: IncomingMessage) => readJsonOf(request, () => () => undefined);
 
 /** A request whose body comes in these pieces. */
 function incoming(chunks: Iterable<string | Buffer>, headers: Record<string, string> = {}): IncomingMessage {

@@ -2,12 +2,9 @@ import type { IncomingMessage } from "node:http";
 import * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { codeOf } from "../messages.ts";
-import { placeOf, waitOutside } from "../place.ts";
+import { type Hold, MAX_BODY_BYTES, readBody } from "./bodies.ts";
 import { parseJson, parseJsonInSteps } from "./json.ts";
 import { Pace } from "./pace.ts";
-
-/** Bytes of a request's body. Design: §7. */
-export const MAX_BODY_BYTES = 1024 * 1024;
 
 /** Bytes from which a body may take milliseconds: it is understood in several turns. */
 const LARGE_BYTES = 64 * 1024;
@@ -17,16 +14,17 @@ const pace = new Pace();
 const MAX_FORM_BYTES = 256 * 1024;
 
 /**
- * Reads a request's JSON body with our own count of its bytes, whether or not its length was announced.
- * @throws AppError payload_too_large, bad_request (another content type), invalid_json
+ * Reads a request's JSON body.
+ * @throws AppError payload_too_large, overloaded, bad_request (another content type), invalid_json
  */
-export async function readJson(incoming: IncomingMessage): Promise<unknown> {
+export async function readJson(incoming: IncomingMessage, hold: Hold): Promise<unknown> {
 	const type = incoming.headers["content-type"];
 	if (type !== undefined && !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
 		throw new AppError("bad_request", "the body must be JSON: send it with the header Content-Type: application/json");
 	}
-	const bytes = await readBytes(incoming);
-	return bytes.length < LARGE_BYTES ? parseJson(bytes) : parseInTurns(bytes);
+	return readBody(incoming, hold, MAX_BODY_BYTES, (bytes) =>
+		bytes.length < LARGE_BYTES ? parseJson(bytes) : parseInTurns(bytes),
+	);
 }
 
 async function parseInTurns(bytes: Buffer): Promise<unknown> {
@@ -39,56 +37,19 @@ async function parseInTurns(bytes: Buffer): Promise<unknown> {
 
 /**
  * Reads a form that a browser posted.
- * @throws AppError payload_too_large, bad_request (another content type, a field that is given twice)
+ * @throws AppError payload_too_large, overloaded, bad_request (another content type, a field that is given twice)
  */
-export async function readForm(incoming: IncomingMessage): Promise<Record<string, string>> {
+export async function readForm(incoming: IncomingMessage, hold: Hold): Promise<Record<string, string>> {
 	if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(incoming.headers["content-type"] ?? "")) {
 		throw new AppError("bad_request", "the body must be a form: application/x-www-form-urlencoded");
 	}
 	const form: Record<string, string> = Object.create(null);
-	for (const [name, value] of new URLSearchParams((await readBytes(incoming, MAX_FORM_BYTES)).toString())) {
+	const text = await readBody(incoming, hold, MAX_FORM_BYTES, (bytes) => bytes.toString());
+	for (const [name, value] of new URLSearchParams(text)) {
 		if (name in form) throw new AppError("bad_request", "a field of the form is given twice");
 		form[name] = value;
 	}
 	return form;
-}
-
-/** Whether a body has arrived to its end. Its last piece is there a moment before `complete` says so. */
-export function isHere({ complete, readableLength, headers }: IncomingMessage): boolean {
-	return complete || readableLength === Number(headers["content-length"]);
-}
-
-function readBytes(incoming: IncomingMessage, max = MAX_BODY_BYTES): Promise<Buffer> {
-	if (Number(incoming.headers["content-length"] ?? 0) > max) return Promise.reject(tooLarge(max));
-	const isWhole = isHere(incoming);
-	const bytes = collectBytes(incoming, max);
-	return isWhole ? bytes : waitOutside(placeOf(incoming), bytes);
-}
-
-function collectBytes(incoming: IncomingMessage, max: number): Promise<Buffer> {
-	return new Promise((resolve, reject) => {
-		const chunks: Buffer[] = [];
-		let size = 0;
-		incoming.on("data", (chunk: Buffer) => {
-			size += chunk.length;
-			if (size > max) reject(tooLarge(max));
-			else chunks.push(chunk);
-		});
-		incoming.on("end", () =>
-			resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
-		);
-		const cutOff = () => reject(new AppError("bad_request", "the body ended before its announced length"));
-		incoming.on("error", cutOff);
-		// It closes after every body; an error that nobody needs would take 20 µs.
-		incoming.on("close", () => incoming.complete || cutOff());
-	});
-}
-
-/** The rest of such a body is not read: the connection ends with the answer. */
-function tooLarge(max: number): AppError {
-	return new AppError("payload_too_large", `the body must be at most ${max} bytes`, {
-		headers: { connection: "close" },
-	});
 }
 
 /**

@@ -12,6 +12,7 @@ import { createTestSystem } from "../testing/system.ts";
 import { createAdmission } from "./admission.ts";
 import { Answers } from "./answers.ts";
 import { createApp } from "./app.ts";
+import { Bodies } from "./bodies.ts";
 import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { route } from "./route.ts";
@@ -26,6 +27,7 @@ async function start(t: TestContext) {
 		metrics: { answered: () => undefined },
 		newHeaders,
 		answers: new Answers({ log: createTestLog().log, limits: createLimits() }),
+		bodies: new Bodies(createLimits()),
 		limits: createLimits(),
 		trusted_proxies: [],
 		async identify() {

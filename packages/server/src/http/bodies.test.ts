@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { AppError } from "../errors.ts";
+import { createLimits } from "../limits.ts";
+import { Bodies, MAX_BODY_BYTES, readBody } from "./bodies.ts";
+
+const KIB = 1024;
+const BOUNDS = { person: 256 * KIB, account: 256 * KIB, all: 512 * KIB, cut_ms: 60_000 };
+
+/** Bodies that arrive piece by piece. */
+function setUp(bounds: Partial<typeof BOUNDS> = {}) {
+	const limits = createLimits();
+	const bodies = new Bodies(limits, { ...BOUNDS, ...bounds });
+	const used = () => Promise.all(limits.all().map((limit) => limit.used()));
+	const begin = (ip: string, understand: (bytes: Buffer) => unknown = (bytes) => bytes.length) => {
+		const stream = new Readable({ read: () => undefined });
+		const request = Object.assign(stream, { headers: {}, complete: false }) as unknown as IncomingMessage;
+		const read = readBody(request, bodies.holderFor(ip), MAX_BODY_BYTES, understand).catch((error: unknown) => error);
+		return {
+			read,
+			async send(bytes: number) {
+				stream.push(Buffer.alloc(bytes, "x"));
+				await nextTurn();
+			},
+			async end() {
+				stream.push(null);
+				return read;
+			},
+		};
+	};
+	return { begin, used, limits };
+}
+
+const isRefused = (error: unknown) =>
+	error instanceof AppError &&
+	error.code === "overloaded" &&
+	error.headers["retry-after"] === "5" &&
+	error.headers.connection === "close";
+
+test("a source's bodies hold so much together until they have arrived and are understood; then there is room again", async () => {
+	const { begin, used } = setUp();
+	const held = Promise.withResolvers<void>();
+	const slow = begin("10.0.0.1", async (bytes) => {
+		await held.promise;
+		return bytes.length;
+	});
+	await slow.send(250 * KIB);
+	assert.deepEqual(await used(), [256 * KIB, 256 * KIB]);
+	const second = begin("10.0.0.1");
+	await second.send(1);
+	assert.ok(isRefused(await second.read));
+	const other = begin("10.0.0.2");
+	await other.send(200 * KIB);
+	assert.equal(await other.end(), 200 * KIB);
+	const ending = slow.end();
+	await nextTurn();
+	assert.deepEqual(await used(), [256 * KIB, 256 * KIB], "it is not understood yet");
+	held.resolve();
+	assert.equal(await ending, 250 * KIB);
+	assert.deepEqual(await used(), [0, 0]);
+});
+
+test("however small the chunks are that a body comes in, it holds what it is, in whole pieces", async () => {
+	const { begin, used } = setUp();
+	const body = begin("10.0.0.1", (bytes) => bytes.toString());
+	for (let count = 0; count < 2000; count++) await body.send(1);
+	assert.deepEqual(await used(), [64 * KIB, 64 * KIB]);
+	await body.send(64 * KIB);
+	assert.deepEqual(await used(), [128 * KIB, 128 * KIB]);
+	assert.equal(await body.end(), "x".repeat(2000 + 64 * KIB));
+});
+
+test("when bodies of all sources hold too much, the oldest of the source that holds most is cut, once it took long", async () => {
+	const { begin, used, limits } = setUp({ cut_ms: 50 });
+	const large = begin("10.0.0.1");
+	const small = begin("10.0.0.1");
+	await large.send(192 * KIB);
+	await small.send(1);
+	const others = ["10.0.0.2", "10.0.0.3"].map((ip) => begin(ip));
+	for (const other of others) await other.send(128 * KIB);
+	const early = begin("10.0.0.4");
+	await early.send(1);
+	assert.ok(isRefused(await early.read), "nobody took long so far");
+	await new Promise((resolve) => setTimeout(resolve, 60));
+	const late = begin("10.0.0.4");
+	await late.send(1);
+	assert.ok(isRefused(await large.read));
+	assert.deepEqual(await used(), [(64 + 256 + 64) * KIB, 128 * KIB]);
+	assert.equal(await late.end(), 1);
+	assert.equal(await small.end(), 1);
+	for (const other of others) assert.equal(await other.end(), 128 * KIB);
+	assert.deepEqual(await used(), [0, 0]);
+	assert.equal(limits.all()[0]?.refused?.(), 2);
+});
+
+test("a body that is refused, or breaks off, gives back what it held", async () => {
+	const { begin, used } = setUp({ person: 4096 * KIB, account: 4096 * KIB, all: 8192 * KIB });
+	const long = begin("10.0.0.1");
+	await long.send(MAX_BODY_BYTES);
+	await long.send(1);
+	const refused = await long.read;
+	assert.ok(refused instanceof AppError && refused.code === "payload_too_large");
+	const failing = begin("10.0.0.1", () => {
+		throw new AppError("invalid_json", "no");
+	});
+	await failing.send(10);
+	assert.ok((await failing.end()) instanceof AppError);
+	assert.deepEqual(await used(), [0, 0]);
+});

@@ -1,0 +1,200 @@
+import type { IncomingMessage } from "node:http";
+import { AppError } from "../errors.ts";
+import type { Limits } from "../limits.ts";
+import { placeOf, waitOutside } from "../place.ts";
+import { sourceGroup } from "../source-group.ts";
+import { Budget, type BudgetLimits } from "./budget.ts";
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** Bytes of a request's body. Design: §7. */
+export const MAX_BODY_BYTES = MIB;
+
+/** Bytes that bodies which have not arrived to their end hold; of a source as many as an account's answers. */
+const BUDGET: BudgetLimits = { person: 16 * MIB, account: 16 * MIB, all: 64 * MIB, cut_ms: 5000 };
+
+/** Bytes that are taken at a time: a body holds as many whole pieces as it needs, however many chunks it comes in. */
+const PIECE_BYTES = 64 * KIB;
+
+/** Takes a share of what bodies may hold. @returns what releases it @throws AppError overloaded */
+export type Hold = (bytes: number, cut: () => void) => () => void;
+
+/** What bodies on their way hold together. Design: §13 */
+export class Bodies {
+	readonly #budget: Budget;
+
+	constructor({ add }: Pick<Limits, "add">, bounds: BudgetLimits = BUDGET) {
+		const budget = new Budget(bounds, tooMuch);
+		this.#budget = budget;
+		add({
+			name: "body_bytes",
+			max: bounds.all,
+			used: () => budget.used().all,
+			refused: () => budget.refused,
+			hint: "many clients take long to send large bodies",
+		});
+		add({
+			name: "body_bytes_per_source",
+			max: bounds.account,
+			used: () => budget.used().account,
+			hint: "one source takes long to send large bodies",
+		});
+	}
+
+	/** Makes what takes the shares of one request's body. @param ip whose it is */
+	holderFor(ip: string): Hold {
+		return (bytes, cut) => this.#budget.take({ person: undefined, account: sourceGroup(ip) }, bytes, cut);
+	}
+}
+
+/** The rest of such a body is not read: the connection ends with the answer. */
+function tooMuch(whose: string, limit: number): AppError {
+	const message = `bodies of this ${whose} that have not arrived to their end hold ${limit / MIB} MiB already: try again in 5 seconds`;
+	return new AppError("overloaded", message, { headers: { "retry-after": "5", connection: "close" } });
+}
+
+function cutShort(): AppError {
+	return new AppError("overloaded", "the body took long to arrive while others had no room: try again in 5 seconds", {
+		headers: { "retry-after": "5", connection: "close" },
+	});
+}
+
+function tooLarge(max: number): AppError {
+	return new AppError("payload_too_large", `the body must be at most ${max} bytes`, {
+		headers: { connection: "close" },
+	});
+}
+
+/** Whether a body has arrived to its end. Its last piece is there a moment before `complete` says so. */
+export function isHere({ complete, readableLength, headers }: IncomingMessage): boolean {
+	return complete || readableLength === Number(headers["content-length"]);
+}
+
+/**
+ * Reads a body with our own count of its bytes, whether or not its length was announced, and has it understood. Until then it has its share.
+ * @throws AppError payload_too_large, overloaded, bad_request (it broke off), and whatever `understand` throws
+ */
+export async function readBody<T>(
+	incoming: IncomingMessage,
+	hold: Hold,
+	max: number,
+	understand: (bytes: Buffer) => T | Promise<T>,
+): Promise<T> {
+	if (Number(incoming.headers["content-length"] ?? 0) > max) throw tooLarge(max);
+	// Node holds it already, and it is no longer than what Node holds of any.
+	if (isHere(incoming)) return understand(await collect(incoming, new Whole(max)));
+	const arriving = new Arriving(max, hold);
+	try {
+		return await understand(await waitOutside(placeOf(incoming), collect(incoming, arriving)));
+	} finally {
+		arriving.release();
+	}
+}
+
+/** Where the chunks of a body go. */
+interface Store {
+	/** @throws AppError payload_too_large, overloaded */
+	add(chunk: Buffer): void;
+	bytes(): Buffer;
+	/** Told how to end the body before its end. */
+	onCut(cut: (error: AppError) => void): void;
+}
+
+function collect(incoming: IncomingMessage, store: Store): Promise<Buffer> {
+	return new Promise((resolve, reject) => {
+		let isOver = false;
+		const fail = (error: unknown) => {
+			isOver = true;
+			reject(error);
+		};
+		store.onCut(fail);
+		incoming.on("data", (chunk: Buffer) => {
+			if (isOver) return;
+			try {
+				store.add(chunk);
+			} catch (error) {
+				fail(error);
+			}
+		});
+		incoming.on("end", () => isOver || resolve(store.bytes()));
+		const cutOff = () => isOver || fail(new AppError("bad_request", "the body ended before its announced length"));
+		incoming.on("error", cutOff);
+		// It closes after every body; an error that nobody needs would take 20 µs.
+		incoming.on("close", () => incoming.complete || cutOff());
+	});
+}
+
+class Whole implements Store {
+	readonly #max: number;
+	readonly #chunks: Buffer[] = [];
+	#size = 0;
+
+	constructor(max: number) {
+		this.#max = max;
+	}
+
+	add(chunk: Buffer): void {
+		this.#size += chunk.length;
+		if (this.#size > this.#max) throw tooLarge(this.#max);
+		this.#chunks.push(chunk);
+	}
+
+	bytes(): Buffer {
+		const [only] = this.#chunks;
+		return this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
+	}
+
+	onCut(): void {
+		// It holds nothing that others need.
+	}
+}
+
+/** A body in pieces of one size: a million chunks of one byte each would hold a hundred times what they are. */
+class Arriving implements Store {
+	readonly #max: number;
+	readonly #hold: Hold;
+	readonly #pieces: Buffer[] = [];
+	readonly #releases: (() => void)[] = [];
+	#size = 0;
+	#cut: (error: AppError) => void = () => {};
+
+	constructor(max: number, hold: Hold) {
+		this.#max = max;
+		this.#hold = hold;
+	}
+
+	add(chunk: Buffer): void {
+		if (this.#size + chunk.length > this.#max) throw tooLarge(this.#max);
+		for (let from = 0; from < chunk.length; ) {
+			const at = this.#size % PIECE_BYTES;
+			if (at === 0) this.#grow();
+			const copied = chunk.copy(this.#pieces.at(-1) as Buffer, at, from);
+			from += copied;
+			this.#size += copied;
+		}
+	}
+
+	bytes(): Buffer {
+		return Buffer.concat(this.#pieces, this.#size);
+	}
+
+	onCut(cut: (error: AppError) => void): void {
+		this.#cut = cut;
+	}
+
+	release(): void {
+		this.#pieces.length = 0;
+		for (const release of this.#releases.splice(0)) release();
+	}
+
+	#grow(): void {
+		this.#releases.push(
+			this.#hold(PIECE_BYTES, () => {
+				this.release();
+				this.#cut(cutShort());
+			}),
+		);
+		this.#pieces.push(Buffer.allocUnsafeSlow(PIECE_BYTES));
+	}
+}

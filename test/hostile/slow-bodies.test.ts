@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Api, api } from "../harness/client.ts";
+import { refused } from "../harness/expect.ts";
+import { openSecure } from "../harness/sockets.ts";
+import { type Server, startServer } from "../harness.ts";
+
+const MIB = 1024 * 1024;
+
+let server: Server;
+let client: Api;
+
+before(async () => {
+	server = await startServer();
+	client = api(server);
+});
+after(() => server.close());
+
+/** A login whose body, which anybody may send, does not come to its end. */
+interface SlowBody {
+	socket: Socket;
+	answer: string;
+}
+
+/** Opens connections of one source that send bodies of 1 MiB but for the last byte. */
+async function sendSlowly(count: number, from: string): Promise<SlowBody[]> {
+	const sockets = await openSecure(server, count, from);
+	const head = `POST /api/v1/auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${MIB}\r\n\r\n`;
+	const bodies = sockets.map((socket) => {
+		const body = { socket, answer: "" };
+		socket.setEncoding("latin1").on("data", (text: string) => {
+			body.answer += text;
+		});
+		return body;
+	});
+	await Promise.all(
+		sockets.map((socket) => new Promise((resolve) => socket.write(head + " ".repeat(MIB - 1), resolve))),
+	);
+	return bodies;
+}
+
+const isRefused = ({ answer }: SlowBody) => /^HTTP\/1\.1 503 .*retry-after: 5\r\n.*"overloaded"/is.test(answer);
+const end = (bodies: readonly SlowBody[]) => {
+	for (const { socket } of bodies) socket.destroy();
+};
+
+async function metric(name: string, limit: string): Promise<number> {
+	const { text } = await client.send("GET", "/metrics");
+	return Number(new RegExp(`^svc_limit_${name}\\{limit="${limit}"\\} (\\d+)$`, "m").exec(text)?.[1]);
+}
+
+async function until(condition: () => Promise<boolean> | boolean, what: string): Promise<void> {
+	for (const limit = performance.now() + 15_000; !(await condition()); await sleep(50)) {
+		if (performance.now() > limit) assert.fail(what);
+	}
+}
+
+const isEmpty = async () => (await metric("used", "body_bytes")) === 0;
+const login = (email: string) => client.post("/auth/login", { email, password: "x".repeat(300 * 1024) });
+
+test("slow bodies of one source hold 16 MiB; further ones get 503, and everybody else is served", async () => {
+	const bodies = await sendSlowly(30, "127.0.5.1");
+	await until(() => bodies.filter(isRefused).length >= 14, "14 of 30 are refused");
+	assert.equal(bodies.filter(({ answer }) => answer !== "").length, 14);
+	assert.equal(await metric("used", "body_bytes_per_source"), 16 * MIB);
+	assert.ok((await metric("refused_total", "body_bytes")) >= 14);
+	refused(await login("nobody@example.test"), 401, "invalid_credentials");
+	end(bodies);
+	await until(isEmpty, "everything is given back");
+});
+
+test("slow bodies of many sources hold 64 MiB together; once they took long they make room for others", async () => {
+	const sources = ["127.0.6.1", "127.0.6.2", "127.0.6.3", "127.0.6.4"];
+	const bodies = (await Promise.all(sources.map((source) => sendSlowly(16, source)))).flat();
+	await until(async () => (await metric("used", "body_bytes")) === 64 * MIB, "64 MiB are held");
+	assert.equal(bodies.filter(({ answer }) => answer !== "").length, 0);
+	const [early] = await sendSlowly(1, "127.0.6.5");
+	assert.ok(early);
+	await until(() => isRefused(early), "nobody took long");
+	assert.equal(await metric("used", "body_bytes"), 64 * MIB);
+	await sleep(5100);
+	refused(await login("nobody@example.test"), 401, "invalid_credentials");
+	const cut = bodies.filter(isRefused);
+	assert.ok(cut.length >= 1 && cut.length <= 3, `${cut.length} were cut`);
+	end([...bodies, early]);
+	await until(isEmpty, "everything is given back");
+	await Promise.all(cut.map(({ socket }) => socket.closed || once(socket, "close")));
+});
