@@ -16,12 +16,16 @@ import { type HoldingServer, startHoldingServer } from "./door.ts";
 /** What a change was decided on beside the caller's session or token: nothing, a role in the realm of its path, or the instance. */
 type On = "own" | "viewer" | "member" | "admin" | "instance";
 
+interface Options {
+	sessionOnly?: true;
+	inRealm?: true;
+	/** The engine that is asked, in place of one whose credentials have leases. */
+	engine?: string;
+	body?: object;
+}
+
 /** Every route that changes something, and what it is decided on. A new one has no row yet, and fails below. Design: §13 */
-const CHANGES: readonly (readonly [
-	route: string,
-	On,
-	options?: { sessionOnly?: true; inRealm?: true; body?: object },
-])[] = [
+const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/auth/logout", "own", { sessionOnly: true }],
 	["POST /api/v1/auth/password", "own", { sessionOnly: true }],
 	["POST /api/v1/auth/tokens", "own"],
@@ -42,7 +46,18 @@ const CHANGES: readonly (readonly [
 	["POST /api/v1/realms/{slug}/policy/bindings", "admin"],
 	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", "admin"],
 	["POST /api/v1/realms/{slug}/engines/{type}/generate", "viewer"],
+	["POST /api/v1/realms/{slug}/engines/{type}/generate", "viewer", { engine: "pki", body: { common_name: "app" } }],
+	[
+		"POST /api/v1/realms/{slug}/engines/{type}/generate",
+		"viewer",
+		{ engine: "totp", body: { issuer: "Acme", account: "ada" } },
+	],
 	["POST /api/v1/realms/{slug}/engines/{type}/validate", "viewer"],
+	[
+		"POST /api/v1/realms/{slug}/engines/{type}/validate",
+		"viewer",
+		{ engine: "totp", body: { secret: "JBSWY3DPEHPK3PXP", code: "000000" } },
+	],
 	["PUT /api/v1/engines/{type}/config", "instance"],
 	["DELETE /api/v1/engines/{type}/config", "instance"],
 	["PUT /api/v1/realms/{slug}/engines/{type}/config", "instance", { inRealm: true }],
@@ -196,18 +211,28 @@ function endsOf(route: string, on: On, { sessionOnly = false, inRealm = false } 
 	];
 }
 
+/** The request of a row in the table. */
+async function requestOf(route: string, options: Options, ...[own, caller]: Parameters<(typeof REQUESTS)[string]>) {
+	const prepare = REQUESTS[route] ?? assert.fail("the route has a request");
+	const { path, body = {} } = await prepare(own, caller);
+	const slug = /\/realms\/([^/]+)/.exec(path)?.[1] ?? own.slug;
+	if (options.engine !== undefined)
+		return {
+			path: path.replace(/engines\/[^/]+/, `engines/${options.engine}`),
+			slug,
+			raw: JSON.stringify(options.body),
+		};
+	return { path, slug, raw: JSON.stringify({ ...body, ...(options.body === undefined ? {} : { realm: slug }) }) };
+}
+
 for (const [route, on, options = {}] of CHANGES) {
 	for (const end of endsOf(route, on, options)) {
-		test(`${route} (${on}) changes nothing when ${end.why} while it is decided and not made`, async () => {
+		test(`${route} (${[options.engine, on].filter(Boolean).join(", ")}) changes nothing when ${end.why} while it is decided and not made`, async () => {
 			const account = on === "instance" ? world.people.instance : world.people.admin;
 			const person = { ...account, token: await login(client, account) };
 			const token = end.by === "session" ? person.token : (await apiToken(client, person, "read,write,delete")).token;
 			const own = { ...world, slug: await world.freshRealm() };
-			const prepare = REQUESTS[route] ?? assert.fail("the route has a request");
-			const { path, body = {} } = await prepare(own, { person, scopes: "read" });
-			const slug = /\/realms\/([^/]+)/.exec(path)?.[1] ?? own.slug;
-			const more = options.body === undefined ? {} : { realm: slug };
-			const raw = JSON.stringify({ ...body, ...more });
+			const { path, slug, raw } = await requestOf(route, options, own, { person, scopes: "read" });
 			const [method = ""] = route.split(" ");
 			const victim = { person, token, slug };
 			let before: object = {};
@@ -230,11 +255,10 @@ for (const [route, on, options = {}] of CHANGES) {
 
 test("what is held and whose maker stands is made: the door itself refuses nothing", async () => {
 	const { owner } = world.people;
-	for (const [route, , options] of CHANGES.filter(([, on]) => on !== "instance")) {
+	for (const [route, , options = {}] of CHANGES.filter(([, on]) => on !== "instance")) {
 		const person = { ...owner, token: await login(client, owner) };
-		const { path, body = {} } = await (REQUESTS[route] ?? assert.fail())({ ...world }, { person, scopes: "read" });
+		const { path, raw } = await requestOf(route, options, { ...world }, { person, scopes: "read" });
 		if (route.endsWith("/auth/password")) continue;
-		const raw = JSON.stringify({ ...body, ...(options?.body === undefined ? {} : { realm: world.slug }) });
 		const send = () => client.send(route.split(" ")[0] ?? "", path, { token: person.token, raw });
 		const { answer } = await holding.during(send, async () => undefined);
 		assert.ok(answer.status < 300, `${route}: ${answer.text}`);

@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { AppError } from "../errors.ts";
 import { jsonMember, streamItems } from "../streamed.ts";
 import { actorOf } from "../testing/actor.ts";
+import { eventsAfter } from "../testing/events.ts";
 import { anEvent, aSession } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { longestTurn } from "../testing/turns.ts";
@@ -156,4 +157,22 @@ test("more names than are read on this thread are one state, too, in the same or
 	const expected = Array.from({ length: 1100 }, (_, at) => `KEY_${String(at).padStart(5, "0")}`);
 	assert.deepEqual(keys, expected);
 	assert.equal(held, 1100 * 3 * 8);
+});
+
+test("reading thousands of secrets at once writes one event, as short as that of a few", async () => {
+	for (const count of [3, 3000]) {
+		const slug = await realmOf(count, "a value");
+		const { seq } = rules.store.audit.tip();
+		await Array.fromAsync((await syncSecrets(needs, actor, slug, "prod")).groups);
+		const page = { limit: 100, cursor: undefined };
+		const { groups } = await listSecrets(needs, actor, slug, { asked: "prod", withValues: true }, page);
+		await Array.fromAsync(groups);
+		await Array.fromAsync((await diffSecrets(needs, actor, slug, { from: "prod", to: "dev" })).groups);
+		const events = await eventsAfter(rules.store, seq, [slug]);
+		assert.deepEqual(
+			events.map(([type]) => type),
+			["secret.sync", "secret.list", "secret.diff"],
+		);
+		for (const [type, data] of events) assert.ok(JSON.stringify(data).length < 250, `${type} of ${count}`);
+	}
 });
