@@ -28,6 +28,7 @@ export interface EngineState {
 	readonly type: string;
 	readonly status: string;
 	readonly breaker: string;
+	readonly refused_realms: number;
 	readonly processes: number;
 	/** Why it cannot be used; empty when it can. */
 	readonly message: string;

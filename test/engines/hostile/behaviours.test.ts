@@ -179,11 +179,12 @@ test("an engine that ends after each answer is started for each", async () => {
 test("an engine that fails again and again is left alone, which anybody can see", async () => {
 	await Promise.all(Array.from({ length: 6 }, () => misbehave("crashing", {})));
 	givenUp(await misbehave("crashing", {}), "crashing", /^it failed too often and is left alone for a while; at last, /);
-	const { status, breaker } = (await world.details()).engines.find(({ type }) => type === "crashing") ?? assert.fail();
-	assert.deepEqual([status, breaker], ["unhealthy", "open"]);
+	const found = (await world.details()).engines.find(({ type }) => type === "crashing") ?? assert.fail();
+	assert.deepEqual([found.status, found.breaker, found.refused_realms], ["healthy", "closed", 1], "other realms may");
 	const { text } = await world.client.send("GET", "/metrics");
-	assert.match(text, /^svc_engine_breaker_open\{engine="crashing"\} 1$/m);
-	assert.match(text, /^svc_engine_breaker_open\{engine="neighbour"\} 0$/m);
+	assert.match(text, /^svc_engine_breaker_open\{engine="crashing"\} 0$/m);
+	assert.match(text, /^svc_engine_refused_realms\{engine="crashing"\} 1$/m);
+	assert.match(text, /^svc_engine_refused_realms\{engine="neighbour"\} 0$/m);
 });
 
 for (const detached of [false, true]) {

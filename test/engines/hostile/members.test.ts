@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "../../harness/client.ts";
 import { type EngineWorld, startEngineWorld } from "../../harness/engine-world.ts";
 import { events } from "../../harness/events.ts";
@@ -20,6 +21,8 @@ while IFS= read -r line; do
     *'"method":"describe"'*) echo '{"data":{"name":"${type}","version":"0.1.0","display_name":"Engine","description":"Nothing","capabilities":[${capabilities}]}}' ;;
     *'"method":"ping"'*) echo '{"data":{"status":"healthy"}}' ;;
     *'"method":"list"'*) echo '{"data":{"names":[]}}' ;;
+    *'"poison":"made"'*) exit 3 ;;
+    *'"how":"poison"'*) echo '{"data":{"token":"made","poison":"made"}}' ;;
     *'"how":"crash"'*) exit 3 ;;
     *'"how":"after"'*) echo '{"data":{"valid":true}}'; exit 3 ;;
     *'"how":"kv"'*) echo '{"data":{"username":"svc_01234567","kv_command":"ACL SETUSER svc_01234567 on >${CANARY}"}}' ;;
@@ -81,9 +84,34 @@ for (const how of ["crash", "after"]) {
 		for (const made of before) ok(await revoke(made));
 		assert.ok(performance.now() - started < 15_000, "without the pause of thirty seconds");
 		refused(await asOther("shelf/generate", {}), 503, "engine_unavailable");
+		const shelf = (await world.details()).engines.find(({ type }) => type === "shelf");
+		assert.deepEqual([shelf?.status, shelf?.breaker], ["healthy", "closed"]);
+		assert.ok((shelf?.refused_realms ?? 0) >= 1);
 		({ slug } = await realm(world.client, other));
 	});
 }
+
+test("leases that end their engine when they are taken back delay no other realm's, and are told of", async () => {
+	const poisoned: Answer[] = [];
+	for (let count = 0; count < 12; count++) poisoned.push(await asOther("shelf/generate", { how: "poison" }));
+	for (const made of poisoned) ok(made);
+	const before: Answer[] = [];
+	for (let count = 0; count < 6; count++) before.push(await world.generate("shelf", {}));
+	ok(await world.client.delete(`/realms/${slug}`, { token: other.token }));
+	const started = performance.now();
+	for (let round = 0; round < 6; round++) {
+		await sleep(1000);
+		const asked = performance.now();
+		ok(await revoke(before[round] ?? assert.fail()));
+		assert.ok(performance.now() - asked < 2000, `round ${round}: ${Math.round(performance.now() - asked)} ms`);
+	}
+	assert.ok(performance.now() - started < 15_000);
+	const { targets, leases, engines } = await world.details();
+	assert.deepEqual(new Set(targets.map(({ status }) => status)), new Set(["healthy"]));
+	assert.equal(leases.open.revoking, 12, "they go on being tried");
+	assert.equal(engines.find(({ type }) => type === "shelf")?.status, "healthy");
+	({ slug } = await realm(world.client, other));
+});
 
 async function nameOf(made: Answer | undefined): Promise<string> {
 	return (await world.leaseOf(made ?? assert.fail())).name;

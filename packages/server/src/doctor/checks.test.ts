@@ -139,6 +139,7 @@ test("engines that are not used and those that keep failing are failures, with w
 		type: "a",
 		processes: 0,
 		breaker: "closed" as const,
+		refused_realms: 0,
 		last_failure: undefined,
 		unavailable: undefined,
 	};
@@ -146,15 +147,16 @@ test("engines that are not used and those that keep failing are failures, with w
 		engine,
 		{ ...engine, type: "b", unavailable: "plugin.json has no sha256 of its executable" },
 		{ ...engine, type: "c", breaker: "open" as const, last_failure: "the process exited with status 1" },
+		{ ...engine, type: "d", refused_realms: 2, last_failure: "the process exited with status 3" },
 	];
 	const checks = lookAtEngines({ ...QUIET, host: { state } });
 	assert.deepEqual(
 		checks.map(({ name }) => name),
-		["b", "c"],
+		["b", "c", "d"],
 	);
 	assert.match(
 		found(checks),
-		/^failed: it is not used: plugin\.json has no sha256.*\nfailed: it failed so often .*: the process exited with status 1$/,
+		/^failed: it is not used: plugin\.json has no sha256.*\nfailed: it failed so often .*: the process exited with status 1\nwarning: requests of 2 realms .*: the process exited with status 3$/,
 	);
 	assert.match(found(lookAtEngines(QUIET)), /^ok/);
 });

@@ -35,12 +35,23 @@ export function lookAtClock({ clock, system }: LeaseNeeds): Check[] {
 /** Whether every engine can be asked. */
 export function lookAtEngines({ host }: LeaseNeeds): Check[] {
 	const engines = host.state();
-	const checks = engines.flatMap(({ type, unavailable, breaker, last_failure }): Check[] => {
+	const checks = engines.flatMap(({ type, unavailable, breaker, refused_realms, last_failure }): Check[] => {
 		if (unavailable !== undefined)
 			return [{ name: type, status: "failed", message: `it is not used: ${unavailable}`, hint: installHint(type) }];
-		if (breaker === "closed") return [];
-		const message = `it failed so often that it is asked only now and then: ${last_failure ?? "it did not start"}`;
-		return [{ name: type, status: "failed", message, hint: `\`svc engine ping ${type}\`, and the server's log` }];
+		const last = last_failure ?? "it did not start";
+		const hint = `\`svc engine ping ${type}\`, and the server's log`;
+		if (breaker === "open")
+			return [
+				{
+					name: type,
+					status: "failed",
+					message: `it failed so often that it is asked only now and then: ${last}`,
+					hint,
+				},
+			];
+		if (refused_realms === 0) return [];
+		const message = `requests of ${refused_realms} realms made it fail so often that it is not asked for these: ${last}`;
+		return [{ name: type, status: "warning", message, hint: `${hint}: engine.breaker.open names the realm` }];
 	});
 	return checks.length > 0 ? checks : [ok("engines", `all ${engines.length} can be asked`)];
 }

@@ -117,16 +117,22 @@ function allow(what: "database" | "namespace", name: string, own: string, listed
 	);
 }
 
-/** How many credentials of the configuration may be open at once; null when it sets no limit. */
-export function limitOf({ config }: ReadyEngine): number | null {
+/** Credentials of an engine that may be open at once in one realm where the configuration sets no limit. Design: §13 */
+const MAX_OPEN = 1000;
+
+/** How many credentials of the configuration may be open at once; null when only each realm has a limit. */
+export function limitOf({ config }: Pick<ReadyEngine, "config">): number | null {
 	const { max_connections } = config.fields;
-	return typeof max_connections === "number" ? max_connections : null;
+	if (typeof max_connections === "number") return max_connections;
+	return config.realm_id === "" ? null : MAX_OPEN;
 }
 
 /** How many of one realm may be open under the configuration of all realms; undefined when the limit of all says it. */
-export function realmLimitOf({ config }: ReadyEngine): number | undefined {
-	const { max_connections_per_realm: most } = config.fields;
-	return config.realm_id === "" && typeof most === "number" ? most : undefined;
+export function realmLimitOf({ config }: Pick<ReadyEngine, "config">): number | undefined {
+	const { max_connections_per_realm: most, max_connections } = config.fields;
+	if (config.realm_id !== "") return undefined;
+	if (typeof most === "number") return most;
+	return typeof max_connections === "number" ? undefined : MAX_OPEN;
 }
 
 /** Whether the core chooses the names of an engine's credentials. Design: §9 */

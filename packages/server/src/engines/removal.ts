@@ -2,6 +2,7 @@ import { engineCapabilities, type Fields } from "@svc/protocol";
 import { AppError } from "../errors.ts";
 import type { Lease, Removal } from "../leases/model.ts";
 import type { ConfigSealer } from "./config/sealed-config.ts";
+import { coreFor } from "./host/failures.ts";
 import { EngineUnavailable } from "./host/host.ts";
 import { type Connector, type Subject, TargetError } from "./kinds/connector.ts";
 import type { ReadyEngine } from "./ready.ts";
@@ -33,11 +34,11 @@ export function removeOrphan(
 	engine: ReadyEngine,
 	subject: Subject,
 ): Promise<Removal> {
-	return removeAt(needs, engine, { ...subject, id: "", state: "revoking", fence: "", payload: null });
+	return removeAt(needs, engine, { ...subject, id: "", realm_id: "", state: "revoking", fence: "", payload: null });
 }
 
 /** What has to be known of a credential to remove it. */
-type Remains = Pick<Lease, "id" | "name" | "scope" | "state" | "fence" | "payload">;
+type Remains = Pick<Lease, "id" | "name" | "scope" | "realm_id" | "state" | "fence" | "payload">;
 
 async function removeAt(needs: Pick<RemovalNeeds, "sealer">, engine: ReadyEngine, remains: Remains): Promise<Removal> {
 	const { connector } = engine;
@@ -85,7 +86,8 @@ async function removeByEngine(
 		return { outcome: "rejected", message };
 	}
 	const payload = lease.payload === null ? {} : await sealer.openPayload(lease.id, lease.payload);
-	const answer = await engine.call("validate", { ...payload, ...revokeParams(engine, lease) });
+	const params = { ...payload, ...revokeParams(engine, lease) };
+	const answer = await engine.call("validate", params, coreFor(lease.realm_id));
 	if ("error" in answer && statusIn(answer.error) !== "404") {
 		const trouble = removalTrouble(troubleOf(answer.error));
 		// What an engine of ours says without a status is of a target that gave none.
@@ -129,7 +131,8 @@ function statusIn(message: string): string | undefined {
 /** What an exception on the way to a target says. */
 export function removalTrouble(error: unknown): Exclude<Removal, { outcome: "absent" | "unproven" }> {
 	if (error instanceof TargetError) return { outcome: error.kind, message: error.message };
-	if (error instanceof EngineUnavailable) return { outcome: "unreachable", message: error.reason };
+	if (error instanceof EngineUnavailable)
+		return { outcome: "unreachable", message: error.reason, ...(error.sent ? { is_engine: true } : {}) };
 	if (error instanceof AppError) return { outcome: "unreachable", message: error.message };
 	throw error;
 }

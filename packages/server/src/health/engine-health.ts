@@ -20,6 +20,8 @@ export interface EngineHealth {
 		status: "healthy" | "unhealthy";
 		processes: number;
 		breaker: "closed" | "open";
+		/** Realms whose own requests made it fail so often that these alone are refused. */
+		refused_realms: number;
 		message: string;
 	}[];
 	targets: { target: string; status: TargetState; since: string }[];
@@ -42,11 +44,12 @@ export async function describeEngines(needs: EngineHealthNeeds): Promise<EngineH
 	for (const { state, count } of await needs.store.leases.counts()) open[state] = (open[state] ?? 0) + count;
 	const { overdue, stuck } = needs.reaper.lateness();
 	return {
-		engines: needs.host.state().map(({ type, processes, breaker, unavailable }) => ({
+		engines: needs.host.state().map(({ type, processes, breaker, refused_realms, unavailable }) => ({
 			type,
 			status: breaker === "open" || unavailable !== undefined ? "unhealthy" : "healthy",
 			processes,
 			breaker,
+			refused_realms,
 			message: unavailable ?? "",
 		})),
 		targets: needs.reaper.targets().map(({ target, state, since }) => ({ target, status: state, since })),

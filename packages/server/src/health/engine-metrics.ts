@@ -39,11 +39,20 @@ export function addEngineMetrics(needs: EngineMetricsNeeds, registers: Registry[
 	});
 	new Gauge({
 		name: "svc_engine_breaker_open",
-		help: "1 while an engine failed so often that it is not asked",
+		help: "1 while an engine failed so often by itself that it is asked for no realm",
 		labelNames: ["engine"],
 		registers,
 		collect() {
 			for (const { type, breaker } of needs.host.state()) this.labels(type).set(breaker === "open" ? 1 : 0);
+		},
+	});
+	new Gauge({
+		name: "svc_engine_refused_realms",
+		help: "Realms whose own requests made an engine fail so often that it is not asked for them",
+		labelNames: ["engine"],
+		registers,
+		collect() {
+			for (const { type, refused_realms } of needs.host.state()) this.labels(type).set(refused_realms);
 		},
 	});
 }

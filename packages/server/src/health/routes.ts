@@ -13,6 +13,7 @@ const Details = v.object({
 			status: State,
 			processes: Count,
 			breaker: v.picklist(["closed", "open"]),
+			refused_realms: Count,
 			message: v.string(),
 		}),
 	),

@@ -71,6 +71,8 @@ export type Removal =
 			message: string;
 			/** The engine said this in answer, whatever it means of the target. */
 			is_answer?: true;
+			/** The engine ended over this very request, or took too long: that may be the lease's doing, and says nothing of the target. */
+			is_engine?: true;
 	  };
 
 /** What is known of a lease before it exists. */

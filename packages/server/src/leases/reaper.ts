@@ -216,21 +216,23 @@ class Loop implements Reaper {
 	}
 
 	#probe(lane: Lane): void {
+		// What its engine ended over is not due again because it answers others.
+		const isWell = !lane.is_doubted && lane.health.isSuspected;
 		lane.is_doubted = false;
-		lane.probing = this.#ask(lane)
+		lane.probing = this.#ask(lane, isWell)
 			.catch((error) => this.#removals.stall(error))
 			.finally(() => {
 				lane.probing = undefined;
 			});
 	}
 
-	async #ask(lane: Lane): Promise<void> {
+	async #ask(lane: Lane, isWell: boolean): Promise<void> {
 		const { probe, log } = this.#needs;
 		const found = await probe(lane.target).catch((error: unknown): Probe => {
 			log("error", "lease.probe.failed", { error });
 			return { outcome: "unreachable", message: "asking it failed inside the server: its log says why" };
 		});
-		if (found.outcome !== "healthy") return lane.health.probed(found, false);
+		if (found.outcome !== "healthy" || isWell) return lane.health.probed(found, false);
 		lane.health.probed(found, await hasten(this.#needs, lane));
 		this.wake();
 	}

@@ -98,6 +98,38 @@ test("with no lease to try, a probe that went well is enough", () => {
 	assert.equal(health.state, "healthy");
 });
 
+const OVER: Removal = { outcome: "unreachable", message: "the process exited with status 3", is_engine: true };
+
+test("removals that end their engine have the target probed, and one that answers goes on as healthy", () => {
+	const { health, said, system } = setUp();
+	for (let count = 0; count < 4; count++) health.end(OVER);
+	assert.deepEqual([health.isProbeDue(), health.isSuspected], [false, false]);
+	health.end(GONE);
+	for (let count = 0; count < 5; count++) health.end(OVER);
+	assert.deepEqual([health.state, health.isProbeDue(), health.isSuspected], ["healthy", true, true]);
+	assert.equal(health.hasRoom(7), true, "others go on meanwhile");
+	health.probed(WELL, false);
+	assert.deepEqual([health.state, health.isProbeDue(), health.isSuspected], ["healthy", false, false]);
+	for (let count = 0; count < 5; count++) health.end(OVER);
+	assert.equal(health.isProbeDue(), false, "not again at once");
+	system.advance(1000);
+	assert.equal(health.isProbeDue(), true);
+	assert.deepEqual(said(), []);
+});
+
+test("when the probe after such removals fails, too, the target is away until it answers", () => {
+	const { health, said } = setUp();
+	for (let count = 0; count < 5; count++) health.end(OVER);
+	health.probed({ outcome: "unreachable", message: "the process exited with status 3" }, false);
+	for (let count = 0; count < 3; count++) health.end(OVER);
+	assert.deepEqual([health.state, health.hasRoom(0)], ["away", false]);
+	health.probed(WELL, true);
+	health.begin();
+	health.end(OVER);
+	assert.equal(health.state, "healthy", "the one that was tried was the lease's doing");
+	assert.deepEqual(said(), ["error lease.target.away", "info lease.target.healthy"]);
+});
+
 test("a denial blocks at once and is an alarm, and one more lease is tried", () => {
 	const { health, said } = setUp();
 	health.end(DENIED);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { CORE, createFailures, ENGINE } from "./failures.ts";
+import { CORE, coreFor, createFailures, ENGINE } from "./failures.ts";
 import { TIMING } from "./model.ts";
 
 const MANY = 6;
@@ -26,19 +26,20 @@ test("the failures of one realm's calls refuse that realm alone", (t) => {
 	assert.equal(fail("a"), true);
 	assert.match(failures.refusal("a") ?? "", /left alone for a while; at last, why$/);
 	for (const who of ["b", CORE]) assert.deepEqual([failures.refusal(who), failures.pause(who)], [undefined, 0]);
-	assert.equal(failures.isOpen(), true);
+	assert.deepEqual([failures.isOpen(), failures.refused()], [false, ["a"]]);
 	failures.succeeded("b");
 	assert.notEqual(failures.refusal("a"), undefined, "somebody else's answer proves nothing");
 	pass(30_000);
 	assert.equal(failures.refusal("a"), undefined, "the attempt");
 	failures.succeeded("a");
-	assert.deepEqual([failures.refusal("a"), failures.isOpen()], [undefined, false]);
+	assert.deepEqual([failures.refusal("a"), failures.refused()], [undefined, []]);
 });
 
 test("an engine that fails by itself is left alone by every realm, and the core asks it every five seconds", (t) => {
 	const { failures, fail, pass } = setUp(t);
 	fail(ENGINE, MANY);
 	assert.notEqual(failures.refusal("a"), undefined);
+	assert.deepEqual([failures.isOpen(), failures.refused()], [true, []]);
 	assert.deepEqual([failures.refusal(CORE), failures.pause(CORE)], [undefined, 5000]);
 	pass(5000);
 	assert.equal(failures.pause(CORE), 0);
@@ -52,6 +53,22 @@ test("the core's own failures refuse nobody, and the core waits for five seconds
 	assert.equal(failures.pause(CORE), 5000);
 	pass(5000);
 	assert.equal(failures.pause(CORE), 0);
+});
+
+test("what ends an engine as the core takes it back from one realm makes the core wait for that realm alone", (t) => {
+	const { failures, fail, pass } = setUp(t);
+	assert.equal(fail(coreFor("a"), 3 * MANY), false);
+	assert.deepEqual([failures.refusal(coreFor("a")), failures.pause(coreFor("a"))], [undefined, 5000]);
+	for (const who of [coreFor("b"), CORE, "a", "b"])
+		assert.deepEqual([failures.refusal(who), failures.pause(who)], [undefined, 0]);
+	assert.deepEqual([failures.isOpen(), failures.refused()], [false, []]);
+	pass(5000);
+	assert.equal(failures.pause(coreFor("a")), 0);
+	for (let realm = 0; realm < 30; realm++) fail(coreFor(`realm ${realm}`));
+	failures.started();
+	assert.equal(failures.pause("b"), 0, "and no realm's calls are paced by it");
+	fail("a", MANY);
+	assert.deepEqual([failures.refusal(coreFor("a")), failures.pause(coreFor("a"))], [undefined, 0]);
 });
 
 test("however many realms take turns in failing, processes are started for them one a second", (t) => {

@@ -3,11 +3,23 @@ import type { System } from "../../system.ts";
 import type { Timing } from "./model.ts";
 import { createRestarts, type Restarts } from "./restarts.ts";
 
-/** Who a process failed with: a realm, by its id; the core, which asks for nobody; or the engine alone, before anybody asked it. */
+/** Who a process failed with: a realm, by its id; the core, which asks for nobody or takes back what a realm has; or the engine alone, before anybody asked it. */
 export type Culprit = string;
 
 export const CORE: Culprit = "core";
 export const ENGINE: Culprit = "engine";
+
+const TAKING_BACK = `${CORE} for `;
+
+/** Names the core as it takes back what a realm has: that the engine fails over it is held against this realm's revocations, and no other's. */
+export function coreFor(realm_id: string): Culprit {
+	return realm_id === "" ? CORE : TAKING_BACK + realm_id;
+}
+
+/** Whether it is the core that asks, whose calls come first and are never refused. */
+export function isCore(culprit: Culprit): boolean {
+	return culprit === CORE || culprit.startsWith(TAKING_BACK);
+}
 
 /** Longest pause before a process is started for the core, in milliseconds: it revokes and lists, and is never refused. */
 const LONGEST_PAUSE_MS = 5000;
@@ -15,7 +27,7 @@ const LONGEST_PAUSE_MS = 5000;
 /** Failures of all realms within the window after which processes are started for realms one at a time, a second apart. */
 const MAX_FREE = 20;
 
-/** Realms of which failures are remembered. */
+/** Realms, and the core for realms, of which failures are remembered. */
 const MAX_REALMS = 1024;
 
 /** The failures of one engine with one configuration: what one realm's members do to it is held against that realm alone. */
@@ -24,30 +36,30 @@ export interface Failures {
 	refusal(of: Culprit): string | undefined;
 	/** Milliseconds until a process may be started for a call. */
 	pause(of: Culprit): number;
+	/** A process is started for a realm. */
 	started(): void;
 	/** @returns whether calls of the same are refused from now on */
 	failed(of: Culprit, reason: string): boolean;
 	/** A call was answered. */
 	succeeded(of: Culprit): void;
-	/** Whether calls of anybody are refused. */
+	/** Whether every realm's calls are refused. */
 	isOpen(): boolean;
+	/** The realms whose calls are refused now because of what these did. */
+	refused(): Culprit[];
 }
 
 /** Makes the memory of failures of one engine with one configuration. Design: §8, §13 */
 export function createFailures(timing: Timing, system: Pick<System, "randomBytes">): Failures {
 	const known = new LRUCache<Culprit, Restarts>({ max: MAX_REALMS });
-	const [engine, core] = [createRestarts(timing, system), createRestarts(timing, system)];
+	const engine = createRestarts(timing, system);
 	let recent: number[] = [];
 	let started_at = Number.NEGATIVE_INFINITY;
 
-	const of = (culprit: Culprit): Restarts | undefined => {
-		if (culprit === ENGINE) return engine;
-		return culprit === CORE ? core : known.get(culprit);
-	};
+	const of = (culprit: Culprit): Restarts | undefined => (culprit === ENGINE ? engine : known.get(culprit));
 
-	function make(realm: Culprit): Restarts {
+	function make(culprit: Culprit): Restarts {
 		const made = createRestarts(timing, system);
-		known.set(realm, made);
+		known.set(culprit, made);
 		return made;
 	}
 
@@ -59,24 +71,26 @@ export function createFailures(timing: Timing, system: Pick<System, "randomBytes
 	}
 
 	return {
-		refusal: (culprit) => (culprit === CORE ? undefined : (of(culprit)?.refusal() ?? engine.refusal())),
+		refusal: (culprit) => (isCore(culprit) ? undefined : (of(culprit)?.refusal() ?? engine.refusal())),
 		pause(culprit) {
-			if (culprit === CORE) return Math.max(engine.pauseAtMost(LONGEST_PAUSE_MS), core.pauseAtMost(LONGEST_PAUSE_MS));
+			const ofCore = [engine, of(culprit)].map((restarts) => restarts?.pauseAtMost(LONGEST_PAUSE_MS) ?? 0);
+			if (isCore(culprit)) return Math.max(...ofCore);
 			return Math.max(engine.pause(), of(culprit)?.pause() ?? 0, pace());
 		},
 		started() {
 			started_at = performance.now();
 		},
 		failed(culprit, reason) {
-			recent = [...recent.slice(-MAX_FREE), performance.now()];
+			if (!isCore(culprit)) recent = [...recent.slice(-MAX_FREE), performance.now()];
 			const restarts = of(culprit) ?? make(culprit);
 			restarts.failed(reason);
-			return culprit !== CORE && restarts.isOpen();
+			return !isCore(culprit) && restarts.isOpen();
 		},
 		succeeded(culprit) {
 			engine.succeeded();
 			of(culprit)?.succeeded();
 		},
-		isOpen: () => engine.isOpen() || known.values().some((restarts) => restarts.isOpen()),
+		isOpen: () => engine.isOpen(),
+		refused: () => [...known].flatMap(([culprit, it]) => (!isCore(culprit) && it.isRefusing() ? [culprit] : [])),
 	};
 }

@@ -4,6 +4,7 @@ import { leavePlace } from "../../place.ts";
 import { system as realSystem, type System } from "../../system.ts";
 import type { Catalog, CatalogEntry } from "./catalog.ts";
 import { faultOfVersion } from "./describe-check.ts";
+import type { Culprit } from "./failures.ts";
 import { type EngineSettings, type EngineState, EngineUnavailable, TIMING, type Timing } from "./model.ts";
 import { Pool } from "./pool.ts";
 
@@ -12,10 +13,10 @@ export interface EngineHost {
 	/**
 	 * Has an engine answer a request. `generate` is sent once; anything else is sent a second time, to a fresh process, when the first died
 	 * or was killed over it.
-	 * @param realm whose member asks; nobody's own failures keep the core from asking
+	 * @param of the realm whose member asks, or whom the core asks for; nobody's failures keep the core from asking
 	 * @throws EngineUnavailable
 	 */
-	call(type: string, settings: EngineSettings, method: Method, params: Fields, realm?: string): Promise<EngineResponse>;
+	call(type: string, settings: EngineSettings, method: Method, params: Fields, of?: Culprit): Promise<EngineResponse>;
 	/** The configuration changed: its processes get no more calls, and end after the one that they are at. */
 	retire(key: string): void;
 	/** How each engine is doing. */
@@ -77,18 +78,18 @@ export function createEngineHost(options: HostOptions): EngineHost {
 	}
 
 	return {
-		async call(type, settings, method, params, realm) {
+		async call(type, settings, method, params, of) {
 			leavePlace();
 			const line = writeRequest({ method, params });
 			if (line.length - 1 > MAX_REQUEST_BYTES) {
 				throw new EngineUnavailable(`the request is longer than ${MAX_REQUEST_BYTES} bytes`, false);
 			}
 			try {
-				return await poolOf(type, settings).call(line, realm);
+				return await poolOf(type, settings).call(line, of);
 			} catch (error) {
 				const mayRepeat = method !== "generate" && error instanceof EngineUnavailable && error.sent;
 				if (!mayRepeat) throw error;
-				return poolOf(type, settings).call(line, realm);
+				return poolOf(type, settings).call(line, of);
 			}
 		},
 		retire(key) {
@@ -116,6 +117,7 @@ function stateOf(entry: CatalogEntry, unavailable: string | undefined, pools: re
 		type: entry.type,
 		processes: own.reduce((sum, pool) => sum + pool.size, 0),
 		breaker: own.some((pool) => pool.isOpen) ? "open" : "closed",
+		refused_realms: new Set(own.flatMap((pool) => pool.refused)).size,
 		last_failure: failures.at(-1)?.reason,
 		unavailable,
 	};

@@ -32,8 +32,10 @@ export interface EngineState {
 	type: string;
 	/** Processes that run now. */
 	processes: number;
-	/** `open`: its processes failed so often that calls are refused without starting another, those of one realm at least. */
+	/** `open`: its processes failed so often, by themselves, that every realm's calls are refused without starting another. */
 	breaker: "closed" | "open";
+	/** Realms whose calls alone are refused, because these made its processes fail so often. */
+	refused_realms: number;
 	/** What went wrong last with a configuration that is in use. */
 	last_failure: string | undefined;
 	/** Why it is never asked. */

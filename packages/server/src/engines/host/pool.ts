@@ -4,7 +4,7 @@ import type { Log } from "../../log.ts";
 import type { System } from "../../system.ts";
 import type { CatalogEntry } from "./catalog.ts";
 import { faultOfDescribe } from "./describe-check.ts";
-import { CORE, type Culprit, createFailures, ENGINE, type Failures } from "./failures.ts";
+import { CORE, type Culprit, createFailures, ENGINE, type Failures, isCore } from "./failures.ts";
 import { spawnEngine } from "./launch.ts";
 import { createMask, type Mask } from "./masking.ts";
 import { type EngineSettings, EngineUnavailable, type Timing } from "./model.ts";
@@ -86,9 +86,14 @@ export class Pool {
 		return this.#lastFailure;
 	}
 
-	/** Whether calls of anybody are refused because processes failed too often. */
+	/** Whether every realm's calls are refused because processes failed too often. */
 	get isOpen(): boolean {
 		return this.#failures.isOpen();
+	}
+
+	/** The realms whose calls are refused now because these made processes fail too often. */
+	get refused(): Culprit[] {
+		return this.#failures.refused();
 	}
 
 	/**
@@ -153,11 +158,13 @@ export class Pool {
 		}
 		clearTimeout(this.#timer);
 		while (this.#queue.jobs.length > this.#coming.size && this.#hasRoom()) {
-			const pauses = this.#queue.jobs.map(({ of }) => pause(of));
-			if (pauses.filter((pause_ms) => pause_ms === 0).length > this.#coming.size) {
+			const ready = this.#queue.jobs.filter(({ of }) => pause(of) === 0);
+			if (ready.length > this.#coming.size) {
+				if (!ready.every(({ of }) => isCore(of))) this.#failures.started();
 				this.#start();
 				continue;
 			}
+			const pauses = this.#queue.jobs.map(({ of }) => pause(of));
 			const next_ms = Math.min(...pauses.filter((pause_ms) => pause_ms > 0));
 			if (next_ms < Number.POSITIVE_INFINITY) this.#timer = setTimeout(() => this.#advance(), next_ms);
 			return;
@@ -166,7 +173,7 @@ export class Pool {
 
 	/** Whether one more process may be started. */
 	#hasRoom(): boolean {
-		return this.size < this.#most || (this.size === this.#most && this.#queue.jobs.some(({ of }) => of === CORE));
+		return this.size < this.#most || (this.size === this.#most && this.#queue.jobs.some(({ of }) => isCore(of)));
 	}
 
 	#start(): void {
@@ -174,7 +181,6 @@ export class Pool {
 		const child = spawnEngine(entry.launch(settings.reads), settings.environment, cwd);
 		const stderr = followStderr(child.stderr, { engine: entry.type, log, mask: this.#mask });
 		const process = new EngineProcess({ child, stderr, timing, onLost: () => this.#idle.get(process)?.lose() });
-		this.#failures.started();
 		this.#coming.add(process);
 		// It is counted before it takes a call.
 		this.#processes.set(

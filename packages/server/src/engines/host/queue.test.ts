@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CORE } from "./failures.ts";
+import { CORE, coreFor } from "./failures.ts";
 import { type Job, Queue } from "./queue.ts";
 
 const job = (of: string): Job => ({ of }) as Job;
@@ -24,6 +24,15 @@ test("the core's calls come first, those of realms by realm in turn, each realm'
 	const [first] = queue.jobs;
 	assert.equal(queue.take(never), first);
 	assert.equal(order(new Queue()), "");
+});
+
+test("the core's calls for realms come first, too, in turn, and behind the others where they fail", () => {
+	const [a, b] = [coreFor("1"), coreFor("2")];
+	assert.equal(order(filled("x", a, a, a, b, CORE)), [a, b, CORE, a, a, "x"].join(" "));
+	assert.equal(
+		order(filled("x", a, a, b, b), (of) => (of === a ? 100 : 0)),
+		[b, b, "x", a, a].join(" "),
+	);
 });
 
 test("whoever's calls failed stands behind the others", () => {

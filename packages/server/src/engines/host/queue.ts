@@ -1,5 +1,5 @@
 import type { EngineResponse } from "@svc/protocol";
-import { CORE, type Culprit } from "./failures.ts";
+import { type Culprit, isCore } from "./failures.ts";
 
 /** Calls that wait for a process: of all realms, before a realm that has several of them is refused; of such a realm; and whatever they are. */
 const MAX_WAITING = 64;
@@ -16,7 +16,7 @@ export interface Job {
 	timer: NodeJS.Timeout;
 }
 
-/** The calls that wait for a process of one engine. The core's come first, those of realms by realm in turn. */
+/** The calls that wait for a process of one engine. The core's come first; for each realm in turn. */
 export class Queue {
 	readonly #jobs: Job[] = [];
 	/** When a realm had its last turn. */
@@ -32,7 +32,7 @@ export class Queue {
 	hasRoom(of: Culprit): boolean {
 		const own = this.#jobs.filter((job) => job.of === of).length;
 		if (own >= MAX_WAITING) return false;
-		return of === CORE || this.#jobs.length < MAX_WAITING || (own < MAX_FEW && this.#jobs.length < MAX_AT_ALL);
+		return isCore(of) || this.#jobs.length < MAX_WAITING || (own < MAX_FEW && this.#jobs.length < MAX_AT_ALL);
 	}
 
 	add(job: Job): void {
@@ -43,7 +43,7 @@ export class Queue {
 		this.#jobs.splice(this.#jobs.indexOf(job), 1);
 	}
 
-	/** Takes the next call. @param pause how long a realm whose calls failed has to wait: it stands behind the others */
+	/** Takes the next call. @param pause how long whoever's calls failed has to wait: it stands behind the others */
 	take(pause: (of: Culprit) => number): Job | undefined {
 		const [first, second] = this.#jobs;
 		if (first === undefined) return undefined;
@@ -55,8 +55,10 @@ export class Queue {
 	}
 
 	#next(pause: (of: Culprit) => number): Job {
-		const rank = ({ of }: Job): [number, number] =>
-			of === CORE ? [0, 0] : [pause(of) > 0 ? 2 : 1, this.#turns.get(of) ?? 0];
+		const rank = ({ of }: Job): [number, number] => [
+			(pause(of) > 0 ? 2 : 0) + (isCore(of) ? 0 : 1),
+			this.#turns.get(of) ?? 0,
+		];
 		return this.#jobs.reduce((best, job) => {
 			const [one, other] = [rank(best), rank(job)];
 			return other[0] < one[0] || (other[0] === one[0] && other[1] < one[1]) ? job : best;

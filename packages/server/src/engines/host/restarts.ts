@@ -17,6 +17,8 @@ export interface Restarts {
 	/** Why a call is refused now. While the breaker is open, one call at a time goes through: it is the attempt that closes it. */
 	refusal(): string | undefined;
 	isOpen(): boolean;
+	/** Whether a call would be refused now. */
+	isRefusing(): boolean;
 }
 
 /**
@@ -59,5 +61,6 @@ export function createRestarts(timing: Timing, system: Pick<System, "randomBytes
 			return undefined;
 		},
 		isOpen: () => isOpen,
+		isRefusing: () => isOpen && left(pause_ms) > 0,
 	};
 }
