@@ -98,6 +98,8 @@ export const realmOperations = {
 	deletedBefore: read<(instant: string) => { id: string; slug: string }[]>(),
 	/** Looks at all realms and accounts for those that are nearest to their limits at the instant. */
 	fullest: scan<(input: { max: Record<RowLimit, number>; now: string }) => Fullest>(),
+	/** Removes what a deleted realm holds, in parts. It and its keys stay until it is purged. @returns how many rows */
+	empty: write<(id: string) => number>({ inParts: true }),
 	/** Removes a deleted realm with all rows and record keys. */
 	purge: write<(id: string, event: AuditEvent) => boolean>(),
 };

@@ -101,6 +101,8 @@ export async function purgeRealms(needs: Pick<RealmNeeds, "store" | "system" | "
 			realm: slug,
 			data: {},
 		} as const;
+		// One transaction for all of it would hold up everybody for a second.
+		await needs.store.realms.empty(id);
 		await needs.store.realms.purge(id, event);
 		needs.keyring.forgetRealm(id);
 	}

@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { NewRealm } from "../../../realms/model.ts";
 import type { Append } from "./audit.ts";
+import { emptying } from "./emptying.ts";
 import { IS_UNUSED } from "./engines.ts";
 
 /** Operations on realms. */
@@ -46,6 +47,7 @@ export function realmWrites(db: Database, append: Append) {
 			append(event, leases === 0 ? {} : { leases });
 			return true;
 		},
+		empty: emptying(db),
 		purge(id: string, event: AuditEvent): boolean {
 			if (purge.run(id).changes === 0) return false;
 			dropKeys.run(id);

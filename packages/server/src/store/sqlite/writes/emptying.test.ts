@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import Database from "better-sqlite3";
+import { eventsAfter, isChainIntact } from "../../../testing/events.ts";
+import { STEPS } from "../../../testing/purge-process.ts";
+import { anEvent, aVersion, MADE_AT } from "../../../testing/rows.ts";
+import { addAccount, addRealm, openTestRules } from "../../../testing/rules.ts";
+
+const PROCESS = join(import.meta.dirname, "../../../testing/purge-process.ts");
+const LONG_AGO = "2029-01-01T00:00:00.000Z";
+
+const rules = await openTestRules({ after });
+const { store, file } = rules;
+const owner = await addAccount(store);
+
+/** Purges every realm that was deleted by now. */
+async function purgeAll(): Promise<number> {
+	const due = await store.realms.deletedBefore(MADE_AT);
+	for (const { id, slug } of due) {
+		await store.realms.empty(id);
+		await store.realms.purge(id, anEvent({ type: "realm.purged", realm_id: id, realm: slug }));
+	}
+	return due.length;
+}
+
+/** A deleted realm with secrets that have so many versions of that size, and tokens, written straight into the file. */
+async function deletedRealm(secrets: number, versions: number, bytes: number, tokens = 0) {
+	const realm = await addRealm(store, owner, rules);
+	const db = new Database(file);
+	const secret = db.prepare(
+		"INSERT INTO secret (realm_id, environment, key, version, created_at) VALUES (?, 'dev', ?, 1, '')",
+	);
+	const version = db.prepare("INSERT INTO secret_version VALUES (?, ?, '', zeroblob(?), 0, '', NULL, '', '')");
+	const token = db.prepare(
+		"INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, realm_id, created_at) VALUES (hex(randomblob(16)), ?, '', '', randomblob(32), 'read', ?, '')",
+	);
+	db.transaction(() => {
+		for (let at = 0; at < secrets; at++) {
+			const { lastInsertRowid } = secret.run(realm.id, `KEY_${at}`);
+			for (let number = 1; number <= versions; number++) version.run(lastInsertRowid, number, bytes);
+		}
+		for (let at = 0; at < tokens; at++) token.run(owner.id, realm.id);
+	})();
+	db.close();
+	await nextTurn();
+	await store.realms.remove({ id: realm.id, deleted_at: LONG_AGO }, anEvent());
+	return realm;
+}
+
+/** Rows of the realm, and of secrets whose realm is gone. */
+function rowsOf(realm_id: string): Record<string, number> {
+	const db = new Database(file, { readonly: true });
+	const count = (sql: string, ...args: string[]) =>
+		db
+			.prepare(sql)
+			.pluck()
+			.get(...args) as number;
+	const found = {
+		realm: count("SELECT count(*) FROM realm WHERE id = ?", realm_id),
+		keys: count("SELECT count(*) FROM keyring WHERE realm_id = ?", realm_id),
+		secrets: count("SELECT count(*) FROM secret WHERE realm_id = ?", realm_id),
+		versions: count(
+			"SELECT count(*) FROM secret_version WHERE secret_id IN (SELECT id FROM secret WHERE realm_id = ?)",
+			realm_id,
+		),
+		tokens: count("SELECT count(*) FROM api_token WHERE realm_id = ?", realm_id),
+		lost: count("SELECT count(*) FROM secret_version WHERE secret_id NOT IN (SELECT id FROM secret)"),
+	};
+	assert.equal(db.pragma("integrity_check", { simple: true }), "ok");
+	db.close();
+	return found;
+}
+
+const NONE = { realm: 0, keys: 0, secrets: 0, versions: 0, tokens: 0, lost: 0 };
+
+for (const [what, secrets, versions, bytes, tokens] of [
+	["many small secrets", 9000, 1, 1, 0],
+	["large values", 16, 8, 256 * 1024, 0],
+	["many tokens", 1, 1, 1, 2500],
+] as const) {
+	test(`others write while a realm of ${what} is purged, which is one event`, async () => {
+		const realm = await deletedRealm(secrets, versions, bytes, tokens);
+		const { seq } = store.audit.tip();
+		let isOver = false;
+		const purging = purgeAll().finally(() => {
+			isOver = true;
+		});
+		let written = 0;
+		for (; !isOver; written++) await store.audit.append(anEvent());
+		assert.equal(await purging, 1);
+		assert.ok(written >= 3, `${written} writes`);
+		assert.deepEqual(rowsOf(realm.id), NONE);
+		const events = (await eventsAfter(store, seq, [realm.id])).filter(([type]) => type === "realm.purged");
+		assert.deepEqual(events, [["realm.purged", {}]]);
+	});
+}
+
+test("a realm that lives is not emptied", async () => {
+	const realm = await addRealm(store, owner, rules);
+	await store.secrets.set(aVersion(realm.id, "k"), anEvent());
+	assert.equal(await store.realms.empty(realm.id), 0);
+	assert.equal(rowsOf(realm.id).secrets, 1);
+});
+
+for (const steps of STEPS) {
+	test(`a purge that is killed after ${steps} parts leaves the realm deleted, and is gone on with`, async () => {
+		const realm = await deletedRealm(9000, 1, 1);
+		const before = rowsOf(realm.id);
+		const { signal, stderr } = spawnSync(process.execPath, [PROCESS, file, realm.id, String(steps)]);
+		assert.equal(signal, "SIGKILL", stderr.toString());
+		assert.deepEqual(rowsOf(realm.id), { ...before, secrets: 9000 - steps * 2000, versions: 9000 - steps * 2000 });
+		assert.equal(await purgeAll(), 1);
+		assert.deepEqual(rowsOf(realm.id), NONE);
+		assert.ok(await isChainIntact(store));
+	});
+}

@@ -1,0 +1,35 @@
+import type { Database } from "better-sqlite3";
+import { VERSION_BYTES } from "../../../secrets/model.ts";
+
+/**
+ * What one transaction removes of a realm that is to be purged: everybody else's writes wait behind it. A full realm takes 0.2 to 1.3 s, 6 ms for a
+ * MiB of large values and 10 µs for a small one.
+ */
+const MOST_SECRETS = 2000;
+const MOST_BYTES = 2 * 1024 * 1024;
+const MOST_TOKENS = 1000;
+
+/** Prepares what removes a part of what a deleted realm holds, and answers how many rows. */
+export function emptying(db: Database): (id: string) => number {
+	const isDeleted = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NOT NULL").pluck();
+	const secrets = db.prepare(
+		`SELECT id, (SELECT coalesce(sum(length(value) + ${VERSION_BYTES}), 0) FROM secret_version WHERE secret_id = secret.id) AS bytes ` +
+			`FROM secret WHERE realm_id = ? LIMIT ${MOST_SECRETS}`,
+	);
+	const removeSecret = db.prepare("DELETE FROM secret WHERE id = ?");
+	const removeTokens = db.prepare(
+		`DELETE FROM api_token WHERE rowid IN (SELECT rowid FROM api_token WHERE realm_id = ? LIMIT ${MOST_TOKENS})`,
+	);
+	return (id) => {
+		if (isDeleted.get(id) === undefined) return 0;
+		const chosen: number[] = [];
+		let bytes = 0;
+		for (const secret of secrets.iterate(id) as IterableIterator<{ id: number; bytes: number }>) {
+			chosen.push(secret.id);
+			bytes += secret.bytes;
+			if (bytes >= MOST_BYTES) break;
+		}
+		for (const secret_id of chosen) removeSecret.run(secret_id);
+		return chosen.length > 0 ? chosen.length : removeTokens.run(id).changes;
+	};
+}

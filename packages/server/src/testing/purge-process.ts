@@ -1,0 +1,19 @@
+/* Empties a realm by a few parts, and kills itself within the next. */
+import { openWriter } from "../store/sqlite/open.ts";
+import { emptying } from "../store/sqlite/writes/emptying.ts";
+
+/** Parts after which it kills itself. */
+export const STEPS = [0, 1, 3] as const;
+
+function main([file = "", realm_id = "", steps = ""]: string[]): void {
+	const db = openWriter(file, "FULL");
+	const empty = emptying(db);
+	for (let step = 0; ; step++) {
+		db.exec("BEGIN IMMEDIATE");
+		empty(realm_id);
+		if (step === Number(steps)) process.kill(process.pid, "SIGKILL");
+		db.exec("COMMIT");
+	}
+}
+
+if (import.meta.main) main(process.argv.slice(2));
