@@ -202,8 +202,7 @@ function runEveryWrite(): void {
 	const change = { user_id: owner.id, from: owner.password ?? "", password: "new", keep: "none", known: KNOWN };
 	writes.accounts.setPassword(change, event);
 	writes.accounts.closeSession("none", event);
-	writes.accounts.dropSessions(MADE_AT);
-	writes.accounts.dropKnownSources(MADE_AT);
+	for (const verb of ["dropSessions", "dropKnownSources"] as const) writes.accounts[verb](MADE_AT);
 	writes.accounts.setDisabled({ user_id: other.id, disabled_at: MADE_AT }, event);
 	writes.accounts.setLimits({ user_id: owner.id, realm_bytes: 20_000, realms: null }, event);
 	writes.realms.create(aNewRealm(realm), event);
@@ -219,6 +218,7 @@ function runEveryWrite(): void {
 	for (const verb of ["link", "unlink"] as const) writes.sso[verb](aLink({ ...owner, password: "new" }), event);
 	runEveryLeaseWrite(writes, realm.id);
 	writes.realms.remove({ id: realm.id, deleted_at: MADE_AT }, event);
+	writes.realms.empty(realm.id);
 	writes.realms.purge(realm.id, event);
 }
 

@@ -28,12 +28,14 @@ async function purgeAll(): Promise<number> {
 
 /** A deleted realm with secrets that have so many versions of that size, and tokens, written straight into the file. */
 async function deletedRealm(secrets: number, versions: number, bytes: number, tokens = 0) {
-	const realm = await addRealm(store, owner, rules);
+	const realm = await addRealm(store, owner, { keyring: rules.keyring });
 	const db = new Database(file);
 	const secret = db.prepare(
 		"INSERT INTO secret (realm_id, environment, key, version, created_at) VALUES (?, 'dev', ?, 1, '')",
 	);
-	const version = db.prepare("INSERT INTO secret_version VALUES (?, ?, '', zeroblob(?), 0, '', NULL, '', '')");
+	const version = db.prepare(
+		"INSERT INTO secret_version (secret_id, version, id, value, pre_encrypted, comment, created_by, created_at) VALUES (?, ?, '', zeroblob(?), 0, '', '', '')",
+	);
 	const token = db.prepare(
 		"INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, realm_id, created_at) VALUES (hex(randomblob(16)), ?, '', '', randomblob(32), 'read', ?, '')",
 	);
@@ -99,7 +101,7 @@ for (const [what, secrets, versions, bytes, tokens] of [
 }
 
 test("a realm that lives is not emptied", async () => {
-	const realm = await addRealm(store, owner, rules);
+	const realm = await addRealm(store, owner, { keyring: rules.keyring });
 	await store.secrets.set(aVersion(realm.id, "k"), anEvent());
 	assert.equal(await store.realms.empty(realm.id), 0);
 	assert.equal(rowsOf(realm.id).secrets, 1);

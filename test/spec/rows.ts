@@ -1,0 +1,60 @@
+/** Who can make a table grow: anybody, somebody who is signed in, the instance admin, or the server by itself. */
+export type Grower = "stranger" | "account" | "instance admin" | "server";
+
+/** A table, who makes it grow, where that ends, and what comes of more. SECURITY.md shows them. */
+export type RowBound = readonly [table: string, by: Grower, bound: string, beyond: string];
+
+/** Every table of the schema. One that is added has no row yet, and the test fails. Design: §13 */
+export const ROW_BOUNDS: readonly RowBound[] = [
+	[
+		"account",
+		"stranger",
+		"100,000 by registration (300 a minute and source)",
+		"409 `limit_reached`; the instance admin and providers make further ones",
+	],
+	["account_limit", "instance admin", "1 per account", "–"],
+	[
+		"api_token",
+		"account",
+		"1,000 per account that have not expired, and 1,000 that have, for 30 days",
+		"409 `limit_reached`; the oldest expired ones go",
+	],
+	["audit_checkpoint", "server", "1 a second in which there were events", "–"],
+	[
+		"audit_event",
+		"stranger",
+		"none: the log is kept whole",
+		"below 15 % of free disk 429 from 20 events a second of one account or source; below 64 MiB health is `unhealthy`",
+	],
+	["binding", "account", "1,000 per realm", "409 `limit_reached`; a sign-in goes without the role"],
+	[
+		"engine_config",
+		"instance admin",
+		"1 per engine and realm; replaced ones until their last credential is gone; 1 authority per realm",
+		"–",
+	],
+	["engine_former_realm", "server", "written by a migration only", "–"],
+	["keyring", "account", "1 per realm, and those that the instance admin rotates", "as realms"],
+	["known_source", "account", "32 per account, for 30 days", "the oldest goes"],
+	[
+		"lease",
+		"account",
+		"open ones: `max_connections`, 1,000 per engine and realm without it; closed ones for 90 days",
+		"409 `lease_limit_reached`; closed ones as events below 15 % of free disk",
+	],
+	["lease_count", "instance admin", "7 states per configured engine and realm", "–"],
+	["meta", "server", "fixed names", "–"],
+	["migration", "server", "1 per migration", "–"],
+	["realm", "account", "`limits.realms_per_account`, 250 per account", "409 `limit_reached`"],
+	["secret", "account", "1 per 256 B of `limits.realm_bytes` and realm", "409 `limit_reached`"],
+	[
+		"secret_version",
+		"account",
+		"`limits.realm_bytes`, 64 MiB per realm; 20 per secret",
+		"older versions go, then 409 `limit_reached`",
+	],
+	["session", "account", "200 per account, for 24 h", "the oldest ends"],
+	["sso_identity", "account", "20 per account", "409 `limit_reached`"],
+	["sso_provider", "instance admin", "none", "–"],
+	["sso_used", "stranger", "600 refused logins a minute and source, until an hour after they end", "429"],
+];
