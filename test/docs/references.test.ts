@@ -102,3 +102,26 @@ test("each link of a page leads to a file of the repository, and to a heading of
 	}
 	assert.deepEqual(wrong, []);
 });
+
+/** Folders that a page names files from: the repository, and the server's sources. */
+const BASES = ["", "packages/server/src/", "packages/server/"];
+
+/** Files that are made, or are on the reader's machine. */
+const ELSEWHERE = /^(dist|data|tools)\/|^(\/|~|\.)/;
+
+test("each file that a page about the sources names is there", () => {
+	const pages = [
+		"CONTRIBUTING.md",
+		"SECURITY.md",
+		"docs/architecture.md",
+		"docs/design.md",
+		...filesOf(".md").filter((path) => path.includes("/adr/")),
+	];
+	const wrong = pages.flatMap((page) =>
+		[...textOf(page).matchAll(/`([\w.@/-]+\/[\w.-]+\.(?:ts|md|mjs|json|toml))`/g)]
+			.map(([, file = ""]) => file)
+			.filter((file) => !ELSEWHERE.test(file) && !BASES.some((base) => existsSync(fileOf(base + file))))
+			.map((file) => `${page}: ${file}`),
+	);
+	assert.deepEqual(wrong, []);
+});
