@@ -16,11 +16,18 @@ export interface TurnMeter {
 /** Makes the meter of the event loop's turns. Design: §13 */
 export function createTurnMeter(): TurnMeter {
 	const delays = monitorEventLoopDelay({ resolution: LOOK_MS });
+	let kept = 0;
 	return {
-		start: () => void delays.enable(),
+		start() {
+			// Without the reset, the time in which nothing was measured would count as one turn.
+			kept = Math.max(kept, delays.max);
+			delays.reset();
+			delays.enable();
+		},
 		stop: () => void delays.disable(),
 		longest() {
-			const { max } = delays;
+			const max = Math.max(kept, delays.max);
+			kept = 0;
 			delays.reset();
 			return max / 1e9;
 		},
