@@ -75,7 +75,7 @@ async function endpointsChapter(): Promise<string> {
 		};
 		return [
 			"## Endpoints",
-			`Who may is a first gate: a token's restrictions and a role narrow it further. Every endpoint may also answer ${list(everywhere)}; what needs a token, ${list(withToken.filter((code) => !everywhere.includes(code)))}.`,
+			`The column _who may_ is a first gate: a token's limits and a role narrow it further. Every endpoint may also answer ${list(everywhere)}; what needs a token, ${list(withToken.filter((code) => !everywhere.includes(code)))}.`,
 			table(["endpoint", "what it does", "who may", "errors of its own"], routes.map(row)),
 			"### Error codes",
 			'Errors are `{"error":{"code":"…","message":"…","status":…}}`. The list of codes is closed.',

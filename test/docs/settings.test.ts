@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { readConfig } from "../../packages/server/src/config.ts";
 import { textOf } from "./markdown.ts";
@@ -47,4 +50,15 @@ test("the page tells the defaults that the server has", () => {
 		Object.fromEntries(rows.filter(({ first }) => first !== undefined).map(({ name, first }) => [name, first])),
 		defaults,
 	);
+});
+
+test("the server takes each svc.toml of the installation's page", async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), "svc-docs-"));
+	t.after(() => rm(folder, { recursive: true }));
+	const files = [...textOf("docs/install.md").matchAll(/^```toml\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
+	assert.ok(files.length > 1);
+	for (const text of files) {
+		await writeFile(join(folder, "svc.toml"), text);
+		assert.match(String(readConfig({}, folder).base_url), /^https:\/\/secrets\.example\.com/);
+	}
 });

@@ -47,7 +47,7 @@ test("a change starts the program anew, once for changes that follow each other"
 	await svc.shows("start kept-value-3\n");
 	assert.doesNotMatch(svc.stdout(), /value-2/);
 	assert.equal(svc.stdout().match(/^start/gm)?.length, 2);
-	assert.match(svc.stderr(), /^svc: the secrets have changed, the program is started anew$/m);
+	assert.match(svc.stderr(), /^svc: the secrets have changed, restarting the program$/m);
 	svc.child.kill("SIGTERM");
 	svc.child.kill("SIGUSR1");
 	assert.equal((await svc.ended()).code, 128 + 10, "the program is told as ever");

@@ -21,7 +21,7 @@ type Field<Value = unknown> = readonly [name: string, value: Value];
 
 /** A paragraph of the help of commands that take settings, as `parseSetting` reads them. */
 export const SETTING_HELP =
-	"In --set field=value, true, false, null, numbers, and JSON in quotes, brackets or braces mean themselves, everything else is a text; '\"2\"' is the text 2.";
+	"In --set field=value, true, false, null, numbers, and JSON in quotes, brackets or braces are taken literally, everything else is a text; '\"2\"' is the text 2.";
 
 /** A paragraph of the help of commands whose fields are likely to be secrets. */
 export const SECRET_HELP =

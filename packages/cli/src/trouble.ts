@@ -140,10 +140,10 @@ async function explainCertificate({ address, trust }: Destination, reason: strin
 export function certificateChanged(address: string, trusted: string, presented: string): Failure {
 	return new Failure(
 		"unreachable",
-		`the certificate of ${address} is not the trusted one: the server was set up anew, or somebody is between you and it; nothing was sent; trusted is ${trusted}, presented is ${presented}`,
+		`the certificate of ${address} is not the trusted one: the server was set up again, or somebody is between you and it; nothing was sent; trusted is ${trusted}, presented is ${presented}`,
 		{
 			code: "certificate_changed",
-			hint: "ask whoever runs the server for its fingerprint; if it is the presented one: `svc login --fingerprint` with it",
+			hint: "ask the server's administrator for its fingerprint; if it is the presented one: `svc login --fingerprint` with it",
 		},
 	);
 }

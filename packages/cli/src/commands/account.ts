@@ -19,7 +19,7 @@ export function addAccountCommands(program: Command, io: Io): void {
 	const account = addGroup(program, "account", "who else can sign in to your account");
 	addCommand<LinkOptions>(account, io, {
 		usage: "link <provider> [username]",
-		summary: "let your identity at a provider sign in to your account",
+		summary: "link your identity at a provider with your account",
 		details: `You are logged in to the account already, with \`svc login\`, and show here who you are at the provider: with a browser, or with the user name and password of a directory. From then on that identity signs in to this account, so the account's own password is asked for, too; one without a password takes a login of the last 5 minutes at a provider that it is linked with.\n${BROWSER_HELP}`,
 		options: [
 			PASSWORDS_STDIN,
@@ -31,14 +31,14 @@ export function addAccountCommands(program: Command, io: Io): void {
 	});
 	addCommand(account, io, {
 		usage: "identities",
-		summary: "list who signs in to your account at a provider",
+		summary: "list the identities that can sign in to your account",
 		examples: ["svc account identities", "svc account identities --json"],
 		run: listIdentities,
 	});
 	addCommand<PasswordOptions>(account, io, {
 		usage: "unlink <id>",
-		summary: "let an identity no longer sign in to your account",
-		details: `\`svc account identities\` shows the ids. The account's password is asked for; one without a password takes a login of the last 5 minutes. The last way to sign in stays.`,
+		summary: "remove the link between an identity and your account",
+		details: `\`svc account identities\` shows the ids. svc asks for the account's password; an account without one needs a login within the last 5 minutes. The last way to sign in stays.`,
 		options: [PASSWORD_STDIN],
 		examples: ["svc account unlink 0198c0de-0000-7000-8000-000000000001"],
 		run: unlinkIdentity,
@@ -92,7 +92,8 @@ async function confirmIdentity(context: Context<LinkOptions>, client: Client, pr
 	const identity = object(await send(client, { method: "POST", path: "auth/sso/link", body: proof }), "identity");
 	const who = visible([text(identity, "name"), text(identity, "email")].filter((part) => part !== "").join(", "));
 	if (options.yes !== true) {
-		if (!isInteractive(io)) throw new Failure("usage", `the browser signed in as ${who}: --yes links whoever it is`);
+		if (!isInteractive(io))
+			throw new Failure("usage", `the browser signed in as ${who}: --yes links it without asking`);
 		if (!(await confirm(io, `The browser signed in as ${who}. Link this identity with your account?`)))
 			throw new Failure("failed", "nothing was linked");
 	}

@@ -18,9 +18,9 @@ interface ExportOptions {
 export function addAuditExportCommand(audit: Command, io: Io): void {
 	addCommand<ExportOptions>(audit, io, {
 		usage: "export",
-		summary: "write the events that you can see to a file, the oldest first, one JSON object a line",
+		summary: "export the events that you can see to a file, oldest first, one JSON object a line",
 		details:
-			"Each line holds the event's number, its hash and the hash before it, so that `svc audit verify --file` can check it without a server. The export ends with what was the newest event when it began. The file is yours alone (mode 0600) and there only when it is whole.",
+			"Each line holds the event's number, its hash and the hash before it, so that `svc audit verify --file` can check it without a server. The export ends with the newest event at its start. Only you can read the file (mode 0600), and it appears only when it is complete.",
 		options: [
 			option("--output <file>", "file to write; one of that name is replaced").makeOptionMandatory(),
 			option("--realm <slug>", "of this realm"),

@@ -19,9 +19,9 @@ interface VerifyOptions {
 export function addAuditVerifyCommand(audit: Command, io: Io): void {
 	addCommand<VerifyOptions>(audit, io, {
 		usage: "verify",
-		summary: "check that no event was altered or removed; ends with 0 only when the log is intact, else with 1",
+		summary: "check that no event was altered or removed; exits with 0 only when the log is intact, else with 1",
 		details:
-			"The server's log is for the instance's administrators; a file of `svc audit export` anybody can check, without a server. The server signs a checkpoint now and then and writes it to its own log (audit.checkpoint): with --seq and --hash of one that was kept elsewhere, a log that was cut off or rolled back as a whole is noticed, too. A file holds what its maker could see, so events between two others may be missing: they are counted as gaps.",
+			"The server's log is for the instance's administrators; a file of `svc audit export` anybody can check, without a server. The server signs a checkpoint now and then and writes it to its own log (audit.checkpoint): with --seq and --hash of one that was kept elsewhere, a log that was cut off or rolled back as a whole is noticed, too. A file holds what its maker could see, so events may be missing between two others: these are counted as gaps.",
 		options: [
 			option("--seq <number>", "event of a checkpoint that was kept elsewhere"),
 			option("--hash <hex>", "its hash"),

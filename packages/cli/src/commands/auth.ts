@@ -31,7 +31,7 @@ interface RegisterOptions extends PasswordOptions, NewTrustOptions {
 export function addAuthCommands(program: Command, io: Io): void {
 	addCommand<RegisterOptions>(program, io, {
 		usage: "register [email]",
-		summary: "make an account",
+		summary: "create an account",
 		details: FIRST_CONTACT,
 		options: [option("--name <name>", "name to show; the e-mail by default"), PASSWORD_STDIN, TRUST_NEW],
 		examples: [

@@ -30,9 +30,9 @@ export function addBackupCommands(program: Command, io: Io): void {
 	addCommand(backup, io, {
 		usage: "create",
 		isDefault: true,
-		summary: "make a backup on the server, which goes on meanwhile; it is verified before it gets its name",
+		summary: "create a verified backup on the server while it keeps running",
 		details:
-			"Only for the instance's administrators. The master key is not in it: keep a copy of that in another place.",
+			"Only for the instance's administrators. It does not contain the master key: keep a copy of that in another place.",
 		examples: ["svc backup", "svc backup create --json"],
 		run: createBackup,
 	});
@@ -44,7 +44,7 @@ export function addBackupCommands(program: Command, io: Io): void {
 	});
 	addCommand<DownloadOptions>(backup, io, {
 		usage: "download <name>",
-		summary: "fetch a backup and compare it with its SHA-256",
+		summary: "download a backup and check its SHA-256",
 		options: [option("--output <file>", "where to; by default its name in this folder")],
 		examples: [
 			"svc backup download svc-20300101T000000000Z.db",

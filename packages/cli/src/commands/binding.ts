@@ -21,14 +21,14 @@ export function addBindingCommands(program: Command, io: Io): void {
 	});
 	addCommand<RealmOptions>(binding, io, {
 		usage: "list",
-		summary: "list the roles in a realm; its owner, who is always admin, is not in the list",
+		summary: "list the roles in a realm; its owner is always admin and not listed",
 		options: [REALM_OPTION],
 		examples: ["svc binding list --realm shop"],
 		run: listBindings,
 	});
 	addCommand<RealmOptions>(binding, io, {
 		usage: "remove <user-id>",
-		summary: "take a user's role away",
+		summary: "remove a user's role",
 		options: [REALM_OPTION],
 		examples: ["svc binding remove 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --realm shop"],
 		run: removeBinding,

@@ -42,7 +42,7 @@ export async function lookAtConnection({ address, saved }: Target): Promise<Chec
 				: "by --cacert or --fingerprint";
 	const message = `the certificate is trusted ${trusted}, and good until ${end.toISOString().slice(0, 10)}`;
 	if (end.getTime() - Date.now() > RENEWAL_DAYS * DAY_MS) return [{ name, status: "ok", message, hint: "" }];
-	const hint = "have it renewed before; whoever compared its fingerprint has to do so again";
+	const hint = "have it renewed before then; everybody who compared its fingerprint has to do so again";
 	return [{ name, status: end.getTime() < Date.now() ? "failed" : "warning", message, hint }];
 }
 

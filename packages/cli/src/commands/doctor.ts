@@ -20,8 +20,8 @@ const DEEP_TIMEOUT_MS = 35 * 60_000;
 export function addDoctorCommand(program: Command, io: Io): void {
 	addCommand<DoctorOptions>(program, io, {
 		usage: "doctor",
-		summary: "look whether server, engines and this client are as they should be, and say what to do",
-		details: `Only for the instance's administrators. The server looks at its clock, certificate, files, disk, database, audit log, backups, leases and engines, and asks every engine's target for the rights that the engine needs there; nothing is changed. From here, the connection, the clocks and versions of both sides and the session file are looked at.
+		summary: "check server, engines and this client, and say what to do",
+		details: `Only for the instance's administrators. The server checks its clock, certificate, files, disk, database, audit log, backups, leases and engines, and asks every engine's target for the rights that the engine needs there. It changes nothing. The client checks the connection, the clocks and versions of both sides, and the session file.
 Ends with 1 when a check failed; warnings alone end with 0.`,
 		options: [option("--deep", "read the whole database and the whole log, which may take minutes")],
 		examples: ["svc doctor", "svc doctor --deep", "svc doctor --json"],

@@ -11,7 +11,7 @@ import { readValue, VALUE_HELP, VALUE_OPTIONS, type ValueOptions } from "../valu
 export function addEncryptCommand(program: Command, io: Io): void {
 	addCommand<ValueOptions>(program, io, {
 		usage: "encrypt [value]",
-		summary: "turn a value into ciphertext, which `svc secret set --pre-encrypted` takes",
+		summary: "encrypt a value; `svc secret set --pre-encrypted` stores the result",
 		details: VALUE_HELP,
 		options: VALUE_OPTIONS,
 		examples: ["svc encrypt", "svc encrypt --from-file key.pem > key.svc"],

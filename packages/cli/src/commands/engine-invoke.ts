@@ -47,7 +47,7 @@ const PARAM_OPTIONS = [
 export function addInvocationCommands(engine: Command, io: Io): void {
 	addCommand<GenerateOptions>(engine, io, {
 		usage: "generate <type>",
-		summary: "make a credential, a certificate or a one-time password's secret; it is printed this once",
+		summary: "create a credential, a certificate or a one-time password's secret, and print it this once",
 		details: `A credential ends by itself with its lease. --json prints values of several lines, such as certificates, so that they can be taken apart, and the lease's id as lease_id.
 --format prints what is needed to connect: url one address with user and password (keyvalue, documentdb, totp), env lines that a shell evaluates, kubeconfig a client configuration (containerorch).\n${PARAM_HELP}`,
 		options: [

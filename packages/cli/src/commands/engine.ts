@@ -32,7 +32,7 @@ const ONE_REALM = option(
 	"the realm's own configuration; without it, the one of all realms that have none",
 );
 
-const SET_DETAILS = `${ADMINISTRATORS} It holds at once, also when the engine turns out not to work with it: the status says so.
+const SET_DETAILS = `${ADMINISTRATORS} A change takes effect immediately, even if the engine does not work with it: the status says so.
 The configuration of all realms serves those that --allow-realm names, and no other.
 The configuration is written as a whole: a field that is left out gets its default, and a secret that is given as ******** keeps its value, unless the field changes that says where it is sent. So what \`svc engine show --json\` prints can be changed and set again with --from.
 ${SETTING_HELP}
@@ -75,7 +75,7 @@ function addConfigurationCommands(engine: Command, io: Io): void {
 	});
 	addCommand<RealmOptions>(engine, io, {
 		usage: "show <type>",
-		summary: "show an engine's configuration, secrets masked, and whether it works",
+		summary: "show an engine's configuration, secrets masked, and its status",
 		details: ADMINISTRATORS,
 		options: [ONE_REALM],
 		examples: ["svc engine show keyvalue", "svc engine show keyvalue --realm shop --json"],
@@ -83,7 +83,7 @@ function addConfigurationCommands(engine: Command, io: Io): void {
 	});
 	addCommand<RealmOptions>(engine, io, {
 		usage: "remove <type>",
-		summary: "remove an engine's configuration; what was made with it can still be revoked",
+		summary: "remove an engine's configuration; credentials made with it can still be revoked",
 		details: ADMINISTRATORS,
 		options: [ONE_REALM],
 		examples: ["svc engine remove keyvalue --realm shop"],
@@ -91,7 +91,7 @@ function addConfigurationCommands(engine: Command, io: Io): void {
 	});
 	addCommand<RealmOptions>(engine, io, {
 		usage: "ping <type>",
-		summary: "ask an engine, and the system behind it, whether they work",
+		summary: "check that an engine and the system behind it work",
 		details: ADMINISTRATORS,
 		options: [option("--realm <slug>", "with the configuration that this realm uses")],
 		examples: ["svc engine ping keyvalue", "svc engine ping keyvalue --realm shop"],

@@ -27,7 +27,7 @@ interface ManifestOptions extends EnvironmentOptions {
 /** Spec: API › Operator-sync endpoints. */
 const USUAL_ENVIRONMENT = "prod";
 
-const DETAILS = `The objects are a Secret with a new token, which reads this environment of this realm and makes the credentials of each --generator, until it expires, and nothing else; and what makes the operator use it: of each --key, of all keys with --all (or when nothing else is named), of each --generator the credentials of an engine, made anew at half of their ttl.
+const DETAILS = `The objects are a Secret with a new token, which reads this environment of this realm and makes the credentials of each --generator, until it expires, and nothing else; and what makes the operator use it: of each --key, of all keys with --all (or when nothing else is named), of each --generator the credentials of an engine, made again at half of their ttl.
 The server's certificate is part of the objects when svc trusts it by --cacert or by its fingerprint. What is printed holds the token: pipe it to kubectl, do not keep it.`;
 
 /** Adds the commands for External Secrets Operator. */
@@ -35,7 +35,7 @@ export function addEsoCommands(program: Command, io: Io): void {
 	const eso = addGroup(program, "eso", "External Secrets Operator, which brings secrets into a cluster of Kubernetes");
 	addCommand<ManifestOptions>(eso, io, {
 		usage: "manifest",
-		summary: "print what a cluster needs to have secrets, with a new token for it",
+		summary: "print the manifest that brings secrets to a cluster, with a new token",
 		details: DETAILS,
 		options: [
 			REALM_OPTION,

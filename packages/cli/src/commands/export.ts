@@ -25,7 +25,7 @@ interface ExportOptions extends EnvironmentOptions {
 
 const NAMES = Object.keys(EXPORT_FORMATS);
 
-const DETAILS = `Without keys, all secrets of the environment. Nothing is written when a format cannot hold one of them exactly: then it is said which, and what can.
+const DETAILS = `Without keys, all secrets of the environment. If the format cannot hold one of them exactly, nothing is written, and the message names the secret and the formats that can.
 dotenv   a .env file, as \`svc import\` reads it
 shell    lines for eval
 json     an object of texts

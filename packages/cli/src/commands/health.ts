@@ -11,7 +11,7 @@ import { showFields } from "../output.ts";
 export function addHealthCommand(program: Command, io: Io): void {
 	addCommand(program, io, {
 		usage: "health",
-		summary: "show whether the server is well; needs no login",
+		summary: "show the server's health; needs no login",
 		examples: ["svc health", "svc health --json --address https://127.0.0.1:8443"],
 		run: showHealth,
 	});

@@ -33,7 +33,7 @@ interface Destination {
 	readonly environment: string;
 }
 
-const DETAILS = `The file is read before anything is written, and only what differs is written. Nothing is deleted.
+const DETAILS = `The whole file is read before anything is written. Only what differs is written, and nothing is deleted.
 Values: KEY=value up to the end of the line or to a # after a blank; 'single quotes' keep everything as it is; "double quotes" know \\n \\r \\t \\\\ \\" \\$; both may span lines. $ is an ordinary character.
 A file that ends in .json, .yaml or .yml is an object or a mapping of texts, or a Secret of Kubernetes, as \`svc export\` writes them.`;
 

@@ -28,8 +28,8 @@ interface InitOptions extends PasswordOptions, NewTrustOptions {
 export function addInitCommand(program: Command, io: Io): void {
 	addCommand<InitOptions>(program, io, {
 		usage: "init [email]",
-		summary: "take a new server into use: make its first account, log in, and make a first realm",
-		details: `The first account becomes the instance's administrator. Unless everybody may register, the server asks for its setup code, which only whoever administers its machine can read: it is in the file setup-code of the data directory until the account is made.\n${FIRST_CONTACT}`,
+		summary: "set up a new server: create its first account, log in, and create a first realm",
+		details: `The first account becomes the instance's administrator. Unless everybody may register, the server asks for its setup code, which only the administrator of its machine can read: it is in the file setup-code of the data directory until the account exists.\n${FIRST_CONTACT}`,
 		options: [
 			option("--realm <slug>", "make this realm, too"),
 			option("--name <name>", "name to show; the e-mail by default"),

@@ -21,7 +21,7 @@ Signals, exit code and environment are as of \`svc run\`.`;
 export function addKubernetesCommand(program: Command, io: Io): void {
 	addCommand<KubernetesOptions>(program, io, {
 		usage: "k8s <command...>",
-		summary: "run a program, such as kubectl, with a service account of Kubernetes that lives as long as it",
+		summary: "run a program, such as kubectl, with a Kubernetes service account that lives as long as the program",
 		details: DETAILS,
 		runsProgram: true,
 		options: [

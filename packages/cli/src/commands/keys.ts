@@ -25,7 +25,7 @@ export function addKeysCommands(program: Command, io: Io): void {
 	const keys = addGroup(program, "keys", "the master key, and the keys that it wraps");
 	addCommand<StatusOptions>(keys, io, {
 		usage: "status",
-		summary: "show which master key is in use, and the keys under it; never a key itself",
+		summary: "show which master key is in use and the keys under it, never a key itself",
 		details: INSTANCE_ONLY,
 		options: [option("--realm <slug>", "the keys of this realm, in place of the instance's own")],
 		examples: ["svc keys status", "svc keys status --realm shop --json"],
@@ -33,8 +33,8 @@ export function addKeysCommands(program: Command, io: Io): void {
 	});
 	addCommand<RotateOptions>(keys, io, {
 		usage: "rotate",
-		summary: "replace the master key, or the keys that seal and sign; nothing has to be stopped",
-		details: `${INSTANCE_ONLY} What older keys sealed stays readable, and nobody is signed out. A master key in a file is replaced in that file; one from a credential or the environment is not the server's to change: give it the next one as the credential next-master-key, or in the file of next_master_key_file, before.\nBackups open with the master key of their time only: keep a copy of each as long as the backups.`,
+		summary: "replace the master key, or the keys that seal and sign, while the server works",
+		details: `${INSTANCE_ONLY} What older keys sealed stays readable, and nobody is signed out. A master key in a file is replaced in that file. The server cannot change one from a credential or the environment: give it the next one first, as the credential next-master-key or in the file of next_master_key_file.\nA backup opens only with the master key of its time: keep a copy of each key as long as its backups.`,
 		options: [
 			option("--master", "the master key").conflicts(["data", "realm"]),
 			option("--data", "the keys of the instance: record, portable, session, checkpoint, cursor"),

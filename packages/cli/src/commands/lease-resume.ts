@@ -10,9 +10,9 @@ import { note, show, visible } from "../output.ts";
 export function addResumeCommand(lease: Command, io: Io): void {
 	addCommand(lease, io, {
 		usage: "resume",
-		summary: "after a restore: let credentials be made and ended again",
+		summary: "after a restore: allow creating and revoking credentials again",
 		details:
-			"Only for the instance's administrators. A restored server knows nothing of what was made or ended since its backup. It rests until somebody has looked at `svc lease list`; then leases that are over are ended, and what no lease knows is reported.",
+			"Only for the instance's administrators. A restored server knows nothing of what was created or revoked since its backup, so it rests until you have looked at `svc lease list`. After that it revokes leases that are over and reports what no lease knows.",
 		examples: ["svc lease list --all-realms && svc lease resume"],
 		run: resumeLeases,
 	});

@@ -19,8 +19,8 @@ interface RevokeAllOptions {
 export function addRevokeAllCommand(lease: Command, io: Io): void {
 	addCommand<RevokeAllOptions>(lease, io, {
 		usage: "revoke-all",
-		summary: "end all leases of a realm, of a user, or of an engine",
-		details: "Only for the instance's administrators. Of several options, the leases that all of them mean.",
+		summary: "revoke all leases of a realm, a user or an engine",
+		details: "Only for the instance's administrators. With several options, the leases that match all of them.",
 		options: [
 			option("--realm <slug>", "of this realm"),
 			option("--user <id>", "made by this user"),

@@ -48,7 +48,7 @@ export function addLeaseCommands(program: Command, io: Io): void {
 	});
 	addCommand<RealmOptions>(lease, io, {
 		usage: "revoke <id>",
-		summary: "end a lease: its credential is deleted where it lives",
+		summary: "revoke a lease: its credential is deleted at its target",
 		details: "When that system is away, the credential is deleted as soon as it returns.",
 		options: [REALM_OPTION],
 		examples: ["svc lease revoke 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --realm shop"],
@@ -58,7 +58,7 @@ export function addLeaseCommands(program: Command, io: Io): void {
 	addResumeCommand(lease, io);
 	addCommand<AbandonOptions>(lease, io, {
 		usage: "abandon <id>",
-		summary: "give a lease up that cannot be revoked: its credential stays, to be deleted by hand",
+		summary: "abandon a lease that cannot be revoked: delete its credential by hand",
 		details: "Only for the instance's administrators.",
 		options: [option("--reason <text>", "why; it is kept in the audit log").makeOptionMandatory()],
 		examples: ['svc lease abandon 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --reason "the cluster is gone"'],

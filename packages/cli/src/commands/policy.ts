@@ -17,9 +17,9 @@ export function addPolicyCommands(program: Command, io: Io): void {
 	const policy = addGroup(program, "policy", "what is allowed, and why");
 	addCommand<ExplainOptions>(policy, io, {
 		usage: "explain",
-		summary: "say what you may do in a realm, why, and what gives you the rest",
+		summary: "explain what you may do in a realm, why, and which command gives you the rest",
 		details:
-			"With an API token: what that token may do. About others in the realm only its admins may ask, and are told what these may do when they sign in; their API tokens may be able to do less. About somebody who has no role there only the instance admin may ask. A realm that you are not in is not found.",
+			"With an API token: what that token may do. Only admins of the realm may ask about others in it, and the answer is what those may do when signed in; their API tokens may be able to do less. Only the instance admin may ask about somebody without a role there. A realm that you are not in is not found.",
 		options: [
 			option("--user <user>", "somebody else, by id or e-mail"),
 			REALM_OPTION,

@@ -32,7 +32,7 @@ interface Pair {
 export function addPromotionCommands(program: Command, io: Io): void {
 	addCommand<DiffOptions>(program, io, {
 		usage: "diff <from> <to>",
-		summary: "show how two environments differ, without their values",
+		summary: "show how two environments differ, without values",
 		details: "The server compares: no value leaves it. With --json also the keys that are equal.",
 		options: [REALM_OPTION, option("--exit-code", "end with 1 when they differ")],
 		examples: ["svc diff staging prod --realm shop", "svc diff staging prod --realm shop --exit-code --json"],
@@ -40,9 +40,9 @@ export function addPromotionCommands(program: Command, io: Io): void {
 	});
 	addCommand<PromoteOptions>(program, io, {
 		usage: "promote [keys...]",
-		summary: "copy secrets from one environment to another, without seeing their values",
+		summary: "copy secrets from one environment to another, without showing values",
 		details:
-			"What is copied is exactly what was shown: when a secret has changed since, nothing is. Comment and expiry go along; what is only in the other environment stays.",
+			"Exactly what was shown is copied: if a secret has changed since, nothing is. Comment and expiry are copied, too; secrets that exist only in the other environment stay.",
 		options: [
 			REALM_OPTION,
 			option("--from <env>", "copied from here").makeOptionMandatory(),

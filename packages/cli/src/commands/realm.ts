@@ -22,7 +22,7 @@ export function addRealmCommands(program: Command, io: Io): void {
 	const realm = addGroup(program, "realm", "realms, which hold secrets");
 	addCommand<CreateOptions>(realm, io, {
 		usage: "create <slug>",
-		summary: "make a realm; it is yours",
+		summary: "create a realm, which you then own",
 		options: [
 			option("--name <name>", "name to show; the slug by default"),
 			option("--description <text>", "what it is for"),

@@ -20,12 +20,12 @@ interface RevokeOptions {
 export function addRevokeCommand(program: Command, io: Io): void {
 	addCommand<RevokeOptions>(program, io, {
 		usage: "revoke",
-		summary: "take back at once what a user holds, or what is for a realm: one act, one event",
+		summary: "revoke everything that a user holds, or that is for a realm, in one act with one event",
 		details:
-			"Only for the instance's administrators. Of a user: sessions, API tokens, credentials of engines, and identities at providers that were linked with the account in the last 30 days, but not the one that the account was made for. Of a realm: the API tokens that are limited to it, and its credentials. Of both: what they have in common. Sessions and tokens end at once, credentials as soon as they can be removed. What you ask with stays. Nobody is kept from signing in again: `svc users disable` does that.",
+			"Only for the instance's administrators. For a user: sessions, API tokens, credentials of engines, and identities that were linked with the account in the last 30 days, except the one that the account was created for. For a realm: the API tokens limited to it, and its credentials. With both: what they have in common. Sessions and tokens end immediately, credentials as soon as they can be removed. The session or token that you use stays. To keep the user out, disable the account: `svc users disable`.",
 		options: [
 			option("--user <user>", "id or e-mail"),
-			option("--realm <slug>", "realm; neither SVC_REALM nor .svc.toml counts here"),
+			option("--realm <slug>", "realm; SVC_REALM and .svc.toml are ignored here"),
 			option("--keep-links", "leave identities linked"),
 			option("--yes", "do not ask"),
 		],

@@ -63,7 +63,7 @@ export function addSecretCommands(program: Command, io: Io): void {
 function addSetCommand(secret: Command, io: Io): void {
 	addCommand<SetOptions>(secret, io, {
 		usage: "set <key> [value]",
-		summary: "write a secret; KEY VALUE and KEY=VALUE are accepted, too",
+		summary: "write a secret; KEY VALUE and KEY=VALUE work, too",
 		details: VALUE_HELP,
 		options: [
 			...ENVIRONMENT_OPTIONS,

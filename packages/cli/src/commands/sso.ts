@@ -30,7 +30,7 @@ const TYPES = ["oidc", "saml", "ldap"];
 
 const ADMINISTRATORS = "Only for the instance's administrators.";
 
-const SET_DETAILS = `${ADMINISTRATORS} It holds at once; whoever is signing in at this moment has to begin anew.
+const SET_DETAILS = `${ADMINISTRATORS} A change takes effect immediately; anybody who is signing in at this moment has to start again.
 Fields of oidc: issuer, client_id, client_secret; scopes, ca_cert, groups_claim. At the provider, register <base_url>/api/v1/auth/oidc/<name>/callback.
 Fields of saml: idp_metadata, or idp_entity_id, idp_sso_url and idp_certificate; sp_entity_id, email_attribute, name_attribute, groups_attribute. At the provider, register what <base_url>/api/v1/auth/saml/<name>/metadata answers.
 Fields of ldap: url, user_base_dn; bind_dn, bind_password, user_filter, start_tls, ca_cert, id_attribute, email_attribute, name_attribute, group_base_dn, group_filter.
@@ -87,7 +87,7 @@ function addProviderCommands(sso: Command, io: Io): void {
 	});
 	addCommand(sso, io, {
 		usage: "test <name>",
-		summary: "ask a provider whether it works; ends with 1 when it does not",
+		summary: "check that a provider works; exits with 1 when it does not",
 		details: ADMINISTRATORS,
 		examples: ["svc sso test corp"],
 		run: testProvider,

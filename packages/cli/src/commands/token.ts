@@ -17,15 +17,15 @@ interface CreateOptions {
 	readonly expiresAt?: string;
 }
 
-const DETAILS = `A token for an environment reads and writes secrets of it, as far as its scopes go, and nothing else: no bindings, engines, leases or events. One for roles of engines makes and takes back these credentials, and nothing else.
-A token that a token made ends with it.`;
+const DETAILS = `A token for an environment reads and writes its secrets, within the token's scopes, and nothing else: no bindings, engines, leases or events. A token for roles of engines creates and revokes those credentials, and nothing else.
+A token created with a token ends with it.`;
 
 /** Adds the commands of API tokens. */
 export function addTokenCommands(program: Command, io: Io): void {
 	const token = addGroup(program, "token", "API tokens for machines");
 	addCommand<CreateOptions>(token, io, {
 		usage: "create <name>",
-		summary: "make a token; it is printed on standard output, this once",
+		summary: "create a token and print it, this once",
 		options: [
 			option("--scopes <list>", "of read, write and delete, with commas; read by default"),
 			option("--realm <slug>", "good for this realm only"),
@@ -49,7 +49,7 @@ export function addTokenCommands(program: Command, io: Io): void {
 	});
 	addCommand(token, io, {
 		usage: "revoke <id>",
-		summary: "end a token at once",
+		summary: "revoke a token, effective immediately",
 		examples: ["svc token revoke 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d"],
 		run: revokeToken,
 	});

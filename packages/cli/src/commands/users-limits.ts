@@ -16,9 +16,9 @@ const UNIT_BYTES: Readonly<Record<string, number>> = { "": 1, KiB: 2 ** 10, MiB:
 /** Shows or sets what an account may have in place of what the server's settings say. */
 export const USERS_LIMITS: CommandSpec<LimitOptions> = {
 	usage: "limits <user>",
-	summary: "show or change how much somebody may keep",
+	summary: "show or change how much an account may store",
 	details:
-		"Only for the instance's administrators. A user is named by id or e-mail. What is not named stays as it is; `default` is what the server's settings say (limits.realm_bytes, limits.realms_per_account).",
+		"Only for the instance's administrators. A user is named by id or e-mail. A limit that you do not name stays as it is; `default` means the server's settings (limits.realm_bytes, limits.realms_per_account).",
 	options: [
 		option(
 			"--realm-bytes <size>",

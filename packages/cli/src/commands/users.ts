@@ -35,7 +35,7 @@ export function addUsersCommands(program: Command, io: Io): void {
 	});
 	addCommand<DisableOptions>(users, io, {
 		usage: "disable <user>",
-		summary: "let somebody in no more: sessions end, API tokens sleep until the account is enabled",
+		summary: "disable an account: sessions end, API tokens stop working until it is enabled",
 		details: `${INSTANCE_ONLY} Credentials that engines made for them live on: \`svc revoke --user\` ends those.`,
 		options: [option("--yes", "do not ask")],
 		examples: ["svc users disable ada@example.com", "svc users disable ada@example.com --yes"],
@@ -43,7 +43,7 @@ export function addUsersCommands(program: Command, io: Io): void {
 	});
 	addCommand(users, io, {
 		usage: "enable <user>",
-		summary: "let somebody in again: the password is the one before, the API tokens wake up",
+		summary: "enable an account: its password and API tokens work again",
 		details: INSTANCE_ONLY,
 		examples: ["svc users enable ada@example.com"],
 		run: enableUser,

@@ -154,7 +154,7 @@ async function forgetOld(folder: string): Promise<void> {
 	}
 }
 
-const HINT = "without --offline they are read from the server, and kept anew";
+const HINT = "without --offline they are read from the server, and kept again";
 
 function nothingKept({ realm, environment }: Owner): Failure {
 	return new Failure("failed", `no secrets of ${realm}/${environment} are kept for you here`, { hint: HINT });

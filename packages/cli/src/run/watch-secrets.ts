@@ -17,14 +17,14 @@ export interface WatchOptions extends SourceOptions {
 
 /** The options of `WatchOptions`. */
 export const WATCH_OPTIONS = [
-	option("--watch", "start the program anew when a secret has changed").conflicts("offline"),
+	option("--watch", "restart the program when a secret has changed").conflicts("offline"),
 	option("--watch-interval <duration>", "how often to look").default("60s"),
 	option("--kill-after <duration>", "how long the program may take to end before it is killed").default("30s"),
 ];
 
 /** A paragraph of the help. */
 export const WATCH_HELP =
-	"With --watch the program is told to end by SIGTERM when its secrets have changed and stay so for a moment, and started with the new ones. A look reads no values, and is an event of the audit log. While the server is away the program goes on. Once svc itself is told to end, nothing is started anew.";
+	"With --watch the program is told to end by SIGTERM when its secrets have changed and stay so for a moment, and started with the new ones. A look reads no values, and is an event of the audit log. While the server is away the program goes on. Once svc itself is told to stop, it starts nothing again.";
 
 /** Milliseconds for one look: the program may end meanwhile. */
 const LOOK_TIMEOUT_MS = 10_000;
@@ -65,7 +65,7 @@ export async function watchSecrets(
 	};
 	return {
 		...times,
-		restarts: () => note(context, "svc: the secrets have changed, the program is started anew"),
+		restarts: () => note(context, "svc: the secrets have changed, restarting the program"),
 		look: async () => {
 			try {
 				const program = await read();

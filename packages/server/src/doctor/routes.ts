@@ -16,8 +16,7 @@ export function doctorRoutes(needs: DoctorNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/doctor",
-			summary:
-				"Look whether machine, settings, database, log, engines and their rights at their targets are as they should be",
+			summary: "Check machine, settings, database, log, engines and their rights at their targets",
 			query: v.object({
 				deep: v.optional(v.picklist(["true", "false"], says("validation_failed", "deep must be true or false"))),
 			}),

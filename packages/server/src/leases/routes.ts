@@ -134,7 +134,7 @@ function instanceLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/leases/{id}/abandon",
-			summary: "Give a lease up that cannot be revoked",
+			summary: "Abandon a lease that cannot be revoked",
 			body: v.object({ reason: v.pipe(RequiredText, atMost(1024, "reason")) }),
 			status: 200,
 			answer: Message,

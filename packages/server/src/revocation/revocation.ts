@@ -28,7 +28,7 @@ const LINKS_MS = 30 * 24 * 60 * 60 * 1000;
 /**
  * Takes back at once what a user holds: sessions, API tokens, credentials of engines, and identities that were linked in the last 30 days, but for
  * the one that made the account: whoever had the account may have linked their own. Of a realm: the API tokens that are limited to it,
- * and its credentials; sessions are for no realm. Of both: what they have in common. What asks stays, so that whoever revokes themselves
+ * and its credentials; sessions are for no realm. With both: what they have in common. What asks stays, so that whoever revokes themselves
  * in an emergency is not locked out in the middle of it. Nobody is disabled by it: who knows a password can sign in again.
  * @throws AppError forbidden, insufficient_scope, validation_failed, not_found (user or realm)
  * Design: §6, §9

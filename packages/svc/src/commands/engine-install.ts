@@ -23,7 +23,7 @@ const NOBODY = { uid: 65_534, gid: 65_534 };
 export const ENGINE_INSTALL: LocalCommand<InstallOptions> = {
 	group: "engine",
 	usage: "install <folder>",
-	summary: "install an engine for the server of this machine, and pin its program",
+	summary: "install an engine for the server on this machine, and pin its program",
 	details: `Tries the engine as \`svc engine test\` does (as the user nobody when root installs it), then copies its program and plugin.json to where the server looks for engines, with the program's SHA-256: the server runs nothing but this very program. What root installs belongs to the owner of the data directory. After a change the engine is installed again; another program in the place of the one that is there is asked about first.
 The server finds engines when it starts.`,
 	options: [

@@ -17,7 +17,7 @@ const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 export const ENGINE_NEW: LocalCommand<NewOptions> = {
 	group: "engine",
 	usage: "new <name>",
-	summary: "start an engine of your own: a folder with a small one that works",
+	summary: "create a folder with a small working engine to start from",
 	details:
 		"Writes plugin.json, a program that makes voucher numbers and checks them, and a README with the next steps. The program is one file that needs nothing but its language, and keeps the contract of engines as it is.",
 	options: [

@@ -22,7 +22,7 @@ export const VARIABLES = repeatable(
 export const ENGINE_TEST: LocalCommand<TestOptions> = {
 	group: "engine",
 	usage: "test <folder>",
-	summary: "try whether the engine in a folder keeps the contract of engines; no server is needed",
+	summary: "test the engine in a folder against the contract; needs no server",
 	details: `The folder holds plugin.json and the executable that it names, or plugin.json and main.ts. Each case is a line, ok or not ok. What the engine writes to standard error is shown.
 generate is called, and what it makes is revoked again: give an engine that reaches a system one to try with, or none.`,
 	options: [VARIABLES],

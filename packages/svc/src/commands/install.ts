@@ -19,9 +19,9 @@ interface InstallOptions extends Omit<Wishes, "program">, PlaceWishes {
 export const INSTALL: LocalCommand<InstallOptions> = {
 	usage: "install",
 	summary: "run the server on this machine as a service of systemd",
-	details: `Copies this program, makes an account for it, /etc/svc/svc.toml, a master key and a unit that shuts the server in, then starts it. Nobody can register but with the setup code that the first start makes.
-systemd encrypts the master key for this machine where it can; no other machine opens it then, so keep a copy elsewhere.
-Run it again with a newer program to upgrade: program and unit are replaced where they are; settings, key, data and account stay.`,
+	details: `Copies this program, creates an account for it, /etc/svc/svc.toml, a master key and a unit that confines the server, then starts it. The first account needs the setup code that the first start creates.
+Where systemd can, it encrypts the master key for this machine; no other machine can open it then, so keep a copy elsewhere.
+To upgrade, run it again with a newer program: it replaces program and unit, and keeps settings, key, data and account.`,
 	options: [
 		option("--dry-run", "show every file, mode and command, and do nothing"),
 		option("--no-start", "only install: do not start or restart the server"),
@@ -97,7 +97,7 @@ function requireMachine(root: string | undefined, isStarting: boolean): void {
 		});
 	if (isStarting && !existsSync("/run/systemd/system"))
 		throw new Failure("failed", "systemd does not run on this machine", {
-			hint: "`svc server` needs no service; --no-start installs the files all the same",
+			hint: "`svc server` needs no service; --no-start installs the files anyway",
 		});
 }
 

@@ -16,9 +16,9 @@ interface RestoreOptions {
 /** `svc restore`: puts a backup in the place of the database, while no server runs. */
 export const RESTORE: LocalCommand<RestoreOptions> = {
 	usage: "restore <file>",
-	summary: "put a backup in the place of the server's database; the server must not run",
+	summary: "restore a backup over the server's database; the server must not run",
 	details:
-		"The backup is verified first, as by `svc backup verify`, and its master key must be there. Settings are read as the server reads them: run it as the server's user. What was written since the backup is gone; sessions end; leases rest until `svc lease resume`.",
+		"The backup is verified first, as by `svc backup verify`, and its master key must be there. Run it as the server's user, with the server's settings. Writes since the backup are lost, sessions end, and leases rest until `svc lease resume`.",
 	options: [
 		option("--replace", "move a database that is there aside, under a dated name"),
 		option("--yes", "do not ask"),

@@ -18,7 +18,7 @@ interface UninstallOptions {
 /** `svc uninstall`: undoes `svc install`, but for what cannot be made again. */
 export const UNINSTALL: LocalCommand<UninstallOptions> = {
 	usage: "uninstall",
-	summary: "stop the service and remove it from this machine; data, master key and settings stay",
+	summary: "stop the service and remove it from this machine; data, master key and settings are kept",
 	options: [option("--yes", "do not ask"), option("--root <dir>", "uninstall from the system below this folder")],
 	examples: ["sudo svc uninstall", "sudo svc uninstall --yes"],
 	run: uninstall,

@@ -4,7 +4,7 @@ import { showFields } from "@svc/cli/output";
 /** `svc version`: what this executable is. */
 export const VERSION: LocalCommand = {
 	usage: "version",
-	summary: "show what this executable is: its version, and the commit that it was made of",
+	summary: "show the version of this executable, and the commit that it was built from",
 	details: "`svc health` shows the same of a server.",
 	examples: ["svc version", "svc version --json"],
 	async run(context) {

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { filesOf, textOf } from "./markdown.ts";
+
+/** Phrases that a reader stumbles over, and plain words for them. */
+const PHRASES: readonly (readonly [RegExp, string])[] = [
+	[/\bwho(m|so)?ever\b/i, "anybody who, the person who"],
+	[/\bholds? at once\b/i, "takes effect immediately"],
+	[/\bcounts? before\b/i, "overrides"],
+	[/\bcomes? to life\b/i, "is created"],
+	[/\|\s*is told\s*\|/i, "needs, gets"],
+	[/\b(look|looks|try|tries) whether\b/i, "check that"],
+	[/(^|[.:] )(Who|Whose) (?!else\b)\w+(?!.*\?)/, "name the subject first"],
+	[/\bsave for\b/i, "except"],
+	[/\binto use\b/i, "set up"],
+	[/\bgive a lease up\b/i, "abandon a lease"],
+	[/\bmeans? (itself|themselves)\b/i, "is taken literally"],
+	[/\banew\b/i, "again"],
+];
+
+/** The pages; the reference among them has the help of every command and the summary of every endpoint. */
+const PAGES = filesOf(".md").filter((path) => /^[A-Z]+\.md$|^(docs|packages|plugins)\//.test(path));
+
+test("the pages, the help of commands and the summaries of endpoints are in plain words", () => {
+	const found = PAGES.flatMap((path) =>
+		textOf(path)
+			.split("\n")
+			.flatMap((line, index) =>
+				PHRASES.filter(([phrase]) => phrase.test(line)).map(
+					([phrase, better]) => `${path}:${index + 1}: ${phrase.exec(line)?.[0]} (${better})`,
+				),
+			),
+	);
+	assert.deepEqual(found, []);
+});
