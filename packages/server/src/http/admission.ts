@@ -17,8 +17,8 @@ const MONITOR_PLACES = 4;
 /** Carries a request to the app, and its answer back. */
 export type Carry = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
-/** Has a request carried when its turn comes, or refuses it. */
-export type Admit = (incoming: IncomingMessage, outgoing: ServerResponse, carry: Carry) => void;
+/** Has a request carried when its turn comes, or refuses it. @returns what to do when the answer is out, or cannot be any more */
+export type Admit = (incoming: IncomingMessage, outgoing: ServerResponse, carry: Carry) => (() => void) | undefined;
 
 /** Makes what lets requests in. It shows its limits among the others. @param bounds what a test changes */
 export function createAdmission(
@@ -39,9 +39,9 @@ export function createAdmission(
 		};
 		try {
 			const turn = ring.enter(sourceGroup(sourceOf(incoming)), begin);
-			outgoing.once("close", () => turn.end());
+			return () => turn.end();
 		} catch (error) {
-			refuse(outgoing, needs.newHeaders, error as AppError);
+			return refuse(outgoing, needs.newHeaders, error as AppError);
 		}
 	};
 }
@@ -61,12 +61,12 @@ function createWatch(): (turn: Turn, outgoing: ServerResponse) => void {
 	};
 }
 
-function refuse(outgoing: ServerResponse, newHeaders: NewHeaders, error: AppError): void {
+function refuse(outgoing: ServerResponse, newHeaders: NewHeaders, error: AppError): () => void {
 	const body = JSON.stringify(error);
 	const length = { "content-length": String(Buffer.byteLength(body)) };
 	const answer = () => outgoing.writeHead(error.status, { ...newHeaders(), ...error.headers, ...length }).end(body);
 	const timer = setTimeout(answer, REFUSAL_MS);
-	outgoing.once("close", () => clearTimeout(timer));
+	return () => clearTimeout(timer);
 }
 
 function addLimits({ add }: Pick<Limits, "add">, turns: Turns): void {

@@ -208,7 +208,7 @@ export class Connections {
 		// It may have been closed meanwhile.
 		if (!this.#by[connection.state].delete(connection)) return;
 		connection.state = state;
-		connection.taken_at = performance.now();
+		if (state === "busy") connection.taken_at = performance.now();
 		this.#by[state].add(connection);
 		if (this.#isDraining && state === "idle") connection.http?.destroySoon();
 	}

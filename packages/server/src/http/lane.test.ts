@@ -10,10 +10,13 @@ import type { Handle } from "./lane.ts";
 import { answerMalformed } from "./malformed.ts";
 
 /** A server that guards its connections, and a way to talk to it in bytes. */
-async function serve(t: TestContext, handle: Handle) {
+async function serve(t: TestContext, handle: (...exchange: Parameters<Handle>) => unknown) {
 	const server = createServer({ requireHostHeader: false });
 	const connections = anyConnections();
-	connections.guard(server, handle);
+	connections.guard(server, (...exchange) => {
+		handle(...exchange);
+		return undefined;
+	});
 	answerMalformed(
 		server,
 		() => ({ "x-request-id": "1" }),

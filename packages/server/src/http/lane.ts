@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Answers a request. */
-export type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+/** Answers a request. @returns what to do when the answer is out, or cannot be any more */
+export type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => (() => void) | undefined;
 
 /** What a connection is doing: no whole head so far, a body on its way, a request in hand, waiting for the next one. */
 export type State = "silent" | "receiving" | "busy" | "idle";
@@ -84,8 +84,12 @@ export class Lane {
 
 	#begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
 		this.#current = { incoming, outgoing };
-		outgoing.once("close", () => this.#end());
-		this.#handle(incoming, outgoing);
+		// It closes once; `once` would cost as much again.
+		outgoing.on("close", () => {
+			settle?.();
+			this.#end();
+		});
+		const settle = this.#handle(incoming, outgoing);
 	}
 
 	#end(): void {

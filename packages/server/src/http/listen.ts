@@ -55,9 +55,8 @@ export async function listen(
 	tls: TlsFiles | undefined,
 ): Promise<Listener> {
 	let carry: Carry = async (...exchange) => (await loading)(...exchange);
-	const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-		if (!answerHostless(incoming, outgoing, newHeaders)) admit(incoming, outgoing, carry);
-	};
+	const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) =>
+		answerHostless(incoming, outgoing, newHeaders) ? undefined : admit(incoming, outgoing, carry);
 	const secure =
 		tls &&
 		createHttpsServer({
