@@ -37,10 +37,10 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^(\w|-)+\/model\.ts$/, may: /^(policy|audit|accounts)\/model\.ts$|^crypto\/(keyring-model|seal)\.ts$/ },
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model)\.ts$/ },
 		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },
-		// Who makes a change is decided on again in its transaction, by the same words.
+		// What must be decided within a transaction is decided there by the nouns' own words.
 		{
 			from: /^store\/sqlite\//,
-			may: /^store\/|\/(model|keyring-model)\.ts$|^audit\/(chain|verify)\.ts$|^policy\/decide\.ts$/,
+			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify)\.ts$/,
 		},
 		{ from: /^policy\//, may: /^(policy\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^realms\//, may: /^(realms\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },

@@ -13,7 +13,7 @@ import { createGate } from "./gate.ts";
 import { VERSION } from "./health/build.ts";
 import { openStored } from "./secrets/value.ts";
 import { openProvider } from "./sso/providers.ts";
-import { openCopy } from "./store/sqlite/copies.ts";
+import { openSnapshot } from "./store/sqlite/snapshots.ts";
 import type { Store } from "./store/store.ts";
 import type { System } from "./system.ts";
 
@@ -22,7 +22,7 @@ const CANNOT_CREATE = 73;
 
 /** What is the same wherever a backup is judged: in the server, before a migration, and without a server. */
 export function createChecker(openKeys: CheckNeeds["openKeys"], system: System): CheckNeeds {
-	return { openCopy, openKeys, openSamples: (keyring, samples) => openSamples(keyring, samples, system) };
+	return { openSnapshot, openKeys, openSamples: (keyring, samples) => openSamples(keyring, samples, system) };
 }
 
 /** What the running server makes backups with. */

@@ -5,7 +5,7 @@ import { createTargetQuestions } from "./engines/privileges.ts";
 import { createGate } from "./gate.ts";
 import { findTlsFiles } from "./http/certificate.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
-import { openCopy } from "./store/sqlite/copies.ts";
+import { openSnapshot } from "./store/sqlite/snapshots.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
 
 /** What the doctor looks at, put together from the parts of the running server. */
@@ -28,6 +28,6 @@ export function createDoctorParts(
 		checkFiles: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
 		newestBackupAt: backups.newestAt,
 		oneAtATime: createGate(1),
-		openDatabase: () => openCopy(join(data_dir, "svc.db")),
+		openDatabase: () => openSnapshot(join(data_dir, "svc.db")),
 	};
 }

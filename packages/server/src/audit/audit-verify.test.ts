@@ -56,8 +56,7 @@ test("a log as it was written is intact, with its checkpoints, and verifying is 
 	const before = store.audit.tip().seq;
 	assert.deepEqual(await verify(), { ...INTACT, checkpoints: 2, is_anchored: false });
 	const [newest] = await store.audit.list({
-		realm_ids: [],
-		own: undefined,
+		scopes: [{ realm_ids: [""] }],
 		realm: undefined,
 		type: "audit.verified",
 		actors: undefined,

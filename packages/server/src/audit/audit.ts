@@ -51,7 +51,10 @@ export async function listEvents(
 	});
 }
 
-/** What the caller may see of the log, and of that what the filter lets through. Design: §7.2 */
+/**
+ * What the caller may see of the log, and of that what the filter lets through: events of the caller's realms; those without a realm, and a
+ * realm's deletion, if the caller caused them, or is the instance admin. Design: §7.2
+ */
 export async function visibleTo(
 	needs: AuditNeeds,
 	actor: Actor,
@@ -59,9 +62,13 @@ export async function visibleTo(
 ): Promise<Omit<EventQuery, "before" | "limit">> {
 	const realms = await needs.store.realms.list(actor.user_id, actor.realm_id ?? undefined, "", MAX_REALMS);
 	const seesAll = actor.instance_admin && isUnrestricted(actor);
+	const own = seesAll ? undefined : ownEvents(actor);
 	return {
-		realm_ids: realms.map((realm) => realm.id),
-		own: seesAll ? undefined : ownEvents(actor),
+		scopes: [
+			{ realm_ids: realms.map((realm) => realm.id) },
+			{ realm_ids: [""], actor: own },
+			{ type: "realm.deleted", actor: own },
+		],
 		realm: filter.realm,
 		type: filter.type,
 		actors: filter.actor === undefined ? undefined : await namesOf(needs, filter.actor),

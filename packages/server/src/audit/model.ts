@@ -109,12 +109,18 @@ export interface ChainedEvent extends StoredEvent {
 	previous_hash: Buffer;
 }
 
+/** Events of which everything holds that is given. */
+export interface EventScope {
+	/** In one of these realms; the empty id stands for none. */
+	realm_ids?: string[];
+	type?: EventType;
+	actor?: string | undefined;
+}
+
 /** What the caller may see of the log, and what it asked for. */
 export interface EventQuery {
-	/** Realms in which the caller may read the log. */
-	realm_ids: string[];
-	/** Whose events outside any realm are shown; every one when undefined. */
-	own: string | undefined;
+	/** What the caller may see: the events of any of these. */
+	scopes: EventScope[];
 	/** Only events that say they belong to this realm. */
 	realm: string | undefined;
 	type: string | undefined;

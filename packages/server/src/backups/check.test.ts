@@ -17,7 +17,7 @@ import { openKeyring } from "../crypto/keyring.ts";
 import { loadMasterKey } from "../crypto/master-key.ts";
 import { FatalError } from "../errors.ts";
 import { verifyBackup } from "../offline.ts";
-import { openCopy } from "../store/sqlite/copies.ts";
+import { openSnapshot } from "../store/sqlite/snapshots.ts";
 import { makeBackedUp } from "../testing/backups.ts";
 import { seeded } from "../testing/seeded.ts";
 import { makeFolder } from "../testing/store.ts";
@@ -81,7 +81,7 @@ test("a file that was cut off, has something behind it, or is no backup is refus
 async function altered(t: TestContext, change: string, signs = true): Promise<string> {
 	const file = await copyOf(t);
 	truncateSync(file, manifest.bytes);
-	const { facts, keys } = await withCopy({ openCopy }, file, async (copy) => ({
+	const { facts, keys } = await withCopy({ openSnapshot }, file, async (copy) => ({
 		facts: await copy.facts(),
 		keys: await copy.keys(),
 	}));

@@ -2,11 +2,11 @@ import { proveLog } from "../audit/proof.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import type { KeyRow, KeyStore } from "../crypto/keyring-model.ts";
 import { digestOf, readManifest, type Signed, textOf, UnsoundBackup } from "./manifest.ts";
-import type { Copy, CopyFacts, Samples } from "./model.ts";
+import type { Snapshot, SnapshotFacts, Samples } from "./model.ts";
 
 /** What judging a database file needs. */
 export interface CheckNeeds {
-	openCopy(file: string): Copy;
+	openSnapshot(file: string): Snapshot;
 	/** Opens the keyring of a copy under the master key. @throws FatalError naming the fingerprint that is needed */
 	openKeys(keys: KeyStore): Promise<Keyring>;
 	/** Opens each sealed row. @throws Error when one does not open */
@@ -54,11 +54,11 @@ export async function checkBackup(needs: CheckNeeds, file: string): Promise<Soun
 
 /** Asks a copy, and lets go of it. */
 export async function withCopy<T>(
-	{ openCopy }: Pick<CheckNeeds, "openCopy">,
+	{ openSnapshot }: Pick<CheckNeeds, "openSnapshot">,
 	file: string,
-	ask: (copy: Copy) => Promise<T>,
+	ask: (snapshot: Snapshot) => Promise<T>,
 ): Promise<T> {
-	const copy = openCopy(file);
+	const copy = openSnapshot(file);
 	try {
 		return await ask(copy);
 	} finally {
@@ -81,7 +81,7 @@ export function frozenKeys(fingerprint: string | undefined, rows: KeyRow[]): Key
 }
 
 /** The manifest is what the instance itself signed, and says what is in the database. */
-function checkSignature(keyring: Keyring, { manifest, key_id, signature }: Signed, facts: CopyFacts): void {
+function checkSignature(keyring: Keyring, { manifest, key_id, signature }: Signed, facts: SnapshotFacts): void {
 	const key = keyring.checkpoint().byId.get(key_id);
 	if (key?.verify(textOf(manifest), signature) !== true) {
 		throw new UnsoundBackup("its last line was not signed by the server whose data it holds");
@@ -94,7 +94,7 @@ function checkSignature(keyring: Keyring, { manifest, key_id, signature }: Signe
 	if (!isMeant) throw new UnsoundBackup("its last line tells of another database than the one it stands behind");
 }
 
-async function checkLog({ audit }: Copy, keyring: Keyring): Promise<number> {
+async function checkLog({ audit }: Snapshot, keyring: Keyring): Promise<number> {
 	const { report, checkpoints } = await proveLog(audit, keyring, undefined);
 	if (report.status !== "intact") throw new UnsoundBackup(`its audit log was altered at event ${report.seq}`);
 	return checkpoints;

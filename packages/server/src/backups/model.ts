@@ -40,7 +40,7 @@ export interface Backup extends Pick<Manifest, "name" | "created_at" | "fingerpr
 }
 
 /** What is read of a database to describe it. */
-export interface CopyFacts {
+export interface SnapshotFacts {
 	/** Newest migration; empty when there is none. */
 	schema: string;
 	/** Why this program cannot use the schema; empty when it can. */
@@ -61,9 +61,9 @@ export interface Samples {
 }
 
 /** A database file. Its questions may take long; they are asked of another thread. */
-export interface Copy {
+export interface Snapshot {
 	audit: Pick<AuditStore, "checkpoints" | "verify">;
-	facts(): Promise<CopyFacts>;
+	facts(): Promise<SnapshotFacts>;
 	/** What is wrong with its pages; empty when nothing is. */
 	glance(): Promise<string[]>;
 	/** What is wrong with its pages, indexes and references; empty when nothing is. */

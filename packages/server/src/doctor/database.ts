@@ -1,10 +1,10 @@
 import { proveLog } from "../audit/proof.ts";
-import type { Copy } from "../backups/model.ts";
+import type { Snapshot } from "../backups/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import type { Gate } from "../gate.ts";
 import { type Check, ok } from "./model.ts";
 
-type OpenDatabase = Pick<Copy, "audit" | "glance" | "inspect" | "close">;
+type OpenDatabase = Pick<Snapshot, "audit" | "glance" | "inspect" | "close">;
 
 /** What looking at the database needs. */
 export interface DatabaseNeeds {

@@ -16,6 +16,40 @@ export const OPEN_STATES: readonly LeaseState[] = ["intent", "active", "uncertai
 /** Why a credential is taken back. */
 export type RevokeReason = "expired" | "requested" | "realm_deleted" | "undelivered" | "uncertain" | "zombie";
 
+/** What a change does to the state of a lease. */
+export interface Transition {
+	/** Where it leads, from each state that it starts from. */
+	leads: Partial<Record<LeaseState, LeaseState>>;
+	/** Why the credential is to be taken back from then on, where that is always the same. */
+	reason?: RevokeReason;
+}
+
+/** Every way of a lease through its life: a change that finds it in another state than these changes nothing. Adapters derive from it. */
+export const TRANSITIONS = {
+	/** The credential exists. */
+	activate: { leads: { intent: "active" } },
+	/** The credential exists, and goes to nobody. */
+	withhold: { leads: { intent: "revoking" } },
+	/** It is to be taken back as soon as it exists. */
+	forewarn: { leads: { intent: "intent" } },
+	/** It is not known whether it exists. */
+	doubt: { leads: { intent: "uncertain" }, reason: "uncertain" },
+	/** Nothing was made. */
+	abort: { leads: { intent: "aborted" } },
+	/** It is to be taken back. */
+	revoke: { leads: { active: "revoking" } },
+	/** Absent for certain. */
+	settle: { leads: { revoking: "revoked", uncertain: "aborted" } },
+	/** To be tried again. */
+	postpone: { leads: { revoking: "revoking", uncertain: "uncertain" } },
+	/** A person gives it up. */
+	abandon: { leads: { intent: "abandoned", active: "abandoned", uncertain: "abandoned", revoking: "abandoned" } },
+	/** A closed credential is back at its target. */
+	reopen: { leads: { revoked: "revoking", aborted: "revoking", abandoned: "revoking" }, reason: "zombie" },
+	/** An active credential is not at its target any more. */
+	markLost: { leads: { active: "active" } },
+} as const satisfies Record<string, Transition>;
+
 /** What identifies a credential at its target. */
 interface Credential {
 	engine: string;
@@ -178,7 +212,7 @@ export const leaseOperations = {
 	/** Their answers were written out. */
 	delivered: write<(input: { ids: string[]; at: string }) => void>(LEDGER),
 	/** Intents of a server that is gone: → uncertain, due at once. @returns how many */
-	recover: write<(input: { due_at: number }) => number>(LEDGER),
+	recover: write<(input: { due_at: number; last_error: string }) => number>(LEDGER),
 	/** Writes the lease clock down. */
 	saveClock: write<(mark: ClockMark) => void>(LEDGER),
 	/** Ends the rest that a restore began. @returns false when there was none */

@@ -185,7 +185,10 @@ class Loop implements Reaper {
 
 	/** The store does what it is asked in order: intents that begin after this call are not touched. */
 	async #recover(): Promise<void> {
-		this.#recovered ??= this.#needs.store.leases.recover({ due_at: this.#needs.clock.now() });
+		this.#recovered ??= this.#needs.store.leases.recover({
+			due_at: this.#needs.clock.now(),
+			last_error: "the server ended in the middle of it",
+		});
 		await this.#recovered.catch((error) => {
 			this.#recovered = undefined;
 			throw error;

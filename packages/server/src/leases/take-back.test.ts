@@ -46,8 +46,8 @@ test("an event of the reaper is the system's, and belongs to the lease's realm",
 	const { add, needs, realm, store } = await setUp(t);
 	const lease = await add("revoking");
 	await takeBack(needs, lease.id);
-	const query = { own: undefined, realm: undefined, type: "lease.revoked", actors: undefined, before: undefined };
-	const [event] = await store.audit.list({ ...query, realm_ids: [realm.id], limit: 1 });
+	const query = { realm: undefined, type: "lease.revoked", actors: undefined, before: undefined };
+	const [event] = await store.audit.list({ ...query, scopes: [{ realm_ids: [realm.id] }], limit: 1 });
 	assert.equal(event?.actor, "system");
 	assert.equal(event.realm_id, realm.id);
 	assert.equal(event.realm, lease.realm);
@@ -231,7 +231,8 @@ for (const state of ["active", "revoking", "uncertain", "intent"] as const) {
 					const { seq } = store.audit.tip();
 					await die(needs, lease.id, step, when);
 					await die(needs, lease.id, again, "after");
-					if ((await store.leases.byId(lease.id))?.state === "intent") await store.leases.recover({ due_at: START });
+					if ((await store.leases.byId(lease.id))?.state === "intent")
+						await store.leases.recover({ due_at: START, last_error: "cut off" });
 					await takeBack(needs, lease.id);
 					const end = (await store.leases.byId(lease.id))?.state;
 					assert.equal(

@@ -1,5 +1,5 @@
 import { AppError, unauthorized } from "../errors.ts";
-import { type Capability, type Maker, type RealmGrant, ROLES, type Role } from "./model.ts";
+import { type Capability, type Maker, MAX_BINDINGS, type RealmGrant, ROLES, type Role } from "./model.ts";
 
 /** Why a role, or none, does not give a capability, or undefined when it does. Spec: API › Role capabilities, Admin-only operations */
 export function refuseRole(
@@ -33,8 +33,30 @@ export function notInstanceAdmin(): AppError {
 	return new AppError("forbidden", "only the instance admin can do this");
 }
 
+/** What is known when somebody is to be bound in a realm. */
+export interface BindingFacts {
+	/** Undefined when there is no such realm. */
+	owner_id: string | undefined;
+	hasAccount: boolean;
+	isBound: boolean;
+	/** Bindings of the realm. */
+	count: number;
+}
+
+/** Decides whether a user is bound in a realm. Its owner never is: the owner is its admin without a binding. Design: §6, §13 */
+export function decideBinding(
+	user_id: string,
+	{ owner_id, hasAccount, isBound, count }: BindingFacts,
+): "done" | "exists" | "owner" | "no_user" | "realm_gone" | "limit_reached" {
+	if (owner_id === undefined) return "realm_gone";
+	if (owner_id === user_id) return "owner";
+	if (!hasAccount) return "no_user";
+	if (isBound) return "exists";
+	return count >= MAX_BINDINGS ? "limit_reached" : "done";
+}
+
 /** What is known, at the moment of a change, of who makes it. */
-export interface Standing {
+export interface CurrentAccess {
 	/** The account whose session or API token it is, if that holds and the account is enabled. */
 	account(maker: Maker): { instance_admin: boolean } | undefined;
 	/** The role in a realm, null without one; undefined when there is no such realm. */
@@ -49,15 +71,15 @@ export interface Refused {
 }
 
 /** Decides once more what a rule has decided about the maker of a change, by what is known now. Design: §13 */
-export function refuseMaker(standing: Standing, maker: Maker): Refused | undefined {
-	const account = standing.account(maker);
+export function refuseMaker(access: CurrentAccess, maker: Maker): Refused | undefined {
+	const account = access.account(maker);
 	if (account === undefined) return { answer: unauthorized(), wanted: undefined };
 	for (const grant of maker.grants) {
 		if (grant === "instance") {
 			if (!account.instance_admin) return { answer: notInstanceAdmin(), wanted: grant };
 			continue;
 		}
-		const role = standing.role(grant.realm_id, maker.user_id);
+		const role = access.role(grant.realm_id, maker.user_id);
 		if (role === undefined) return { answer: realmNotFound(), wanted: undefined };
 		const answer = refuseRole(role, grant);
 		if (answer !== undefined) return { answer, wanted: grant.capability };

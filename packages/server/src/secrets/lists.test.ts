@@ -38,7 +38,7 @@ async function write(slug: string, count: number, value: string, environment: "d
 }
 
 const newestEvent = async (realm_id: string) => {
-	const query = { realm_ids: [realm_id], own: "nobody", realm: undefined, type: undefined, actors: undefined };
+	const query = { scopes: [{ realm_ids: [realm_id] }], realm: undefined, type: undefined, actors: undefined };
 	const [event] = await rules.store.audit.list({ ...query, before: undefined, limit: 1 } as never);
 	return event;
 };

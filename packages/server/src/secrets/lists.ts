@@ -78,7 +78,7 @@ export async function syncSecrets(
 ): Promise<{ groups: AsyncIterable<[key: string, value: string][]>; held: number }> {
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment });
 	const now = needs.system.now();
-	const snapshot = await needs.store.secrets.snapshot(
+	const snapshot = await needs.store.secrets.currentVersions(
 		realm.id,
 		environment,
 		needs.enforce_expiry ? now.toISOString() : "",

@@ -10,6 +10,9 @@ export const MAX_VALUE_BYTES = 256 * 1024;
 /** Bytes that a version counts in its realm, beside those of its value as it is stored. Design: §13. */
 export const VERSION_BYTES = 512;
 
+/** Versions of a secret that are kept, the current one included. Design: §7. */
+export const MAX_VERSIONS = 20;
+
 /** Bytes of a realm's limit for every key that was ever written there: of a deleted one the number of its last version is kept. */
 export const KEY_BYTES = 256;
 
@@ -187,7 +190,7 @@ export const secretOperations = {
 	 * All current versions of an environment, in order of creation, each as secret_id, version and bytes.
 	 * @param expired_by leaves out those that had expired by then
 	 */
-	snapshot: scan<(realm_id: string, environment: Environment, expired_by: string) => Float64Array>(),
+	currentVersions: scan<(realm_id: string, environment: Environment, expired_by: string) => Float64Array>(),
 	/** All current versions of two environments, by key: secret_id, version and bytes of each, zeros where there is none. */
 	pairs: scan<(realm_id: string, from: Environment, to: Environment, expired_by: string) => Float64Array>(),
 	/** The versions at these places; undefined for what is gone. */

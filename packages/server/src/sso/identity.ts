@@ -6,6 +6,7 @@ import { type Visitor, visitorEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Role } from "../policy/model.ts";
 import type { System } from "../system.ts";
+import { isOpenTo } from "./decide.ts";
 import {
 	type Asserted,
 	type IdentityKey,
@@ -104,23 +105,15 @@ async function findAccount(
 	const isTrusted = asserted.email_verified === true && settings.trusted_email_domains.includes(domain);
 	const existing = await needs.store.accounts.byEmail(email);
 	if (existing !== undefined) {
-		if (!(isTrusted && (await isOpen(needs, existing, identity.provider)))) throw new SsoRefusal("email_taken");
+		const isOpen =
+			isTrusted && isOpenTo(identity.provider, existing, await needs.store.sso.identitiesOf(existing.id));
+		if (!isOpen) throw new SsoRefusal("email_taken");
 		return { account: existing, arrival: { kind: "linked" } };
 	}
 	const isAllowed = settings.allowed_domains.length === 0 || settings.allowed_domains.includes(domain);
 	if (!(settings.auto_provision && isAllowed)) throw new SsoRefusal("not_provisioned");
 	const account = newAccount(needs, email, asserted.name);
 	return { account, arrival: { kind: "created", account, is_vouched: isTrusted } };
-}
-
-/**
- * Whether an account may be linked with whoever has its address now. It is somebody else's when another person of this provider had it
- * before, and may be when whoever came first had only said that the address was theirs.
- */
-async function isOpen({ store }: IdentityNeeds, account: Account, provider: string): Promise<boolean> {
-	if (account.password !== null || account.disabled_at !== null || account.instance_admin) return false;
-	const identities = await store.sso.identitiesOf(account.id);
-	return identities.every((identity) => identity.provider !== provider && identity.is_vouched);
 }
 
 function newAccount({ system }: IdentityNeeds, email: string, said: string | undefined): Account {

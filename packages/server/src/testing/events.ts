@@ -1,8 +1,7 @@
 import type { EventQuery } from "../audit/model.ts";
 import type { Store } from "../store/store.ts";
 
-const EVERYTHING: Omit<EventQuery, "realm_ids"> = {
-	own: undefined,
+const EVERYTHING: Omit<EventQuery, "scopes"> = {
 	realm: undefined,
 	type: undefined,
 	actors: undefined,
@@ -16,7 +15,8 @@ export async function eventsAfter(
 	seq: number,
 	realm_ids: string[] = [],
 ): Promise<[type: string, data: Record<string, unknown>][]> {
-	const events = await store.audit.list({ ...EVERYTHING, realm_ids });
+	const scopes = [{ realm_ids: ["", ...realm_ids] }, { type: "realm.deleted" as const }];
+	const events = await store.audit.list({ ...EVERYTHING, scopes });
 	return events
 		.filter((event) => event.seq > seq)
 		.map((event): [string, Record<string, unknown>] => [event.type, JSON.parse(event.data)])

@@ -1,10 +1,10 @@
 import type { Database } from "better-sqlite3";
 import type { Awaitable } from "../../operation.ts";
 import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
-import { copyDatabase } from "./copies.ts";
+import { takeSnapshot } from "./snapshots.ts";
 import { drizzle } from "./drizzle.ts";
-import type { LongReader } from "./reader.ts";
-import type { Reading } from "./reading.ts";
+import type { ReadWorker } from "./read-worker.ts";
+import type { ReadTransaction } from "./read-transaction.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
 import { keyReads } from "./reads/keys.ts";
@@ -15,37 +15,37 @@ import { restoreReads } from "./reads/restores.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
-import { secretSnapshots } from "./secret-snapshots.ts";
+import { currentVersions } from "./current-versions.ts";
 import type { WriteQueue } from "./writer.ts";
 
 /** Where operations are run. */
 interface Ways {
 	writer: WriteQueue;
 	connection: Database;
-	reading: Reading;
+	transaction: ReadTransaction;
 	/** For what takes long. */
-	reader: LongReader;
+	worker: ReadWorker;
 	/** The end of the audit chain. */
 	tip(): { seq: number; hash: Buffer };
 }
 
 type Run = (...args: never[]) => unknown;
 
-/** Every operation of the port: reads are answered on this thread, scans by the reader's, changes by the writer's. */
-export function createAdapter({ writer, connection, reading, reader, tip }: Ways): Operations {
+/** Every operation of the port: reads are answered on this thread, scans by the reading worker, changes by the writer's. */
+export function createAdapter({ writer, connection, transaction, worker, tip }: Ways): Operations {
 	const reads = readsOf(connection) as unknown as Record<string, Record<string, Run>>;
 	const operations = fromDeclarations((noun, verb, declared) => {
 		if (declared.kind === "append") return writer.append;
-		if (declared.kind === "scan") return (...args: unknown[]) => reader.ask(noun, verb, args);
-		if (declared.kind === "read") return reading.within(reads[noun]?.[verb] as Run);
+		if (declared.kind === "scan") return (...args: unknown[]) => worker.ask(noun, verb, args);
+		if (declared.kind === "read") return transaction.within(reads[noun]?.[verb] as Run);
 		const run = writer.operation(noun, verb);
 		return declared.inParts ? untilNothing(run) : run;
 	});
 	return {
 		...operations,
 		audit: { ...operations.audit, tip },
-		backups: { ...operations.backups, copyTo: (to) => copyDatabase(connection.name, to) },
-		secrets: { ...operations.secrets, snapshot: fewHere(connection, reading, operations.secrets.snapshot) },
+		backups: { ...operations.backups, copyTo: (to) => takeSnapshot(connection.name, to) },
+		secrets: { ...operations.secrets, currentVersions: fewHere(connection, transaction, operations.secrets.currentVersions) },
 	};
 }
 
@@ -68,11 +68,11 @@ function readsOf(connection: Database): Implementations<"read"> {
 /** Names that are read on this thread, which costs 4 ms at most. */
 const FEW_NAMES = 1000;
 
-type Snapshot = Operations["secrets"]["snapshot"];
+type CurrentVersions = Operations["secrets"]["currentVersions"];
 
-/** Asks the reader's thread only for many: it may be at something that takes long. */
-function fewHere(connection: Database, reading: Reading, many: Snapshot): Snapshot {
-	const read = reading.within(secretSnapshots(connection).few);
+/** Asks the worker only for many: it may be at something that takes long. */
+function fewHere(connection: Database, transaction: ReadTransaction, many: CurrentVersions): CurrentVersions {
+	const read = transaction.within(currentVersions(connection).few);
 	return async (realm_id, environment, expired_by) =>
 		(await read(realm_id, environment, expired_by, FEW_NAMES)) ?? many(realm_id, environment, expired_by);
 }

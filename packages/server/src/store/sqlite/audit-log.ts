@@ -6,6 +6,7 @@ import type {
 	ChainReport,
 	Checkpoint,
 	EventQuery,
+	EventScope,
 	ExportQuery,
 	StoredEvent,
 } from "../../audit/model.ts";
@@ -15,11 +16,7 @@ import { createStatements } from "./statements.ts";
 /** Events read in one go while verifying, so that no long read keeps the write-ahead log from being emptied. */
 const SEGMENT = 5000;
 
-/**
- * Questions about the log that may have to look at all of it. They run in the reader thread.
- * An event is visible when it belongs to one of the caller's realms; events without a realm, and a realm's deletion, to whoever did
- * them and to the instance admin. Design: §7.2.
- */
+/** Questions about the log that may have to look at all of it. They run in the reading worker. */
 export function auditLog(db: Database) {
 	const checkpoints = db.prepare("SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq");
 	const segment = db.prepare("SELECT * FROM audit_event WHERE seq > ? ORDER BY seq LIMIT ?");
@@ -62,9 +59,8 @@ type Conditions = Omit<EventQuery, "before" | "limit">;
 
 /** @param how `NOT INDEXED` where the rows are read in their own order */
 function where(query: Conditions, how = ""): string {
-	const own = query.own === undefined ? "" : "AND actor = @own";
 	const conditions = [
-		`(realm_id IN (SELECT value FROM json_each(@realm_ids)) OR ((realm_id = '' OR type = 'realm.deleted') ${own}))`,
+		`(${query.scopes.map(scopeText).join(" OR ")})`,
 		...(query.realm === undefined ? [] : ["realm = @realm"]),
 		...(query.type === undefined ? [] : ["type = @type"]),
 		...(query.actors === undefined ? [] : ["actor IN (SELECT value FROM json_each(@actors))"]),
@@ -74,10 +70,25 @@ function where(query: Conditions, how = ""): string {
 	return `FROM audit_event ${how} WHERE ${conditions.join(" AND ")}`;
 }
 
-function bind(query: Conditions & { before?: number | undefined }): Record<string, unknown> {
+/** A scope as SQL: what holds of the events that are in it. */
+function scopeText({ realm_ids, type, actor }: EventScope, index: number): string {
+	const conditions = [
+		...(realm_ids === undefined ? [] : [`realm_id IN (SELECT value FROM json_each(@realm_ids_${index}))`]),
+		...(type === undefined ? [] : [`type = @type_${index}`]),
+		...(actor === undefined ? [] : [`actor = @actor_${index}`]),
+	];
+	return conditions.length === 0 ? "true" : `(${conditions.join(" AND ")})`;
+}
+
+function bind({ scopes, ...query }: Conditions & { before?: number | undefined }): Record<string, unknown> {
+	const scoped = scopes.flatMap(({ realm_ids, type, actor }, index) => [
+		[`realm_ids_${index}`, JSON.stringify(realm_ids ?? [])],
+		[`type_${index}`, type],
+		[`actor_${index}`, actor],
+	]);
 	return {
 		...query,
-		realm_ids: JSON.stringify(query.realm_ids),
+		...Object.fromEntries(scoped),
 		actors: JSON.stringify(query.actors ?? []),
 		before: query.before ?? Number.MAX_SAFE_INTEGER,
 	};

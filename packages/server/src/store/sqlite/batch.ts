@@ -6,7 +6,7 @@ import { readEvent } from "./event-line.ts";
 import { codeOf, isFatal, StorageFailure } from "./failure.ts";
 import type { Writes } from "./writes/all.ts";
 import type { Chain } from "./writes/audit.ts";
-import { standing } from "./writes/standing.ts";
+import { currentAccess } from "./writes/current-access.ts";
 
 /**
  * An operation as it crosses to the writer thread: noun, verb, arguments, never a closure; or an event that stands alone, as a line.
@@ -128,9 +128,9 @@ function isByMaker(given: unknown): given is MadeEvent {
 
 /** Prepares the refusal of a change that its maker may not make any more; it is in the log as if the rule itself had refused. Design: §13 */
 function createRefusal(db: Database, chain: Chain): (event: MadeEvent) => Outcome | undefined {
-	const standingAt = standing(db);
+	const accessAt = currentAccess(db);
 	return ({ maker, timestamp, data, ...about }) => {
-		const refused = refuseMaker(standingAt(timestamp), maker);
+		const refused = refuseMaker(accessAt(timestamp), maker);
 		if (refused === undefined) return undefined;
 		const { answer, wanted } = refused;
 		const { request_id, ip, token_id } = data;

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
 import { makeFolder } from "../../testing/store.ts";
-import { openMover, openReader, openWriter, type Synchronous } from "./open.ts";
+import { openCheckpointer, openReader, openWriter, type Synchronous } from "./open.ts";
 
 const FULL = 2;
 const NORMAL = 1;
@@ -137,7 +137,7 @@ test("a file that is no database is refused", async (t) => {
 test("the connection that moves the log moves it, and may not write", async (t) => {
 	const db = await writer(t);
 	db.exec("CREATE TABLE t (x TEXT) STRICT; INSERT INTO t VALUES ('a')");
-	const mover = openMover(db.name);
+	const mover = openCheckpointer(db.name);
 	t.after(() => mover.close());
 	assert.throws(() => mover.exec("INSERT INTO t VALUES ('b')"), { code: "SQLITE_READONLY" });
 	const moved = mover.prepare("PRAGMA wal_checkpoint(PASSIVE)").get() as { log: number; checkpointed: number };

@@ -36,7 +36,7 @@ export function openWriter(file: string, synchronous: Synchronous): Database.Dat
 	db.pragma("journal_mode = WAL");
 	db.prepare("SELECT count(*) FROM sqlite_schema").get();
 	db.pragma(`synchronous = ${synchronous}`);
-	// SQLite forgets the error of a checkpoint that it starts by itself: log-emptier.ts does it instead.
+	// SQLite forgets the error of a checkpoint that it starts by itself: wal-checkpointer.ts does it instead.
 	db.pragma("wal_autocheckpoint = 0");
 	db.pragma(`cache_size = -${CACHE_KIB.writer}`);
 	db.pragma(`journal_size_limit = ${JOURNAL_SIZE_LIMIT}`);
@@ -47,7 +47,7 @@ export function openWriter(file: string, synchronous: Synchronous): Database.Dat
 }
 
 /** Opens a connection that only moves the log into the database, which it may do although it may not write. */
-export function openMover(file: string): Database.Database {
+export function openCheckpointer(file: string): Database.Database {
 	const db = openWriter(file, "FULL");
 	db.pragma("query_only = ON");
 	return db;

@@ -234,7 +234,7 @@ function runEveryLeaseWrite(
 	const selections = [undefined, realm_id].map((realm) => ({ realm_id: realm, user_id: "u", engine: "e", now_ms: 1 }));
 	ledger.begin(lease, 1, event);
 	ledger.doubt({ id, due_at: 1, last_error: "" });
-	ledger.recover({ due_at: 1 });
+	ledger.recover({ due_at: 1, last_error: "cut off" });
 	ledger.hasten({ target: lease.target, now_ms: 0, until_ms: 2, but_for: "" });
 	ledger.postpone({ id, due_at: 1, attempts: 1, last_error: "" });
 	ledger.settle({ id, closed_at: MADE_AT }, event);
@@ -286,7 +286,7 @@ const WAYS: [what: string, part: RegExp, way: RegExp][] = [
 	],
 	["a realm's leases are revoked", /'requested'.*AND realm_id =/, /lease_open_of_realm \(realm_id=\? AND state=\?\)/],
 	["anybody's leases are revoked", /'requested'.*NOT NULL +AND \(/, /lease_open \(state=\?\)/],
-	["a realm is deleted", /'realm_deleted'.* WHERE realm_id/, /lease_open_of_realm \(realm_id=\? AND state=\?\)/],
+	["a realm is deleted", /'realm_deleted'.*AND realm_id =/, /lease_open_of_realm \(realm_id=\? AND state=\?\)/],
 	["intents are recovered", /WHERE state = 'intent' AND due_at/, /lease_open \(state=\?\)/],
 	["what was put off is hastened", /SET due_at.*rowid IN/, /lease_put_off \(target=\? AND due_at>\? AND due_at<\?\)/],
 	["what was closed is forgotten", /^DELETE FROM lease/, /COVERING INDEX lease_closed \(closed_at<\?\)/],

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Filled, Fullest, RealmStore, RowLimit } from "../../realms/model.ts";
 import { createStatements } from "./statements.ts";
+import { notExpiredAt } from "./token-lines.ts";
 
 /** Realms, and accounts, that are named at most. */
 const MOST = 20;
@@ -28,7 +29,7 @@ const FULLEST: Record<RowLimit, string> = {
 			"JOIN account ON account.id = held.user_id LEFT JOIN account_limit AS own ON own.user_id = held.user_id",
 	),
 	bindings_per_realm: counted("realm", "binding"),
-	tokens_per_account: counted("account", "api_token", "coalesce(expires_at, '~') > @now"),
+	tokens_per_account: counted("account", "api_token", notExpiredAt("@now")),
 	sessions_per_account: counted("account", "session", "expires_at > @now"),
 };
 

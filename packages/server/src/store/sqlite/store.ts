@@ -3,13 +3,13 @@ import { GENESIS } from "../../audit/chain.ts";
 import type { FatalError } from "../../errors.ts";
 import { createAnswerCache } from "../cache.ts";
 import type { Store } from "../store.ts";
-import { copyDatabase } from "./copies.ts";
+import { takeSnapshot } from "./snapshots.ts";
 import { createDisk, type Disk, type FileSystem } from "./disk.ts";
 import { lockDataDirectory } from "./files.ts";
 import { pendingMigration } from "./migrate.ts";
 import { openReader, type Synchronous } from "./open.ts";
-import { LongReader } from "./reader.ts";
-import { createReading, type Reading } from "./reading.ts";
+import { ReadWorker } from "./read-worker.ts";
+import { createReadTransaction, type ReadTransaction } from "./read-transaction.ts";
 import { adoptRestored } from "./restored.ts";
 import { createThrift, thrifty } from "./thrift.ts";
 import { Writer } from "./writer.ts";
@@ -41,10 +41,10 @@ const PROBE_EVERY_MS = 1000;
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	const file = join(options.directory, "svc.db");
 	let tip: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
-	let reading: Reading | undefined;
+	let transaction: ReadTransaction | undefined;
 	const keepTip = (newest: typeof tip) => {
 		tip = newest;
-		reading?.refresh();
+		transaction?.refresh();
 	};
 	const cache = createAnswerCache();
 	// It starts while the files are seen to, and opens them while what asks them is loaded.
@@ -54,18 +54,18 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		unlock = lockDataDirectory(options.directory);
 		const [{ createAdapter }] = await Promise.all([import("./adapter.ts"), prepareAndOpen(writer, options, file)]);
 		const connection = openReader(file);
-		reading = createReading(connection, options.onFailure);
-		const reader = new LongReader(file);
+		transaction = createReadTransaction(connection, options.onFailure);
+		const worker = new ReadWorker(file);
 		const disk = createDisk(options.directory, options.statfs);
 		const thrift = createThrift(disk);
-		const adapter = createAdapter({ writer: thrifty(writer, thrift), connection, reading, reader, tip: () => tip });
+		const adapter = createAdapter({ writer: thrifty(writer, thrift), connection, transaction, worker, tip: () => tip });
 		return {
 			...cache.over(adapter),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: thrift.seen,
 			async close() {
-				await reader.close();
-				reading?.refresh();
+				await worker.close();
+				transaction?.refresh();
 				connection.close();
 				await writer.close();
 				unlock();
@@ -82,7 +82,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: string): Promise<void> {
 	adoptRestored(options.directory);
 	const migration = pendingMigration(file);
-	if (migration !== undefined) await options.beforeMigration?.(migration, (to) => copyDatabase(file, to));
+	if (migration !== undefined) await options.beforeMigration?.(migration, (to) => takeSnapshot(file, to));
 	const { synchronous = "FULL", now } = options;
 	await writer.open({ file, synchronous, now: now.toISOString() });
 }

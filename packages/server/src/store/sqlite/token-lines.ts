@@ -2,6 +2,9 @@ import type { Database } from "better-sqlite3";
 import type { ApiToken } from "../../tokens/model.ts";
 import { createStatements } from "./statements.ts";
 
+/** Of a row of api_token: it has not expired at an instant. @param at a parameter */
+export const notExpiredAt = (at: string) => `coalesce(expires_at, '~') > ${at}`;
+
 /** Begins a statement about `line`: the token @id and everything that it made, however deep. */
 export const LINE = `WITH RECURSIVE line (id) AS (
 	SELECT id FROM api_token WHERE id = @id

@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_
 import { FatalError } from "../../errors.ts";
 import { type BatchReport, createBatches, type Operation, unpack } from "./batch.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
-import { createLogEmptier } from "./log-emptier.ts";
+import { createWalCheckpointer } from "./wal-checkpointer.ts";
 import { migrate } from "./migrate.ts";
 import { openWriter, type Synchronous } from "./open.ts";
 import { allWrites } from "./writes/all.ts";
@@ -64,7 +64,7 @@ function open(port: MessagePort, { file, synchronous, now }: WriterInput): void 
 	migrate(db, now);
 	const chain = openChain(db);
 	const run = createBatches(db, chain, allWrites(db, chain.append));
-	const log = createLogEmptier(db, attempt);
+	const log = createWalCheckpointer(db, attempt);
 	port.on("message", (request: Operation[] | "close") => {
 		if (request === "close") void log.close().then(() => attempt(end));
 		else

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
-import type { Account, AccountLimits, AccountStore, KnownSource } from "../../../accounts/model.ts";
-import type { AuditEvent } from "../../../audit/model.ts";
+import { decideRegistration } from "../../../accounts/decide.ts";
+import type { Implementations } from "../../store.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { sessionOpening } from "./sessions.ts";
@@ -13,10 +13,10 @@ export const INSERT_ACCOUNT =
 /** A row when an account has the email. */
 export const EMAIL_TAKEN = "SELECT 1 FROM account WHERE email = ?";
 
-type Opening = Parameters<AccountStore["openSession"]>[0];
+type AccountWrites = Implementations<"write">["accounts"];
 
 /** Operations on accounts and sessions. */
-export function accountWrites(db: Database, append: Append) {
+export function accountWrites(db: Database, append: Append): AccountWrites {
 	const password = db.prepare("UPDATE account SET password = ? WHERE id = ? AND password = ? AND disabled_at IS NULL");
 	const disable = db.prepare("UPDATE account SET disabled_at = ? WHERE id = ?");
 	const unchanged = db.prepare("SELECT 1 FROM account WHERE id = ? AND disabled_at IS NULL AND password IS ?").pluck();
@@ -26,10 +26,7 @@ export function accountWrites(db: Database, append: Append) {
 	const sources = knownSourceWrites(db);
 	return {
 		register: registration(db, append),
-		setPassword(
-			input: { user_id: string; from: string; password: string; keep: string; known?: KnownSource },
-			event: AuditEvent,
-		): "done" | "changed" {
+		setPassword(input, event) {
 			if (password.run(input.password, input.user_id, input.from).changes === 0) return "changed";
 			sources.forget(input.user_id);
 			if (input.known !== undefined) sources.note(input.user_id, input.known);
@@ -37,7 +34,7 @@ export function accountWrites(db: Database, append: Append) {
 			append(event, { sessions_ended: changes });
 			return "done";
 		},
-		setDisabled(input: { user_id: string; disabled_at: string | null }, event: AuditEvent): boolean {
+		setDisabled(input, event) {
 			if (disable.run(input.disabled_at, input.user_id).changes === 0) return false;
 			if (input.disabled_at !== null) {
 				closeOthers.run(input.user_id, "");
@@ -46,14 +43,14 @@ export function accountWrites(db: Database, append: Append) {
 			append(event);
 			return true;
 		},
-		openSession({ session, password, known }: Opening, event: AuditEvent): boolean {
+		openSession({ session, password, known }, event) {
 			if (unchanged.get(session.user_id, password) === undefined) return false;
 			const ended = open(session);
 			if (known !== undefined) sources.note(session.user_id, known);
 			append(event, ended);
 			return true;
 		},
-		closeSession(jti: string, event: AuditEvent): boolean {
+		closeSession(jti, event) {
 			if (close.run(jti).changes === 0) return false;
 			append(event);
 			return true;
@@ -63,33 +60,33 @@ export function accountWrites(db: Database, append: Append) {
 	};
 }
 
-function registration(db: Database, append: Append) {
+function registration(db: Database, append: Append): AccountWrites["register"] {
 	const taken = db.prepare(EMAIL_TAKEN).pluck();
 	// No account is ever removed.
 	const count = db.prepare("SELECT coalesce(max(rowid), 0) FROM account").pluck();
 	const any = db.prepare("SELECT 1 FROM account LIMIT 1").pluck();
 	const insert = db.prepare(INSERT_ACCOUNT);
-	return (
-		{ only_first = false, most, ...account }: Account & { only_first?: boolean; most?: number },
-		event: AuditEvent,
-	): { outcome: "done"; first: boolean } | { outcome: "email_taken" | "not_first" | "limit_reached" } => {
-		const first = any.get() === undefined;
-		if (only_first && !first) return { outcome: "not_first" };
-		if (taken.get(account.email) !== undefined) return { outcome: "email_taken" };
-		if (most !== undefined && (count.get() as number) >= most) return { outcome: "limit_reached" };
-		const instance_admin = first || account.instance_admin;
+	return (given, event) => {
+		const { only_first, most, ...account } = given;
+		const decision = decideRegistration(given, {
+			isFirst: any.get() === undefined,
+			isEmailTaken: taken.get(account.email) !== undefined,
+			count: count.get() as number,
+		});
+		if (decision.outcome !== "done") return decision;
+		const { outcome, first, instance_admin } = decision;
 		insert.run({ ...account, instance_admin: Number(instance_admin) });
 		append(event, { instance_admin });
-		return { outcome: "done", first };
+		return { outcome, first };
 	};
 }
 
-function limitWrite(db: Database, append: Append) {
+function limitWrite(db: Database, append: Append): AccountWrites["setLimits"] {
 	const exists = db.prepare("SELECT 1 FROM account WHERE id = ?").pluck();
 	const limit = db.prepare(
 		"INSERT OR REPLACE INTO account_limit (user_id, realm_bytes, realms) VALUES (@user_id, @realm_bytes, @realms)",
 	);
-	return (input: AccountLimits & { user_id: string }, event: AuditEvent): boolean => {
+	return (input, event) => {
 		if (exists.get(input.user_id) === undefined) return false;
 		limit.run(input);
 		append(event);

@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { EngineConfigRow } from "../../../engines/model.ts";
 import type { Append } from "./audit.ts";
+import { LIVE_REALM } from "./live-realm.ts";
 
 /**
  * Of a row of engine_config: it was retired, and no lease is open that was made with it or with one before it in its place. One that came
@@ -14,7 +15,7 @@ export const IS_UNUSED =
 
 /** Operations on engines' configurations. */
 export function engineWrites(db: Database, append: Append) {
-	const live = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NULL").pluck();
+	const live = db.prepare(LIVE_REALM);
 	const retire = db.prepare(
 		"UPDATE engine_config SET state = 'retired' WHERE engine = @engine AND realm_id = @realm_id AND state = 'active'",
 	);

@@ -6,15 +6,17 @@ import type { Append } from "./audit.ts";
 /** Name under which the fingerprint of the master key is kept. */
 const FINGERPRINT = "master_key_fingerprint";
 
+/** Adds a row of keyring. */
+export const INSERT_KEY =
+	"INSERT INTO keyring (id, purpose, realm_id, state, wrapped, created_at) VALUES (@id, @purpose, @realm_id, @state, @wrapped, @created_at)";
+
 /** Operations on the keyring. */
 export function keyWrites(db: Database, append: Append) {
 	const fingerprint = db.prepare("SELECT value FROM meta WHERE name = ?").pluck();
 	const setFingerprint = db.prepare(
 		"INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 	);
-	const insert = db.prepare(
-		"INSERT INTO keyring (id, purpose, realm_id, state, wrapped, created_at) VALUES (@id, @purpose, @realm_id, @state, @wrapped, @created_at)",
-	);
+	const insert = db.prepare(INSERT_KEY);
 	const retire = db.prepare(
 		"UPDATE keyring SET state = 'retired' WHERE purpose = @purpose AND realm_id = @realm_id AND state = 'active'",
 	);

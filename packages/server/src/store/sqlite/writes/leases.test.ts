@@ -252,8 +252,8 @@ test("intents of a server that is gone are uncertain and due at once, and no oth
 	const before = new Map<LeaseState, Lease>();
 	for (const state of LEASE_STATES) before.set(state, await addLease(crashed, state, aLease(realm.id)));
 	await crashed.leases.begin(aLease(realm.id, { target: "elsewhere" }), null, anEvent());
-	assert.equal(await crashed.leases.recover({ due_at: 5 }), 2);
-	assert.equal(await crashed.leases.recover({ due_at: 6 }), 0);
+	assert.equal(await crashed.leases.recover({ due_at: 5, last_error: "the server ended in the middle of it" }), 2);
+	assert.equal(await crashed.leases.recover({ due_at: 6, last_error: "the server ended in the middle of it" }), 0);
 	for (const [state, lease] of before) {
 		const last_error = "the server ended in the middle of it";
 		const changes = state === "intent" ? { state: "uncertain", reason: "uncertain", due_at: 5, last_error } : {};

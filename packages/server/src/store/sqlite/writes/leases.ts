@@ -1,11 +1,23 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
-import { type Lease, type LeaseState, type LeaseStore, type NewLease, OPEN_STATES } from "../../../leases/model.ts";
+import { type BeginningFacts, decideActivation, decideBeginning, type LeaseLimits } from "../../../leases/decide.ts";
+import {
+	type Lease,
+	type LeaseState,
+	type LeaseStore,
+	type NewLease,
+	OPEN_STATES,
+	type RevokeReason,
+	TRANSITIONS,
+	type Transition,
+} from "../../../leases/model.ts";
 import { refuseMaker } from "../../../policy/decide.ts";
 import type { Implementations } from "../../store.ts";
+import { from, isIn, to } from "../lease-states.ts";
 import type { Append } from "./audit.ts";
+import { currentAccess } from "./current-access.ts";
 import { IS_UNUSED } from "./engines.ts";
-import { standing } from "./standing.ts";
+import { LIVE_REALM } from "./live-realm.ts";
 
 /** Which leases are revoked at once. */
 type Selection = Parameters<LeaseStore["revokeMany"]>[0];
@@ -20,7 +32,13 @@ export const MAX_FORGOTTEN = 1000;
 
 /** Operations on leases. Each names the states it starts from, so that of two that race one changes nothing. */
 export function leaseWrites(db: Database, append: Append): LeaseWrites {
-	return { ...birth(db, append), ...revocation(db, append), ...end(db, append), ...upkeep(db), ...rest(db, append) };
+	return {
+		...beginning(db, append),
+		...revocation(db, append),
+		...end(db, append),
+		...upkeep(db),
+		...rest(db, append),
+	};
 }
 
 /** What is known of a lease before it exists. */
@@ -41,9 +59,9 @@ const GIVEN = [
 	...["due_at", "expires_at", "fence", "created_at"],
 ];
 
-/** What has to hold for a lease to begin. */
-function conditions(db: Database) {
-	const realm = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NULL");
+/** What is known of the leases beside one that is to begin. */
+function beginningFacts(db: Database) {
+	const realm = db.prepare(LIVE_REALM);
 	const config = db.prepare("SELECT 1 FROM engine_config WHERE id = ? AND state = 'active'");
 	const common = db.prepare("SELECT 1 FROM engine_config WHERE engine = ? AND realm_id = '' AND state = 'active'");
 	const name = db.prepare(
@@ -58,28 +76,30 @@ function conditions(db: Database) {
 	const open = db
 		.prepare(
 			"SELECT coalesce(sum(count), 0) FROM lease_count WHERE engine = @engine AND config_realm_id = @config_realm_id " +
-				`AND state IN (${OPEN_STATES.map((state) => `'${state}'`).join(", ")})`,
+				`AND ${isIn(OPEN_STATES)}`,
 		)
 		.pluck();
-	return {
-		isLive: (realm_id: unknown): boolean => realm.get(realm_id) !== undefined,
-		/** Whether the configuration that the caller was let in by is still the one that holds: another may serve other realms. */
-		isCurrent: ({ config_id, engine }: NewLease): boolean =>
-			config_id === "" ? common.get(engine) === undefined : config.get(config_id) !== undefined,
-		isKnown: (lease: NewLease): boolean => name.get(lease) !== undefined,
-		countOpen: (lease: NewLease) => open.get(lease) as number,
-		countOfRealm: ({ realm_id, engine }: NewLease, most: number) => ofRealm.get({ realm_id, engine, most }) as number,
+	return (lease: NewLease, { limit, realm_limit }: LeaseLimits): BeginningFacts => {
+		const { realm_id, engine, config_id } = lease;
+		return {
+			isRealmLive: realm.get(realm_id) !== undefined,
+			isConfigCurrent: config_id === "" ? common.get(engine) === undefined : config.get(config_id) !== undefined,
+			isNameTaken: name.get(lease) !== undefined,
+			open: limit === null ? 0 : (open.get(lease) as number),
+			openOfRealm: realm_limit === undefined ? 0 : (ofRealm.get({ realm_id, engine, most: realm_limit }) as number),
+		};
 	};
 }
 
 /** From nothing to active. */
-function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activate" | "doubt"> {
-	const { isLive, isCurrent, isKnown, countOpen, countOfRealm } = conditions(db);
-	const standingAt = standing(db);
+function beginning(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activate" | "doubt"> {
+	const factsOf = beginningFacts(db);
+	const realm = db.prepare(LIVE_REALM);
+	const accessAt = currentAccess(db);
 	const insert = db.prepare(
 		`INSERT INTO lease (state, ${GIVEN.join(", ")}) VALUES ('intent', ${GIVEN.map((name) => `@${name}`).join(", ")})`,
 	);
-	const intent = db.prepare("SELECT realm_id, reason, name FROM lease WHERE id = ? AND state = 'intent'");
+	const intent = db.prepare(`SELECT realm_id, reason, name FROM lease WHERE id = ? AND ${from(TRANSITIONS.activate)}`);
 	const activateBy = (set: string) =>
 		db.prepare(
 			"UPDATE lease SET state = @state, reason = @reason, expires_at = @expires_at, payload = @payload, due_at = @due_at" +
@@ -88,15 +108,13 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 	// Setting a name, even to what it is, would rewrite a page of an index that is nowhere near the others' pages.
 	const [activate, activateAs] = [activateBy(""), activateBy(", name = @name")];
 	const doubt = db.prepare(
-		"UPDATE lease SET state = 'uncertain', reason = 'uncertain', due_at = @due_at, last_error = @last_error WHERE id = @id AND state = 'intent'",
+		`UPDATE lease SET ${to(TRANSITIONS.doubt)}, due_at = @due_at, last_error = @last_error WHERE id = @id AND ${from(TRANSITIONS.doubt)}`,
 	);
 	return {
 		begin(lease, limit, event, realm_limit) {
-			if (!isLive(lease.realm_id)) return "realm_gone";
-			if (limit !== null && countOpen(lease) >= limit) return "limit_reached";
-			if (realm_limit !== undefined && countOfRealm(lease, realm_limit) >= realm_limit) return "realm_limit_reached";
-			if (isKnown(lease)) return "name_taken";
-			if (!isCurrent(lease)) return "config_gone";
+			const limits = { limit, realm_limit };
+			const decision = decideBeginning(factsOf(lease, limits), limits);
+			if (decision !== "done") return decision;
 			insert.run(lease);
 			append(event);
 			return "done";
@@ -104,15 +122,16 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 		activate({ made_by, ...input }, event) {
 			const found = intent.get(input.id) as Pick<Lease, "realm_id" | "reason" | "name"> | undefined;
 			if (found === undefined) return "lost";
-			const isRefused = made_by !== undefined && refuseMaker(standingAt(event.timestamp), made_by) !== undefined;
-			const given = isRefused ? "requested" : found.reason;
-			const reason = isLive(found.realm_id) ? given : "realm_deleted";
-			const fate = reason === "" ? { state: "active" } : { state: "revoking", due_at: Date.parse(event.timestamp) };
+			const { answer, state, reason } = decideActivation({
+				reason: found.reason,
+				isRealmLive: realm.get(found.realm_id) !== undefined,
+				isMakerAdmitted: made_by === undefined || refuseMaker(accessAt(event.timestamp), made_by) === undefined,
+			});
 			const statement = found.name === input.name ? activate : activateAs;
-			statement.run({ ...input, reason, ...fate });
+			const due_at = state === "active" ? input.due_at : Date.parse(event.timestamp);
+			statement.run({ ...input, state, reason, due_at });
 			append(event);
-			if (reason === "") return "done";
-			return reason === "realm_deleted" ? "realm_gone" : "lost";
+			return answer;
 		},
 		doubt: (input) => doubt.run(input).changes > 0,
 	};
@@ -122,8 +141,7 @@ function birth(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activ
 function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | "revokeMany" | "reopen" | "markLost"> {
 	const change = changing(db, append);
 	const stateOf = db.prepare("SELECT state FROM lease WHERE id = ?").pluck();
-	const revokeBy = (set: string) =>
-		change(`UPDATE lease SET state = 'revoking', reason = @reason${set} WHERE id = @id AND state = 'active'`);
+	const revokeBy = (set: string) => change(TRANSITIONS.revoke, `reason = @reason${set}`);
 	const [revoke, revokeAt] = [revokeBy(""), revokeBy(", due_at = @due_at")];
 	const many = leaseRevoker(db);
 	return {
@@ -134,39 +152,33 @@ function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | 
 			return state;
 		},
 		revokeMany(selection, event) {
-			const count = many(selection);
+			const count = many.revoke(selection, "requested") + many.forewarn(selection, "requested");
 			append(event, { count });
 			return count;
 		},
-		reopen: change(
-			"UPDATE lease SET state = 'revoking', reason = 'zombie', due_at = @due_at, closed_at = NULL, attempts = 0 " +
-				"WHERE id = @id AND due_at IS NULL",
-		),
-		markLost: change(
-			"UPDATE lease SET last_error = @last_error WHERE id = @id AND state = 'active' AND last_error <> @last_error",
-		),
+		reopen: change(TRANSITIONS.reopen, "due_at = @due_at, closed_at = NULL, attempts = 0"),
+		markLost: change(TRANSITIONS.markLost, "last_error = @last_error", " AND last_error <> @last_error"),
 	};
 }
 
 /**
- * Makes what marks the leases of a realm, user or engine, or of what they have in common, and counts them. One that is being made goes to nobody:
- * it is taken back as soon as it exists.
+ * Makes what marks the leases of a realm, user or engine, or of what they have in common, and counts them: those that are active, and those that
+ * are being made, which are taken back as soon as they exist.
  */
 export function leaseRevoker(db: Database) {
-	const mark = (set: string, state: LeaseState) => {
+	const mark = (transition: Transition, set: string) => {
 		const prepare = (ofRealm: string) =>
 			db.prepare(
-				`UPDATE lease SET reason = 'requested'${set} WHERE state = '${state}' AND due_at IS NOT NULL ${ofRealm} ` +
+				`UPDATE lease SET ${to(transition)}, reason = @reason${set} WHERE ${from(transition)} AND due_at IS NOT NULL ${ofRealm} ` +
 					"AND (@user_id IS NULL OR user_id = @user_id) AND (@engine IS NULL OR engine = @engine)",
 			);
 		const [anywhere, inRealm] = [prepare(""), prepare("AND realm_id = @realm_id")];
-		return ({ realm_id, user_id, engine, now_ms }: Selection): number => {
+		return ({ realm_id, user_id, engine, now_ms }: Selection, reason: RevokeReason): number => {
 			const statement = realm_id === undefined ? anywhere : inRealm;
-			return statement.run({ realm_id, user_id: user_id ?? null, engine: engine ?? null, now_ms }).changes;
+			return statement.run({ realm_id, user_id: user_id ?? null, engine: engine ?? null, now_ms, reason }).changes;
 		};
 	};
-	const [active, beingMade] = [mark(", state = 'revoking', due_at = @now_ms", "active"), mark("", "intent")];
-	return (selection: Selection): number => active(selection) + beingMade(selection);
+	return { revoke: mark(TRANSITIONS.revoke, ", due_at = @now_ms"), forewarn: mark(TRANSITIONS.forewarn, "") };
 }
 
 /** From an open state to a closed one. The last lease of a retired configuration takes that with it, and those after it. */
@@ -176,10 +188,8 @@ function end(db: Database, append: Append): Pick<LeaseWrites, "abort" | "settle"
 		"DELETE FROM engine_config WHERE (realm_id, engine) = (SELECT config_realm_id, engine FROM lease WHERE id = @id) " +
 			`AND ${IS_UNUSED}`,
 	);
-	const close = (set: string, where: string) => {
-		const closed = change(
-			`UPDATE lease SET ${set}, due_at = NULL, closed_at = @closed_at, payload = NULL WHERE id = @id AND ${where}`,
-		);
+	const close = (transition: Transition, set = "") => {
+		const closed = change(transition, `due_at = NULL, closed_at = @closed_at, payload = NULL${set}`);
 		return (input: { id: string; closed_at: string }, event: AuditEvent): boolean => {
 			if (!closed(input, event)) return false;
 			dropConfigs.run(input);
@@ -187,19 +197,18 @@ function end(db: Database, append: Append): Pick<LeaseWrites, "abort" | "settle"
 		};
 	};
 	return {
-		abort: close("state = 'aborted'", "state = 'intent'"),
-		settle: close(
-			"state = iif(state = 'uncertain', 'aborted', 'revoked'), last_error = ''",
-			"state IN ('revoking', 'uncertain')",
-		),
-		abandon: close("state = 'abandoned'", "due_at IS NOT NULL"),
+		abort: close(TRANSITIONS.abort),
+		settle: close(TRANSITIONS.settle, ", last_error = ''"),
+		abandon: close(TRANSITIONS.abandon),
 	};
 }
 
-/** Makes an operation of a statement that changes one lease: its event is written when it did. */
+/** Makes an operation of a transition of one lease, and of what else it sets: its event is written when it changed something. */
 function changing(db: Database, append: Append) {
-	return (sql: string) => {
-		const statement = db.prepare(sql);
+	return (transition: Transition, set: string, where = "") => {
+		const statement = db.prepare(
+			`UPDATE lease SET ${to(transition)}, ${set} WHERE id = @id AND ${from(transition)}${where}`,
+		);
 		return (input: { id: string }, event: AuditEvent): boolean => {
 			if (statement.run(input).changes === 0) return false;
 			append(event);
@@ -225,18 +234,18 @@ function upkeep(
 	db: Database,
 ): Pick<LeaseWrites, "postpone" | "hasten" | "delivered" | "recover" | "saveClock" | "forget"> {
 	const postpone = db.prepare(
-		"UPDATE lease SET due_at = @due_at, attempts = @attempts, last_error = @last_error WHERE id = @id AND state IN ('revoking', 'uncertain')",
+		`UPDATE lease SET due_at = @due_at, attempts = @attempts, last_error = @last_error WHERE id = @id AND ${from(TRANSITIONS.postpone)}`,
 	);
 	const hasten = db.prepare(
 		"UPDATE lease SET due_at = @now_ms WHERE rowid IN (SELECT rowid FROM lease WHERE target = @target AND due_at > @now_ms AND due_at <= @until_ms " +
-			`AND state IN ('revoking', 'uncertain') AND (state = 'revoking' OR last_error <> @but_for) LIMIT ${MAX_HASTENED})`,
+			`AND ${from(TRANSITIONS.postpone)} AND (state = 'revoking' OR last_error <> @but_for) LIMIT ${MAX_HASTENED})`,
 	);
 	const delivered = db.prepare(
 		"UPDATE lease SET delivered_at = ? WHERE id IN (SELECT value FROM json_each(?)) AND delivered_at IS NULL",
 	);
 	const recover = db.prepare(
-		"UPDATE lease SET state = 'uncertain', reason = 'uncertain', due_at = @due_at, last_error = 'the server ended in the middle of it' " +
-			"WHERE state = 'intent' AND due_at IS NOT NULL",
+		`UPDATE lease SET ${to(TRANSITIONS.doubt)}, due_at = @due_at, last_error = @last_error ` +
+			`WHERE ${from(TRANSITIONS.doubt)} AND due_at IS NOT NULL`,
 	);
 	const saveClock = db.prepare(
 		"INSERT INTO meta (name, value) VALUES ('lease_clock', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",

@@ -57,7 +57,7 @@ const CHANGES: (() => Promise<unknown>)[] = [
 		next(3) === 0 ? leases.abandon(closing(), event) : leases.markLost({ id: pick(ids), last_error: "gone" }, event),
 	() => leases.reopen(due(), event),
 	() => leases.delivered({ ids: [pick(ids), pick(ids)], at: MADE_AT }),
-	async () => (next(10) === 0 ? leases.recover({ due_at: 1 }) : undefined),
+	async () => (next(10) === 0 ? leases.recover({ due_at: 1, last_error: "cut off" }) : undefined),
 	async () => (next(4) === 0 ? leases.forget(someDay()) : undefined),
 	async () =>
 		next(10) === 0

@@ -1,7 +1,8 @@
 import type { Database } from "better-sqlite3";
-import type { AuditEvent } from "../../../audit/model.ts";
-import { type Binding, MAX_BINDINGS } from "../../../policy/model.ts";
+import { decideBinding } from "../../../policy/decide.ts";
+import type { Implementations } from "../../store.ts";
 import type { Append } from "./audit.ts";
+import { LIVE_REALM } from "./live-realm.ts";
 
 /** Adds a row of binding. */
 export const INSERT_BINDING =
@@ -15,29 +16,27 @@ export const DELETE_BINDING = "DELETE FROM binding WHERE realm_id = @realm_id AN
 export const COUNT_BINDINGS = "SELECT count(*) FROM binding WHERE realm_id = ?";
 
 /** Operations on bindings. */
-export function policyWrites(db: Database, append: Append) {
-	const owner = db.prepare("SELECT user_id FROM realm WHERE id = ? AND deleted_at IS NULL").pluck();
+export function policyWrites(db: Database, append: Append): Implementations<"write">["policy"] {
+	const owner = db.prepare(LIVE_REALM).pluck();
 	const user = db.prepare("SELECT 1 FROM account WHERE id = ?").pluck();
 	const bound = db.prepare("SELECT 1 FROM binding WHERE realm_id = @realm_id AND user_id = @user_id").pluck();
 	const count = db.prepare(COUNT_BINDINGS).pluck();
 	const insert = db.prepare(INSERT_BINDING);
 	const remove = db.prepare(DELETE_BINDING);
 	return {
-		bind(
-			binding: Binding,
-			event: AuditEvent,
-		): "done" | "exists" | "owner" | "no_user" | "realm_gone" | "limit_reached" {
-			const ownerId = owner.get(binding.realm_id);
-			if (ownerId === undefined) return "realm_gone";
-			if (ownerId === binding.user_id) return "owner";
-			if (user.get(binding.user_id) === undefined) return "no_user";
-			if (bound.get(binding) !== undefined) return "exists";
-			if ((count.get(binding.realm_id) as number) >= MAX_BINDINGS) return "limit_reached";
+		bind(binding, event) {
+			const decision = decideBinding(binding.user_id, {
+				owner_id: owner.get(binding.realm_id) as string | undefined,
+				hasAccount: user.get(binding.user_id) !== undefined,
+				isBound: bound.get(binding) !== undefined,
+				count: count.get(binding.realm_id) as number,
+			});
+			if (decision !== "done") return decision;
 			insert.run(binding);
 			append(event);
 			return "done";
 		},
-		unbind(input: { realm_id: string; user_id: string }, event: AuditEvent): boolean {
+		unbind(input, event) {
 			if (remove.run(input).changes === 0) return false;
 			append(event);
 			return true;

@@ -1,26 +1,23 @@
 import type { Database } from "better-sqlite3";
-import type { AuditEvent } from "../../../audit/model.ts";
-import type { NewRealm } from "../../../realms/model.ts";
+import type { Implementations } from "../../store.ts";
 import type { Append } from "./audit.ts";
 import { emptying } from "./emptying.ts";
 import { IS_UNUSED } from "./engines.ts";
+import { INSERT_KEY } from "./keys.ts";
+import { leaseRevoker } from "./leases.ts";
+import { LIVE_REALM_BY_SLUG } from "./live-realm.ts";
 
 /** Operations on realms. */
-export function realmWrites(db: Database, append: Append) {
-	const taken = db.prepare("SELECT 1 FROM realm WHERE slug = ? AND deleted_at IS NULL").pluck();
+export function realmWrites(db: Database, append: Append): Implementations<"write">["realms"] {
+	const taken = db.prepare(LIVE_REALM_BY_SLUG);
 	const most = db.prepare("SELECT realms FROM account_limit WHERE user_id = ?").pluck();
 	const owned = db.prepare("SELECT count(*) FROM realm WHERE user_id = ?").pluck();
 	const insert = db.prepare(
 		"INSERT INTO realm (id, slug, name, description, user_id, created_at) VALUES (@id, @slug, @name, @description, @user_id, @created_at)",
 	);
-	const addKey = db.prepare(
-		"INSERT INTO keyring (id, purpose, realm_id, state, wrapped, created_at) VALUES (@id, @purpose, @realm_id, @state, @wrapped, @created_at)",
-	);
+	const addKey = db.prepare(INSERT_KEY);
 	const remove = db.prepare("UPDATE realm SET deleted_at = @deleted_at WHERE id = @id AND deleted_at IS NULL");
-	// Intents are left to whoever is at work on them: activating one finds the realm gone.
-	const revokeLeases = db.prepare(
-		"UPDATE lease SET state = 'revoking', due_at = ?, reason = 'realm_deleted' WHERE realm_id = ? AND state = 'active' AND due_at IS NOT NULL",
-	);
+	const leases = leaseRevoker(db);
 	const retireConfigs = db.prepare(
 		"UPDATE engine_config SET state = 'retired' WHERE realm_id = ? AND state = 'active'",
 	);
@@ -29,7 +26,7 @@ export function realmWrites(db: Database, append: Append) {
 	const purge = db.prepare("DELETE FROM realm WHERE id = ? AND deleted_at IS NOT NULL");
 	const dropKeys = db.prepare("DELETE FROM keyring WHERE realm_id = ?");
 	return {
-		create(input: NewRealm, event: AuditEvent): "done" | "slug_taken" | "limit_reached" {
+		create(input, event) {
 			const { slug, user_id } = input.realm;
 			if (taken.get(slug) !== undefined) return "slug_taken";
 			const limit = (most.get(user_id) as number | null | undefined) ?? input.realms_per_account;
@@ -39,16 +36,18 @@ export function realmWrites(db: Database, append: Append) {
 			append(event);
 			return "done";
 		},
-		remove(input: { id: string; deleted_at: string }, event: AuditEvent): boolean {
+		remove(input, event) {
 			if (remove.run(input).changes === 0) return false;
-			const { changes: leases } = revokeLeases.run(Date.parse(input.deleted_at), input.id);
+			// Those that are being made are left to whoever is at work on them: activating one finds the realm gone.
+			const selection = { realm_id: input.id, user_id: undefined, engine: undefined, now_ms: Date.parse(input.deleted_at) };
+			const revoked = leases.revoke(selection, "realm_deleted");
 			retireConfigs.run(input.id);
 			dropConfigs.run(input.id);
-			append(event, leases === 0 ? {} : { leases });
+			append(event, revoked === 0 ? {} : { leases: revoked });
 			return true;
 		},
 		empty: emptying(db),
-		purge(id: string, event: AuditEvent): boolean {
+		purge(id, event) {
 			if (purge.run(id).changes === 0) return false;
 			dropKeys.run(id);
 			dropAuthority.run(id);

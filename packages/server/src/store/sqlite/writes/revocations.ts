@@ -19,7 +19,7 @@ export function revocationWrites(db: Database, append: Append) {
 	const sources = knownSourceWrites(db);
 	const links = db.prepare("DELETE FROM sso_identity WHERE user_id = ? AND created_at > ? AND made_account = 0");
 	const unlink = (user_id: string, since = AFTER_ALL) => links.run(user_id, since).changes;
-	const revokeLeases = leaseRevoker(db);
+	const many = leaseRevoker(db);
 	return {
 		revoke({ user_id, realm_id, keep, links_since, now_ms }: Revocation, event: AuditEvent): Revoked {
 			const whose = { user_id, realm_id, keep };
@@ -30,7 +30,7 @@ export function revocationWrites(db: Database, append: Append) {
 			const revoked = {
 				sessions: realm_id === undefined ? sessions.run(whose).changes : 0,
 				tokens: tokens?.run(whose).changes ?? 0,
-				leases: revokeLeases(leases),
+				leases: many.revoke(leases, "requested") + many.forewarn(leases, "requested"),
 				identities: user_id !== undefined && realm_id === undefined ? unlink(user_id, links_since) : 0,
 			};
 			append(event, revoked);

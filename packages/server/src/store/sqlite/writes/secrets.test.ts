@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { SecretVersion } from "../../../secrets/model.ts";
+import { MAX_VERSIONS, type SecretVersion } from "../../../secrets/model.ts";
 import { eventsAfter } from "../../../testing/events.ts";
 import { anEvent, aVersion, MADE_AT } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore } from "../../../testing/store.ts";
-import { MAX_VERSIONS } from "./room.ts";
 
 const { store } = await openTestStore({ after });
 const { secrets } = store;

@@ -1,8 +1,10 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent, EventData } from "../../../audit/model.ts";
-import { type NewVersion, type NotWritten, type Promoted, VERSION_BYTES } from "../../../secrets/model.ts";
+import type { Giving, Room } from "../../../secrets/decide.ts";
+import { type NewVersion, type Promoted, VERSION_BYTES } from "../../../secrets/model.ts";
+import type { Implementations } from "../../store.ts";
 import type { Append } from "./audit.ts";
-import { type Giving, type Room, roomOf } from "./room.ts";
+import { roomOf } from "./room.ts";
 
 interface Head {
 	id: number;
@@ -64,8 +66,8 @@ function writing(db: Database, append: Append) {
 			const found = head.find(input);
 			const version = (found?.version ?? 0) + 1;
 			const bytes = input.value.length + VERSION_BYTES;
-			const coming = { secret_id: found?.id, version, bytes, created_at: input.created_at };
-			const giving = room.fit(held, coming, found === undefined);
+			const coming = { version, bytes, created_at: input.created_at, isNewKey: found === undefined };
+			const giving = room.fit(held, coming, found?.id);
 			if (giving === undefined) return undefined;
 			const change = { realm_id: input.realm_id, bytes: bytes - giving.bytes, keys: found === undefined ? 1 : 0 };
 			held.bytes += change.bytes;
@@ -86,7 +88,7 @@ function writing(db: Database, append: Append) {
 }
 
 /** Operations on secrets. */
-export function secretWrites(db: Database, append: Append) {
+export function secretWrites(db: Database, append: Append): Implementations<"write">["secrets"] {
 	const { head, room, plan, write } = writing(db, append);
 	const dropVersions = db.prepare("DELETE FROM secret_version WHERE secret_id = ?");
 	const markDeleted = db.prepare("UPDATE secret SET deleted_at = ? WHERE id = ?");
@@ -99,16 +101,13 @@ export function secretWrites(db: Database, append: Append) {
 		return to_version === undefined || currentVersion(row) === to_version;
 	};
 	return {
-		set(input: NewVersion, event: AuditEvent): { version: number; created_at: string } | NotWritten {
+		set(input, event) {
 			const held = room.find(input);
 			if (held === undefined) return "realm_gone";
 			const planned = plan(held, input);
 			return planned === undefined ? "limit_reached" : write(planned, event);
 		},
-		promote(
-			secrets: Promoted[],
-			event: AuditEvent,
-		): { version: number; created_at: string }[] | NotWritten | "changed" {
+		promote(secrets, event) {
 			const held = secrets[0] && room.find(secrets[0].row);
 			if (held === undefined) return "realm_gone";
 			if (!secrets.every(isAsExpected)) return "changed";
@@ -116,10 +115,7 @@ export function secretWrites(db: Database, append: Append) {
 			if (!planned.every(hasRoom)) return "limit_reached";
 			return planned.map(({ one, facts }) => write(one, event, facts));
 		},
-		remove(
-			input: { realm_id: string; environment: string; key: string; deleted_at: string },
-			event: AuditEvent,
-		): boolean {
+		remove(input, event) {
 			const found = head.find(input);
 			if (found === undefined || found.deleted_at !== null) return false;
 			room.count({ realm_id: input.realm_id, bytes: -room.held(found.id, found.version), keys: 0 });

@@ -1,54 +1,49 @@
 import type { Database } from "better-sqlite3";
+import { isProofOf } from "../../../accounts/decide.ts";
 import type { Account, OwnerProof } from "../../../accounts/model.ts";
 import type { AuditEvent } from "../../../audit/model.ts";
-import { MAX_BINDINGS, type Role } from "../../../policy/model.ts";
+import type { Role } from "../../../policy/model.ts";
 import {
-	type IdentityKey,
-	MAX_IDENTITIES,
-	type MappedRole,
-	type NewLink,
-	type OneTime,
-	type ProviderRow,
-	type SsoLogin,
-	type SsoOutcome,
-	type SsoStore,
-} from "../../../sso/model.ts";
+	decideLink,
+	decideRole,
+	decideUnlink,
+	granterOf,
+	isStillSo,
+	type LinkedAccount,
+	type LinkedIdentity,
+	type RealmOfRole,
+	type RoleChange,
+	rolesOf,
+} from "../../../sso/decide.ts";
+import type { IdentityKey, OneTime, SsoLogin } from "../../../sso/model.ts";
+import type { Implementations } from "../../store.ts";
 import { EMAIL_TAKEN, INSERT_ACCOUNT } from "./accounts.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
+import { LIVE_REALM_BY_SLUG } from "./live-realm.ts";
 import { COUNT_BINDINGS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 import { sessionOpening } from "./sessions.ts";
 
+type SsoWrites = Implementations<"write">["sso"];
+
 /** Operations on providers and on logins that they vouched for. */
-export function ssoWrites(db: Database, append: Append) {
-	const set = db.prepare(
-		"INSERT OR REPLACE INTO sso_provider (name, id, type, display_name, sealed, created_by, created_at) " +
-			"VALUES (@name, @id, @type, @display_name, @sealed, @created_by, @created_at)",
-	);
-	const remove = db.prepare("DELETE FROM sso_provider WHERE name = ?");
+export function ssoWrites(db: Database, append: Append): SsoWrites {
 	const use = db.prepare("INSERT INTO sso_used (digest, until) VALUES (@digest, @until) ON CONFLICT DO NOTHING");
 	const forget = db.prepare("DELETE FROM sso_used WHERE until < ?");
 	const openSession = sessionOpening(db);
 	const sources = knownSourceWrites(db);
-	const people = identityWrites(db);
+	const people = peopleOf(db);
+	const add = addition(db);
 	const roles = roleWrites(db, append);
 	const isNew = (used: OneTime) => use.run(used).changes > 0;
 	return {
-		setProvider(row: ProviderRow, event: AuditEvent): void {
-			set.run(row);
-			append(event);
-		},
-		removeProvider(name: string, event: AuditEvent): boolean {
-			if (remove.run(name).changes === 0) return false;
-			append(event);
-			return true;
-		},
-		signIn(login: SsoLogin, event: AuditEvent): SsoOutcome {
+		...providerWrites(db, append),
+		...linkWrites(db, append),
+		signIn(login, event) {
 			const { session, arrival } = login;
-			if (!people.isStill(login)) return "changed";
+			if (!isStillSo(login, people.arrival(login))) return "changed";
 			if (!login.used.map(isNew).every(Boolean)) return "replay";
-			if (arrival.kind === "created") people.add(arrival.account);
-			if (arrival.kind !== "known") people.arrive(login);
+			add(login);
 			const ended = openSession(session);
 			sources.note(session.user_id, login.known);
 			const changes = roles.plan(login);
@@ -56,105 +51,118 @@ export function ssoWrites(db: Database, append: Append) {
 			roles.make(login, changes, event);
 			return "done";
 		},
-		link(link: NewLink, event: AuditEvent): Awaited<ReturnType<SsoStore["link"]>> {
-			if (!people.isOwner(link)) return "unproven";
-			const owner = people.owner(link.identity);
-			if (owner !== undefined) return owner === link.user_id ? "done" : "linked_elsewhere";
-			if (people.count(link.user_id) >= MAX_IDENTITIES) return "full";
-			people.link(link);
+		consume: isNew,
+		forgetUsed: (before) => forget.run(before).changes,
+	};
+}
+
+function providerWrites(db: Database, append: Append): Pick<SsoWrites, "setProvider" | "removeProvider"> {
+	const set = db.prepare(
+		"INSERT OR REPLACE INTO sso_provider (name, id, type, display_name, sealed, created_by, created_at) " +
+			"VALUES (@name, @id, @type, @display_name, @sealed, @created_by, @created_at)",
+	);
+	const remove = db.prepare("DELETE FROM sso_provider WHERE name = ?");
+	return {
+		setProvider(row, event) {
+			set.run(row);
+			append(event);
+		},
+		removeProvider(name, event) {
+			if (remove.run(name).changes === 0) return false;
+			append(event);
+			return true;
+		},
+	};
+}
+
+const INSERT_IDENTITY =
+	"INSERT INTO sso_identity (id, provider, issuer, subject, user_id, is_vouched, made_account, created_at) " +
+	"VALUES (@id, @provider, @issuer, @subject, @user_id, @is_vouched, @made_account, @at)";
+
+/** What is known of accounts and their identities. */
+function peopleOf(db: Database) {
+	const owner = db
+		.prepare("SELECT user_id FROM sso_identity WHERE provider = @provider AND issuer = @issuer AND subject = @subject")
+		.pluck();
+	const account = db.prepare("SELECT password, disabled_at, instance_admin FROM account WHERE id = ?");
+	const identities = db.prepare("SELECT id, provider, is_vouched FROM sso_identity WHERE user_id = ?");
+	const taken = db.prepare(EMAIL_TAKEN).pluck();
+	const ownerOf = (identity: IdentityKey) => owner.get(identity) as string | undefined;
+	const accountOf = (user_id: string): LinkedAccount | undefined => {
+		const row = account.get(user_id) as Record<keyof LinkedAccount, never> | undefined;
+		return row && { ...row, instance_admin: row.instance_admin === 1 };
+	};
+	const identitiesOf = (user_id: string): LinkedIdentity[] =>
+		(identities.all(user_id) as Record<keyof LinkedIdentity, never>[]).map((row) => ({
+			...row,
+			is_vouched: row.is_vouched === 1,
+		}));
+	return {
+		ownerOf,
+		accountOf,
+		identitiesOf,
+		arrival: ({ identity, session: { user_id }, arrival }: SsoLogin) => ({
+			owner_id: ownerOf(identity),
+			account: accountOf(user_id),
+			identities: identitiesOf(user_id),
+			isEmailTaken: arrival.kind === "created" && taken.get(arrival.account.email) !== undefined,
+		}),
+	};
+}
+
+/** Makes what adds the account and the link that a login brings. */
+function addition(db: Database): (login: SsoLogin) => void {
+	const insert = db.prepare(INSERT_ACCOUNT);
+	const attach = db.prepare(INSERT_IDENTITY);
+	const add = (account: Account) => insert.run({ ...account, instance_admin: Number(account.instance_admin) });
+	return ({ identity, link_id: id, session: { user_id, created_at: at }, arrival }) => {
+		if (arrival.kind === "known") return;
+		if (arrival.kind === "created") add(arrival.account);
+		const is_vouched = Number(arrival.kind !== "created" || arrival.is_vouched);
+		attach.run({ ...identity, id, user_id, at, is_vouched, made_account: Number(arrival.kind === "created") });
+	};
+}
+
+/** What an account's owner does with its identities. */
+function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unlink"> {
+	const people = peopleOf(db);
+	const attach = db.prepare(INSERT_IDENTITY);
+	const session = db.prepare("SELECT provider FROM session WHERE jti = ?").pluck();
+	const providers = db
+		.prepare("SELECT name FROM sso_provider WHERE name IN (SELECT provider FROM sso_identity WHERE user_id = ?)")
+		.pluck();
+	const remove = db.prepare("DELETE FROM sso_identity WHERE id = ? AND user_id = ?");
+	const isProven = ({ user_id, proof }: { user_id: string; proof: OwnerProof }, identities: LinkedIdentity[]) => {
+		const signed_in_at = session.get(proof.jti) as string | undefined;
+		return isProofOf(
+			people.accountOf(user_id),
+			proof,
+			identities.map(({ provider }) => provider),
+			signed_in_at,
+		);
+	};
+	return {
+		link(link, event) {
+			const identities = people.identitiesOf(link.user_id);
+			if (!isProven(link, identities)) return "unproven";
+			const decision = decideLink(link.user_id, people.ownerOf(link.identity), identities.length);
+			if (decision !== "link") return decision;
+			const { identity, id, user_id, at } = link;
+			attach.run({ ...identity, id, user_id, at, is_vouched: 1, made_account: 0 });
 			append(event);
 			return "done";
 		},
-		unlink(input: Parameters<SsoStore["unlink"]>[0], event: AuditEvent): Awaited<ReturnType<SsoStore["unlink"]>> {
-			if (!people.isOwner(input)) return "unproven";
-			const provider = people.providerOf(input);
-			if (provider === undefined) return "unknown";
-			if (!people.hasOtherWay(input)) return "last";
-			people.unlink(input);
-			append(event, { provider });
+		unlink(input, event) {
+			const { id, user_id } = input;
+			const identities = people.identitiesOf(user_id);
+			if (!isProven(input, identities)) return "unproven";
+			const decision = decideUnlink(id, people.accountOf(user_id), identities, providers.all(user_id) as string[]);
+			if (decision.outcome !== "done") return decision.outcome;
+			remove.run(id, user_id);
+			append(event, { provider: decision.provider });
 			return "done";
 		},
-		consume: isNew,
-		forgetUsed: (before: string): number => forget.run(before).changes,
 	};
-}
-
-function identityWrites(db: Database) {
-	const find = db
-		.prepare("SELECT user_id FROM sso_identity WHERE provider = @provider AND issuer = @issuer AND subject = @subject")
-		.pluck();
-	const attach = db.prepare(
-		"INSERT INTO sso_identity (id, provider, issuer, subject, user_id, is_vouched, made_account, created_at) " +
-			"VALUES (@id, @provider, @issuer, @subject, @user_id, @is_vouched, @made_account, @at)",
-	);
-	const enabled = db.prepare("SELECT 1 FROM account WHERE id = ? AND disabled_at IS NULL").pluck();
-	const open = db
-		.prepare(
-			"SELECT 1 FROM account WHERE id = @user_id AND disabled_at IS NULL AND password IS NULL AND instance_admin = 0 " +
-				"AND NOT EXISTS (SELECT 1 FROM sso_identity WHERE user_id = @user_id AND (provider = @provider OR is_vouched = 0))",
-		)
-		.pluck();
-	const taken = db.prepare(EMAIL_TAKEN).pluck();
-	const insert = db.prepare(INSERT_ACCOUNT);
-	const owner = (identity: IdentityKey) => find.get(identity) as string | undefined;
-	return {
-		owner,
-		add: (account: Account) => insert.run({ ...account, password: null, instance_admin: 0, disabled_at: null }),
-		link: ({ identity, id, user_id, at }: NewLink) =>
-			attach.run({ ...identity, id, user_id, at, is_vouched: 1, made_account: 0 }),
-		/** Links whoever arrives for the first time. */
-		arrive({ identity, link_id: id, session: { user_id, created_at: at }, arrival }: SsoLogin): void {
-			const is_vouched = Number(arrival.kind !== "created" || arrival.is_vouched);
-			attach.run({ ...identity, id, user_id, at, is_vouched, made_account: Number(arrival.kind === "created") });
-		},
-		...linkWrites(db),
-		/** Whether accounts are what they were when the login was decided. */
-		isStill({ identity, session: { user_id }, arrival }: SsoLogin): boolean {
-			if (arrival.kind === "known") return owner(identity) === user_id && enabled.get(user_id) !== undefined;
-			if (owner(identity) !== undefined) return false;
-			if (arrival.kind === "linked") return open.get({ user_id, provider: identity.provider }) !== undefined;
-			return taken.get(arrival.account.email) === undefined;
-		},
-	};
-}
-
-/** What an account's owner asks about its identities, and what removes one. */
-function linkWrites(db: Database) {
-	const proven = db
-		.prepare(
-			"SELECT 1 FROM account WHERE id = @user_id AND password IS @password AND (password IS NOT NULL OR EXISTS " +
-				"(SELECT 1 FROM sso_identity WHERE user_id = @user_id AND provider = (SELECT provider FROM session WHERE jti = @jti)))",
-		)
-		.pluck();
-	const total = db.prepare("SELECT count(*) FROM sso_identity WHERE user_id = ?").pluck();
-	const found = db.prepare("SELECT provider FROM sso_identity WHERE id = ? AND user_id = ?").pluck();
-	const otherWay = db
-		.prepare(
-			"SELECT 1 FROM account WHERE id = @user_id AND (password IS NOT NULL OR EXISTS (SELECT 1 FROM sso_identity " +
-				"WHERE user_id = @user_id AND id <> @id AND provider IN (SELECT name FROM sso_provider)))",
-		)
-		.pluck();
-	const remove = db.prepare("DELETE FROM sso_identity WHERE id = ? AND user_id = ?");
-	return {
-		/** Whether what showed that it is the owner is still so. */
-		isOwner: ({ user_id, proof }: { user_id: string; proof: OwnerProof }): boolean =>
-			proven.get({ user_id, ...proof }) !== undefined,
-		count: (user_id: string) => total.get(user_id) as number,
-		providerOf: ({ id, user_id }: { id: string; user_id: string }) => found.get(id, user_id) as string | undefined,
-		/** Whether somebody can sign in without it: with a password, or at a provider that there is. */
-		hasOtherWay: ({ id, user_id }: { id: string; user_id: string }): boolean =>
-			otherWay.get({ id, user_id }) !== undefined,
-		unlink: ({ id, user_id }: { id: string; user_id: string }) => remove.run(id, user_id),
-	};
-}
-
-/** A role in a realm that a login changes. */
-interface RoleChange extends MappedRole {
-	realm_id: string;
-	/** Whether the provider gave the account another one before. */
-	isHeld: boolean;
-	/** Whether the realm has no room for one more binding. */
-	isLeftOut: boolean;
 }
 
 function leftOut(changes: readonly RoleChange[]): string | undefined {
@@ -162,9 +170,9 @@ function leftOut(changes: readonly RoleChange[]): string | undefined {
 	return realms.length === 0 ? undefined : realms.join();
 }
 
-/** Makes the roles that the provider gave what they are now: no others stay. What somebody else gave is left alone, and so is the owner. */
+/** Makes the roles that the provider gave what they are now. */
 function roleWrites(db: Database, append: Append) {
-	const find = db.prepare("SELECT id, user_id FROM realm WHERE slug = ? AND deleted_at IS NULL");
+	const find = db.prepare(LIVE_REALM_BY_SLUG);
 	const current = db.prepare("SELECT role, granted_by FROM binding WHERE realm_id = ? AND user_id = ?");
 	const count = db.prepare(COUNT_BINDINGS).pluck();
 	const remove = db.prepare(DELETE_BINDING);
@@ -175,29 +183,23 @@ function roleWrites(db: Database, append: Append) {
 		)
 		.pluck();
 	const insert = db.prepare(INSERT_BINDING);
-	const grantedBy = ({ identity }: SsoLogin) => `sso:${identity.provider}`;
 
-	function compare(user_id: string, granted_by: string, mapped: MappedRole): RoleChange[] {
-		const found = find.get(mapped.realm) as { id: string; user_id: string } | undefined;
-		if (found === undefined || found.user_id === user_id) return [];
-		const held = current.get(found.id, user_id) as { role: Role; granted_by: string } | undefined;
-		if (held?.role === mapped.role || (held !== undefined && held.granted_by !== granted_by)) return [];
-		const isLeftOut = held === undefined && (count.get(found.id) as number) >= MAX_BINDINGS;
-		return [{ ...mapped, realm_id: found.id, isHeld: held !== undefined, isLeftOut }];
+	function realmOf(user_id: string, slug: string): RealmOfRole | undefined {
+		const found = find.get(slug) as { id: string; user_id: string } | undefined;
+		if (found === undefined) return undefined;
+		const held = current.get(found.id, user_id) as RealmOfRole["held"];
+		return { realm_id: found.id, owner_id: found.user_id, held, count: count.get(found.id) as number };
 	}
 
 	return {
 		plan(login: SsoLogin): RoleChange[] {
 			const { user_id } = login.session;
-			const granted_by = grantedBy(login);
-			const mapped = new Set(login.roles.map(({ realm }) => realm));
-			const left = (granted.all(user_id, granted_by) as string[]).filter((realm) => !mapped.has(realm));
-			const all = [...login.roles, ...left.map((realm) => ({ realm, role: undefined, id: "" }))];
-			return all.flatMap((role) => compare(user_id, granted_by, role));
+			const roles = rolesOf(login, granted.all(user_id, granterOf(login)) as string[]);
+			return roles.flatMap((role) => decideRole(login, role, realmOf(user_id, role.realm)) ?? []);
 		},
 		make(login: SsoLogin, changes: readonly RoleChange[], event: AuditEvent): void {
 			const { user_id } = login.session;
-			const granted_by = grantedBy(login);
+			const granted_by = granterOf(login);
 			const { request_id, ip } = event.data;
 			for (const { id, realm_id, realm, role, isHeld } of changes.filter(({ isLeftOut }) => !isLeftOut)) {
 				const note = (type: "policy.binding.created" | "policy.binding.deleted", facts: { role?: Role }) =>

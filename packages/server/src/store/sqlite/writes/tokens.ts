@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
 import { type ApiToken, MAX_TOKENS, type TokenEnd } from "../../../tokens/model.ts";
-import { LINE } from "../token-lines.ts";
+import { LINE, notExpiredAt } from "../token-lines.ts";
 import type { Append } from "./audit.ts";
 
 /** Tokens that are forgotten in one transaction. */
@@ -14,7 +14,7 @@ export function tokenWrites(db: Database, append: Append) {
 			"VALUES (@id, @user_id, @name, @prefix, @digest, @scopes, @realm_id, @environment, @engines, @maker_id, @expires_at, @last_used_at, @created_at)",
 	);
 	const live = db
-		.prepare("SELECT count(*) FROM api_token WHERE user_id = @user_id AND coalesce(expires_at, '~') > @created_at")
+		.prepare(`SELECT count(*) FROM api_token WHERE user_id = @user_id AND ${notExpiredAt("@created_at")}`)
 		.pluck();
 	const prune = db.prepare(
 		"DELETE FROM api_token WHERE id IN (SELECT id FROM api_token WHERE user_id = @user_id AND expires_at <= @created_at " +

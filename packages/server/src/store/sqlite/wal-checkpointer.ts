@@ -18,16 +18,16 @@ export interface Moved {
 }
 
 /** What the thread is told by its port: to move what it can, or to end. */
-export type MoverRequest = "move" | "close";
+export type CheckpointRequest = "move" | "close";
 
 /** What the thread is given: the database, and the port by which it is asked and answers. */
-export interface MoverData {
+export interface CheckpointerData {
 	file: string;
 	port: MessagePort;
 }
 
 /** Moves the write-ahead log into the database, for the most part beside the writer. */
-export interface LogEmptier {
+export interface WalCheckpointer {
 	/**
 	 * Looks how long the log is; to be called after each batch.
 	 * @throws StorageFailure when moving it failed, as it does when a sync fails: nothing on this disk can be believed afterwards. Design: §4
@@ -41,11 +41,11 @@ export interface LogEmptier {
  * Makes what empties the writer's log. Its thread is started when there is something to move.
  * @param attempt runs a step of the writer's, which ends with a StorageFailure that the step throws
  */
-export function createLogEmptier(
+export function createWalCheckpointer(
 	db: Database,
 	attempt: (step: () => void) => void,
-	start: (data: MoverData) => Worker = startMover,
-): LogEmptier {
+	start: (data: CheckpointerData) => Worker = startCheckpointer,
+): WalCheckpointer {
 	const length = db.prepare("PRAGMA wal_checkpoint(NOOP)");
 	const move = createMove(db);
 	let thread: { port: MessagePort; exit: Promise<unknown> } | undefined;
@@ -77,12 +77,12 @@ export function createLogEmptier(
 			else if (log - checkpointed >= MOVED_PAGES) {
 				thread ??= launch();
 				isMoving = true;
-				thread.port.postMessage("move" satisfies MoverRequest);
+				thread.port.postMessage("move" satisfies CheckpointRequest);
 			}
 		},
 		async close() {
 			if (thread === undefined) return;
-			thread.port.postMessage("close" satisfies MoverRequest);
+			thread.port.postMessage("close" satisfies CheckpointRequest);
 			await thread.exit;
 			// What it answered last may be a failure that nobody has heard of yet.
 			const answer = receiveMessageOnPort(thread.port);
@@ -104,6 +104,6 @@ export function createMove(db: Database): () => Moved {
 	};
 }
 
-function startMover(data: MoverData): Worker {
-	return startThread(new URL("./mover-thread.ts", import.meta.url), { workerData: data, transferList: [data.port] });
+function startCheckpointer(data: CheckpointerData): Worker {
+	return startThread(new URL("./wal-checkpointer-thread.ts", import.meta.url), { workerData: data, transferList: [data.port] });
 }

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { GENESIS } from "../../audit/chain.ts";
-import type { CopyFacts, Samples } from "../../backups/model.ts";
+import type { SnapshotFacts, Samples } from "../../backups/model.ts";
 import type { KeyRow } from "../../crypto/keyring-model.ts";
 import { schemaOf } from "./migrate.ts";
 import { createStatements } from "./statements.ts";
@@ -12,7 +12,7 @@ const MAX_PROBLEMS = 10;
  * What is asked of a whole database file: to be copied, or to be judged. They run in a thread of its own. Statements are prepared late,
  * because the file may be of an older schema, or no sound database.
  */
-export function copyQuestions(db: Database) {
+export function snapshotQuestions(db: Database) {
 	const prepare = createStatements(db);
 	const meta = (name: string) =>
 		prepare("SELECT value FROM meta WHERE name = ?").pluck().get(name) as string | undefined;
@@ -22,7 +22,7 @@ export function copyQuestions(db: Database) {
 			db.pragma("query_only = OFF");
 			db.prepare("VACUUM INTO ?").run(file);
 		},
-		facts(): CopyFacts {
+		facts(): SnapshotFacts {
 			const newest = prepare("SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1").get() as
 				| { seq: number; hash: Buffer }
 				| undefined;

@@ -6,7 +6,7 @@ import { AppError, type FatalError } from "../../errors.ts";
 import { makeFolder } from "../../testing/store.ts";
 import { STORAGE_EXIT_CODE } from "./failure.ts";
 import { openReader, openWriter } from "./open.ts";
-import { createReading } from "./reading.ts";
+import { createReadTransaction } from "./read-transaction.ts";
 
 /** A table with a counter, a writer that raises it, and readings of it. */
 async function setUp(t: TestContext) {
@@ -15,21 +15,21 @@ async function setUp(t: TestContext) {
 	writer.exec("CREATE TABLE t (x INTEGER) STRICT; INSERT INTO t VALUES (0)");
 	const connection = openReader(file);
 	const failures: FatalError[] = [];
-	const reading = createReading(connection, (failure) => failures.push(failure));
+	const transaction = createReadTransaction(connection, (failure) => failures.push(failure));
 	const statement = connection.prepare("SELECT x FROM t").pluck();
 	const questions = {
-		value: reading.within(() => statement.get() as number),
-		echo: reading.within((a: number, b: string) => [a, b] as const),
-		fail: reading.within((error: Error) => {
+		value: transaction.within(() => statement.get() as number),
+		echo: transaction.within((a: number, b: string) => [a, b] as const),
+		fail: transaction.within((error: Error) => {
 			throw error;
 		}),
 	};
 	t.after(() => {
-		reading.refresh();
+		transaction.refresh();
 		connection.close();
 		writer.close();
 	});
-	return { questions, reading, connection, failures, raise: () => writer.exec("UPDATE t SET x = x + 1") };
+	return { questions, transaction, connection, failures, raise: () => writer.exec("UPDATE t SET x = x + 1") };
 }
 
 test("questions of one turn see the same, whatever is committed meanwhile, and those of the next see it", async (t) => {
@@ -43,24 +43,24 @@ test("questions of one turn see the same, whatever is committed meanwhile, and t
 });
 
 test("a refresh lets the next question of the same turn see everything that is committed", async (t) => {
-	const { questions, reading, raise } = await setUp(t);
+	const { questions, transaction, raise } = await setUp(t);
 	for (let count = 1; count <= 5; count++) {
 		questions.value();
 		raise();
-		reading.refresh();
+		transaction.refresh();
 		assert.equal(questions.value(), count);
 	}
 });
 
 test("nothing is held open once the turn is over, so that the log can be emptied", async (t) => {
-	const { questions, connection, reading } = await setUp(t);
+	const { questions, connection, transaction } = await setUp(t);
 	questions.value();
 	assert.equal(connection.inTransaction, true);
 	await nextTurn();
 	await nextTurn();
 	assert.equal(connection.inTransaction, false);
-	reading.refresh();
-	reading.refresh();
+	transaction.refresh();
+	transaction.refresh();
 	assert.equal(connection.inTransaction, false);
 });
 

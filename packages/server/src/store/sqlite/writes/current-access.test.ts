@@ -8,7 +8,7 @@ import { eventsAfter } from "../../../testing/events.ts";
 import { aConfig, aLease, anEvent, aSession, aToken, aVersion, MADE_AT, newId } from "../../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../../testing/rules.ts";
 import { openTestStore } from "../../../testing/store.ts";
-import { standing } from "./standing.ts";
+import { currentAccess } from "./current-access.ts";
 
 const { store, file } = await openTestStore({ after });
 const root = await addAccount(store);
@@ -207,7 +207,7 @@ test("who makes a change is looked up by indexes alone", () => {
 		asked.push(sql);
 		return db.prepare(sql);
 	};
-	standing({ prepare } as unknown as Database.Database);
+	currentAccess({ prepare } as unknown as Database.Database);
 	assert.equal(asked.length, 5);
 	for (const sql of asked) {
 		const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll("?", "''")}`).all() as { detail: string }[];

@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 import type { Database } from "better-sqlite3";
 import { makeFolder } from "../../testing/store.ts";
 import { StorageFailure } from "./failure.ts";
-import { createLogEmptier, type MoverData } from "./log-emptier.ts";
+import { createWalCheckpointer, type CheckpointerData } from "./wal-checkpointer.ts";
 import { openWriter } from "./open.ts";
 
 /** As many batches as are enough for the log to be looked at. */
@@ -30,7 +30,7 @@ const lengthOf = (db: Database) =>
 /** A thread that answers every question with a failure, as no disk at hand does when asked to. */
 const failing =
 	(failure: string) =>
-	({ port }: MoverData) =>
+	({ port }: CheckpointerData) =>
 		new Worker(
 			`const { workerData: { port, failure } } = require("node:worker_threads");
 			port.on("message", (request) => {
@@ -65,7 +65,7 @@ async function lookUntil(look: () => void, holds: () => boolean): Promise<void> 
 
 test("the log is moved into the database when it is long, and only when that is asked for", async (t) => {
 	const { db, write } = await makeWriter(t);
-	const emptier = createLogEmptier(db, (step) => step());
+	const emptier = createWalCheckpointer(db, (step) => step());
 	write(512);
 	for (let batch = 0; batch < MANY; batch++) emptier.look();
 	await wait(100);
@@ -79,7 +79,7 @@ test("the log is moved into the database when it is long, and only when that is 
 
 test("the writer goes on while the log is moved, and hears of its end without the event loop", async (t) => {
 	const { db, write } = await makeWriter(t);
-	const emptier = createLogEmptier(db, (step) => step());
+	const emptier = createWalCheckpointer(db, (step) => step());
 	write(2048);
 	await lookUntil(emptier.look, () => lengthOf(db).checkpointed > 0);
 	const end = performance.now() + 50_000;
@@ -95,7 +95,7 @@ test("the writer goes on while the log is moved, and hears of its end without th
 for (const kibibytes of [64, 1024]) {
 	test(`a log that never rests starts over when it is very long, with batches of ${kibibytes} KiB`, async (t) => {
 		const { db, write } = await makeWriter(t);
-		const emptier = createLogEmptier(db, (step) => step());
+		const emptier = createWalCheckpointer(db, (step) => step());
 		let [longest, written] = [0, 0];
 		await lookUntil(emptier.look, () => {
 			write(kibibytes);
@@ -117,7 +117,7 @@ test("what cannot be moved for want of room or because it is read is left for la
 			step();
 			heard++;
 		};
-		const emptier = createLogEmptier(db, count, failing(code));
+		const emptier = createWalCheckpointer(db, count, failing(code));
 		write(2048);
 		await lookUntil(emptier.look, () => heard > 1);
 		await emptier.close();
@@ -131,7 +131,7 @@ test(
 		for (const code of ["SQLITE_IOERR_FSYNC", "SQLITE_IOERR_WRITE", "SQLITE_CORRUPT", "SQLITE_READONLY", ""]) {
 			const { db, write } = await makeWriter(t);
 			const { ended, attempt } = failureOf();
-			const emptier = createLogEmptier(db, attempt, failing(code));
+			const emptier = createWalCheckpointer(db, attempt, failing(code));
 			write(2048);
 			for (let batch = 0; batch < MANY; batch++) emptier.look();
 			const failure = await ended;
@@ -149,7 +149,7 @@ test(
 test("a failure of what is under way is heard while the thread is ended", PATIENT, async (t) => {
 	const { db, write } = await makeWriter(t);
 	const { ended, attempt } = failureOf();
-	const emptier = createLogEmptier(db, attempt, failing("SQLITE_IOERR_FSYNC"));
+	const emptier = createWalCheckpointer(db, attempt, failing("SQLITE_IOERR_FSYNC"));
 	write(2048);
 	for (let batch = 0; batch < MANY; batch++) emptier.look();
 	await emptier.close();
@@ -160,9 +160,9 @@ test("a failure of what is under way is heard while the thread is ended", PATIEN
 test("a thread that ends by itself ends the writer", PATIENT, async (t) => {
 	const { db, write } = await makeWriter(t);
 	const { ended, attempt } = failureOf();
-	const broken = ({ port }: MoverData) =>
+	const broken = ({ port }: CheckpointerData) =>
 		new Worker("throw new Error('CANARY')", { eval: true, workerData: port, transferList: [port] });
-	const emptier = createLogEmptier(db, attempt, broken);
+	const emptier = createWalCheckpointer(db, attempt, broken);
 	write(2048);
 	for (let batch = 0; batch < MANY; batch++) emptier.look();
 	const failure = await ended;

@@ -5,7 +5,7 @@ import { codeOf, isFatal, STORAGE_EXIT_CODE, storageUnavailable } from "./failur
 type Question = (...args: never[]) => unknown;
 
 /** Readings on one connection. */
-export interface Reading {
+export interface ReadTransaction {
 	/** The same question, asked within the turn's transaction. */
 	within<Asked extends Question>(question: Asked): Asked;
 	/** Ends the transaction: the next question sees everything that is committed by then. */
@@ -17,7 +17,7 @@ export interface Reading {
  * finding a row. It ends with the turn, and before anybody is told that a write is done, so what was answered is always seen.
  * @param onFailure told when the database cannot be read: an I/O error or corruption is never waited out. Design: §4
  */
-export function createReading(db: Database, onFailure: (error: FatalError) => void): Reading {
+export function createReadTransaction(db: Database, onFailure: (error: FatalError) => void): ReadTransaction {
 	const begin = db.prepare("BEGIN");
 	const commit = db.prepare("COMMIT");
 	let end: NodeJS.Immediate | undefined;

@@ -1,46 +1,46 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { Implementations } from "../store.ts";
 import { auditLog } from "./audit-log.ts";
-import { copyQuestions } from "./copy-questions.ts";
+import { snapshotQuestions } from "./snapshot-questions.ts";
 import { codeOf } from "./failure.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { openReader } from "./open.ts";
 import { realmLists } from "./realm-lists.ts";
-import { secretSnapshots } from "./secret-snapshots.ts";
+import { currentVersions } from "./current-versions.ts";
 import { tokenLines } from "./token-lines.ts";
 import { withBuffers } from "./transfer.ts";
 
 /** A question to the thread: its number, noun and verb, the arguments. */
-export type ReaderRequest = [id: number, noun: string, verb: string, ...args: unknown[]];
+export type ReadRequest = [id: number, noun: string, verb: string, ...args: unknown[]];
 
 /** Its answer. */
-export type ReaderAnswer = { id: number; value: unknown } | { id: number; error: string; code: string };
+export type ReadAnswer = { id: number; value: unknown } | { id: number; error: string; code: string };
 
 /** What the thread can be asked, by noun. */
-export type LongQuestions = typeof questions;
+export type Questions = typeof questions;
 
 const port = parentPort;
 if (port === null) throw new Error("the reader runs in a worker thread");
 const db = openReader(workerData as string, "long");
-const { copyTo, ...aboutCopies } = copyQuestions(db);
+const { copyTo, ...aboutSnapshots } = snapshotQuestions(db);
 const questions = {
 	audit: auditLog(db),
 	backups: { copyTo },
-	copies: aboutCopies,
+	snapshots: aboutSnapshots,
 	leases: leaseLists(db),
 	realms: realmLists(db),
-	secrets: secretSnapshots(db),
+	secrets: currentVersions(db),
 	tokens: tokenLines(db),
-} satisfies Implementations<"scan"> & { copies: unknown };
+} satisfies Implementations<"scan"> & { snapshots: unknown };
 
 type Verb = (...args: unknown[]) => unknown;
 
-port.on("message", ([id, noun, verb, ...args]: ReaderRequest) => {
+port.on("message", ([id, noun, verb, ...args]: ReadRequest) => {
 	try {
 		const question = (questions as unknown as Record<string, Record<string, Verb>>)[noun]?.[verb];
 		if (question === undefined) throw new Error(`unknown question ${noun}.${verb}`);
-		port.postMessage({ id, value: question(...args.map(withBuffers)) } satisfies ReaderAnswer);
+		port.postMessage({ id, value: question(...args.map(withBuffers)) } satisfies ReadAnswer);
 	} catch (error) {
-		port.postMessage({ id, error: (error as Error).message, code: codeOf(error) } satisfies ReaderAnswer);
+		port.postMessage({ id, error: (error as Error).message, code: codeOf(error) } satisfies ReadAnswer);
 	}
 });

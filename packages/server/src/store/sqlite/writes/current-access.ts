@@ -1,16 +1,18 @@
 import type { Database } from "better-sqlite3";
-import type { Standing } from "../../../policy/decide.ts";
+import type { CurrentAccess } from "../../../policy/decide.ts";
 import type { Role } from "../../../policy/model.ts";
+import { notExpiredAt } from "../token-lines.ts";
+import { LIVE_REALM } from "./live-realm.ts";
 
 /**
  * Prepares what the transaction knows of who makes a change: a session may have been ended, or a role taken away, while a body was held back,
  * a password computed, or a directory asked. Joins would be prepared anew whenever a parameter is bound.
  */
-export function standing(db: Database): (at: string) => Standing {
+export function currentAccess(db: Database): (at: string) => CurrentAccess {
 	const session = db.prepare("SELECT user_id FROM session WHERE jti = ? AND expires_at > ?").pluck();
-	const token = db.prepare("SELECT user_id FROM api_token WHERE id = ? AND coalesce(expires_at, '~') > ?").pluck();
+	const token = db.prepare(`SELECT user_id FROM api_token WHERE id = ? AND ${notExpiredAt("?")}`).pluck();
 	const account = db.prepare("SELECT instance_admin FROM account WHERE id = ? AND disabled_at IS NULL").pluck();
-	const owner = db.prepare("SELECT user_id FROM realm WHERE id = ? AND deleted_at IS NULL").pluck();
+	const owner = db.prepare(LIVE_REALM).pluck();
 	const bound = db.prepare("SELECT role FROM binding WHERE realm_id = ? AND user_id = ?").pluck();
 	return (at) => ({
 		account({ user_id, jti, token_id }) {

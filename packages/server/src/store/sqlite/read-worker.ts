@@ -2,7 +2,7 @@ import type { Worker } from "node:worker_threads";
 import { leavePlace } from "../../place.ts";
 import { startThread } from "../../shipped-file.ts";
 import { closing } from "./failure.ts";
-import type { LongQuestions, ReaderAnswer, ReaderRequest } from "./reader-thread.ts";
+import type { Questions, ReadAnswer, ReadRequest } from "./read-worker-thread.ts";
 import { withBuffers } from "./transfer.ts";
 
 /** Milliseconds without a question after which the thread ends and gives its memory back. */
@@ -21,7 +21,7 @@ interface Asked {
 }
 
 /** Asks a thread that has its own connection, started at the first question: what may have to look at millions of rows never holds up the event loop. */
-export class LongReader {
+export class ReadWorker {
 	readonly #file: string;
 	#asked: Asked | undefined;
 	#closing: Promise<void> | undefined;
@@ -32,11 +32,11 @@ export class LongReader {
 	}
 
 	/** A question as an asynchronous function. */
-	question<Noun extends keyof LongQuestions, Verb extends keyof LongQuestions[Noun] & string>(
+	question<Noun extends keyof Questions, Verb extends keyof Questions[Noun] & string>(
 		noun: Noun,
 		verb: Verb,
-	): Remote<LongQuestions[Noun][Verb]> {
-		return ((...args: unknown[]) => this.ask(noun, verb, args)) as Remote<LongQuestions[Noun][Verb]>;
+	): Remote<Questions[Noun][Verb]> {
+		return ((...args: unknown[]) => this.ask(noun, verb, args)) as Remote<Questions[Noun][Verb]>;
 	}
 
 	/** Ends the thread for good; open questions fail. */
@@ -55,20 +55,20 @@ export class LongReader {
 		const id = this.#next++;
 		return new Promise((resolve, reject) => {
 			waiting.set(id, { resolve, reject });
-			worker.postMessage([id, noun, verb, ...args] satisfies ReaderRequest);
+			worker.postMessage([id, noun, verb, ...args] satisfies ReadRequest);
 		});
 	}
 
 	#start(): Asked {
-		const worker = startThread(new URL("./reader-thread.ts", import.meta.url), { workerData: this.#file });
+		const worker = startThread(new URL("./read-worker-thread.ts", import.meta.url), { workerData: this.#file });
 		worker.unref();
 		const asked: Asked = { worker, waiting: new Map(), idle: undefined };
-		worker.on("message", (answer: ReaderAnswer) => this.#receive(asked, answer));
+		worker.on("message", (answer: ReadAnswer) => this.#receive(asked, answer));
 		worker.on("error", () => void this.#end(asked));
 		return asked;
 	}
 
-	#receive(asked: Asked, answer: ReaderAnswer): void {
+	#receive(asked: Asked, answer: ReadAnswer): void {
 		const waiting = asked.waiting.get(answer.id);
 		asked.waiting.delete(answer.id);
 		if ("value" in answer) waiting?.resolve(withBuffers(answer.value));

@@ -11,7 +11,7 @@ const PAIRS = `SELECT coalesce(f.id, 0), coalesce(f.version, 0), coalesce(f.byte
 	FROM (${LIVE}) f FULL OUTER JOIN (${LIVE}) t ON t.key = f.key ORDER BY coalesce(f.key, t.key)`;
 
 /** Questions about all secrets of an environment, each answered from one state of the database. Many take long: the reader thread is asked then. */
-export function secretSnapshots(db: Database) {
+export function currentVersions(db: Database) {
 	const prepare = createStatements(db);
 	const read = (text: string, ...args: unknown[]) =>
 		prepare(text)
@@ -19,7 +19,7 @@ export function secretSnapshots(db: Database) {
 			.all(...args) as number[][];
 	return {
 		/** Current versions, each as three numbers. */
-		snapshot: (realm_id: string, environment: string, expired_by: string): Float64Array =>
+		currentVersions: (realm_id: string, environment: string, expired_by: string): Float64Array =>
 			pack(read(NAMES, realm_id, environment, expired_by)),
 		/** The same, or undefined when there are more than `most`. */
 		few(realm_id: string, environment: string, expired_by: string, most: number): Float64Array | undefined {

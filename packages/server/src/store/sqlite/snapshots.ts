@@ -1,0 +1,26 @@
+import type { Snapshot } from "../../backups/model.ts";
+import { ReadWorker } from "./read-worker.ts";
+
+/** Opens a database file, such as a backup, to be judged in a thread of its own. */
+export function openSnapshot(file: string): Snapshot {
+	const worker = new ReadWorker(file);
+	return {
+		audit: { checkpoints: worker.question("audit", "checkpoints"), verify: worker.question("audit", "verify") },
+		facts: worker.question("snapshots", "facts"),
+		glance: worker.question("snapshots", "glance"),
+		inspect: worker.question("snapshots", "inspect"),
+		keys: worker.question("snapshots", "keys"),
+		samples: worker.question("snapshots", "samples"),
+		close: () => worker.close(),
+	};
+}
+
+/** Copies a database that is in use into an empty file. @throws Error whose `code` is SQLite's */
+export async function takeSnapshot(from: string, to: string): Promise<void> {
+	const worker = new ReadWorker(from);
+	try {
+		await worker.ask("backups", "copyTo", [to]);
+	} finally {
+		await worker.close();
+	}
+}

@@ -1,0 +1,13 @@
+import { workerData } from "node:worker_threads";
+import { createMove, type CheckpointerData, type CheckpointRequest } from "./wal-checkpointer.ts";
+import { openCheckpointer } from "./open.ts";
+
+/* Moves the write-ahead log into the database whenever it is asked to, while the writer goes on. */
+const { file, port } = workerData as CheckpointerData;
+const db = openCheckpointer(file);
+const move = createMove(db);
+port.on("message", (request: CheckpointRequest) => {
+	if (request === "move") return port.postMessage(move());
+	db.close();
+	port.close();
+});
