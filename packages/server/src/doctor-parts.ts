@@ -5,8 +5,8 @@ import { createTargetQuestions } from "./engines/privileges.ts";
 import { createGate } from "./gate.ts";
 import { findTlsFiles } from "./http/certificate.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
-import { openSnapshot } from "./store/sqlite/snapshots.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
+import { openSnapshot } from "./store/sqlite/snapshots.ts";
 
 /** What the doctor looks at, put together from the parts of the running server. */
 export function createDoctorParts(

@@ -25,6 +25,15 @@ export const Text = v.pipe(
 );
 
 /** A required string: `""` counts as missing. */
+/** Text as names and comments are: without U+0000, which not every store and terminal takes. Values and passwords may hold it. */
+export const PlainText = v.pipe(
+	Text,
+	v.check((text) => !text.includes("\0"), says("validation_failed", "text must not hold the character U+0000")),
+);
+
+/** Plain text that is not empty. */
+export const RequiredPlainText = v.pipe(PlainText, v.nonEmpty(says("missing_field", "a required field is empty")));
+
 export const RequiredText = v.pipe(Text, v.nonEmpty(says("missing_field", "a required field is empty")));
 
 /** A string of at most `bytes` bytes of UTF-8. */

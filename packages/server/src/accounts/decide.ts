@@ -21,7 +21,9 @@ export interface RegistrationFacts {
 export function decideRegistration(
 	{ instance_admin, only_first = false, most }: Registration,
 	{ isFirst, isEmailTaken, count }: RegistrationFacts,
-): { outcome: "done"; first: boolean; instance_admin: boolean } | { outcome: "email_taken" | "not_first" | "limit_reached" } {
+):
+	| { outcome: "done"; first: boolean; instance_admin: boolean }
+	| { outcome: "email_taken" | "not_first" | "limit_reached" } {
 	if (only_first && !isFirst) return { outcome: "not_first" };
 	if (isEmailTaken) return { outcome: "email_taken" };
 	if (most !== undefined && count >= most) return { outcome: "limit_reached" };

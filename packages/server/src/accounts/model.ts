@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
-import { atMost, RequiredText, says, Text } from "../messages.ts";
+import { atMost, PlainText, RequiredText, says, Text } from "../messages.ts";
 import { normalEmail, normalizable } from "../normal-text.ts";
 import { type Port, read, write } from "../operation.ts";
 
@@ -54,7 +54,7 @@ export const NewPassword = v.pipe(
 export const Register = v.object({
 	email: Email,
 	password: NewPassword,
-	name: v.nullish(v.pipe(Text, atMost(255, "name")), ""),
+	name: v.nullish(v.pipe(PlainText, atMost(255, "name")), ""),
 	/** Whoever sends it wants the first account or none. Design: §6 */
 	setup_code: v.optional(v.pipe(Text, atMost(255, "setup_code"))),
 });

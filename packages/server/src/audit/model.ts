@@ -242,5 +242,7 @@ export function visitorEvent(
 	data: EventData,
 ): AuditEvent {
 	const facts = { ...data, request_id, ip };
-	return { timestamp: now.toISOString(), type, actor, realm_id: "", realm: "", data: facts, cause: ip };
+	// What somebody tried may hold U+0000, which not every store takes.
+	const named = actor.replaceAll("\0", "\ufffd");
+	return { timestamp: now.toISOString(), type, actor: named, realm_id: "", realm: "", data: facts, cause: ip };
 }

@@ -2,7 +2,7 @@ import { proveLog } from "../audit/proof.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import type { KeyRow, KeyStore } from "../crypto/keyring-model.ts";
 import { digestOf, readManifest, type Signed, textOf, UnsoundBackup } from "./manifest.ts";
-import type { Snapshot, SnapshotFacts, Samples } from "./model.ts";
+import type { Samples, Snapshot, SnapshotFacts } from "./model.ts";
 
 /** What judging a database file needs. */
 export interface CheckNeeds {

@@ -89,7 +89,7 @@ export interface Restore {
 export const backupOperations = {
 	/**
 	 * Copies the database as it is at this instant into an empty file, while it goes on being written.
-	 * @throws Error whose `code` is SQLite's, such as SQLITE_FULL
+	 * @throws Error whose `code` says why, such as SQLITE_FULL or ENOSPC
 	 */
 	copyTo: scan<(file: string) => void>(),
 	/** The restore that is to be written to the log. */

@@ -1,5 +1,5 @@
 import { AppError, unauthorized } from "../errors.ts";
-import { type Capability, type Maker, MAX_BINDINGS, type RealmGrant, ROLES, type Role } from "./model.ts";
+import { type Capability, MAX_BINDINGS, type Maker, type RealmGrant, ROLES, type Role } from "./model.ts";
 
 /** Why a role, or none, does not give a capability, or undefined when it does. Spec: API › Role capabilities, Admin-only operations */
 export function refuseRole(

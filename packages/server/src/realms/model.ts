@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
-import { atMost, RequiredText, says, Text } from "../messages.ts";
+import { atMost, PlainText, RequiredPlainText, RequiredText, says } from "../messages.ts";
 import { type Port, read, scan, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
 
@@ -17,8 +17,8 @@ const Slug = v.pipe(
 /** Spec: API › Realms. */
 export const CreateRealm = v.object({
 	slug: Slug,
-	name: v.pipe(RequiredText, atMost(255, "name")),
-	description: v.nullish(v.pipe(Text, atMost(2048, "description")), ""),
+	name: v.pipe(RequiredPlainText, atMost(255, "name")),
+	description: v.nullish(v.pipe(PlainText, atMost(2048, "description")), ""),
 });
 
 /** Days between a realm's deletion and its purge. Design: §7. */

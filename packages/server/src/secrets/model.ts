@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent, EventData } from "../audit/model.ts";
 import { PORTABLE_PREFIX } from "../crypto/seal.ts";
-import { atMost, Environment, instantOf, RequiredText, says, Text } from "../messages.ts";
+import { atMost, Environment, instantOf, PlainText, RequiredText, says } from "../messages.ts";
 import { type Port, read, scan, write } from "../operation.ts";
 
 /** Bytes of UTF-8 in a value. Design: §7.2. */
@@ -33,7 +33,7 @@ export const SetSecret = v.pipe(
 		key: SecretKey,
 		value: v.pipe(RequiredText, atMost(MAX_VALUE_BYTES, "value")),
 		environment: v.nullish(Environment, "dev"),
-		comment: v.nullish(v.pipe(Text, atMost(1024, "comment")), ""),
+		comment: v.nullish(v.pipe(PlainText, atMost(1024, "comment")), ""),
 		expires_at: v.nullish(instantOf("expires_at")),
 		pre_encrypted: v.nullish(v.boolean(), false),
 	}),

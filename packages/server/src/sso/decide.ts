@@ -62,7 +62,8 @@ export function decideUnlink(
 	const link = identities.find((identity) => identity.id === id);
 	if (link === undefined) return { outcome: "unknown" };
 	const others = identities.filter((identity) => identity !== link);
-	const hasOtherWay = typeof account?.password === "string" || others.some(({ provider }) => providers.includes(provider));
+	const hasOtherWay =
+		typeof account?.password === "string" || others.some(({ provider }) => providers.includes(provider));
 	return hasOtherWay ? { outcome: "done", provider: link.provider } : { outcome: "last" };
 }
 
@@ -98,7 +99,11 @@ export function rolesOf(login: SsoLogin, granted: readonly string[]): MappedRole
 }
 
 /** Decides whether a login changes a role. What somebody else gave is left alone, and so is the owner. */
-export function decideRole(login: SsoLogin, mapped: MappedRole, realm: RealmOfRole | undefined): RoleChange | undefined {
+export function decideRole(
+	login: SsoLogin,
+	mapped: MappedRole,
+	realm: RealmOfRole | undefined,
+): RoleChange | undefined {
 	if (realm === undefined || realm.owner_id === login.session.user_id) return undefined;
 	const { realm_id, held, count } = realm;
 	if (held?.role === mapped.role || (held !== undefined && held.granted_by !== granterOf(login))) return undefined;

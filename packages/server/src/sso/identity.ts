@@ -105,8 +105,7 @@ async function findAccount(
 	const isTrusted = asserted.email_verified === true && settings.trusted_email_domains.includes(domain);
 	const existing = await needs.store.accounts.byEmail(email);
 	if (existing !== undefined) {
-		const isOpen =
-			isTrusted && isOpenTo(identity.provider, existing, await needs.store.sso.identitiesOf(existing.id));
+		const isOpen = isTrusted && isOpenTo(identity.provider, existing, await needs.store.sso.identitiesOf(existing.id));
 		if (!isOpen) throw new SsoRefusal("email_taken");
 		return { account: existing, arrival: { kind: "linked" } };
 	}
@@ -117,7 +116,7 @@ async function findAccount(
 }
 
 function newAccount({ system }: IdentityNeeds, email: string, said: string | undefined): Account {
-	const name = shorten((said ?? "").toWellFormed().trim(), MAX_NAME_BYTES) || email;
+	const name = shorten((said ?? "").toWellFormed().replaceAll("\0", "").trim(), MAX_NAME_BYTES) || email;
 	const created_at = system.now().toISOString();
 	return { id: system.uuid(), email, name, password: null, instance_admin: false, disabled_at: null, created_at };
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { atMost, RequiredText, says, Text } from "../messages.ts";
+import { atMost, PlainText, RequiredText, says } from "../messages.ts";
 import { Role } from "../policy/model.ts";
 import { isProtected } from "./address.ts";
 import { PROVIDER_TYPES } from "./model.ts";
@@ -152,7 +152,7 @@ export type CommonSettings = Pick<LdapSettings, keyof typeof COMMON>;
 /** Fields that are never shown. */
 export const SECRET_FIELDS: readonly string[] = ["client_secret", "bind_password"];
 
-const DisplayName = v.nullish(v.pipe(Text, atMost(255, "display_name")), "");
+const DisplayName = v.nullish(v.pipe(PlainText, atMost(255, "display_name")), "");
 
 /** A provider as it is set. Design: §7.1 */
 export const SetProvider = v.variant(

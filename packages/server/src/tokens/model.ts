@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
-import { atMost, Environment, instantOf, RequiredText, says, Text } from "../messages.ts";
+import { atMost, Environment, instantOf, RequiredPlainText, says, Text } from "../messages.ts";
 import { type Port, read, scan, write } from "../operation.ts";
 import { SCOPES, type Scope } from "../policy/model.ts";
 
@@ -31,7 +31,7 @@ const Engines = v.pipe(
 
 /** Spec: API › API tokens. The restrictions are ours: Design §7.2, §13. */
 export const CreateToken = v.object({
-	name: v.pipe(RequiredText, atMost(255, "name")),
+	name: v.pipe(RequiredPlainText, atMost(255, "name")),
 	scopes: Scopes,
 	realm: v.nullish(v.pipe(Text, v.nonEmpty(says("validation_failed", "realm must be a slug")))),
 	environment: v.nullish(Environment),

@@ -1,10 +1,10 @@
 import type { Database } from "better-sqlite3";
 import type { Awaitable } from "../../operation.ts";
 import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
-import { takeSnapshot } from "./snapshots.ts";
+import { currentVersions } from "./current-versions.ts";
 import { drizzle } from "./drizzle.ts";
-import type { ReadWorker } from "./read-worker.ts";
 import type { ReadTransaction } from "./read-transaction.ts";
+import type { ReadWorker } from "./read-worker.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
 import { keyReads } from "./reads/keys.ts";
@@ -15,7 +15,7 @@ import { restoreReads } from "./reads/restores.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
-import { currentVersions } from "./current-versions.ts";
+import { takeSnapshot } from "./snapshots.ts";
 import type { WriteQueue } from "./writer.ts";
 
 /** Where operations are run. */
@@ -45,7 +45,10 @@ export function createAdapter({ writer, connection, transaction, worker, tip }: 
 		...operations,
 		audit: { ...operations.audit, tip },
 		backups: { ...operations.backups, copyTo: (to) => takeSnapshot(connection.name, to) },
-		secrets: { ...operations.secrets, currentVersions: fewHere(connection, transaction, operations.secrets.currentVersions) },
+		secrets: {
+			...operations.secrets,
+			currentVersions: fewHere(connection, transaction, operations.secrets.currentVersions),
+		},
 	};
 }
 

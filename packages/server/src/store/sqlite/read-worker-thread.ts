@@ -1,12 +1,12 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { Implementations } from "../store.ts";
 import { auditLog } from "./audit-log.ts";
-import { snapshotQuestions } from "./snapshot-questions.ts";
+import { currentVersions } from "./current-versions.ts";
 import { codeOf } from "./failure.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { openReader } from "./open.ts";
 import { realmLists } from "./realm-lists.ts";
-import { currentVersions } from "./current-versions.ts";
+import { snapshotQuestions } from "./snapshot-questions.ts";
 import { tokenLines } from "./token-lines.ts";
 import { withBuffers } from "./transfer.ts";
 

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { GENESIS } from "../../audit/chain.ts";
-import type { SnapshotFacts, Samples } from "../../backups/model.ts";
+import type { Samples, SnapshotFacts } from "../../backups/model.ts";
 import type { KeyRow } from "../../crypto/keyring-model.ts";
 import { schemaOf } from "./migrate.ts";
 import { createStatements } from "./statements.ts";

@@ -3,14 +3,14 @@ import { GENESIS } from "../../audit/chain.ts";
 import type { FatalError } from "../../errors.ts";
 import { createAnswerCache } from "../cache.ts";
 import type { Store } from "../store.ts";
-import { takeSnapshot } from "./snapshots.ts";
 import { createDisk, type Disk, type FileSystem } from "./disk.ts";
 import { lockDataDirectory } from "./files.ts";
 import { pendingMigration } from "./migrate.ts";
 import { openReader, type Synchronous } from "./open.ts";
-import { ReadWorker } from "./read-worker.ts";
 import { createReadTransaction, type ReadTransaction } from "./read-transaction.ts";
+import { ReadWorker } from "./read-worker.ts";
 import { adoptRestored } from "./restored.ts";
+import { takeSnapshot } from "./snapshots.ts";
 import { createThrift, thrifty } from "./thrift.ts";
 import { Writer } from "./writer.ts";
 

@@ -1,6 +1,6 @@
 import { workerData } from "node:worker_threads";
-import { createMove, type CheckpointerData, type CheckpointRequest } from "./wal-checkpointer.ts";
 import { openCheckpointer } from "./open.ts";
+import { type CheckpointerData, type CheckpointRequest, createMove } from "./wal-checkpointer.ts";
 
 /* Moves the write-ahead log into the database whenever it is asked to, while the writer goes on. */
 const { file, port } = workerData as CheckpointerData;

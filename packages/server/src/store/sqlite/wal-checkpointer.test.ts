@@ -6,8 +6,8 @@ import { Worker } from "node:worker_threads";
 import type { Database } from "better-sqlite3";
 import { makeFolder } from "../../testing/store.ts";
 import { StorageFailure } from "./failure.ts";
-import { createWalCheckpointer, type CheckpointerData } from "./wal-checkpointer.ts";
 import { openWriter } from "./open.ts";
+import { type CheckpointerData, createWalCheckpointer } from "./wal-checkpointer.ts";
 
 /** As many batches as are enough for the log to be looked at. */
 const MANY = 64;

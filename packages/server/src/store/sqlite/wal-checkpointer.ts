@@ -105,5 +105,8 @@ export function createMove(db: Database): () => Moved {
 }
 
 function startCheckpointer(data: CheckpointerData): Worker {
-	return startThread(new URL("./wal-checkpointer-thread.ts", import.meta.url), { workerData: data, transferList: [data.port] });
+	return startThread(new URL("./wal-checkpointer-thread.ts", import.meta.url), {
+		workerData: data,
+		transferList: [data.port],
+	});
 }

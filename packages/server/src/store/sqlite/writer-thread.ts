@@ -2,9 +2,9 @@ import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_
 import { FatalError } from "../../errors.ts";
 import { type BatchReport, createBatches, type Operation, unpack } from "./batch.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
-import { createWalCheckpointer } from "./wal-checkpointer.ts";
 import { migrate } from "./migrate.ts";
 import { openWriter, type Synchronous } from "./open.ts";
+import { createWalCheckpointer } from "./wal-checkpointer.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
 

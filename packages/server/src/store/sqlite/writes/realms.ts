@@ -39,7 +39,12 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 		remove(input, event) {
 			if (remove.run(input).changes === 0) return false;
 			// Those that are being made are left to whoever is at work on them: activating one finds the realm gone.
-			const selection = { realm_id: input.id, user_id: undefined, engine: undefined, now_ms: Date.parse(input.deleted_at) };
+			const selection = {
+				realm_id: input.id,
+				user_id: undefined,
+				engine: undefined,
+				now_ms: Date.parse(input.deleted_at),
+			};
 			const revoked = leases.revoke(selection, "realm_deleted");
 			retireConfigs.run(input.id);
 			dropConfigs.run(input.id);

@@ -2,64 +2,13 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { eventsAfter } from "../../../testing/events.ts";
-import { anEvent, aToken, MADE_AT, newId } from "../../../testing/rows.ts";
-import { addAccount, addRealm } from "../../../testing/rules.ts";
+import { anEvent, newId } from "../../../testing/rows.ts";
+import { addAccount } from "../../../testing/rules.ts";
 import { openTestStore } from "../../../testing/store.ts";
 
 const { store, file } = await openTestStore({ after });
 const { tokens } = store;
 const ada = await addAccount(store, { email: "ada@example.com", name: "Ada" });
-const bob = await addAccount(store);
-const realm = await addRealm(store, ada);
-
-/** Adds a token. */
-async function add(user_id = ada.id, given: Parameters<typeof aToken>[1] = {}) {
-	const token = aToken(user_id, given);
-	await tokens.create(token, anEvent());
-	return token;
-}
-
-test("a token is read as it was written", async () => {
-	const restricted = { realm_id: realm.id, environment: "prod", expires_at: "2031-01-01T00:00:00.000Z" };
-	const token = await add(ada.id, { scopes: "read,write", ...restricted });
-	assert.deepEqual(await tokens.byId(token.id), token);
-	assert.equal(await tokens.byId(newId()), undefined);
-});
-
-test("the owner of a token is found by its digest, with the account's name and the token's rights", async () => {
-	const token = await add(ada.id, { scopes: "write", name: "ci", environment: "dev" });
-	const { id, user_id, email, name, instance_admin, scopes, realm_id, environment, expires_at } =
-		(await tokens.owner(token.digest)) ?? assert.fail("nobody's");
-	assert.deepEqual([id, user_id, email, name, instance_admin], [token.id, ada.id, "ada@example.com", "Ada", true]);
-	assert.deepEqual([scopes, realm_id, environment, expires_at], ["write", null, "dev", null]);
-	for (const digest of [Buffer.alloc(32), token.digest.subarray(0, 31), Buffer.concat([token.digest, Buffer.of(0)])]) {
-		assert.equal(await tokens.owner(digest), undefined);
-	}
-});
-
-test("a token of a disabled account has no owner until the account is enabled", async () => {
-	const carol = await addAccount(store);
-	const { digest } = await add(carol.id);
-	const set = (disabled_at: string | null) => store.accounts.setDisabled({ user_id: carol.id, disabled_at }, anEvent());
-	assert.ok(await tokens.owner(digest));
-	await set(MADE_AT);
-	assert.equal(await tokens.owner(digest), undefined);
-	await set(null);
-	assert.ok(await tokens.owner(digest));
-});
-
-test("a revoked token is gone at once, with one event, and revoking it again is none", async () => {
-	const { id, digest } = await add();
-	assert.ok(await tokens.owner(digest));
-	const start = store.audit.tip().seq;
-	assert.equal(await tokens.revoke({ id, user_id: bob.id }, anEvent()), "none", "it is not bob's");
-	assert.ok(await tokens.owner(digest));
-	assert.equal(await tokens.revoke({ id, user_id: ada.id }, anEvent()), "done");
-	assert.equal(await tokens.owner(digest), undefined);
-	assert.equal(await tokens.byId(id), undefined);
-	assert.equal(await tokens.revoke({ id, user_id: ada.id }, anEvent()), "none");
-	assert.equal(store.audit.tip().seq, start + 1);
-});
 
 /** A chain of tokens, each made by the one before, written straight into the file: a store of before may hold more than an account may have. */
 function addChain(length: number, maker: string | null = null): string[] {
@@ -98,41 +47,4 @@ test("revoking a token ends what it made, deeper than SQLite would delete by its
 	assert.equal(await revoke(first, first), "done");
 	assert.equal(await tokens.byId(other), undefined);
 	assert.equal(await tokens.countLine(first), 0);
-});
-
-test("of two that revoke one token at once, one does", async () => {
-	const { id } = await add();
-	const revoke = () => tokens.revoke({ id, user_id: ada.id }, anEvent());
-	assert.deepEqual(await Promise.all([revoke(), revoke()]), ["done", "none"]);
-});
-
-test("the last use of a token is kept without an event, and of one that is gone nothing is", async () => {
-	const { id } = await add();
-	const start = store.audit.tip().seq;
-	await tokens.used({ id, at: "2030-02-01T00:00:00.000Z" });
-	await tokens.used({ id: newId(), at: "2030-02-01T00:00:00.000Z" });
-	assert.equal((await tokens.byId(id))?.last_used_at, "2030-02-01T00:00:00.000Z");
-	assert.equal(store.audit.tip().seq, start);
-});
-
-test("a list is a user's own tokens in order, after the one that is named and up to its limit", async () => {
-	const carol = await addAccount(store);
-	const ids: string[] = [];
-	for (let count = 0; count < 5; count++) ids.push((await add(carol.id)).id);
-	await add(bob.id);
-	const list = async (after: string, limit: number) => (await tokens.list(carol.id, after, limit)).map(({ id }) => id);
-	assert.deepEqual(await list("", 10), ids);
-	assert.deepEqual(await list(ids[1] ?? "", 2), ids.slice(2, 4));
-	assert.equal(await tokens.count(carol.id), 5);
-	assert.equal(await tokens.count(newId()), 0);
-});
-
-test("no two tokens have the same digest, and a token belongs to an account and a realm that are there", async () => {
-	const { digest } = await add();
-	const start = store.audit.tip().seq;
-	await assert.rejects(add(ada.id, { digest }), /SQLITE_CONSTRAINT_UNIQUE/);
-	await assert.rejects(add("nobody"), /SQLITE_CONSTRAINT_FOREIGNKEY/);
-	await assert.rejects(add(ada.id, { realm_id: "nowhere" }), /SQLITE_CONSTRAINT_FOREIGNKEY/);
-	await assert.rejects(add(ada.id, { digest: Buffer.alloc(31) }), /SQLITE_CONSTRAINT_CHECK/);
-	assert.equal(store.audit.tip().seq, start);
 });

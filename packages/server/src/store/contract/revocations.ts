@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { Revocation } from "../../revocation/model.ts";
+import type { SsoLogin } from "../../sso/model.ts";
+import { eventsAfter } from "../../testing/events.ts";
+import { addLease } from "../../testing/leases.ts";
+import { aLease, anAccount, anEvent, aSession, aToken, MADE_AT, newId } from "../../testing/rows.ts";
+import { addAccount, addRealm } from "../../testing/rules.ts";
+import type { OpenStore } from "./open-store.ts";
+
+/** Tests what the port promises about revocations. */
+export async function revocationContract(openStore: OpenStore): Promise<void> {
+	const { store } = await openStore({ after });
+	const { leases } = store;
+	const NOW_MS = Date.parse(MADE_AT);
+
+	/** Two people with a session, a token for everything, one for each realm, and an active lease in each realm. */
+	async function setUp() {
+		const people = [await addAccount(store), await addAccount(store)] as const;
+		const realms = [await addRealm(store, people[0]), await addRealm(store, people[0])] as const;
+		const sessions = people.map((person) => ({ ...aSession(person.id), password: person.password }));
+		const tokens = people.flatMap(({ id }) =>
+			[null, realms[0].id, realms[1].id].map((realm_id) => aToken(id, { realm_id })),
+		);
+		for (const { password, ...session } of sessions) await store.accounts.openSession({ session, password }, anEvent());
+		for (const token of tokens) await store.tokens.create(token, anEvent());
+		for (const { id: user_id } of people)
+			for (const { id } of realms) await addLease(store, "active", aLease(id, { user_id }));
+		const revoke = (given: Partial<Revocation>) =>
+			store.revocations.revoke(
+				{ user_id: undefined, realm_id: undefined, keep: "", links_since: undefined, now_ms: NOW_MS, ...given },
+				anEvent({ type: "access.revoked" }),
+			);
+		return { people, realms, sessions, tokens, revoke };
+	}
+
+	test("of a user everything is taken back, with one event that counts it", async () => {
+		const { people, tokens, sessions, revoke } = await setUp();
+		const [ada, bob] = people;
+		const start = store.audit.tip().seq;
+		const counts = { sessions: 1, tokens: 3, leases: 2, identities: 0 };
+		assert.deepEqual(await revoke({ user_id: ada.id }), counts);
+		assert.deepEqual(await eventsAfter(store, start), [["access.revoked", counts]]);
+		const left = await Promise.all(tokens.map(({ id }) => store.tokens.byId(id)));
+		assert.deepEqual(new Set(left.flatMap((token) => token?.user_id ?? [])), new Set([bob.id]));
+		const owners = sessions.map(({ jti, user_id }) => store.accounts.sessionOwner(jti, user_id, MADE_AT));
+		assert.deepEqual(
+			(await Promise.all(owners)).map((owner) => owner?.user_id),
+			[undefined, bob.id],
+		);
+		assert.deepEqual(await revoke({ user_id: ada.id }), { sessions: 0, tokens: 0, leases: 0, identities: 0 });
+	});
+
+	test("of a realm its tokens and leases are taken back, of a realm and a user what they have in common", async () => {
+		const { people, realms, revoke } = await setUp();
+		assert.deepEqual(await revoke({ user_id: people[1].id, realm_id: realms[0].id }), {
+			sessions: 0,
+			tokens: 1,
+			leases: 1,
+			identities: 0,
+		});
+		assert.deepEqual(await revoke({ realm_id: realms[0].id }), { sessions: 0, tokens: 1, leases: 1, identities: 0 });
+		assert.deepEqual(await revoke({ realm_id: realms[1].id }), { sessions: 0, tokens: 2, leases: 2, identities: 0 });
+		assert.deepEqual(await revoke({ user_id: people[0].id }), { sessions: 1, tokens: 1, leases: 0, identities: 0 });
+	});
+
+	test("the session or the token that asks stays", async () => {
+		const { people, sessions, tokens, revoke } = await setUp();
+		const user_id = people[0].id;
+		assert.deepEqual(await revoke({ user_id, keep: sessions[0]?.jti ?? "" }), {
+			sessions: 0,
+			tokens: 3,
+			leases: 2,
+			identities: 0,
+		});
+		assert.deepEqual(await revoke({ user_id: people[1].id, keep: tokens[3]?.id ?? "" }), {
+			sessions: 1,
+			tokens: 2,
+			leases: 2,
+			identities: 0,
+		});
+		assert.ok(await store.tokens.byId(tokens[3]?.id ?? ""));
+	});
+
+	test("a credential that is being made is given to nobody, and taken back once it exists", async () => {
+		const { people, realms, revoke } = await setUp();
+		const user_id = people[0].id;
+		await revoke({ user_id });
+		const lease = aLease(realms[0].id, { user_id });
+		await leases.begin(lease, null, anEvent());
+		assert.equal((await revoke({ user_id })).leases, 1);
+		assert.equal((await leases.byId(lease.id))?.state, "intent");
+		const now = anEvent({ timestamp: MADE_AT });
+		assert.equal(await leases.activate({ ...lease, due_at: NOW_MS * 2, payload: null }, now), "lost");
+		const { state, reason, due_at } = (await leases.byId(lease.id)) ?? assert.fail("no lease");
+		assert.deepEqual([state, reason, due_at], ["revoking", "requested", NOW_MS]);
+	});
+
+	test("of a user late links are taken back, but not the one that made the account, and none of a realm or when they are to stay", async () => {
+		const { realms, revoke } = await setUp();
+		const account = anAccount({ password: null });
+		const arrive = (subject: string, created_at: string, arrival: SsoLogin["arrival"]) =>
+			store.sso.signIn(
+				{
+					...{ identity: { provider: subject, issuer: "i", subject }, link_id: newId(), arrival, used: [], roles: [] },
+					session: aSession(account.id, { created_at }),
+					known: { pair: Buffer.alloc(32, 1), seen_at: MADE_AT, renew_before: MADE_AT },
+				},
+				anEvent(),
+			);
+		await arrive("own", "2030-01-03T00:00:00.000Z", { kind: "created", account, is_vouched: true });
+		await arrive("old", "2030-01-01T00:00:00.000Z", { kind: "linked" });
+		await arrive("late", "2030-01-02T00:00:00.000Z", { kind: "linked" });
+		const left = async () => (await store.sso.identitiesOf(account.id)).map(({ provider }) => provider);
+		const whose = { user_id: account.id, links_since: "2030-01-01T00:00:00.000Z" };
+		for (const given of [
+			{ user_id: account.id },
+			{ ...whose, realm_id: realms[0].id },
+			{ links_since: whose.links_since, realm_id: realms[0].id },
+		])
+			assert.equal((await revoke(given)).identities, 0);
+		assert.deepEqual(await left(), ["old", "late", "own"]);
+		const start = store.audit.tip().seq;
+		assert.equal((await revoke(whose)).identities, 1);
+		assert.deepEqual(await left(), ["old", "own"]);
+		assert.equal((await eventsAfter(store, start))[0]?.[1].identities, 1);
+	});
+}

@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { MAX_VERSIONS, type SecretVersion } from "../../secrets/model.ts";
+import { eventsAfter } from "../../testing/events.ts";
+import { anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
+import { addAccount, addRealm } from "../../testing/rules.ts";
+import type { OpenStore } from "./open-store.ts";
+
+/** Tests what the port promises about secrets. */
+export async function secretContract(openStore: OpenStore): Promise<void> {
+	const { store, refusals } = await openStore({ after });
+	const { secrets } = store;
+	const owner = await addAccount(store);
+	const LATER = "2030-05-05T00:00:00.000Z";
+
+	const newRealm = async () => (await addRealm(store, owner)).id;
+	const set = (realm_id: string, key: string, given: Partial<SecretVersion> = {}) =>
+		secrets.set(aVersion(realm_id, key, given), anEvent({ realm_id }));
+	const remove = (realm_id: string, key: string, environment: SecretVersion["environment"] = "dev") =>
+		secrets.remove({ realm_id, environment, key, deleted_at: LATER }, anEvent({ realm_id }));
+	const keysOf = async (...args: Parameters<typeof secrets.list>) =>
+		(await secrets.list(...args)).map(({ key }) => key);
+	const versionsOf = async (realm_id: string, key: string, before = 1e9, limit = 100) =>
+		(await secrets.history(realm_id, "dev", key, before, limit)).map(({ version }) => version);
+
+	test("a secret is read as it was written, as the current version and by its number", async () => {
+		const realm = await newRealm();
+		const given = { comment: "why", expires_at: LATER, pre_encrypted: true, value: Buffer.from([0, 255, 1]) };
+		const { realm_bytes, ...input } = aVersion(realm, "DB/URL", given);
+		assert.deepEqual(await secrets.set({ ...input, realm_bytes }, anEvent()), { version: 1, created_at: MADE_AT });
+		assert.deepEqual(await secrets.get(realm, "dev", "DB/URL"), { ...input, version: 1 });
+		assert.deepEqual(await secrets.version(realm, "dev", "DB/URL", 1), { ...input, version: 1 });
+		for (const [environment, key, where] of [
+			["prod", "DB/URL", realm],
+			["dev", "db/url", realm],
+			["dev", "DB/URL ", realm],
+			["dev", "DB/URL", "nowhere"],
+		] as const) {
+			assert.equal(await secrets.get(where, environment, key), undefined);
+			assert.equal(await secrets.version(where, environment, key, 1), undefined);
+		}
+		assert.equal(await secrets.version(realm, "dev", "DB/URL", 2), undefined);
+	});
+
+	test("writing again raises the version by one, keeps the first write's time, and puts the number into the event", async () => {
+		const realm = await newRealm();
+		const start = store.audit.tip().seq;
+		await set(realm, "k");
+		assert.deepEqual(await set(realm, "k", { created_at: LATER }), { version: 2, created_at: MADE_AT });
+		assert.equal((await secrets.get(realm, "dev", "k"))?.created_at, LATER);
+		assert.deepEqual(
+			(await eventsAfter(store, start, [realm])).map(([, data]) => data.version),
+			[1, 2],
+		);
+	});
+
+	test("versions of one key in another environment or realm are counted apart", async () => {
+		const [realm, other] = [await newRealm(), await newRealm()];
+		for (const given of [{}, {}, { environment: "prod" }] as const) await set(realm, "k", given);
+		await set(other, "k");
+		const versions = [secrets.get(realm, "dev", "k"), secrets.get(realm, "prod", "k"), secrets.get(other, "dev", "k")];
+		assert.deepEqual(
+			(await Promise.all(versions)).map((row) => row?.version),
+			[2, 1, 1],
+		);
+	});
+
+	test("fifty that write one key at once get the versions 1 to 50, each its own", async () => {
+		const realm = await newRealm();
+		const written = await Promise.all(Array.from({ length: 50 }, () => set(realm, "k")));
+		assert.deepEqual(
+			written.map((outcome) => typeof outcome === "object" && outcome.version),
+			Array.from({ length: 50 }, (_, index) => index + 1),
+		);
+	});
+
+	test("the last twenty versions are kept, the current one included", async () => {
+		const realm = await newRealm();
+		for (let version = 1; version <= MAX_VERSIONS; version++) await set(realm, "k");
+		assert.equal(await secrets.countHistory(realm, "dev", "k"), 20);
+		assert.ok(await secrets.version(realm, "dev", "k", 1));
+		await set(realm, "k");
+		assert.equal(await secrets.countHistory(realm, "dev", "k"), 20);
+		assert.equal(await secrets.version(realm, "dev", "k", 1), undefined);
+		for (let version = 22; version <= 25; version++) await set(realm, "k");
+		await set(realm, "other");
+		assert.deepEqual(
+			await versionsOf(realm, "k"),
+			Array.from({ length: 20 }, (_, index) => 25 - index),
+		);
+		assert.equal(await secrets.countHistory(realm, "dev", "k"), 20);
+		assert.equal(await secrets.version(realm, "dev", "k", 5), undefined);
+		assert.ok(await secrets.version(realm, "dev", "k", 6));
+		assert.deepEqual(await versionsOf(realm, "other"), [1]);
+	});
+
+	test("a history is newest first, in pages, with who, when and why", async () => {
+		const realm = await newRealm();
+		for (const comment of ["one", "two", "three"]) await set(realm, "k", { comment, created_by: "ada" });
+		assert.deepEqual((await secrets.history(realm, "dev", "k", 1e9, 1))[0], {
+			version: 3,
+			created_at: MADE_AT,
+			created_by: "ada",
+			comment: "three",
+		});
+		assert.deepEqual(await versionsOf(realm, "k", 3, 1), [2]);
+		assert.deepEqual(await versionsOf(realm, "k", 1), []);
+		assert.deepEqual(await versionsOf(realm, "unknown"), []);
+	});
+
+	test("a deleted secret is gone with its history, with one event that names its last version, and again is none", async () => {
+		const realm = await newRealm();
+		for (let count = 0; count < 3; count++) await set(realm, "k");
+		await set(realm, "k", { environment: "prod" });
+		const start = store.audit.tip().seq;
+		assert.deepEqual(
+			[await remove(realm, "k"), await remove(realm, "k"), await remove(realm, "x")],
+			[true, false, false],
+		);
+		assert.deepEqual(await eventsAfter(store, start, [realm]), [["encrypt", { version: 3 }]]);
+		assert.equal(await secrets.get(realm, "dev", "k"), undefined);
+		assert.equal(await secrets.version(realm, "dev", "k", 3), undefined);
+		assert.deepEqual([await versionsOf(realm, "k"), await secrets.countHistory(realm, "dev", "k")], [[], 0]);
+		assert.deepEqual([await keysOf(realm, "dev", 0, 10), await secrets.count(realm, "dev")], [[], 0]);
+		assert.ok(await secrets.get(realm, "prod", "k"), "the other environment's is there");
+	});
+
+	test("a secret that is written again after it was deleted goes on counting, with a new time and a fresh history", async () => {
+		const realm = await newRealm();
+		for (let count = 0; count < 3; count++) await set(realm, "k");
+		await set(realm, "z");
+		await remove(realm, "k");
+		assert.deepEqual(await set(realm, "k", { created_at: LATER }), { version: 4, created_at: LATER });
+		assert.deepEqual(await versionsOf(realm, "k"), [4]);
+		await remove(realm, "k");
+		await remove(realm, "k");
+		assert.equal(typeof (await set(realm, "k")) === "object" && (await secrets.get(realm, "dev", "k"))?.version, 5);
+		assert.deepEqual(await keysOf(realm, "dev", 0, 10), ["z", "k"], "it is a new one in the order of creation");
+		assert.equal(await secrets.count(realm, "dev"), 2);
+	});
+
+	test("of two that delete one secret at once, one does", async () => {
+		const realm = await newRealm();
+		await set(realm, "k");
+		assert.deepEqual(await Promise.all([remove(realm, "k"), remove(realm, "k")]), [true, false]);
+	});
+
+	test("nothing is written into a realm that was deleted or never was, and that is no event", async () => {
+		const realm = await newRealm();
+		await set(realm, "k");
+		await store.realms.remove({ id: realm, deleted_at: MADE_AT }, anEvent());
+		const start = store.audit.tip().seq;
+		assert.deepEqual([await set(realm, "k"), await set("nowhere", "k")], ["realm_gone", "realm_gone"]);
+		assert.equal(store.audit.tip().seq, start);
+	});
+
+	test("a list is in the order of creation, whatever is written later, of one environment or all, in pages", async () => {
+		const realm = await newRealm();
+		for (const key of ["c", "a", "b"]) await set(realm, key);
+		for (const key of ["a", "d"]) await set(realm, key, { environment: "prod" });
+		await set(realm, "c", { comment: "newer" });
+		await set(await newRealm(), "foreign");
+		assert.deepEqual(await keysOf(realm, undefined, 0, 10), ["c", "a", "b", "a", "d"]);
+		assert.deepEqual(await keysOf(realm, "dev", 0, 10), ["c", "a", "b"]);
+		assert.deepEqual(await keysOf(realm, "prod", 0, 10), ["a", "d"]);
+		assert.deepEqual(await keysOf(realm, "test", 0, 10), []);
+		const [first, second] = await secrets.list(realm, "dev", 0, 2);
+		assert.deepEqual([first?.version, first?.bytes, first?.environment], [2, 8, "dev"]);
+		const [row, gone] = await secrets.versionsAt(
+			[first, { secret_id: 0, version: 1, bytes: 0 }].filter((place) => place !== undefined),
+		);
+		assert.deepEqual([row?.key, row?.comment, row?.realm_id, gone], ["c", "newer", realm, undefined]);
+		assert.deepEqual(await keysOf(realm, "dev", second?.secret_id ?? 0, 10), ["b"]);
+		const counts = [undefined, "dev", "prod", "test"].map((name) => secrets.count(realm, name as "dev"));
+		assert.deepEqual(await Promise.all(counts), [5, 3, 2, 0]);
+	});
+
+	test("secrets that expire are counted by their current version, before an instant", async () => {
+		const realm = await newRealm();
+		const end = "2029-05-05T00:00:00.000Z";
+		await set(realm, "never");
+		await set(realm, "at", { expires_at: end });
+		assert.deepEqual(
+			[await secrets.countExpiring(end), await secrets.countExpiring("2029-05-05T00:00:00.001Z")],
+			[0, 1],
+		);
+		await set(realm, "soon", { expires_at: "2029-05-04T00:00:00.000Z" });
+		assert.equal(await secrets.countExpiring(end), 1);
+		await set(realm, "soon");
+		assert.equal(await secrets.countExpiring(end), 0, "the current version does not expire");
+		await set(realm, "soon", { expires_at: "2029-01-01T00:00:00.000Z" });
+		assert.equal(await secrets.countExpiring(end), 1);
+		await remove(realm, "soon");
+		assert.equal(await secrets.countExpiring(end), 0);
+	});
+
+	test("values of every size are kept byte by byte", async () => {
+		const realm = await newRealm();
+		for (const size of [1, 4096, 262_193]) {
+			const value = Buffer.alloc(size, size % 251);
+			await set(realm, "k", { value });
+			assert.ok((await secrets.get(realm, "dev", "k"))?.value.equals(value));
+		}
+	});
+
+	test("there are no environments but the four", async () => {
+		await assert.rejects(set(await newRealm(), "k", { environment: "qa" as never }), refusals.check);
+	});
+}

@@ -1,0 +1,17 @@
+import { type Cleanup, openTestStore } from "../../testing/store.ts";
+import { CONTRACT } from "../contract/contract.ts";
+import type { OpenedStore } from "../contract/open-store.ts";
+
+const REFUSALS = {
+	check: /SQLITE_CONSTRAINT_CHECK/,
+	unique: /SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)/,
+	reference: /SQLITE_CONSTRAINT_FOREIGNKEY/,
+};
+
+/* Runs the SQLite adapter through what the port promises. */
+async function open(cleanup: Cleanup, used?: string): Promise<OpenedStore> {
+	const { store, directory } = await openTestStore(cleanup, used);
+	return { store, refusals: REFUSALS, reopen: () => open(cleanup, directory) };
+}
+
+for (const test of Object.values(CONTRACT)) await test((cleanup) => open(cleanup));
