@@ -30,7 +30,10 @@ export async function makeFolder(cleanup: Cleanup): Promise<string> {
 
 /** Opens a store in a new folder, or again in one that was used before; it is closed after the test. */
 export async function openTestStore(cleanup: Cleanup, used?: string): Promise<TestStore> {
-	const directory = used ?? (await makeFolder(cleanup));
+	// Closed before its folder goes: what it still does would not find its files.
+	const ends = new AsyncDisposableStack();
+	cleanup.after(() => ends.disposeAsync());
+	const directory = used ?? (await makeFolder({ after: (clean) => void ends.defer(clean) }));
 	const failures: FatalError[] = [];
 	const opened = await openSqliteStore({
 		directory,
@@ -45,7 +48,7 @@ export async function openTestStore(cleanup: Cleanup, used?: string): Promise<Te
 			return closing;
 		},
 	};
-	cleanup.after(() => store.close());
+	ends.defer(() => store.close());
 	return { store, directory, file: join(directory, "svc.db"), failures };
 }
 

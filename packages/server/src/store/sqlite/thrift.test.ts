@@ -67,9 +67,12 @@ test("a lease that begins counts with the event of its credential, and what conf
 });
 
 async function open(t: TestContext, statfs: () => FileSystem) {
-	const directory = await makeFolder(t);
+	// Closed before its folder goes: the log's thread would not find the database.
+	const ends = new AsyncDisposableStack();
+	t.after(() => ends.disposeAsync());
+	const directory = await makeFolder({ after: (clean) => void ends.defer(clean) });
 	const store = await openSqliteStore({ directory, now: new Date(MADE_AT), statfs, onFailure: assert.fail });
-	t.after(() => store.close());
+	ends.defer(() => store.close());
 	return store;
 }
 
