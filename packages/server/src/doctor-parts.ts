@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Parts } from "./core.ts";
 import { createFormerQuestion } from "./engines/config/former-realms.ts";
-import { createTargetQuestions } from "./engines/privileges.ts";
+import { createTargetQuestions } from "./engines/targets.ts";
 import { createGate } from "./gate.ts";
 import { findTlsFiles } from "./http/certificate.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
@@ -23,8 +23,8 @@ export function createDoctorParts(
 		clock: engines.clock,
 		host: engines.host,
 		reaper: engines.reaper,
-		askTargets: createTargetQuestions({ store, runtime: engines.runtime, engine_environment }),
-		lookAtFormer: createFormerQuestion({ store, sealer: engines.sealer }),
+		askTargets: createTargetQuestions({ ...engines, store, engine_environment }),
+		lookAtFormer: createFormerQuestion({ ...engines, store }),
 		checkFiles: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
 		newestBackupAt: backups.newestAt,
 		oneAtATime: createGate(1),

@@ -4,8 +4,9 @@ import type { Keyring } from "./crypto/keyring.ts";
 import { createConfigSealer } from "./engines/config/sealed-config.ts";
 import { type BuiltInEngine, loadCatalog } from "./engines/host/catalog.ts";
 import { createEngineHost, type EngineHost } from "./engines/host/host.ts";
-import type { Connect } from "./engines/ready.ts";
-import { removeCredential } from "./engines/removal.ts";
+import type { Kind } from "./engines/kinds/kind.ts";
+import { createKinds, KINDS } from "./engines/kinds/registry.ts";
+import { removeCredential } from "./engines/revoke.ts";
 import { createRuntime } from "./engines/runtime.ts";
 import { createInventory, createProbe } from "./engines/targets.ts";
 import { openLeaseClock } from "./leases/clock.ts";
@@ -29,34 +30,31 @@ export interface EnginePartsInput {
 	around: Around;
 }
 
-/**
- * Connects to the systems that the core itself drives. Their drivers take 50 MB and a quarter of a second, so only who needs one loads it.
- * Spec: ENGINES › What the service does
- */
-const connectToTarget: Connect = async (type, fields) => {
-	if (type === "keyvalue")
-		return (await import("./engines/kinds/keyvalue/connector.ts")).createKeyValueConnector(fields);
-	if (type === "documentdb")
-		return (await import("./engines/kinds/documentdb/connector.ts")).createDocumentDbConnector(fields);
-	return undefined;
-};
-
 /** What a test lays around the parts on the way of a credential, to stop or break them between any two steps. */
 export interface Around {
 	store?(store: Store): Store;
 	host?(host: EngineHost): EngineHost;
-	connect?(connect: Connect): Connect;
+	kinds?(kinds: typeof KINDS): typeof KINDS;
 	/** Milliseconds between two sweeps, in place of ten minutes. */
 	sweep_ms?: number;
 }
 
 export type EngineParts = Awaited<ReturnType<typeof createEngineParts>>;
 
+/** A kind without a program is in the catalogue as its own descriptor says. */
+function withoutProgram({ descriptor }: Kind): BuiltInEngine[] {
+	return descriptor === undefined
+		? []
+		: [{ descriptor, network: true, node: false, launch: { file: "", arguments: [] } }];
+}
+
 /** Puts engines and leases together. Leases know no engines: they are handed the functions that reach them. */
 export async function createEngineParts(input: EnginePartsInput) {
 	const { config, store, keyring, system, log, built_in, version, around } = input;
+	const all = around.kinds?.(KINDS) ?? KINDS;
+	const kinds = createKinds(all);
 	const catalog = loadCatalog({
-		built_in,
+		built_in: [...built_in, ...Object.values(all).flatMap(withoutProgram)],
 		plugins_dir: config.plugins_dir,
 		runtime_dir: join(config.data_dir, "run"),
 		log,
@@ -64,9 +62,8 @@ export async function createEngineParts(input: EnginePartsInput) {
 	const bareHost = createEngineHost({ catalog, log, core_version: version });
 	const host = around.host?.(bareHost) ?? bareHost;
 	const sealer = createConfigSealer({ keyring, system });
-	const connect = around.connect?.(connectToTarget) ?? connectToTarget;
 	const { engine_environment } = config;
-	const runtime = createRuntime({ store, system, sealer, catalog, host, connect, engine_environment });
+	const runtime = createRuntime({ store, system, sealer, catalog, host, kinds, engine_environment });
 	const clock = await openLeaseClock({ store, system, log });
 	const pause = await openPause({ store, log });
 	const lagListeners: ((lag_ms: number) => void)[] = [];
@@ -89,6 +86,7 @@ export async function createEngineParts(input: EnginePartsInput) {
 		catalog,
 		host,
 		runtime,
+		kinds,
 		sealer,
 		clock,
 		pause,

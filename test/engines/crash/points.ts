@@ -91,10 +91,10 @@ export const coreRecovery = (close: "settle" | "postpone"): RecoverySteps => ({
 		"after target.exists",
 		`before leases.${close}`,
 		`after leases.${close}`,
-		"after target.listManaged",
+		"after target.list",
 	],
 	revoked: ["after target.remove", "after target.exists", "before leases.settle", "after leases.settle"],
-	none: ["after leases.recover", "after target.listManaged"],
+	none: ["after leases.recover", "after target.list"],
 });
 
 /** Where an engine takes them back itself, and nothing keeps a create from landing late. */

@@ -7,6 +7,7 @@ import { ServerResponse } from "node:http";
 import { flushCompileCache } from "node:module";
 import { setTimeout } from "node:timers/promises";
 import type { Around } from "../../../packages/server/src/engine-parts.ts";
+import type { Kind } from "../../../packages/server/src/engines/kinds/kind.ts";
 import { system } from "../../../packages/server/src/system.ts";
 import { BUILT_IN } from "../../../packages/svc/src/built-in-engines.ts";
 import { runOwnServer } from "../../harness/own-server.ts";
@@ -50,6 +51,19 @@ function watched<Part extends object>(name: string, part: Part, synchronous: rea
 	});
 }
 
+/** Makes a step of everything that is done at a target. */
+function watchedKind(kind: Kind): Kind {
+	const { connect } = kind;
+	if (connect === undefined) return kind;
+	return {
+		...kind,
+		connect: async (needs) => {
+			const connector = await connect(needs);
+			return connector && watched("target", connector);
+		},
+	};
+}
+
 const around: Around = {
 	store: (store) => ({ ...store, leases: watched("leases", store.leases) }),
 	host: (host) => ({
@@ -57,10 +71,7 @@ const around: Around = {
 		call: (type, settings, method, params) =>
 			between(`engine.${method}`, () => host.call(type, settings, method, params)),
 	}),
-	connect: (connect) => async (type, fields) => {
-		const connector = await connect(type, fields);
-		return connector && watched("target", connector, ["details"]);
-	},
+	kinds: (kinds) => Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, watchedKind(kind)])),
 };
 
 /** The answer to a request that asks for it is cut off in its middle. */

@@ -1,33 +1,15 @@
-import { type Fields, formatDuration } from "@svc/protocol";
+import { formatDuration } from "@svc/protocol";
 import { eventBy, makerOf, noteBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { NewLease } from "../leases/model.ts";
 import { realmNotFound } from "../policy/decide.ts";
-import type { Actor } from "../policy/model.ts";
-import type { Caller, EngineNeeds } from "./engines.ts";
-import { limitOf, realmLimitOf } from "./params.ts";
+import type { Caller } from "./authorize.ts";
+import type { EngineNeeds } from "./engines.ts";
+import type { Draft, IssueRequest } from "./kinds/connector.ts";
+import type { ReadyEngine } from "./runtime.ts";
 
-/** What an engine made, and the lease when it is a credential that ends. */
-export interface Generated {
-	data: Fields;
-	lease_id: string | undefined;
-}
-
-/** A credential that is asked for: what both ways of making one begin with. */
-export interface Wanted {
-	caller: Caller;
-	actor: Actor;
-	params: Fields;
-	role: string;
-	/** Authentication database, namespace, or empty. */
-	scope: string;
-	ttl_ms: number;
-	/** Whether the answer is to say, in `connection`, what else is needed to connect. */
-	with_connection: boolean;
-}
-
-/** Names that are tried until one is free. */
-export const MAX_NAMES = 3;
+/** Characters of an error that are kept. */
+const MAX_ERROR_CHARACTERS = 500;
 
 /** How long an answer may take until an intent is taken for forgotten. */
 const INTENT_MS = 2 * 60 * 1000;
@@ -40,11 +22,10 @@ const INTENT_MS = 2 * 60 * 1000;
  */
 export async function recordIntent(
 	needs: EngineNeeds,
-	{ actor, caller, role, scope, ttl_ms }: Wanted,
-	name: string,
-	fence: string,
+	{ actor, realm, engine }: Caller,
+	{ role, scope, ttl_ms }: IssueRequest,
+	{ name, fence }: Pick<Draft, "name" | "fence">,
 ): Promise<string | undefined> {
-	const { realm, engine } = caller;
 	const now = needs.system.now();
 	const lease: NewLease = {
 		id: needs.system.uuid(),
@@ -95,7 +76,7 @@ export async function recordIntent(
 }
 
 /** What is known once a credential exists. */
-export interface Made {
+interface Made {
 	lease_id: string;
 	name: string;
 	expires_at: string;
@@ -111,13 +92,14 @@ export interface Made {
  */
 export async function markActive(
 	needs: EngineNeeds,
-	{ actor, caller, role, scope }: Wanted,
+	{ actor, realm, engine }: Caller,
+	{ role, scope }: IssueRequest,
 	made: Made,
 ): Promise<void> {
 	const { lease_id: id, name, due_at, payload } = made;
 	const expires_at = new Date(made.expires_at).toISOString();
-	const facts = { lease_id: id, engine: caller.engine.entry.type, role, name, scope, expires_at };
-	const event = noteBy(actor, needs.system.now(), "lease.created", caller.realm, facts);
+	const facts = { lease_id: id, engine: engine.entry.type, role, name, scope, expires_at };
+	const event = noteBy(actor, needs.system.now(), "lease.created", realm, facts);
 	const made_by = makerOf(actor);
 	const outcome = await needs.store.leases.activate({ id, name, expires_at, due_at, payload, made_by }, event);
 	if (outcome === "done") return;
@@ -131,14 +113,36 @@ export async function markActive(
 
 /** Notes that nobody knows whether a credential exists: the reaper finds out. */
 export async function markUncertain(needs: EngineNeeds, lease_id: string, last_error: string): Promise<void> {
-	await needs.store.leases.doubt({ id: lease_id, due_at: needs.clock.now(), last_error });
+	const due_at = needs.clock.now();
+	await needs.store.leases.doubt({ id: lease_id, due_at, last_error: last_error.slice(0, MAX_ERROR_CHARACTERS) });
 	needs.reaper.wake();
 }
 
 /** Notes that nothing was made. */
-export async function markAborted(needs: EngineNeeds, { actor, caller }: Wanted, lease_id: string): Promise<void> {
+export async function markAborted(
+	needs: EngineNeeds,
+	{ actor, realm, engine }: Caller,
+	lease_id: string,
+): Promise<void> {
 	const now = needs.system.now();
-	const facts = { lease_id, engine: caller.engine.entry.type };
-	const event = noteBy(actor, now, "lease.aborted", caller.realm, facts);
+	const event = noteBy(actor, now, "lease.aborted", realm, { lease_id, engine: engine.entry.type });
 	await needs.store.leases.abort({ id: lease_id, closed_at: now.toISOString() }, event);
+}
+
+/** Credentials of an engine that may be open at once in one realm where the configuration sets no limit. Design: §13 */
+const MAX_OPEN = 1000;
+
+/** How many credentials of the configuration may be open at once; null when only each realm has a limit. */
+export function limitOf({ config }: Pick<ReadyEngine, "config">): number | null {
+	const { max_connections } = config.fields;
+	if (typeof max_connections === "number") return max_connections;
+	return config.realm_id === "" ? null : MAX_OPEN;
+}
+
+/** How many of one realm may be open under the configuration of all realms; undefined when the limit of all says it. */
+export function realmLimitOf({ config }: Pick<ReadyEngine, "config">): number | undefined {
+	const { max_connections_per_realm: most, max_connections } = config.fields;
+	if (config.realm_id !== "") return undefined;
+	if (typeof most === "number") return most;
+	return typeof max_connections === "number" ? undefined : MAX_OPEN;
 }

@@ -3,8 +3,8 @@ import { type Route, route } from "../http/route.ts";
 import { says, Text } from "../messages.ts";
 import { type ConfigScope, getConfig, pingEngine, removeConfig, setConfig } from "./config/config.ts";
 import { type EngineNeeds, listEngines } from "./engines.ts";
-import { generate } from "./generate.ts";
-import { validate } from "./validate.ts";
+import { issue } from "./issue.ts";
+import { validate } from "./revoke.ts";
 
 /** What an engine takes and gives is its own. */
 const Anything = v.record(v.string(), v.unknown());
@@ -65,7 +65,7 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 			errors: [...INVOCATION_ERRORS, "invalid_ttl", "lease_limit_reached"],
 			async handle({ actor, params, query, body, headers, onAnswered }) {
 				const with_connection = query.connection === "true";
-				const { data, lease_id } = await generate(needs, actor, params.slug, params.type, body, with_connection);
+				const { data, lease_id } = await issue(needs, actor, params.slug, params.type, body, with_connection);
 				if (lease_id !== undefined) {
 					headers["x-lease-id"] = lease_id;
 					needs.delivery(lease_id, onAnswered);

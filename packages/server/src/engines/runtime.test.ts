@@ -6,7 +6,9 @@ import { aConfig } from "../testing/rows.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { builtInEntry } from "./host/built-in.ts";
 import type { EngineSettings } from "./host/host.ts";
-import type { ReadyNeeds } from "./ready.ts";
+import type { Connector } from "./kinds/connector.ts";
+import { createKinds, KINDS } from "./kinds/registry.ts";
+import type { RuntimeNeeds } from "./runtime.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 
 const ENTRY = builtInEntry({
@@ -29,16 +31,16 @@ function setUp(t: TestContext, fields: Fields, engine_environment: Record<string
 		},
 		close: async () => undefined,
 	};
-	const connector = { close: async () => void seen.closed++ };
+	const connector = { close: async () => void seen.closed++ } as unknown as Connector;
 	const needs = {
 		store: { engines: { configs: async () => [] } },
 		system: createTestSystem(),
 		sealer: { open: async () => fields },
 		catalog: { get: () => ENTRY },
 		host,
-		connect: async () => connector,
+		kinds: createKinds({ ...KINDS, containerorch: { ...KINDS.containerorch, connect: async () => connector } }),
 		engine_environment,
-	} as unknown as ReadyNeeds;
+	} as unknown as RuntimeNeeds;
 	const runtime: Runtime = createRuntime(needs);
 	t.after(() => runtime.close());
 	return { runtime, asked, seen };

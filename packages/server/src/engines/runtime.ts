@@ -1,10 +1,35 @@
-import { engineCapabilities } from "@svc/protocol";
+import type { EngineResponse, Fields } from "@svc/protocol";
+import { LRUCache } from "lru-cache";
 import { AppError } from "../errors.ts";
 import { EVERY_REALM } from "./config/allowed-realms.ts";
-import type { CatalogEntry } from "./host/catalog.ts";
-import { PKI } from "./kinds/pki/authority.ts";
+import { type Configuration, checkFields, environmentOf, secretsOf, targetOf } from "./config/fields.ts";
+import type { Catalog, CatalogEntry } from "./host/catalog.ts";
+import { type EngineHost, type EngineSettings, EngineUnavailable } from "./host/host.ts";
+import type { Call, Connector } from "./kinds/connector.ts";
+import type { Environment, Kind, Kinds, RealmPartNeeds } from "./kinds/kind.ts";
 import type { EngineConfigRow } from "./model.ts";
-import { createReadyEngines, notConfigured, type ReadyEngine, type ReadyNeeds, takesVariables } from "./ready.ts";
+
+/** What reaching an engine needs. */
+export interface RuntimeNeeds extends RealmPartNeeds {
+	catalog: Catalog;
+	host: EngineHost;
+	kinds: Kinds;
+	/** Variables for engines that the server was started with. */
+	engine_environment: Environment;
+}
+
+/** An engine with the configuration that applies, ready to be asked. */
+export interface ReadyEngine {
+	entry: CatalogEntry;
+	kind: Kind;
+	config: Configuration;
+	/** Names the system that it leads to. */
+	target: string;
+	/** The way to its credentials; undefined for an engine that makes none. */
+	connector: Connector | undefined;
+	/** Asks the engine's process. Secrets of the configuration are masked in its error. */
+	call: Call;
+}
 
 /** Finds engines and the configurations that apply. */
 export interface Runtime {
@@ -29,22 +54,19 @@ export interface Runtime {
 }
 
 /** Makes the runtime. */
-export function createRuntime(needs: ReadyNeeds): Runtime {
+export function createRuntime(needs: RuntimeNeeds): Runtime {
+	const { kinds, host } = needs;
 	const { engines } = needs.store;
-	const entry = (type: string): CatalogEntry => {
-		const found = needs.catalog.get(type);
-		if (found === undefined)
-			throw new AppError("not_found", "engine type not found: GET /api/v1/engines lists the engines");
-		return found;
-	};
-	const ready = createReadyEngines(needs, entry);
+	const ready = createReadyEngines(needs);
+	const { entry, withRow, without } = createWays(needs, ready);
 
 	/** An engine without a configuration: what the server's own variables lead to is for the realms that used it before. */
 	async function bare(type: string, realm_id: string): Promise<ReadyEngine> {
-		if (realm_id === "" || !takesVariables(type)) return ready.without(entry(type), realm_id, true);
+		const { variables, realmPart } = kinds.of(entry(type));
+		if (realm_id === "" || variables === undefined) return without(type, realm_id, true);
 		const isFormer = await engines.isFormer(type, realm_id);
-		if (type !== PKI && !isFormer) throw notConfigured(type);
-		return ready.without(entry(type), realm_id, isFormer);
+		if (realmPart === undefined && !isFormer) throw notConfigured(type);
+		return without(type, realm_id, isFormer);
 	}
 
 	async function serves({ config }: ReadyEngine, type: string, realm_id: string): Promise<boolean> {
@@ -58,38 +80,187 @@ export function createRuntime(needs: ReadyNeeds): Runtime {
 		async forRealm(type, realm_id) {
 			const { is_built_in, network } = entry(type);
 			const own = realm_id === "" ? undefined : await engines.config(type, realm_id, "active");
-			if (own !== undefined) return ready.withRow(own);
+			if (own !== undefined) return withRow(own);
 			const common = await engines.config(type, "", "active");
 			if (common === undefined) return bare(type, realm_id);
-			const engine = await ready.withRow(common, realm_id);
+			const engine = await withRow(common, realm_id);
 			if (realm_id === "" || (await serves(engine, type, realm_id))) return engine;
 			// One of ours that only computes reaches nothing of anybody's.
-			if (is_built_in && !network) return ready.without(entry(type), realm_id, false);
+			if (is_built_in && !network) return without(type, realm_id, false);
 			throw notConfigured(type);
 		},
 		async withConfig(type, config_id) {
-			if (config_id === "") return ready.without(entry(type), "", true);
+			if (config_id === "") return without(type, "", true);
 			const row = await engines.configById(config_id);
 			if (row === undefined) throw new AppError("engine_unavailable", "the configuration is gone");
-			return ready.withRow(row);
+			return withRow(row);
 		},
-		withRow: (row) => ready.withRow(row),
+		withRow: (row) => withRow(row),
 		async kept() {
 			const rows = (await engines.configs()).reverse();
 			const { active = [], retired = [] } = Object.groupBy(rows, ({ state }) => state);
-			const all = [...active, ...retired].map((row) => Promise.try(() => ready.withRow(row)).catch(() => undefined));
+			const all = [...active, ...retired].map((row) => Promise.try(() => withRow(row)).catch(() => undefined));
 			return (await Promise.all(all)).filter((engine) => engine !== undefined);
 		},
-		retire: ready.drop,
-		retireUnconfigured: ready.dropUnconfigured,
+		retire(config_id) {
+			ready.drop(config_id);
+			host.retire(config_id);
+		},
+		retireUnconfigured(type) {
+			ready.dropUnconfigured(entry(type));
+			for (const key of [type, outside(type)]) host.retire(key);
+		},
 		async close() {
-			ready.close();
-			await needs.host.close();
+			ready.clear();
+			await host.close();
 		},
 	};
 }
 
-/** Whether the engine makes credentials that live at a target and end. */
-export function isDynamic({ descriptor }: CatalogEntry): boolean {
-	return engineCapabilities(descriptor).includes("dynamic_credentials");
+/** The ways to an engine: with a configuration, and without. */
+function createWays({ catalog, kinds, sealer, engine_environment }: RuntimeNeeds, ready: ReadyEngines) {
+	function entry(type: string): CatalogEntry {
+		const found = catalog.get(type);
+		if (found !== undefined) return found;
+		throw new AppError("not_found", "engine type not found: GET /api/v1/engines lists the engines");
+	}
+
+	return {
+		entry,
+		/** @param realm_id the row's own realm, or one of those that a configuration of all realms serves */
+		withRow: (row: EngineConfigRow, realm_id = row.realm_id): Promise<ReadyEngine> =>
+			ready.find({ entry: entry(row.engine), key: row.id, realm_id, is_served: true }, async () => ({
+				id: row.id,
+				realm_id: row.realm_id,
+				fields: await sealer.open(row),
+			})),
+		/** @param is_served whether what the server's own variables lead to is for the realm */
+		without(type: string, realm_id: string, is_served: boolean): Promise<ReadyEngine> {
+			const found = entry(type);
+			const kind = kinds.of(found);
+			const key = is_served && kind.realmPart?.isGiven(engine_environment) ? outside(type) : type;
+			return ready.find({ entry: found, key, realm_id, is_served }, async () => unconfigured(found, kind));
+		},
+	};
+}
+
+/** Names the processes that are given by the server's variables what otherwise each realm has of its own. */
+const outside = (type: string) => `${type} outside`;
+
+/** An engine that needs no configuration works without one. */
+function unconfigured({ type, descriptor }: CatalogEntry, kind: Kind): Configuration {
+	if (descriptor.config_schema.required.length === 0)
+		return { id: "", realm_id: "", fields: checkFields(kind, descriptor, {}, undefined) };
+	throw notConfigured(type);
+}
+
+/** The answer where a realm has no configuration of an engine that needs one. */
+function notConfigured(type: string): AppError {
+	return new AppError(
+		"engine_not_configured",
+		`engine ${type} is not configured here: the instance admin does it with \`svc engine set ${type}\``,
+	);
+}
+
+/** How an engine is met: by whom, with which of the processes, and whether with the server's own variables. */
+interface Meeting {
+	entry: CatalogEntry;
+	/** Names the processes. */
+	key: string;
+	realm_id: string;
+	is_served: boolean;
+}
+
+/** Engines that are kept ready; a connection that was not used for long is closed. */
+const MAX_READY = 1024;
+const IDLE_MS = 10 * 60 * 1000;
+
+type ReadyEngines = ReturnType<typeof createReadyEngines>;
+
+/** Makes the store of engines that are ready. What is made of a row stays: a row never changes. */
+function createReadyEngines(needs: RuntimeNeeds) {
+	const keep = () =>
+		new LRUCache<string, Promise<ReadyEngine>>({
+			max: MAX_READY,
+			ttl: IDLE_MS,
+			ttlAutopurge: true,
+			updateAgeOnGet: true,
+			dispose: (engine) => void engine.then(({ connector }) => connector?.close?.()).catch(() => undefined),
+		});
+	// Those with a part of each realm's own are kept by themselves: as many as there are realms close no connection.
+	const [known, ofRealms] = [keep(), keep()];
+
+	return {
+		find(meeting: Meeting, configure: () => Promise<Configuration>): Promise<ReadyEngine> {
+			const isOfRealm = needs.kinds.of(meeting.entry).realmPart !== undefined;
+			const engines = isOfRealm ? ofRealms : known;
+			const name = isOfRealm ? `${meeting.key} ${meeting.realm_id}` : meeting.key;
+			const existing = engines.get(name);
+			if (existing !== undefined) return existing;
+			const made = configure().then((config) => assemble(needs, meeting, config));
+			engines.set(name, made);
+			made.catch(() => engines.delete(name));
+			return made;
+		},
+		drop: (config_id: string) => known.delete(config_id),
+		dropUnconfigured(entry: CatalogEntry) {
+			known.delete(entry.type);
+			if (needs.kinds.of(entry).realmPart !== undefined) ofRealms.clear();
+		},
+		clear() {
+			known.clear();
+			ofRealms.clear();
+		},
+	};
+}
+
+async function assemble(needs: RuntimeNeeds, meeting: Meeting, config: Configuration): Promise<ReadyEngine> {
+	const { host, system, engine_environment, kinds } = needs;
+	const { entry, realm_id } = meeting;
+	const { type, descriptor, unavailable: reason } = entry;
+	if (reason !== undefined) throw new AppError("engine_unavailable", `engine ${type} cannot be used: ${reason}`);
+	const kind = kinds.of(entry);
+	const fields = kind.complete?.(config.fields, engine_environment) ?? config.fields;
+	const settings = settingsOf(kind, engine_environment, meeting, fields);
+	const isWithout = kind.realmPart !== undefined && !kind.realmPart.isGiven(settings.environment);
+	const own = isWithout && realm_id !== "" ? await kind.realmPart?.paramsOf(needs, realm_id, fields) : undefined;
+	const call: Call = async (method, params, caller) => {
+		if (kind.descriptor !== undefined) throw new EngineUnavailable("it has no program", false);
+		const answer = await host.call(type, settings, method, own === undefined ? params : { ...params, ...own }, caller);
+		return isMisplaced(kinds, kind, answer) ? MISPLACED : answer;
+	};
+	return {
+		entry,
+		kind,
+		config: { ...config, fields },
+		target: targetOf(kind, descriptor, fields, settings.environment),
+		connector: await kind.connect?.({ fields, descriptor, system, call }),
+		call,
+	};
+}
+
+/** A command is for a target of the core's. Of an engine of another kind it is an error, and goes nowhere. Design: §13 */
+const MISPLACED = { error: "the engine answered with a command, and there is no system for it to be run at" };
+
+function isMisplaced({ commands }: Kinds, { command }: Kind, answer: EngineResponse): boolean {
+	return "data" in answer && commands.some((name) => name !== command && Object.hasOwn(answer.data, name));
+}
+
+function settingsOf(
+	kind: Kind,
+	engine_environment: Environment,
+	{ entry, key, is_served }: Meeting,
+	fields: Fields,
+): EngineSettings {
+	const server = Object.fromEntries(
+		Object.entries(engine_environment).filter(([name]) => kind.variables?.test(name) === true),
+	);
+	const configured = environmentOf(entry.descriptor, fields);
+	const environment = kind.environment?.(server, configured, is_served) ?? { ...server, ...configured };
+	return {
+		key,
+		environment,
+		reads: kind.reads?.(environment) ?? [],
+		secrets: secretsOf(entry.descriptor, fields),
+	};
 }

@@ -1,11 +1,17 @@
+import type { Check } from "../doctor/model.ts";
+import { AppError } from "../errors.ts";
 import type { DueLease, LeaseStore } from "../leases/model.ts";
 import type { ReaperNeeds } from "../leases/reaper.ts";
 import { statusOf } from "./config/config.ts";
-import { allowedNames } from "./config/fields.ts";
-import { takesNames } from "./params.ts";
-import type { ReadyEngine } from "./ready.ts";
-import { listByEngine, type RemovalNeeds, removalTrouble, removeOrphan, troubleOf } from "./removal.ts";
-import type { Runtime } from "./runtime.ts";
+import type { Catalog } from "./host/catalog.ts";
+import { EngineUnavailable } from "./host/model.ts";
+import { type Privilege, TargetError } from "./kinds/connector.ts";
+import type { Environment, Kinds } from "./kinds/kind.ts";
+import type { EngineStore } from "./model.ts";
+import { type RemovalNeeds, removalError, removeOrphan } from "./revoke.ts";
+import type { ReadyEngine, Runtime } from "./runtime.ts";
+
+/* What is asked of targets beside credentials: the reaper, whether they work; the sweep, what is there; the doctor, both and our rights there. */
 
 interface TargetNeeds {
 	store: { leases: Pick<LeaseStore, "due"> };
@@ -20,12 +26,9 @@ export function createProbe(needs: TargetNeeds): ReaperNeeds["probe"] {
 			if (engine === undefined)
 				return { outcome: "unreachable", message: "no configuration leads to this target any more" };
 			await engine.connector?.ping();
-			if (engine.connector !== undefined) return { outcome: "healthy", message: "" };
-			const { status, message } = await statusOf(engine);
-			if (status === "unhealthy") throw troubleOf(message);
-			return { outcome: "healthy", message };
+			return { outcome: "healthy", message: "" };
 		} catch (error) {
-			const { outcome, message } = removalTrouble(error);
+			const { outcome, message } = removalError(error);
 			return { outcome: outcome === "present" ? "rejected" : outcome, message };
 		}
 	};
@@ -48,7 +51,7 @@ export function createInventory(needs: RemovalNeeds) {
 	return async () => {
 		const found = new Map<string, ReturnType<typeof sweepTarget>>();
 		for (const engine of await needs.runtime.kept()) {
-			for (const scope of scopesOf(engine)) {
+			for (const scope of engine.connector?.scopes ?? []) {
 				const key = `${engine.target} ${scope}`;
 				if (!found.has(key)) found.set(key, sweepTarget(needs, engine, scope));
 			}
@@ -63,28 +66,79 @@ function sweepTarget(needs: RemovalNeeds, engine: ReadyEngine, scope: string) {
 		target: engine.target,
 		scope,
 		exclusive: engine.config.fields.exclusive === true,
-		list: () => listManaged(engine, scope),
+		list: () => list(engine, scope),
 		remove: (name: string) => removeOrphan(needs, engine, { name, scope }),
 	};
 }
 
-/** Where an engine's names live. Those of a third party's engine can be compared with the ledger when the core chose them. */
-export function scopesOf(engine: ReadyEngine): string[] {
-	const { entry, config, connector } = engine;
-	const { auth_database, namespace } = config.fields;
-	if (entry.type === "documentdb") return [String(auth_database)];
-	if (connector !== undefined) return [""];
-	if (entry.type !== "containerorch") return takesNames(engine) ? [""] : [];
-	return [...new Set([String(namespace), ...allowedNames(config.fields, "allowed_namespaces")])];
-}
-
-async function listManaged(engine: ReadyEngine, scope: string): Promise<string[] | undefined> {
+async function list({ connector }: ReadyEngine, scope: string): Promise<string[] | undefined> {
 	try {
-		return engine.connector === undefined
-			? await listByEngine(engine, scope)
-			: await engine.connector.listManaged(scope);
+		return await connector?.list(scope);
 	} catch (error) {
-		removalTrouble(error);
+		removalError(error);
 		return undefined;
 	}
+}
+
+interface QuestionNeeds {
+	store: { engines: Pick<EngineStore, "configs"> };
+	runtime: Pick<Runtime, "withRow" | "forRealm">;
+	catalog: Pick<Catalog, "list">;
+	kinds: Kinds;
+	/** Variables for engines that the server was started with. */
+	engine_environment: Environment;
+}
+
+/**
+ * Makes the function that finds every configuration that holds now, each as a question: whether engine and target work, and whether the rights
+ * are there that the engine needs at its target. Only questions that change nothing are asked.
+ * Design: §8
+ */
+export function createTargetQuestions(needs: QuestionNeeds) {
+	const { store, runtime } = needs;
+	return async (): Promise<(() => Promise<Check[]>)[]> => {
+		const rows = (await store.engines.configs()).filter(({ state }) => state === "active");
+		const common = rows.filter(({ realm_id }) => realm_id === "").map(({ engine }) => engine);
+		const bare = typesByVariables(needs).filter((type) => !common.includes(type));
+		return [
+			...rows.map((row) => {
+				const name = row.realm_id === "" ? row.engine : `${row.engine} of realm ${row.realm_id}`;
+				return () => question(name, row.engine, () => runtime.withRow(row));
+			}),
+			...bare.map((type) => () => question(type, type, () => runtime.forRealm(type, ""))),
+		];
+	};
+}
+
+/** Engines whose target the server's own variables say. */
+function typesByVariables({ catalog, kinds, engine_environment }: QuestionNeeds): string[] {
+	const names = Object.keys(engine_environment);
+	return catalog.list().flatMap((entry) => {
+		const { connect, variables } = kinds.of(entry);
+		return connect !== undefined && names.some((name) => variables?.test(name)) ? [entry.type] : [];
+	});
+}
+
+async function question(name: string, type: string, open: () => Promise<ReadyEngine>): Promise<Check[]> {
+	const failed = (message: string, hint: string): Check => ({ name, status: "failed", message, hint });
+	try {
+		const engine = await open();
+		const { status, message } = await statusOf(engine);
+		if (status === "unhealthy") return [failed(message, `\`svc engine show ${type}\` shows what it is told`)];
+		return toChecks(name, (await engine.connector?.privileges?.()) ?? []);
+	} catch (error) {
+		const isKnown = error instanceof TargetError || error instanceof EngineUnavailable || error instanceof AppError;
+		if (!isKnown) throw error;
+		return [failed(error.message, `\`svc engine ping ${type}\` asks again`)];
+	}
+}
+
+function toChecks(name: string, privileges: readonly Privilege[]): Check[] {
+	const checks = privileges.flatMap(({ name: right, status, message, hint }): Check[] => {
+		if (status === "granted") return [];
+		return [{ name, status: status === "missing" ? "failed" : "warning", message: `${right}: ${message}`, hint }];
+	});
+	const granted = privileges.filter(({ status }) => status === "granted").length;
+	const all = granted === 0 ? "it works" : `it works, and may do all ${granted} things that it needs at its target`;
+	return checks.length > 0 ? checks : [{ name, status: "ok", message: all, hint: "" }];
 }

@@ -7,7 +7,7 @@ import type { EngineNeeds } from "../engines.ts";
 import { EngineUnavailable } from "../host/host.ts";
 import { TargetError } from "../kinds/connector.ts";
 import type { EngineConfigRow } from "../model.ts";
-import type { ReadyEngine } from "../ready.ts";
+import type { ReadyEngine } from "../runtime.ts";
 import { findAllowed, refuseAllowed, showAllowed } from "./allowed-realms.ts";
 import { checkFields, maskFields } from "./fields.ts";
 
@@ -40,10 +40,15 @@ export async function setConfig(
 	given: Fields,
 ): Promise<ShownConfig> {
 	const realm = await manage(needs, actor, scope, "write");
-	const { descriptor } = needs.runtime.entry(scope.type);
+	const entry = needs.runtime.entry(scope.type);
 	if (realm !== undefined) refuseAllowed(given);
 	const former = await needs.store.engines.config(scope.type, realm?.id ?? "", "active");
-	const checked = checkFields(descriptor, given, former && (await needs.sealer.open(former)));
+	const checked = checkFields(
+		needs.kinds.of(entry),
+		entry.descriptor,
+		given,
+		former && (await needs.sealer.open(former)),
+	);
 	const allowed = realm === undefined ? await findAllowed(needs, checked) : undefined;
 	const fields = allowed === undefined ? checked : { ...checked, allowed_realms: allowed };
 	const now = needs.system.now();
@@ -109,14 +114,17 @@ export async function pingEngine(needs: EngineNeeds, actor: Actor, scope: Config
 }
 
 /** Whether an engine and its target work: the core pings the systems that it drives itself. Spec: ENGINES › Endpoints */
-export async function statusOf(engine: ReadyEngine): Promise<EngineStatus> {
+export async function statusOf({ kind, call, connector }: ReadyEngine): Promise<EngineStatus> {
 	try {
-		const answer = await engine.call("ping", {});
-		if ("error" in answer) return { status: "unhealthy", message: answer.error };
-		await engine.connector?.ping();
+		if (connector === undefined || kind.command !== undefined) {
+			const answer = await call("ping", {});
+			if ("error" in answer) return { status: "unhealthy", message: answer.error };
+		}
+		await connector?.ping();
 		return { status: "healthy", message: "" };
 	} catch (error) {
-		if (error instanceof TargetError) return { status: "unhealthy", message: `ping failed: ${error.message}` };
+		if (error instanceof TargetError)
+			return { status: "unhealthy", message: error.is_answer ? error.message : `ping failed: ${error.message}` };
 		if (error instanceof EngineUnavailable) return { status: "unhealthy", message: `ping failed: ${error.reason}` };
 		throw error;
 	}
@@ -128,10 +136,8 @@ async function show(needs: EngineNeeds, engine: ReadyEngine): Promise<ShownConfi
 	const allowed_realms = await showAllowed(needs, engine.entry.type, fields);
 	const masked = maskFields(engine.entry.descriptor, fields);
 	const shown = realm_id === "" ? { ...masked, allowed_realms } : masked;
-	// What an empty one means elsewhere: the system's roots.
-	const isUnverified = engine.entry.type === "containerorch" && fields.ca_cert === "";
-	const warning = isUnverified ? " (TLS verification is off)" : "";
-	return { ...shown, status: status === "healthy" ? `healthy${warning}` : message };
+	const warning = engine.kind.warning?.(fields) ?? "";
+	return { ...shown, status: status === "healthy" ? `healthy${warning === "" ? "" : ` (${warning})`}` : message };
 }
 
 async function manage(

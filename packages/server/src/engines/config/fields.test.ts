@@ -4,7 +4,16 @@ import { type Descriptor, type Fields, parseDescriptor } from "@svc/protocol";
 import keyvalue from "../../../../../plugins/keyvalue/plugin.json" with { type: "json" };
 import pki from "../../../../../plugins/pki/plugin.json" with { type: "json" };
 import { AppError } from "../../errors.ts";
-import { capabilityFor, checkFields, environmentOf, maskFields, secretsIn, secretsOf, targetOf } from "./fields.ts";
+import { createKinds, KINDS } from "../kinds/registry.ts";
+import { checkFields as check, environmentOf, maskFields, secretsIn, secretsOf, targetOf as target } from "./fields.ts";
+
+const kinds = createKinds(KINDS);
+
+/** As the engine of that name is known: one of ours, or a third party's. */
+const kindOf = ({ name }: Descriptor) => kinds.of({ type: name, is_built_in: true });
+const checkFields = (descriptor: Descriptor, given: Fields, current: Fields | undefined) =>
+	check(kindOf(descriptor), descriptor, given, current);
+const targetOf = (descriptor: Descriptor, fields: Fields) => target(kindOf(descriptor), descriptor, fields, {});
 
 const KEYVALUE = parseDescriptor(keyvalue);
 const PKI = parseDescriptor(pki);
@@ -125,34 +134,16 @@ test("a password within an address is a secret of its own, as it is written and 
 	for (const [address, passwords] of table) assert.deepEqual(secretsIn(address), [address, ...passwords]);
 });
 
-test("a role needs what it says, or what the configuration says, and an undeclared one of a third party all there is", () => {
-	const [ours, foreign] = [true, false].map((is_built_in) => ({ descriptor: KEYVALUE, is_built_in }));
-	const without = { descriptor: { ...KEYVALUE, default_roles: [] }, is_built_in: false };
-	const table: [typeof ours, role: string | undefined, fields: Fields, capability: string][] = [
-		[ours, "readonly", {}, "secrets:read"],
-		[ours, "readwrite", {}, "secrets:write"],
-		[ours, "admin", {}, "realms:manage"],
-		[ours, "unknown", {}, "secrets:read"],
-		[ours, "readonly", { role_capabilities: { readonly: "realms:manage" } }, "realms:manage"],
-		[foreign, "unknown", {}, "realms:manage"],
-		[foreign, "constructor", {}, "realms:manage"],
-		[foreign, undefined, {}, "secrets:read"],
-		[without, "unknown", {}, "secrets:write"],
-	];
-	for (const [entry = without, role, fields, capability] of table)
-		assert.equal(capabilityFor(entry, fields, role), capability, `${role}`);
-});
-
 test("only fields that name a variable reach the process", () => {
 	assert.deepEqual(environmentOf(KEYVALUE, GIVEN), {});
 	assert.deepEqual(environmentOf(PKI, { ca_certificate: "PEM", exclusive: true }), { SVC_PKI_CA_CERT: "PEM" });
 });
 
 test("a new password or limit leads to the same target, another address does not", () => {
-	const target = targetOf(KEYVALUE, GIVEN, {});
+	const known = targetOf(KEYVALUE, GIVEN);
 	assert.equal(
-		targetOf(KEYVALUE, { ...GIVEN, password: "new", max_connections: 1, address: "REDIS.internal:6379" }, {}),
-		target,
+		targetOf(KEYVALUE, { ...GIVEN, password: "new", max_connections: 1, address: "REDIS.internal:6379" }),
+		known,
 	);
-	assert.notEqual(targetOf(KEYVALUE, { ...GIVEN, address: "redis.internal:6380" }, {}), target);
+	assert.notEqual(targetOf(KEYVALUE, { ...GIVEN, address: "redis.internal:6380" }), known);
 });

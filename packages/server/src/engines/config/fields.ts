@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { type Schema, Validator } from "@cfworker/json-schema";
-import { type Descriptor, DurationError, type Fields, isObject, parseDuration } from "@svc/protocol";
+import { type Descriptor, DurationError, type Fields, parseDuration } from "@svc/protocol";
 import { AppError } from "../../errors.ts";
-import { type Capability, ROLES } from "../../policy/model.ts";
-import type { CatalogEntry } from "../host/catalog.ts";
+import { ROLES } from "../../policy/model.ts";
 import { MASK } from "../host/masking.ts";
+import type { Environment, Kind } from "../kinds/kind.ts";
 
 /** An engine's configuration, opened and complete. */
 export interface Configuration {
@@ -33,13 +33,8 @@ const COMMON = {
 	max_connections_per_realm: { type: "integer", minimum: 1, maximum: MAX_LIMIT },
 } as const;
 
-/** What the core's own connections know besides: the authority of a private network, and whether each removal is followed by ACL SAVE. */
-const OF_CONNECTION: Readonly<Record<string, object>> = {
-	keyvalue: { ca_cert: { type: "string" }, acl_save: { type: "boolean" } },
-};
-
 /** The fields that the core adds to an engine's config_schema. */
-const coreFields = ({ name }: Descriptor): object => ({ ...COMMON, ...OF_CONNECTION[name] });
+const coreFields = (kind: Kind): object => ({ ...COMMON, ...kind.fields });
 
 /**
  * Checks the fields that somebody set against the engine's config_schema, and adds its defaults.
@@ -47,16 +42,16 @@ const coreFields = ({ name }: Descriptor): object => ({ ...COMMON, ...OF_CONNECT
  * @throws AppError missing_field, validation_failed, invalid_ttl naming the field
  * Design: §7.1, §8
  */
-export function checkFields(descriptor: Descriptor, given: Fields, current: Fields | undefined): Fields {
+export function checkFields(kind: Kind, descriptor: Descriptor, given: Fields, current: Fields | undefined): Fields {
 	const { properties, required, dependentRequired } = descriptor.config_schema;
 	const fields: Fields = {};
 	for (const [name, { default: usual }] of Object.entries(properties)) if (usual !== undefined) fields[name] = usual;
 	for (const [name, value] of Object.entries(given)) {
-		if (!(Object.hasOwn(properties, name) || Object.hasOwn(coreFields(descriptor), name)))
-			throw unknownField(descriptor);
+		if (!(Object.hasOwn(properties, name) || Object.hasOwn(coreFields(kind), name)))
+			throw unknownField(kind, descriptor);
 		if (value !== null) fields[name] = value;
 	}
-	keepSecrets(descriptor, fields, current);
+	keepSecrets(kind, descriptor, fields, current);
 	const isMissing = (name: string) => fields[name] === undefined || fields[name] === "";
 	const missing = required.find(isMissing);
 	if (missing !== undefined) throw new AppError("missing_field", `${missing} is required`);
@@ -64,20 +59,11 @@ export function checkFields(descriptor: Descriptor, given: Fields, current: Fiel
 		const absent = isMissing(name) ? undefined : others.find(isMissing);
 		if (absent !== undefined) throw new AppError("missing_field", `${absent} is required when ${name} is given`);
 	}
-	const { valid, errors } = new Validator(validationSchema(descriptor), "2020-12").validate(fields);
+	const { valid, errors } = new Validator(validationSchema(kind, descriptor), "2020-12").validate(fields);
 	if (!valid) throw refusal(errors.at(-1)?.instanceLocation ?? "#");
 	checkDurations(fields);
 	return fields;
 }
-
-/** Where an engine of ours sends its secrets, and what protects them on the way. The secret of documentdb is the address itself. */
-const TARGET_FIELDS: Readonly<Record<string, readonly string[]>> = {
-	keyvalue: ["address", "tls", "ca_cert"],
-	documentdb: [],
-	containerorch: ["api_server", "kubeconfig_path", "ca_cert"],
-	pki: [],
-	totp: [],
-};
 
 /** What the core itself reads, of whatever engine: no secret is sent there. */
 const LIMIT_FIELDS = ["max_ttl", "default_ttl", "token_ttl"];
@@ -88,17 +74,15 @@ const LIMIT_FIELDS = ["max_ttl", "default_ttl", "token_ttl"];
  * @throws AppError missing_field
  * Design: §13
  */
-function keepSecrets(descriptor: Descriptor, fields: Fields, current: Fields | undefined): void {
+function keepSecrets(kind: Kind, descriptor: Descriptor, fields: Fields, current: Fields | undefined): void {
 	const masked = Object.keys(fields).filter((name) => fields[name] === MASK && isSecret(descriptor, name));
 	if (masked.length === 0) return;
 	const lost = masked.find((name) => current?.[name] === undefined);
 	if (lost !== undefined || current === undefined)
 		throw new AppError("missing_field", `${lost} is required: there is no former value to keep`);
-	const places = Object.hasOwn(TARGET_FIELDS, descriptor.name)
-		? (TARGET_FIELDS[descriptor.name] ?? [])
-		: Object.keys(descriptor.config_schema.properties);
+	const destination = kind.destination ?? Object.keys(descriptor.config_schema.properties);
 	const former = (name: string) => current[name] ?? descriptor.config_schema.properties[name]?.default;
-	const moved = places.find(
+	const moved = destination.find(
 		(name) => !(masked.includes(name) || LIMIT_FIELDS.includes(name)) && !isDeepStrictEqual(fields[name], former(name)),
 	);
 	if (moved !== undefined) {
@@ -111,7 +95,7 @@ function keepSecrets(descriptor: Descriptor, fields: Fields, current: Fields | u
 }
 
 /** Formats are for people and for masking; what they would check is checked by whoever uses the field. Unknown fields are refused before. */
-function validationSchema(descriptor: Descriptor): Schema {
+function validationSchema(kind: Kind, descriptor: Descriptor): Schema {
 	const { config_schema } = descriptor;
 	const own = Object.entries(config_schema.properties).map(([name, { format: _, env: __, ...schema }]) => [
 		name,
@@ -119,7 +103,7 @@ function validationSchema(descriptor: Descriptor): Schema {
 	]);
 	return {
 		...config_schema,
-		properties: { ...Object.fromEntries(own), ...coreFields(descriptor) },
+		properties: { ...Object.fromEntries(own), ...coreFields(kind) },
 		additionalProperties: true,
 	} as Schema;
 }
@@ -132,10 +116,8 @@ function refusal(location: string): AppError {
 	);
 }
 
-function unknownField(descriptor: Descriptor): AppError {
-	const known = [...Object.keys(descriptor.config_schema.properties), ...Object.keys(coreFields(descriptor))].join(
-		", ",
-	);
+function unknownField(kind: Kind, descriptor: Descriptor): AppError {
+	const known = [...Object.keys(descriptor.config_schema.properties), ...Object.keys(coreFields(kind))].join(", ");
 	return new AppError("validation_failed", `the configuration has a field that is not known: known are ${known}`);
 }
 
@@ -206,63 +188,17 @@ export function environmentOf(descriptor: Descriptor, fields: Fields): Record<st
 	return environment;
 }
 
-/** The environment of an engine's process. */
-type Environment = Readonly<Record<string, string>>;
-
 /** Names the system that a configuration leads to, so that a new password or limit is still the same target. */
-export function targetOf(descriptor: Descriptor, fields: Fields, environment: Environment): string {
-	return `${descriptor.name}:${hash("sha256", placeOf(descriptor, fields, environment)).slice(0, 16)}`;
+export function targetOf(kind: Kind, descriptor: Descriptor, fields: Fields, environment: Environment): string {
+	const address = kind.address?.(fields, environment) ?? JSON.stringify(openFields(descriptor, fields));
+	return `${descriptor.name}:${hash("sha256", address).slice(0, 16)}`;
 }
 
-function placeOf(descriptor: Descriptor, fields: Fields, environment: Environment): string {
-	const { address, connection_uri } = fields;
-	if (descriptor.name === "keyvalue") return String(address).toLowerCase();
-	if (descriptor.name === "documentdb")
-		return /^[a-z+]+:\/\/(?:[^/]*@)?([^/?]*)/.exec(String(connection_uri))?.[1]?.toLowerCase() ?? "";
-	if (descriptor.name === "containerorch") {
-		const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
-		// As the engine chooses: what is set but empty is not set.
-		return environment.SVC_ORCH_API_SERVER || environment.SVC_ORCH_KUBECONFIG || JSON.stringify([host, port]);
-	}
-	const open = Object.entries(fields).filter(([name]) => !(isSecret(descriptor, name) || Object.hasOwn(COMMON, name)));
-	return JSON.stringify(open);
+function openFields(descriptor: Descriptor, fields: Fields): [name: string, value: unknown][] {
+	return Object.entries(fields).filter(([name]) => !(isSecret(descriptor, name) || Object.hasOwn(COMMON, name)));
 }
 
 /** The names that a configuration allows beside its own. */
 export function allowedNames(fields: Fields, name: "allowed_databases" | "allowed_namespaces"): readonly string[] {
 	return (fields[name] as string[] | undefined) ?? [];
-}
-
-const USUAL_CAPABILITY: Record<string, Capability> = {
-	readonly: "secrets:read",
-	read: "secrets:read",
-	viewer: "secrets:read",
-	server: "secrets:read",
-	client: "secrets:read",
-	both: "secrets:read",
-	readwrite: "secrets:write",
-	readWrite: "secrets:write",
-	editor: "secrets:write",
-	admin: "realms:manage",
-	dbAdmin: "realms:manage",
-};
-
-/**
- * What somebody needs for a credential of that role. A role that the engine has and nobody placed needs realms:manage, and so does one that
- * a third party's engine did not declare; an engine of ours refuses that itself. An engine without roles takes any member, or writers
- * when its credentials live elsewhere.
- * Design: §8
- */
-export function capabilityFor(
-	{ descriptor, is_built_in }: Pick<CatalogEntry, "descriptor" | "is_built_in">,
-	fields: Fields,
-	role: string | undefined,
-): Capability {
-	const changed = isObject(fields.role_capabilities) ? fields.role_capabilities : {};
-	if (role !== undefined && Object.hasOwn(changed, role)) return changed[role] as Capability;
-	const isKnown = descriptor.default_roles.some(({ name }) => name === role);
-	if (role !== undefined && isKnown)
-		return (Object.hasOwn(USUAL_CAPABILITY, role) && USUAL_CAPABILITY[role]) || "realms:manage";
-	if (descriptor.default_roles.length > 0) return is_built_in || role === undefined ? "secrets:read" : "realms:manage";
-	return descriptor.capabilities.includes("engine:dynamic_credentials") ? "secrets:write" : "secrets:read";
 }

@@ -1,11 +1,12 @@
 import type { Check } from "../../doctor/model.ts";
-import { PKI } from "../kinds/pki/authority.ts";
+import type { Kinds } from "../kinds/kind.ts";
 import type { EngineStore } from "../model.ts";
 import type { ConfigSealer } from "./sealed-config.ts";
 
 interface FormerNeeds {
 	store: { engines: Pick<EngineStore, "configs" | "config" | "formerRealms"> };
 	sealer: Pick<ConfigSealer, "open">;
+	kinds: Kinds;
 }
 
 /** Realms that are named in one message. */
@@ -13,18 +14,20 @@ const MAX_NAMED = 20;
 
 /**
  * Makes the function that finds what goes on as it was before configurations for all realms named their realms, and whom it serves: the
- * configurations, what the server's variables lead to, and the authority that realms share. Design: §13
+ * configurations, what the server's variables lead to, and what realms share that is now each realm's own. Design: §13
  */
-export function createFormerQuestion({ store, sealer }: FormerNeeds) {
+export function createFormerQuestion({ store, sealer, kinds }: FormerNeeds) {
+	const hasShared = async (type: string) => (await store.engines.config(type, "", "generated")) !== undefined;
+
 	return async (): Promise<Check[]> => {
 		const former = Object.groupBy(await store.engines.formerRealms(), ({ engine }) => engine);
 		const common = (await store.engines.configs()).filter((row) => row.state === "active" && row.realm_id === "");
 		const named = new Set<string>();
 		for (const row of common) if ((await sealer.open(row)).allowed_realms !== undefined) named.add(row.engine);
-		const hasShared = (await store.engines.config(PKI, "", "generated")) !== undefined;
 		const types = [...new Set([...common.map(({ engine }) => engine), ...Object.keys(former)])];
-		return types.flatMap((type) => {
+		const found = types.map(async (type) => {
 			if (named.has(type)) return [];
+			const { realmPart } = kinds.of({ type, is_built_in: true });
 			const realms = shown(former[type]?.map(({ slug }) => slug) ?? []);
 			const hint = `\`svc engine set ${type} --allow-realm <slug>\` names the realms that it is for`;
 			const tell = (message: string): Check => ({
@@ -33,13 +36,14 @@ export function createFormerQuestion({ store, sealer }: FormerNeeds) {
 				message: `${message}: ${realms}`,
 				hint,
 			});
-			const isSet = type !== PKI || common.some(({ engine }) => engine === type);
-			const isShared = type === PKI && hasShared && former[type] !== undefined;
+			const isSet = realmPart === undefined || common.some(({ engine }) => engine === type);
+			const isShared = realmPart !== undefined && former[type] !== undefined && (await hasShared(type));
 			return [
 				...(isSet ? [tell("it names no realms, so it serves those that used it before, and no other")] : []),
-				...(isShared ? [tell("these realms share one authority, and trust each other's certificates")] : []),
+				...(isShared ? [tell(realmPart.shared)] : []),
 			];
 		});
+		return (await Promise.all(found)).flat();
 	};
 }
 

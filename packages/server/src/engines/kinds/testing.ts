@@ -4,9 +4,12 @@ import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { Fields } from "@svc/protocol";
 import { type Redis, type RedisOptions, startRedis } from "../../../../../test/peers/redis.ts";
-import type { Command, DocCreate, KvSet } from "./commands.ts";
-import { type Connector, type Subject, TargetError } from "./connector.ts";
-import { createKeyValueConnector } from "./keyvalue/connector.ts";
+import { createTestSystem } from "../../testing/system.ts";
+import { type Subject, TargetError } from "./connector.ts";
+import type { DocCreate } from "./documentdb/command.ts";
+import type { KvSet } from "./keyvalue/command.ts";
+import { createKeyValueConnector, type KeyValueConnector } from "./keyvalue/connector.ts";
+import type { ConnectNeeds } from "./kind.ts";
 
 /** A name and a password as engines make them. */
 export const NAME = "svc_0a1b2c3d";
@@ -19,13 +22,18 @@ export function subject(name = NAME, scope = ""): Subject {
 /** What passes for a user of a key-value store. */
 export function kvSet(username = NAME, rules = ["~*", "+get"]): KvSet {
 	const args = ["ACL", "SETUSER", username, "on", `>${PASSWORD}`, ...rules];
-	return { system: "keyvalue", username, password: PASSWORD, arguments: args };
+	return { username, password: PASSWORD, arguments: args };
 }
 
 /** What passes for a user of a document database. */
 export function docCreate(username = NAME, role = "read", db = "app"): DocCreate {
 	const document = { createUser: username, pwd: PASSWORD, roles: [{ role, db }], mechanisms: ["SCRAM-SHA-256"] };
-	return { system: "documentdb", username, password: PASSWORD, document };
+	return { username, password: PASSWORD, document };
+}
+
+/** What a connector is made of; nobody asks the engine's process. */
+export function needsOf(fields: Fields): ConnectNeeds {
+	return { fields, system: createTestSystem() } as unknown as ConnectNeeds;
 }
 
 /** A Redis that ends with the test. */
@@ -36,14 +44,18 @@ export async function redisFor(t: TestContext, options: RedisOptions = {}): Prom
 }
 
 /** A connector to it, or to what stands in front of it, that ends with the test. */
-export function connect(t: TestContext, redis: Pick<Redis, "address" | "password">, fields: Fields = {}): Connector {
-	const connector = createKeyValueConnector({ address: redis.address, password: redis.password, ...fields });
+export function connect(
+	t: TestContext,
+	redis: Pick<Redis, "address" | "password">,
+	fields: Fields = {},
+): KeyValueConnector {
+	const connector = createKeyValueConnector(needsOf({ address: redis.address, password: redis.password, ...fields }));
 	t.after(() => connector.close());
 	return connector;
 }
 
 /** Creates on a channel of its own. */
-export async function create(connector: Connector, command: Command): Promise<void> {
+export async function create(connector: KeyValueConnector, command: KvSet): Promise<void> {
 	const channel = await connector.openChannel();
 	await channel.create(command).finally(channel.release);
 }

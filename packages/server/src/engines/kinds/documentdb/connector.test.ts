@@ -5,10 +5,9 @@ import { MongoClient } from "mongodb";
 import { type Mongo, skipWithoutMongo, startMongo } from "../../../../../../test/peers/mongo.ts";
 import { startProxy } from "../../../../../../test/peers/proxy.ts";
 import { AppError } from "../../../errors.ts";
-import { ForbiddenCommand } from "../commands.ts";
-import type { Connector } from "../connector.ts";
-import { create, docCreate, kvSet, NAME, PASSWORD, refusedAs, subject } from "../testing.ts";
-import { createDocumentDbConnector } from "./connector.ts";
+import { ForbiddenCommand } from "../managed-user.ts";
+import { docCreate, NAME, needsOf, PASSWORD, refusedAs, subject } from "../testing.ts";
+import { createDocumentDbConnector, type DocumentDbConnector } from "./connector.ts";
 
 const skip = await skipWithoutMongo();
 const mongoTest = { skip, timeout: 300_000 };
@@ -21,21 +20,21 @@ before(async () => {
 after(() => skip === false && mongo.stop());
 
 /** The administrator's connector. Our user is not there when the test begins, and not when it ends: the server may be somebody else's. */
-async function connectorFor(t: TestContext): Promise<Connector> {
-	const connector = createDocumentDbConnector({ connection_uri: mongo.uri, database: "app" });
+async function connectorFor(t: TestContext): Promise<DocumentDbConnector> {
+	const connector = createDocumentDbConnector(needsOf({ connection_uri: mongo.uri, database: "app" }));
 	t.after(() => connector.remove(USER).finally(() => connector.close()));
 	await connector.remove(USER);
 	return connector;
 }
 
-function connect(t: TestContext, connection_uri: string): Connector {
-	const connector = createDocumentDbConnector({ connection_uri, database: "app" });
+function connect(t: TestContext, connection_uri: string): DocumentDbConnector {
+	const connector = createDocumentDbConnector(needsOf({ connection_uri, database: "app" }));
 	t.after(() => connector.close());
 	return connector;
 }
 
 /** Logs in the way that whoever got the credential does. */
-function login(t: TestContext, connector: Connector, database = "app"): MongoClient {
+function login(t: TestContext, connector: DocumentDbConnector, database = "app"): MongoClient {
 	const { connection_uri } = connector.details({ username: NAME, password: PASSWORD, database });
 	const client = new MongoClient(String(connection_uri));
 	t.after(() => client.close());
@@ -46,11 +45,11 @@ test("a user is created, found, listed, used and dropped, and dropped again", mo
 	const connector = await connectorFor(t);
 	await connector.ping();
 	assert.equal(await connector.exists(USER), false);
-	await create(connector, docCreate());
+	await connector.createUser(docCreate());
 	assert.equal(await connector.exists(USER), true);
 	assert.equal(await connector.exists(subject(NAME, "other")), false);
-	assert.deepEqual(await connector.listManaged("admin"), [NAME]);
-	assert.deepEqual(await connector.listManaged("other"), []);
+	assert.deepEqual(await connector.list("admin"), [NAME]);
+	assert.deepEqual(await connector.list("other"), []);
 	const client = login(t, connector);
 	await client.db("app").collection("things").findOne();
 	await connector.remove(USER);
@@ -71,7 +70,7 @@ const ROLES = {
 for (const [role, expected] of Object.entries(ROLES)) {
 	test(`${role} is granted on its database, and nowhere else`, mongoTest, async (t) => {
 		const connector = await connectorFor(t);
-		await create(connector, docCreate(NAME, role));
+		await connector.createUser(docCreate(NAME, role));
 		const { users } = await mongo.admin("admin", { usersInfo: { user: NAME, db: "admin" } });
 		assert.deepEqual(users[0].roles, [{ role, db: "app" }]);
 		assert.deepEqual(users[0].mechanisms ?? ["SCRAM-SHA-256"], ["SCRAM-SHA-256"]);
@@ -98,22 +97,25 @@ for (const [role, expected] of Object.entries(ROLES)) {
 
 test("a second create of a name is refused, and the first one's password stays", mongoTest, async (t) => {
 	const connector = await connectorFor(t);
-	await create(connector, docCreate());
+	await connector.createUser(docCreate());
 	const again = docCreate();
 	again.document.pwd = again.password = "f".repeat(24);
-	await assert.rejects(create(connector, again), refusedAs("rejected", /already exists/));
+	await assert.rejects(connector.createUser(again), refusedAs("rejected", /already exists/));
 	await login(t, connector).db("app").collection("things").findOne();
 });
 
 test("wrong credentials and missing rights are denials, without a secret in their messages", mongoTest, async (t) => {
 	const connector = await connectorFor(t);
-	await create(connector, docCreate());
+	await connector.createUser(docCreate());
 	const [, password = ""] = /:([^:@/]+)@/.exec(mongo.uri) ?? [];
 	const wrong = connect(t, mongo.uri.replace(`:${password}@`, ":wrong-password@"));
 	await assert.rejects(wrong.ping(), refusedAs("denied", /^(?!.*wrong-password)the document database answered: /));
 	const weak = connect(t, mongo.uri.replace(/[^/]*@/, `${NAME}:${PASSWORD}@`));
 	await weak.ping();
-	await assert.rejects(create(weak, docCreate("svc_00000002")), refusedAs("denied", new RegExp(`^(?!.*${PASSWORD})`)));
+	await assert.rejects(
+		weak.createUser(docCreate("svc_00000002")),
+		refusedAs("denied", new RegExp(`^(?!.*${PASSWORD})`)),
+	);
 	await assert.rejects(weak.remove(USER), refusedAs("denied", /./));
 	assert.ok(!(await mongo.users()).includes("svc_00000002"));
 });
@@ -127,13 +129,10 @@ test(
 		const proxy = await startProxy(Number(port), host);
 		t.after(proxy.stop);
 		const slow = connect(t, `${mongo.uri.replace(mongo.address, proxy.address)}/?directConnection=true`);
-		const channel = await slow.openChannel();
-		assert.equal(channel.fence, "");
 		await slow.ping();
 		const held = proxy.hold("createUser");
-		await assert.rejects(channel.create(docCreate()), refusedAs("unreachable", /MongoNetworkTimeoutError/));
-		channel.release();
-		assert.equal(await slow.fence(channel.fence), false);
+		await assert.rejects(slow.createUser(docCreate()), refusedAs("unreachable", /MongoNetworkTimeoutError/));
+		assert.equal("fence" in slow, false);
 		await connector.remove(USER);
 		assert.equal(await connector.exists(USER), false);
 		await held.release();
@@ -152,12 +151,11 @@ test("a server that falls silent is given up, and works again when it wakes", mo
 	await connector.ping();
 });
 
-test("who is not managed is never dropped, and what is for another system is never sent", mongoTest, async (t) => {
+test("who is not managed is never dropped", mongoTest, async (t) => {
 	const connector = await connectorFor(t);
 	for (const name of ["root", "svc_", "svc_ABCDEF12"]) {
 		await assert.rejects(connector.remove(subject(name, "admin")), ForbiddenCommand);
 	}
-	await assert.rejects(create(connector, kvSet()), TypeError);
 	assert.ok(!(await mongo.users()).includes(NAME));
 });
 
@@ -165,7 +163,7 @@ test("the core adds the databases and a connection string", () => {
 	const connection_uri = "mongodb://root:secret@db/?replicaSet=rs0";
 	const credential = { username: NAME, password: PASSWORD };
 	const detailsWith = (fields: Fields, database?: string) =>
-		createDocumentDbConnector({ connection_uri, database: "app", ...fields }).details({
+		createDocumentDbConnector(needsOf({ connection_uri, database: "app", ...fields })).details({
 			...credential,
 			...(database && { database }),
 		});
@@ -194,7 +192,7 @@ test("a connection string that the driver does not take is refused without being
 	];
 	for (const connection_uri of [...bad, undefined, 5]) {
 		assert.throws(
-			() => createDocumentDbConnector({ connection_uri, database: "app" }),
+			() => createDocumentDbConnector(needsOf({ connection_uri, database: "app" })),
 			(error) =>
 				error instanceof AppError &&
 				error.code === "validation_failed" &&

@@ -2,18 +2,23 @@ import type { Fields } from "@svc/protocol";
 import { type Document, MongoClient, MongoServerError, MongoWriteConcernError } from "mongodb";
 import * as v from "valibot";
 import { AppError } from "../../../errors.ts";
-import { secretsIn } from "../../config/fields.ts";
-import { type Command, ForbiddenCommand, isManagedName } from "../commands.ts";
+import { allowedNames, secretsIn } from "../../config/fields.ts";
 import {
 	type Connector,
-	type CreateChannel,
+	type Draft,
+	type IssueRequest,
 	type Privilege,
+	type RevokeRequest,
+	type RevokeTarget,
 	type Subject,
 	shownReply,
 	TargetError,
-	type TargetTrouble,
+	type TargetErrorKind,
 } from "../connector.ts";
-import { rightsOf } from "./privileges.ts";
+import type { ConnectNeeds } from "../kind.ts";
+import { askForRevoke, askForUser, ForbiddenCommand, isManagedName } from "../managed-user.ts";
+import { checkDocDrop, type DocCreate, readDocCreate } from "./command.ts";
+import { findPrivileges } from "./privileges.ts";
 import { connectionUri } from "./uri.ts";
 
 /*
@@ -65,20 +70,49 @@ type DocumentDbFields = v.InferOutput<typeof DocumentDbFields>;
  * Makes the connector of a configuration; nothing is connected yet.
  * @throws AppError validation_failed naming the field
  */
-export function createDocumentDbConnector(fields: Fields): Connector {
-	const result = v.safeParse(DocumentDbFields, fields, { abortEarly: true });
-	if (result.success) return new DocumentDbConnector(result.output);
+export function createDocumentDbConnector(needs: ConnectNeeds): DocumentDbConnector {
+	const result = v.safeParse(DocumentDbFields, needs.fields, { abortEarly: true });
+	if (result.success) return new DocumentDbConnector(needs, result.output);
 	throw new AppError("validation_failed", `${String(result.issues[0].path?.[0].key)} must be a string`);
 }
 
-class DocumentDbConnector implements Connector {
+/** A document database, reached with an administrator's connection string. */
+export class DocumentDbConnector implements Connector {
+	readonly scopes: readonly string[];
+	readonly #needs: ConnectNeeds;
 	readonly #fields: DocumentDbFields;
 	readonly #client: MongoClient;
 	#isClosed: boolean = false;
 
-	constructor(fields: DocumentDbFields) {
+	constructor(needs: ConnectNeeds, fields: DocumentDbFields) {
+		this.#needs = needs;
 		this.#fields = fields;
+		this.scopes = [fields.auth_database];
 		this.#client = newClient(fields.connection_uri);
+	}
+
+	async prepare(request: IssueRequest): Promise<Draft | undefined> {
+		const { database } = request.params;
+		const { command, data, expires_at } = await askForUser(this.#needs, request, "doc_command", (answer, role) =>
+			readDocCreate(answer, role, String(database)),
+		);
+		const { username: name, password } = command;
+		if (await this.exists({ name, scope: request.scope })) return undefined;
+		return {
+			name,
+			fence: "",
+			create: async () => {
+				await this.createUser(command);
+				const credential = { username: name, password, ...(typeof database === "string" ? { database } : {}) };
+				const made = { ...data, ...this.details(credential) };
+				// Its connection_uri says it all.
+				return { data: request.with_connection ? { ...made, connection: {} } : made, expires_at };
+			},
+		};
+	}
+
+	readRevoke(request: RevokeRequest): Promise<RevokeTarget> {
+		return askForRevoke(this.#needs, request, "doc_command", checkDocDrop);
 	}
 
 	async ping(): Promise<void> {
@@ -99,43 +133,37 @@ class DocumentDbConnector implements Connector {
 		}
 	}
 
-	async listManaged(scope: string): Promise<string[]> {
+	async list(scope: string): Promise<string[]> {
 		const { users } = await this.#ask(scope, { usersInfo: 1 });
 		return users.map(({ user }: Document) => String(user)).filter(isManagedName);
 	}
 
-	async privileges(databases: readonly string[]): Promise<Privilege[]> {
+	async privileges(): Promise<Privilege[]> {
 		const { auth_database, database } = this.#fields;
 		const { authInfo } = await this.#ask(auth_database, { connectionStatus: 1, showPrivileges: true });
-		return rightsOf(authInfo, auth_database, [...new Set([database, ...databases])]);
+		const databases = new Set([database, ...allowedNames(this.#needs.fields, "allowed_databases")]);
+		return findPrivileges(authInfo, auth_database, [...databases]);
 	}
 
-	details({ username, password, database = this.#fields.database }: Parameters<Connector["details"]>[0]): Fields {
-		const { auth_database } = this.#fields;
-		const connection_uri = connectionUri(this.#fields.connection_uri, { username, password, database, auth_database });
-		return { database, auth_database, connection_uri };
-	}
-
-	/** Its connection_uri says it all. */
-	connection(): Fields {
-		return {};
-	}
-
-	async openChannel(): Promise<CreateChannel> {
-		const create = async (command: Command) => {
-			if (command.system !== "documentdb") throw new TypeError("not a command for this channel");
-			try {
-				await this.#send(this.#fields.auth_database, { ...command.document, writeConcern: WRITE_CONCERN });
-			} catch (error) {
-				const isRefused = error instanceof MongoServerError && REFUSED.has(Number(error.code));
-				throw this.#explain(error, isRefused ? "rejected" : "unreachable", [command.password]);
-			}
+	/** Fields that the credential's answer has besides. Spec: ENGINES › Resources and their fields */
+	details(credential: { username: string; password: string; database?: string }): Fields {
+		const { database = this.#fields.database } = credential;
+		const { auth_database, connection_uri: admin_uri } = this.#fields;
+		return {
+			database,
+			auth_database,
+			connection_uri: connectionUri(admin_uri, { ...credential, database, auth_database }),
 		};
-		return { fence: "", create, release: () => undefined };
 	}
 
-	async fence(): Promise<boolean> {
-		return false;
+	/** Makes a user in the authentication database. @throws TargetError */
+	async createUser({ document, password }: DocCreate): Promise<void> {
+		try {
+			await this.#send(this.#fields.auth_database, { ...document, writeConcern: WRITE_CONCERN });
+		} catch (error) {
+			const isRefused = error instanceof MongoServerError && REFUSED.has(Number(error.code));
+			throw this.#explain(error, isRefused ? "rejected" : "unreachable", [password]);
+		}
 	}
 
 	async close(): Promise<void> {
@@ -162,12 +190,12 @@ class DocumentDbConnector implements Connector {
 	 * @param otherwise what an error is that is neither a missing right nor a passing weakness
 	 * @param secrets of the command, to be masked in the database's answer
 	 */
-	#explain(error: unknown, otherwise: TargetTrouble, secrets: string[] = []): TargetError {
+	#explain(error: unknown, otherwise: TargetErrorKind, secrets: string[] = []): TargetError {
 		if (!(error instanceof MongoServerError)) {
 			return new TargetError("unreachable", `the document database does not answer (${codeOf(error)})`);
 		}
 		const text = shownReply(error.message, [...secretsIn(this.#fields.connection_uri), ...secrets]);
-		return new TargetError(troubleOf(error) ?? otherwise, `the document database answered: ${text}`);
+		return new TargetError(errorKindOf(error) ?? otherwise, `the document database answered: ${text}`);
 	}
 }
 
@@ -180,7 +208,7 @@ function newClient(connection_uri: string): MongoClient {
 	}
 }
 
-function troubleOf(error: MongoServerError): TargetTrouble | undefined {
+function errorKindOf(error: MongoServerError): TargetErrorKind | undefined {
 	// The primary has done it, and it is unclear whether it stays.
 	if (error instanceof MongoWriteConcernError) return "unreachable";
 	const code = Number(error.code);

@@ -3,15 +3,14 @@ import { type TestContext, test } from "node:test";
 import { freePort } from "../../../../../../test/peers/free-port.ts";
 import { type FakeMongo, type Fault, startFakeMongo } from "../../../../../../test/peers/mongo-fake.ts";
 import { startProxy } from "../../../../../../test/peers/proxy.ts";
-import type { Connector } from "../connector.ts";
-import { create, docCreate, NAME, PASSWORD, refusedAs, subject } from "../testing.ts";
-import { createDocumentDbConnector } from "./connector.ts";
+import { docCreate, NAME, needsOf, PASSWORD, refusedAs, subject } from "../testing.ts";
+import { createDocumentDbConnector, type DocumentDbConnector } from "./connector.ts";
 
 const USER = subject(NAME, "admin");
 
-async function fakeFor(t: TestContext): Promise<{ fake: FakeMongo; connector: Connector }> {
+async function fakeFor(t: TestContext): Promise<{ fake: FakeMongo; connector: DocumentDbConnector }> {
 	const fake = await startFakeMongo();
-	const connector = createDocumentDbConnector({ connection_uri: fake.uri, database: "app" });
+	const connector = createDocumentDbConnector(needsOf({ connection_uri: fake.uri, database: "app" }));
 	t.after(async () => {
 		await connector.close();
 		await fake.stop();
@@ -24,7 +23,7 @@ const unconfirmed = { ok: 1, writeConcernError: { code: 64, errmsg: "waiting for
 
 test("a user is made in the authentication database and waits for the majority; names are asked of the primary", async (t) => {
 	const { fake, connector } = await fakeFor(t);
-	await create(connector, docCreate());
+	await connector.createUser(docCreate());
 	await connector.exists(USER);
 	await connector.remove(subject(NAME, "users"));
 	const writeConcern = { w: "majority", wtimeout: 4000 };
@@ -65,7 +64,7 @@ for (const [what, fault, kind, isThere] of ENDINGS) {
 	test(`a create is ${kind} when ${what}`, async (t) => {
 		const { fake, connector } = await fakeFor(t);
 		fake.fault("createUser", fault);
-		await assert.rejects(create(connector, docCreate()), refusedAs(kind, /./));
+		await assert.rejects(connector.createUser(docCreate()), refusedAs(kind, /./));
 		fake.fault("createUser", undefined);
 		assert.equal(await connector.exists(USER), isThere);
 		await connector.remove(USER);
@@ -76,13 +75,13 @@ for (const [what, fault, kind, isThere] of ENDINGS) {
 test("a create that is never answered is given up after 5 s", { timeout: 300_000 }, async (t) => {
 	const { fake, connector } = await fakeFor(t);
 	fake.fault("createUser", { applies: true, answer: "nothing" });
-	await assert.rejects(create(connector, docCreate()), refusedAs("unreachable", /\(MongoNetworkTimeoutError\)/));
+	await assert.rejects(connector.createUser(docCreate()), refusedAs("unreachable", /\(MongoNetworkTimeoutError\)/));
 	assert.deepEqual(fake.users(), [NAME]);
 });
 
 test("a drop that the majority does not confirm is not done", async (t) => {
 	const { fake, connector } = await fakeFor(t);
-	await create(connector, docCreate());
+	await connector.createUser(docCreate());
 	fake.fault("dropUser", { applies: true, answer: unconfirmed });
 	await assert.rejects(connector.remove(USER), refusedAs("unreachable", /waiting for replication/));
 	fake.fault("dropUser", undefined);
@@ -91,7 +90,7 @@ test("a drop that the majority does not confirm is not done", async (t) => {
 
 test("a server that lies about a drop is found out", async (t) => {
 	const { fake, connector } = await fakeFor(t);
-	await create(connector, docCreate());
+	await connector.createUser(docCreate());
 	fake.fault("dropUser", { applies: false, answer: { ok: 1 } });
 	await connector.remove(USER);
 	assert.equal(await connector.exists(USER), true);
@@ -105,12 +104,12 @@ test("an error to another question is a refusal, bounded, on one line, with the 
 		refusedAs("rejected", /^the document database answered: a\?\?b\?\[31m\?c x{100,200}$/),
 	);
 	fake.fault("createUser", failure(13, `not authorized to execute { pwd: "${PASSWORD}" } over ${fake.uri}`));
-	await assert.rejects(create(connector, docCreate()), refusedAs("denied", /{ pwd: "\*+" } over \*+$/));
+	await assert.rejects(connector.createUser(docCreate()), refusedAs("denied", /{ pwd: "\*+" } over \*+$/));
 });
 
 test("a server that is not there is unreachable, and no message has its address", async (t) => {
 	const connection_uri = `mongodb://root:secret@127.0.0.1:${await freePort()}/`;
-	const connector = createDocumentDbConnector({ connection_uri, database: "app" });
+	const connector = createDocumentDbConnector(needsOf({ connection_uri, database: "app" }));
 	t.after(() => connector.close());
 	await assert.rejects(
 		connector.ping(),
@@ -121,13 +120,15 @@ test("a server that is not there is unreachable, and no message has its address"
 test("a server that was away when it was first asked works as soon as it is there", async (t) => {
 	const { fake } = await fakeFor(t);
 	const proxy = await startProxy(fake.port);
-	const connector = createDocumentDbConnector({ connection_uri: `mongodb://${proxy.address}/`, database: "app" });
+	const connector = createDocumentDbConnector(
+		needsOf({ connection_uri: `mongodb://${proxy.address}/`, database: "app" }),
+	);
 	t.after(() => connector.close().finally(proxy.stop));
 	proxy.refuse();
 	for (let attempt = 0; attempt < 2; attempt++) await assert.rejects(connector.ping(), refusedAs("unreachable", /./));
 	proxy.restore();
 	await connector.ping();
-	await create(connector, docCreate());
+	await connector.createUser(docCreate());
 	assert.deepEqual(fake.users(), [NAME]);
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rightsOf } from "./privileges.ts";
+import { findPrivileges } from "./privileges.ts";
 
 const USERS = [{ user: "svc", db: "admin" }];
 
@@ -9,7 +9,7 @@ const on = (db: string, actions: string[], collection = "") => ({ resource: { db
 
 function look(privileges: object[], roles: object[] = [{ role: "made", db: "admin" }]) {
 	const info = { authenticatedUsers: USERS, authenticatedUserRoles: roles, authenticatedUserPrivileges: privileges };
-	return rightsOf(info, "admin", ["app"]).map(({ name, status }) => `${status} ${name}`);
+	return findPrivileges(info, "admin", ["app"]).map(({ name, status }) => `${status} ${name}`);
 }
 
 const ALL = ["createUser", "dropUser", "viewUser"];
@@ -43,7 +43,7 @@ test("a database without access control is doubtful, and so is one that says not
 	const info = { authenticatedUsers: [], authenticatedUserPrivileges: [] };
 	for (const told of [info, {}, undefined, "x"])
 		assert.deepEqual(
-			rightsOf(told, "admin", ["app"]).map(({ name, status }) => [name, status]),
+			findPrivileges(told, "admin", ["app"]).map(({ name, status }) => [name, status]),
 			[["access control", "doubtful"]],
 		);
 });

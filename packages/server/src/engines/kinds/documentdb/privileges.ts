@@ -13,11 +13,11 @@ const EVERYWHERE = new Set(["root", "userAdminAnyDatabase", "__system"]);
 const IN_ITS_DATABASE = new Set(["userAdmin", "dbOwner"]);
 
 /**
- * The rights of the user that a connection is signed in as, compared with what the core needs.
+ * Compares the rights of the user that a connection is signed in as with what the core needs.
  * @param authInfo of the answer to `connectionStatus` with `showPrivileges`
  * https://www.mongodb.com/docs/manual/reference/command/connectionStatus/
  */
-export function rightsOf(authInfo: unknown, auth_database: string, databases: readonly string[]): Privilege[] {
+export function findPrivileges(authInfo: unknown, auth_database: string, databases: readonly string[]): Privilege[] {
 	const [users, roles, privileges] = listsOf(authInfo);
 	if (users.length === 0) {
 		const message = "nobody is signed in: whoever reaches the database may do everything";

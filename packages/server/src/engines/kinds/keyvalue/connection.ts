@@ -1,13 +1,13 @@
 import { getCACertificates } from "node:tls";
 import { createClient, ErrorReply } from "redis";
-import { shownReply, TargetError, type TargetTrouble } from "../connector.ts";
+import { shownReply, TargetError, type TargetErrorKind } from "../connector.ts";
 
 const CONNECT_TIMEOUT_MS = 2000;
 /** Longest wait for the answer to one command. */
 export const COMMAND_TIMEOUT_MS = 5000;
 
 /** Where a key-value store is and who we are there. */
-export interface Place {
+export interface Access {
 	host: string;
 	port: number;
 	username: string;
@@ -25,9 +25,9 @@ export class KeyValueConnection {
 	readonly #onEnd: () => void;
 
 	/** @param onEnd called when it is over, at least once */
-	constructor(place: Place, onEnd: () => void) {
-		this.#client = newClient(place);
-		this.#password = place.password;
+	constructor(access: Access, onEnd: () => void) {
+		this.#client = newClient(access);
+		this.#password = access.password;
 		this.#onEnd = onEnd;
 		// Every failure also rejects the command that it struck; this one ends a connection with something that is no key-value store.
 		this.#client.on("error", () => this.end());
@@ -75,7 +75,7 @@ export class KeyValueConnection {
 		// What follows are arguments, of which the store may have cut the last one, a secret, in two.
 		const [text = ""] = error.message.split(", with args beginning with");
 		const shown = shownReply(text, [this.#password, ...secrets]);
-		return new TargetError(troubleOf(text), `the key-value store answered: ${shown}`);
+		return new TargetError(errorKindOf(text), `the key-value store answered: ${shown}`);
 	}
 }
 
@@ -94,7 +94,7 @@ function original() {
 	return first;
 }
 
-function newClient({ host, port, username, password, database, tls, ca_cert }: Place) {
+function newClient({ host, port, username, password, database, tls, ca_cert }: Access) {
 	const common = { host, port, connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false as const };
 	const secured = () => ({ ...common, tls, ca: ca_cert === "" ? getCACertificates("system") : ca_cert });
 	return original().duplicate({ username, password, database, socket: tls ? secured() : common });
@@ -120,7 +120,7 @@ function codeOf(error: unknown): string {
 }
 
 /** An error reply begins with its code. */
-function troubleOf(text: string): TargetTrouble {
+function errorKindOf(text: string): TargetErrorKind {
 	if (/^(?:NOPERM|WRONGPASS|NOAUTH)\b/.test(text)) return "denied";
 	if (/^(?:LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|ERR max number of clients)\b/.test(text)) return "unreachable";
 	return "rejected";

@@ -1,11 +1,22 @@
 import type { Fields } from "@svc/protocol";
 import * as v from "valibot";
 import { AppError } from "../../../errors.ts";
-import { type Command, ForbiddenCommand, isManagedName } from "../commands.ts";
-import { type Connector, type CreateChannel, type Privilege, type Subject, TargetError } from "../connector.ts";
-import { COMMAND_TIMEOUT_MS, KeyValueConnection, type Place } from "./connection.ts";
-import { lookAtRights } from "./privileges.ts";
-import { createPlaces } from "./slots.ts";
+import {
+	type Connector,
+	type Draft,
+	type IssueRequest,
+	type Privilege,
+	type RevokeRequest,
+	type RevokeTarget,
+	type Subject,
+	TargetError,
+} from "../connector.ts";
+import type { ConnectNeeds } from "../kind.ts";
+import { askForRevoke, askForUser, ForbiddenCommand, isManagedName } from "../managed-user.ts";
+import { checkKvDelete, type KvSet, readKvCreate } from "./command.ts";
+import { type Access, COMMAND_TIMEOUT_MS, KeyValueConnection } from "./connection.ts";
+import { findPrivileges } from "./privileges.ts";
+import { createSlots } from "./slots.ts";
 
 /*
  * The key-value store. One admin connection carries PING, ACL GETUSER, ACL DELUSER, ACL USERS and CLIENT KILL. Every ACL SETUSER has a
@@ -23,7 +34,7 @@ const FENCE = /^([0-9a-f]{40}) (\d+)$/;
 const KeyValueFields = v.object({
 	address: v.pipe(
 		v.string(),
-		v.check((text) => placeOf(text).port > 0 && placeOf(text).port < 65536),
+		v.check((text) => hostAndPort(text).port > 0 && hostAndPort(text).port < 65536),
 	),
 	password: v.string(),
 	username: v.optional(v.string(), "default"),
@@ -40,14 +51,14 @@ type KeyValueFields = v.InferOutput<typeof KeyValueFields>;
  * Makes the connector of a configuration; nothing is connected yet.
  * @throws AppError validation_failed naming the field
  */
-export function createKeyValueConnector(fields: Fields): Connector {
-	const result = v.safeParse(KeyValueFields, fields, { abortEarly: true });
-	if (result.success) return new KeyValueConnector(result.output);
+export function createKeyValueConnector(needs: ConnectNeeds): KeyValueConnector {
+	const result = v.safeParse(KeyValueFields, needs.fields, { abortEarly: true });
+	if (result.success) return new KeyValueConnector(needs, result.output);
 	const field = String(result.issues[0].path?.[0].key);
 	throw new AppError("validation_failed", `${field} must be ${field === "address" ? "host:port" : "of another kind"}`);
 }
 
-function placeOf(address: string): { host: string; port: number } {
+function hostAndPort(address: string): { host: string; port: number } {
 	const [, bracketed, plain, port] = ADDRESS.exec(address) ?? [];
 	return { host: bracketed ?? plain ?? "", port: Number(port) };
 }
@@ -58,54 +69,93 @@ interface Carrier {
 	fence: string;
 }
 
-class KeyValueConnector implements Connector {
+/** Carries one create. */
+interface Channel {
+	/** The process and the connection that the create takes; empty when they cannot be told. */
+	readonly fence: string;
+	/** @throws TargetError */
+	create(command: KvSet): Promise<void>;
+	/** To be called once the create has ended, or is not wanted any more. */
+	release(): void;
+}
+
+/** A key-value store, reached with an administrator's credential. */
+export class KeyValueConnector implements Connector {
+	readonly scopes = [""];
+	readonly #needs: ConnectNeeds;
 	readonly #fields: KeyValueFields;
-	readonly #place: Place;
-	readonly #enter = createPlaces(MAX_CHANNELS, COMMAND_TIMEOUT_MS);
+	readonly #access: Access;
+	readonly #enter = createSlots(MAX_CHANNELS, COMMAND_TIMEOUT_MS);
 	readonly #open = new Set<KeyValueConnection>();
 	readonly #idle: Carrier[] = [];
 	#admin: Promise<KeyValueConnection> | undefined;
 	#isClosed: boolean = false;
 
-	constructor(fields: KeyValueFields) {
+	constructor(needs: ConnectNeeds, fields: KeyValueFields) {
+		this.#needs = needs;
 		this.#fields = fields;
-		this.#place = { ...fields, ...placeOf(fields.address) };
+		this.#access = { ...fields, ...hostAndPort(fields.address) };
+	}
+
+	async prepare(request: IssueRequest): Promise<Draft | undefined> {
+		const { command, data, expires_at } = await askForUser(this.#needs, request, "kv_command", readKvCreate);
+		const { username: name } = command;
+		if (await this.exists({ name })) return undefined;
+		const channel = await this.openChannel();
+		return {
+			name,
+			fence: channel.fence,
+			release: channel.release,
+			create: async () => {
+				await channel.create(command);
+				channel.release();
+				const made = { ...data, ...this.details() };
+				return { data: request.with_connection ? { ...made, connection: this.connection() } : made, expires_at };
+			},
+		};
+	}
+
+	readRevoke(request: RevokeRequest): Promise<RevokeTarget> {
+		return askForRevoke(this.#needs, request, "kv_command", checkKvDelete);
 	}
 
 	async ping(): Promise<void> {
 		await (await this.#connectAdmin()).ask(["PING"]);
 	}
 
-	async exists({ name }: Subject): Promise<boolean> {
+	async exists({ name }: Pick<Subject, "name">): Promise<boolean> {
 		return (await (await this.#connectAdmin()).ask(["ACL", "GETUSER", name])) !== null;
 	}
 
-	async remove({ name }: Subject): Promise<void> {
+	async remove({ name }: Pick<Subject, "name">): Promise<void> {
 		if (!isManagedName(name)) throw new ForbiddenCommand("the user to delete is not a managed one");
 		const admin = await this.#connectAdmin();
 		await admin.ask(["ACL", "DELUSER", name]);
 		if (this.#fields.acl_save) await saveAcl(admin);
 	}
 
-	async listManaged(): Promise<string[]> {
+	async list(): Promise<string[]> {
 		const names = await (await this.#connectAdmin()).ask(["ACL", "USERS"]);
 		return (names as string[]).filter(isManagedName);
 	}
 
 	async privileges(): Promise<Privilege[]> {
-		return lookAtRights(await this.#connectAdmin(), this.#fields);
+		return findPrivileges(await this.#connectAdmin(), this.#fields);
 	}
 
+	/** Fields that the credential's answer has besides. Spec: ENGINES › Resources and their fields */
 	details(): Fields {
 		return { address: this.#fields.address, database: this.#fields.database };
 	}
 
+	/** What else is needed to connect. */
 	connection(): Fields {
 		const { tls, ca_cert } = this.#fields;
 		return { tls, ...(ca_cert === "" ? {} : { ca_cert }) };
 	}
 
-	async openChannel(): Promise<CreateChannel> {
+	/** Opens a channel for one create. @throws TargetError */
+	async openChannel(): Promise<Channel> {
 		const leave = await this.#enter();
 		try {
 			return this.#channel(await this.#takeCarrier(), leave);
@@ -147,7 +197,7 @@ class KeyValueConnector implements Connector {
 
 	async #connect(): Promise<KeyValueConnection> {
 		if (this.#isClosed) throw new TargetError("unreachable", "the connection to the key-value store was closed");
-		const connection = new KeyValueConnection(this.#place, () => this.#open.delete(connection));
+		const connection = new KeyValueConnection(this.#access, () => this.#open.delete(connection));
 		this.#open.add(connection);
 		await connection.open();
 		return connection;
@@ -161,12 +211,12 @@ class KeyValueConnector implements Connector {
 		return { connection, fence: await fenceOf(connection) };
 	}
 
-	#channel(carrier: Carrier, leave: () => void): CreateChannel {
+	#channel(carrier: Carrier, leave: () => void): Channel {
 		let state: "usable" | "spent" | "released" = "usable";
 		return {
 			fence: carrier.fence,
-			create: async (command: Command) => {
-				if (command.system !== "keyvalue" || state !== "usable") throw new TypeError("not a command for this channel");
+			create: async (command) => {
+				if (state !== "usable") throw new TypeError("the channel has carried its create");
 				state = "spent";
 				await carrier.connection.ask(command.arguments, [command.password]);
 				state = "usable";

@@ -72,7 +72,7 @@ test("a restart in between is not noticed", redisTest, async (t) => {
 	await redis.restart();
 	assert.equal(await connector.exists(subject()), false, "without an aclfile the users are gone");
 	await create(connector, kvSet());
-	assert.deepEqual(await connector.listManaged(""), [NAME]);
+	assert.deepEqual(await connector.list(), [NAME]);
 });
 
 test("many who ask at once after a restart share one connection", redisTest, async (t) => {

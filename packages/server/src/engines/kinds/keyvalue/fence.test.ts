@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { startProxy, type TcpProxy } from "../../../../../../test/peers/proxy.ts";
 import { type Redis, skipWithoutRedis } from "../../../../../../test/peers/redis.ts";
-import type { Connector } from "../connector.ts";
+
 import { clientsBecome, connect, create, kvSet, redisFor, refusedAs, subject } from "../testing.ts";
+import type { KeyValueConnector } from "./connector.ts";
 
 /** A create that nobody answers takes 5 s. */
 const redisTest = { skip: skipWithoutRedis, timeout: 300_000 };
@@ -16,7 +17,7 @@ async function proxyFor(t: TestContext, redis: Redis): Promise<TcpProxy> {
 
 /** Sends a create that the proxy holds, until it is given up. @returns its fence, and what lets it go to the store after all */
 async function heldCreate(
-	connector: Connector,
+	connector: KeyValueConnector,
 	proxy: TcpProxy,
 ): Promise<{ fence: string; release: () => Promise<void> }> {
 	const channel = await connector.openChannel();

@@ -22,10 +22,10 @@ const RIGHTS: readonly [name: string, command: string[], status: "missing" | "do
 ];
 
 /**
- * Looks which of the rights that the core needs its user has, and whether a restart of the store would bring deleted users back.
+ * Finds which of the rights that the core needs its user has, and whether a restart of the store would bring deleted users back.
  * @throws TargetError unreachable
  */
-export async function lookAtRights(
+export async function findPrivileges(
 	admin: KeyValueConnection,
 	{ username, acl_save }: { username: string; acl_save: boolean },
 ): Promise<Privilege[]> {
@@ -35,7 +35,7 @@ export async function lookAtRights(
 		if (refusal === undefined) found.push({ name, status: "granted", message: "", hint: "" });
 		else found.push({ name, status, message: `${refusal}: ${without}`, hint: grant(username, name) });
 	}
-	const persistence = await (acl_save ? lookAtSaving(admin, username) : lookAtFile(admin));
+	const persistence = await (acl_save ? savePrivilege(admin, username) : filePrivilege(admin));
 	return persistence === undefined ? found : [...found, persistence];
 }
 
@@ -58,7 +58,7 @@ async function refusalOf(admin: KeyValueConnection, command: string[]): Promise<
 }
 
 /** With acl_save it is what follows every removal, so asking for it once more does no harm. */
-async function lookAtSaving(admin: KeyValueConnection, username: string): Promise<Privilege> {
+async function savePrivilege(admin: KeyValueConnection, username: string): Promise<Privilege> {
 	const name = "ACL SAVE";
 	try {
 		await admin.ask(["ACL", "SAVE"]);
@@ -78,7 +78,7 @@ async function lookAtSaving(admin: KeyValueConnection, username: string): Promis
 }
 
 /** Whoever may not ask is told nothing. */
-async function lookAtFile(admin: KeyValueConnection): Promise<Privilege | undefined> {
+async function filePrivilege(admin: KeyValueConnection): Promise<Privilege | undefined> {
 	const answer = await admin.ask(["CONFIG", "GET", "aclfile"]).catch((error: unknown) => {
 		if (!(error instanceof TargetError) || error.kind === "unreachable") throw error;
 	});

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TargetError } from "../connector.ts";
-import { createPlaces } from "./slots.ts";
+import { createSlots } from "./slots.ts";
 
-test("places are given out up to their number, then to those who wait, in the order they came", async () => {
-	const enter = createPlaces(2, 60_000);
+test("slots are given out up to their number, then to those who wait, in the order they came", async () => {
+	const enter = createSlots(2, 60_000);
 	const [first, second] = await Promise.all([enter(), enter()]);
 	const order: string[] = [];
 	const third = enter().then((leave) => order.push("third") && leave);
@@ -19,8 +19,8 @@ test("places are given out up to their number, then to those who wait, in the or
 	assert.deepEqual(order, ["third", "fourth"]);
 });
 
-test("who leaves twice gives up one place", async () => {
-	const enter = createPlaces(1, 10);
+test("who leaves twice gives up one slot", async () => {
+	const enter = createSlots(1, 10);
 	const leave = await enter();
 	leave();
 	leave();
@@ -28,8 +28,8 @@ test("who leaves twice gives up one place", async () => {
 	await assert.rejects(enter());
 });
 
-test("who waits too long goes, and the place goes to the next", async () => {
-	const enter = createPlaces(1, 30);
+test("who waits too long goes, and the slot goes to the next", async () => {
+	const enter = createSlots(1, 30);
 	const leave = await enter();
 	await assert.rejects(enter(), (error) => error instanceof TargetError && error.kind === "unreachable");
 	const next = enter();

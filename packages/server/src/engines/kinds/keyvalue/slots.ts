@@ -2,11 +2,11 @@ import { createGate } from "../../../gate.ts";
 import { TargetError } from "../connector.ts";
 
 /**
- * Makes the function that takes one of `count` places, and waits in line while all are taken.
- * @returns gives the function that leaves the place again; it may be called more than once
+ * Makes the function that takes one of `count` slots, and waits in line while all are taken.
+ * @returns gives the function that frees the slot again; it may be called more than once
  * @throws TargetError unreachable after `wait_ms`
  */
-export function createPlaces(count: number, wait_ms: number): () => Promise<() => void> {
+export function createSlots(count: number, wait_ms: number): () => Promise<() => void> {
 	const gate = createGate(count);
 	return () => {
 		const taken = Promise.withResolvers<() => void>();

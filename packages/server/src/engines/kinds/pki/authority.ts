@@ -1,38 +1,33 @@
 import type { Fields } from "@svc/protocol";
 import { createAuthority } from "@svc/x509";
-import type { RealmStore } from "../../../realms/model.ts";
-import type { System } from "../../../system.ts";
-import type { ConfigSealer } from "../../config/sealed-config.ts";
-import type { EngineConfigRow, EngineStore } from "../../model.ts";
+import type { EngineConfigRow } from "../../model.ts";
+import type { Environment, RealmPartNeeds } from "../kind.ts";
 
-/** What a realm's own certificate authority needs. */
-export interface AuthorityNeeds {
-	store: { engines: EngineStore; realms: Pick<RealmStore, "named"> };
-	system: System;
-	sealer: ConfigSealer;
-}
-
-/** The engine that signs. */
-export const PKI = "pki";
+const PKI = "pki";
 
 const COMMON_NAME = "svc CA";
 
 /** What tells the engine of an authority. With half of one, each of its processes would make another. */
-export const AUTHORITY_VARIABLES = ["SVC_PKI_CA_CERT", "SVC_PKI_CA_KEY"] as const;
+const VARIABLES = ["SVC_PKI_CA_CERT", "SVC_PKI_CA_KEY"];
 
 /** Whether an authority is given to the engine's processes. */
-export function hasAuthority(environment: Readonly<Record<string, string>>): boolean {
-	return AUTHORITY_VARIABLES.every((variable) => Boolean(environment[variable]));
+export function hasAuthority(environment: Environment): boolean {
+	return VARIABLES.every((variable) => Boolean(environment[variable]));
+}
+
+/** The environment without the variables that give an authority. */
+export function withoutAuthority(environment: Environment): Environment {
+	return Object.fromEntries(Object.entries(environment).filter(([name]) => !VARIABLES.includes(name)));
 }
 
 /**
- * The certificate authority of a realm for which none is given: made at first use and kept sealed, so that a restart keeps it. What one realm
+ * Finds the certificate authority of a realm for which none is given, as params of each request: made at first use and kept sealed, so that a restart keeps it. What one realm
  * issues is trusted by no other, save for realms that shared one before each had its own.
  * @returns undefined when the realm is gone
  * Spec: ENGINES › Certificate authority engine. Design: §8, §13
  */
 export async function authorityOf(
-	needs: AuthorityNeeds,
+	needs: RealmPartNeeds,
 	realm_id: string,
 	fields: Fields,
 ): Promise<Fields | undefined> {
@@ -40,11 +35,11 @@ export async function authorityOf(
 	const shared = (await engines.isFormer(PKI, realm_id)) ? await engines.config(PKI, "", "generated") : undefined;
 	const own = shared ?? (await engines.config(PKI, realm_id, "generated"));
 	const kept = own ?? (await generate(needs, realm_id, fields));
-	return kept && needs.sealer.open(kept);
+	return kept && { _authority: await needs.sealer.open(kept) };
 }
 
 async function generate(
-	{ store, system, sealer }: AuthorityNeeds,
+	{ store, system, sealer }: RealmPartNeeds,
 	realm_id: string,
 	{ organization }: Fields,
 ): Promise<EngineConfigRow | undefined> {

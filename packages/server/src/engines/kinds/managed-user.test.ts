@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fields } from "@svc/protocol";
-import {
-	type CommandRole,
-	ForbiddenCommand,
-	isManagedName,
-	readDocCreate,
-	readDocDrop,
-	readKvCreate,
-	readKvDelete,
-} from "./commands.ts";
+import { checkDocDrop, readDocCreate } from "./documentdb/command.ts";
+import { checkKvDelete, readKvCreate } from "./keyvalue/command.ts";
+import { type CommandRole, ForbiddenCommand, isManagedName } from "./managed-user.ts";
 
 const USERNAME = "svc_0a1b2c3d";
 const PASSWORD = "0123456789abcdef01234567";
@@ -43,7 +37,6 @@ function assertForbidden(read: () => unknown, what: string, ...sent: string[]): 
 
 test("ACL SETUSER of the answered user with the role's rules becomes separate arguments", () => {
 	assert.deepEqual(readKvCreate(kvData(), kvRole()), {
-		system: "keyvalue",
 		username: USERNAME,
 		password: PASSWORD,
 		arguments: ["ACL", "SETUSER", USERNAME, "on", `>${PASSWORD}`, "~*", "+get", "+info"],
@@ -148,7 +141,6 @@ test("createUser of the answered user with the one role on the one database pass
 	const { mechanisms, roles, pwd, createUser } = DOCUMENT;
 	const doc_command = JSON.parse(JSON.stringify({ mechanisms, roles, pwd, createUser }));
 	assert.deepEqual(readDocCreate(docData({ doc_command }), docRole(), "app"), {
-		system: "documentdb",
 		username: USERNAME,
 		password: PASSWORD,
 		document: DOCUMENT,
@@ -202,8 +194,8 @@ test("fields that the answer only inherits do not count", () => {
 });
 
 test("a delete is of the user that was asked for, and of a managed one", () => {
-	readKvDelete({ valid: true, kv_command: `ACL DELUSER ${USERNAME}` }, USERNAME);
-	readDocDrop({ valid: true, doc_command: { dropUser: USERNAME } }, USERNAME);
+	checkKvDelete({ valid: true, kv_command: `ACL DELUSER ${USERNAME}` }, USERNAME);
+	checkDocDrop({ valid: true, doc_command: { dropUser: USERNAME } }, USERNAME);
 	for (const kv_command of [
 		undefined,
 		"",
@@ -211,7 +203,7 @@ test("a delete is of the user that was asked for, and of a managed one", () => {
 		`ACL DELUSER ${USERNAME} default`,
 		`ACL DELUSER ${USERNAME}\r\nPING`,
 	]) {
-		assertForbidden(() => readKvDelete({ kv_command }, USERNAME), String(kv_command));
+		assertForbidden(() => checkKvDelete({ kv_command }, USERNAME), String(kv_command));
 	}
 	const others = [
 		undefined,
@@ -221,7 +213,7 @@ test("a delete is of the user that was asked for, and of a managed one", () => {
 		{ dropAllUsersFromDatabase: 1 },
 	];
 	for (const doc_command of others)
-		assertForbidden(() => readDocDrop({ doc_command }, USERNAME), JSON.stringify(doc_command));
-	assertForbidden(() => readKvDelete({ kv_command: "ACL DELUSER default" }, "default"), "default");
-	assertForbidden(() => readDocDrop({ doc_command: { dropUser: "root" } }, "root"), "root");
+		assertForbidden(() => checkDocDrop({ doc_command }, USERNAME), JSON.stringify(doc_command));
+	assertForbidden(() => checkKvDelete({ kv_command: "ACL DELUSER default" }, "default"), "default");
+	assertForbidden(() => checkDocDrop({ doc_command: { dropUser: "root" } }, "root"), "root");
 });

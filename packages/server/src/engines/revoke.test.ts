@@ -3,10 +3,9 @@ import { test } from "node:test";
 import type { Lease } from "../leases/model.ts";
 import { aLease } from "../testing/rows.ts";
 import type { ConfigSealer } from "./config/sealed-config.ts";
-import { TargetError, type TargetTrouble } from "./kinds/connector.ts";
-import type { ReadyEngine } from "./ready.ts";
-import { removeCredential, removeOrphan } from "./removal.ts";
-import type { Runtime } from "./runtime.ts";
+import { TargetError, type TargetErrorKind } from "./kinds/connector.ts";
+import { removeCredential, removeOrphan } from "./revoke.ts";
+import type { ReadyEngine, Runtime } from "./runtime.ts";
 
 const sealer = {} as ConfigSealer;
 
@@ -15,7 +14,7 @@ interface Way {
 	id: string;
 	realm_id?: string;
 	target?: string;
-	trouble?: TargetTrouble;
+	trouble?: TargetErrorKind;
 	/** Whether the target keeps what it says that it removed. */
 	lies?: boolean;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { limitOf, realmLimitOf } from "./params.ts";
+import { limitOf, realmLimitOf } from "./ledger.ts";
 
 const CASES: [realm_id: string, fields: object, limit: number | null, realm_limit: number | undefined][] = [
 	["", {}, null, 1000],

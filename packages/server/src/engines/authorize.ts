@@ -1,0 +1,104 @@
+import { type Fields, isObject, MAX_REQUEST_BYTES, type Method } from "@svc/protocol";
+import { AppError } from "../errors.ts";
+import { authorize, requireWithinLimits } from "../policy/authorize.ts";
+import type { Actor, Capability } from "../policy/model.ts";
+import type { RealmAccess } from "../realms/model.ts";
+import type { EngineNeeds } from "./engines.ts";
+import { logEngineOf } from "./events.ts";
+import type { CatalogEntry } from "./host/catalog.ts";
+import type { ReadyEngine } from "./runtime.ts";
+
+/** A member of a realm, and the engine that this realm meets. */
+export interface Caller {
+	actor: Actor;
+	realm: RealmAccess;
+	engine: ReadyEngine;
+}
+
+/**
+ * Lets a member of a realm to an engine, as far as anybody who may use it at all.
+ * @throws AppError not_found (realm, engine type), engine_not_configured, engine_unavailable
+ */
+export async function admit(
+	needs: EngineNeeds,
+	actor: Actor,
+	slug: string,
+	type: string,
+	method: Method,
+): Promise<Caller> {
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", engine: type });
+	try {
+		return { actor, realm, engine: await needs.runtime.forRealm(type, realm.id) };
+	} catch (error) {
+		if (error instanceof AppError && error.code !== "not_found")
+			await logEngineOf(needs, { actor, realm, type }, "engine.error", { method, code: error.code });
+		throw error;
+	}
+}
+
+/** Lets a member use a role of an engine. @throws AppError forbidden, insufficient_scope. Design: §8, §13 */
+export async function authorizeRole(
+	needs: EngineNeeds,
+	{ actor, realm, engine }: Caller,
+	role: string | undefined,
+): Promise<void> {
+	const { entry, kind, config } = engine;
+	const engine_role = { engine: entry.type, role };
+	if (kind.isForEveryMember) return requireWithinLimits(needs, actor, "engines", engine_role);
+	const capability = capabilityFor(entry, config.fields, role);
+	const scope = capability === "secrets:read" ? "read" : "write";
+	await authorize(needs, actor, realm.slug, { capability, scope, ...engine_role });
+}
+
+const USUAL_CAPABILITY: Record<string, Capability> = {
+	readonly: "secrets:read",
+	read: "secrets:read",
+	viewer: "secrets:read",
+	server: "secrets:read",
+	client: "secrets:read",
+	both: "secrets:read",
+	readwrite: "secrets:write",
+	readWrite: "secrets:write",
+	editor: "secrets:write",
+	admin: "realms:manage",
+	dbAdmin: "realms:manage",
+};
+
+/**
+ * What somebody needs for a credential of that role. A role that the engine has and nobody placed needs realms:manage, and so does one that
+ * a third party's engine did not declare; an engine of ours refuses that itself. An engine without roles takes any member, or writers
+ * when its credentials live elsewhere.
+ * Design: §8
+ */
+export function capabilityFor(
+	{ descriptor, is_built_in }: Pick<CatalogEntry, "descriptor" | "is_built_in">,
+	fields: Fields,
+	role: string | undefined,
+): Capability {
+	const changed = isObject(fields.role_capabilities) ? fields.role_capabilities : {};
+	if (role !== undefined && Object.hasOwn(changed, role)) return changed[role] as Capability;
+	const isKnown = descriptor.default_roles.some(({ name }) => name === role);
+	if (role !== undefined && isKnown)
+		return (Object.hasOwn(USUAL_CAPABILITY, role) && USUAL_CAPABILITY[role]) || "realms:manage";
+	if (descriptor.default_roles.length > 0) return is_built_in || role === undefined ? "secrets:read" : "realms:manage";
+	return descriptor.capabilities.includes("engine:dynamic_credentials") ? "secrets:write" : "secrets:read";
+}
+
+/** Bytes of a caller's params: the rest of an engine's line is for what the core adds. */
+const MAX_PARAMS_BYTES = MAX_REQUEST_BYTES - 1024;
+
+/**
+ * Params as the core sends them on: what begins with an underscore is the core's own and never a caller's.
+ * @throws AppError payload_too_large
+ * Design: §9
+ */
+export function ownParams(given: Fields): Fields {
+	const params = Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith("_")));
+	if (Buffer.byteLength(JSON.stringify(params)) <= MAX_PARAMS_BYTES) return params;
+	throw new AppError("payload_too_large", `the params must be at most ${MAX_PARAMS_BYTES} bytes`);
+}
+
+/** Keeps params within the engine's configuration. @returns them with what they leave out, and the scope. Design: §8 */
+export function confineParams({ kind, config }: ReadyEngine, params: Fields): { params: Fields; scope: string } {
+	return kind.confine?.(config.fields, params) ?? { params, scope: "" };
+}

@@ -1,0 +1,169 @@
+import { DurationError, type Fields, formatDuration, parseDuration } from "@svc/protocol";
+import type { EventData } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import type { Actor } from "../policy/model.ts";
+import { admit, authorizeRole, type Caller, confineParams, ownParams } from "./authorize.ts";
+import { durationOf } from "./config/fields.ts";
+import type { EngineNeeds } from "./engines.ts";
+import { fail, logEngine } from "./events.ts";
+import { EngineUnavailable } from "./host/model.ts";
+import { ask, type Connector, type Credential, type IssueRequest, TargetError } from "./kinds/connector.ts";
+import { markAborted, markActive, markUncertain, recordIntent } from "./ledger.ts";
+import type { ReadyEngine } from "./runtime.ts";
+
+/** What an engine made, and the lease when it is a credential that ends. */
+export interface Issued {
+	data: Fields;
+	lease_id: string | undefined;
+}
+
+/** Names that are tried until one is free. */
+const MAX_NAMES = 3;
+
+/**
+ * Lets an engine make a value or a credential. A credential is written down before it exists.
+ * @param given the engine's params
+ * @param with_connection whether a credential comes with `connection`: what its fields do not say of how to connect
+ * @throws AppError not_found (realm, engine type), forbidden, insufficient_scope, unsupported_operation, invalid_ttl, validation_failed,
+ * payload_too_large, lease_limit_reached, conflict (leases are paused), engine_not_configured, engine_error, engine_unavailable
+ * Spec: API › Engines, ENGINES. Design: §8, §9
+ */
+export async function issue(
+	needs: EngineNeeds,
+	actor: Actor,
+	slug: string,
+	type: string,
+	given: Fields,
+	with_connection = false,
+): Promise<Issued> {
+	const caller = await admit(needs, actor, slug, type, "generate");
+	const { engine, realm } = caller;
+	const { entry, connector } = engine;
+	if (connector === undefined && !entry.descriptor.capabilities.includes("engine:secret_generation"))
+		throw new AppError("unsupported_operation", "engine does not support generation");
+	const own = ownParams(given);
+	const role = roleOf(engine, own);
+	await authorizeRole(needs, caller, role);
+	// An engine of ours refuses by itself a role that is no text; another one might read what was not authorized.
+	const wanted = entry.is_built_in ? own : { ...own, role };
+	if (connector === undefined) return issueValue(needs, caller, wanted, role);
+	if (needs.pause.isPaused()) throw new AppError("conflict", PAUSED);
+	const { ttl_ms, ttl } = ttlOf(engine, wanted);
+	const { params, scope } = confineParams(engine, wanted);
+	const request = { role: role ?? "", params: { ...params, ttl }, scope, ttl_ms, with_connection, realm_id: realm.id };
+	for (let attempt = 0; attempt < MAX_NAMES; attempt++) {
+		const issued = await issueCredential(needs, caller, connector, request);
+		if (issued !== undefined) return issued;
+	}
+	throw new AppError("engine_unavailable", "the engine came up with names that are taken: try again");
+}
+
+const PAUSED =
+	"the server was restored from a backup and leases are paused: what is made now could not be ended; the instance admin looks at `svc lease list` and runs `svc lease resume`";
+
+/** @returns undefined when the name is taken */
+async function issueCredential(
+	needs: EngineNeeds,
+	caller: Caller,
+	connector: Connector,
+	request: IssueRequest,
+): Promise<Issued | undefined> {
+	const draft = await connector.prepare(request).catch((error) => fail(needs, caller, "generate", error));
+	if (draft === undefined) return undefined;
+	try {
+		const lease_id = await recordIntent(needs, caller, request, draft);
+		if (lease_id === undefined) return undefined;
+		const made = await draft.create(lease_id).catch((error) => giveUp(needs, caller, lease_id, error));
+		await markActive(needs, caller, request, {
+			lease_id,
+			name: draft.name || (made.name ?? ""),
+			expires_at: made.expires_at,
+			payload: await seal(needs, lease_id, made),
+			due_at: needs.clock.now() + (made.lives_ms ?? request.ttl_ms),
+		});
+		return { data: made.data, lease_id };
+	} finally {
+		draft.release?.();
+	}
+}
+
+/** An answer that says no may prove that nothing was made; anything else proves nothing. */
+async function giveUp(needs: EngineNeeds, caller: Caller, lease_id: string, error: unknown): Promise<never> {
+	const isSure = error instanceof EngineUnavailable ? !error.sent : error instanceof TargetError && error.made_nothing;
+	if (isSure) await markAborted(needs, caller, lease_id);
+	else await markUncertain(needs, lease_id, error instanceof Error ? error.message : "the create did not end");
+	return fail(needs, caller, "generate", error);
+}
+
+function seal({ sealer }: EngineNeeds, lease_id: string, { payload }: Credential): Promise<Buffer> | null {
+	return payload === undefined ? null : sealer.sealPayload(lease_id, payload);
+}
+
+async function issueValue(
+	needs: EngineNeeds,
+	caller: Caller,
+	params: Fields,
+	role: string | undefined,
+): Promise<Issued> {
+	const { engine, realm } = caller;
+	const data = await ask(engine.call, "generate", params, realm.id).catch((error) =>
+		fail(needs, caller, "generate", error),
+	);
+	await logEngine(needs, caller, "engine.generate", { role, ...certificateFacts(data) });
+	return { data, lease_id: undefined };
+}
+
+/** What the log keeps of a certificate: never its key. */
+function certificateFacts({ serial, common_name, san, expires_at }: Fields): EventData {
+	const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+	return {
+		serial: text(serial),
+		common_name: text(common_name),
+		san: Array.isArray(san) && san.length > 0 ? san.join(",").slice(0, 1024) : undefined,
+		expires_at: text(expires_at),
+	};
+}
+
+/** Characters of a role's name that are written down: one more than a declared one can have, so that no other is taken for it. */
+const MAX_ROLE_CHARACTERS = 101;
+
+/** The role that is asked for, cut off; the engine's first one when none is named and its kind does not insist. */
+function roleOf({ entry, kind }: ReadyEngine, { role }: Fields): string | undefined {
+	if (typeof role === "string" && role !== "") return role.slice(0, MAX_ROLE_CHARACTERS);
+	return kind.requiresRole ? undefined : entry.descriptor.default_roles[0]?.name;
+}
+
+/** Shortest life of a credential. */
+const MIN_TTL_MS = 1000;
+
+/** Lives of credentials of engines that configure none. Spec: ENGINES › Limits */
+const USUAL_TTL_MS = 60 * 60 * 1000;
+const USUAL_MAX_TTL_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * The life of the credential that is asked for: the caller's ttl, else the configuration's, within its max_ttl.
+ * @returns milliseconds, and the text that the engine is sent
+ * @throws AppError invalid_ttl
+ * Design: §8
+ */
+function ttlOf({ config }: ReadyEngine, params: Fields): { ttl_ms: number; ttl: string } {
+	const { fields } = config;
+	const usual_ms = durationOf(fields, "default_ttl") ?? durationOf(fields, "token_ttl") ?? USUAL_TTL_MS;
+	const ttl_ms = params.ttl === undefined || params.ttl === null ? usual_ms : parseTtl(params.ttl);
+	const ttl = params.ttl === undefined || params.ttl === null ? formatDuration(usual_ms) : String(params.ttl);
+	if (ttl_ms < MIN_TTL_MS) throw new AppError("invalid_ttl", "invalid ttl: a credential lives for at least 1s");
+	const max_ms =
+		durationOf(fields, "max_ttl") ?? (fields.token_ttl === undefined ? USUAL_MAX_TTL_MS : Number.POSITIVE_INFINITY);
+	if (ttl_ms > max_ms)
+		throw new AppError("invalid_ttl", `ttl ${ttl} exceeds max ${String(fields.max_ttl ?? formatDuration(max_ms))}`);
+	return { ttl_ms, ttl };
+}
+
+function parseTtl(text: unknown): number {
+	try {
+		return parseDuration(text);
+	} catch (error) {
+		if (error instanceof DurationError) throw new AppError("invalid_ttl", `invalid ttl: ${error.message}`);
+		throw error;
+	}
+}

@@ -1,0 +1,39 @@
+import type { Fields } from "@svc/protocol";
+import { AppError } from "../../errors.ts";
+
+/** Databases and namespaces that are reached only when a configuration lists them by name. Design: §8 */
+const PROTECTED = ["admin", "local", "config", "kube-system"];
+
+/**
+ * Reads a param as a text; absent, null and empty are undefined.
+ * @param refusal what the engine's own refusal of unusable params begins with
+ * @throws AppError engine_error when it is no text
+ */
+export function textParam(
+	params: Fields,
+	name: string,
+	refusal: "parsing params" | "invalid params",
+): string | undefined {
+	const value = params[name];
+	if (value === undefined || value === null || value === "") return undefined;
+	if (typeof value !== "string") throw new AppError("engine_error", `${refusal}: ${name} must be a string`);
+	return value;
+}
+
+/**
+ * Refuses a database or namespace that is neither the configuration's own nor listed there.
+ * @throws AppError validation_failed
+ * Design: §8
+ */
+export function refuseOtherNames(
+	what: "database" | "namespace",
+	name: string,
+	own: string,
+	listed: readonly string[],
+): void {
+	if (listed.includes(name) || (name === own && !PROTECTED.includes(name))) return;
+	throw new AppError(
+		"validation_failed",
+		`this ${what} is not allowed: the instance admin lists it in allowed_${what}s of the engine's configuration`,
+	);
+}

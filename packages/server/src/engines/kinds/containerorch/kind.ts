@@ -1,0 +1,60 @@
+import { dirname } from "node:path";
+import type { Fields } from "@svc/protocol";
+import { allowedNames } from "../../config/fields.ts";
+import { refuseOtherNames, textParam } from "../confine.ts";
+import { ask, type Connector } from "../connector.ts";
+import { createEngineConnector } from "../engine-connector.ts";
+import type { ConnectNeeds, Environment, Kind } from "../kind.ts";
+import { isFirstStepRefused, isUnanswered } from "./errors.ts";
+import { withNamespace } from "./namespace.ts";
+
+/** The container orchestrator. The engine makes service accounts itself, of names that the core chooses. Spec: ENGINES › Container orchestrator engine */
+export const containerorch: Kind = {
+	connect: async (needs) => connect(needs),
+	confine: confineToNamespaces,
+	address: addressOf,
+	destination: ["api_server", "kubeconfig_path", "ca_cert"],
+	complete: withNamespace,
+	// What an empty one means elsewhere: the system's roots.
+	warning: ({ ca_cert }) => (ca_cert === "" ? "TLS verification is off" : ""),
+	variables: /^(SVC_ORCH_|KUBERNETES_SERVICE_)/,
+	// What it names is beside it.
+	reads: ({ SVC_ORCH_KUBECONFIG: kubeconfig }) => (kubeconfig ? [dirname(kubeconfig)] : []),
+	requiresRole: true,
+};
+
+/** The cluster, as the engine chooses it: what is set but empty is not set. */
+function addressOf(_: Fields, environment: Environment): string {
+	const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
+	return environment.SVC_ORCH_API_SERVER || environment.SVC_ORCH_KUBECONFIG || JSON.stringify([host, port]);
+}
+
+function confineToNamespaces(fields: Fields, params: Fields): { params: Fields; scope: string } {
+	const own = String(fields.namespace);
+	const namespace = textParam(params, "namespace", "invalid params") ?? own;
+	refuseOtherNames("namespace", namespace, own, allowedNames(fields, "allowed_namespaces"));
+	return { params: { ...params, namespace }, scope: namespace };
+}
+
+const SERVICE_ACCOUNT = /^svc-[0-9a-f]{8}$/;
+
+function connect(needs: ConnectNeeds): Connector {
+	const { fields, call } = needs;
+	const scopes = new Set([String(fields.namespace), ...allowedNames(fields, "allowed_namespaces")]);
+	return {
+		...createEngineConnector(needs, {
+			scopes: [...scopes],
+			revokeParams: ({ name, scope }) => ({ service_account: name, namespace: scope }),
+			nameIn: ({ service_account }) => service_account,
+			madeNothing: isFirstStepRefused,
+			isUnanswered,
+		}),
+		// The engine acts at once, so the ledger is asked first. What is no managed name is left for the engine to refuse.
+		async readRevoke({ params, scope, realm_id }) {
+			const { service_account: name } = params;
+			if (typeof name !== "string" || !SERVICE_ACCOUNT.test(name))
+				return { answer: await ask(call, "validate", params, realm_id) };
+			return { name, scope, answer: { valid: false, message: `service account ${name} and bindings deleted` } };
+		},
+	};
+}

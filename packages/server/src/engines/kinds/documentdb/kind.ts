@@ -1,0 +1,27 @@
+import type { Fields } from "@svc/protocol";
+import { AppError } from "../../../errors.ts";
+import { allowedNames } from "../../config/fields.ts";
+import { refuseOtherNames, textParam } from "../confine.ts";
+import type { Kind } from "../kind.ts";
+
+const HOSTS = /^[a-z+]+:\/\/(?:[^/]*@)?([^/?]*)/;
+
+/** The document database. The engine says which user it wants; the core checks and makes it. Spec: ENGINES › Document database engine */
+export const documentdb: Kind = {
+	connect: async (needs) => (await import("./connector.ts")).createDocumentDbConnector(needs),
+	confine: confineToDatabases,
+	address: ({ connection_uri }) => HOSTS.exec(String(connection_uri))?.[1]?.toLowerCase() ?? "",
+	// Its secret is the address itself.
+	destination: [],
+	command: "doc_command",
+};
+
+function confineToDatabases(fields: Fields, params: Fields): { params: Fields; scope: string } {
+	const own = String(fields.auth_database);
+	const auth_database = textParam(params, "auth_database", "parsing params") ?? own;
+	if (auth_database !== own) throw new AppError("validation_failed", "auth_database must be the configured one");
+	const database = textParam(params, "database", "parsing params");
+	if (database !== undefined)
+		refuseOtherNames("database", database, String(fields.database), allowedNames(fields, "allowed_databases"));
+	return { params: { ...params, auth_database }, scope: auth_database };
+}

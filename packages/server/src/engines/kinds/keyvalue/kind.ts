@@ -1,0 +1,11 @@
+import type { Kind } from "../kind.ts";
+
+/** The key-value store. The engine says which ACL command it wants; the core checks and runs it. Spec: ENGINES › Key-value store engine */
+export const keyvalue: Kind = {
+	connect: async (needs) => (await import("./connector.ts")).createKeyValueConnector(needs),
+	address: ({ address }) => String(address).toLowerCase(),
+	// The authority of a private network, and whether each removal is followed by ACL SAVE.
+	fields: { ca_cert: { type: "string" }, acl_save: { type: "boolean" } },
+	destination: ["address", "tls", "ca_cert"],
+	command: "kv_command",
+};

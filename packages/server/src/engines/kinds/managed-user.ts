@@ -1,0 +1,96 @@
+import type { Descriptor, Fields } from "@svc/protocol";
+import { ask, type IssueRequest, type RevokeRequest, type RevokeTarget } from "./connector.ts";
+import type { ConnectNeeds } from "./kind.ts";
+
+/*
+ * The firewall between engines and the systems that the core drives. Nothing that an engine returned is ever sent: the only command that can
+ * be right is built here, what the engine returned is compared with it, and the one built here is sent.
+ */
+
+/** Spec: ENGINES › Limits. */
+const MANAGED_NAME = /^svc_[0-9a-f]{8}$/;
+const PASSWORD = /^[0-9a-f]{24}$/;
+
+/** Milliseconds by which an engine's clock and arithmetic may differ from ours. */
+const TOLERANCE_MS = 5000;
+
+/** What an engine asked for and must not have. The message says what was wrong, without what the engine sent. */
+export class ForbiddenCommand extends Error {
+	override readonly name = "ForbiddenCommand";
+}
+
+/** A role of the engine's descriptor, with what it means at the target. */
+export type CommandRole = Descriptor["default_roles"][number];
+
+/** A user that is to be made. */
+interface User {
+	username: string;
+	password: string;
+}
+
+/** Whether a name is one that an engine may give, and that may be deleted. Spec: ENGINES › Authentication */
+export function isManagedName(name: string): boolean {
+	return MANAGED_NAME.test(name);
+}
+
+/** Reads the user in an engine's answer. @throws ForbiddenCommand when name or password is not of the managed shape */
+export function readUser(data: Fields): User {
+	const username = ownField(data, "username");
+	const password = ownField(data, "password");
+	if (typeof username !== "string" || !isManagedName(username)) {
+		throw new ForbiddenCommand("username is not svc_ and 8 lowercase hex characters");
+	}
+	if (typeof password !== "string" || !PASSWORD.test(password)) {
+		throw new ForbiddenCommand("password is not 24 lowercase hex characters");
+	}
+	return { username, password };
+}
+
+/** A field that is not inherited. */
+export function ownField(fields: Fields, name: string): unknown {
+	return Object.hasOwn(fields, name) ? fields[name] : undefined;
+}
+
+/**
+ * Has an engine that only says what is to be run at its target think up a user.
+ * @param field in which it says so; left out of `data`
+ * @param read checks it
+ * @throws ForbiddenCommand, TargetError, EngineUnavailable
+ */
+export async function askForUser<Command extends User>(
+	{ descriptor, call, system }: ConnectNeeds,
+	{ params, role, ttl_ms, realm_id }: IssueRequest,
+	field: string,
+	read: (data: Fields, role: CommandRole) => Command,
+): Promise<{ command: Command; data: Fields; expires_at: string }> {
+	const answer = await ask(call, "generate", params, realm_id);
+	const known = descriptor.default_roles.find(({ name }) => name === role);
+	if (known === undefined)
+		throw new ForbiddenCommand("the engine made a credential of a role that it does not declare");
+	const command = read(answer, known);
+	const { [field]: _, ...data } = answer;
+	const { expires_at } = data;
+	const end_ms = typeof expires_at === "string" ? Date.parse(expires_at) : Number.NaN;
+	if (!(Math.abs(end_ms - (system.now().getTime() + ttl_ms)) <= TOLERANCE_MS))
+		throw new ForbiddenCommand("expires_at is not now plus the ttl");
+	return { command, data, expires_at: String(expires_at) };
+}
+
+/**
+ * Asks such an engine which user a member wants to be revoked: its refusals are the answer.
+ * @param field in which it says what is to be run; left out of the answer
+ * @param check that it is the removal of that user
+ * @throws ForbiddenCommand, TargetError, EngineUnavailable
+ */
+export async function askForRevoke(
+	{ call }: ConnectNeeds,
+	{ params, realm_id }: RevokeRequest,
+	field: string,
+	check: (data: Fields, username: string) => void,
+): Promise<RevokeTarget> {
+	const data = await ask(call, "validate", params, realm_id);
+	const name = String(params.username);
+	check(data, name);
+	const { [field]: _, ...answer } = data;
+	return { name, answer };
+}

@@ -1,0 +1,229 @@
+import type { Fields } from "@svc/protocol";
+import { AppError } from "../errors.ts";
+import { requestRevoke } from "../leases/leases.ts";
+import type { Lease, Removal } from "../leases/model.ts";
+import { logRefusal, requireWithinLimits } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import { admit, authorizeRole, type Caller, confineParams, ownParams } from "./authorize.ts";
+import type { ConfigSealer } from "./config/sealed-config.ts";
+import type { EngineNeeds } from "./engines.ts";
+import { fail, logEngine } from "./events.ts";
+import { EngineUnavailable } from "./host/model.ts";
+import { ask, type Connector, type RevokeTarget, type Subject, TargetError } from "./kinds/connector.ts";
+import type { ReadyEngine, Runtime } from "./runtime.ts";
+
+/**
+ * Lets an engine check a value, or revokes a credential: whoever could make one of its role in that realm may.
+ * @param given the engine's params
+ * @throws AppError not_found (realm, engine type, or a credential that is not this realm's), forbidden, unsupported_operation,
+ * validation_failed, payload_too_large, engine_not_configured, engine_error (also when
+ * the target answers with an error: the server goes on), engine_unavailable (the target is away: the credential is revoked when it returns),
+ * conflict (its lease was given up, or the credential is being made)
+ * Spec: API › Engines, ENGINES › States and transitions. Design: §8, §9
+ */
+export async function validate(
+	needs: EngineNeeds,
+	actor: Actor,
+	slug: string,
+	type: string,
+	given: Fields,
+): Promise<Fields> {
+	const caller = await admit(needs, actor, slug, type, "validate");
+	const { engine, realm } = caller;
+	const { entry, connector } = engine;
+	if (connector === undefined && !entry.descriptor.capabilities.includes("engine:secret_validation"))
+		throw new AppError("unsupported_operation", "engine does not support validation");
+	const own = ownParams(given);
+	if (connector === undefined) return validateValue(needs, caller, own);
+	const { params, scope } = confineParams(engine, own);
+	try {
+		const asked = await connector.readRevoke({ params, scope, realm_id: realm.id });
+		await revokeAsked(needs, caller, connector, scope, asked);
+		return asked.answer;
+	} catch (error) {
+		return fail(needs, caller, "validate", error);
+	}
+}
+
+async function validateValue(needs: EngineNeeds, caller: Caller, params: Fields): Promise<Fields> {
+	const { actor, realm, engine } = caller;
+	const role = (params.role ?? "") === "" ? undefined : String(params.role);
+	await requireWithinLimits(needs, actor, "engines", { engine: engine.entry.type, role });
+	const data = await ask(engine.call, "validate", params, realm.id).catch((error) =>
+		fail(needs, caller, "validate", error),
+	);
+	await logEngine(needs, caller, "engine.validate", { valid: data.valid === true });
+	return data;
+}
+
+async function revokeAsked(
+	needs: EngineNeeds,
+	caller: Caller,
+	connector: Connector,
+	scope: string,
+	{ name, texts, scope: chosen }: RevokeTarget,
+): Promise<void> {
+	const isChosen = chosen !== undefined;
+	if (name !== undefined)
+		await revoke(
+			needs,
+			caller,
+			{ name, scope, isChosen },
+			async () => (await connector.exists({ name, scope })) ?? true,
+		);
+	if (texts !== undefined)
+		await revoke(needs, caller, { name: await findName(needs, caller, texts), scope, isChosen }, async () => true);
+}
+
+/** The first of the texts that the ledger knows as a name. @throws AppError not_found */
+async function findName(needs: EngineNeeds, caller: Caller, texts: string[]): Promise<string> {
+	for await (const { target } of everyWay(needs, caller)) {
+		const [known] = await needs.store.leases.byNames(target, "", texts);
+		if (known !== undefined) return known.name;
+	}
+	throw unknownCredential();
+}
+
+/** A credential that a member wants to be revoked. */
+interface Wanted extends Subject {
+	/** Whether the request chose the scope. */
+	isChosen: boolean;
+}
+
+/**
+ * Revokes a credential that this realm made, and again if it was already. One that no ledger knows is only looked for.
+ * @throws AppError not_found when it is another realm's, or exists and is nobody's
+ */
+async function revoke(
+	needs: EngineNeeds,
+	caller: Caller,
+	credential: Wanted,
+	exists: () => Promise<boolean>,
+): Promise<void> {
+	const { actor, realm } = caller;
+	const lease = await findLease(needs, caller, credential);
+	const isForeign = lease === undefined ? await exists() : lease.realm_id !== realm.id;
+	if (isForeign) throw await logRefusal(needs, actor, unknownCredential(), "lease", realm);
+	await authorizeRole(needs, caller, lease?.role);
+	const facts = { lease_id: lease?.id, name: credential.name, scope: credential.scope };
+	await logEngine(needs, caller, "engine.validate", facts);
+	if (lease === undefined) return;
+	const refusal = refusalOf(await requestRevoke(needs, actor, realm, lease));
+	if (refusal === undefined) return;
+	await logEngine(needs, caller, "engine.error", { method: "validate", code: refusal.code });
+	throw refusal;
+}
+
+/** Why a credential that is to go is there: what the target or the engine answered, word for word, or that the target is away. */
+function refusalOf(removal: Removal): AppError | undefined {
+	if (removal.outcome === "absent") return undefined;
+	if ("message" in removal && (removal.outcome !== "unreachable" || removal.is_answer))
+		return new AppError("engine_error", removal.message);
+	return new AppError(
+		"engine_unavailable",
+		"the target is away, or a create may still land there: the server goes on until the credential is gone, and `svc lease show` says why it is not",
+	);
+}
+
+/** The lease of a credential where the engine makes them now; else this realm's, where the engine made them under a former configuration. */
+async function findLease(
+	needs: EngineNeeds,
+	caller: Caller,
+	{ name, scope: asked, isChosen }: Wanted,
+): Promise<Lease | undefined> {
+	for await (const engine of everyWay(needs, caller)) {
+		const isNow = engine === caller.engine;
+		const scopes = isNow || isChosen ? [asked] : (engine.connector?.scopes ?? []);
+		for (const scope of scopes) {
+			const lease = await needs.store.leases.byCredential({ target: engine.target, scope, name });
+			if (lease !== undefined && (isNow || lease.realm_id === caller.realm.id)) return lease;
+		}
+	}
+	return undefined;
+}
+
+/** The engine as it is configured now, then as any other configuration of it has it that is kept. */
+async function* everyWay({ runtime }: EngineNeeds, { engine }: Caller): AsyncGenerator<ReadyEngine> {
+	yield engine;
+	for (const other of await runtime.kept()) if (other !== engine && other.entry === engine.entry) yield other;
+}
+
+function unknownCredential(): AppError {
+	return new AppError("not_found", "this realm has no such credential: `svc lease list` shows its own");
+}
+
+/** What removing credentials needs. */
+export interface RemovalNeeds {
+	runtime: Runtime;
+	sealer: Pick<ConfigSealer, "openPayload">;
+}
+
+/**
+ * Removes a lease's credential at its target and looks whether it is gone. It may be called again and again: what is absent is removed.
+ * Design: §9
+ */
+export async function removeCredential(needs: RemovalNeeds, lease: Lease): Promise<Removal> {
+	let refusal: Removal | undefined;
+	for await (const engine of waysTo(needs.runtime, lease)) {
+		const removal = await removeAt(needs, engine, lease);
+		if (removal.outcome !== "denied") return removal;
+		refusal ??= removal;
+	}
+	return refusal ?? { outcome: "unreachable", message: "no configuration leads to this target any more" };
+}
+
+/** Removes a managed name that no lease knows, and looks whether it is gone. Design: §9 */
+export function removeOrphan(
+	needs: Pick<RemovalNeeds, "sealer">,
+	engine: ReadyEngine,
+	subject: Subject,
+): Promise<Removal> {
+	return removeAt(needs, engine, { ...subject, id: "", realm_id: "", state: "revoking", fence: "", payload: null });
+}
+
+/**
+ * The engine in every configuration that leads to the lease's target: as it is configured now; then, for when that leads elsewhere or is
+ * denied, as any kept configuration has it, those of the same place first, the newest first.
+ */
+async function* waysTo(runtime: Runtime, lease: Lease): AsyncGenerator<ReadyEngine> {
+	const current = await runtime.forRealm(lease.engine, lease.config_realm_id).catch(() => undefined);
+	if (current?.target === lease.target) yield current;
+	const kept = await runtime.kept();
+	const own = kept.filter(({ config }) => config.realm_id === lease.config_realm_id);
+	const made = await runtime.withConfig(lease.engine, lease.config_id).catch(() => undefined);
+	for (const engine of new Set([...own, ...kept, made])) {
+		if (engine !== current && engine?.target === lease.target) yield engine;
+	}
+}
+
+async function removeAt(
+	{ sealer }: Pick<RemovalNeeds, "sealer">,
+	{ connector }: ReadyEngine,
+	lease: Pick<Lease, "id" | "name" | "scope" | "realm_id" | "state" | "fence" | "payload">,
+): Promise<Removal> {
+	if (connector === undefined) return { outcome: "rejected", message: "the engine makes no credentials any more" };
+	const { id: lease_id, name, scope, realm_id } = lease;
+	try {
+		// The fence comes before the removal: a create that is still under way must not land behind it.
+		const isSure = lease.state !== "uncertain" || (await connector.fence?.(lease.fence)) === true;
+		const payload = lease.payload === null ? undefined : await sealer.openPayload(lease_id, lease.payload);
+		await connector.remove({ lease_id, name, scope, realm_id, payload });
+		if (await connector.exists({ name, scope }))
+			return { outcome: "present", message: "the target said that it is removed, and it is still there" };
+		return { outcome: isSure ? "absent" : "unproven" };
+	} catch (error) {
+		return removalError(error);
+	}
+}
+
+/** What an exception on the way to a target says. */
+export function removalError(error: unknown): Exclude<Removal, { outcome: "absent" | "unproven" }> {
+	if (error instanceof TargetError) {
+		const { kind: outcome, message, is_answer } = error;
+		return { outcome, message, ...(is_answer ? { is_answer } : {}) };
+	}
+	if (error instanceof EngineUnavailable)
+		return { outcome: "unreachable", message: error.reason, ...(error.sent ? { is_engine: true } : {}) };
+	if (error instanceof AppError) return { outcome: "unreachable", message: error.message };
+	throw error;
+}
