@@ -149,6 +149,20 @@ test("the command line client imports nothing of the server", () => {
 	assert.deepEqual(wrong, []);
 });
 
+test("no kind of engine is named in engines/, but in its own folder", () => {
+	const engines = "packages/server/src/engines/";
+	const kinds = readdirSync(join(root, engines, "kinds"), { withFileTypes: true })
+		.filter((entry) => entry.isDirectory() && entry.name !== "third-party")
+		.map(({ name }) => name);
+	assert.deepEqual(kinds.sort(), ["containerorch", "documentdb", "keyvalue", "pki", "totp"]);
+	const words = [...kinds, "kv_command", "doc_command", "SVC_ORCH", "SVC_PKI", "redis", "mongo", "service.?account"];
+	const named = new RegExp(words.map((word) => `(?<![a-z])${word}(?![a-z])`).join("|"), "i");
+	const wrong = files
+		.filter((file) => file.startsWith(engines) && !isTest(file) && !file.startsWith(`${engines}kinds/`))
+		.filter((file) => named.test(read(file)));
+	assert.deepEqual(wrong, []);
+});
+
 test("no file is longer than 300 lines", () => {
 	assert.deepEqual(
 		files.filter((file) => read(file).split("\n").length > 301),

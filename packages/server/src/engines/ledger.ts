@@ -88,7 +88,7 @@ interface Made {
 /**
  * Writes down that a credential exists. Only then may anybody get it.
  * @throws AppError not_found when the realm was deleted meanwhile, engine_unavailable when the lease was given up meanwhile; the
- * credential is then taken back
+ * credential is then revoked
  */
 export async function markActive(
 	needs: EngineNeeds,

@@ -3,7 +3,8 @@ import { type Port, read, write } from "../operation.ts";
 
 /**
  * A configuration of an engine as it is stored. A new one takes the place of an `active` one, which stays, `retired`, for as long as leases
- * are open that were made with it or with one before it. `generated` is what the server made for itself: the certificate authority of pki.
+ * are open that were made with it or with one before it. `generated` is what the server made for a realm, such as a
+ * certificate authority.
  */
 export interface EngineConfigRow {
 	id: string;

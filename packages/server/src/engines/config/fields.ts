@@ -121,7 +121,7 @@ function unknownField(kind: Kind, descriptor: Descriptor): AppError {
 	return new AppError("validation_failed", `the configuration has a field that is not known: known are ${known}`);
 }
 
-/** Longest and usual life of a credential, and that of an orchestrator's token. */
+/** Longest and usual life of a credential, and that of a token. */
 const TTL_FIELDS = ["max_ttl", "default_ttl", "token_ttl"] as const;
 
 function checkDurations(fields: Fields): void {

@@ -4,14 +4,15 @@ import type { Launch } from "./catalog.ts";
 
 /** Ends a process with the thread that started it, and keeps it from gaining rights. A part of util-linux; elsewhere the end of its input ends it. */
 const SETPRIV = "/usr/bin/setpriv";
-const TIE = ["--pdeathsig", "KILL", "--no-new-privs", "--"];
+const SETPRIV_FLAGS = ["--pdeathsig", "KILL", "--no-new-privs", "--"];
 
 /** Tried once, with the first process: a unit that forbids every change of capabilities forbids setpriv, and does itself what setpriv would. */
-let canTie: boolean | undefined;
+let isUsable: boolean | undefined;
 
-function isTied(): boolean {
-	canTie ??= spawnSync(SETPRIV, [...TIE, SETPRIV, "--version"], { env: ENVIRONMENT, stdio: "ignore" }).status === 0;
-	return canTie;
+function hasSetpriv(): boolean {
+	isUsable ??=
+		spawnSync(SETPRIV, [...SETPRIV_FLAGS, SETPRIV, "--version"], { env: ENVIRONMENT, stdio: "ignore" }).status === 0;
+	return isUsable;
 }
 
 /** What every process has in its environment. Nothing of the server's own is passed on. */
@@ -35,7 +36,7 @@ export type Child = ReturnType<typeof spawnEngine>;
  * Design: §8
  */
 export function spawnEngine(launch: Launch, environment: Readonly<Record<string, string>>, cwd: string) {
-	const { file, arguments: args, node_options } = isTied() ? tied(launch) : launch;
+	const { file, arguments: args, node_options } = hasSetpriv() ? throughSetpriv(launch) : launch;
 	const { [NODE_OPTIONS]: _, ...variables } = environment;
 	const options = node_options === undefined ? {} : { [NODE_OPTIONS]: node_options };
 	return load().execa(file, args, {
@@ -56,6 +57,6 @@ export function spawnEngine(launch: Launch, environment: Readonly<Record<string,
 	});
 }
 
-function tied({ file, arguments: args, ...others }: Launch): Launch {
-	return { ...others, file: SETPRIV, arguments: [...TIE, file, ...args] };
+function throughSetpriv({ file, arguments: args, ...others }: Launch): Launch {
+	return { ...others, file: SETPRIV, arguments: [...SETPRIV_FLAGS, file, ...args] };
 }

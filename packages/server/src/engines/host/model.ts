@@ -75,7 +75,7 @@ export const TIMING: Timing = {
 	cold_start_ms: 10_000,
 	start_ms: 5_000,
 	call_ms: 5_000,
-	// Three calls of 10 s each, and a margin. Spec: ENGINES › containerorch operations
+	// Three calls of 10 s each, and a margin: so many an engine at a cluster makes.
 	network_call_ms: 35_000,
 	write_ms: 2_000,
 	queue_ms: 12_000,

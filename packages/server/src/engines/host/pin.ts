@@ -20,7 +20,7 @@ const MAX_EXECUTABLE_BYTES = 256 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 
 /** Write permission of the group and of others. */
-const FOREIGN_HANDS = 0o022;
+const WRITABLE_BY_OTHERS = 0o022;
 
 /** An engine that is not used. The message says why. */
 export class Refusal extends Error {
@@ -28,12 +28,12 @@ export class Refusal extends Error {
 }
 
 /** @throws Refusal when somebody beside the server's user and root may change a file or folder */
-export function refuseForeignHands(path: string, what: string): void {
+export function refuseWritableByOthers(path: string, what: string): void {
 	refuseStat(statSync(path), what);
 }
 
 function refuseStat({ mode, uid }: Stats, what: string): void {
-	if ((mode & FOREIGN_HANDS) !== 0) throw new Refusal(`${what} can be written by its group or by others`);
+	if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new Refusal(`${what} can be written by its group or by others`);
 	if (uid !== 0 && uid !== process.getuid?.())
 		throw new Refusal(`${what} belongs to another user than the server's or root`);
 }

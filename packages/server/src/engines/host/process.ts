@@ -42,7 +42,7 @@ export class EngineProcess {
 	#pending: Pending | undefined;
 	#answers = 0;
 	/** Why we killed it. */
-	#verdict: string | undefined;
+	#killReason: string | undefined;
 	#end: End | undefined;
 	#isLost: boolean = false;
 
@@ -78,7 +78,7 @@ export class EngineProcess {
 	/** Ends it at once. A request that is under way fails with the reason. */
 	kill(reason: string): void {
 		if (this.#end !== undefined) return;
-		this.#verdict ??= reason;
+		this.#killReason ??= reason;
 		this.#parts.child.stdout.destroy();
 		this.#parts.child.kill("SIGKILL");
 		this.#lose();
@@ -152,7 +152,7 @@ export class EngineProcess {
 		for (const stream of child.stdio) stream?.destroy();
 		this.#lose();
 		this.#take()?.reject(new EngineUnavailable(this.#why(), true));
-		this.#resolveEnded({ status: this.#verdict === undefined ? status : null, reason: this.#why() });
+		this.#resolveEnded({ status: this.#killReason === undefined ? status : null, reason: this.#why() });
 	}
 
 	#lose(): void {
@@ -169,7 +169,7 @@ export class EngineProcess {
 	}
 
 	#why(): string {
-		return this.#verdict ?? this.#end?.reason ?? "the process is being ended";
+		return this.#killReason ?? this.#end?.reason ?? "the process is being ended";
 	}
 }
 

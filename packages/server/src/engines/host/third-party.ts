@@ -10,7 +10,7 @@ import {
 } from "@svc/protocol";
 import type { Log } from "../../log.ts";
 import type { CatalogEntry } from "./catalog.ts";
-import { pinExecutable, Refusal, refuseForeignHands } from "./pin.ts";
+import { pinExecutable, Refusal, refuseWritableByOthers } from "./pin.ts";
 
 /** What can be a type, and so the name of a folder. */
 const TYPE = /^[a-z][a-z0-9-]{0,39}$/;
@@ -76,9 +76,9 @@ function entryOf(type: string, { json }: { json: unknown }, options: ThirdPartyO
 		descriptor = parseDescriptor(json);
 		if (descriptor.name !== type) throw new Refusal("plugin.json has another name than its folder");
 		const folder = join(options.plugins_dir, type);
-		refuseForeignHands(options.plugins_dir, "the folder of all engines");
-		refuseForeignHands(folder, "its folder");
-		refuseForeignHands(join(folder, "plugin.json"), "plugin.json");
+		refuseWritableByOthers(options.plugins_dir, "the folder of all engines");
+		refuseWritableByOthers(folder, "its folder");
+		refuseWritableByOthers(join(folder, "plugin.json"), "plugin.json");
 		const file = pinExecutable(folder, descriptor, join(options.pinned_dir, type));
 		return { ...entry(type, descriptor), launch: () => ({ file, arguments: descriptor.arguments }) };
 	} catch (error) {

@@ -8,7 +8,7 @@ import type { ConnectNeeds, Environment, Kind } from "../kind.ts";
 import { isFirstStepRefused, isUnanswered } from "./errors.ts";
 import { withNamespace } from "./namespace.ts";
 
-/** The container orchestrator. The engine makes service accounts itself, of names that the core chooses. Spec: ENGINES › Container orchestrator engine */
+/** The container orchestrator. The engine makes service accounts itself, of names that the core chooses. Spec: ENGINES › containerorch operations */
 export const containerorch: Kind = {
 	connect: async (needs) => connect(needs),
 	confine: confineToNamespaces,

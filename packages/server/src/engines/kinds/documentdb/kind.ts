@@ -6,7 +6,7 @@ import type { Kind } from "../kind.ts";
 
 const HOSTS = /^[a-z+]+:\/\/(?:[^/]*@)?([^/?]*)/;
 
-/** The document database. The engine says which user it wants; the core checks and makes it. Spec: ENGINES › Document database engine */
+/** The document database. The engine says which user it wants; the core checks and makes it. Spec: ENGINES › documentdb operations */
 export const documentdb: Kind = {
 	connect: async (needs) => (await import("./connector.ts")).createDocumentDbConnector(needs),
 	confine: confineToDatabases,

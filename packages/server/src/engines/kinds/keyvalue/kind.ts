@@ -1,6 +1,6 @@
 import type { Kind } from "../kind.ts";
 
-/** The key-value store. The engine says which ACL command it wants; the core checks and runs it. Spec: ENGINES › Key-value store engine */
+/** The key-value store. The engine says which ACL command it wants; the core checks and runs it. Spec: ENGINES › keyvalue operations */
 export const keyvalue: Kind = {
 	connect: async (needs) => (await import("./connector.ts")).createKeyValueConnector(needs),
 	address: ({ address }) => String(address).toLowerCase(),

@@ -1,0 +1,68 @@
+/* A kind of engine takes one file and one line of the registry. The page for its authors shows this one. */
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type EngineWorld, eventually, startEngineWorld } from "../../harness/engine-world.ts";
+import { ok, refused } from "../../harness/expect.ts";
+
+type User = { username: string; password: string; expires_at: string };
+
+let world: EngineWorld;
+let path: string;
+
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
+before(async () => {
+	path = await mkdtemp(join(tmpdir(), "svc-folder-"));
+	ends.defer(() => rm(path, { recursive: true, force: true }));
+	world = await startEngineWorld({ program: "test/engines/kind/server.ts" });
+	ends.defer(world.close);
+	assert.equal(ok(await world.configure("folder", { path })).status, "healthy");
+});
+
+test("a credential is made at the target, and gone from it once it is revoked", async () => {
+	const answer = await world.generate<User>("folder", { role: "readonly", ttl: "10m" });
+	const { username, password } = ok(answer);
+	assert.equal(await readFile(join(path, username), "utf8"), password);
+	const { state, name, role } = await world.leaseOf(answer);
+	assert.deepEqual({ state, name, role }, { state: "active", name: username, role: "readonly" });
+	assert.deepEqual(ok(await world.validate("folder", { username })), { valid: true, message: "credentials revoked" });
+	assert.deepEqual(await readdir(path), []);
+	assert.equal((await world.leaseOf(answer)).state, "revoked");
+});
+
+test("a credential ends by itself", async () => {
+	const answer = await world.generate<User>("folder", { ttl: "1s" });
+	assert.deepEqual(await readdir(path), [ok(answer).username]);
+	await eventually("it is revoked", async () => (await world.leaseOf(answer)).state === "revoked");
+	assert.deepEqual(await readdir(path), []);
+});
+
+test("what the ledger does not know is nobody's to revoke", async () => {
+	await writeFile(join(path, "svc_00000000"), "somebody else's");
+	refused(await world.validate("folder", { username: "svc_00000000" }), 404, "not_found");
+	assert.deepEqual(await readdir(path), ["svc_00000000"]);
+	await rm(join(path, "svc_00000000"));
+});
+
+test("while the target is away nothing is made, and revoking waits for it", async () => {
+	const answer = await world.generate<User>("folder", {});
+	const { username } = ok(answer);
+	await rename(path, `${path}-away`);
+	refused(await world.generate("folder", {}), 503, "engine_unavailable");
+	refused(await world.validate("folder", { username }), 503, "engine_unavailable");
+	assert.equal((await world.leaseOf(answer)).state, "revoking");
+	await rename(`${path}-away`, path);
+	ok(await world.configure("folder", { path }));
+	await eventually("it is revoked", async () => (await world.leaseOf(answer)).state === "revoked");
+	assert.deepEqual(await readdir(path), []);
+});
+
+test("the page for authors shows this kind, line by line", async () => {
+	const page = await readFile(new URL("../../../docs/target-kinds.md", import.meta.url), "utf8");
+	const source = await readFile(new URL("./folder.ts", import.meta.url), "utf8");
+	const shown = /```ts\n\/\/ packages\/server\/src\/engines\/kinds\/folder\/kind\.ts\n([\s\S]*?)```/.exec(page)?.[1];
+	assert.equal(shown, source.replaceAll("../../../packages/server/src/engines/kinds/", "../"));
+});

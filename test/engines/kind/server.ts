@@ -1,0 +1,6 @@
+/* The server with one kind of engine more: one line of the registry. */
+import { BUILT_IN } from "../../../packages/svc/src/built-in-engines.ts";
+import { runOwnServer } from "../../harness/own-server.ts";
+import { folder } from "./folder.ts";
+
+await runOwnServer(BUILT_IN, { around: { kinds: (kinds) => ({ ...kinds, folder }) } });
