@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Answer, type Api, api } from "../harness/client.ts";
 import { ok, refused } from "../harness/expect.ts";
-import { apiToken, bind, type Person, person, realm, secret } from "../harness/fixtures.ts";
+import { apiToken, bind, fewAtOnce, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import type { Page } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
 
@@ -40,7 +40,7 @@ before(async () => {
 		await secret(client, alice, slug, "VERSIONED", `value ${count}`, { environment: "prod" });
 	}
 	const keys = Array.from({ length: SECRETS }, (_, index) => `KEY_${index}`);
-	await Promise.all(keys.map((key) => secret(client, alice, slug, key, "a value")));
+	await fewAtOnce(keys, (key) => secret(client, alice, slug, key, "a value"));
 	const add = (name: string, path: string, id = "id", who = alice, least = PEOPLE - 1): unknown =>
 		lists.set(name, { name, path, id, who, least, usual: name === "events" ? 50 : 25 });
 	add("realms", "/realms");

@@ -36,7 +36,7 @@ export async function login(api: Api, who: Pick<Person, "email" | "password">): 
 	return ok(await api.post<Login>("/auth/login", body)).token;
 }
 
-/** Runs what checks passwords for each item, four at once: of one source no more may wait. Answers in the order of the items. */
+/** Runs work for each item, four at once: of one source no more password checks may wait. Answers in the order of the items. */
 export async function fewAtOnce<Item, Result>(
 	items: readonly Item[],
 	work: (item: Item) => Promise<Result>,

@@ -1,15 +1,11 @@
-import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
 import { AppError } from "../errors.ts";
 import { createGate } from "../gate.ts";
 import { startThread } from "../shipped-file.ts";
 import type { PasswordAnswer, PasswordQuestion } from "./argon2-thread.ts";
 
-/**
- * Hashes computed at once: two, and one less than there are processors, so that requests keep one. Each holds 64 MiB. The queue of passwords bounds
- * who waits for them. Design: §6, §13
- */
-export const WIDTH = Math.max(1, Math.min(2, availableParallelism() - 1));
+/** Hashes computed at once: each holds 64 MiB. Who waits for them is bounded by the queue of passwords. Design: §6, §13 */
+export const WIDTH = 2;
 
 /** Milliseconds after which a thread that nobody asked ends. */
 const IDLE_MS = 30_000;

@@ -157,3 +157,15 @@ test("requests that take long begin in several turns of the event loop, sources 
 	assert.deepEqual(new Set(begun.map(([at]) => at)), new Set([0, 1, 2]), "one of them, then one each time round");
 	assert.deepEqual(turns.count(), { held: 0, waiting: 0, late: 0 });
 });
+
+test("nobody is refused for what only waits for the next turn of the event loop", async () => {
+	const turns = new Turns({ ...LIMITS, places: 8, turn_ms: 0 });
+	const begun: Turn[] = [];
+	for (let count = 0; count < 4 * LIMITS.waiting; count++) turns.enter("a", (turn) => begun.push(turn));
+	assert.deepEqual(turns.count(), { held: 0, waiting: 4 * LIMITS.waiting, late: 0 });
+	assert.throws(() => turns.enter("a", () => undefined), refusal("rate_limited"));
+	turns.limits.turn_ms = 1000;
+	await nextTurn();
+	assert.equal(begun.length, 8);
+	assert.throws(() => turns.enter("a", () => undefined), refusal("rate_limited"));
+});

@@ -5,7 +5,7 @@ import type { Place } from "../place.ts";
 export interface TurnLimits {
 	/** Requests handled at a time. */
 	places: number;
-	/** Requests that wait, of one source. */
+	/** Requests of one source that wait while every place is taken. */
 	waiting: number;
 	/** Requests without a place because a commit that they wait for takes longer than `late_ms`. */
 	late: number;
@@ -13,6 +13,9 @@ export interface TurnLimits {
 	/** Milliseconds of one turn of the event loop in which requests begin; further ones wait for the next turn. */
 	turn_ms: number;
 }
+
+/** How many times as many may wait while places are free: they arrived in one turn of the event loop, and begin in the next. */
+const BURST = 4;
 
 /** Milliseconds between two looks at who holds a place for long, while somebody waits for one. */
 const LOOK_MS = 20;
@@ -78,9 +81,10 @@ export class Turns {
 	}
 
 	#wait(turn: Turn, begin: () => void): void {
-		const { waiting, late } = this.limits;
+		const { places, waiting, late } = this.limits;
 		const queue = this.#ring.get(turn.source);
-		if ((queue?.size ?? 0) >= waiting) {
+		const most = this.#held.size < places ? BURST * waiting : waiting;
+		if ((queue?.size ?? 0) >= most) {
 			this.refused.waiting++;
 			throw tooMany("rate_limited", `${waiting} requests from here wait already`);
 		}
