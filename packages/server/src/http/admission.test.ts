@@ -21,7 +21,7 @@ import { publicRoute } from "./route.ts";
 const { places: PLACES, waiting: WAITING } = LIMITS;
 const PROXY = "127.0.0.1";
 
-/** Routes whose handlers end when the test says so. */
+/** Routes whose handlers end on the test's command. */
 function createRoutes() {
 	const begun: string[] = [];
 	const held: (() => void)[] = [];
@@ -60,7 +60,7 @@ function createRoutes() {
 	return { begun, held, routes };
 }
 
-/** A server with them. */
+/** A server with these routes. */
 async function serve() {
 	const { begun, held, routes } = createRoutes();
 	const newHeaders = createHeaders(createTestSystem());
@@ -189,7 +189,7 @@ test("requests whose client has gone give back everything", async () => {
 
 test("answers that nobody reads hold no place", async () => {
 	const { begun, ask, used, port } = await serve();
-	// Of each more than the kernel takes for a connection.
+	// For each reader more than the kernel buffers for a connection.
 	const each = 64;
 	const readers = Array.from({ length: PLACES + 1 }, () => connect(port, "127.0.0.1").pause());
 	after(() => {

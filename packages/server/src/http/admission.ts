@@ -7,20 +7,20 @@ import type { NewHeaders } from "./headers.ts";
 import { createSourceReader } from "./source.ts";
 import { type Turn, type TurnLimits, Turns } from "./turns.ts";
 
-/** Requests at a time, and how many wait. Group commit wants company: half as many places cost a third of the throughput. Design: §13 */
+/** Requests handled and waiting at a time. Group commit needs company: half as many places cost a third of the throughput. Design: §13 */
 export const LIMITS = { places: 32, waiting: 64, late: 1024, late_ms: 100, turn_ms: 8 } as const;
 
-/** What a monitor asks for takes none of these places but some of its own: a flood of it waits for itself. */
+/** Requests of a monitor have places of their own: a flood of them delays only itself. */
 const MONITORED = /^\/(?:api\/v1\/health|metrics)(?:\?|$)/;
 const MONITOR_PLACES = 4;
 
 /** Carries a request to the app, and its answer back. */
 export type Carry = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
-/** Has a request carried when its turn comes, or refuses it. @returns what to do when the answer is out, or cannot be any more */
+/** Carries a request when its turn comes, or refuses it. @returns a function to call once the answer is sent, or can no longer be */
 export type Admit = (incoming: IncomingMessage, outgoing: ServerResponse, carry: Carry) => (() => void) | undefined;
 
-/** Makes what lets requests in. It shows its limits among the others. @param bounds what a test changes */
+/** Makes the function that admits requests, and adds its limits to `limits`. @param bounds changed by tests only */
 export function createAdmission(
 	needs: { newHeaders: NewHeaders; limits: Pick<Limits, "add"> },
 	trusted_proxies: readonly string[],
@@ -46,7 +46,7 @@ export function createAdmission(
 	};
 }
 
-/** Makes what takes the place of each answer that is not out by the next turn of the event loop: it waits for its reader. */
+/** Makes the function that frees a request's place when its answer is not sent by the next turn of the event loop, but waits for its reader. */
 function createWatch(): (turn: Turn, outgoing: ServerResponse) => void {
 	let answered: [turn: Turn, outgoing: ServerResponse][] = [];
 	const look = () => {

@@ -23,7 +23,7 @@ import { publicRoute } from "./route.ts";
 const MIB = 1024 * 1024;
 const PIECE = "x".repeat(64 * 1024);
 
-/** What a route made, and whether it was let go of. */
+/** Pieces that a route made, and answers that it released. */
 interface Made {
 	pieces: number;
 	returned: number;
@@ -46,7 +46,7 @@ function makePieces(made: Made, count: number, { work = 0, fails = Number.POSITI
 	return new Streamed(pieces());
 }
 
-/** A server with one route that answers this. */
+/** A server with one route that gives this answer. */
 async function serve(t: TestContext, answer: (made: Made) => unknown) {
 	const made: Made = { pieces: 0, returned: 0 };
 	const newHeaders = createHeaders(createTestSystem());
@@ -82,7 +82,7 @@ async function serve(t: TestContext, answer: (made: Made) => unknown) {
 			.all()
 			.find((limit) => limit.name === name)
 			?.used();
-	/** Asks and reads nothing. */
+	/** Sends a request and reads nothing. */
 	const ignore = (source: string) => {
 		const socket = connect(port, "127.0.0.1").pause();
 		socket.on("error", () => undefined);
@@ -200,7 +200,7 @@ test("of an answer that nobody reads no more is made than what the kernel takes,
 test("a reader has thirty seconds for each piece, then the answer is cut and all that it held is let go of", async (t) => {
 	const { made, entries, used, ignore } = await serve(t, (of) => makePieces(of, 10_000));
 	t.mock.timers.enable({ apis: ["setTimeout"] });
-	/** Waits until no more is made: the kernel takes nothing. */
+	/** Waits until no more pieces are made: the kernel's buffers are full. */
 	const untilFull = async () => {
 		for (let before = -1; before !== made.pieces || made.pieces === 0; await wait(200)) before = made.pieces;
 	};
@@ -235,7 +235,7 @@ test("one source has 16 MiB of answers on their way, others theirs; who leaves g
 	await until(() => used("answer_bytes") === 16.5 * MIB);
 	for (const reader of readers) reader.destroy();
 	await until(() => used("answer_bytes") === 0.5 * MIB);
-	// The one that was refused, too.
+	// The refused one, too.
 	await until(() => made.returned === 33);
 });
 

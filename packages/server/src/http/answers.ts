@@ -15,16 +15,16 @@ const BUDGET = { person: 4 * MIB, account: 16 * MIB, all: 64 * MIB, cut_ms: 5000
 /** An answer up to this size is one write. */
 const WHOLE_BYTES = 256 * KIB;
 
-/** What is not longer is not counted: every connection has one answer at a time. */
+/** Answers up to this length are not counted: a connection has one at a time. */
 export const SMALL_CHARS = 16 * KIB;
 
-/** What an answer in pieces holds: a value, its row, two pieces. */
+/** Bytes that an answer in pieces holds: a value, its row, two pieces. */
 const STREAM_BYTES = 512 * KIB;
 
-/** Milliseconds that a reader has for a piece. */
+/** Milliseconds that a reader may take for one piece. */
 const PIECE_MS = 30_000;
 
-/** How an answer begins. */
+/** Status and headers of an answer. */
 interface Head {
 	status: number;
 	headers: Record<string, string>;
@@ -33,7 +33,7 @@ interface Head {
 type Text = string | Uint8Array;
 type Pieces = AsyncGenerator<Text, unknown, undefined>;
 
-/** Sends answers that are large, and counts what answers hold. */
+/** Sends large answers, and counts the bytes that answers hold. */
 export class Answers {
 	readonly #log: Log;
 	readonly #budget = new Budget(BUDGET, tooMuch);
@@ -46,13 +46,13 @@ export class Answers {
 
 	/**
 	 * Sends an answer, if it is large.
-	 * @returns what is small enough to be one write, which is the caller's to do; undefined when the answer is on its way
-	 * @throws AppError overloaded, and whatever making the first pieces throws
+	 * @returns an answer small enough for one write, which the caller sends; undefined when the answer is on its way
+	 * @throws AppError overloaded, and any error of making the first pieces
 	 */
 	async send(outgoing: ServerResponse, to: Recipient, head: Head, answer: Text | Streamed): Promise<Text | undefined> {
 		if (answer instanceof Streamed) return this.#stream(outgoing, to, head, answer);
 		const bytes = Buffer.byteLength(answer);
-		// A file is kept once, for everybody.
+		// A file is in memory once, for all readers.
 		if (bytes > SMALL_CHARS)
 			this.#hold(outgoing, to, typeof answer === "string" ? bytes : Math.min(bytes, WHOLE_BYTES));
 		if (bytes <= WHOLE_BYTES) return answer;
@@ -79,7 +79,7 @@ export class Answers {
 		return this.#begin(outgoing, head, chained(first, pieces));
 	}
 
-	/** Takes a share until the answer is out. */
+	/** Takes a share until the answer is sent. */
 	#hold(outgoing: ServerResponse, to: Recipient, bytes: number): void {
 		const release = this.#budget.take(to, bytes, () => outgoing.destroy());
 		if (outgoing.closed) release();
@@ -102,7 +102,7 @@ export class Answers {
 			}
 			await write(undefined);
 		} catch (error) {
-			// The reader sees a broken answer, never a shorter one. That a reader went away is nothing to tell.
+			// The reader sees a broken answer, never a shorter one. A reader that went away needs no log line.
 			if (!outgoing.destroyed) this.#log("error", "answer.cut", { error });
 			outgoing.destroy();
 		} finally {
@@ -112,9 +112,9 @@ export class Answers {
 }
 
 /**
- * Makes what writes one piece after the other, and fails when its reader is gone, or takes too long. That a write was taken says nothing: the
- * next waits until this one is on its way.
- * @returns writes a piece; the end, when there is none
+ * Makes the function that writes one piece after another, and fails when its reader is gone or too slow. An accepted write proves nothing: the
+ * next piece waits until this one is on its way.
+ * @returns a function that writes a piece, or ends the answer when there is none
  */
 function createOutlet(outgoing: ServerResponse): (piece: Text | undefined) => Promise<void> {
 	let settle = (_error?: Error | null) => {};
@@ -137,7 +137,7 @@ async function* slicesOf(body: Uint8Array): AsyncGenerator<Text> {
 	for (let start = 0; start < body.length; start += PIECE_CHARS) yield body.subarray(start, start + PIECE_CHARS);
 }
 
-/** What was made already, and let go of as it is sent, then the rest. */
+/** Yields the pieces made already, releasing each as it is sent, then the rest. */
 async function* chained(first: Text[], rest: AsyncGenerator<Text>): AsyncGenerator<Text> {
 	try {
 		for (let piece = first.shift(); piece !== undefined; piece = first.shift()) yield piece;

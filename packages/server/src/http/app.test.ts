@@ -27,7 +27,7 @@ const open = (method: Route["method"], path: string, handle: Handle, given: Part
 	...given,
 });
 
-/** A route that throws what it is told to. */
+/** A route that throws the given value. */
 const failing = (path: string, thrown: () => unknown, given: Partial<Route> = {}): Route =>
 	open(
 		"GET",
@@ -120,7 +120,7 @@ async function ask(method: string, path: string, given: RequestInit = {}): Promi
 	return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} };
 }
 
-/** Asks with the path exactly as it is written, which fetch would tidy up. */
+/** Requests the path exactly as written; fetch would normalize it. */
 function askRaw(method: string, path: string): Promise<number> {
 	return new Promise((resolve, reject) => {
 		const request = httpRequest({ host: "127.0.0.1", port: listener.address.port, method, path }, (response) => {

@@ -1,5 +1,5 @@
 import type { HttpBindings } from "@hono/node-server";
-// Before the adapter itself, which puts another Response in place of the global one: this one has to be of the first kind.
+// Imported before the adapter, which replaces the global Response: this one must be of the original class.
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
 import { AppError, LimitReached } from "../errors.ts";
@@ -19,7 +19,7 @@ import type { Call, Route } from "./route.ts";
 import { createRouter } from "./router.ts";
 import { createSourceReader } from "./source.ts";
 
-/** What carrying requests to the rules needs. */
+/** Dependencies of the app. */
 export interface AppNeeds {
 	log: Log;
 	metrics: Pick<Metrics, "answered">;
@@ -37,7 +37,7 @@ type App = Hono<Env>;
 const EMPTY = Object.freeze({});
 
 /**
- * Segments `.` and `..` in any spelling, and backslashes. A URL's parser folds them away before the router sees the path, so that
+ * Segments `.` and `..` in any spelling, and backslashes. A URL parser resolves them before the router sees the path:
  * DELETE …/secrets/../../other would delete a realm.
  */
 const ODD_PATH = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i;
@@ -45,7 +45,7 @@ const ODD =
 	"there is nothing at this path: segments . and .. and backslashes are not resolved; send a key percent-encoded";
 
 /**
- * Mounts the routes: the token before anything else, then query and body, then the rule, and one place for every answer and every error.
+ * Mounts the routes. Each checks the token first, then query and body, then runs the rule; one place makes every answer and every error.
  * Spec: API. Design: §7.
  */
 export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
@@ -80,13 +80,13 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
 	const { authorization, cookie, "if-none-match": if_none_match } = incoming.headers;
 	const identify = () => (route.isPublic ? undefined : needs.identify(authorization, request_id, ip));
-	// Before the body: a stranger's is not waited for.
+	// Before the body: the server does not wait for a stranger's.
 	const early = await identify();
 	const isWhole = route.body === undefined || isHere(incoming);
 	const query = route.query === undefined ? EMPTY : check(route.query, parseQuery(incoming.url ?? ""));
 	const read = route.isForm ? readForm : readJson;
 	const body = route.body === undefined ? EMPTY : check(route.body, await read(incoming, needs.bodies.holderFor(ip)));
-	// Access may have been taken back while the body was awaited. What comes later is looked at by the change itself. Design: §13
+	// Access may have been revoked while the body arrived. The change itself checks for anything later. Design: §13
 	const actor = isWhole ? early : await identify();
 	const onAnswered = (listener: (isDelivered: boolean) => void) => watchAnswer(outgoing, listener);
 	const call = {
@@ -125,7 +125,7 @@ function watchAnswer(outgoing: HttpBindings["outgoing"], listener: (isDelivered:
 	else outgoing.once("close", () => listener(outgoing.writableFinished));
 }
 
-/** The one place where an error becomes an answer. What is not an AppError is nobody's business but the log's. */
+/** Makes every error's answer. Only the log sees errors that are not AppErrors. */
 function fail(
 	needs: AppNeeds,
 	{ c, headers }: Pick<Request, "c" | "headers">,

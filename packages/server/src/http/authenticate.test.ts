@@ -21,7 +21,7 @@ const realm = await addRealm(store, bob);
 const call = (authorization: string | undefined) => authenticate(needs, authorization, "request", "192.0.2.1");
 const seconds = () => Math.floor(system.now().getTime() / 1000);
 
-/** Opens a session and gives its token. */
+/** Opens a session and returns its token. */
 async function signIn(user: { id: string; password: string | null } = ada) {
 	const session = aSession(user.id, { expires_at: new Date((seconds() + SESSION_SECONDS) * 1000).toISOString() });
 	assert.ok(await store.accounts.openSession({ session, password: user.password }, anEvent()));
@@ -92,7 +92,7 @@ test("the scheme is read in any case, with blanks around the token", async () =>
 	}
 });
 
-/** Headers that stand for nobody, and how each comes about. */
+/** Headers that authenticate nobody, by their cause. */
 async function refusedHeaders(): Promise<Record<string, string | undefined>> {
 	const { token } = await mint(bob.id);
 	const { token: revoked, id } = await mint(bob.id);
@@ -230,7 +230,7 @@ test("a token's last use is kept, at most once a minute, and never holds up or f
 test("the last use of a token can be read in the list of tokens", async () => {
 	const { token, id } = await mint(ada.id);
 	await call(`Bearer ${token}`);
-	// The use is written after the answer: what is written after it finds it done.
+	// The use is written after the answer, and before any later write.
 	await store.audit.append(anEvent());
 	assert.equal((await store.tokens.byId(id))?.last_used_at, system.now().toISOString());
 });

@@ -6,12 +6,12 @@ import { type Actor, SCOPES, type Scope } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import type { TokenStore } from "../tokens/model.ts";
 
-/** What finding out who is asking needs. */
+/** Dependencies of authentication. */
 export interface IdentityNeeds {
 	store: { accounts: Pick<AccountStore, "sessionOwner">; tokens: Pick<TokenStore, "owner" | "used"> };
 	system: System;
 	sessions: SessionTokens;
-	/** When a token's use was last noted: its id to milliseconds. */
+	/** Last noted use of each token: its id to milliseconds. */
 	noted: Pick<Map<string, number>, "get"> & { set(id: string, at: number): unknown };
 }
 
@@ -21,7 +21,7 @@ const BEARER = /^bearer +([\x21-\x7e]+) *$/i;
 const LAST_USE_MS = 60_000;
 
 /**
- * Finds out who is asking. Every token that is not valid, for whatever reason, is answered alike.
+ * Identifies the caller. Every invalid token gets the same answer, whatever the reason.
  * @throws AppError unauthorized
  * Spec: API › Authentication
  */
@@ -67,7 +67,7 @@ async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity
 	};
 }
 
-/** Keeps the time of a token's last use, at most once a minute, and without holding up the request. */
+/** Records a token's last use, at most once a minute, without delaying the request. */
 function noteUse({ store, noted }: IdentityNeeds, id: string, now: Date): void {
 	if (now.getTime() - (noted.get(id) ?? 0) < LAST_USE_MS) return;
 	noted.set(id, now.getTime());

@@ -10,7 +10,7 @@ import { Bodies, MAX_BODY_BYTES, readBody } from "./bodies.ts";
 const KIB = 1024;
 const BOUNDS = { person: 256 * KIB, account: 256 * KIB, all: 512 * KIB, cut_ms: 60_000 };
 
-/** Bodies that arrive piece by piece. */
+/** Makes bodies that arrive piece by piece. */
 function setUp(bounds: Partial<typeof BOUNDS> = {}) {
 	const limits = createLimits();
 	const bodies = new Bodies(limits, { ...BOUNDS, ...bounds });

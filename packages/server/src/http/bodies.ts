@@ -8,19 +8,19 @@ import { Budget, type BudgetLimits } from "./budget.ts";
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Bytes of a request's body. Design: §7. */
+/** Largest body of a request, in bytes. Design: §7. */
 export const MAX_BODY_BYTES = MIB;
 
-/** Bytes that bodies which have not arrived to their end hold; of a source as many as an account's answers. */
+/** Bytes that unfinished bodies may hold; a source gets as many as an account's answers. */
 const BUDGET: BudgetLimits = { person: 16 * MIB, account: 16 * MIB, all: 64 * MIB, cut_ms: 5000 };
 
-/** Bytes that are taken at a time: a body holds as many whole pieces as it needs, however many chunks it comes in. */
+/** Bytes allocated at a time: a body holds whole pieces, however many chunks it arrives in. */
 const PIECE_BYTES = 64 * KIB;
 
-/** Takes a share of what bodies may hold. @returns what releases it @throws AppError overloaded */
+/** Takes a share of the bytes that bodies may hold. @returns a function that releases it @throws AppError overloaded */
 export type Hold = (bytes: number, cut: () => void) => () => void;
 
-/** What bodies on their way hold together. Design: §13 */
+/** Counts the bytes that arriving bodies hold together. Design: §13 */
 export class Bodies {
 	readonly #budget: Budget;
 
@@ -42,7 +42,7 @@ export class Bodies {
 		});
 	}
 
-	/** Makes what takes the shares of one request's body. @param ip whose it is */
+	/** Makes the function that takes shares for one request's body. @param ip the request's source */
 	holderFor(ip: string): Hold {
 		return (bytes, cut) => this.#budget.take({ person: undefined, account: sourceGroup(ip) }, bytes, cut);
 	}
@@ -66,14 +66,14 @@ function tooLarge(max: number): AppError {
 	});
 }
 
-/** Whether a body has arrived to its end. Its last piece is there a moment before `complete` says so. */
+/** Tells whether a body has arrived completely. Its last piece is there a moment before `complete` says so. */
 export function isHere({ complete, readableLength, headers }: IncomingMessage): boolean {
 	return complete || readableLength === Number(headers["content-length"]);
 }
 
 /**
- * Reads a body with our own count of its bytes, whether or not its length was announced, and has it understood. Until then it has its share.
- * @throws AppError payload_too_large, overloaded, bad_request (it broke off), and whatever `understand` throws
+ * Reads a body and passes it to `understand`, keeping its share until that ends. Counts the bytes itself, whether or not a length was announced.
+ * @throws AppError payload_too_large, overloaded, bad_request (it broke off), and any error of `understand`
  */
 export async function readBody<T>(
 	incoming: IncomingMessage,
@@ -82,7 +82,7 @@ export async function readBody<T>(
 	understand: (bytes: Buffer) => T | Promise<T>,
 ): Promise<T> {
 	if (Number(incoming.headers["content-length"] ?? 0) > max) throw tooLarge(max);
-	// Node holds it already, and it is no longer than what Node holds of any.
+	// Node holds all of it already, and never holds more than this of any body.
 	if (isHere(incoming)) return understand(await collect(incoming, new Whole(max)));
 	const arriving = new Arriving(max, hold);
 	try {
@@ -92,12 +92,12 @@ export async function readBody<T>(
 	}
 }
 
-/** Where the chunks of a body go. */
+/** Destination of a body's chunks. */
 interface Store {
 	/** @throws AppError payload_too_large, overloaded */
 	add(chunk: Buffer): void;
 	bytes(): Buffer;
-	/** Told how to end the body before its end. */
+	/** Receives the function that ends the body early. */
 	onCut(cut: (error: AppError) => void): void;
 }
 
@@ -120,7 +120,7 @@ function collect(incoming: IncomingMessage, store: Store): Promise<Buffer> {
 		incoming.on("end", () => isOver || resolve(store.bytes()));
 		const cutOff = () => isOver || fail(new AppError("bad_request", "the body ended before its announced length"));
 		incoming.on("error", cutOff);
-		// It closes after every body; an error that nobody needs would take 20 µs.
+		// It closes after every body; an unneeded error object would cost 20 µs.
 		incoming.on("close", () => incoming.complete || cutOff());
 	});
 }
@@ -150,7 +150,7 @@ class Whole implements Store {
 	}
 }
 
-/** A body in pieces of one size: a million chunks of one byte each would hold a hundred times what they are. */
+/** A body in pieces of one size: a million chunks of one byte each would hold a hundred times their size. */
 class Arriving implements Store {
 	readonly #max: number;
 	readonly #hold: Hold;

@@ -10,7 +10,7 @@ const refusal = (whose: RegExp) => (error: unknown) =>
 	error.headers["retry-after"] === "5" &&
 	whose.test(error.message);
 
-/** A budget, and what was cut of it. */
+/** A budget, and the shares cut from it. */
 function bench() {
 	const budget = new Budget(
 		{ ...LIMITS },

@@ -1,17 +1,17 @@
 import type { AppError } from "../errors.ts";
 
-/** Bytes that answers, or bodies, on their way may hold. Design: §13 */
+/** Limits on the bytes that answers, or bodies, in transit may hold. Design: §13 */
 export interface BudgetLimits {
 	/** Of one token or session. */
 	person: number;
 	/** Of one account, or of a source when nobody is signed in. */
 	account: number;
 	all: number;
-	/** Milliseconds after which one is cut for another. */
+	/** Milliseconds after which one may be cut for another. */
 	cut_ms: number;
 }
 
-/** Whom an answer is for, or a body from. */
+/** Recipient of an answer, or sender of a body. */
 export interface Recipient {
 	/** Token or session; undefined when nobody is signed in. */
 	person: string | undefined;
@@ -25,30 +25,30 @@ interface Share extends Recipient {
 	cut(): void;
 }
 
-/** What answers, or bodies, on their way hold together. When it is full, the oldest one of who holds most makes room, else the new one is refused. */
+/** Counts the bytes of answers, or bodies, in transit. When full, cuts the largest holder's oldest one, or, if that is too recent, refuses the new one. */
 export class Budget {
 	readonly limits: BudgetLimits;
 	readonly #refusal: (whose: string, limit: number) => AppError;
-	/** How often one was refused or cut. */
+	/** Number of refusals and cuts. */
 	refused = 0;
 	// In the order of taking.
 	readonly #shares = new Set<Share>();
 
-	/** @param refusal the answer where those of a token or session, an account or source, or the server are too many bytes */
+	/** @param refusal makes the error when a token or session, an account or source, or the server holds too many bytes */
 	constructor(limits: BudgetLimits, refusal: (whose: string, limit: number) => AppError) {
 		this.limits = limits;
 		this.#refusal = refusal;
 	}
 
-	/** Bytes in use: together, and by the account that holds most. */
+	/** Bytes in use: in total, and by the account that holds most. */
 	used(): { all: number; account: number } {
 		return { all: sum(this.#shares), account: largest(this.#shares, ({ account }) => account).bytes };
 	}
 
 	/**
-	 * Takes a share until it is released. One that is larger than what a token, session or account may hold gets it while they hold nothing.
+	 * Takes a share until it is released. A share above the limit of a token, session or account is granted while they hold nothing.
 	 * @param cut ends the answer or body
-	 * @returns what releases it
+	 * @returns a function that releases it
 	 * @throws AppError overloaded
 	 */
 	take(recipient: Recipient, bytes: number, cut: () => void): () => void {
@@ -85,7 +85,7 @@ function sum(shares: Iterable<Share>): number {
 	return total;
 }
 
-/** Who holds most. */
+/** Finds the name that holds most. */
 function largest(shares: Iterable<Share>, nameOf: (share: Share) => string): { account: string; bytes: number } {
 	const totals = new Map<string, number>();
 	for (const share of shares) totals.set(nameOf(share), (totals.get(nameOf(share)) ?? 0) + share.bytes);

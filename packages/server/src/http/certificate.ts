@@ -9,10 +9,10 @@ import type { System } from "../system.ts";
 import type { TlsFiles } from "./listen.ts";
 import { TLS_FILES } from "./tls-files.ts";
 
-/** Days for which a certificate that we make ourselves is good. */
+/** Lifetime of a self-signed certificate, in days. */
 const DAYS = 3650;
 
-/** A certificate, where it is, and what people compare. */
+/** A certificate, its file, and the fingerprint that people compare. */
 export interface ServerTls extends TlsFiles {
 	file: string;
 	/** SHA-256 of the certificate, upper-case hexadecimal with colons. */
@@ -43,7 +43,7 @@ export function loadTls(config: Config, system: System): ServerTls | undefined {
 	}
 }
 
-/** Where the certificate and its key are, or will be; undefined when TLS is off. */
+/** Paths of the certificate and its key, which may not exist yet; undefined when TLS is off. */
 export function findTlsFiles({ tls, data_dir }: Config): [certificate: string, key: string] | undefined {
 	if (tls.mode === "off") return undefined;
 	if (tls.mode === "files") return [tls.certificate_file ?? "", tls.key_file ?? ""];
@@ -65,7 +65,7 @@ function hostOf(base_url: string | undefined): string[] {
 	return base_url === undefined ? [] : [new URL(base_url).hostname.replace(/^\[|\]$/g, "")];
 }
 
-/** Addresses that stand for "all" name nobody. */
+/** Excludes addresses that stand for "all": they name no host. */
 function isNameable(name: string): boolean {
 	return name !== "0.0.0.0" && name !== "::" && /^[A-Za-z0-9.:-]+$/.test(name);
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createLimits } from "../limits.ts";
 import { Connections } from "./connections.ts";
 
-/** A server with room for so many; a request for /held is never answered. */
+/** A server with room for `max` connections; it never answers a request for /held. */
 async function serve(t: TestContext, max: number, trusted_proxies: string[] = []) {
 	const limits = createLimits();
 	const connections = new Connections({ max, trusted_proxies, limits });

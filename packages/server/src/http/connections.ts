@@ -7,52 +7,52 @@ import { createShares, SHARE_LIMITS } from "./shares.ts";
 import { plainAddress } from "./source.ts";
 import { createTurnMeter } from "./turn-meter.ts";
 
-/** Milliseconds without a whole head. Node ends a handshake after 10 s and a head, with 408, after as much again: this is for both together. */
+/** Milliseconds without a whole head. Node ends a handshake after 10 s, and a head, with 408, after 10 s more: this bounds both together. */
 const SILENT_MS = 12_000;
 /** Milliseconds in which an answer's reader must take something. */
 const UNREAD_MS = 30_000;
-/** Milliseconds that requests in hand have when the server stops. */
+/** Milliseconds left to requests in hand when the server stops. */
 const DRAIN_MS = 8_000;
 const SWEEP_MS = 1_000;
-/** Of these the one that has been so for longest makes room, the first kind first. */
+/** States whose longest-lasting connection makes room, the first state first. */
 const YIELDING = ["silent", "idle", "receiving"] as const;
 
-/** What connections need. */
+/** Dependencies of `Connections`. */
 export interface ConnectionNeeds {
-	/** How many there may be at a time, of all sources together. */
+	/** Maximum number of connections at a time, of all sources together. */
 	max: number;
-	/** Their own connections count in all, but not by source: their clients are bounded as requests. */
+	/** Their connections count in total, but not by source: requests of their clients are limited instead. */
 	trusted_proxies: readonly string[];
 	limits: Pick<Limits, "add">;
 }
 
-/** Why the server closed a connection that could have gone on. */
+/** Reason for closing a connection that could have gone on. */
 type Reason = "room" | "silent" | "unread";
 
 interface Connection {
 	readonly raw: Socket;
 	readonly source: string | undefined;
 	readonly accepted_at: number;
-	/** Names it among those whose handshake goes on. */
+	/** Identifies it during its handshake. */
 	readonly peer: string;
 	state: State;
-	/** What HTTP speaks on, the socket itself or TLS on it, once there is something. */
+	/** The socket that carries HTTP, raw or with TLS; undefined during the handshake. */
 	http: Socket | undefined;
-	/** Bytes that its reader had taken, and when that was last more than before. */
+	/** Bytes that its reader has taken, and when that number last grew. */
 	taken: number;
 	taken_at: number;
 }
 
 /**
- * Every connection of the server, from accept to close: who may have one, who makes room, and what ends when it says nothing, reads nothing, or the
- * server stops. Design: §13
+ * Every connection of the server, from accept to close. Admits connections, makes room for new ones, and ends those that send nothing or read nothing,
+ * and all when the server stops. Design: §13
  */
 export class Connections {
 	readonly #needs: ConnectionNeeds;
 	readonly #proxies: ReadonlySet<string>;
 	readonly #shares = createShares();
 	readonly #turns = createTurnMeter();
-	/** Each in the order in which they became so. */
+	/** Each set in order of entry. */
 	readonly #by: Record<State, Set<Connection>> = {
 		silent: new Set(),
 		receiving: new Set(),
@@ -88,7 +88,7 @@ export class Connections {
 	}
 
 	/**
-	 * Stands between a server and what it accepts, and hands the requests of each connection over one after another.
+	 * Takes over the connections that a server accepts, and passes on each one's requests one after another.
 	 * @param handle answers a request
 	 */
 	guard(server: Server, handle: Handle): void {
@@ -107,38 +107,38 @@ export class Connections {
 			if (connection === undefined) socket.destroy();
 			else this.#speak(connection, socket, handle);
 		});
-		// One with an expectation that nobody knows is a request like others: Node would answer it past the lane.
+		// A request with an unknown expectation is a request like others: Node would answer it past the lane.
 		for (const event of ["request", "checkExpectation"])
 			server.on(event, (incoming: IncomingMessage, outgoing: ServerResponse) =>
 				this.laneOf(incoming.socket)?.arrive(incoming, outgoing),
 			);
-		// A net below ours, which cannot choose whom it closes.
+		// A safety net below ours, which cannot choose which connection to close.
 		server.maxConnections = this.#needs.max + 256;
 		server.on("drop", () => this.#refused.connections++);
 	}
 
-	/** Finds what serves the requests of a socket that HTTP speaks on. */
+	/** Finds the lane of a socket that carries HTTP. */
 	laneOf(socket: object): Lane | undefined {
 		return this.#lanes.get(socket);
 	}
 
-	/** Counts connections by what they are doing. */
+	/** Counts connections by state. */
 	counts(): Record<State, number> {
 		const { silent, receiving, busy, idle } = this.#by;
 		return { silent: silent.size, receiving: receiving.size, busy: busy.size, idle: idle.size };
 	}
 
-	/** Counts what was closed to make room, because it said nothing, or because it did not read. */
+	/** Counts connections closed to make room, for sending nothing, or for reading nothing. */
 	closed(): Readonly<Record<Reason, number>> {
 		return this.#closed;
 	}
 
-	/** Tells the longest turn of the event loop since it was last asked, in seconds, of the time in which there were connections. */
+	/** Returns the longest turn of the event loop since the last call, in seconds, while there were connections. */
 	longestTurn(): number {
 		return this.#turns.longest();
 	}
 
-	/** Ends at once what has no request, the others when they have their answer, and all after 8 s. */
+	/** Ends connections without a request immediately, the others once answered, and all after 8 s. */
 	drain(): void {
 		this.#isDraining = true;
 		for (const connection of [...this.#by.silent, ...this.#by.idle]) this.#drop(connection);
@@ -156,7 +156,7 @@ export class Connections {
 	#admit(raw: Socket): Connection | undefined {
 		const peer = peerOf(raw);
 		const address = plainAddress(raw.remoteAddress ?? "");
-		// It has left already.
+		// The client has left already.
 		if (address === "") return undefined;
 		const source = this.#proxies.has(address) ? undefined : sourceGroup(address);
 		const refusal = source === undefined ? undefined : this.#shares.take(source);
@@ -250,7 +250,7 @@ export class Connections {
 	}
 }
 
-/** Whether a connection's reader has taken something since this was last asked, or has nothing to take. */
+/** Tells whether a connection's reader has taken something since the last call, or has nothing to take. */
 function isReading(connection: Connection): boolean {
 	const { http, taken } = connection;
 	if (http === undefined || http.writableLength === 0) return true;

@@ -4,8 +4,8 @@ import { readShipped } from "../shipped-file.ts";
 import { publicRoute, type Route } from "./route.ts";
 
 /**
- * What a browser lets the page do: load its own files and ask its own server. Swagger UI draws its icons from data: addresses; no script and no
- * style stands in the page itself.
+ * Lets the page load its own files and call its own server, nothing else. Swagger UI draws its icons from data: addresses; the page has no inline
+ * script or style.
  */
 const POLICY = [
 	"default-src 'none'",
@@ -14,7 +14,7 @@ const POLICY = [
 	...["base-uri", "form-action", "frame-ancestors"].map((kind) => `${kind} 'none'`),
 ].join("; ");
 
-/** Addresses are relative to the page's own, so that a proxy may put the server below a path. */
+/** Links are relative, so that a proxy may put the server below a path. */
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -33,7 +33,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** A token stays in the page's memory, and nobody else's server is asked whether the document is valid. */
+/** A token stays in the page's memory, and no other server is asked to validate the document. */
 const START = `SwaggerUIBundle({
 	dom_id: "#api",
 	url: "api/v1/openapi.json",
@@ -48,8 +48,8 @@ const START = `SwaggerUIBundle({
 `;
 
 /**
- * Declares the interactive page of the API and its files. Everything comes from this server, is read when a browser first asks for it, and is
- * not sent again while it is the same. Not in the reference: it is the reference.
+ * Declares the interactive page of the API and its files. Everything comes from this server, is read at the first request, and is not
+ * sent again while unchanged. Not in the reference: it is the reference.
  */
 export function docsRoutes(): Route[] {
 	const script = () => readShipped(new URL(import.meta.resolve("swagger-ui-dist/swagger-ui-bundle.js")));

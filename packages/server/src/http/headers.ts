@@ -7,8 +7,8 @@ export type AnswerHeaders = Record<string, string> & { "x-request-id": string };
 export type NewHeaders = () => AnswerHeaders;
 
 /**
- * Makes the maker of every answer's headers. They are one object from the start: touching a response's headers later costs half of the
- * server's speed. A request's id is random for the process and counted within it.
+ * Makes the function that creates each answer's headers. They are one object from the start: touching a response's headers later costs
+ * half of the server's speed. A request's id is random per process and counted within it.
  */
 export function createHeaders(system: Pick<System, "randomBytes">): NewHeaders {
 	const process_id = system.randomBytes(8).toString("hex");

@@ -7,7 +7,7 @@ import { check } from "./input.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { Route } from "./route.ts";
 
-/** Something good for each field of every body and query. A field that is new has to be added. */
+/** A valid value for each field of every body and query. Add new fields here. */
 const GOOD: Record<string, unknown> = {
 	email: "ada@example.com",
 	password: "correct horse battery",
@@ -89,7 +89,7 @@ for (const route of routes) {
 		const schema = route[part];
 		if (schema === undefined) continue;
 		const fields = fieldsOf(route, part);
-		// What an engine takes is its own; what a provider takes is tried in sso/settings.test.ts.
+		// Each engine has fields of its own; sso/settings.test.ts tries those of providers.
 		if (fields.length === 0) continue;
 		const good = Object.fromEntries(fields.map((field) => [field, goodFor(part, field)]));
 
@@ -123,7 +123,7 @@ for (const route of routes) {
 	}
 }
 
-/** Bodies of which nothing is required, and those that are an engine's or a provider's own. */
+/** Bodies without required fields, and those that an engine or a provider defines. */
 const NOTHING_REQUIRED = /\/(revoke|limits|identities\/\{id\}|config|generate|validate|providers\/\{name\})$/;
 
 test("every field that is required is asked for by its name", () => {

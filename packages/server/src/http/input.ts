@@ -6,11 +6,11 @@ import { type Hold, MAX_BODY_BYTES, readBody } from "./bodies.ts";
 import { parseJson, parseJsonInSteps } from "./json.ts";
 import { Pace } from "./pace.ts";
 
-/** Bytes from which a body may take milliseconds: it is understood in several turns. */
+/** Size from which parsing a body may take milliseconds: it is spread over several turns. */
 const LARGE_BYTES = 64 * 1024;
 const pace = new Pace();
 
-/** Bytes of a form: an identity provider's answer. */
+/** Largest form, in bytes: an identity provider's answer. */
 const MAX_FORM_BYTES = 256 * 1024;
 
 /**
@@ -53,7 +53,7 @@ export async function readForm(incoming: IncomingMessage, hold: Hold): Promise<R
 }
 
 /**
- * Splits the query of a request's target; a parameter that is given twice has no meaning here. (URLSearchParams takes 4 µs for `env=prod`,
+ * Splits the query of a request's target, and refuses a parameter given twice. (URLSearchParams takes 4 µs for `env=prod`,
  * a tenth of the whole request.)
  * @throws AppError bad_request
  */
@@ -71,7 +71,7 @@ export function parseQuery(target: string): Record<string, string> {
 	return query;
 }
 
-/** What is no percent-encoding stays as it is, and is then none of the values that are allowed. */
+/** Leaves an invalid percent-encoding as it is: it then matches no allowed value. */
 function decode(text: string): string {
 	if (!/[%+]/.test(text)) return text;
 	try {
@@ -85,7 +85,7 @@ function decode(text: string): string {
 export type ObjectSchema = v.GenericSchema<unknown, Record<string, unknown>>;
 
 /**
- * Checks input against a schema. The answer to the first problem names the field and says what it must be, and never what it was.
+ * Checks input against a schema. The error names the first wrong field and what it must be, never what it was.
  * @throws AppError with the code that the schema's own message carries, else missing_field or validation_failed
  */
 export function check<Schema extends v.GenericSchema>(schema: Schema, input: unknown): v.InferOutput<Schema> {
@@ -101,7 +101,7 @@ function refusal(issue: v.BaseIssue<unknown>): AppError {
 	const names = issue.path?.map((step) => String(step.key)) ?? ["body"];
 	const field = names.join(".");
 	const code = codeOf(issue.message);
-	// Its name was received.
+	// Its name came from the caller.
 	if (issue.expected === "never") {
 		const known = code === undefined ? `${names.slice(0, -1).join(".")} has a field that is not known` : issue.message;
 		return new AppError("validation_failed", known);

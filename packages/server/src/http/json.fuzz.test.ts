@@ -38,7 +38,7 @@ const PIECES = [
 ];
 const BLANKS = ["", "", "", " ", "\n", "\t\r "];
 
-/** Writes random JSON: every value a text can have, names and strings with escapes where none are needed. */
+/** Writes random JSON: every kind of value, and names and strings with needless escapes. */
 function writer(random: () => number) {
 	const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
 	const blank = () => pick(BLANKS);
@@ -68,7 +68,7 @@ function writer(random: () => number) {
 			`[${Array.from({ length: Math.floor(random() * 5) }, () => value(depth + 1)).join() || blank()}]`;
 		return `${blank()}${isLeaf ? leaf() : kind < 0.7 ? object(depth, []) : list()}${blank()}`;
 	};
-	/** An object in which one name is there twice, in any two spellings. */
+	/** An object with one name twice, in any two spellings. */
 	const doubled = (): string => {
 		const name = `twice${text()}`;
 		const member = () => `${blank()}${quote(name)}${blank()}:${value(4)}`;

@@ -11,7 +11,7 @@ const names = (count: number) => `{${Array.from({ length: count }, (_, index) =>
 const isInvalid = (pattern: RegExp) => (error: unknown) =>
 	error instanceof AppError && error.code === "invalid_json" && pattern.test(error.message);
 
-/** What JSON.parse reads and we read alike. */
+/** Texts that JSON.parse and our parser read alike. */
 const ACCEPTED: Record<string, readonly string[]> = {
 	values: [
 		"null",
@@ -82,7 +82,7 @@ for (const [what, texts] of Object.entries(ACCEPTED)) {
 	});
 }
 
-/** What JSON.parse refuses. */
+/** Texts that JSON.parse refuses. */
 const MALFORMED: Record<string, readonly string[]> = {
 	nothing: ["", " ", "\n\t"],
 	"cut off": [

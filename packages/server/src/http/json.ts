@@ -13,7 +13,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 	}
 }
 
-/** Does the same in steps of a few milliseconds, and returns what the body says. @throws AppError invalid_json */
+/** Parses in steps of a few milliseconds, and returns the body's value. @throws AppError invalid_json */
 export function* parseJsonInSteps(bytes: Uint8Array): Generator<void, unknown> {
 	try {
 		return yield* inSteps(bytes);

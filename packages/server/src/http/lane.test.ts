@@ -9,7 +9,7 @@ import { anyConnections } from "../testing/connections.ts";
 import type { Handle } from "./lane.ts";
 import { answerMalformed } from "./malformed.ts";
 
-/** A server that guards its connections, and a way to talk to it in bytes. */
+/** A server that guards its connections, and a way to send it bytes. */
 async function serve(t: TestContext, handle: (...exchange: Parameters<Handle>) => unknown) {
 	const server = createServer({ requireHostHeader: false });
 	const connections = anyConnections();

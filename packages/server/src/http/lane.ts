@@ -1,45 +1,45 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Answers a request. @returns what to do when the answer is out, or cannot be any more */
+/** Answers a request. @returns a function to call once the answer is sent, or can no longer be */
 export type Handle = (incoming: IncomingMessage, outgoing: ServerResponse) => (() => void) | undefined;
 
-/** What a connection is doing: no whole head so far, a body on its way, a request in hand, waiting for the next one. */
+/** State of a connection: no whole head so far, a body on its way, a request in hand, waiting for the next one. */
 export type State = "silent" | "receiving" | "busy" | "idle";
 
-/** Bytes that the parser gets at once: it hands out every request in what it gets, 3,640 of them in one read of 64 KiB. */
+/** Bytes given to the parser at a time: it emits every request in them, 3,640 in one read of 64 KiB. */
 const PIECE_BYTES = 1024;
-/** Milliseconds of parsing, such as a body in thousands of chunks, after which others have their turn. */
+/** Milliseconds of parsing, such as a body in thousands of chunks, after which others get their turn. */
 const TURN_MS = 8;
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The bytes and requests of one connection: a request is handled when the one before it has been answered, and while one that has arrived whole is
- * unanswered, the parser gets nothing more. A client that sends nothing ahead is never paused, so that its leaving is noticed. Design: §13
+ * The bytes and requests of one connection. A request is handled once the one before it has been answered; while a whole request is unanswered, the
+ * parser gets no more bytes. A client that sends nothing ahead is never paused, so that the server notices when it leaves. Design: §13
  */
 export class Lane {
 	readonly #socket: Socket;
 	readonly #handle: Handle;
 	readonly #became: (state: State) => void;
 	readonly #parse: (bytes: Buffer) => void;
-	/** Arrived, and not given to the parser. */
+	/** Bytes that have not been given to the parser. */
 	#held: Buffer = NOTHING;
-	/** What one piece contained beyond its first request. */
+	/** Requests of one piece after its first. */
 	readonly #waiting: [IncomingMessage, ServerResponse][] = [];
 	#current: { incoming: IncomingMessage; outgoing: ServerResponse } | undefined;
-	/** What the parser found last, and how much of its body it has not been given, where the length is known. */
+	/** The request that the parser found last, and how much of its body it has not been given, where the length is known. */
 	#latest: IncomingMessage | undefined;
 	#bodyLeft = 0;
 	#state: State = "silent";
 	#isPaused: boolean = false;
-	/** Whether it goes on in another turn. */
+	/** Set while it waits to continue in another turn. */
 	#isResting: boolean = false;
 	#isEnding: boolean = false;
 
 	/**
-	 * Stands between a socket and the parser that an HTTP server has just attached to it.
-	 * @param became is told what the connection does from now on
+	 * Puts itself between a socket and the parser that an HTTP server has just attached to it.
+	 * @param became receives each new state
 	 */
 	constructor(socket: Socket, handle: Handle, became: (state: State) => void) {
 		const [parse, ...others] = socket.listeners("data");
@@ -63,7 +63,7 @@ export class Lane {
 		return this.#current?.outgoing;
 	}
 
-	/** Whether a request that has arrived whole is unanswered. */
+	/** Tells whether a whole request is unanswered. */
 	get isOccupied(): boolean {
 		return this.#waiting.length > 0 || this.#current?.incoming.complete === true;
 	}
@@ -76,7 +76,7 @@ export class Lane {
 		else this.#waiting.push([incoming, outgoing]);
 	}
 
-	/** Serves nothing after the request in hand, and then ends the connection. */
+	/** Ends the connection after the request in hand, and serves nothing more. */
 	endAfterAnswer(): void {
 		this.#isEnding = true;
 		this.#held = NOTHING;
@@ -84,7 +84,7 @@ export class Lane {
 
 	#begin(incoming: IncomingMessage, outgoing: ServerResponse): void {
 		this.#current = { incoming, outgoing };
-		// It closes once; `once` would cost as much again.
+		// It closes once; `once` would double the cost.
 		outgoing.on("close", () => {
 			settle?.();
 			this.#end();
@@ -99,16 +99,16 @@ export class Lane {
 		else this.#goOn();
 	}
 
-	/** Gives the parser what has arrived until a request is whole. */
+	/** Feeds the parser until a request is whole. */
 	#goOn(): void {
 		let until: number | undefined;
 		while (this.#held.length > 0 && !this.isOccupied && !this.#isResting && !this.#socket.destroyed) {
-			// The parser refuses bytes while Node holds the socket because of what is to be written.
+			// The parser refuses bytes while Node pauses the socket because of pending writes.
 			if (this.#socket.writableNeedDrain) this.#goOnDrained();
 			else if (until !== undefined && performance.now() > until) this.#goOnLater();
 			else {
 				this.#parse(this.#takePiece());
-				// Most of what arrives is one request, and needs no clock.
+				// Most reads are one request, and need no clock.
 				if (this.#held.length > 0) until ??= performance.now() + TURN_MS;
 			}
 		}
@@ -116,7 +116,7 @@ export class Lane {
 		this.#holdOrRead();
 	}
 
-	/** To the end of this head or body at most, so that the next head does not begin, and run out of time, while this request is handled. */
+	/** Takes bytes up to the end of this head or body, so that the next head does not begin, and time out, while this request is handled. */
 	#takePiece(): Buffer {
 		const end = this.#endOfPiece();
 		const held = this.#held;
@@ -177,7 +177,7 @@ export class Lane {
 	}
 }
 
-/** A body that nobody reads so far: Node resumes the socket when somebody does. */
+/** Tells whether a body fills its buffer because nobody reads it yet: Node resumes the socket once somebody does. */
 function isFull(incoming: IncomingMessage | undefined): boolean {
 	return incoming !== undefined && !incoming.complete && incoming.readableLength >= incoming.readableHighWaterMark;
 }

@@ -17,7 +17,7 @@ import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { route } from "./route.ts";
 
-/** An app with one route that says its body again, and who was asked for: everybody is let in who has not `ended`. */
+/** An app with one route that echoes its body, and a count of identifications; each succeeds until `ended` is set. */
 async function start(t: TestContext) {
 	const seen: { handled: string[]; identified: number; ended: boolean } = { handled: [], identified: 0, ended: false };
 	const { promise: first, resolve } = Promise.withResolvers<void>();

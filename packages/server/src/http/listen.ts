@@ -16,7 +16,7 @@ const LIMITS = {
 	keepAliveTimeout: 65_000,
 	connectionsCheckingInterval: 1000,
 	maxHeaderSize: 16 * 1024,
-	// HTTP/1.0 has none, and we do not look at it.
+	// HTTP/1.0 has none, and nothing here uses its value.
 	requireHostHeader: false,
 } as const;
 const HANDSHAKE_MS = 10_000;
@@ -28,7 +28,7 @@ export interface TlsFiles {
 	private_key: string;
 }
 
-/** What a listener serves, and whom. */
+/** Dependencies of a listener. */
 interface Served {
 	app: Hono<never>;
 	newHeaders: NewHeaders;
@@ -91,7 +91,7 @@ export async function listen(
 	};
 }
 
-/** Loads what carries requests once whoever waits for the port is told that it is open: it takes a tenth of a start, and only the first requests wait for it. */
+/** Loads the code that carries requests after the port is reported open: this takes a tenth of a start, and only the first requests wait for it. */
 async function loadCarrier(app: Hono<never>, newHeaders: NewHeaders): Promise<Carry> {
 	await nextTurn();
 	const { getRequestListener } = await import("@hono/node-server");

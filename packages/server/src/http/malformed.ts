@@ -4,26 +4,26 @@ import { AppError } from "../errors.ts";
 import type { NewHeaders } from "./headers.ts";
 import type { Lane } from "./lane.ts";
 
-/** Milliseconds after which a connection that ended badly is gone, whatever its other end does. */
+/** Milliseconds after which a connection that ended badly is destroyed, whatever its client does. */
 const LINGER_MS = 1000;
 
 /**
- * Answers requests that are not HTTP, too long or too slow as every other error is answered, and ends the connection. Design: §7, §13.
- * @param laneOf finds what serves the requests of a socket
+ * Answers requests that are not valid HTTP, too long or too slow with the usual error object, and ends the connection. Design: §7, §13.
+ * @param laneOf finds the lane of a socket
  */
 export function answerMalformed(
 	server: Server,
 	newHeaders: NewHeaders,
 	laneOf: (socket: object) => Pick<Lane, "answer" | "isOccupied" | "endAfterAnswer"> | undefined,
 ): void {
-	// Before the end of its handshake nothing can be said: an answer would wait for that end for ever.
+	// Before the handshake ends, no answer can be sent: it would wait for that end for ever.
 	server.prependListener("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
 	server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
 		const lane = laneOf(socket);
 		if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-		// It came behind a request that is still in hand.
+		// The bad request follows one that is still in hand.
 		else if (lane?.isOccupied) lane.endAfterAnswer();
-		// After an answer's first byte another one would be read as part of it.
+		// Once an answer has begun, the client would read another one as part of it.
 		else if (lane?.answer?.headersSent) socket.destroy();
 		else {
 			socket.end(rawAnswer(toAppError(error.code), newHeaders));
@@ -33,8 +33,8 @@ export function answerMalformed(
 }
 
 /**
- * Answers a request that does not say which host it is for, as HTTP/1.1 demands it. (Node's own check would answer without the error object.)
- * @returns whether it was one
+ * Answers a request without the Host header that HTTP/1.1 demands. (Node's own check would answer without the error object.)
+ * @returns true if it answered
  */
 export function answerHostless(incoming: IncomingMessage, outgoing: ServerResponse, newHeaders: NewHeaders): boolean {
 	if (incoming.headers.host !== undefined || incoming.httpVersion === "1.0") return false;
@@ -44,7 +44,7 @@ export function answerHostless(incoming: IncomingMessage, outgoing: ServerRespon
 	return true;
 }
 
-/** The answer to a request whose target or host cannot be understood. */
+/** Answer to a request whose target or host cannot be parsed. */
 export function malformedResponse(newHeaders: NewHeaders): Response {
 	const error = new AppError("bad_request", "the request's host or path cannot be understood");
 	return new Response(JSON.stringify(error), { status: error.status, headers: newHeaders() });

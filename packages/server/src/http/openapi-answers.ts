@@ -29,7 +29,7 @@ const HEADERS = {
 
 type Header = keyof typeof HEADERS;
 
-/** What answers refer to. */
+/** Components that answers refer to. */
 export function answerComponents(): object {
 	return { headers: HEADERS, schemas: { Error: errorSchema() } };
 }
@@ -44,7 +44,7 @@ export function answersOf(route: Route): Record<string, object> {
 }
 
 function successAnswer(route: Route, status: number): object {
-	// What is not good news is not a success, but has the same body: its description names the code, as every refusal's does.
+	// An error status with the body of a success: its description names the code, as every refusal's does.
 	const description = status >= 400 ? codesWith(route, status).join(", ") : route.summary;
 	if (status === 302) return { description, headers: headersOf(["Location"]) };
 	return { description, headers: headersOf(route.headers ?? []), content: contentOf(route) };

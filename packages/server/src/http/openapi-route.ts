@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { publicRoute, type Route } from "./route.ts";
 
-/** Declares the route that answers the document. What makes it is loaded when somebody asks. @param version of the server */
+/** Declares the route that answers the document. The code that makes it is loaded at the first request. @param version of the server */
 export function openApiRoute(others: readonly Route[], version: string): Route {
 	let text: string | undefined;
 	const self: Route = publicRoute({

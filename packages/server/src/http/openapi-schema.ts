@@ -1,14 +1,14 @@
 import { type ConversionConfig, toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 
-/** A JSON Schema, as far as the reference looks into it. */
+/** The parts of a JSON Schema that the reference reads. */
 export interface JsonSchema {
 	type?: string;
 	properties?: Record<string, object>;
 	required?: string[];
 }
 
-/** The shape that is sent, before defaults and transformations of our own. */
+/** JSON Schema of the input as sent, before our defaults and transformations. */
 export function schemaOf(schema: v.GenericSchema): JsonSchema {
 	const { $schema: _, ...rest } = toJsonSchema(schema as never, {
 		typeMode: "input",
@@ -18,7 +18,7 @@ export function schemaOf(schema: v.GenericSchema): JsonSchema {
 	return rest as JsonSchema;
 }
 
-/** Adds what the converter leaves out: bounds that are counted in bytes, and those of whole numbers. */
+/** Adds bounds that the converter leaves out: those in bytes, and those of whole numbers. */
 const completeAction: NonNullable<ConversionConfig["overrideAction"]> = ({ valibotAction, jsonSchema }) => {
 	const action = valibotAction as { type: string; requirement?: unknown };
 	// A character has at least one byte, so this is a bound of characters, too.

@@ -25,7 +25,7 @@ const NOUN_OF: Readonly<Record<string, string>> = {
 	...{ "auth/logout": "accounts", "auth/password": "accounts", auth: "sso" },
 };
 
-/** The noun that a path is about: of `/api/v1/realms/{slug}/secrets/{key}`, it is `secrets`. */
+/** Noun that a path is about: `secrets` for `/api/v1/realms/{slug}/secrets/{key}`. */
 export function tagOf(path: string): string {
 	const [first = "", second = ""] = path
 		.replace(/^\/(api\/v1\/)?/, "")
@@ -35,7 +35,7 @@ export function tagOf(path: string): string {
 	return NOUN_OF[`${first}/${second}`] ?? NOUN_OF[first] ?? first;
 }
 
-/** The nouns that occur, with what they are. */
+/** The nouns that occur, with their descriptions. */
 export function tagsOf(paths: readonly string[]): object[] {
 	const used = new Set(paths.map(tagOf));
 	const known = Object.keys(TAGS).filter((name) => used.has(name));

@@ -1,4 +1,4 @@
-/** What a parameter of this name is, and a value to try it with when the page of the API should begin with one. */
+/** Description of each parameter, and an example where the page of the API should begin with one. */
 const PARAMETERS: Readonly<Record<string, readonly [description: string, example?: string]>> = {
 	slug: ["Slug of the realm", "shop"],
 	realm: ["Slug of the realm", "shop"],
@@ -34,13 +34,13 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	error: ["Why the provider refused"],
 };
 
-/** Query parameters that mean something else than the part of a path with their name. */
+/** Query parameters whose meaning differs from that of the path parameter with the same name. */
 const QUERY: Readonly<Record<string, string>> = {
 	realm: "Of this realm only, by its slug",
 	type: "Of this type only, such as secret.set",
 };
 
-/** What a field of a body may hold. */
+/** Example of each field of a body. */
 const FIELDS: Readonly<Record<string, unknown>> = {
 	...{ email: "ada@example.com", password: "correct horse battery", name: "Ada", username: "ada" },
 	...{ current_password: "correct horse battery", new_password: "battery horse correct" },
@@ -56,7 +56,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
 	...{ engine: "keyvalue", engines: ["keyvalue:readonly"], reason: "the cluster is gone" },
 };
 
-/** Bodies whose fields only an engine or a provider knows, by the end of the path. */
+/** Examples of bodies whose fields only an engine or a provider knows, by the end of the path. */
 const BODIES: readonly (readonly [path: RegExp, example: object])[] = [
 	[/\/generate$/, { role: "readonly", ttl: "30m" }],
 	[/\/validate$/, { username: "svc_1a2b3c4d" }],
@@ -67,7 +67,7 @@ const BODIES: readonly (readonly [path: RegExp, example: object])[] = [
 	],
 ];
 
-/** Description and, in a path, example of a parameter; nothing when the name is not known. */
+/** Description and, in a path, example of a parameter; nothing for an unknown name. */
 export function aboutParameter(name: string, place: "path" | "query"): object {
 	const [description, example] = PARAMETERS[name] ?? [];
 	if (place === "query") return { description: QUERY[name] ?? description };

@@ -121,7 +121,7 @@ test("an operation asks for a token unless its route is public", () => {
 		const { security, responses } = operationOf(route.method, route.path);
 		assert.deepEqual(security, route.isPublic ? [] : undefined, route.path);
 		const hasUnauthorized = /(^|, )unauthorized/.test(responses["401"]?.description ?? "");
-		// A login that is refused is unauthorized, too.
+		// A refused login is unauthorized, too.
 		assert.equal(hasUnauthorized, !route.isPublic || route.errors?.includes("unauthorized") === true, route.path);
 	}
 });

@@ -10,7 +10,7 @@ A token comes from \`POST /api/v1/auth/login\` (a session) or \`POST /api/v1/aut
 Errors are one object with a stable code and a sentence. Lists come in pages: \`pagination.next_cursor\` leads to the next one.`;
 
 /**
- * The reference as OpenAPI 3.1, made from the declarations that the routes are mounted and their input is checked with.
+ * Makes the reference as OpenAPI 3.1 from the declarations that also mount the routes and check their input.
  * @param version of the server
  */
 export function openApiDocument(routes: readonly Route[], version: string): object {

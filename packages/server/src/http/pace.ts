@@ -1,13 +1,13 @@
-/** Milliseconds that long work of one kind takes together in one turn of the event loop. */
+/** Milliseconds that all long work of one kind may take in one turn of the event loop. */
 const SHARE_MS = 8;
 
-/** Lets long answers, or large bodies, be worked on side by side without holding up a turn: writing that succeeds at once would go on in the same one for ever. Design: §13 */
+/** Interleaves long answers, or large bodies, without holding up a turn: writes that succeed immediately would never end the turn. Design: §13 */
 export class Pace {
 	#used_ms = 0;
 	#next: NodeJS.Immediate | undefined;
 	readonly #waiting: (() => void)[] = [];
 
-	/** Does a step, in a later turn when this one has had its share; whoever waits longest is first. */
+	/** Does a step, in a later turn once this one's share is used up; the longest waiting step goes first. */
 	async step<T>(work: () => Promise<T>): Promise<T> {
 		if (this.#used_ms >= SHARE_MS || this.#waiting.length > 0) {
 			this.#next ??= setImmediate(() => this.#begin());
@@ -22,7 +22,7 @@ export class Pace {
 		};
 		try {
 			const working = work();
-			// What was done at once counts before anybody else begins.
+			// The synchronous part is counted before another step begins.
 			count();
 			return await working;
 		} finally {

@@ -6,7 +6,7 @@ import type { ObjectSchema } from "./input.ts";
 type Fields<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Fields<Rest> : never;
 type Output<Schema> = Schema extends v.GenericSchema ? v.InferOutput<Schema> : Record<string, never>;
 
-/** A request as a route's handler gets it: checked, and with nothing of the framework in it. */
+/** A request as a route's handler gets it: checked, and free of the framework. */
 export interface Call<Path extends string, Query, Body, Who> {
 	/** The signed-in caller; undefined on public routes. */
 	actor: Who;
@@ -23,9 +23,9 @@ export interface Call<Path extends string, Query, Body, Who> {
 	cookie: string | undefined;
 	/** The bare If-None-Match header. */
 	if_none_match: string | undefined;
-	/** Headers of the answer, to be added to. */
+	/** Headers of the answer; a handler may add to them. */
 	headers: Record<string, string>;
-	/** Calls the listener once the answer is written out, or cannot be any more because the caller is gone. */
+	/** Calls the listener once the answer is sent, or the caller is gone. */
 	onAnswered(listener: (isDelivered: boolean) => void): void;
 }
 
@@ -39,19 +39,19 @@ interface Definition<Path extends string, Query, Body, Who> {
 	body?: Body;
 	/** The body is a form that a browser posts, in place of JSON. */
 	isForm?: boolean;
-	/** Status of success; with 302 the handler names the Location. */
+	/** Status of success; with 302 the handler sets the Location. */
 	status: 200 | 201 | 202 | 302;
-	/** What success answers. */
+	/** Schema of the answer on success. */
 	answer: v.GenericSchema;
-	/** Content type of an answer that is a text of another kind than JSON. */
+	/** Content type of an answer that is not JSON. */
 	media?: string;
-	/** Codes that this route adds to those which every route of its kind has. */
+	/** Error codes of this route, beside those of every route of its kind. */
 	errors?: readonly ErrorCode[];
-	/** Another status, which the same answer has when this says so. */
+	/** Another status for the same answer when `when` returns true. */
 	other?: { status: 202 | 302 | 304 | 503; when(answer: unknown): boolean };
 	/** Headers that a success may have, beside those of every answer. */
 	headers?: readonly ("X-Lease-Id" | "X-Secret-Expired")[];
-	/** Waits for nothing but a commit: no engine, password, provider or long reading. It is spared what giving back its place from there costs. */
+	/** Waits for nothing but a commit: no engine, password, provider or long read. It then skips the cost of being able to give back its place. */
 	isBrief?: boolean;
 	/** Answered instead of the error object when something is not found. */
 	notFound?: object;

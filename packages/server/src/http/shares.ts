@@ -4,10 +4,10 @@ import { siteOf } from "../source-group.ts";
 const OPEN = 256;
 const AT_ONCE = 256;
 const A_SECOND = 50;
-/** How many times that one IPv6 site may have: a /48 has 65,536 sources. */
+/** Multiple of these for one IPv6 site: a /48 has 65,536 sources. */
 const SITE = 4;
 
-/** What refuses a connection of a source, how much each allows, and what to do about it. */
+/** Limits that can refuse a source's connection, how much each allows, and what to do about it. */
 export const SHARE_LIMITS = {
 	connections_per_source: { max: OPEN, hint: "is it a proxy of yours? Name it in trusted_proxies" },
 	connections_per_site: { max: OPEN * SITE, hint: "one IPv6 /48 holds them: is it yours?" },
@@ -17,19 +17,19 @@ export const SHARE_LIMITS = {
 	},
 } as const;
 
-/** Who holds how many connections, and how many each may open now. */
+/** Connections that each source holds, and how many more it may open now. */
 export interface Shares {
 	/** Takes a place for one more connection of a source. @returns the limit that refuses it, if one does */
 	take(source: string): keyof typeof SHARE_LIMITS | undefined;
 	/** Gives a place back. */
 	release(source: string): void;
-	/** Forgets whoever has no connection and may open as many as anybody. */
+	/** Forgets sources that have no connection and may open the full number again. */
 	tidy(): void;
-	/** Tells of each limit how much the fullest source or site has of it. */
+	/** Tells how much of each limit the fullest source or site uses. */
 	fullest(): Record<keyof typeof SHARE_LIMITS, number>;
 }
 
-/** What a source or a site has. `tokens`: the new connections that it may open, as of `at`. */
+/** Share of a source or a site. `tokens`: the new connections that it may open, as of `at`. */
 interface Share {
 	readonly times: number;
 	open: number;
@@ -37,7 +37,7 @@ interface Share {
 	at: number;
 }
 
-/** Shares connections out by source. @param now milliseconds of a clock that does not jump */
+/** Divides connections among sources. @param now milliseconds of a clock that does not jump */
 export function createShares(now: () => number = () => performance.now()): Shares {
 	const shares = new Map<string, Share>();
 	const find = (name: string, times: number): Share =>

@@ -2,9 +2,8 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
 /**
- * Makes the function that tells where a request comes from: the socket's other end, or, behind a proxy that the configuration trusts, what
- * this proxy wrote last into X-Forwarded-For. Only entries to the right of the first untrusted one were written by proxies; everything
- * further left is the caller's own word.
+ * Makes the function that finds a request's source: the socket's other end, or, behind a trusted proxy, the last entry of X-Forwarded-For that
+ * is not a trusted proxy. Proxies wrote this entry and those to its right; everything further left is the caller's own claim.
  */
 export function createSourceReader(trusted: readonly string[]): (incoming: IncomingMessage) => string {
 	const proxies = new Set(trusted);
@@ -17,10 +16,10 @@ export function createSourceReader(trusted: readonly string[]): (incoming: Incom
 	};
 }
 
-/** Every request's address is looked at. */
+/** Fast path for most addresses: every request has one. */
 const PLAIN_IPV4 = /^[\d.]+$/;
 
-/** Answers an address without blanks, port, brackets, and the prefix of an IPv4 address on a version 6 socket. */
+/** Strips an address of blanks, port, brackets, and the prefix of an IPv4 address on an IPv6 socket. */
 export function plainAddress(text: string): string {
 	if (PLAIN_IPV4.test(text)) return text;
 	const trimmed = text.trim();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { createTurnMeter } from "./turn-meter.ts";
 
-/** Holds the event loop up. */
+/** Blocks the event loop. */
 function block(ms: number): void {
 	const until = performance.now() + ms;
 	while (performance.now() < until);

@@ -1,15 +1,15 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** Milliseconds between two looks, by which the result may be too high: at rest, a look each takes 0.9 % of a processor. */
+/** Milliseconds between two looks; the result may be this much too high. At rest, looking takes 0.9 % of a processor. */
 const LOOK_MS = 5;
 
-/** Measures how long nobody else was served. */
+/** Measures how long one turn kept all others waiting. */
 export interface TurnMeter {
-	/** Measures from now on. */
+	/** Starts measuring. */
 	start(): void;
-	/** Measures no more, so that a server that nobody asks sleeps. */
+	/** Stops measuring, so that an idle server sleeps. */
 	stop(): void;
-	/** Tells the longest turn of the event loop since it was last asked, in seconds. */
+	/** Returns the longest turn of the event loop since the last call, in seconds. */
 	longest(): number;
 }
 
@@ -19,7 +19,7 @@ export function createTurnMeter(): TurnMeter {
 	let kept = 0;
 	return {
 		start() {
-			// Without the reset, the time in which nothing was measured would count as one turn.
+			// Without the reset, the pause in measuring would count as one turn.
 			kept = Math.max(kept, delays.max);
 			delays.reset();
 			delays.enable();

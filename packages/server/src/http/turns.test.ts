@@ -6,7 +6,7 @@ import { type Turn, Turns } from "./turns.ts";
 
 const LIMITS = { places: 4, waiting: 8, late: 3, late_ms: 30, turn_ms: 1000 };
 
-/** Requests that begin when it is their turn, with the order in which they did. */
+/** Requests that begin when their turn comes, and the order in which they began. */
 function bench(given: Partial<typeof LIMITS> = {}) {
 	const turns = new Turns({ ...LIMITS, ...given });
 	const begun: string[] = [];
@@ -130,7 +130,7 @@ test("the end of one that gave its place back behind a long commit gives no seco
 	const { turns, enter, running } = bench({ places: 1 });
 	enter("a", 4);
 	await wait(60);
-	// The next one begins in a turn of its own.
+	// The next one begins in a later turn of the event loop.
 	while (turns.count().held === 0) await nextTurn();
 	for (const turn of running) if (!turns.holds(turn)) turn.end();
 	const { held, late } = turns.count();

@@ -1,41 +1,41 @@
 import { AppError } from "../errors.ts";
 import type { Place } from "../place.ts";
 
-/** Bounds of the requests that are handled at a time. */
+/** Limits of requests handled and waiting at a time. */
 export interface TurnLimits {
 	/** Requests handled at a time. */
 	places: number;
-	/** Requests of one source that wait while every place is taken. */
+	/** Waiting requests of one source while every place is taken. */
 	waiting: number;
-	/** Requests without a place because a commit that they wait for takes longer than `late_ms`. */
+	/** Requests without a place because their commit takes longer than `late_ms`. */
 	late: number;
 	late_ms: number;
-	/** Milliseconds of one turn of the event loop in which requests begin; further ones wait for the next turn. */
+	/** Milliseconds of a turn of the event loop in which requests may begin; later ones wait for the next turn. */
 	turn_ms: number;
 }
 
-/** How many times as many may wait while places are free: they arrived in one turn of the event loop, and begin in the next. */
+/** How many times as many may wait while places are free: they arrive in one turn of the event loop, and begin in the next. */
 const BURST = 4;
 
-/** Milliseconds between two looks at who holds a place for long, while somebody waits for one. */
+/** Milliseconds between two looks for places held too long, while a request waits for one. */
 const LOOK_MS = 20;
 
 /**
- * Lets a number of requests be handled at a time. The others wait, each behind those of its own source; a free place goes to the next source in
- * the ring, so whoever is alone has all of them. Design: §13
+ * Limits the requests handled at a time. The others wait, each behind those of its own source; a free place goes to the next source in
+ * the ring, so a source that is alone gets every place. Design: §13
  */
 export class Turns {
 	readonly limits: TurnLimits;
-	/** How often each limit refused. */
+	/** Number of refusals by each limit. */
 	readonly refused = { waiting: 0, late: 0 };
 	// In the order of taking.
 	readonly #held = new Set<Turn>();
 	readonly #late = new Set<Turn>();
-	/** Sources in turn. */
+	/** Waiting requests by source, the next source first. */
 	readonly #ring = new Map<string, Set<Turn>>();
 	#serving: NodeJS.Immediate | undefined;
 	#looking: NodeJS.Timeout | undefined;
-	/** When the first request of this turn of the event loop began; undefined before. */
+	/** Start of the first request in this turn of the event loop; undefined before. */
 	#turnBegan: number | undefined;
 
 	constructor(limits: TurnLimits) {
@@ -43,7 +43,7 @@ export class Turns {
 	}
 
 	/**
-	 * Begins a request when its turn comes: at once while a place is free.
+	 * Begins a request when its turn comes: immediately while a place is free.
 	 * @throws AppError rate_limited, overloaded
 	 */
 	enter(source: string, begin: (turn: Turn) => void): Turn {
@@ -52,7 +52,7 @@ export class Turns {
 		return turn;
 	}
 
-	/** Requests in a place, waiting for one (those of the fullest source), and without one behind a commit. */
+	/** Counts requests with a place, waiting for one (of the fullest source), and without one behind a commit. */
 	count(): { held: number; waiting: number; late: number } {
 		const waiting = Math.max(0, ...[...this.#ring.values()].map(({ size }) => size));
 		return { held: this.#held.size, waiting, late: this.#late.size };
@@ -66,7 +66,7 @@ export class Turns {
 		else this.#wait(turn, begin);
 	}
 
-	/** Whether another request may begin in this turn of the event loop: a hundred that take a millisecond each would hold up everybody. */
+	/** Tells whether another request may begin in this turn of the event loop: a hundred of a millisecond each would hold up all others. */
 	#hasTime(now: number): boolean {
 		if (this.#turnBegan === undefined) {
 			this.#turnBegan = now;
@@ -98,7 +98,7 @@ export class Turns {
 		this.#looking ??= setTimeout(() => this.#look(), LOOK_MS).unref();
 	}
 
-	/** Takes a request out of wherever it is. */
+	/** Removes a request from its place or its queue. */
 	drop(turn: Turn): void {
 		this.#late.delete(turn);
 		if (this.#held.delete(turn)) this.#wake();
@@ -120,7 +120,7 @@ export class Turns {
 		begin();
 	}
 
-	/** In a turn of the event loop of its own, so that what arrives is read in between. */
+	/** Serves in a later turn of the event loop, so that arriving bytes are read in between. */
 	#wake(): void {
 		if (this.#ring.size > 0) this.#serving ??= setImmediate(() => this.#serve());
 	}
@@ -134,13 +134,13 @@ export class Turns {
 			const [turn] = queue;
 			if (turn?.begin === undefined) continue;
 			queue.delete(turn);
-			// Behind the others, where this loop comes to it again.
+			// Behind the others, where this loop reaches it again.
 			if (queue.size > 0) this.#ring.set(source, queue);
 			this.#take(turn, turn.begin, now);
 		}
 	}
 
-	/** No request runs while a timer does: one that has held its place for long waits for something. */
+	/** Takes back places held too long. No request runs while a timer does: those requests wait for something. */
 	#look(): void {
 		const since = performance.now() - this.limits.late_ms;
 		for (const turn of this.#held) {
@@ -152,15 +152,15 @@ export class Turns {
 	}
 }
 
-/** A request's way through its turn. */
+/** One request's turn. */
 export class Turn implements Place {
 	readonly source: string;
 	/** Set while it waits. */
 	begin: (() => void) | undefined;
-	/** When it took its place. */
+	/** Time at which it took its place. */
 	since = 0;
 	readonly #turns: Turns;
-	/** The answer is out, or nobody wants it any more. */
+	/** The answer is sent, or nobody wants it any more. */
 	isOver = false;
 
 	constructor(turns: Turns, source: string) {
@@ -178,13 +178,13 @@ export class Turn implements Place {
 		await new Promise<void>((resolve) => this.#turns.queue(this, resolve));
 	}
 
-	/** Gives back whatever it has, for good. */
+	/** Gives up its place or its wait, for good. */
 	end(): void {
 		this.isOver = true;
 		const { begin } = this;
 		this.#turns.drop(this);
 		this.begin = undefined;
-		// Whoever waits for a place again learns from the connection that nobody does any more.
+		// A request that waits to retake a place goes on, and learns from its connection that nobody wants its answer.
 		if (this.since > 0) begin?.();
 	}
 }
