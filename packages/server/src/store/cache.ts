@@ -3,27 +3,27 @@ import { createCache } from "../cache.ts";
 import { type Awaitable, CACHES, type Cached, type CacheName } from "../operation.ts";
 import { declarationOf, type Operations } from "./store.ts";
 
-/** Tokens, sessions, memberships and configurations that are remembered at once, each. */
+/** Maximum number of remembered answers per cache: tokens, sessions, memberships, configurations. */
 const MAX_REMEMBERED = 16_384;
 
-/** Long answers that are remembered, such as sealed secrets: those that everybody reads, at most so many bytes together. */
+/** Maximum number of remembered long answers, such as sealed secrets that many read, and of their bytes in total. */
 const MAX_LONG = 1024;
 const MAX_LONG_BYTES = 4 * 1024 * 1024;
 
-/** About what a long answer takes beside its bytes. */
+/** Approximate memory of a long answer beside its bytes. */
 const OVERHEAD_BYTES = 512;
 
-/** Answers that are remembered in front of the database. */
+/** Cache of answers in front of the database. */
 export interface AnswerCache {
-	/** The same operations, with answers that are remembered where their declarations say so. */
+	/** Returns the same operations; those declared `cached` remember their answers. */
 	over(operations: Operations): Operations;
-	/** Told what a batch has run, as `noun.verb`, before whoever asked for it is. */
+	/** Receives the operations of a batch, as `noun.verb`, before their callers learn the results. */
 	forget(operations: readonly string[]): void;
 }
 
 /**
- * Remembers what every request asks for. Only this process writes the database, and the writer tells what it ran before it tells whoever asked
- * for it, so an answered change holds for the next request. After an operation that nobody declared, everything is forgotten.
+ * Remembers what every request asks for. Only this process writes the database, and the writer reports the operations it ran before it answers their
+ * callers, so the next request sees every answered change. After an undeclared operation, everything is forgotten.
  */
 export function createAnswerCache(): AnswerCache {
 	const groups: Record<CacheName, Group> = { access: createGroup(), secrets: createGroup(), configs: createGroup() };
@@ -52,7 +52,7 @@ export function createAnswerCache(): AnswerCache {
 
 type Ask = (...args: unknown[]) => Awaitable<unknown>;
 
-/** Caches that an operation makes void. */
+/** Caches that an operation invalidates. */
 function forgottenBy(operation: string): readonly CacheName[] {
 	const [noun = "", verb = ""] = operation.split(".");
 	const declared = declarationOf(noun, verb);
@@ -65,7 +65,7 @@ interface Group {
 	clear(): void;
 }
 
-/** Stands for an answer that nothing was found. */
+/** Stands for the answer "not found". */
 const NOTHING = Symbol("nothing");
 
 type Known = { get(key: string): unknown; set(key: string, answer: object | symbol): unknown; clear(): void };

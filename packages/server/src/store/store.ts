@@ -13,8 +13,8 @@ import { ssoOperations } from "../sso/model.ts";
 import { tokenOperations } from "../tokens/model.ts";
 
 /**
- * Every operation of the port, by noun: its arguments, its result, how it is asked, and what it makes the caches forget. Adapters, messages to
- * threads and caches derive from it. Design: §14.
+ * Every operation of the port, by noun: its arguments, its result, its kind, and the caches that it invalidates. Adapters, messages to threads and
+ * caches derive from it. Design: §14.
  */
 const OPERATIONS = {
 	accounts: accountOperations,
@@ -40,7 +40,7 @@ type Nouns = typeof OPERATIONS;
 /** The operations of the port as rules call them, by noun. */
 export type Operations = { [Noun in keyof Nouns]: Port<Nouns[Noun]> } & { audit: AuditStore };
 
-/** What an adapter implements, by noun, for the operations of one kind: run within a transaction, without a promise. */
+/** An adapter's operations of one kind, by noun: they run within a transaction, without a promise. */
 export type Implementations<Kind extends Operation["kind"]> = {
 	[Noun in keyof Nouns as Nouns[Noun][keyof Nouns[Noun]] extends infer Declared
 		? Extract<Declared, { kind: Kind }> extends never
@@ -54,7 +54,7 @@ export function declarationOf(noun: string, verb: string): Operation | undefined
 	return (OPERATIONS as Record<string, Record<string, Operation>>)[noun]?.[verb];
 }
 
-/** Makes every operation of the port of its declaration. */
+/** Makes every operation of the port from its declaration. */
 export function fromDeclarations(make: (noun: string, verb: string, declared: Operation) => unknown): Operations {
 	const nouns = Object.entries<Record<string, Operation>>(OPERATIONS).map(([noun, verbs]) => [
 		noun,
@@ -65,13 +65,13 @@ export function fromDeclarations(make: (noun: string, verb: string, declared: Op
 
 /**
  * The server's storage. A change is a named operation that is decided, applied and audited in one transaction; reads of few rows may be
- * answered at once, everything else is asynchronous. Design: §4, §14.
+ * answered immediately, everything else is asynchronous. Design: §4, §14.
  */
 export interface Store extends Operations {
-	/** Whether a write succeeds now, and has room for more after it: at most one attempt a second while it does not. */
+	/** Tells whether a write succeeds now and leaves room for more; while none does, it tries at most once a second. */
 	isWritable(now: Date): Promise<boolean>;
-	/** How many events one account or source caused in the last second while the disk was low, at most, and how many were refused. */
+	/** Highest number of events of one account or source in the last second while the disk was low, and the number of refused ones. */
 	eventsOnLowDisk(): { most: number; refused: number };
-	/** Finishes what was handed over and lets go of the files. */
+	/** Finishes the queued operations and releases the files. */
 	close(): Promise<void>;
 }

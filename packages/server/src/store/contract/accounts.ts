@@ -4,12 +4,11 @@ import { eventsAfter, isChainIntact } from "../../testing/events.ts";
 import { anAccount, anEvent, aSession, MADE_AT } from "../../testing/rows.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about accounts and sessions. */
+/** Tests the port's promises about accounts and sessions. */
 export async function accountContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
 	const { accounts } = store;
 
-	/** Adds an account. */
 	async function add(given: Parameters<typeof anAccount>[0] = {}) {
 		const account = anAccount(given);
 		await accounts.register(account, anEvent());

@@ -14,7 +14,7 @@ import { secretContract } from "./secrets.ts";
 import { ssoContract } from "./sso.ts";
 import { tokenContract } from "./tokens.ts";
 
-/** What the port promises, by subject: each is a set of tests for any adapter. Design: §14 */
+/** Promises of the port, by subject: each is a set of tests for any adapter. Design: §14 */
 export const CONTRACT: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	accounts: accountContract,
 	"current access": currentAccessContract,

@@ -8,12 +8,12 @@ import { aConfig, aLease, anEvent, aSession, aToken, aVersion, MADE_AT, newId } 
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about changes whose maker lost the right to them meanwhile. */
+/** Tests the port's promises about changes whose maker lost the right to them meanwhile. */
 export async function currentAccessContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
 	const root = await addAccount(store);
 
-	/** Somebody with a session, a token, and a role in somebody else's realm. */
+	/** A user with a session, a token, and a role in another user's realm. */
 	async function somebody() {
 		const owner = await addAccount(store);
 		const account = await addAccount(store);
@@ -43,7 +43,7 @@ export async function currentAccessContract(openStore: OpenStore): Promise<void>
 		return { owner, account, realm, session, token, can, bySession, byToken };
 	}
 
-	/** Writes a secret as that maker; what became of it. */
+	/** Writes a secret as that maker, and returns "done" or the error's code. */
 	async function write(realm_id: string, maker: Maker, timestamp = MADE_AT): Promise<string> {
 		const event: AuditEvent = anEvent({
 			type: "secret.set",

@@ -8,18 +8,17 @@ import { aConfig, aLease, anEvent, MADE_AT, newId } from "../../testing/rows.ts"
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about engines' configurations. */
+/** Tests the port's promises about engines' configurations. */
 export async function engineContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
 	const { engines, leases } = store;
 	const owner = await addAccount(store);
 
-	/** An engine that no other test has. */
+	/** An engine that no other test uses. */
 	const anEngine = () => `engine-${newId()}`;
 	const current = async (engine: string, realm_id = "") => (await engines.config(engine, realm_id, "active"))?.id;
 	const stateOf = async ({ id }: EngineConfigRow) => (await engines.configById(id))?.state;
 
-	/** Sets a configuration. */
 	async function set(given: Partial<EngineConfigRow>): Promise<EngineConfigRow> {
 		const row = aConfig(given);
 		assert.equal(await engines.setConfig(row, anEvent({ type: "engine.config.set" })), "done");
@@ -32,7 +31,7 @@ export async function engineContract(openStore: OpenStore): Promise<void> {
 		return { realm, config: await set({ engine: anEngine(), realm_id: realm.id }) };
 	}
 
-	/** Writes down a lease that was made with a configuration. */
+	/** Adds a lease made with a configuration. */
 	const lend = (
 		realm_id: string,
 		{ id, engine, realm_id: config_realm_id }: EngineConfigRow,
@@ -87,7 +86,7 @@ export async function engineContract(openStore: OpenStore): Promise<void> {
 		assert.equal(store.audit.tip().seq, start);
 	});
 
-	/** The ways in which a lease is closed. */
+	/** Ways to close a lease. */
 	const CLOSINGS: [what: string, state: LeaseState, close: (id: string) => Promise<boolean>][] = [
 		["revoked", "revoking", (id) => leases.settle({ id, closed_at: MADE_AT }, anEvent())],
 		["found never made", "uncertain", (id) => leases.settle({ id, closed_at: MADE_AT }, anEvent())],
@@ -95,7 +94,7 @@ export async function engineContract(openStore: OpenStore): Promise<void> {
 		["abandoned", "active", (id) => leases.abandon({ id, closed_at: MADE_AT }, anEvent())],
 	];
 
-	/** The ways in which a configuration is retired. */
+	/** Ways to retire a configuration. */
 	const RETIREMENTS: [what: string, retire: (config: EngineConfigRow) => Promise<unknown>][] = [
 		["replaced", ({ engine, realm_id }) => set({ engine, realm_id })],
 		["removed", ({ engine, realm_id }) => engines.removeConfig({ engine, realm_id }, anEvent())],
@@ -138,7 +137,7 @@ export async function engineContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await stateOf(common), undefined);
 	});
 
-	/** Three configurations, each retired by the next one, with a lease of each of the first two that is open. */
+	/** Three configurations, each retired by the next one, and an open lease of each of the first two. */
 	async function succession() {
 		const { realm, config: first } = await ownConfig();
 		const { engine } = first;

@@ -7,7 +7,7 @@ import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { Cleanup } from "../../testing/store.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about the keyring. */
+/** Tests the port's promises about the keyring. */
 export async function keyContract(openStore: OpenStore): Promise<void> {
 	const inOrder = (rows: KeyRow[]) => rows.toSorted((a, b) => Buffer.compare(a.id, b.id));
 	const shown = (rows: KeyRow[]) =>
@@ -92,7 +92,7 @@ export async function keyContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await eventsAfter(store, start), [["key.rotated", { from: "old", to: "new", keys: 4 }]]);
 	});
 
-	/** What no longer fits when it comes to writing. */
+	/** Inputs that no longer fit the stored keyring at the time of writing. */
 	const CHANGED: Record<string, (keys: { id: Buffer; wrapped: Buffer }[]) => { from?: string; keys?: typeof keys }> = {
 		"another fingerprint": () => ({ from: "other" }),
 		"a key less": (keys) => ({ keys: keys.slice(1) }),

@@ -7,7 +7,7 @@ import { aConfig, aLease, anEvent, MADE_AT, newId } from "../../testing/rows.ts"
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about how leases begin and are forgotten. */
+/** Tests the port's promises about beginning and forgetting leases. */
 export async function leaseBeginningContract(openStore: OpenStore): Promise<void> {
 	const { store, refusals } = await openStore({ after });
 	const { leases } = store;
@@ -18,7 +18,7 @@ export async function leaseBeginningContract(openStore: OpenStore): Promise<void
 		leases.begin(lease, limit, anEvent({ type: "engine.generate" }));
 	const removeRealm = (id: string) => store.realms.remove({ id, deleted_at: MADE_AT }, anEvent());
 
-	/** How many of the answers there are of each kind. */
+	/** Counts the answers of each kind. */
 	function tally(answers: string[]): Record<string, number> {
 		return Object.fromEntries(
 			[...new Set(answers)].map((kind) => [kind, answers.filter((one) => one === kind).length]),

@@ -6,7 +6,7 @@ import { aLease, anEvent } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about lists of leases. */
+/** Tests the port's promises about lists of leases. */
 export async function leaseListContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
 	const { leases } = store;
@@ -14,7 +14,7 @@ export async function leaseListContract(openStore: OpenStore): Promise<void> {
 	const realms = [await addRealm(store, owner), await addRealm(store, owner)];
 	const ENGINES = ["keyvalue", "documentdb"];
 
-	/** Every lease there is, newest first. */
+	/** Every lease, newest first. */
 	const made: Lease[] = [];
 	for (const { id } of realms)
 		for (const engine of ENGINES)

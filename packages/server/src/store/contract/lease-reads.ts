@@ -7,9 +7,9 @@ import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { Cleanup } from "../../testing/store.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about reads of leases. */
+/** Tests the port's promises about reads of leases. */
 export async function leaseReadContract(openStore: OpenStore): Promise<void> {
-	/** A store with a realm, and a way to write leases of it down. */
+	/** A store with a realm, and a function that adds leases to it. */
 	async function setUp(t: Cleanup) {
 		const { store } = await openStore(t);
 		const realm = await addRealm(store, await addAccount(store));

@@ -7,7 +7,7 @@ import { aLease, anEvent, newId } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about the states of leases. */
+/** Tests the port's promises about the states of leases. */
 export async function leaseContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
 	const { leases } = store;
@@ -16,14 +16,14 @@ export async function leaseContract(openStore: OpenStore): Promise<void> {
 	const LATER = "2030-01-01T02:00:00.000Z";
 	const LATER_MS = Date.parse(LATER);
 
-	/** An operation on a lease, and what comes of it in each state. */
+	/** An operation on a lease, and its result in each state. */
 	interface Operation {
 		run(lease: Lease): Promise<unknown>;
-		/** Where it leads, from each state that it starts from. */
+		/** State to which it leads, by the state that it starts from. */
 		leads: Partial<Record<LeaseState, LeaseState>>;
-		/** What else it changes. */
+		/** Other columns that it changes. */
 		sets: Partial<Lease> | ((before: Lease) => Partial<Lease>);
-		/** What it answers when it changed something, and when not. */
+		/** Its answer when it changed something, and when not. */
 		answers: readonly [changed: unknown, unchanged: unknown] | ((before: LeaseState) => unknown);
 		/** Events it writes when it changed something, and when not. */
 		events: readonly [changed: number, unchanged: number];

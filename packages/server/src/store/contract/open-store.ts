@@ -1,14 +1,14 @@
 import type { Cleanup } from "../../testing/store.ts";
 import type { Store } from "../store.ts";
 
-/** A store of the adapter that is tested. */
+/** A store of the adapter under test. */
 export interface OpenedStore {
 	store: Store;
-	/** Opens what is stored once more, after the store was closed. */
+	/** Opens the stored data again, after the store was closed. */
 	reopen(): Promise<OpenedStore>;
-	/** What the error of an operation says that breaks what holds of every row, which no rule lets happen: nothing is changed then. */
+	/** Messages of the errors when an operation violates a constraint, which no rule lets happen: it then changes nothing. */
 	refusals: Readonly<Record<"check" | "unique" | "reference", RegExp>>;
 }
 
-/** Opens an adapter on a new, empty place; it is closed after the test. */
+/** Opens an adapter on a new, empty place, and closes it after the test. */
 export type OpenStore = (cleanup: Cleanup) => Promise<OpenedStore>;

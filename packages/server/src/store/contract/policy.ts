@@ -4,7 +4,7 @@ import { aBinding, anEvent, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about bindings. */
+/** Tests the port's promises about bindings. */
 export async function policyContract(openStore: OpenStore): Promise<void> {
 	const { store, refusals } = await openStore({ after });
 	const { policy } = store;

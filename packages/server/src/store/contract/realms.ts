@@ -4,7 +4,7 @@ import { aKey, aNewRealm, anEvent, aRealm, aToken, aVersion, MADE_AT } from "../
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about realms. */
+/** Tests the port's promises about realms. */
 export async function realmContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
 	const { realms } = store;

@@ -8,13 +8,13 @@ import { aLease, anAccount, anEvent, aSession, aToken, MADE_AT, newId } from "..
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about revocations. */
+/** Tests the port's promises about revocations. */
 export async function revocationContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
 	const { leases } = store;
 	const NOW_MS = Date.parse(MADE_AT);
 
-	/** Two people with a session, a token for everything, one for each realm, and an active lease in each realm. */
+	/** Two people with a session, an unrestricted token, one for each realm, and an active lease in each realm. */
 	async function setUp() {
 		const people = [await addAccount(store), await addAccount(store)] as const;
 		const realms = [await addRealm(store, people[0]), await addRealm(store, people[0])] as const;

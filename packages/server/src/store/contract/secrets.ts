@@ -6,7 +6,7 @@ import { anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about secrets. */
+/** Tests the port's promises about secrets. */
 export async function secretContract(openStore: OpenStore): Promise<void> {
 	const { store, refusals } = await openStore({ after });
 	const { secrets } = store;

@@ -18,7 +18,7 @@ import {
 } from "../../testing/rows.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about single sign-on. */
+/** Tests the port's promises about single sign-on. */
 export async function ssoContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
 	const { accounts, sso } = store;
@@ -50,7 +50,7 @@ export async function ssoContract(openStore: OpenStore): Promise<void> {
 		};
 	}
 
-	/** A person who came through the provider before. */
+	/** A person who has signed in through the provider before. */
 	async function arrived(is_vouched = true) {
 		const account = anAccount({ password: null });
 		const login = aLogin(account.id, { arrival: { kind: "created", account, is_vouched } });

@@ -4,7 +4,7 @@ import { anEvent, aToken, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Tests what the port promises about API tokens. */
+/** Tests the port's promises about API tokens. */
 export async function tokenContract(openStore: OpenStore): Promise<void> {
 	const { store, refusals } = await openStore({ after });
 	const { tokens } = store;
@@ -12,7 +12,6 @@ export async function tokenContract(openStore: OpenStore): Promise<void> {
 	const bob = await addAccount(store);
 	const realm = await addRealm(store, ada);
 
-	/** Adds a token. */
 	async function add(user_id = ada.id, given: Parameters<typeof aToken>[1] = {}) {
 		const token = aToken(user_id, given);
 		await tokens.create(token, anEvent());

@@ -18,12 +18,12 @@ import { tokenReads } from "./reads/tokens.ts";
 import { takeSnapshot } from "./snapshots.ts";
 import type { WriteQueue } from "./writer.ts";
 
-/** Where operations are run. */
+/** Places where operations run. */
 interface Ways {
 	writer: WriteQueue;
 	connection: Database;
 	transaction: ReadTransaction;
-	/** For what takes long. */
+	/** For long questions. */
 	worker: ReadWorker;
 	/** The end of the audit chain. */
 	tip(): { seq: number; hash: Buffer };
@@ -31,7 +31,7 @@ interface Ways {
 
 type Run = (...args: never[]) => unknown;
 
-/** Every operation of the port: reads are answered on this thread, scans by the reading worker, changes by the writer's. */
+/** Makes every operation of the port: this thread answers reads, the reading worker scans, the writer thread changes. */
 export function createAdapter({ writer, connection, transaction, worker, tip }: Ways): Operations {
 	const reads = readsOf(connection) as unknown as Record<string, Record<string, Run>>;
 	const operations = fromDeclarations((noun, verb, declared) => {
@@ -68,19 +68,19 @@ function readsOf(connection: Database): Implementations<"read"> {
 	};
 }
 
-/** Names that are read on this thread, which costs 4 ms at most. */
+/** Maximum number of names read on this thread, which takes 4 ms at most. */
 const FEW_NAMES = 1000;
 
 type CurrentVersions = Operations["secrets"]["currentVersions"];
 
-/** Asks the worker only for many: it may be at something that takes long. */
+/** Asks the worker only for many names: it may be busy with a long question. */
 function fewHere(connection: Database, transaction: ReadTransaction, many: CurrentVersions): CurrentVersions {
 	const read = transaction.within(currentVersions(connection).few);
 	return async (realm_id, environment, expired_by) =>
 		(await read(realm_id, environment, expired_by, FEW_NAMES)) ?? many(realm_id, environment, expired_by);
 }
 
-/** Goes on in small parts, so that other writes get their turn between them. */
+/** Repeats a small step until nothing is left, so that other writes get their turn in between. */
 function untilNothing(step: (...args: unknown[]) => Awaitable<unknown>): (...args: unknown[]) => Promise<number> {
 	return async (...args) => {
 		let total = 0;

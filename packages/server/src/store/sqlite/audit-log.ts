@@ -13,10 +13,10 @@ import type {
 import { verifyChain } from "../../audit/verify.ts";
 import { createStatements } from "./statements.ts";
 
-/** Events read in one go while verifying, so that no long read keeps the write-ahead log from being emptied. */
+/** Events read at a time while verifying, so that no long read keeps the write-ahead log from being emptied. */
 const SEGMENT = 5000;
 
-/** Questions about the log that may have to look at all of it. They run in the reading worker. */
+/** Questions about the log that may have to read all of it. They run in the reading worker. */
 export function auditLog(db: Database) {
 	const checkpoints = db.prepare("SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq");
 	const segment = db.prepare("SELECT * FROM audit_event WHERE seq > ? ORDER BY seq LIMIT ?");
@@ -57,7 +57,7 @@ const PREVIOUS = "(SELECT hash FROM audit_event AS before WHERE before.seq = aud
 
 type Conditions = Omit<EventQuery, "before" | "limit">;
 
-/** @param how `NOT INDEXED` where the rows are read in their own order */
+/** @param how `NOT INDEXED` to read the rows in their own order */
 function where(query: Conditions, how = ""): string {
 	const conditions = [
 		`(${query.scopes.map(scopeText).join(" OR ")})`,
@@ -70,7 +70,7 @@ function where(query: Conditions, how = ""): string {
 	return `FROM audit_event ${how} WHERE ${conditions.join(" AND ")}`;
 }
 
-/** A scope as SQL: what holds of the events that are in it. */
+/** A scope as SQL: the condition that its events meet. */
 function scopeText({ realm_ids, type, actor }: EventScope, index: number): string {
 	const conditions = [
 		...(realm_ids === undefined ? [] : [`realm_id IN (SELECT value FROM json_each(@realm_ids_${index}))`]),

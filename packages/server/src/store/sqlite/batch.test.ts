@@ -13,14 +13,14 @@ import { openReader, openWriter } from "./open.ts";
 import { allWrites, type Writes } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
 
-/** What the writer thread has, here, with one account and one realm; `broken` stands for an operation that fails. */
+/** Sets up the writer thread's parts on this thread, with one account and one realm; the operations of `broken` fail. */
 async function setUp(t: TestContext) {
 	const file = join(await makeFolder(t), "svc.db");
 	const db = openWriter(file, "FULL");
 	migrate(db, "");
 	const chain = openChain(db);
 	const broken = {
-		/** Does half of its work, and then what `error` says. */
+		/** Does half of its work, then throws `error`. */
 		half(event: AuditEvent, error: Error) {
 			db.prepare("INSERT INTO meta (name, value) VALUES ('half', '')").run();
 			chain.append(event);

@@ -13,7 +13,7 @@ import { currentAccess } from "./writes/current-access.ts";
  */
 export type Operation = string | readonly [noun: string, verb: string, ...args: unknown[]];
 
-/** Makes one text of events that follow each other: a message costs by its parts. */
+/** Joins consecutive events into one text: the cost of a message grows with its parts. */
 export function pack(operations: readonly Operation[]): Operation[] {
 	const packed: Operation[] = [];
 	for (const operation of operations) {
@@ -29,7 +29,7 @@ export function unpack(packed: readonly Operation[]): Operation[] {
 	return packed.flatMap<Operation>((item) => (typeof item === "string" ? item.split("\n") : [item]));
 }
 
-/** What became of an operation. All but `done` changed nothing; `refused`: its maker may not make it any more. */
+/** Outcome of an operation. All but `done` changed nothing; `refused`: its maker has lost the right to it. */
 export type Outcome =
 	| { done: unknown }
 	| { refused: { code: ErrorCode; message: string } }
@@ -37,19 +37,19 @@ export type Outcome =
 	| { busy: true }
 	| { failed: { name: string; message: string; code: string } };
 
-/** What became of a batch, and the end of the audit chain after it. */
+/** Outcome of a batch, and the end of the audit chain after it. */
 export interface BatchReport {
 	/** Operations that were run. */
 	count: number;
-	/** In the order of the operations; undefined when all are done and none has a result. */
+	/** In the order of the operations; undefined when all are done without a result. */
 	outcomes: Outcome[] | undefined;
 	tip: { seq: number; hash: Uint8Array };
 }
 
 /**
  * Makes the function that runs operations in one transaction and returns once it is durable. Each has its own savepoint, so that one that
- * throws takes only itself back; when the disk is full all are taken back.
- * The function throws StorageFailure on an I/O error or corruption: after a failed fsync no later success can be believed.
+ * throws undoes only itself; a full disk undoes all.
+ * The function throws StorageFailure on an I/O error or corruption: after a failed fsync no later success can be trusted.
  */
 export function createBatches(
 	db: Database,
@@ -57,7 +57,7 @@ export function createBatches(
 	writes: Writes,
 ): (operations: readonly Operation[]) => BatchReport {
 	const runOne = createRunner(db, chain, writes);
-	// `exec` would parse them each time, which takes 20 µs.
+	// `exec` would parse them each time, in 20 µs.
 	const [begin, commit] = [db.prepare("BEGIN IMMEDIATE"), db.prepare("COMMIT")];
 	return (operations) => {
 		const start = chain.tip();
@@ -78,7 +78,7 @@ export function createBatches(
 	};
 }
 
-/** What has gone wrong when a whole batch was taken back and the storage is as sound as before. */
+/** Errors that undo a whole batch and leave the storage as sound as before. */
 const TAKEN_BACK: Record<string, Outcome> = { SQLITE_FULL: { full: true }, SQLITE_BUSY: { busy: true } };
 
 /** The outcome of an event that stands alone. */
@@ -91,7 +91,7 @@ function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operat
 	const refuse = createRefusal(db, chain);
 	return (item) => {
 		if (typeof item === "string") {
-			// One statement takes itself back when it fails, and needs no savepoint.
+			// One statement undoes itself when it fails, and needs no savepoint.
 			chain.add(readEvent(item));
 			return DONE;
 		}
@@ -118,15 +118,15 @@ function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operat
 	};
 }
 
-/** The event of a change that somebody makes. */
+/** Event of a change that has a maker. */
 type MadeEvent = AuditEvent & Required<Pick<AuditEvent, "maker">>;
 
-/** Wherever it stands among what an operation is given. */
+/** Finds such an event at any place among an operation's arguments. */
 function isByMaker(given: unknown): given is MadeEvent {
 	return typeof given === "object" && given !== null && "maker" in given && given.maker !== undefined;
 }
 
-/** Prepares the refusal of a change that its maker may not make any more; it is in the log as if the rule itself had refused. Design: §13 */
+/** Prepares the refusal of a change whose maker has lost the right to it; the log shows it as if the rule itself had refused. Design: §13 */
 function createRefusal(db: Database, chain: Chain): (event: MadeEvent) => Outcome | undefined {
 	const accessAt = currentAccess(db);
 	return ({ maker, timestamp, data, ...about }) => {

@@ -11,7 +11,7 @@ import { openWriter } from "./open.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
 
-/** A cache over nouns that count how often they are asked, and answer what `answers` says. */
+/** A cache over nouns that record their questions, and give the answers set by the test. */
 function setUp() {
 	const cache = createAnswerCache();
 	const asked: string[] = [];
@@ -137,15 +137,15 @@ test("an answer that is remembered cannot be changed by whoever got it", async (
 	assert.throws(() => Object.assign(owner ?? {}, { instance_admin: true }), TypeError);
 });
 
-/** Operations after which what is remembered still holds: of access, and of secrets too. Each has to be argued for here. */
+/** Operations after which remembered answers stay true: those about access, and those about secrets too. Give a reason for each here. */
 const KEEPS_ACCESS = new Set([
-	"accounts.register", // an account that nobody has asked for yet
+	"accounts.register", // an account that nobody has asked for so far
 	"accounts.dropSessions", // sessions whose tokens have expired by themselves
-	"accounts.dropKnownSources", // where nobody has signed in from for long
+	"accounts.dropKnownSources", // sources unused for a long time
 	"audit.addCheckpoint",
 	"health.probe",
 	"tokens.create", // a token likewise; those that it takes away have expired
-	"tokens.forgetExpired", // whoever finds one looks at its end
+	"tokens.forgetExpired", // callers check the end of a token
 	"tokens.used", // not part of the answer
 	"audit.record",
 	"secrets.set",

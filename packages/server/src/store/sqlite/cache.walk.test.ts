@@ -32,7 +32,7 @@ const { store, file } = await openTestStore({ after });
 const connection = openReader(file);
 after(() => void connection.close());
 const client = drizzle({ client: connection });
-/** The same questions, asked of the database itself. */
+/** The same questions, asked directly of the database. */
 const plain = {
 	accounts: accountReads(client),
 	realms: realmReads(client),
@@ -50,7 +50,7 @@ const realmIds: string[] = [];
 
 const liveRealm = async () => (await plain.realms.access(pick(slugs), ""))?.id ?? "nowhere";
 
-/** What can happen to a store. */
+/** Changes that can happen to a store. */
 const CHANGES: (() => Promise<unknown>)[] = [
 	async () => {
 		const user = pick(users);
@@ -101,7 +101,7 @@ const CHANGES: (() => Promise<unknown>)[] = [
 		),
 ];
 
-/** Asks everything that may be remembered of the store and of the database. */
+/** Asks the store and the database every question that may be remembered. */
 async function compare(step: number): Promise<void> {
 	for (const { jti, user_id } of sessions.slice(-8)) {
 		const args = [jti, user_id, MADE_AT] as const;
@@ -113,7 +113,7 @@ async function compare(step: number): Promise<void> {
 	}
 	for (const { digest } of tokens.slice(-8)) {
 		const found = await plain.tokens.owner(digest);
-		// When it was last used may be out of date in what is remembered; nobody asks the owner for it.
+		// A remembered `last_used_at` may be out of date; nobody reads it from the owner.
 		const undated = (owner: typeof found) => owner && { ...owner, last_used_at: null };
 		assert.deepEqual(undated(await store.tokens.owner(digest)), undated(found), `step ${step}`);
 	}

@@ -8,7 +8,7 @@ const REFUSALS = {
 	reference: /SQLITE_CONSTRAINT_FOREIGNKEY/,
 };
 
-/* Runs the SQLite adapter through what the port promises. */
+/* Tests the SQLite adapter against the port's promises. */
 async function open(cleanup: Cleanup, used?: string): Promise<OpenedStore> {
 	const { store, directory } = await openTestStore(cleanup, used);
 	return { store, refusals: REFUSALS, reopen: () => open(cleanup, directory) };

@@ -4,7 +4,7 @@ import { createDisk } from "./disk.ts";
 
 const MIB = 1024 * 1024;
 
-/** A disk of so many MiB with so many free, to anybody and to this process. */
+/** A disk of `size` MiB, with `free` of them free, and `available` to this process. */
 const disk = (size: number, free: number, available = free) =>
 	createDisk("/", () => ({ bsize: MIB, blocks: size, bfree: free, bavail: available }));
 

@@ -1,6 +1,6 @@
 import { statfsSync } from "node:fs";
 
-/** What statfs tells of a file system, in blocks. */
+/** Size of a file system as statfs reports it, in blocks. */
 export interface FileSystem {
 	bsize: number;
 	blocks: number;
@@ -11,28 +11,28 @@ export interface FileSystem {
 /** Room on the disk, in bytes. */
 interface Space {
 	free: number;
-	/** What is used and what is free, without what the system keeps for itself. */
+	/** Used and free bytes, without those that the system reserves for itself. */
 	size: number;
 }
 
-/** The disk that the data directory lies on. */
+/** Disk of the data directory. */
 export interface Disk {
-	/** Whether less is free than the next commits may need: the log grows to 32 MiB and more before it starts over. */
+	/** Tells whether less is free than the next commits may need: the log grows to 32 MiB and more before it starts over. */
 	isNearlyFull(): boolean;
-	/** Whether less than 15 % is free. */
+	/** Tells whether less than 15 % is free. */
 	isLow(): boolean;
 }
 
-/** Milliseconds for which a look at the disk holds. */
+/** Milliseconds between two looks at the disk. */
 const FRESH_MS = 1000;
 
-/** Bytes that must be free, or this share of a disk that is small. */
+/** Bytes that must be free, or the share on a small disk. */
 const RESERVE = { bytes: 64 * 1024 * 1024, share: 0.05 } as const;
 
-/** Share of the disk below which growth is slowed down. Design: §13. */
+/** Free share of the disk below which growth is slowed down. Design: §13. */
 const LOW_SHARE = 0.15;
 
-/** Looks at the disk of a directory, once a second at most. What cannot be looked at counts as empty: writing tells. */
+/** Looks at the disk of a directory, once a second at most. A disk that cannot be read counts as empty: the next write shows the truth. */
 export function createDisk(directory: string, statfs: (path: string) => FileSystem = statfsSync): Disk {
 	let looked_at = Number.NEGATIVE_INFINITY;
 	let space: Space = { free: 1, size: 1 };
@@ -59,7 +59,7 @@ export function createDisk(directory: string, statfs: (path: string) => FileSyst
 	};
 }
 
-/** How much of a file system is free to this process, and how much it could have at most. */
+/** Computes how much of a file system is free to this process, and how much it could use at most. */
 function spaceOf({ bsize, blocks, bfree, bavail }: FileSystem): Space {
 	return { free: bavail * bsize, size: (blocks - bfree + bavail) * bsize };
 }

@@ -1,16 +1,16 @@
 import type { AuditEvent, StoredEvent } from "../../audit/model.ts";
 
-/** An event with its facts as JSON text, before it has its place in the chain. */
+/** An event with its facts as JSON text, before it joins the chain. */
 export type EventText = Omit<StoredEvent, "seq" | "hash">;
 
 const SEPARATOR = "\t";
 
 /**
- * Writes an event as one line without control characters but tabs. Reads make by far the most events, and a text crosses to the writer
- * thread five times as fast as an object; one whose facts are text already need not be parsed there.
+ * Writes an event as one line without control characters but tabs. Reads cause by far the most events, and a text crosses to the writer
+ * thread five times as fast as an object; facts that are text already need no parsing there.
  */
 export function writeEvent({ timestamp, type, actor, realm_id, realm, data }: AuditEvent): string {
-	// What somebody tried as an e-mail may hold anything.
+	// An actor may be anything that somebody tried as an e-mail.
 	return [timestamp, type, realm_id, realm, JSON.stringify(actor), JSON.stringify(data)].join(SEPARATOR);
 }
 

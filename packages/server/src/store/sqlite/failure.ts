@@ -3,7 +3,7 @@ import { AppError, type ErrorCode, FatalError, unauthorized } from "../../errors
 /** Exit code of a storage failure: EX_IOERR. Design: §4. */
 export const STORAGE_EXIT_CODE = 74;
 
-/** The storage cannot be trusted any more: the process has to stop and recover from the log. Design: §4. */
+/** The storage can no longer be trusted: the process must stop and recover from the log. Design: §4. */
 export class StorageFailure extends Error {
 	readonly code: string;
 
@@ -19,22 +19,22 @@ export function codeOf(error: unknown): string {
 	return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** Whether an error concerns the whole file: unreadable, unwritable, or broken. */
+/** Tells whether an error concerns the whole file: unreadable, unwritable, or broken. */
 export function isFatal(code: string): boolean {
 	return /^SQLITE_(IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|PROTOCOL|NOMEM)/.test(code);
 }
 
-/** The answer to whoever may not make a change any more, as a rule would have given it. */
+/** Answer to a caller who has lost the right to a change, as a rule would give it. */
 export function refusedAs({ code, message }: { code: ErrorCode; message: string }): AppError {
 	return code === "unauthorized" ? unauthorized() : new AppError(code, message);
 }
 
-/** The answer while the disk is full. */
+/** Answer while the disk is full. */
 export function diskFull(): AppError {
 	return new AppError("unhealthy", "the server's disk is full: nothing was changed; free space on it and try again");
 }
 
-/** The answer while another program has the database. */
+/** Answer while another program locks the database. */
 export function busy(): AppError {
 	return new AppError(
 		"unhealthy",
@@ -42,12 +42,12 @@ export function busy(): AppError {
 	);
 }
 
-/** The answer while the server stops. */
+/** Answer while the server stops. */
 export function closing(): AppError {
 	return new AppError("unhealthy", "the server is stopping: nothing was changed; try again in a moment");
 }
 
-/** The answer once the storage failed. */
+/** Answer once the storage failed. */
 export function storageUnavailable(): AppError {
 	return new AppError(
 		"unhealthy",
@@ -55,7 +55,7 @@ export function storageUnavailable(): AppError {
 	);
 }
 
-/** Why the server cannot start with this database, and what to do. */
+/** Error that says why the server cannot start with this database, and what to do. */
 export function cannotOpen(file: string, code: string): FatalError {
 	if (code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT")) {
 		return new FatalError(`${file} is not a sound database (${code}): restore it from a backup`, STORAGE_EXIT_CODE);

@@ -5,16 +5,16 @@ import { syncDirectory } from "../../durable-file.ts";
 import { FatalError } from "../../errors.ts";
 import { cannotOpen, codeOf } from "./failure.ts";
 
-/** Types of network file systems (statfs): SQLite's locks and syncs cannot be trusted there. NFS, SMB, CIFS, SMB2, AFS, Ceph. */
+/** Types of network file systems (statfs): SQLite's locks and syncs are unreliable there. NFS, SMB, CIFS, SMB2, AFS, Ceph. */
 const NETWORK = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x00c36400]);
 
 /** The database's files in a data directory. */
 export const DATABASE_FILES = ["svc.db", "svc.db-wal", "svc.db-shm", "svc.lock"] as const;
 
 /**
- * Makes the data directory (0700), or checks that it and the files in it are ours alone.
+ * Makes the data directory (0700), or checks that it and its files are private to this user.
  * @param files names of files in it that must be private if they exist
- * @throws FatalError saying which file it is and the command that mends it
+ * @throws FatalError naming the file and the command that mends it
  */
 export function checkDataDirectory(directory: string, files: readonly string[]): void {
 	makeDirectory(directory);
@@ -31,7 +31,7 @@ export function checkDataDirectory(directory: string, files: readonly string[]):
 	}
 }
 
-/** Makes it with its name durable: a power cut must not take away what was stored in it. */
+/** Makes it and syncs its name: a power cut must not lose what was stored in it. */
 function makeDirectory(directory: string): void {
 	try {
 		const first = mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -54,7 +54,7 @@ function checkPrivate(path: string, stats: Stats, kind: "directory" | "file", mo
 		);
 	const uid = process.getuid?.() ?? stats.uid;
 	if (stats.uid !== uid) {
-		// To root it would be given away: a service that it belongs to would not start any more.
+		// No chown to root: a service that owns the directory could no longer start.
 		const other = uid === 0 && kind === "directory" ? "" : `, or: chown ${uid} ${path}`;
 		throw new FatalError(`${path} belongs to another user (uid ${stats.uid}): run as that user${other}`);
 	}
@@ -64,7 +64,7 @@ function checkPrivate(path: string, stats: Stats, kind: "directory" | "file", mo
 
 /**
  * Takes the data directory for this process until it ends, however it ends.
- * @returns lets go of it
+ * @returns a function that releases it
  * @throws FatalError when another server has it
  */
 export function lockDataDirectory(directory: string): () => void {
@@ -77,7 +77,7 @@ export function lockDataDirectory(directory: string): () => void {
 		lock.exec("BEGIN EXCLUSIVE");
 	} catch (cause) {
 		lock?.close();
-		// The library itself was not to be had.
+		// The library itself did not load.
 		if (cause instanceof FatalError) throw cause;
 		const code = codeOf(cause);
 		if (code !== "SQLITE_BUSY") throw cannotOpen(file, code);

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { type Lease, type LeaseFilter, OPEN_STATES } from "../../leases/model.ts";
 import { createStatements } from "./statements.ts";
 
-/** Questions about leases that may have to look at all of them, when what is wanted is rare. They run in the reader thread. */
+/** Questions about leases that may have to read all of them to find rare ones. They run in the reader thread. */
 export function leaseLists(db: Database) {
 	const prepare = createStatements(db);
 	return {
@@ -28,7 +28,7 @@ function matching({ engine, state }: LeaseFilter): string {
 	);
 }
 
-/** Of open leases there are indexes of their own, which are used when it is said that nothing else is wanted. */
+/** SQLite uses the indexes of open leases only when the condition says that no others are wanted. */
 function among(filter: LeaseFilter): string {
 	const { realm_id, state } = filter;
 	const isOpen = state !== "" && OPEN_STATES.includes(state);

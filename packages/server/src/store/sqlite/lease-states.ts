@@ -2,18 +2,18 @@ import type { LeaseState, Transition } from "../../leases/model.ts";
 
 const quoted = (state: LeaseState) => `'${state}'`;
 
-/** A lease's state is one of these, as SQL. The order of the states is part of how SQLite knows an index by it. */
+/** Condition that a lease's state is one of these, as SQL. SQLite uses an index only if the states are in the index's order. */
 export function isIn(states: readonly LeaseState[]): string {
 	const [first, ...others] = states.map(quoted);
 	return others.length === 0 ? `state = ${first}` : `state IN (${[first, ...others].join(", ")})`;
 }
 
-/** A lease is in a state that a transition starts from, as SQL. */
+/** Condition that a lease is in a state that a transition starts from, as SQL. */
 export function from({ leads }: Transition): string {
 	return isIn(Object.keys(leads) as LeaseState[]);
 }
 
-/** What a transition sets, as SQL. */
+/** Columns that a transition sets, as SQL. */
 export function to({ leads, reason }: Transition): string {
 	const ways = Object.entries(leads) as [LeaseState, LeaseState][];
 	const ends = [...new Set(ways.map(([, end]) => end))];

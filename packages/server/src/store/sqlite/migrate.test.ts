@@ -14,12 +14,12 @@ const LATER = "2031-01-01T00:00:00.000Z";
 
 const history = MIGRATIONS as { name: string; sql: string }[];
 
-/** Every statement of the history, and behind each migration one of nothing, before which all of it has run. */
+/** Every statement of the history, and after each migration an empty one, before which all of it has run. */
 const steps = history.flatMap(({ sql }, migration) =>
 	[...statementsOf(sql), ""].map((statement) => ({ migration, statement })),
 );
 
-/** A trigger's own statements are indented, or end it. */
+/** Splits a migration into statements. A trigger's own statements are indented, or end it. */
 function statementsOf(sql: string): string[] {
 	return sql.split(/;\n(?=\n|CREATE|--|$)/).filter((statement) => statement.trim() !== "");
 }
@@ -36,13 +36,13 @@ const applied = (db: Database.Database) => db.prepare("SELECT name, applied_at F
 const all = (applied_at: string) => history.map(({ name }) => ({ name, applied_at }));
 const saying = (pattern: RegExp) => (error: unknown) => error instanceof FatalError && pattern.test(error.message);
 
-/** A migration at the history's end while a test runs. */
+/** Adds a migration to the history while a test runs. */
 function withMigration(t: TestContext, sql: string): void {
 	history.push({ name: "9999-test", sql });
 	t.after(() => void history.pop());
 }
 
-/** The database, but migrations' texts are run by their statements, with `reached` called before each step. */
+/** The database, but it runs migrations statement by statement, and calls `reached` before each step. */
 function stepping(db: Database.Database, reached: (step: number) => void): Database.Database {
 	const exec = (sql: string) => {
 		const migration = history.findIndex((known) => known.sql === sql);
@@ -118,7 +118,7 @@ test("a migration that fails before any of its statements, or after the last, le
 
 test("a process that is killed between any two statements leaves files that the next start migrates", async (t) => {
 	const { db, folder } = await open(t);
-	// As small as can be, so that pages of the open transaction are in the log already.
+	// The smallest cache, so that pages of the open transaction are in the log already.
 	db.pragma("cache_size = 1");
 	const file = join(folder, "svc.db");
 	const images = steps.map((_, step) => join(folder, `image-${step}`));

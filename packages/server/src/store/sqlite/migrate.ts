@@ -8,7 +8,7 @@ import { openReader } from "./open.ts";
 
 /**
  * Brings the schema up to date, each migration in one transaction, so that a crash leaves it applied or not.
- * @throws FatalError when the database is newer than this program or was made by another history
+ * @throws FatalError when the database is newer than this program or has another history
  */
 export function migrate(db: Database.Database, now: string): void {
 	db.exec(
@@ -19,13 +19,13 @@ export function migrate(db: Database.Database, now: string): void {
 	for (const migration of MIGRATIONS.slice(applied)) apply(db, migration, now);
 }
 
-/** What a database's schema is, as its own list of migrations tells. */
+/** Schema of a database, according to its own list of migrations. */
 interface Schema {
 	/** Migrations that were applied. */
 	applied: number;
 	/** The newest of them; empty when there is none. */
 	schema: string;
-	/** Why this program cannot use it, and what to do; empty when it can. */
+	/** Reason why this program cannot use it, and what to do; empty when it can. */
 	problem: string;
 }
 
@@ -49,8 +49,8 @@ export function schemaOf(db: Database.Database): Schema {
 }
 
 /**
- * The first migration that a database with data waits for; undefined when it waits for none.
- * @throws FatalError when it cannot be read: were that left to the writer, which may be able to a moment later, it would migrate without a backup
+ * Finds the first migration that a database with data lacks; undefined when it lacks none.
+ * @throws FatalError when it cannot be read: the writer, which might read it a moment later, would migrate without a backup
  */
 export function pendingMigration(file: string): string | undefined {
 	if (!existsSync(file)) return undefined;
@@ -63,7 +63,7 @@ export function pendingMigration(file: string): string | undefined {
 	}
 }
 
-/** Takes back what a transaction left that was cut off before there was a write-ahead log: who only reads cannot, and fails. */
+/** Rolls back a transaction cut off before there was a write-ahead log: a read-only connection cannot, and fails. */
 function rollBackCutOff(file: string): void {
 	if (!existsSync(`${file}-journal`)) return;
 	const db = new Database(file, { fileMustExist: true });
@@ -86,7 +86,7 @@ function firstPending(file: string): string | undefined {
 	}
 }
 
-/** Foreign keys are off meanwhile, because a table that is rebuilt would otherwise take its children with it; they are checked at the end. */
+/** Applies one migration. Foreign keys are off meanwhile, because a rebuilt table would take its children with it; they are checked at the end. */
 function apply(db: Database.Database, migration: { name: string; sql: string }, now: string): void {
 	db.pragma("foreign_keys = OFF");
 	db.exec("BEGIN IMMEDIATE");

@@ -7,7 +7,7 @@ import { ROW_LIMITS } from "./migrations/0009-row-limits.ts";
 import { VALUES_LAST } from "./migrations/0010-values-last.ts";
 
 /**
- * The schema's history. A migration is never edited after a release; a new one is added at the end.
+ * The schema's history. Never edit a migration after a release; add a new one at the end.
  * Times are ISO 8601 UTC, ids are UUIDs, both as text; `''` stands for "none" where a column takes part in an index.
  */
 export const MIGRATIONS: readonly { name: string; sql: string }[] = [

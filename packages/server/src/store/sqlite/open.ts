@@ -4,10 +4,10 @@ import { FatalError } from "../../errors.ts";
 /** Oldest SQLite without the WAL-reset race. Design: §4. */
 const MINIMUM_SQLITE = [3, 51, 3];
 
-/** Durability of the writer. Only the fault tests ask for NORMAL, to show that they would notice. */
+/** Durability of the writer. Only the fault tests use NORMAL, to show that they notice the loss. */
 export type Synchronous = "FULL" | "NORMAL";
 
-/** Pragmas of every connection and what each must read back as. */
+/** Pragmas of every connection, and the value that each must read back as. */
 const PRAGMAS: readonly [string, string | number, unknown][] = [
 	["foreign_keys", "ON", 1],
 	["trusted_schema", "OFF", 0],
@@ -19,8 +19,8 @@ const PRAGMAS: readonly [string, string | number, unknown][] = [
 ];
 
 /**
- * KiB of pages that a connection keeps. The driver's own 16 MiB for each of the three would be filled as the database grows, which looks
- * like a leak; only the connection that answers requests is quicker for it.
+ * KiB of pages that a connection caches. The driver's default of 16 MiB for each of the three would fill as the database grows, which looks
+ * like a leak; it speeds up only the connection that answers requests.
  */
 const CACHE_KIB = { writer: 8192, requests: 16_384, long: 2048 } as const;
 
@@ -28,8 +28,8 @@ const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024;
 
 /**
  * Opens the only connection that writes. The pragmas are read back after a statement has run, because better-sqlite3 silently
- * turns to synchronous=NORMAL at that moment on a WAL database.
- * @throws FatalError when a pragma does not hold
+ * switches a WAL database to synchronous=NORMAL at that moment.
+ * @throws FatalError when a pragma does not keep its value
  */
 export function openWriter(file: string, synchronous: Synchronous): Database.Database {
 	const db = new Database(file);
@@ -46,14 +46,14 @@ export function openWriter(file: string, synchronous: Synchronous): Database.Dat
 	return db;
 }
 
-/** Opens a connection that only moves the log into the database, which it may do although it may not write. */
+/** Opens a connection that only moves the log into the database; this works although it may not write. */
 export function openCheckpointer(file: string): Database.Database {
 	const db = openWriter(file, "FULL");
 	db.pragma("query_only = ON");
 	return db;
 }
 
-/** Opens a connection that only reads: what requests ask, or what takes long. */
+/** Opens a connection that only reads, for requests or for long questions. */
 export function openReader(file: string, use: "requests" | "long" = "requests"): Database.Database {
 	const db = new Database(file, { readonly: true, fileMustExist: true });
 	db.pragma(`cache_size = -${CACHE_KIB[use]}`);

@@ -14,7 +14,7 @@ import { openSqliteStore } from "./store.ts";
 const NOW = new Date("2030-01-01T00:00:00.000Z");
 const NEWEST = MIGRATIONS.at(-1)?.name ?? "";
 
-/** A database with data as the release before left it: its list of migrations lacks the newest. */
+/** A database with data as the previous release left it: its list of migrations lacks the newest. */
 async function setUp(t: TestContext) {
 	const directory = await makeFolder(t);
 	const file = join(directory, "svc.db");
@@ -40,7 +40,7 @@ test("while another program holds the database the start is refused: nothing is 
 	holder.exec("BEGIN IMMEDIATE; INSERT INTO meta VALUES ('held', '1')");
 	let backups = 0;
 	const beforeMigration = async () => void backups++;
-	// It lets go as soon as the look has given up: the writer would find the database free.
+	// The holder releases the database as soon as the check has failed: the writer would find it free.
 	const released = nextTurn().then(() => holder.close());
 	const start = openSqliteStore({ directory, now: NOW, onFailure: () => undefined, beforeMigration });
 	await assert.rejects(start, (error) => error instanceof FatalError && /another program holds/.test(error.message));

@@ -33,7 +33,7 @@ import { tokenLines } from "./token-lines.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
 
-/** Statements that were run, as drizzle hands them over and as SQLite saw them. */
+/** Statements that were run, as drizzle passed them and as SQLite saw them. */
 const asked: [sql: string, params: unknown[]][] = [];
 const ran: string[] = [];
 
@@ -43,12 +43,12 @@ after(() => void db.close());
 migrate(db, "");
 const reader = drizzle({ client: db, logger: { logQuery: (sql, params) => asked.push([sql, params]) } });
 const KNOWN = { pair: Buffer.alloc(32), seen_at: MADE_AT, renew_before: MADE_AT };
-/** How SQLite finds the rows of a statement. */
+/** Explains how SQLite finds the rows of a statement. */
 function planOf(sql: string, params: unknown[] = []): string[] {
 	return (db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...params) as { detail: string }[]).map(({ detail }) => detail);
 }
 
-/** Whether a step reads a table from end to end. The list of a parameter, the targets of leases and their sums are none. */
+/** Tells whether a step reads a table from end to end. A parameter's list, the targets of leases and their sums do not count. */
 function isScan(step: string): boolean {
 	return /^SCAN (?!(open|json_each|lease_count|line|makers)\b)/.test(step);
 }
@@ -61,7 +61,7 @@ const realms = realmReads(reader);
 const secrets = secretReads(reader);
 const tokens = tokenReads(reader);
 
-/** Every question that a request may ask, and a word of the way in which it is answered. */
+/** Every question that a request may ask, and a part of its query plan. */
 const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"accounts.byEmail": [() => accounts.byEmail("a@example.com"), /account .*\(email=\?\)/],
 	"accounts.byId": [() => accounts.byId("a"), /account .*\(id=\?\)/],
@@ -188,7 +188,7 @@ test("the question for a secret, for a token and for a role joins no tables, whi
 	}
 });
 
-/** Every operation, so that each statement of each has run. */
+/** Runs every operation, so that each of its statements has run. */
 function runEveryWrite(): void {
 	const writes = allWrites(db, openChain(db).append);
 	const event = anEvent();
@@ -270,7 +270,7 @@ test("no operation reads a table from end to end, nor does what the database doe
 	assert.deepEqual(scans, []);
 });
 
-/** Statements of operations on leases by a part of their text, and the way they go: rows that are closed are kept for months. */
+/** Statements of operations on leases by a part of their text, and the index they must use: closed rows are kept for months. */
 const WAYS: [what: string, part: RegExp, way: RegExp][] = [
 	[
 		"the limit is looked up",

@@ -8,7 +8,7 @@ import { STORAGE_EXIT_CODE } from "./failure.ts";
 import { openReader, openWriter } from "./open.ts";
 import { createReadTransaction } from "./read-transaction.ts";
 
-/** A table with a counter, a writer that raises it, and readings of it. */
+/** A table with a counter, a writer that raises it, and reads of it. */
 async function setUp(t: TestContext) {
 	const file = join(await makeFolder(t), "svc.db");
 	const writer = openWriter(file, "FULL");

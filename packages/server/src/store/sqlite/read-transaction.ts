@@ -4,18 +4,18 @@ import { codeOf, isFatal, STORAGE_EXIT_CODE, storageUnavailable } from "./failur
 
 type Question = (...args: never[]) => unknown;
 
-/** Readings on one connection. */
+/** Reads of one connection. */
 export interface ReadTransaction {
-	/** The same question, asked within the turn's transaction. */
+	/** Returns the same question, asked within the turn's transaction. */
 	within<Asked extends Question>(question: Asked): Asked;
-	/** Ends the transaction: the next question sees everything that is committed by then. */
+	/** Ends the transaction: the next question sees everything committed by then. */
 	refresh(): void;
 }
 
 /**
- * Lets all readings of one turn of the event loop share one read transaction: taking and dropping SQLite's read lock costs as much as
- * finding a row. It ends with the turn, and before anybody is told that a write is done, so what was answered is always seen.
- * @param onFailure told when the database cannot be read: an I/O error or corruption is never waited out. Design: §4
+ * Lets all reads of one turn of the event loop share one read transaction: taking and dropping SQLite's read lock costs as much as
+ * finding a row. It ends with the turn, and before any caller learns that a write is done, so reads see every answered write.
+ * @param onFailure called when the database cannot be read: an I/O error or corruption is never waited out. Design: §4
  */
 export function createReadTransaction(db: Database, onFailure: (error: FatalError) => void): ReadTransaction {
 	const begin = db.prepare("BEGIN");

@@ -13,10 +13,10 @@ import { withBuffers } from "./transfer.ts";
 /** A question to the thread: its number, noun and verb, the arguments. */
 export type ReadRequest = [id: number, noun: string, verb: string, ...args: unknown[]];
 
-/** Its answer. */
+/** Answer to a question. */
 export type ReadAnswer = { id: number; value: unknown } | { id: number; error: string; code: string };
 
-/** What the thread can be asked, by noun. */
+/** Questions that the thread answers, by noun. */
 export type Questions = typeof questions;
 
 const port = parentPort;

@@ -5,22 +5,22 @@ import { closing } from "./failure.ts";
 import type { Questions, ReadAnswer, ReadRequest } from "./read-worker-thread.ts";
 import { withBuffers } from "./transfer.ts";
 
-/** Milliseconds without a question after which the thread ends and gives its memory back. */
+/** Milliseconds without a question after which the thread ends and frees its memory. */
 const IDLE_MS = 60_000;
 
-/** A question as it is asked of another thread. */
+/** A question to another thread, as an asynchronous function. */
 type Remote<Question> = Question extends (...args: infer Args) => infer Answer
 	? (...args: Args) => Promise<Answer>
 	: never;
 
-/** A thread, and who waits for its answers. */
+/** A thread, and the callers that wait for its answers. */
 interface Asked {
 	worker: Worker;
 	waiting: Map<number, { resolve(value: unknown): void; reject(error: Error): void }>;
 	idle: NodeJS.Timeout | undefined;
 }
 
-/** Asks a thread that has its own connection, started at the first question: what may have to look at millions of rows never holds up the event loop. */
+/** Asks a thread with its own connection, started at the first question: questions that may read millions of rows never block the event loop. */
 export class ReadWorker {
 	readonly #file: string;
 	#asked: Asked | undefined;
@@ -31,7 +31,7 @@ export class ReadWorker {
 		this.#file = file;
 	}
 
-	/** A question as an asynchronous function. */
+	/** Returns a question as an asynchronous function. */
 	question<Noun extends keyof Questions, Verb extends keyof Questions[Noun] & string>(
 		noun: Noun,
 		verb: Verb,
@@ -77,7 +77,7 @@ export class ReadWorker {
 		if (asked.waiting.size === 0) asked.idle = setTimeout(() => void this.#end(asked), IDLE_MS).unref();
 	}
 
-	/** Ends one thread and fails its questions; another one is started for the next. */
+	/** Ends one thread and fails its questions; the next question starts another one. */
 	async #end(asked: Asked): Promise<void> {
 		if (this.#asked === asked) this.#asked = undefined;
 		clearTimeout(asked.idle);

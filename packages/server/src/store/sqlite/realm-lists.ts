@@ -3,14 +3,14 @@ import type { Filled, Fullest, RealmStore, RowLimit } from "../../realms/model.t
 import { createStatements } from "./statements.ts";
 import { notExpiredAt } from "./token-lines.ts";
 
-/** Realms, and accounts, that are named at most. */
+/** Maximum number of realms, or accounts, that are named. */
 const MOST = 20;
 
 /** Rows of `name`, `used` and `max`, the fullest first. */
 const fullest = (columns: string, from: string) =>
 	`SELECT ${columns} FROM ${from} ORDER BY CAST(used AS REAL) / max(1, max) DESC LIMIT ${MOST}`;
 
-/** Rows of each account, or realm, that are counted in a table. */
+/** Counts the rows of each account, or realm, in a table. */
 const counted = (of: "account" | "realm", table: string, where = "true") => {
 	const [name, id] = of === "account" ? ["email", "user_id"] : ["slug", "realm_id"];
 	const rows = `(SELECT ${id}, count(*) AS used FROM ${table} WHERE ${where} GROUP BY ${id}) AS held`;

@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { makeFolder } from "../../testing/store.ts";
 import { adoptDraft, restoringFile } from "./restored.ts";
 
-/** What a database holds once it has taken back what was cut off. */
+/** Reads a database after it has rolled back the transaction that was cut off. */
 function heldBy(file: string): unknown {
 	const db = new Database(file, { fileMustExist: true });
 	try {

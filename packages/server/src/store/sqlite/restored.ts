@@ -4,28 +4,28 @@ import Database from "better-sqlite3";
 import type { Restore } from "../../backups/model.ts";
 import { syncDirectory } from "../../durable-file.ts";
 
-/** The database that takes the place of the present one, while it is made. */
+/** Name of the database that will replace the current one, while it is prepared. */
 const DRAFT = "svc.db.restoring";
 
-/** What it is called from the instant at which it counts; then comes the time. */
+/** Its name from the instant at which it takes effect, with the time at the end. */
 const ADOPTED = /^svc\.db\.restored-(\w+)$/;
 
-/** A database and what stands beside it; the database itself is last, so that it is moved last. */
+/** Suffixes of a database's files; the database itself is last, so that it is moved last. */
 const PARTS = ["-journal", "-wal", "-shm", ""];
 
-/** Where the database that is restored is prepared, in a data directory. */
+/** Path at which a restored database is prepared in a data directory. */
 export function restoringFile(directory: string): string {
 	return join(directory, DRAFT);
 }
 
-/** Whether a data directory holds a database. */
+/** Tells whether a data directory holds a database. */
 export function hasDatabase(directory: string): boolean {
 	return PARTS.some((part) => existsSync(join(directory, `svc.db${part}`)));
 }
 
 /**
- * Writes into a database that it was restored: what the next start has to tell, and that leases rest until somebody has looked at them.
- * Sessions end, because one that was ended since the backup would be alive again.
+ * Marks a database as restored: the next start reports it, and leases pause until somebody has checked them. Sessions end, because one that ended
+ * after the backup would be alive again.
  */
 export function markRestored(file: string, restore: Restore): void {
 	const db = new Database(file, { fileMustExist: true });
@@ -47,14 +47,14 @@ export function markRestored(file: string, restore: Restore): void {
 	}
 }
 
-/** Lets the prepared database take the present one's place, which is kept under a dated name. Whatever cuts it off leaves the one or the other. */
+/** Replaces the current database, which is kept under a dated name, by the prepared one. An interruption leaves the one or the other. */
 export function adoptDraft(directory: string, stamp: string): void {
 	renameSync(join(directory, DRAFT), join(directory, `svc.db.restored-${stamp}`));
 	syncDirectory(directory);
 	adoptRestored(directory);
 }
 
-/** Brings a restore to its end that was cut off, and removes one that did not get far enough. Whoever calls it has the directory's lock. */
+/** Finishes a restore that was cut off, or removes one that did not get far enough. The caller must hold the directory's lock. */
 export function adoptRestored(directory: string): void {
 	for (const part of ["", "-journal"]) rmSync(join(directory, `${DRAFT}${part}`), { force: true });
 	const found = readdirSync(directory).find((name) => ADOPTED.test(name));
@@ -62,7 +62,7 @@ export function adoptRestored(directory: string): void {
 	const stamp = found.replace(ADOPTED, "$1");
 	for (const part of PARTS) {
 		const old = join(directory, `svc.db${part}`);
-		// What is left of the old log or journal must be away before the new database has the name: SQLite would play it into that one.
+		// The old log or journal must go before the new database gets the name: SQLite would replay it into that one.
 		if (existsSync(old)) renameSync(old, join(directory, `svc.db.before-${stamp}${part}`));
 	}
 	syncDirectory(directory);

@@ -6,7 +6,7 @@ import type { Role } from "../../policy/model.ts";
 import type { ProviderType } from "../../sso/model.ts";
 import { blob, integer, sqliteTable, text } from "./drizzle.ts";
 
-/** The tables as readings see them; the log is read by audit-log.ts. The truth, with checks, indexes and triggers, is in migrations.ts. */
+/** The tables as reads see them; audit-log.ts reads the log. The full schema, with checks, indexes and triggers, is in migrations.ts. */
 export const meta = sqliteTable("meta", { name: text().primaryKey(), value: text().notNull() });
 
 export const keyring = sqliteTable("keyring", {
@@ -104,7 +104,7 @@ export const secretVersion = sqliteTable("secret_version", {
 	created_by: text().notNull(),
 	created_at: text().notNull(),
 	comment: text().notNull(),
-	// Last, because what is behind it costs as much to read as itself.
+	// Last, because a column behind it would cost as much to read as the value itself.
 	value: blob({ mode: "buffer" }).notNull(),
 });
 

@@ -5,12 +5,12 @@ import type { KeyRow } from "../../crypto/keyring-model.ts";
 import { schemaOf } from "./migrate.ts";
 import { createStatements } from "./statements.ts";
 
-/** Problems of one kind that are listed. */
+/** Maximum number of problems listed of one kind. */
 const MAX_PROBLEMS = 10;
 
 /**
- * What is asked of a whole database file: to be copied, or to be judged. They run in a thread of its own. Statements are prepared late,
- * because the file may be of an older schema, or no sound database.
+ * Questions about a whole database file, to copy or to judge it. They run in a thread of their own. Statements are prepared late,
+ * because the file may have an older schema or be no sound database.
  */
 export function snapshotQuestions(db: Database) {
 	const prepare = createStatements(db);
@@ -18,7 +18,7 @@ export function snapshotQuestions(db: Database) {
 		prepare("SELECT value FROM meta WHERE name = ?").pluck().get(name) as string | undefined;
 	return {
 		copyTo(file: string): void {
-			// It reads one snapshot, and nobody who writes has to wait. The connection itself stays read-only.
+			// It reads one snapshot, and no writer has to wait. The connection itself stays read-only.
 			db.pragma("query_only = OFF");
 			db.prepare("VACUUM INTO ?").run(file);
 		},
@@ -59,7 +59,7 @@ SELECT v.*, s.realm_id, s.environment, s.key FROM realm r
     SELECT w.rowid FROM secret q JOIN secret_version w ON w.secret_id = q.id WHERE q.realm_id = r.id LIMIT 1)
   JOIN secret s ON s.id = v.secret_id`;
 
-/** Few leases have one: it is looked for among the newest. */
+/** Looks among the newest leases: few have a payload. */
 const ONE_PAYLOAD =
 	"SELECT * FROM (SELECT id, payload FROM lease ORDER BY rowid DESC LIMIT 10000) WHERE payload IS NOT NULL LIMIT 1";
 

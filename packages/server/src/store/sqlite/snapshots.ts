@@ -1,7 +1,7 @@
 import type { Snapshot } from "../../backups/model.ts";
 import { ReadWorker } from "./read-worker.ts";
 
-/** Opens a database file, such as a backup, to be judged in a thread of its own. */
+/** Opens a database file, such as a backup, to judge it in a thread of its own. */
 export function openSnapshot(file: string): Snapshot {
 	const worker = new ReadWorker(file);
 	return {

@@ -1,8 +1,8 @@
 import type { Database, Statement } from "better-sqlite3";
 
 /**
- * Prepares each text once, for questions of a handful of shapes: a statement for each question would wait for a collection of garbage
- * that hardly ever comes.
+ * Prepares each text once, for questions with a handful of texts: a new statement for each question would stay in memory until a
+ * garbage collection, which hardly ever comes.
  */
 export function createStatements(db: Database): (text: string) => Statement {
 	const prepared = new Map<string, Statement>();

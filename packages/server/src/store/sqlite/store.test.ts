@@ -73,7 +73,7 @@ test("an answered change is seen in the turn in which the answer comes, also whe
 	const realm = await addRealm(store, await addAccount(store));
 	const lookAndDawdle = async () => {
 		await store.accounts.byId("nobody");
-		// The second change is committed, and its answer arrives, while this turn goes on.
+		// The second change is committed, and its answer arrives, during this turn.
 		for (const end = performance.now() + 10; performance.now() < end; );
 	};
 	for (let round = 1; round <= 20; round++) {

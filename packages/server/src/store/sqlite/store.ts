@@ -25,9 +25,9 @@ export interface SqliteOptions {
 	 * @param copyTo copies the database as it is into an empty file
 	 */
 	beforeMigration?(migration: string, copyTo: (file: string) => Promise<void>): Promise<void>;
-	/** Looks at the directory's file system; a test's own in place of the machine's. */
+	/** Reads the directory's file system; tests replace it. */
 	statfs?(path: string): FileSystem;
-	/** Told once when the storage failed for good: the process has to end. */
+	/** Called once when the storage failed for good: the process must end. */
 	onFailure(error: FatalError): void;
 }
 
@@ -35,7 +35,7 @@ export interface SqliteOptions {
 const PROBE_EVERY_MS = 1000;
 
 /**
- * Opens the SQLite adapter of the store: takes the directory, starts the writer thread, migrates, and opens the connection for readings.
+ * Opens the SQLite adapter of the store: takes the directory, starts the writer thread, migrates, and opens the connection for reads.
  * @throws FatalError when another server has the directory or the database cannot be opened
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
@@ -47,7 +47,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		transaction?.refresh();
 	};
 	const cache = createAnswerCache();
-	// It starts while the files are seen to, and opens them while what asks them is loaded.
+	// It starts while the files are prepared, and opens them while the adapter loads.
 	const writer = Writer.launch({ onTip: keepTip, onWritten: cache.forget, onFailure: options.onFailure });
 	let unlock = () => {};
 	try {
@@ -78,7 +78,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	}
 }
 
-/** What has to be done to the files is done before anybody writes. */
+/** Prepares the files before anything is written, then has the writer open them. */
 async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: string): Promise<void> {
 	adoptRestored(options.directory);
 	const migration = pendingMigration(file);
@@ -87,7 +87,7 @@ async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: stri
 	await writer.open({ file, synchronous, now: now.toISOString() });
 }
 
-/** A full disk is tried again with one small write; while writes succeed nothing is tried, but that there is room for more of them. */
+/** Tries a full disk again with one small write; while writes succeed, it only checks that there is room for more. */
 function probe(writer: Writer, disk: Disk): Store["isWritable"] {
 	const write = writer.operation("health", "probe");
 	let last = 0;

@@ -11,7 +11,7 @@ import { createThrift, thrifty } from "./thrift.ts";
 const low = { isLow: () => true };
 const GIB = 2 ** 18;
 
-/** A disk of a GiB with so many MiB free. */
+/** A disk of 1 GiB with `mib` MiB free. */
 const disk = (mib: number): FileSystem => ({ bsize: 4096, blocks: GIB, bfree: mib * 256, bavail: mib * 256 });
 
 test("while the disk is low an account causes twenty events in any second, and so does an address", () => {
@@ -67,7 +67,7 @@ test("a lease that begins counts with the event of its credential, and what conf
 });
 
 async function open(t: TestContext, statfs: () => FileSystem) {
-	// Closed before its folder goes: the log's thread would not find the database.
+	// The store closes before its folder goes: else the log's thread would not find the database.
 	const ends = new AsyncDisposableStack();
 	t.after(() => ends.disposeAsync());
 	const directory = await makeFolder({ after: (clean) => void ends.defer(clean) });

@@ -6,22 +6,22 @@ import { declarationOf } from "../store.ts";
 import type { Disk } from "./disk.ts";
 import type { WriteQueue } from "./writer.ts";
 
-/** Events that an account, or a source that nobody is signed in from, causes in a second while the disk is low. Design: §13. */
+/** Events that an account, or a source without a signed-in user, may cause in a second while the disk is low. Design: §13. */
 const EVENTS_PER_SECOND = 20;
 const SECOND_MS = 1000;
 
-/** Accounts and sources that are counted at once. */
+/** Maximum number of accounts and sources counted at a time. */
 const MAX_COUNTED = 10_000;
 
-/** Slows down whoever fills a disk that is low. */
+/** Slows down accounts and sources that fill a low disk. */
 export interface Thrift {
-	/** Counts events that are about to be written; answers why they are not. */
+	/** Counts events that are about to be written; returns the refusal if there are too many. */
 	refuse(event: AuditEvent | undefined, count?: number): AppError | undefined;
-	/** Most events of one account or source in the last second while the disk was low, and how many were refused since the start. */
+	/** Highest number of events of one account or source in the last second while the disk was low, and the number of refusals since the start. */
 	seen(): { most: number; refused: number };
 }
 
-/** Makes the count. While the disk is not low nothing is counted. */
+/** Makes the counter. It counts nothing while the disk is not low. */
 export function createThrift(disk: Pick<Disk, "isLow">, clock: () => number = () => performance.now()): Thrift {
 	const caused = createCache<string, number[]>(MAX_COUNTED);
 	let refused = 0;
@@ -36,7 +36,7 @@ export function createThrift(disk: Pick<Disk, "isLow">, clock: () => number = ()
 				refused++;
 				return diskLow();
 			}
-			// Of more at once than a second has, the rest takes the seconds that follow.
+			// Events beyond one second's share use up the seconds that follow.
 			const later = (index: number) => now + Math.floor(index / EVENTS_PER_SECOND) * SECOND_MS;
 			caused.set(name, [...times, ...Array.from({ length: count }, (_, index) => later(index))]);
 			return undefined;
@@ -49,7 +49,7 @@ export function createThrift(disk: Pick<Disk, "isLow">, clock: () => number = ()
 	};
 }
 
-/** Makes the writer refuse whoever fills a disk that is low. A change that counts no events, such as one that ends a credential, is never refused. */
+/** Makes the writer refuse callers that fill a low disk. A change that counts no events, such as one that ends a credential, is never refused. */
 export function thrifty(writer: WriteQueue, thrift: Pick<Thrift, "refuse">): WriteQueue {
 	return {
 		append(event) {

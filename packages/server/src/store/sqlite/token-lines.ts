@@ -2,16 +2,16 @@ import type { Database } from "better-sqlite3";
 import type { ApiToken } from "../../tokens/model.ts";
 import { createStatements } from "./statements.ts";
 
-/** Of a row of api_token: it has not expired at an instant. @param at a parameter */
+/** Condition that a row of api_token has not expired at an instant. @param at an SQL parameter */
 export const notExpiredAt = (at: string) => `coalesce(expires_at, '~') > ${at}`;
 
-/** Begins a statement about `line`: the token @id and everything that it made, however deep. */
+/** Begins a statement about `line`: the token @id and all tokens made by it, directly or through others. */
 export const LINE = `WITH RECURSIVE line (id) AS (
 	SELECT id FROM api_token WHERE id = @id
 	UNION SELECT made.id FROM line JOIN api_token AS made ON made.maker_id = line.id
 ) `;
 
-/** Questions about what a token made, which may be much. They run in the reader thread, which also opens files of an older schema. */
+/** Questions about the tokens that a token made, which may be many. They run in the reader thread, which also opens files of an older schema. */
 export function tokenLines(db: Database) {
 	const prepare = createStatements(db);
 	const list = `${LINE} SELECT * FROM api_token WHERE id IN (SELECT id FROM line) AND id > @after ORDER BY id LIMIT @limit`;

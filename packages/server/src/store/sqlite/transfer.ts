@@ -1,4 +1,4 @@
-/** Buffers cross to and from a thread as bare byte arrays; this makes them Buffers again, wherever they are in a plain value. Other views stay. */
+/** Makes Buffers again of the bare byte arrays that cross between threads, anywhere in a plain value. Other views stay. */
 export function withBuffers(value: unknown): unknown {
 	if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 	if (ArrayBuffer.isView(value)) return value;

@@ -2,7 +2,7 @@ import { workerData } from "node:worker_threads";
 import { openCheckpointer } from "./open.ts";
 import { type CheckpointerData, type CheckpointRequest, createMove } from "./wal-checkpointer.ts";
 
-/* Moves the write-ahead log into the database whenever it is asked to, while the writer goes on. */
+/* Moves the write-ahead log into the database on request, while the writer goes on. */
 const { file, port } = workerData as CheckpointerData;
 const db = openCheckpointer(file);
 const move = createMove(db);

@@ -9,11 +9,11 @@ import { StorageFailure } from "./failure.ts";
 import { openWriter } from "./open.ts";
 import { type CheckpointerData, createWalCheckpointer } from "./wal-checkpointer.ts";
 
-/** As many batches as are enough for the log to be looked at. */
+/** Enough batches for a look at the log. */
 const MANY = 64;
 const KIB = 1024;
 
-/** What waits for a thread does not wait for ever. */
+/** Bounds the tests that wait for a thread. */
 const PATIENT = { timeout: 50_000 };
 
 async function makeWriter(t: TestContext) {
@@ -27,7 +27,7 @@ async function makeWriter(t: TestContext) {
 const lengthOf = (db: Database) =>
 	db.prepare("PRAGMA wal_checkpoint(NOOP)").get() as { log: number; checkpointed: number };
 
-/** A thread that answers every question with a failure, as no disk at hand does when asked to. */
+/** A thread that answers every request with a failure, which no real disk does on demand. */
 const failing =
 	(failure: string) =>
 	({ port }: CheckpointerData) =>
@@ -41,7 +41,7 @@ const failing =
 			{ eval: true, workerData: { port, failure }, transferList: [port] },
 		);
 
-/** Runs steps and tells the first failure. */
+/** Runs steps and reports the first failure. */
 function failureOf() {
 	const { promise: ended, resolve } = Promise.withResolvers<unknown>();
 	const attempt = (step: () => void) => {
@@ -54,7 +54,7 @@ function failureOf() {
 	return { ended, attempt };
 }
 
-/** Looks after batch upon batch until a condition holds. */
+/** Looks at the log after each batch until a condition is met. */
 async function lookUntil(look: () => void, holds: () => boolean): Promise<void> {
 	for (let batch = 0; !holds(); batch++) {
 		assert.ok(batch < 100_000, "it is looked at in vain");
@@ -83,7 +83,7 @@ test("the writer goes on while the log is moved, and hears of its end without th
 	write(2048);
 	await lookUntil(emptier.look, () => lengthOf(db).checkpointed > 0);
 	const end = performance.now() + 50_000;
-	// Not one turn of the event loop until a second part is moved.
+	// No turn of the event loop ends until a second part is moved.
 	for (const first = lengthOf(db).checkpointed; lengthOf(db).checkpointed < first + 500; ) {
 		assert.ok(performance.now() < end, "the thread was not asked again");
 		write(64);

@@ -3,43 +3,43 @@ import type { Database } from "better-sqlite3";
 import { startThread } from "../../shipped-file.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
 
-/** Pages of 4 KiB that the thread moves at once. The disk syncs one file after the other: beside the sync of 1,000 a commit's own took 3 ms. */
+/** Pages of 4 KiB that the thread moves at a time. The disk syncs one file after another: a commit's sync took 3 ms beside one of 1,000 pages. */
 const MOVED_PAGES = 250;
 
-/** Length of the log, in pages, at which it starts over: the writer has to move the last of it itself, when nobody adds to it. */
+/** Length of the log, in pages, at which it starts over: the writer must move its last part itself, while nothing is added. */
 const RESTART_PAGES = 8000;
 
-/** Batches between two looks at how long the log is. */
+/** Batches between two looks at the length of the log. */
 const LOOK_EVERY = 4;
 
-/** What came of moving the log: SQLite's code, or `""`, when it failed. */
+/** Result of moving the log: SQLite's code, or `""`, when it failed. */
 export interface Moved {
 	failure: string | undefined;
 }
 
-/** What the thread is told by its port: to move what it can, or to end. */
+/** Request to the thread: move what it can, or end. */
 export type CheckpointRequest = "move" | "close";
 
-/** What the thread is given: the database, and the port by which it is asked and answers. */
+/** Input of the thread: the database, and the port for requests and answers. */
 export interface CheckpointerData {
 	file: string;
 	port: MessagePort;
 }
 
-/** Moves the write-ahead log into the database, for the most part beside the writer. */
+/** Moves the write-ahead log into the database, mostly in parallel with the writer. */
 export interface WalCheckpointer {
 	/**
-	 * Looks how long the log is; to be called after each batch.
-	 * @throws StorageFailure when moving it failed, as it does when a sync fails: nothing on this disk can be believed afterwards. Design: §4
+	 * Checks the length of the log; call it after each batch.
+	 * @throws StorageFailure when moving it failed, for example a sync: nothing on this disk can be trusted afterwards. Design: §4
 	 */
 	look(): void;
-	/** Ends the thread, after what it is at; a failure of that is attempted as a step, too. */
+	/** Ends the thread after its current work; a failure of that work goes through `attempt`, too. */
 	close(): Promise<void>;
 }
 
 /**
- * Makes what empties the writer's log. Its thread is started when there is something to move.
- * @param attempt runs a step of the writer's, which ends with a StorageFailure that the step throws
+ * Makes the checkpointer of the writer's log. Its thread starts when there is something to move.
+ * @param attempt runs a step of the writer, which ends when the step throws a StorageFailure
  */
 export function createWalCheckpointer(
 	db: Database,
@@ -53,7 +53,7 @@ export function createWalCheckpointer(
 	let batches = 0;
 	const hear = ({ failure }: Moved): void => {
 		if (failure === undefined || failure === "SQLITE_FULL" || failure === "SQLITE_BUSY") isMoving = false;
-		// A thread that failed is never asked again, and neither does the writer move what it could not sync.
+		// A failed thread is never asked again, and the writer does not move pages that the thread could not sync.
 		else throw new StorageFailure(failure);
 	};
 	const launch = () => {
@@ -67,12 +67,12 @@ export function createWalCheckpointer(
 	};
 	return {
 		look() {
-			// While batches follow each other the event loop does not get to the port.
+			// While batches follow each other, the event loop does not reach the port.
 			const answer = thread && receiveMessageOnPort(thread.port);
 			if (answer !== undefined) hear(answer.message as Moved);
 			if (isMoving || ++batches % LOOK_EVERY !== 0) return;
 			const { log, checkpointed } = length.get() as { log: number; checkpointed: number };
-			// However much is left: batches of large values would leave that much each time, and the log would grow for ever.
+			// Regardless of how much is left: batches of large values leave as much each time, and the log would grow for ever.
 			if (log >= RESTART_PAGES) hear(move());
 			else if (log - checkpointed >= MOVED_PAGES) {
 				thread ??= launch();
@@ -84,14 +84,14 @@ export function createWalCheckpointer(
 			if (thread === undefined) return;
 			thread.port.postMessage("close" satisfies CheckpointRequest);
 			await thread.exit;
-			// What it answered last may be a failure that nobody has heard of yet.
+			// Its last answer may be a failure that nobody has read yet.
 			const answer = receiveMessageOnPort(thread.port);
 			if (answer !== undefined) attempt(() => hear(answer.message as Moved));
 		},
 	};
 }
 
-/** Makes the function that moves as much of the log as is possible without waiting for anybody. */
+/** Makes the function that moves as much of the log as possible without waiting for readers or writers. */
 export function createMove(db: Database): () => Moved {
 	const statement = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
 	return () => {

@@ -8,24 +8,24 @@ import { createWalCheckpointer } from "./wal-checkpointer.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
 
-/** What the thread opens. */
+/** The database that the thread opens. */
 export interface WriterInput {
 	file: string;
 	synchronous: Synchronous;
-	/** Start of the server, ISO 8601 UTC: when migrations are applied. */
+	/** Start of the server, ISO 8601 UTC: the time recorded for migrations. */
 	now: string;
 }
 
-/** What the thread is sent: first what to open, then operations to run in one transaction; or the end. */
+/** Message to the thread: first the database to open, then operations to run in one transaction, at last the end. */
 export type WriterRequest = WriterInput | Operation[] | "close";
 
-/** What the thread sends: `ready` once, then a report for each batch, or why it cannot go on. */
+/** Message from the thread: `ready` once, then a report for each batch, or the reason why it cannot go on. */
 export type WriterMessage =
 	| { kind: "ready"; tip: BatchReport["tip"] }
 	| { kind: "report"; report: BatchReport }
 	| { kind: "failure"; message: string; code: string };
 
-/** Operations in one transaction, about: no answer waits behind an endless batch. */
+/** Approximate number of operations in one transaction: no answer waits behind an endless batch. */
 const MAX_BATCH = 512;
 
 const port = parentPort;
@@ -33,7 +33,7 @@ if (port === null) throw new Error("the writer runs in a worker thread");
 const send = (message: WriterMessage) => port.postMessage(message);
 let hasFailed = false;
 
-/** Runs a step; a failure is told and ends the thread, which takes no further step. */
+/** Runs a step; a failure is sent and ends the thread, which takes no further step. */
 function attempt(step: () => void): void {
 	if (hasFailed) return;
 	try {
@@ -42,13 +42,13 @@ function attempt(step: () => void): void {
 		hasFailed = true;
 		const isKnown = error instanceof FatalError || error instanceof StorageFailure;
 		send({ kind: "failure", message: isKnown ? error.message : "", code: codeOf(error) });
-		// What has arrived already must not be run either: no later success could be believed.
+		// Requests that have arrived already must not run either: no later success could be trusted.
 		port?.removeAllListeners("message");
 		port?.close();
 	}
 }
 
-/** Adds what has arrived meanwhile, so that one fsync serves all of it. Nothing follows a close. */
+/** Adds operations that have arrived meanwhile, so that one fsync serves all. Nothing follows a close. */
 function gather(first: Operation[]): Operation[] {
 	const batch = unpack(first);
 	while (batch.length < MAX_BATCH && port !== null) {

@@ -10,7 +10,7 @@ import { STORAGE_EXIT_CODE } from "./failure.ts";
 import { openReader, openWriter } from "./open.ts";
 import { Writer } from "./writer.ts";
 
-/** A writer thread, and what it told. `tips` gets the end of the chain once at the start and once a batch. */
+/** A writer thread, and its messages. `tips` gets the end of the chain once at the start and once a batch. */
 async function start(t: TestContext) {
 	const file = join(await makeFolder(t), "svc.db");
 	const tips: { seq: number; hash: Buffer }[] = [];
@@ -36,12 +36,12 @@ async function start(t: TestContext) {
 
 const named = (count: number) => Array.from({ length: count }, (_, index) => `actor-${index}`);
 const isUnavailable = (error: unknown) => error instanceof AppError && error.code === "unhealthy";
-/** What no program of one piece ever sends: the thread takes it for a damaged storage. */
+/** Sends an operation that does not exist: the thread takes it for damaged storage. */
 const sendNonsense = (writer: Writer): Promise<unknown> => writer.operation("nonsense", "verb")();
 
 test("thousands of operations at once are committed in a few batches", async (t) => {
 	const { writer, tips, append, actors, file } = await start(t);
-	// The thread waits with its first batch until all are handed over, however this one is held up.
+	// The thread's first batch waits until all operations are queued, however slow this thread is.
 	const other = openWriter(file, "FULL");
 	other.exec("BEGIN IMMEDIATE");
 	const answers = named(3000).map((actor) => append(anEvent({ actor })));
@@ -50,7 +50,7 @@ test("thousands of operations at once are committed in a few batches", async (t)
 	await Promise.all(answers);
 	await writer.close();
 	assert.deepEqual(actors(), named(3000));
-	// The start, what came before the thread waited, and the rest: 512 operations each.
+	// The start, the operations before the thread waited, and the rest: 512 operations each.
 	assert.ok(tips.length <= 2 + Math.ceil(3000 / 512), `${tips.length - 2} batches`);
 });
 
@@ -60,7 +60,7 @@ test("thousands of operations of many moments are committed in the order they ca
 	const answered: number[] = [];
 	await Promise.all(
 		expected.map(async (actor, index) => {
-			// A few at a time: each turn of the event loop hands over what it has.
+			// A few at a time: each turn of the event loop sends what it has gathered.
 			for (let turn = 0; turn < index % 7; turn++) await new Promise((resolve) => setImmediate(resolve));
 			await append(anEvent({ actor }));
 			answered.push(index);
@@ -102,7 +102,7 @@ test("closing waits for everything that was handed over, and moves the log into 
 	assert.ok(isAnswered);
 	await counted;
 	assert.equal(actors().length, 1500);
-	// Without its log: what is not in the database itself is not there.
+	// Without its log, the copy has only the events in the database itself.
 	await copyFile(file, `${file}.alone`);
 	const alone = openReader(`${file}.alone`);
 	assert.equal(alone.prepare("SELECT count(*) FROM audit_event").pluck().get(), 1500);
@@ -165,7 +165,7 @@ test("after the storage failed everything under way and everything later is refu
 	assert.equal(failures[0]?.exitCode, STORAGE_EXIT_CODE);
 	assert.match(failures[0]?.message ?? "", /check the disk, then start again/);
 	assert.deepEqual(actors(), ["kept"]);
-	// The thread is gone by itself: closing must not wait for it to end once more.
+	// The thread has ended by itself: closing must not wait for it to end again.
 	await writer.close();
 	await writer.close();
 });

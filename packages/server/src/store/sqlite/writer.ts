@@ -8,7 +8,7 @@ import { busy, cannotOpen, closing, diskFull, refusedAs, STORAGE_EXIT_CODE, stor
 import { withBuffers } from "./transfer.ts";
 import type { WriterInput, WriterMessage, WriterRequest } from "./writer-thread.ts";
 
-/** Operations that are sent at once, without waiting for the turn of the event loop to end: the writer has work while this thread goes on. */
+/** Operations that are sent without waiting for the turn of the event loop to end: the writer works while this thread goes on. */
 const EARLY = 4;
 
 interface Waiting {
@@ -17,26 +17,26 @@ interface Waiting {
 	reject(error: Error): void;
 }
 
-/** Who hears what the writer learns, always before the operations' own callers do. */
+/** Listener to the writer, always called before the operations' callers get their results. */
 export interface WriterListener {
-	/** The end of the audit chain, after every batch. */
+	/** Receives the end of the audit chain, after every batch. */
 	onTip(tip: { seq: number; hash: Buffer }): void;
-	/** Operations that a batch ran, as `noun.verb`. */
+	/** Receives the operations that a batch ran, as `noun.verb`. */
 	onWritten(operations: readonly string[]): void;
-	/** Once: the storage failed, and nothing succeeds afterwards. */
+	/** Called once: the storage failed, and nothing succeeds afterwards. */
 	onFailure(error: FatalError): void;
 }
 
-/** Where changes are handed over. */
+/** Queue of changes. */
 export interface WriteQueue {
 	/** Appends an event that stands alone to the audit log. */
 	append(event: AuditEvent): Promise<void>;
-	/** An operation as a function whose promise resolves once its transaction is durable. */
+	/** Returns an operation as a function whose promise resolves once its transaction is durable. */
 	operation(noun: string, verb: string): (...args: unknown[]) => Promise<unknown>;
 }
 
 /**
- * The calling side of the writer thread: gathers operations while a batch is being committed and sends what has gathered as the next,
+ * The calling side of the writer thread: gathers operations while a batch is being committed and sends them as the next batch,
  * so that one fsync serves all of them.
  */
 export class Writer implements WriteQueue {
@@ -59,13 +59,13 @@ export class Writer implements WriteQueue {
 		this.#listener = listener;
 	}
 
-	/** Starts the thread, which loads its program while the caller goes on. What follows is `open`, or `close`. */
+	/** Starts the thread, which loads its program while the caller goes on. Call `open` or `close` next. */
 	static launch(listener: WriterListener): Writer {
 		return new Writer(startThread(new URL("./writer-thread.ts", import.meta.url)), listener);
 	}
 
 	/**
-	 * Has the thread open the database and migrate it.
+	 * Makes the thread open the database and migrate it.
 	 * @throws FatalError when the database cannot be opened
 	 */
 	async open(input: WriterInput): Promise<void> {
@@ -88,12 +88,12 @@ export class Writer implements WriteQueue {
 		worker.on("message", (message: WriterMessage) => this.#receive(message));
 	}
 
-	/** Whether the last batch found the disk full. */
+	/** Tells whether the last batch found the disk full. */
 	get isFull(): boolean {
 		return this.#isFull;
 	}
 
-	/** Whether the storage failed for good. */
+	/** Tells whether the storage failed for good. */
 	get hasFailed(): boolean {
 		return this.#failure !== undefined;
 	}
@@ -106,7 +106,7 @@ export class Writer implements WriteQueue {
 		await this.#run(writeEvent(event));
 	}
 
-	/** Ends the thread after what was already handed over; the log is moved into the database. */
+	/** Ends the thread after all queued operations; it moves the log into the database. */
 	close(): Promise<void> {
 		this.#closing ??= this.#end();
 		return this.#closing;
@@ -118,7 +118,7 @@ export class Writer implements WriteQueue {
 		await this.#exited;
 	}
 
-	/** Resolves when everything that was handed over before is answered: a batch runs in order, so the last operation is the last answer. */
+	/** Resolves when all queued operations are answered: a batch runs in order, so the last operation is the last answer. */
 	async #idle(): Promise<void> {
 		const last = [...this.#inFlight, ...this.#waiting].at(-1);
 		if (last === undefined) return;

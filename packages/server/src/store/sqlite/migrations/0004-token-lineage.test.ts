@@ -7,7 +7,7 @@ import { TOKEN_LINEAGE } from "./0004-token-lineage.ts";
 const SOON = "2030-06-01T00:00:00.000Z";
 const LATER = "2031-06-01T00:00:00.000Z";
 
-/** A database of the release before, with tokens as `[id, maker, expires_at]`; what has a maker is in the log. */
+/** A database of the previous release, with tokens as `[id, maker, expires_at]`; the log names their makers. */
 function olderWith(tokens: [id: string, maker: string | undefined, expires_at: string | null][]): Database.Database {
 	const db = new Database(":memory:");
 	for (const { name, sql } of MIGRATIONS) if (name < TOKEN_LINEAGE.name) db.exec(sql);

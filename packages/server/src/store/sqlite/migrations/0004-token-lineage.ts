@@ -1,7 +1,7 @@
 /**
- * What a token is limited to of engines, and which token made it. It has no foreign key: SQLite deletes no deeper than 1,000 rows by one, and
- * everything that a token made is its user's and in its realm, so whatever ends these ends all of it.
- * Tokens from before have their makers from the log; none outlives a maker that ends.
+ * Adds the engines that a token is limited to, and the token that made it. `maker_id` is no foreign key: SQLite cascades at most 1,000 rows deep,
+ * and all tokens of a line belong to the same user and realm, so they end with these.
+ * Existing tokens get their makers from the log; none outlives a maker that ends.
  */
 export const TOKEN_LINEAGE = {
 	name: "0004-token-lineage",

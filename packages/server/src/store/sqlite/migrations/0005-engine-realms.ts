@@ -1,6 +1,6 @@
 /**
- * Who may use an engine's configuration for all realms. One from before names nobody, so it goes on for the realms that used it. A certificate
- * says nothing of its configuration, so each realm that had one keeps the authority that it knows.
+ * Adds the realms that may use an engine's common configuration. An existing one names none, so it stays open to the realms that used it. A
+ * certificate does not record its configuration, so each realm that had one keeps the authority that it knows.
  */
 export const ENGINE_REALMS = {
 	name: "0005-engine-realms",

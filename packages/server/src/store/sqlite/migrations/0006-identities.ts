@@ -1,4 +1,4 @@
-/** Which link made its account, by what name a link is removed, and at which provider a session was signed in. */
+/** Adds the link that made an account, the id by which a link is removed, and the provider that signed a session in. */
 export const IDENTITIES = {
 	name: "0006-identities",
 	sql: `

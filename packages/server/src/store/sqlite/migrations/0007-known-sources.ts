@@ -1,4 +1,4 @@
-/** Where accounts sign in from: `pair` is a MAC over the account and the source, so that no row tells an address. */
+/** Adds the sources that accounts sign in from: `pair` is a MAC over account and source, so that no row reveals an address. */
 export const KNOWN_SOURCES = {
 	name: "0007-known-sources",
 	sql: `

@@ -1,4 +1,4 @@
-/** How much a realm holds, and what an account may have. Design: §13. */
+/** Adds counts of a realm's contents, and limits of an account. Design: §13. */
 export const QUOTAS = {
 	name: "0008-quotas",
 	sql: `

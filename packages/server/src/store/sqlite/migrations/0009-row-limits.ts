@@ -1,4 +1,4 @@
-/** What bounds the rows of an account: its tokens are counted, and the expired ones found, by their end. Design: §13. */
+/** Adds indexes for the limits on an account's rows: its tokens are counted, and expired ones found, by their end. Design: §13. */
 export const ROW_LIMITS = {
 	name: "0009-row-limits",
 	sql: `

@@ -1,6 +1,6 @@
 /**
- * Moves each value to the end of its row. SQLite reads a row from its beginning: a list of 50 secrets of 170 kB went through 2,000 pages for the
- * dates behind the values, 25 times as long as without. Design: §13.
+ * Moves each value to the end of its row. SQLite reads a row from its beginning: a list of 50 secrets of 170 kB read 2,000 pages for the
+ * dates behind the values, and took 25 times as long. Design: §13.
  */
 export const VALUES_LAST = {
 	name: "0010-values-last",

@@ -63,7 +63,7 @@ export function accountReads(db: Reader): Reads {
 	};
 }
 
-/** Prepares the question whether an account signed in from a source. */
+/** Prepares the question of whether an account signed in from a source. */
 function knownSourceOf(db: Reader): Reads["isKnownSource"] {
 	const known = later(() =>
 		db
@@ -75,7 +75,7 @@ function knownSourceOf(db: Reader): Reads["isKnownSource"] {
 	return (pairs, since) => pairs.some((pair) => known().get({ pair, since }) !== undefined);
 }
 
-/** Prepares the question for a session as it was opened. */
+/** Prepares the question for a session. */
 function sessionOf(db: Reader): Reads["session"] {
 	const one = later(() =>
 		db
@@ -87,7 +87,7 @@ function sessionOf(db: Reader): Reads["session"] {
 	return (jti) => one().get({ jti });
 }
 
-/** Prepares the question how much an account holds. */
+/** Prepares the question of how much an account holds. */
 function holdingsOf(db: Reader): Reads["holdings"] {
 	const sessions = later(() =>
 		db
@@ -117,7 +117,7 @@ function holdingsOf(db: Reader): Reads["holdings"] {
 	});
 }
 
-/** Prepares the question which limits an account has of its own. */
+/** Prepares the question of which limits an account has of its own. */
 function limitsOf(db: Reader): Reads["limits"] {
 	const limits = later(() =>
 		db
@@ -129,7 +129,7 @@ function limitsOf(db: Reader): Reads["limits"] {
 	return (user_id) => limits().get({ user_id }) ?? { realm_bytes: null, realms: null };
 }
 
-/** Prepares the question whose a token is: an account that is not disabled. */
+/** Prepares the question for a token's owner: an account that is not disabled. */
 export function accountOf(db: Reader): (user_id: string) => SessionOwner | undefined {
 	const owner = later(() =>
 		db

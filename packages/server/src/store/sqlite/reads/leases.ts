@@ -8,7 +8,7 @@ type Reads = Implementations<"read">["leases"];
 
 const { placeholder } = sql;
 
-/** Questions about leases that are answered at once; lists are made by lease-lists.ts. */
+/** Questions about leases that are answered immediately; lease-lists.ts answers lists. */
 export function leaseReads(db: Reader) {
 	return { ...single(db), ...queue(db), ...targets(db), ...sums(db) };
 }
@@ -79,7 +79,7 @@ function queue(db: Reader): Pick<Reads, "due" | "activeAt"> {
 	};
 }
 
-/** Targets with open leases. There are few of them and many leases: each step is one look into the index, and so is each first due time. */
+/** Targets with open leases. Targets are few and leases many: each step is one look into the index, and so is each first due time. */
 const open = sql`(
 	WITH RECURSIVE open (target) AS (
 		SELECT min(target) FROM lease WHERE due_at IS NOT NULL

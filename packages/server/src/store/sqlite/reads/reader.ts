@@ -1,13 +1,13 @@
 import type { BetterSQLite3Database } from "drizzle-orm/better-sqlite3";
 
 /**
- * A connection that only reads. Two rules for what runs on every request: a question is prepared once, because a query built per request
- * costs seventeen times as much; and it joins no tables, because this build of SQLite prepares a join anew whenever a parameter is
+ * A connection that only reads. Two rules for questions of every request: prepare them once, because a query built per request
+ * costs seventeen times as much; and join no tables, because this build of SQLite prepares a join again whenever a parameter is
  * bound, which costs five times as much. A subquery that finds one row does the same work.
  */
 export type Reader = BetterSQLite3Database<Record<string, unknown>>;
 
-/** Prepares a question when it is asked for the first time: a start asks few of them, and each takes 0.1 ms to build. */
+/** Prepares a question when it is first asked: a start asks few of them, and each takes 0.1 ms to build. */
 export function later<Prepared>(prepare: () => Prepared): () => Prepared {
 	let prepared: Prepared | undefined;
 	return () => {

@@ -5,7 +5,7 @@ import { later } from "./reader.ts";
 
 type Reads = Implementations<"read">["backups"];
 
-/** What a restore left to be told. */
+/** Question for the report that a restore left. */
 export function restoreReads(db: Database): Reads {
 	const told = later(() => db.prepare("SELECT value FROM meta WHERE name = 'restore_to_tell'").pluck());
 	return {

@@ -29,7 +29,7 @@ const inEnvironment = or(
 	eq(secret.environment, placeholder("environment")),
 );
 
-/** Questions about secrets. A deleted secret has no versions, so looking for them finds what is live. */
+/** Questions about secrets. A deleted secret has no versions, so looking for versions finds live secrets only. */
 export function secretReads(db: Reader): Reads {
 	return { ...single(db), ...lists(db), ...places(db), ...histories(db), ...expiring(db) };
 }
@@ -37,9 +37,9 @@ export function secretReads(db: Reader): Reads {
 function single(db: Reader): Pick<Reads, "get" | "version"> {
 	const { secret_id, version } = secretVersion;
 	const versions = () => db.select(stored).from(secretVersion);
-	// The number comes from the index alone, and so does the newest version of it: the secret's own row is not looked up.
+	// The secret's number and its newest version come from indexes alone: the secret's own row is not read.
 	const ofName = sql`${secret_id} = (SELECT ${secret.id} FROM ${secret} WHERE ${byName})`;
-	// `LIMIT 1` stands in the text: as drizzle's parameter it would make SQLite prepare the question anew each time.
+	// `LIMIT 1` is part of the text: as drizzle's parameter it would make SQLite prepare the question again each time.
 	const get = later(() => versions().where(sql`${ofName} ORDER BY ${version} DESC LIMIT 1`).prepare());
 	const one = later(() =>
 		versions()
@@ -99,7 +99,7 @@ function lists(db: Reader): Pick<Reads, "list" | "count"> {
 }
 
 function places(db: Reader): Pick<Reads, "versionsAt"> {
-	// Two questions: one that joins would be prepared anew for each place.
+	// Two questions: SQLite would prepare a join again for each place.
 	const version = later(() =>
 		db
 			.select(stored)

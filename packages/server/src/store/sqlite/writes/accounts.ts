@@ -10,7 +10,7 @@ export const INSERT_ACCOUNT =
 	"INSERT INTO account (id, email, name, password, instance_admin, disabled_at, created_at) " +
 	"VALUES (@id, @email, @name, @password, @instance_admin, @disabled_at, @created_at)";
 
-/** A row when an account has the email. */
+/** Finds a row when an account has the email. */
 export const EMAIL_TAKEN = "SELECT 1 FROM account WHERE email = ?";
 
 type AccountWrites = Implementations<"write">["accounts"];

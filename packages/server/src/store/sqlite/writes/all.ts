@@ -13,7 +13,7 @@ import { secretWrites } from "./secrets.ts";
 import { ssoWrites } from "./sso.ts";
 import { tokenWrites } from "./tokens.ts";
 
-/** Every operation that changes the database, by noun. They run in the writer thread, inside its transaction. */
+/** Makes every operation that changes the database, by noun. They run in the writer thread, inside its transaction. */
 export function allWrites(db: Database, append: Append): Writes {
 	const probe = db.prepare(
 		"INSERT INTO meta (name, value) VALUES ('probe', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
@@ -35,5 +35,5 @@ export function allWrites(db: Database, append: Append): Writes {
 	};
 }
 
-/** Every operation that changes the database, as the declarations say. */
+/** Every operation that changes the database, as declared. */
 export type Writes = Implementations<"write">;

@@ -12,7 +12,7 @@ export interface Chain {
 	/** Adds an event whose facts are text already. */
 	add(event: EventText): void;
 	tip(): { seq: number; hash: Buffer };
-	/** Goes back to an earlier end, after a rollback. */
+	/** Returns to an earlier end, after a rollback. */
 	rewind(tip: { seq: number; hash: Buffer }): void;
 }
 
@@ -39,7 +39,7 @@ export function openChain(db: Database): Chain {
 	};
 }
 
-/** Operations on the log itself, beside appending to it. */
+/** Operations on the log itself, other than appending an operation's own event. */
 export function auditWrites(db: Database, append: Append) {
 	const checkpoint = db.prepare(
 		"INSERT OR IGNORE INTO audit_checkpoint (seq, timestamp, hash, key_id, signature) VALUES (@seq, @timestamp, @hash, @key_id, @signature)",

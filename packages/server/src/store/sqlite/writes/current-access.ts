@@ -5,8 +5,8 @@ import { notExpiredAt } from "../token-lines.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
 /**
- * Prepares what the transaction knows of who makes a change: a session may have been ended, or a role taken away, while a body was held back,
- * a password computed, or a directory asked. Joins would be prepared anew whenever a parameter is bound.
+ * Prepares the reads of a maker's current access: a session may have ended, or a role been revoked, while a body arrived slowly, a password was
+ * computed, or a directory asked. SQLite would prepare joins again whenever a parameter is bound.
  */
 export function currentAccess(db: Database): (at: string) => CurrentAccess {
 	const session = db.prepare("SELECT user_id FROM session WHERE jti = ? AND expires_at > ?").pluck();

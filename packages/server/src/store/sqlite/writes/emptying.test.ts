@@ -28,7 +28,7 @@ async function purgeAll(): Promise<number> {
 	return due.length;
 }
 
-/** A deleted realm with secrets that have so many versions of that size, and tokens, written straight into the file. */
+/** Adds a deleted realm with secrets of `versions` versions, `bytes` each, and tokens, all written straight into the file. */
 async function deletedRealm(secrets: number, versions: number, bytes: number, tokens = 0) {
 	const realm = await addRealm(store, owner, { keyring: rules.keyring });
 	const db = new Database(file);
@@ -54,7 +54,7 @@ async function deletedRealm(secrets: number, versions: number, bytes: number, to
 	return realm;
 }
 
-/** Rows of the realm, and of secrets whose realm is gone. */
+/** Counts the rows of the realm, and of secrets whose realm is gone. */
 function rowsOf(realm_id: string): Record<string, number> {
 	const db = new Database(file, { readonly: true });
 	const count = (sql: string, ...args: string[]) =>
@@ -78,7 +78,7 @@ function rowsOf(realm_id: string): Record<string, number> {
 	return found;
 }
 
-/** How many rows one transaction removes, which is then taken back. */
+/** Counts the rows that one transaction removes, then rolls it back. */
 function firstPart(realm_id: string): number {
 	const db = openWriter(file, "FULL");
 	const empty = emptying(db);

@@ -2,14 +2,14 @@ import type { Database } from "better-sqlite3";
 import { VERSION_BYTES } from "../../../secrets/model.ts";
 
 /**
- * What one transaction removes of a realm that is to be purged: everybody else's writes wait behind it. A full realm takes 0.2 to 1.3 s, 6 ms for a
+ * Limits on what one transaction removes of a purged realm: all other writes wait behind it. A full realm takes 0.2 to 1.3 s, 6 ms for a
  * MiB of large values and 10 µs for a small one.
  */
 const MOST_SECRETS = 2000;
 const MOST_BYTES = 2 * 1024 * 1024;
 const MOST_TOKENS = 1000;
 
-/** Prepares what removes a part of what a deleted realm holds, and answers how many rows. */
+/** Prepares the function that removes a part of a deleted realm's rows, and returns their number. */
 export function emptying(db: Database): (id: string) => number {
 	const isDeleted = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NOT NULL").pluck();
 	const secrets = db.prepare(

@@ -5,8 +5,8 @@ import type { Append } from "./audit.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
 /**
- * Of a row of engine_config: it was retired, and no lease is open that was made with it or with one before it in its place. One that came
- * later may hold the newer password of the target at which that lease lives.
+ * Condition that a row of engine_config is retired, and no open lease was made with it or with an earlier one in its place: a later
+ * configuration may hold the newer password of that lease's target.
  */
 export const IS_UNUSED =
 	"state = 'retired' AND NOT EXISTS (SELECT 1 FROM engine_config AS earlier JOIN lease ON lease.config_id = earlier.id " +
@@ -26,7 +26,7 @@ export function engineWrites(db: Database, append: Append) {
 	const dropUnused = db.prepare(
 		`DELETE FROM engine_config WHERE engine = @engine AND realm_id = @realm_id AND ${IS_UNUSED}`,
 	);
-	// Of pki the rows say whose the authority from before is; of the others whom the configuration from before serves.
+	// For pki, the rows name the realms that keep the former authority; for other engines, those that the former configuration serves.
 	const forget = db.prepare("DELETE FROM engine_former_realm WHERE engine = ? AND engine <> 'pki'");
 	const cutOff = db.prepare(
 		"DELETE FROM engine_former_realm WHERE engine = ? AND realm_id NOT IN (SELECT value FROM json_each(?))",

@@ -8,7 +8,7 @@ import { openWriter } from "../open.ts";
 test("a store that has a realm or a key but no fingerprint is never given a fresh keyring", async (t) => {
 	const { store, file } = await openTestStore(t);
 	await addRealm(store, await addAccount(store));
-	// As after somebody emptied the table with a database tool.
+	// Empties the table, as somebody with a database tool might.
 	const tool = openWriter(file, "FULL");
 	tool.exec("DELETE FROM keyring");
 	tool.close();

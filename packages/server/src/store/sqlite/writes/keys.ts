@@ -3,7 +3,7 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import type { KeyRow } from "../../../crypto/keyring-model.ts";
 import type { Append } from "./audit.ts";
 
-/** Name under which the fingerprint of the master key is kept. */
+/** Name of the master key's fingerprint in `meta`. */
 const FINGERPRINT = "master_key_fingerprint";
 
 /** Adds a row of keyring. */

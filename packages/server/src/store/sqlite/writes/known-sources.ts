@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { type KnownSource, MAX_KNOWN_SOURCES } from "../../../accounts/model.ts";
 
-/** Prepares what operations that open sessions, or take access back, do with the sources that an account is known to sign in from. */
+/** Prepares the changes of an account's known sources, for operations that open sessions or revoke access. */
 export function knownSourceWrites(db: Database) {
 	const note = db.prepare(
 		"INSERT INTO known_source (pair, user_id, seen_at) VALUES (@pair, @user_id, @seen_at) ON CONFLICT (pair) DO UPDATE " +
@@ -13,11 +13,11 @@ export function knownSourceWrites(db: Database) {
 	);
 	const forget = db.prepare("DELETE FROM known_source WHERE user_id = ?");
 	return {
-		/** Keeps a source, the newest of each account. */
+		/** Records a source; each account keeps its newest ones. */
 		note(user_id: string, known: KnownSource): void {
 			if (note.run({ ...known, user_id }).changes > 0) prune.run(user_id);
 		},
-		/** Makes all sources of an account strangers. */
+		/** Forgets all sources of an account. */
 		forget: (user_id: string): void => void forget.run(user_id),
 	};
 }

@@ -19,18 +19,18 @@ import { currentAccess } from "./current-access.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
-/** Which leases are revoked at once. */
+/** Selects the leases to revoke together. */
 type Selection = Parameters<LeaseStore["revokeMany"]>[0];
 
 type LeaseWrites = Implementations<"write">["leases"];
 
-/** Leases that are hastened at once. */
+/** Maximum number of leases hastened in one operation. */
 const MAX_HASTENED = 100;
 
-/** Leases that are forgotten at once: a day's worth in one transaction would hold up every other write for seconds. */
+/** Maximum number of leases forgotten in one transaction: a day's worth would hold up every other write for seconds. */
 export const MAX_FORGOTTEN = 1000;
 
-/** Operations on leases. Each names the states it starts from, so that of two that race one changes nothing. */
+/** Operations on leases. Each names the states it starts from, so that one of two racing operations changes nothing. */
 export function leaseWrites(db: Database, append: Append): LeaseWrites {
 	return {
 		...beginning(db, append),
@@ -41,7 +41,7 @@ export function leaseWrites(db: Database, append: Append): LeaseWrites {
 	};
 }
 
-/** What is known of a lease before it exists. */
+/** Columns of a lease that are known before it exists. */
 const GIVEN = [
 	...[
 		"id",
@@ -59,7 +59,7 @@ const GIVEN = [
 	...["due_at", "expires_at", "fence", "created_at"],
 ];
 
-/** What is known of the leases beside one that is to begin. */
+/** Prepares the facts that decide whether a lease may begin. */
 function beginningFacts(db: Database) {
 	const realm = db.prepare(LIVE_REALM);
 	const config = db.prepare("SELECT 1 FROM engine_config WHERE id = ? AND state = 'active'");
@@ -91,7 +91,7 @@ function beginningFacts(db: Database) {
 	};
 }
 
-/** From nothing to active. */
+/** Operations that lead from nothing to active. */
 function beginning(db: Database, append: Append): Pick<LeaseWrites, "begin" | "activate" | "doubt"> {
 	const factsOf = beginningFacts(db);
 	const realm = db.prepare(LIVE_REALM);
@@ -105,7 +105,7 @@ function beginning(db: Database, append: Append): Pick<LeaseWrites, "begin" | "a
 			"UPDATE lease SET state = @state, reason = @reason, expires_at = @expires_at, payload = @payload, due_at = @due_at" +
 				`${set} WHERE id = @id`,
 		);
-	// Setting a name, even to what it is, would rewrite a page of an index that is nowhere near the others' pages.
+	// Setting a name, even an unchanged one, would rewrite a page of an index that is far from the other pages.
 	const [activate, activateAs] = [activateBy(""), activateBy(", name = @name")];
 	const doubt = db.prepare(
 		`UPDATE lease SET ${to(TRANSITIONS.doubt)}, due_at = @due_at, last_error = @last_error WHERE id = @id AND ${from(TRANSITIONS.doubt)}`,
@@ -137,7 +137,7 @@ function beginning(db: Database, append: Append): Pick<LeaseWrites, "begin" | "a
 	};
 }
 
-/** From active to revoking, and back to it. */
+/** Operations that lead from active to revoking, or back to revoking. */
 function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | "revokeMany" | "reopen" | "markLost"> {
 	const change = changing(db, append);
 	const stateOf = db.prepare("SELECT state FROM lease WHERE id = ?").pluck();
@@ -147,7 +147,7 @@ function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | 
 	return {
 		revoke(input, event) {
 			const state = stateOf.get(input.id) as LeaseState | undefined;
-			// Setting `due_at`, even to what it is, would rewrite two more indexes.
+			// Setting `due_at`, even an unchanged one, would rewrite two more indexes.
 			(input.due_at === undefined ? revoke : revokeAt)(input, event);
 			return state;
 		},
@@ -162,8 +162,8 @@ function revocation(db: Database, append: Append): Pick<LeaseWrites, "revoke" | 
 }
 
 /**
- * Makes what marks the leases of a realm, user or engine, or of what they have in common, and counts them: those that are active, and those that
- * are being made, which are taken back as soon as they exist.
+ * Makes the functions that mark the leases of a realm, user or engine, or of their intersection, and return how many: `revoke` the active ones,
+ * `forewarn` those that are being made, which are revoked as soon as they exist.
  */
 export function leaseRevoker(db: Database) {
 	const mark = (transition: Transition, set: string) => {
@@ -181,7 +181,7 @@ export function leaseRevoker(db: Database) {
 	return { revoke: mark(TRANSITIONS.revoke, ", due_at = @now_ms"), forewarn: mark(TRANSITIONS.forewarn, "") };
 }
 
-/** From an open state to a closed one. The last lease of a retired configuration takes that with it, and those after it. */
+/** Operations that lead from an open state to a closed one. Closing a retired configuration's last lease removes that configuration and later ones. */
 function end(db: Database, append: Append): Pick<LeaseWrites, "abort" | "settle" | "abandon"> {
 	const change = changing(db, append);
 	const dropConfigs = db.prepare(
@@ -203,7 +203,7 @@ function end(db: Database, append: Append): Pick<LeaseWrites, "abort" | "settle"
 	};
 }
 
-/** Makes an operation of a transition of one lease, and of what else it sets: its event is written when it changed something. */
+/** Makes an operation from a transition of one lease and its other columns. It writes its event only when something changed. */
 function changing(db: Database, append: Append) {
 	return (transition: Transition, set: string, where = "") => {
 		const statement = db.prepare(
@@ -217,7 +217,7 @@ function changing(db: Database, append: Append) {
 	};
 }
 
-/** What a restore began. */
+/** Operation that ends the pause after a restore. */
 function rest(db: Database, append: Append): Pick<LeaseWrites, "resume"> {
 	const resume = db.prepare("DELETE FROM meta WHERE name = 'leases_paused'");
 	return {
@@ -229,7 +229,7 @@ function rest(db: Database, append: Append): Pick<LeaseWrites, "resume"> {
 	};
 }
 
-/** What nobody asked for. */
+/** Operations that the server runs by itself. */
 function upkeep(
 	db: Database,
 ): Pick<LeaseWrites, "postpone" | "hasten" | "delivered" | "recover" | "saveClock" | "forget"> {

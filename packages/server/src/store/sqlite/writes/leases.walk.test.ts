@@ -32,7 +32,7 @@ async function addSomeRealm(): Promise<void> {
 	realms.push((await addRealm(store, owner)).id);
 }
 
-/** As the rules do it: with the realm's own configuration, or the common one. */
+/** Begins a lease as the rules do: with the realm's own configuration, or the common one. */
 async function begin(): Promise<void> {
 	const [realm_id, engine] = [pick(realms), pick(ENGINES)];
 	const own = await engines.config(engine, realm_id, "active");
@@ -44,7 +44,7 @@ async function begin(): Promise<void> {
 
 const activate = () => leases.activate({ ...aLease("", { id: pick(ids) }), due_at: next(1000), payload: null }, event);
 
-/** What can happen to the ledger; what leads on happens more often than what ends everything. */
+/** Changes that can happen to the ledger; those that lead on are more frequent than those that end everything. */
 const CHANGES: (() => Promise<unknown>)[] = [
 	...[begin, begin, begin, begin, activate, activate, activate],
 	() => leases.doubt({ ...due(), last_error: "no answer" }),
@@ -76,7 +76,7 @@ const CHANGES: (() => Promise<unknown>)[] = [
 const COUNTED = `SELECT engine, config_realm_id, state, count FROM lease_count WHERE count > 0 ORDER BY 1, 2, 3`;
 const ROWS = `SELECT engine, config_realm_id, state, count(*) AS count FROM lease GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
 
-/** What must never be found: each of these questions has no answer. */
+/** Questions that must never find a row. */
 const NEVER: Record<string, string> = {
 	"an open lease whose configuration is gone": `SELECT id FROM lease WHERE due_at IS NOT NULL AND config_id <> ''
 		AND NOT EXISTS (SELECT 1 FROM engine_config WHERE id = config_id) AND reason <> 'zombie'`,

@@ -1,5 +1,5 @@
-/** The owner of a realm that is not deleted, by its id. */
+/** Selects the owner of a realm that is not deleted, by its id. */
 export const LIVE_REALM = "SELECT user_id FROM realm WHERE id = ? AND deleted_at IS NULL";
 
-/** Id and owner of a realm that is not deleted, by its slug. */
+/** Selects id and owner of a realm that is not deleted, by its slug. */
 export const LIVE_REALM_BY_SLUG = "SELECT id, user_id FROM realm WHERE slug = ? AND deleted_at IS NULL";

@@ -12,7 +12,7 @@ export const INSERT_BINDING =
 /** Removes the user's row of binding in the realm. */
 export const DELETE_BINDING = "DELETE FROM binding WHERE realm_id = @realm_id AND user_id = @user_id";
 
-/** How many users are bound in a realm. */
+/** Counts the users bound in a realm. */
 export const COUNT_BINDINGS = "SELECT count(*) FROM binding WHERE realm_id = ?";
 
 /** Operations on bindings. */

@@ -14,7 +14,7 @@ const member = await addAccount(store);
 const remove = (id: string, deleted_at = MADE_AT) =>
 	realms.remove({ id, deleted_at }, anEvent({ type: "realm.deleted" }));
 
-/** Rows of a realm in every table that has any. */
+/** Counts the rows of a realm in every table that may have some. */
 function rowsOf(id: string): Record<string, unknown> {
 	const reader = openReader(file);
 	const count = (query: string) => reader.prepare(query).pluck().get(id);

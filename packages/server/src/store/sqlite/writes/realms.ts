@@ -38,7 +38,7 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 		},
 		remove(input, event) {
 			if (remove.run(input).changes === 0) return false;
-			// Those that are being made are left to whoever is at work on them: activating one finds the realm gone.
+			// Leases that are being made are left to their makers: activating one finds the realm gone.
 			const selection = {
 				realm_id: input.id,
 				user_id: undefined,

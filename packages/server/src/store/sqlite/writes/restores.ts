@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { Append } from "./audit.ts";
 
-/** Operations on what a restore left to be told. */
+/** Operation on the report that a restore left. */
 export function restoreWrites(db: Database, append: Append) {
 	const told = db.prepare("DELETE FROM meta WHERE name = 'restore_to_tell'");
 	return {

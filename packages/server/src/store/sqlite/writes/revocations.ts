@@ -5,10 +5,10 @@ import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { leaseRevoker } from "./leases.ts";
 
-/** A time after every other. */
+/** Sorts after every time. */
 const AFTER_ALL = "~";
 
-/** The operation that takes access back. */
+/** Operation that revokes access. */
 export function revocationWrites(db: Database, append: Append) {
 	const sessions = db.prepare("DELETE FROM session WHERE user_id = @user_id AND jti <> @keep");
 	const [tokensOfUser, tokensOfRealm, tokensOfBoth] = [
@@ -24,7 +24,7 @@ export function revocationWrites(db: Database, append: Append) {
 		revoke({ user_id, realm_id, keep, links_since, now_ms }: Revocation, event: AuditEvent): Revoked {
 			const whose = { user_id, realm_id, keep };
 			const tokens = user_id === undefined ? tokensOfRealm : realm_id === undefined ? tokensOfUser : tokensOfBoth;
-			// Whoever is to be kept out may be known where they are.
+			// The person to keep out may sign in from a known source.
 			if (user_id !== undefined && realm_id === undefined) sources.forget(user_id);
 			const leases = { user_id, realm_id, engine: undefined, now_ms };
 			const revoked = {

@@ -23,7 +23,7 @@ const remove = (realm_id: string, key: string) =>
 const versionsOf = async (realm_id: string, key: string, environment: "dev" | "prod" = "dev") =>
 	(await secrets.history(realm_id, environment, key, 1e9, 100)).map(({ version }) => version).reverse();
 
-/** What a realm is said to hold, and what it holds. */
+/** Counts recorded for a realm, and counts of its rows. */
 function countsOf(realm_id: string): [said: unknown, recounted: unknown] {
 	const reader = openReader(file);
 	const said = reader.prepare("SELECT bytes, keys FROM realm WHERE id = ?").get(realm_id);
@@ -37,7 +37,7 @@ function countsOf(realm_id: string): [said: unknown, recounted: unknown] {
 	return [said, recounted];
 }
 
-/** Secrets of 488 B, which count 1,000 each. */
+/** Adds secrets of 488 B, which count 1,000 each. */
 async function fill(realm_id: string, keys: string[], given: Partial<NewVersion> = {}): Promise<void> {
 	for (const key of keys) assert.equal(typeof (await set(realm_id, key, { value: sized(488), ...given })), "object");
 }

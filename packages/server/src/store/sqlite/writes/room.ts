@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { type Coming, decideRoom, type Giving, type Kept, lastToConsider, type Room } from "../../../secrets/decide.ts";
 import { VERSION_BYTES } from "../../../secrets/model.ts";
 
-/** Makes what keeps count of a realm's bytes inside the transaction, and finds room. */
+/** Makes the functions that count a realm's bytes inside the transaction, and find room. */
 export function roomOf(db: Database) {
 	const room = db.prepare(
 		'SELECT bytes, keys, coalesce((SELECT realm_bytes FROM account_limit WHERE user_id = realm.user_id), @realm_bytes) AS "limit" ' +
@@ -22,9 +22,9 @@ export function roomOf(db: Database) {
 	return {
 		find: (where: { realm_id: string; realm_bytes: number }) => room.get(where) as Room | undefined,
 		count: (change: { realm_id: string; bytes: number; keys: number }) => void count.run(change),
-		/** Bytes of a secret's versions up to one. */
+		/** Bytes of a secret's versions up to the given one. */
 		held: (secret_id: number, up_to: number) => held.get(secret_id, up_to) as number,
-		/** What gives way to a version; undefined when it has no room. */
+		/** Versions that give way to a new one; undefined when it has no room. */
 		fit: (room: Room, coming: Coming, secret_id: number | undefined): Giving | undefined =>
 			decideRoom(room, coming, keptOf(secret_id, lastToConsider(room, coming))),
 	};

@@ -14,7 +14,7 @@ const { store, file } = await openTestStore({ after });
 const { accounts, policy, tokens } = store;
 const root = await addAccount(store);
 
-/** Writes rows straight into the file, which is quicker. What is read in this turn of the event loop does not see them. */
+/** Writes rows straight into the file, which is quicker, and ends the turn of the event loop: reads within it would not see them. */
 async function fill(count: number, sql: string, rowOf: (index: number) => unknown[]): Promise<void> {
 	const db = new Database(file);
 	const insert = db.prepare(sql);
@@ -71,7 +71,7 @@ test("tokens that expired long ago are forgotten, and no other ones, however man
 const isOpen = async (jti: string, user_id: string) =>
 	(await accounts.sessionOwner(jti, user_id, MADE_AT)) !== undefined;
 
-/** Gives an account the most sessions that it may have; the first is the oldest, and remembered. */
+/** Gives an account the maximum number of sessions; the first is the oldest, and remembered. */
 async function fillSessions(user: Account): Promise<string[]> {
 	const ids = Array.from({ length: MAX_SESSIONS }, newId);
 	await fill(

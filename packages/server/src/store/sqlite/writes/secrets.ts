@@ -13,7 +13,7 @@ interface Head {
 	deleted_at: string | null;
 }
 
-/** The row of a key in an environment, live or deleted. */
+/** Operations on the row of a key in an environment, live or deleted. */
 function heads(db: Database) {
 	const find = db.prepare(
 		"SELECT id, version, created_at, deleted_at FROM secret WHERE realm_id = @realm_id AND environment = @environment AND key = @key",
@@ -23,7 +23,7 @@ function heads(db: Database) {
 	const raise = db.prepare("UPDATE secret SET version = ? WHERE id = ?");
 	return {
 		find: (name: object) => find.get(name) as Head | undefined,
-		/** The row for the next version. A deleted secret gets a new one, so that the order of rows is the order of creation. */
+		/** Returns the row for the next version. A deleted secret gets a new one, so that the order of rows is the order of creation. */
 		next(input: NewVersion, found: Head | undefined, version: number): Pick<Head, "id" | "created_at"> {
 			if (found !== undefined && found.deleted_at === null) {
 				raise.run(version, found.id);
@@ -36,13 +36,13 @@ function heads(db: Database) {
 	};
 }
 
-/** A version that has room, and what gives way to it. */
+/** A version that has room, and the versions that give way to it. */
 interface Planned {
 	input: NewVersion;
 	found: Head | undefined;
 	version: number;
 	giving: Giving;
-	/** What its realm then holds more, or less. */
+	/** Change of its realm's counts. */
 	change: { realm_id: string; bytes: number; keys: number };
 }
 
@@ -61,7 +61,7 @@ function writing(db: Database, append: Append) {
 	return {
 		head,
 		room,
-		/** What has to be done for a version, in the room that its realm has; the next one has what it leaves. */
+		/** Plans a version in the room that its realm has, and leaves the rest of that room to the next one. */
 		plan(held: Room, input: NewVersion): Planned | undefined {
 			const found = head.find(input);
 			const version = (found?.version ?? 0) + 1;

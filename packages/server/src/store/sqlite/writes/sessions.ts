@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { MAX_SESSIONS, type Session } from "../../../accounts/model.ts";
 
-/** Prepares what every way to sign in does in the end. */
+/** Prepares the last step of every way to sign in. */
 export function sessionOpening(db: Database): (session: Session) => { sessions_ended: number | undefined } {
 	const insert = db.prepare(
 		"INSERT INTO session (jti, user_id, created_at, expires_at, provider) VALUES (@jti, @user_id, @created_at, @expires_at, @provider)",
@@ -10,7 +10,7 @@ export function sessionOpening(db: Database): (session: Session) => { sessions_e
 		"DELETE FROM session WHERE jti IN " +
 			`(SELECT jti FROM session WHERE user_id = @user_id ORDER BY created_at DESC, jti DESC LIMIT -1 OFFSET ${MAX_SESSIONS - 1})`,
 	);
-	/** Adds a session; those of its account that are then too many, the oldest, end. What it answers is part of the event. */
+	/** Adds a session, and ends the account's oldest ones that exceed the limit. The result is part of the event. */
 	return (session) => {
 		const { changes } = endOldest.run(session);
 		insert.run(session);

@@ -26,7 +26,7 @@ import { sessionOpening } from "./sessions.ts";
 
 type SsoWrites = Implementations<"write">["sso"];
 
-/** Operations on providers and on logins that they vouched for. */
+/** Operations on providers, and on logins through them. */
 export function ssoWrites(db: Database, append: Append): SsoWrites {
 	const use = db.prepare("INSERT INTO sso_used (digest, until) VALUES (@digest, @until) ON CONFLICT DO NOTHING");
 	const forget = db.prepare("DELETE FROM sso_used WHERE until < ?");
@@ -79,7 +79,7 @@ const INSERT_IDENTITY =
 	"INSERT INTO sso_identity (id, provider, issuer, subject, user_id, is_vouched, made_account, created_at) " +
 	"VALUES (@id, @provider, @issuer, @subject, @user_id, @is_vouched, @made_account, @at)";
 
-/** What is known of accounts and their identities. */
+/** Prepares the reads of accounts and their identities. */
 function peopleOf(db: Database) {
 	const owner = db
 		.prepare("SELECT user_id FROM sso_identity WHERE provider = @provider AND issuer = @issuer AND subject = @subject")
@@ -110,7 +110,7 @@ function peopleOf(db: Database) {
 	};
 }
 
-/** Makes what adds the account and the link that a login brings. */
+/** Makes the function that adds the account and the link of a login. */
 function addition(db: Database): (login: SsoLogin) => void {
 	const insert = db.prepare(INSERT_ACCOUNT);
 	const attach = db.prepare(INSERT_IDENTITY);
@@ -123,7 +123,7 @@ function addition(db: Database): (login: SsoLogin) => void {
 	};
 }
 
-/** What an account's owner does with its identities. */
+/** Operations of an account's owner on its identities. */
 function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unlink"> {
 	const people = peopleOf(db);
 	const attach = db.prepare(INSERT_IDENTITY);
@@ -170,7 +170,7 @@ function leftOut(changes: readonly RoleChange[]): string | undefined {
 	return realms.length === 0 ? undefined : realms.join();
 }
 
-/** Makes the roles that the provider gave what they are now. */
+/** Updates the roles that the provider granted. */
 function roleWrites(db: Database, append: Append) {
 	const find = db.prepare(LIVE_REALM_BY_SLUG);
 	const current = db.prepare("SELECT role, granted_by FROM binding WHERE realm_id = ? AND user_id = ?");

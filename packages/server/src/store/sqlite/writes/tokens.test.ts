@@ -10,7 +10,7 @@ const { store, file } = await openTestStore({ after });
 const { tokens } = store;
 const ada = await addAccount(store, { email: "ada@example.com", name: "Ada" });
 
-/** A chain of tokens, each made by the one before, written straight into the file: a store of before may hold more than an account may have. */
+/** A chain of tokens, each made by the one before, written straight into the file: an older store may hold more than an account may have now. */
 function addChain(length: number, maker: string | null = null): string[] {
 	const ids = Array.from({ length }, newId);
 	const db = new Database(file);

@@ -4,7 +4,7 @@ import { type ApiToken, MAX_TOKENS, type TokenEnd } from "../../../tokens/model.
 import { LINE, notExpiredAt } from "../token-lines.ts";
 import type { Append } from "./audit.ts";
 
-/** Tokens that are forgotten in one transaction. */
+/** Maximum number of tokens forgotten in one transaction. */
 const AT_ONCE = 1000;
 
 /** Operations on API tokens. */
