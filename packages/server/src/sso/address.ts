@@ -1,7 +1,7 @@
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Whether an address may be used: what crosses a network is encrypted, and it names no user.
+ * Tells whether an address may be used: it encrypts everything that crosses a network, and contains no user.
  * @param secure protocol with its colon. @param plain protocol that is good enough on loopback
  */
 export function isProtected(text: string, secure: string, plain: string): boolean {

@@ -8,22 +8,22 @@ import type { Protocols } from "./protocols.ts";
 import type { Provider } from "./providers.ts";
 import { guarded, type RefusalNeeds } from "./refusals.ts";
 
-/** Logins that ask one directory at once, and milliseconds that others wait for that. */
+/** Concurrent logins at one directory, and how many milliseconds others wait for their turn. */
 const AT_ONCE = 3;
 const MAX_TURN_MS = 1000;
 
 /** Directories whose queues are kept. */
 const MAX_DIRECTORIES = 256;
 
-/** What asking a directory about a password needs. */
+/** Dependencies of a password check at a directory. */
 export interface DirectoryNeeds extends RefusalNeeds {
 	throttle: Throttle;
 	protocols: Protocols;
-	/** The queue of logins with a provider's passwords. */
+	/** The queue of password logins at a provider. */
 	directory(provider: string): Pick<PasswordQueue, "run">;
 }
 
-/** Makes the queues, one for each directory: one that does not answer holds up nobody else's logins. */
+/** Makes the queues, one per directory: a directory that does not answer delays only its own logins. */
 export function createDirectories(): DirectoryNeeds["directory"] {
 	const queues = createCache<string, PasswordQueue>(MAX_DIRECTORIES);
 	return (provider) => {
@@ -34,8 +34,8 @@ export function createDirectories(): DirectoryNeeds["directory"] {
 }
 
 /**
- * Asks a directory whose password it is. Guesses are slowed down here as those of our own passwords are.
- * @returns who it is, and the name under which guesses are counted
+ * Asks a directory whose password it is. Guesses are slowed down as those of our own passwords are.
+ * @returns the person, and the name under which guesses are counted
  * @throws AppError rate_limited, overloaded, and whatever `guarded` makes of a refusal
  */
 export async function askDirectory(
@@ -61,7 +61,7 @@ export async function askDirectory(
 	return { account, asserted };
 }
 
-/** Whoever waited behind a directory that does not answer need not wait for it as well. */
+/** A login that queued behind a directory that does not answer need not wait for it as well. */
 function busy(): AppError {
 	const message = "too many logins wait for this directory: try again in 1 second";
 	return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });

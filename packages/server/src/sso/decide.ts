@@ -2,13 +2,13 @@ import type { Account } from "../accounts/model.ts";
 import { MAX_BINDINGS, type Role } from "../policy/model.ts";
 import { type Identity, MAX_IDENTITIES, type MappedRole, type SsoLogin } from "./model.ts";
 
-/** What is looked at of an account, and of its identities. */
+/** The facts about an account, and about its identities, that decide on links. */
 export type LinkedAccount = Pick<Account, "password" | "disabled_at" | "instance_admin">;
 export type LinkedIdentity = Pick<Identity, "id" | "provider" | "is_vouched">;
 
 /**
- * Decides whether an account may be linked with whoever has its address now. It is somebody else's when another person of this provider had it
- * before, and may be when whoever came first had only said that the address was theirs.
+ * Decides whether an account may be linked with the person who has its address now. The account belongs to somebody else if another person of this
+ * provider had the address before, and may do so if its first user only claimed the address.
  */
 export function isOpenTo(
 	provider: string,
@@ -20,18 +20,18 @@ export function isOpenTo(
 	return identities.every((identity) => identity.provider !== provider && identity.is_vouched);
 }
 
-/** What is known of a login's account when it is to be made true. */
+/** The current facts about a login's account, read before the login takes effect. */
 export interface ArrivalFacts {
-	/** Whose the identity is. */
+	/** The account that the identity is linked with. */
 	owner_id: string | undefined;
 	/** The account that the login is for, and its identities. */
 	account: LinkedAccount | undefined;
 	identities: readonly LinkedIdentity[];
-	/** Whether somebody has the e-mail of the account that is to be made. */
+	/** True if an account already has the e-mail of the new one. */
 	isEmailTaken: boolean;
 }
 
-/** Decides whether accounts are what they were when the login was decided. */
+/** Decides whether the accounts are still as they were when the login was decided. */
 export function isStillSo({ identity, session, arrival }: SsoLogin, facts: ArrivalFacts): boolean {
 	const { owner_id, account, identities, isEmailTaken } = facts;
 	if (arrival.kind === "known") return owner_id === session.user_id && account?.disabled_at === null;
@@ -39,7 +39,7 @@ export function isStillSo({ identity, session, arrival }: SsoLogin, facts: Arriv
 	return arrival.kind === "linked" ? isOpenTo(identity.provider, account, identities) : !isEmailTaken;
 }
 
-/** Decides whether an identity is linked with an account whose owner asks for it. @param count identities that the account has */
+/** Decides whether to link an identity with an account at its owner's request. @param count identities that the account has */
 export function decideLink(
 	user_id: string,
 	owner_id: string | undefined,
@@ -50,8 +50,8 @@ export function decideLink(
 }
 
 /**
- * Decides whether a link goes: not the last way to sign in, which is a password or another identity at a provider that there is.
- * @param providers that there are
+ * Decides whether a link may be removed. The last way to sign in stays: a password, or another identity at an existing provider.
+ * @param providers that exist
  */
 export function decideUnlink(
 	id: string,
@@ -80,9 +80,9 @@ export interface RealmOfRole {
 /** A role in a realm that a login changes. */
 export interface RoleChange extends MappedRole {
 	realm_id: string;
-	/** Whether the provider gave the account another one before. */
+	/** True if the provider gave the account another role before. */
 	isHeld: boolean;
-	/** Whether the realm has no room for one more binding. */
+	/** True if the realm has no room for one more binding. */
 	isLeftOut: boolean;
 }
 
@@ -91,14 +91,14 @@ export function granterOf({ identity }: Pick<SsoLogin, "identity">): string {
 	return `sso:${identity.provider}`;
 }
 
-/** Roles that a login is about: those that it brings, and none in realms where the provider gave one before and names no more. */
+/** Lists the roles that a login sets: those that it brings, and none in realms where the provider gave one before and now names none. */
 export function rolesOf(login: SsoLogin, granted: readonly string[]): MappedRole[] {
 	const mapped = new Set(login.roles.map(({ realm }) => realm));
 	const left = granted.filter((realm) => !mapped.has(realm));
 	return [...login.roles, ...left.map((realm) => ({ realm, role: undefined, id: "" }))];
 }
 
-/** Decides whether a login changes a role. What somebody else gave is left alone, and so is the owner. */
+/** Decides whether a login changes a role. The owner, and roles that somebody else gave, stay as they are. */
 export function decideRole(
 	login: SsoLogin,
 	mapped: MappedRole,

@@ -3,9 +3,9 @@ import { dataKey, KEY_ID_BYTES, openRecord, type Place, sealRecord } from "../cr
 import type { System } from "../system.ts";
 import type { OneTime } from "./model.ts";
 
-/** Milliseconds between the beginning of a login and its end. */
+/** The longest time in milliseconds between the beginning of a login and its end. */
 const LIFETIME_MS = 10 * 60_000;
-/** Logins of one browser that are under way at once: a later one may take an earlier one's place. */
+/** Logins that one browser may have under way: a later one may replace an earlier one. */
 const MAX_OPEN = 16;
 const MAX_COOKIE_CHARACTERS = 4096;
 const SECRET_BYTES = 32;
@@ -14,16 +14,16 @@ const SECRET_BYTES = 32;
 export interface Waiting {
 	/** On loopback. */
 	port: number;
-	/** base64url of the SHA-256 of what the program will prove itself with. */
+	/** base64url of the SHA-256 of the verifier that the program sends at the end. */
 	challenge: string;
 }
 
 /** A login that a browser has begun. */
 export interface Flow {
-	/** Name of the provider, and the id of its settings then. */
+	/** Name of the provider, and the id of its settings at the beginning. */
 	provider: string;
 	provider_id: string;
-	/** What comes back from the provider: OIDC's state, SAML's request id. */
+	/** The value that the provider returns: OIDC's state, SAML's request id. */
 	state: string;
 	nonce: string;
 	verifier: string;
@@ -32,18 +32,18 @@ export interface Flow {
 	waiting: Waiting | null;
 }
 
-/** Logins that are under way. Nothing is kept here: each is sealed in a cookie, so that only the browser that began it can end it. */
+/** Logins under way. The server stores none: each is sealed in a cookie, so that only the browser that began it can end it. */
 export interface Flows {
 	/** @returns the flow, and the Set-Cookie header that carries it */
 	begin(provider: { name: string; id: string }, waiting: Waiting | null): { flow: Flow; cookie: string };
-	/** The flows of this provider, with these settings, that a browser has begun and that are not too old. */
+	/** This browser's unexpired flows at this provider with these settings. */
 	open(cookies: string | undefined, provider: { name: string; id: string }): Flow[];
-	/** The Set-Cookie header that ends it in the browser. */
+	/** The Set-Cookie header that deletes the flow in the browser. */
 	clear(flow: Flow): string;
 }
 
 /**
- * Makes the keeper of flows. Its key is drawn now: what was begun before a restart has to be begun again.
+ * Makes the keeper of flows. It draws its key now: logins begun before a restart must be begun again.
  * @param isSecure whether browsers reach us over HTTPS
  */
 export function createFlows(system: Pick<System, "now" | "randomBytes">, isSecure: () => boolean): Flows {
@@ -51,9 +51,9 @@ export function createFlows(system: Pick<System, "now" | "randomBytes">, isSecur
 	const random = () => system.randomBytes(SECRET_BYTES).toString("base64url");
 	const placeOf = (name: string): Place => ({ label: "sso.flow", realm_id: "", environment: "", name, row_id: "" });
 	const prefix = () => (isSecure() ? "__Host-svc_sso_" : "svc_sso_");
-	// The identity provider posts its answer from its own site: Lax would keep the cookie back.
+	// The identity provider posts its answer from its own site: Lax would withhold the cookie.
 	const attributes = () => `Path=/; HttpOnly${isSecure() ? "; Secure; SameSite=None" : ""}`;
-	// Of a few names: a page that begins many logins would else fill the browser's requests until none is taken any more.
+	// Only a few names: otherwise a page that begins many logins would fill the browser's requests until no server accepts them.
 	const nameOf = ({ state }: Flow) => `${prefix()}${(hash("sha256", state, "buffer")[0] ?? 0) % MAX_OPEN}`;
 
 	function read(value: string, provider: string): Flow | undefined {
@@ -93,7 +93,7 @@ function valuesOf(cookies: string | undefined, prefix: string): string[] {
 	return values.filter((value) => value.length <= MAX_COOKIE_CHARACTERS).slice(-MAX_OPEN);
 }
 
-/** What ending a flow uses up. */
+/** Names what ends with a flow: its state, which is good for one login. */
 export function usedBy({ state, until_ms }: Pick<Flow, "state" | "until_ms">): OneTime {
 	return { digest: hash("sha256", `flow ${state}`, "buffer"), until: new Date(until_ms).toISOString() };
 }

@@ -19,7 +19,7 @@ import {
 import type { Provider } from "./providers.ts";
 import type { CommonSettings } from "./settings.ts";
 
-/** Somebody who has signed in. Spec: API › SSO */
+/** A person who has signed in. Spec: API › SSO */
 export interface SignedIn {
 	token: string;
 	/** Unix seconds. */
@@ -27,22 +27,23 @@ export interface SignedIn {
 	user: { id: string; email: string; name: string };
 }
 
-/** What signing in needs. */
+/** Dependencies of signing in. */
 export interface IdentityNeeds extends SessionNeeds {
 	store: { accounts: Pick<AccountStore, "byEmail" | "byId">; sso: SsoStore };
 	system: System;
 	known_sources: Pick<KnownSources, "note">;
 }
 
-/** Times that accounts are read again because they changed in between. */
+/** Attempts to read accounts again after they changed in between. */
 const MAX_READINGS = 5;
 const MAX_NAME_BYTES = 255;
 /** Best first. */
 const BY_RANK: readonly Role[] = ["admin", "member", "viewer"];
 
 /**
- * Signs in whom a provider vouched for: an account that the identity is linked with, a new one, or, where the provider is trusted for the
- * address, one without a password whose holder was vouched for, too, and is no other person at this provider. An e-mail alone opens nothing.
+ * Signs in the person whom a provider vouched for: to the account that the identity is linked with, to a new one, or, if the provider is trusted
+ * for
+ * the address, to one without a password whose holder was vouched for, too, and is no other person at this provider. An e-mail alone opens nothing.
  * @param used what the login uses up
  * @param counted_as under which guesses of its password are counted; the account's e-mail when there is no password
  * @throws SsoRefusal
@@ -76,7 +77,7 @@ export async function signIn(
 	throw new AppError("conflict", "the account was changed meanwhile: start the login again");
 }
 
-/** Who somebody is at a provider. */
+/** Names a person at a provider. */
 export function identityOf({ name }: Provider, { issuer, subject }: Asserted): IdentityKey {
 	return { provider: name, issuer, subject };
 }
@@ -121,7 +122,7 @@ function newAccount({ system }: IdentityNeeds, email: string, said: string | und
 	return { id: system.uuid(), email, name, password: null, instance_admin: false, disabled_at: null, created_at };
 }
 
-/** The beginning of a text, cut between characters. */
+/** Cuts a text between characters to at most so many bytes. */
 function shorten(text: string, bytes: number): string {
 	let short = "";
 	for (const character of text) {
@@ -131,7 +132,7 @@ function shorten(text: string, bytes: number): string {
 	return short;
 }
 
-/** The best role that the groups give in each realm that the provider's settings name; none where they give none. */
+/** Finds the best role that the groups give in each realm named in the provider's settings; none where they give none. */
 function mappedRoles({ system }: IdentityNeeds, { role_mappings }: CommonSettings, groups: string[]): MappedRole[] {
 	const held = new Set(groups);
 	const byRealm = Map.groupBy(role_mappings, ({ realm }) => realm);

@@ -4,7 +4,7 @@ import { type Route, route } from "../http/route.ts";
 import { type LinkNeeds, listIdentities, unlinkIdentity } from "./links.ts";
 import { IdentitySchema, shownIdentity } from "./model.ts";
 
-/** What asking for the owner of an account can be answered with. */
+/** Error codes of a request for the owner's proof. */
 export const OWNER_ERRORS = ["unsupported_operation", "wrong_password", "rate_limited"] as const;
 
 /** Design: §13. */

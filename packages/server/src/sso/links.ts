@@ -8,7 +8,7 @@ import { identityOf } from "./identity.ts";
 import { type Asserted, type Identity, MAX_IDENTITIES, SsoRefusal, type SsoStore } from "./model.ts";
 import type { Provider } from "./providers.ts";
 
-/** What linking identities needs. */
+/** Dependencies of linking identities. */
 export interface LinkNeeds extends OwnerNeeds {
 	store: OwnerNeeds["store"] & { accounts: Pick<AccountStore, "byId">; sso: SsoStore };
 	system: System;
@@ -17,7 +17,7 @@ export interface LinkNeeds extends OwnerNeeds {
 const DOING = "link an identity";
 
 /**
- * Asks for what only the owner of an account has, before somebody else is let in to it.
+ * Asks for proof that only the owner of an account has, before anybody else gets in.
  * @throws AppError unsupported_operation, missing_field, wrong_password, forbidden, rate_limited
  * Design: §13
  */
@@ -30,7 +30,7 @@ export function proveForLink(
 }
 
 /**
- * Links an identity with the account of whoever is signed in.
+ * Links an identity with the account of the signed-in user.
  * @throws SsoRefusal linked_elsewhere when it belongs to another account; AppError limit_reached, wrong_password, forbidden
  * Design: §11, §13
  */
@@ -55,7 +55,7 @@ export async function linkIdentity(
 	}
 }
 
-/** By whom an account can be signed in to. @throws AppError unsupported_operation. Design: §13 */
+/** Lists the identities that sign in to an account. @throws AppError unsupported_operation. Design: §13 */
 export async function listIdentities(
 	needs: LinkNeeds,
 	actor: Actor,
@@ -67,7 +67,7 @@ export async function listIdentities(
 }
 
 /**
- * Removes an identity from the account of whoever is signed in. The last way to sign in stays.
+ * Removes an identity from the account of the signed-in user. The last way to sign in stays.
  * @throws AppError unsupported_operation, missing_field, wrong_password, forbidden, not_found, conflict (the last way), rate_limited
  * Design: §13
  */
@@ -87,7 +87,7 @@ export async function unlinkIdentity(
 		throw new AppError("conflict", "this is the last way to sign in to the account: link another identity first");
 }
 
-/** The answer when what was shown is not so any more. */
+/** The answer when the proof is no longer valid. */
 function unproven({ password }: OwnerProof): AppError {
 	return password === null ? notRecent() : wrongPassword();
 }

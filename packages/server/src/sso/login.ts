@@ -14,12 +14,12 @@ import { findProviderOf, type Provider, type ProviderNeeds, serviceProvider } fr
 import { guarded, noteRefusal, refused } from "./refusals.ts";
 import { backWith, type Ended, ending } from "./way-back.ts";
 
-/** Milliseconds in which a program fetches what its browser's login ended with, and how many logins wait for theirs. */
+/** Milliseconds that a program has to fetch the result of its browser's login, and how many results can wait. */
 const CODE_MS = 60_000;
 const MAX_CODES = 1000;
 const CODE_BYTES = 32;
 
-/** What logins need. */
+/** Dependencies of logins. */
 export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds, LinkNeeds {
 	store: ProviderNeeds["store"] & IdentityNeeds["store"] & LinkNeeds["store"] & { audit: Pick<AuditStore, "append"> };
 	system: System;
@@ -28,20 +28,20 @@ export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds
 	throttle: Throttle;
 }
 
-/** Ended logins whose program has not come for them. */
+/** Ended logins that their programs have not fetched. */
 export type Codes = LRUCache<string, { provider: Provider; asserted: Asserted; challenge: string; until_ms: number }>;
 
 /** Makes the memory of ended logins. A restart forgets them. */
 export const createCodes = (): Codes => new LRUCache({ max: MAX_CODES, ttl: CODE_MS, ttlAutopurge: true });
 
-/** A browser on its way: where to, and the cookie that it comes back with. */
+/** A browser's way to the provider: the address, and the cookie that it comes back with. */
 export interface Redirect {
 	location: string;
 	cookie: string;
 }
 
 /**
- * Begins a login in a browser: sends it to the identity provider, or back to the program that waits for it when that cannot be.
+ * Begins a login in a browser: sends it to the identity provider or, if that fails, back to the program that waits.
  * @throws AppError not_found; provider_unavailable, rate_limited when no program waits
  * Spec: API › SSO
  */
@@ -73,7 +73,7 @@ const oidcFlow = ({ address }: LoginNeeds, { provider, state, nonce, verifier }:
 
 /**
  * Ends an OpenID Connect login. Its state is used up before the provider is asked: a code is tried once.
- * @throws AppError unauthorized and whatever `guarded` makes of a refusal, unless a program waits that can be told
+ * @throws AppError unauthorized and whatever `guarded` makes of a refusal, unless a known program waits for the error
  * Spec: API › SSO. Design: §11
  */
 export async function endOidcLogin(
@@ -97,8 +97,8 @@ export async function endOidcLogin(
 }
 
 /**
- * Ends a SAML login. The request and the assertion are used up together with the session's opening.
- * @throws AppError unauthorized and whatever `guarded` makes of a refusal, unless a program waits that can be told
+ * Ends a SAML login. The request and the assertion are used up in the same step that opens the session.
+ * @throws AppError unauthorized and whatever `guarded` makes of a refusal, unless a known program waits for the error
  * Spec: API › SSO. Design: §11
  */
 export async function endSamlLogin(
@@ -121,7 +121,7 @@ export async function endSamlLogin(
 			now: needs.system.now(),
 		};
 		const saml = await needs.protocols.saml();
-		// Which of several it is, only an answer says that proves something.
+		// Of several logins, only a valid answer tells which one it is.
 		const only = others.length === 0 ? first : undefined;
 		const sp = serviceProvider(needs, name, settings);
 		const asserted = await asking(only, () => saml.identify(settings, sp, answer));
@@ -149,7 +149,7 @@ async function end(
 	return { cookie, location: `http://127.0.0.1:${port}/?code=${code}` };
 }
 
-/** What a program proves itself with: the code that its browser brought, and the text whose digest it gave at the beginning. */
+/** A program's proof: the code that its browser brought, and the text whose digest it sent at the beginning. */
 export interface Proof {
 	code: string;
 	verifier: string;
@@ -164,19 +164,19 @@ export async function redeemCode(needs: LoginNeeds, visitor: Visitor, proof: Pro
 	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, []));
 }
 
-/** Whom a code stands for, as a person is shown it. */
+/** The person behind a code, as shown to the user. */
 export interface ShownIdentity {
 	provider: string;
-	/** Empty when the provider said none. */
+	/** Empty when the provider sent none. */
 	email: string;
-	/** The subject when the provider said neither a name nor an e-mail. */
+	/** The subject when the provider sent neither a name nor an e-mail. */
 	name: string;
 }
 
 /**
- * Links whom a browser's login proved with the account of whoever is signed in, once that person has seen who it is: somebody else on the
+ * Links the person whom a browser's login proved with the account of the signed-in user, once that user has seen who it is: somebody else on the
  * machine may have brought the code.
- * @param link whether to link now, and the account's password for it; before that the code stays good
+ * @param link whether to link now, and the account's password for it; until then the code stays valid
  * @throws AppError unauthorized, conflict, limit_reached, and as proveOwner
  */
 export async function linkByCode(
@@ -225,7 +225,10 @@ export async function loginWithDirectory(
 	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, [], account));
 }
 
-/** Links whom a directory's password proves with the account of whoever is signed in. @throws AppError as loginWithDirectory and proveOwner; conflict, limit_reached */
+/**
+ * Links the person whom a directory's password proves with the signed-in account. @throws AppError as loginWithDirectory and proveOwner; conflict,
+ * limit_reached
+ */
 export async function linkByDirectory(
 	needs: LoginNeeds,
 	actor: Actor,
@@ -239,7 +242,7 @@ export async function linkByDirectory(
 	await guarded(needs, actor, provider, () => linkIdentity(needs, actor, owner, provider, asserted));
 }
 
-/** Whether a provider has the settings that it had. */
+/** Tells whether a provider's settings are unchanged. */
 async function isStill({ store }: LoginNeeds, { name, id }: Provider): Promise<boolean> {
 	return (await store.sso.provider(name))?.id === id;
 }

@@ -5,32 +5,32 @@ import { Instant, Uuid } from "../messages.ts";
 import { type Port, read, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
 
-/** What a provider speaks. Spec: API › Resources and their fields */
+/** Protocols of providers. Spec: API › Resources and their fields */
 export const PROVIDER_TYPES = ["oidc", "saml", "ldap"] as const;
 
 export type ProviderType = (typeof PROVIDER_TYPES)[number];
 
-/** Who somebody is, as a provider said and we verified. */
+/** A person, as a provider said and we verified. */
 export interface Asserted {
-	/** Who says so: an OIDC issuer, a SAML entity id, the base DN of a directory. */
+	/** The source: an OIDC issuer, a SAML entity id, the base DN of a directory. */
 	issuer: string;
 	/** Stable and unique at the issuer, compared byte by byte. */
 	subject: string;
-	/** As the provider has it; undefined when it said none. */
+	/** As the provider sends it; undefined when it sends none. */
 	email: string | undefined;
-	/** Whether the provider says that this person owns the address: OpenID Connect in so many words, SAML never, a directory by having it. */
+	/** True if the provider says that this person owns the address: OpenID Connect explicitly, SAML never, a directory by having it. */
 	email_verified: boolean;
 	name: string | undefined;
 	groups: string[];
 }
 
-/** Why somebody was not let in, as the audit log has it. Callers hear none of it. */
+/** The reason for a refused login, as the audit log records it. Callers never learn it. */
 export type RefusalReason =
-	/** No login was begun here for this browser and provider, it was finished before, or too long ago. */
+	/** No login was begun here for this browser and provider, or it is already finished, or too old. */
 	| "request"
-	/** The provider's answer is not what the protocol asks for. */
+	/** The provider's answer violates the protocol. */
 	| "malformed"
-	/** The provider said that the login failed. */
+	/** The provider reported that the login failed. */
 	| "provider_error"
 	| "signature"
 	| "algorithm"
@@ -42,22 +42,22 @@ export type RefusalReason =
 	| "code"
 	| "replay"
 	| "subject"
-	/** A directory: no such person, or not exactly one. */
+	/** A directory: no such person, or more than one. */
 	| "unknown"
 	| "password"
 	| "disabled"
-	/** The provider named no e-mail that an account can have. */
+	/** The provider sent no e-mail that an account can have. */
 	| "email_missing"
 	/** An account has this e-mail and is not linked. */
 	| "email_taken"
-	/** The identity that was to be linked is another account's. */
+	/** The identity to be linked belongs to another account. */
 	| "linked_elsewhere"
-	/** A new person whom the provider's settings do not let in. */
+	/** The provider's settings admit no account for this new person. */
 	| "not_provisioned"
 	/** The provider could not be asked. */
 	| "unavailable";
 
-/** The answer of a provider, or of a person, that proves nothing. The message is for developers and holds nothing that was received. */
+/** An answer of a provider, or of a person, that proves nothing. The message is for developers and contains nothing that was received. */
 export class SsoRefusal extends Error {
 	override readonly name = "SsoRefusal";
 	readonly reason: RefusalReason;
@@ -68,7 +68,7 @@ export class SsoRefusal extends Error {
 	}
 }
 
-/** A provider that cannot be asked now, or does not answer in time. `trouble` says what to look at, and holds nothing that was received. */
+/** A provider that is unreachable, or does not answer in time. `trouble` says what to check, and contains nothing that was received. */
 export class ProviderUnavailable extends Error {
 	override readonly name = "ProviderUnavailable";
 	readonly trouble: string;
@@ -81,7 +81,7 @@ export class ProviderUnavailable extends Error {
 
 /** A provider as it is stored. */
 export interface ProviderRow {
-	/** Changes with every setting. */
+	/** Changes whenever the provider is set. */
 	id: string;
 	name: string;
 	type: ProviderType;
@@ -93,7 +93,7 @@ export interface ProviderRow {
 	created_at: string;
 }
 
-/** Somebody at a provider. */
+/** A person at a provider. */
 export interface IdentityKey {
 	/** The provider's name. */
 	provider: string;
@@ -101,12 +101,12 @@ export interface IdentityKey {
 	subject: string;
 }
 
-/** Somebody at a provider who signs in to an account. */
+/** A person at a provider who signs in to an account. */
 export interface Identity extends IdentityKey {
 	id: string;
-	/** Whether the account was made for it. */
+	/** True if the account was made for this identity. */
 	made_account: boolean;
-	/** Whether the provider was trusted for the address that the account was made with; always for the others. */
+	/** True if the provider was trusted for the address that the account was made with; always true for the others. */
 	is_vouched: boolean;
 	/** ISO 8601 UTC. */
 	created_at: string;
@@ -122,12 +122,12 @@ export const IdentitySchema = v.object({
 	created_at: Instant,
 });
 
-/** What is shown of an identity. */
+/** The public fields of an identity. */
 export function shownIdentity({ id, provider, issuer, subject, made_account, created_at }: Identity) {
 	return { id, provider, issuer, subject, made_account, created_at };
 }
 
-/** An identity that is to be linked with an account by hand. */
+/** An identity to link with an account by hand. */
 export interface NewLink {
 	id: string;
 	identity: IdentityKey;
@@ -136,44 +136,44 @@ export interface NewLink {
 	proof: OwnerProof;
 }
 
-/** Identities that are linked with one account at most. */
+/** The most identities that one account may have. */
 export const MAX_IDENTITIES = 20;
 
-/** Something that is good for one login: a digest, and the ISO 8601 UTC instant until which it must be remembered. */
+/** A value that is good for one login: its digest, and the ISO 8601 UTC instant until which it must be remembered. */
 export interface OneTime {
 	digest: Buffer;
 	until: string;
 }
 
-/** A role that a provider's groups give in a realm, or take away when it is undefined. */
+/** A role that a provider's groups give in a realm, or remove when it is undefined. */
 export interface MappedRole {
 	/** Slug. */
 	realm: string;
 	role: Role | undefined;
-	/** Id of the binding, should it have to be made. */
+	/** Id of the binding, if one has to be made. */
 	id: string;
 }
 
 /** A login that a provider vouched for. */
 export interface SsoLogin {
 	identity: IdentityKey;
-	/** Id of the link, should it have to be made. */
+	/** Id of the link, if one has to be made. */
 	link_id: string;
 	session: Session;
-	/** What the identity is to the account `session.user_id`: known to be its own, to be linked with it, or the first of a new account. */
+	/** The identity's relation to the account `session.user_id`: already its own, to be linked with it, or the first of a new account. */
 	arrival:
 		| { kind: "known" }
 		| { kind: "linked" }
 		/** `is_vouched`: the provider is trusted for the address and says that it is verified. */
 		| { kind: "created"; account: Account; is_vouched: boolean };
-	/** Where the account is known from then on. */
+	/** The source that the account is known from after this login. */
 	known: KnownSource;
-	/** All of them are used up by it. */
+	/** The login uses up all of them. */
 	used: OneTime[];
 	roles: MappedRole[];
 }
 
-/** What became of a login. `replay`: something was used before. `changed`: accounts are not as they were read; nothing happened, read again. */
+/** The outcome of a login. `replay`: something was used before. `changed`: accounts differ from what was read; nothing happened, read again. */
 export type SsoOutcome = "done" | "replay" | "changed";
 
 /** Operations of the store on single sign-on. */
@@ -181,19 +181,19 @@ export const ssoOperations = {
 	/** All providers by name. */
 	providers: read<() => ProviderRow[]>(),
 	provider: read<(name: string) => ProviderRow | undefined>(),
-	/** Adds it, or takes the place of the one of that name. */
+	/** Adds the provider, or replaces the one with its name. */
 	setProvider: write<(row: ProviderRow, event: AuditEvent) => void>(),
-	/** False when there is none. Identities stay, for a provider of that name that comes later. */
+	/** False when no such provider exists. Identities stay, for a later provider of that name. */
 	removeProvider: write<(name: string, event: AuditEvent) => boolean>(),
-	/** Id of the account whose identity it is. */
+	/** Id of the account that the identity belongs to. */
 	owner: read<(identity: IdentityKey) => string | undefined>(),
-	/** By which identities somebody signs in to an account. */
+	/** The identities that sign in to an account. */
 	identitiesOf: read<(user_id: string) => Identity[]>(),
-	/** Opens a session, after adding or linking what the login brings, and gives and takes the mapped roles. */
+	/** Adds or links what the login brings, sets the mapped roles, and opens a session. */
 	signIn: write<(login: SsoLogin, event: AuditEvent) => SsoOutcome>(),
-	/** Links an identity with an account whose owner asks for it; `unproven` when what showed that is not so any more. */
+	/** Links an identity with an account at its owner's request; `unproven` when the owner's proof is no longer valid. */
 	link: write<(link: NewLink, event: AuditEvent) => "done" | "linked_elsewhere" | "full" | "unproven">(),
-	/** Removes a link of an account; `last` when nobody could sign in to it any more. */
+	/** Removes a link of an account; `last` when nobody could sign in to the account any more. */
 	unlink:
 		write<
 			(
@@ -201,11 +201,11 @@ export const ssoOperations = {
 				event: AuditEvent,
 			) => "done" | "unknown" | "last" | "unproven"
 		>(),
-	/** Uses something up; false when it was used before. */
+	/** Uses up a one-time value; false when it was used before. */
 	consume: write<(used: OneTime) => boolean>({ forgets: [] }),
-	/** Forgets what need not be remembered any more. */
+	/** Forgets the one-time values that need not be remembered any more. */
 	forgetUsed: write<(before: string) => number>({ forgets: [] }),
 };
 
-/** The store's part for single sign-on. */
+/** The store's operations for single sign-on. */
 export type SsoStore = Port<typeof ssoOperations>;

@@ -4,16 +4,16 @@ import type { SsoStore } from "./model.ts";
 import type { Oidc } from "./oidc/oidc.ts";
 import type { Saml, ServiceProvider } from "./saml/saml.ts";
 
-/** The protocols. Each is loaded with the first provider that speaks it: together they take memory that most servers need not spend. */
+/** The protocols. Each is loaded with its first provider: together they take memory that most servers need not spend. */
 export interface Protocols {
 	oidc(): Promise<Oidc>;
 	saml(): Promise<Saml>;
 	ldap(): Promise<Ldap>;
-	/** Ends what was started. */
+	/** Ends the threads that the protocols started. */
 	close(): Promise<void>;
 }
 
-/** Loads what the providers speak that there are, so that nobody's first login holds up the event loop while it is read: 12 ms. */
+/** Loads the protocols of the existing providers, so that no first login blocks the event loop while one is loaded: 12 ms. */
 export async function loadProtocols(protocols: Protocols, store: Pick<SsoStore, "providers">): Promise<void> {
 	for (const { type } of await store.providers()) await protocols[type]();
 }
@@ -38,7 +38,7 @@ function once<Made>(make: () => Promise<Made>) {
 	let made: Promise<Made> | undefined;
 	return {
 		get: () => {
-			// Whoever needs a protocol is about to wait for a provider.
+			// A login that needs a protocol is about to wait for a provider.
 			leavePlace();
 			made ??= make();
 			return made;

@@ -16,19 +16,19 @@ import {
 	type SetProvider,
 } from "./settings.ts";
 
-/** What a secret is shown as; sent back, it means that the secret stays. */
+/** The mask of a secret; sent back, it keeps the secret. */
 const MASK = "********";
 
 /** Part of addresses that are registered elsewhere. */
 const PROVIDER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?$/;
 
-/** What the rules of providers need. */
+/** Dependencies of the rules of providers. */
 export interface ProviderNeeds extends AccessNeeds {
 	store: AccessNeeds["store"] & { sso: SsoStore };
 	system: System;
 	keyring: Pick<Keyring, "record" | "recordFor">;
 	protocols: Protocols;
-	/** Address that browsers and identity providers reach this server at, without a slash at the end. */
+	/** The address at which browsers and identity providers reach this server, without a slash at the end. */
 	address(): string;
 }
 
@@ -42,7 +42,7 @@ export type Provider<Type extends ProviderType = ProviderType> = Omit<ProviderRo
 	is: Extract<Kind, { type: Type }>;
 };
 
-/** A provider as it is shown: secrets masked. */
+/** A provider as shown: secrets masked. */
 export interface ShownProvider {
 	name: string;
 	type: ProviderType;
@@ -51,7 +51,7 @@ export interface ShownProvider {
 }
 
 /**
- * Sets a provider. It holds at once; logins that were begun with the former settings have to be begun again.
+ * Sets a provider. It takes effect immediately; logins begun with the former settings must be begun again.
  * @throws AppError forbidden, insufficient_scope, missing_field
  * Design: §7.1, §11
  */
@@ -87,7 +87,7 @@ export async function setProvider(
 	return { name, type, display_name, config: mask(config) };
 }
 
-/** Where a provider is: a secret goes nowhere else than where it was given for. */
+/** The location of a provider: a secret only goes where it was given for. */
 const PLACE: Readonly<Record<ProviderType, readonly string[]>> = {
 	oidc: ["issuer", "ca_cert"],
 	saml: [],
@@ -113,21 +113,21 @@ function mask(config: object): Record<string, unknown> {
 	return Object.fromEntries(entries);
 }
 
-/** A provider, secrets masked. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+/** Shows a provider, secrets masked. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
 export async function getProvider(needs: ProviderNeeds, actor: Actor, name: string): Promise<ShownProvider> {
 	await requireInstanceAdmin(needs, actor, "read");
 	const { display_name, is } = await findProvider(needs, name);
 	return { name, type: is.type, display_name, config: mask(is.settings) };
 }
 
-/** Removes a provider. Its people keep their accounts and sessions. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+/** Removes a provider. Its users keep their accounts and sessions. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
 export async function removeProvider(needs: ProviderNeeds, actor: Actor, name: string): Promise<void> {
 	await requireInstanceAdmin(needs, actor, "delete");
 	const event = eventBy(actor, needs.system.now(), "sso.provider.deleted", undefined, { provider: name });
 	if (!(await needs.store.sso.removeProvider(name, event))) throw noProvider();
 }
 
-/** Whether a provider can be reached and asked. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+/** Tests whether a provider is reachable and answers. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
 export async function testProvider(
 	needs: ProviderNeeds,
 	actor: Actor,
@@ -146,7 +146,7 @@ export async function testProvider(
 	}
 }
 
-/** The providers that somebody can sign in with. Spec: API › Accounts and login */
+/** Lists the providers to sign in with. Spec: API › Accounts and login */
 export async function listProviders(
 	needs: Pick<ProviderNeeds, "store">,
 ): Promise<{ name: string; type: ProviderType; display_name: string }[]> {
@@ -154,7 +154,7 @@ export async function listProviders(
 	return rows.map(({ name, type, display_name }) => ({ name, type, display_name }));
 }
 
-/** Who we are to a SAML identity provider. */
+/** This server as a SAML identity provider knows it. */
 export function serviceProvider(
 	{ address }: Pick<ProviderNeeds, "address">,
 	name: string,
@@ -164,14 +164,14 @@ export function serviceProvider(
 	return { entity_id: settings.sp_entity_id ?? `${base}/metadata`, acs_url: `${base}/acs` };
 }
 
-/** A provider of any type. @throws AppError not_found, internal_error when its row was altered */
+/** Finds a provider of any type. @throws AppError not_found, internal_error when its row was altered */
 async function findProvider(needs: Pick<ProviderNeeds, "store" | "keyring">, name: string): Promise<Provider> {
 	const row = await needs.store.sso.provider(name);
 	if (row === undefined) throw noProvider();
 	return openProvider(needs, row);
 }
 
-/** A provider of one type. @throws AppError not_found, internal_error when its row was altered */
+/** Finds a provider of one type. @throws AppError not_found, internal_error when its row was altered */
 export async function findProviderOf<Type extends ProviderType>(
 	needs: Pick<ProviderNeeds, "store" | "keyring">,
 	type: Type,
@@ -186,7 +186,7 @@ function noProvider(): AppError {
 	return new AppError("not_found", "provider not found: GET /api/v1/auth/providers lists what there is");
 }
 
-/** Opens what is kept of a provider. @throws AppError internal_error when the row was altered or moved */
+/** Opens the sealed settings of a provider. @throws AppError internal_error when the row was altered or moved */
 export async function openProvider(
 	{ keyring }: { keyring: Pick<Keyring, "recordFor"> },
 	row: ProviderRow,

@@ -6,7 +6,7 @@ import type { System } from "../system.ts";
 import { ProviderUnavailable, type RefusalReason, SsoRefusal } from "./model.ts";
 import type { Provider } from "./providers.ts";
 
-/** What writing a refusal down needs. */
+/** Dependencies of recording a refusal. */
 export interface RefusalNeeds {
 	store: { audit: Pick<AuditStore, "append"> };
 	system: System;
@@ -14,7 +14,7 @@ export interface RefusalNeeds {
 }
 
 /**
- * Does what may be refused: a refusal is written into the audit log, and the caller hears as much as is good for it.
+ * Attempts a login or a link: the audit log records a refusal, and the caller learns only what is safe.
  * @throws AppError unauthorized, invalid_credentials, conflict, validation_failed, registration_disabled, provider_unavailable,
  * rate_limited (too many refusals of one source)
  */
@@ -41,7 +41,7 @@ export async function guarded<T>(
 	}
 }
 
-/** Writes a refusal down. Who it was is not known, unless somebody signed in wanted to link an identity. */
+/** Records a refusal. The person is unknown, unless a signed-in user wanted to link an identity. */
 export async function noteRefusal(
 	{ store, system, throttle }: RefusalNeeds,
 	who: Visitor | Actor,
@@ -80,7 +80,7 @@ function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefus
 	return refused(cause);
 }
 
-/** The one answer to whatever proves nothing. */
+/** The one answer to everything that proves nothing. */
 export function refused(cause?: SsoRefusal): AppError {
 	const message = "the login was refused: start it again; the audit log says why";
 	return new AppError("unauthorized", message, cause === undefined ? {} : { cause });

@@ -36,7 +36,7 @@ const LOGIN_ERRORS = [
 const PORT = says("validation_failed", "cli_port must be a port on loopback: 1024 to 65535");
 const CHALLENGE = says("validation_failed", "cli_challenge must be the SHA-256 of the verifier in base64url");
 
-/** Where a command line program waits for its browser: both or neither. */
+/** The address at which a command line program waits for its browser: both fields or neither. */
 const WaitingQuery = v.pipe(
 	v.object({
 		cli_port: v.optional(
@@ -87,7 +87,7 @@ function waitingOf({ cli_port, cli_challenge }: v.InferOutput<typeof WaitingQuer
 	return { port: Number(cli_port), challenge: cli_challenge };
 }
 
-/** The same beginning for both protocols of browsers. */
+/** The route that begins a login, for both browser protocols. */
 function loginRoute(needs: LoginNeeds, type: "oidc" | "saml"): Route {
 	return publicRoute({
 		method: "GET",
@@ -105,7 +105,7 @@ function loginRoute(needs: LoginNeeds, type: "oidc" | "saml"): Route {
 	});
 }
 
-/** A session, or the way back to the program that waits for it. */
+/** Answers with a session, or with the way back to the program that waits for it. */
 function answerTo(ended: Ended, headers: Record<string, string>): object | "" {
 	headers["set-cookie"] = ended.cookie;
 	if ("signedIn" in ended) return ended.signedIn;
@@ -210,7 +210,7 @@ function ldapRoutes(needs: LoginNeeds): Route[] {
 	];
 }
 
-/** What a command line program does with the code that its browser brought. */
+/** Routes for a command line program with the code that its browser brought. */
 function programRoutes(needs: LoginNeeds): Route[] {
 	return [
 		publicRoute({

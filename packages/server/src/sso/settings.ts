@@ -22,16 +22,16 @@ const Pem = v.pipe(
 
 const Short = v.pipe(RequiredText, atMost(2048, "a field of config"));
 
-/** A PEM text that may be absent. */
+/** An optional PEM text. */
 const CaCert = v.optional(Pem);
 
 /** Fields that every type has. Design: §11 */
 const COMMON = {
-	/** Whether a person who comes for the first time gets an account. */
+	/** True if a new person gets an account. */
 	auto_provision: v.optional(v.boolean(), true),
 	/** E-mail domains of new accounts; any when it is empty. */
 	allowed_domains: v.optional(Domains, []),
-	/** Domains of which the provider may be believed that an address is this person's. */
+	/** Domains for which the provider is trusted to say whose an address is. */
 	trusted_email_domains: v.optional(Domains, []),
 	role_mappings: v.optional(
 		v.pipe(
@@ -45,7 +45,7 @@ const COMMON = {
 /** Settings of an OpenID Connect provider. Design: §11 */
 export const OidcSettings = v.strictObject(
 	{
-		/** Compared byte by byte with what the provider says of itself. */
+		/** Compared byte by byte with the issuer that the provider names. */
 		issuer: v.pipe(
 			Short,
 			v.check(
@@ -65,7 +65,7 @@ export const OidcSettings = v.strictObject(
 			),
 			"openid profile email",
 		),
-		/** PEM of the authorities that may have signed the provider's certificate, in place of those that Node knows. */
+		/** PEM of the authorities that may have signed the provider's certificate, in place of Node's. */
 		ca_cert: CaCert,
 		/** Claim that lists groups. */
 		groups_claim: v.optional(Short),
@@ -87,9 +87,9 @@ export const SamlSettings = v.pipe(
 					v.check((text) => isProtected(text, "https:", "http:"), refuse("idp_sso_url must be an https address")),
 				),
 			),
-			/** Certificates that signatures are checked with, PEM, one after the other. */
+			/** Certificates that verify signatures: PEM, one after the other. */
 			idp_certificate: v.optional(Pem),
-			/** Who we are at the provider; the address of our metadata when it is absent. */
+			/** Our entity id at the provider; the address of our metadata when it is absent. */
 			sp_entity_id: v.optional(Short),
 			/** Attribute with the e-mail; the NameID when it is absent. */
 			email_attribute: v.optional(Short),
@@ -126,7 +126,7 @@ export const LdapSettings = v.pipe(
 			user_filter: v.optional(v.pipe(Short, v.includes("{username}", refuse(FILTER))), "(uid={username})"),
 			start_tls: v.optional(v.boolean(), false),
 			ca_cert: CaCert,
-			/** Attribute that names a person for good. */
+			/** Attribute that identifies a person permanently. */
 			id_attribute: v.optional(Short, "entryUUID"),
 			email_attribute: v.optional(Short, "mail"),
 			name_attribute: v.optional(Short, "cn"),
@@ -146,7 +146,7 @@ export type OidcSettings = v.InferOutput<typeof OidcSettings>;
 export type SamlSettings = v.InferOutput<typeof SamlSettings>;
 export type LdapSettings = v.InferOutput<typeof LdapSettings>;
 
-/** What every provider's settings have. */
+/** Settings that every provider has. */
 export type CommonSettings = Pick<LdapSettings, keyof typeof COMMON>;
 
 /** Fields that are never shown. */

@@ -1,16 +1,16 @@
 import { ProviderUnavailable } from "./model.ts";
 
-/** How much goes on at once. */
+/** Bounds on concurrent and waiting tasks. */
 export interface Limits {
-	/** Tasks that run, of all keys. */
+	/** Running tasks of all keys. */
 	all: number;
-	/** Tasks that run, of one key. */
+	/** Running tasks of one key. */
 	each: number;
-	/** Tasks of one key that wait. */
+	/** Waiting tasks of one key. */
 	waiting: number;
 }
 
-/** Runs a task when its turn comes, and no later than in `limit_ms`; the task is told how many milliseconds are left. */
+/** Runs a task when its turn comes, within `limit_ms` at the latest; the task receives the milliseconds that are left. */
 export type Turn = <T>(key: string, limit_ms: number, task: (left_ms: number) => Promise<T>) => Promise<T>;
 
 interface Waiting {
@@ -21,9 +21,8 @@ interface Waiting {
 const BUSY = "too many logins wait: try again in a moment";
 
 /**
- * Lets a bounded number of tasks run and wait. What one key has is bounded too: a directory that hangs, or a source that sends what takes
- * long, takes nothing from the others.
- * The turn throws ProviderUnavailable when too many wait, or it did not come in time.
+ * Lets a bounded number of tasks run and wait, in all and per key: a directory that hangs, or a source that sends slow work, takes nothing from the
+ * others. The turn throws ProviderUnavailable when too many wait, or when it did not come in time.
  */
 export function createTurns({ all, each, waiting: most }: Limits): Turn {
 	const running: string[] = [];

@@ -5,11 +5,11 @@ import type { SignedIn } from "./identity.ts";
 import type { Provider } from "./providers.ts";
 import { guarded, type RefusalNeeds } from "./refusals.ts";
 
-/** How a login in a browser ended: with a session, or with an address on loopback where a program waits for it. */
+/** The end of a login in a browser: a session, or an address on loopback where a program waits for it. */
 export type Ended = { cookie: string } & ({ signedIn: SignedIn } | { location: string });
 
 /**
- * Where a program waits that has to hear of a refusal: by its code alone, because any page can send a browser there.
+ * Gives the address that tells a waiting program of a refusal: by its code alone, because any page can send a browser there.
  * @throws the error itself when no program waits
  */
 export function backWith(error: unknown, waiting: Waiting | null): string {
@@ -17,11 +17,11 @@ export function backWith(error: unknown, waiting: Waiting | null): string {
 	return `http://127.0.0.1:${waiting.port}/?error=${error.code}`;
 }
 
-/** Asks a protocol who it is that a login, if it is known which one, belongs to. */
+/** Asks a protocol whose login it is; the flow is undefined while it is unknown which one the answer belongs to. */
 type Asking = <T>(flow: Flow | undefined, ask: () => Promise<T>) => Promise<T>;
 
 /**
- * Ends a login, `guarded`. A program that waits for it hears when the answer to what it asks is a refusal.
+ * Ends a login, `guarded`. A program that waits for it learns of a refusal by the protocol.
  * @throws whatever `guarded` makes of a refusal when no program is known to wait
  */
 export async function ending(
