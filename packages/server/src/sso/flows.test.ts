@@ -8,7 +8,7 @@ const NOW = "2030-01-01T00:00:00.000Z";
 
 const name = (cookie: string) => cookie.split("=")[0];
 
-/** What a browser sends back of Set-Cookie headers. */
+/** The Cookie header that a browser sends after these Set-Cookie headers. */
 const sent = (...cookies: string[]) => cookies.map((cookie) => cookie.split(";")[0]).join("; ");
 
 function setUp(isSecure = true) {

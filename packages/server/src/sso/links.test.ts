@@ -28,7 +28,7 @@ const aPerson = () => ({
 	...{ email: undefined, name: undefined, email_verified: false, groups: [] },
 });
 
-/** Somebody who is signed in, with a password or at a provider. */
+/** A signed-in person, with a password or at a provider. */
 async function signedIn(password: string | null, given: Parameters<typeof aSession>[1] = {}) {
 	const account = await addAccount(store, { password });
 	const session = aSession(account.id, given);
@@ -81,14 +81,14 @@ test("without a password it takes a sign-in of the last five minutes at a provid
 	for (const [why, given, isLinked, good] of cases) {
 		const actor = await signedIn(null, given);
 		if (isLinked) await arrive(actor.user_id);
-		// Before anybody else is asked anything, not only where it is made.
+		// Refused before anybody else is asked anything, not only when the link is made.
 		if (good) await link(actor, undefined);
 		else await assert.rejects(proveForLink(needs, actor, undefined), { code: "forbidden" }, why);
 		assert.equal((await namesOf(actor)).length, Number(isLinked) + Number(good), why);
 	}
 });
 
-/** Links an account without a password with somebody of the provider, as arriving by a trusted address does. */
+/** Links an account without a password with a person of the provider, as a login with a trusted address does. */
 async function arrive(user_id: string): Promise<void> {
 	const { issuer, subject } = aPerson();
 	const login = {

@@ -12,7 +12,7 @@ const COMMON = {
 	trusted_email_domains: ["example.org"],
 	role_mappings: [{ group: "ops", realm: "shop", role: "admin" }],
 };
-/** Every field of each type with something good. */
+/** A good value for every field of each type. */
 const GOOD: Record<string, Record<string, unknown>> = {
 	oidc: {
 		...{ issuer: "https://id.example.com/realm", client_id: "svc", client_secret: "secret", ca_cert: PEM },

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { unavailableAs } from "./ldap/testing.ts";
 import { createTurns } from "./turns.ts";
 
-/** Tasks that end when they are told to. */
+/** Tasks that end on command. */
 function tasks(limits: Parameters<typeof createTurns>[0]) {
 	const turn = createTurns(limits);
 	const started: string[] = [];

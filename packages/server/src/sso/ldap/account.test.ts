@@ -48,7 +48,7 @@ test("people with names of their own are counted for themselves", () => {
 
 test("of a name that is too long only the beginning is looked at", () => {
 	named("\ufdfa");
-	// What looking at all of it would take at least, on this machine.
+	// The least time that reading all of it would take on this machine.
 	const whole_us = cpuOf(() => "\ufdfa".repeat(1_048_576).normalize("NFKD"));
 	for (const letter of ["\ufdfa", " ", "a", "\\", "uid=a,", "\u0301", "+"]) {
 		const name = letter.repeat(1_048_576 / letter.length);
@@ -58,7 +58,7 @@ test("of a name that is too long only the beginning is looked at", () => {
 	}
 });
 
-/** Microseconds of this thread that it takes. */
+/** Microseconds of this thread's CPU that some work takes. */
 function cpuOf(work: () => unknown): number {
 	const cpu = process.threadCpuUsage();
 	work();

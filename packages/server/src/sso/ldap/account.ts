@@ -1,16 +1,16 @@
 import type { LdapSettings } from "../settings.ts";
 import { type DistinguishedName, isBelow, parseDn } from "./dn.ts";
 
-/** Nobody has a longer name: the rest is not looked at. */
+/** No real name is longer: the rest is ignored. */
 const MAX_CHARACTERS = 1024;
 
-/** What directories do not see: accents (Active Directory), and characters that nobody sees (RFC 4518, 2.2). */
+/** Characters that directories ignore: accents (Active Directory), and invisible characters (RFC 4518, 2.2). */
 const UNSEEN = /[\p{Mn}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
- * The name under which guesses of a person's password are counted. A distinguished name has as many spellings as somebody likes, of its
- * attributes' types too: only the values below the base count, so that somebody right below it is counted as by the plain name. Names that
- * some directory takes for one are one here.
+ * Gives the name under which guesses of a person's password are counted. A distinguished name has any number of spellings, even of its
+ * attributes' types: only the values below the base count, so that a person right below it counts as under the plain name. Names that any
+ * directory takes for the same are the same here.
  */
 export function accountOf({ user_base_dn }: Pick<LdapSettings, "user_base_dn">, username: string): string {
 	const text = username.slice(0, MAX_CHARACTERS);
@@ -24,7 +24,7 @@ function valuesOf(name: DistinguishedName): string {
 	return values.map((parts) => parts.toSorted((one, other) => (one < other ? -1 : 1)).join("+")).join(",");
 }
 
-/** Some letters are one in capitals only. */
+/** Folds case in both directions: some letters are equal only in capitals. */
 function folded(text: string): string {
 	const seen = text.normalize("NFKD").replace(UNSEEN, "").toUpperCase().toLowerCase();
 	return seen.normalize("NFKC").replace(/\s+/g, " ").trim();

@@ -5,13 +5,13 @@ import type { Filter } from "./filter.ts";
 import { hostOf, tlsOptionsFor } from "./tls.ts";
 import { explain, FLOOD, INJECTED, LOST, REFUSED_TLS } from "./trouble.ts";
 
-/** Bytes that a connection may receive: a thousand groups have a tenth of it. */
+/** Bytes that a connection may receive: a thousand groups take a tenth of it. */
 const MAX_RECEIVED_BYTES = 4 * 1024 * 1024;
 const TIME_LIMIT_S = 5;
 /** RFC 4532 */
 const WHO_AM_I = "1.3.6.1.4.1.4203.1.11.3";
 
-/** Result codes of RFC 4511 that mean something here. */
+/** Result codes of RFC 4511 that matter here. */
 export const RESULT = {
 	operations_error: 1,
 	protocol_error: 2,
@@ -28,7 +28,7 @@ export const RESULT = {
 	unwilling: 53,
 } as const;
 
-/** A directory did not do what it was asked, and said so with a code of RFC 4511. */
+/** A directory refused a request with a result code of RFC 4511. */
 export class ResultError extends Error {
 	override readonly name = "ResultError";
 	readonly code: number;
@@ -39,7 +39,7 @@ export class ResultError extends Error {
 	}
 }
 
-/** Where a directory is. */
+/** The address of a directory, and how to protect the way there. */
 export interface Place {
 	url: string;
 	start_tls: boolean;
@@ -47,34 +47,34 @@ export interface Place {
 	ca_cert: string | undefined;
 }
 
-/** A question to a directory. Referrals and aliases are not followed. */
+/** A query to a directory. Referrals and aliases are not followed. */
 interface Search {
 	base: string;
 	scope: "base" | "sub";
 	filter: Filter;
 	attributes: string[];
-	/** ResultError size_limit when there are more. */
+	/** ResultError size_limit when the directory finds more. */
 	limit: number;
 }
 
-/** What a directory has of somebody or something. */
+/** An entry of a directory. */
 export interface Entry {
-	/** As the directory wrote it. */
+	/** Spelled as the directory sends it. */
 	dn: string;
 	/** Values by the attribute's name in lower case. */
 	attributes: Map<string, Buffer[]>;
 }
 
-/** A connection. All ldapjs is behind it. Every method but `unbind` throws ResultError and ProviderUnavailable. */
+/** A connection that hides ldapjs. Every method but `unbind` throws ResultError and ProviderUnavailable. */
 export interface Directory {
 	/** Proves a password. Neither name nor password may be empty: that would prove nothing, and succeed. */
 	bind(dn: string, password: string): Promise<void>;
 	search(question: Search): Promise<Entry[]>;
-	/** Ends it, whatever state it is in. */
+	/** Ends the connection in any state. */
 	unbind(): void;
 }
 
-/** What of ldapjs is used beyond its interface. Its version is pinned, and it has no maintainer who would change it. */
+/** The internals of ldapjs in use here. Its version is pinned, and it has no maintainer who would change them. */
 interface Inside {
 	urls: { hostname: string }[];
 	_socket: Socket | null;
@@ -82,7 +82,7 @@ interface Inside {
 	exop(name: string, done: (error: unknown, value: string, answer: Identified) => void): void;
 }
 
-/** The answer to `WHO_AM_I`: empty for nobody. */
+/** The answer to `WHO_AM_I`: empty for an anonymous connection. */
 interface Identified {
 	responseValue: string | undefined;
 }
@@ -90,7 +90,7 @@ interface Identified {
 type Done<T> = (error: unknown, result?: T) => void;
 
 /**
- * Connects, with TLS where the address or `start_tls` says so: then nothing crosses the network in clear, and the certificate is checked.
+ * Connects, with TLS if the address or `start_tls` says so: then nothing crosses the network in clear, and the certificate is checked.
  * @throws ProviderUnavailable
  */
 export async function connect(place: Place): Promise<Directory> {
@@ -98,7 +98,7 @@ export async function connect(place: Place): Promise<Directory> {
 	const tlsOptions = isTls || place.start_tls ? tlsOptionsFor(place) : {};
 	const client = ldap.createClient({ url: place.url, tlsOptions, reconnect: false });
 	const inside = client as unknown as Inside;
-	// It would look up the name `[::1]`. The first attempt begins a millisecond from now.
+	// ldapjs would look up the name `[::1]`. Its first attempt begins a millisecond from now.
 	for (const url of inside.urls) url.hostname = hostOf(place.url);
 	const { ask, guard } = watch(client);
 	const unbind = () => {
@@ -124,10 +124,10 @@ export async function connect(place: Place): Promise<Directory> {
 
 type Ask = <T>(begin: (done: Done<T>) => void) => Promise<T>;
 
-/** Lets every step fail as soon as the connection does, and hears each of the many events in which ldapjs says so. */
+/** Lets every step fail as soon as the connection does: ldapjs reports that in many events. */
 function watch(client: ldap.Client): { ask: Ask; guard: (socket: Socket) => void } {
 	const lost = Promise.withResolvers<never>();
-	// Nobody may be waiting when it happens.
+	// No step may be waiting when it happens.
 	lost.promise.catch(() => undefined);
 	for (const event of ["error", "connectError", "connectRefused", "setupError"]) {
 		client.on(event, (error: unknown) => lost.reject(explain(error)));
@@ -142,7 +142,7 @@ function watch(client: ldap.Client): { ask: Ask; guard: (socket: Socket) => void
 	};
 	let received = 0;
 	const guard = (socket: Socket) => {
-		// Else the first question waits 40 ms for the acknowledgement of the last handshake message.
+		// Otherwise the first query waits 40 ms for the acknowledgement of the last handshake message.
 		socket.setNoDelay(true);
 		socket.on("data", (chunk: Buffer) => {
 			received += chunk.length;
@@ -154,7 +154,7 @@ function watch(client: ldap.Client): { ask: Ask; guard: (socket: Socket) => void
 	return { ask, guard };
 }
 
-/** ldapjs has a class for every result code, and others for what happened to the connection. */
+/** Turns ldapjs's errors into ours: it has a class for each result code, and others for a failed connection. */
 function asOurs(error: unknown): Error {
 	if (error instanceof ResultError) return error;
 	const isResult =
@@ -166,7 +166,7 @@ function asOurs(error: unknown): Error {
 async function startTls(client: ldap.Client, options: object, ask: Ask): Promise<void> {
 	const { _tracker: tracker } = client as unknown as Inside;
 	await ask((done) => client.starttls(options, [], done));
-	// What came in clear after the answer may be the beginning of a forged one, which the next encrypted bytes would complete.
+	// Bytes that came in clear after the answer may begin a forged message, which the next encrypted bytes would complete.
 	if (tracker?.parser.buffer !== null) throw new ProviderUnavailable(INJECTED);
 }
 
@@ -176,7 +176,7 @@ async function bind(client: ldap.Client, dn: string, password: string, ask: Ask)
 	const who = await ask<Identified>((done) => {
 		(client as unknown as Inside).exop(WHO_AM_I, (error, _value, answer) => done(error, answer));
 	});
-	// A directory that does not know the question gives no value: ldapjs drops its result code.
+	// A directory that does not support the question returns no value: ldapjs drops its result code.
 	if (who.responseValue === "") throw new ResultError(RESULT.invalid_credentials);
 }
 
@@ -203,7 +203,7 @@ function entryOf({ objectName, attributes }: ldap.SearchEntry): Entry {
 	return { dn: String(objectName), attributes: new Map(values) };
 }
 
-/** A name that ldapjs takes as it is. Its own writer does not escape backslashes: what it reads may come out as another name. */
+/** Makes ldapjs send a name as it is. Its own writer does not escape backslashes, so that it may write another name than it read. */
 function verbatim(text: string): string {
 	return { [Symbol.toStringTag]: "LdapDn", toString: () => text } as unknown as string;
 }

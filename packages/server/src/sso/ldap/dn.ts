@@ -8,14 +8,14 @@ interface NamePart {
 export type DistinguishedName = NamePart[][];
 
 const TYPE = / *([a-z][a-z0-9-]*|\d+(?:\.\d+)+) *= */iuy;
-/** What may stand in a value: anything but what has to be escaped, or an escape. */
+/** The characters of a value: an escape, or anything that needs none. */
 const VALUE = /(?!#)(?:[^\\",+;<>\0]|\\[ "#+,;<=>\\]|\\[0-9a-f]{2})+/iuy;
 const CHARACTER = /\\[0-9a-f]{2}|\\.|[^\\]/giu;
 
 /**
- * Reads a distinguished name. The forms that RFC 4514 keeps for old programs (quotes, semicolons) and values in BER (`#04…`) are not read.
+ * Reads a distinguished name, except the forms that RFC 4514 keeps for old programs (quotes, semicolons) and values in BER (`#04…`).
  * https://www.rfc-editor.org/rfc/rfc4514
- * @returns undefined when the text is none
+ * @returns undefined when the text is no such name
  */
 export function parseDn(text: string): DistinguishedName | undefined {
 	const name: DistinguishedName = [[]];
@@ -39,7 +39,7 @@ export function parseDn(text: string): DistinguishedName | undefined {
 	}
 }
 
-/** @returns undefined when nothing is left, or something that is no text */
+/** @returns undefined when nothing is left, or when the bytes are no text */
 function withoutEscapes(written: string): string | undefined {
 	const characters = written.match(CHARACTER) ?? [];
 	while (characters.at(-1) === " ") characters.pop();
@@ -51,7 +51,7 @@ function withoutEscapes(written: string): string | undefined {
 	return value === "" ? undefined : value;
 }
 
-/** @returns undefined when the bytes are no UTF-8, or hold NUL */
+/** @returns undefined when the bytes are no UTF-8, or contain NUL */
 export function textOf(bytes: Buffer): string | undefined {
 	try {
 		const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -61,7 +61,7 @@ export function textOf(bytes: Buffer): string | undefined {
 	}
 }
 
-/** Writes a distinguished name with every escape that RFC 4514 asks for, and more. */
+/** Writes a distinguished name with every escape that RFC 4514 requires, and more. */
 export function writeDn(name: DistinguishedName): string {
 	const part = ({ type, value }: NamePart) => `${type}=${withEscapes(value)}`;
 	return name.map((parts) => parts.map(part).join("+")).join(",");
@@ -73,7 +73,7 @@ function withEscapes(value: string): string {
 	return value.replace(special, (character) => (/\p{Cc}/u.test(character) ? bytes(character) : `\\${character}`));
 }
 
-/** The same text for every spelling of a name: lower case, single blanks, none around what separates. */
+/** Gives the same text for every spelling of a name: lower case, single blanks, none around separators. */
 export function normalDn(name: DistinguishedName): string {
 	return name.map(normalRdn).join(",");
 }
@@ -84,7 +84,7 @@ function normalRdn(parts: NamePart[]): string {
 	return written.toSorted((one, other) => (one < other ? -1 : 1)).join("+");
 }
 
-/** Whether an entry of this name is somewhere below the other. */
+/** Tells whether an entry of this name is somewhere below the other. */
 export function isBelow(name: DistinguishedName, base: DistinguishedName): boolean {
 	return name.length > base.length && normalDn(name.slice(-base.length)) === normalDn(base);
 }

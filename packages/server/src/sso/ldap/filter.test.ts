@@ -5,13 +5,13 @@ import { FilterError, readFilter } from "./filter.ts";
 const read = (text: string, value: string | undefined = "alice") =>
 	readFilter(text, { placeholder: "{username}", value });
 
-/** As the filter stands in a message, with every byte that is no letter as hexadecimal digits. */
+/** The filter as sent in a message, with a dot for every byte that is not printable. */
 const sent = (text: string, value?: string) => {
 	const { buffer } = (read(text, value) as unknown as { toBer(): { buffer: Buffer } }).toBer();
 	return buffer.toString("latin1").replace(/[^ -~]/g, "·");
 };
 
-/** How ldapjs writes what was read. */
+/** The filter as ldapjs writes it. */
 const shown = (text: string, value?: string) => String(read(text, value));
 
 test("a filter is read as it was written", () => {

@@ -1,7 +1,7 @@
 import ldap from "ldapjs";
 import { textOf } from "./dn.ts";
 
-/** A text that is no search filter, or one in which the placeholder stands where it may not. */
+/** A text that is no search filter, or that has the placeholder in the wrong place. */
 export class FilterError extends Error {
 	override readonly name = "FilterError";
 }
@@ -9,9 +9,9 @@ export class FilterError extends Error {
 /** Any of ldapjs's filters. */
 export type Filter = ldap.PresenceFilter;
 
-/** What is put in the place of a placeholder; anything at all matches when `value` is undefined. */
+/** The value that replaces a placeholder; when it is undefined, anything matches. */
 export interface Filling {
-	/** Such as `{username}`. */
+	/** For example `{username}`. */
 	placeholder: string;
 	value: string | undefined;
 }
@@ -19,8 +19,9 @@ export interface Filling {
 const ITEM = /([a-z0-9][\w.;-]*)?(:dn)?(?::([a-z0-9][\w.-]*))?(:=|[~<>]?=)([^()\0]*)/iuy;
 
 /**
- * Reads a filter that has a placeholder in it. ldapjs has a reader too, which leaves escapes as they are. The placeholder is looked for in
- * what was read, and its value is never read: no value can change the filter's shape.
+ * Reads a filter that contains a placeholder. (ldapjs's own reader leaves escapes as they are.) The placeholder is replaced after parsing, and its
+ * value
+ * is never parsed: no value can change the filter's shape.
  * It may stand in the values of `=` only, alone or with text around it: `(uid={username})`, `(mail={username}@example.com)`.
  * https://www.rfc-editor.org/rfc/rfc4515
  * @throws FilterError
@@ -38,7 +39,7 @@ interface Source {
 	position: number;
 }
 
-/** @returns undefined for what always matches */
+/** @returns undefined for a filter that always matches */
 function readOne(source: Source, filling: Filling): Filter | undefined {
 	expect(source, "(");
 	const sign = source.text.charAt(source.position);

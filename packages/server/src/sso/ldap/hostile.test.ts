@@ -25,7 +25,7 @@ import { createLdap } from "./ldap.ts";
 import { fakeFor, refusedAs, settingsOf, unavailableAs } from "./testing.ts";
 
 const PASSWORD = "alice's password";
-/** The longest that a login may take, by a timer that is begun with it: the server waits four seconds, and timers end in order on a busy machine, too. */
+/** The longest time for a login, by a timer that starts with it: the server waits four seconds, and timers end in order even on a busy machine. */
 const LIMIT_MS = 5000;
 
 const isIPv6 = Object.values(networkInterfaces())
@@ -37,7 +37,7 @@ type Outcome = (error: unknown) => true;
 const ldap = createLdap();
 after(() => ldap.close());
 
-/** A login at a directory that does this in place of the right thing, which has to end in time and hold nobody up. */
+/** A login at a directory that misbehaves in this way. The login must end in time and delay nobody. */
 async function login(t: TestContext, reply: (request: Request) => Reply, outcome: Outcome, options?: FakeLdapOptions) {
 	const fake = await fakeFor(t, reply, options);
 	const loop = monitorEventLoopDelay({ resolution: 5 });
@@ -51,12 +51,12 @@ async function login(t: TestContext, reply: (request: Request) => Reply, outcome
 	clearTimeout(timer);
 	assert.ok(!isLate, "the login ends in time");
 	loop.disable();
-	// The directory's side is in this thread too, and the machine may be busy: what matters is that nothing waits for the thread.
+	// The directory's side runs in this thread too, and the machine may be busy: what matters is that nothing waits for the thread.
 	assert.ok(loop.max / 1e6 < 1000, `the event loop stood for ${loop.max / 1e6} ms`);
 	return { fake, settings };
 }
 
-/** The right thing, but for Alice's own bind. */
+/** Honest answers, except to Alice's own bind. */
 const butHerBind = (reply: (request: Request) => Reply) =>
 	honestBut("bind", (request) => (request.body.includes(ALICE) ? reply(request) : honest(request)));
 
@@ -124,7 +124,7 @@ test("one that says something else", async (t) => {
 	await login(t, nothing, noLdap, says(Buffer.from([0x30, 0x80, 0, 0])));
 	await login(t, nothing, noLdap, says(ber(0x30, ber(0x02, Buffer.from([1])), ber(0x7f, ""))));
 	await login(t, () => Buffer.from("30050201016180", "hex"), unavailableAs(/./));
-	// Whether random bytes are refused, or waited for to become a message, is up to chance.
+	// It is chance whether random bytes are refused or taken for an unfinished message.
 	await login(t, () => randomBytes(65_536), unavailableAs(/./));
 	await login(t, nothing, unavailableAs(/./), says("HTTP/1.1 400 Bad Request\r\n\r\n"));
 	await login(t, (request) => result(request, 99), unreadable);

@@ -5,10 +5,10 @@ import { PEOPLE, person, type Slapd, skipWithoutSlapd, startSlapd } from "../../
 import { createLdap } from "./ldap.ts";
 import { fakeFor, refusedAs, settingsOf } from "./testing.ts";
 
-/** Everybody's: whoever is found by a name that is not theirs gets in. */
+/** The same for everybody: a login that finds somebody by another's name succeeds. */
 const PASSWORD = "the same for all";
 
-/** Somebody who is in the directory under a name that means something elsewhere. */
+/** A person whose name in the directory means something in a filter. */
 const star = `dn: uid=*,${PEOPLE}\nobjectClass: inetOrgPerson\nuid: *\ncn: Star\nsn: Star\nuserPassword: ${PASSWORD}\n\n`;
 
 const ldap = createLdap();

@@ -3,16 +3,16 @@ import { type Asserted, ProviderUnavailable, type RefusalReason, SsoRefusal } fr
 import type { LdapSettings } from "../settings.ts";
 import { type Credentials, login, tryOut } from "./login.ts";
 
-/** What the thread is asked: to let somebody in, or to try the settings out when nobody is named. */
+/** A question to the thread: a login, or without credentials a test of the settings. */
 export interface LdapQuestion {
 	settings: LdapSettings;
 	credentials: Credentials | undefined;
 }
 
-/** Who it is; undefined when nobody was named. Else why not. */
+/** The person, undefined without credentials; otherwise the reason why not. */
 export type LdapAnswer = { asserted: Asserted | undefined } | { refused: RefusalReason } | { trouble: string };
 
-// Whatever else is thrown ends the thread, and whoever asked hears of that.
+// Any other error ends the thread, and the asker learns of that.
 parentPort?.on("message", async (question: LdapQuestion) => parentPort?.postMessage(await answer(question)));
 
 async function answer({ settings, credentials }: LdapQuestion): Promise<LdapAnswer> {

@@ -16,7 +16,7 @@ const real = { skip: skipWithoutSlapd };
 const PASSWORD = "alice's password";
 const ALICE = `uid=alice,${PEOPLE}`;
 
-/** As they stand in a directory: a value that holds what separates, and one that ends with a backslash. */
+/** Entries as in a directory: a value that contains a separator, and one that ends with a backslash. */
 const ODD = [
 	`dn: uid=o\\,dd,${PEOPLE}\nobjectClass: inetOrgPerson\nuid: o,dd\ncn: Odd\nsn: Odd\nuserPassword: odd's password\n`,
 	`dn: uid=back\\\\,${PEOPLE}\nobjectClass: inetOrgPerson\nuid: back\\\ncn: Back\nsn: Back\nuserPassword: back's password\n`,
@@ -24,7 +24,7 @@ const ODD = [
 	`dn: uid=björn,${PEOPLE}\nobjectClass: inetOrgPerson\nuid: björn\ncn: Björn Å\nsn: Å\nuserPassword: smörgås\n`,
 ].map((entry) => utf8(`${entry}\n`));
 
-/** LDIF takes what is not ASCII as base64. */
+/** LDIF takes text that is not ASCII as base64. */
 function utf8(entry: string): string {
 	const encode = (line: string) =>
 		line.replace(/^(\w+): (.*)$/, (_, name, value) => `${name}:: ${Buffer.from(value).toString("base64")}`);
@@ -174,7 +174,7 @@ test("a directory that hangs is given up in five seconds, and others are asked m
 	slapd.pause();
 	t.after(slapd.resume);
 	let isLate = false;
-	// Timers end in the order of their times on a busy machine, too.
+	// Timers end in order even on a busy machine.
 	const timer = setTimeout(() => {
 		isLate = true;
 	}, 5000);

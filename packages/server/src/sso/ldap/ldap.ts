@@ -6,9 +6,9 @@ import type { LdapAnswer } from "./ldap-thread.ts";
 import type { Credentials } from "./login.ts";
 import { createThreads } from "./threads.ts";
 
-/** Milliseconds from a question's arrival to its answer, the wait for a turn included. */
+/** Milliseconds from a question's arrival to its answer, including the wait for a turn. */
 const LIMIT_MS = 4000;
-/** A login takes some milliseconds of a directory that is well. */
+/** A healthy directory needs some milliseconds for a login. */
 const LIMITS = { all: 8, each: 3, waiting: 16 };
 /** Bytes of UTF-8. */
 const MAX_BYTES = 1024;
@@ -16,19 +16,19 @@ const MAX_BYTES = 1024;
 /** Logins against directories. Design: §11 */
 export interface Ldap {
 	/**
-	 * Says who somebody is, whose password the directory takes. It answers within five seconds.
+	 * Identifies the person whose password the directory accepts. It answers within five seconds.
 	 * @throws SsoRefusal unknown, password, subject; ProviderUnavailable
 	 */
 	identify(settings: LdapSettings, username: string, password: string): Promise<Asserted>;
-	/** Tries everything but a person's password. @throws ProviderUnavailable */
+	/** Tests everything but a person's password. @throws ProviderUnavailable */
 	test(settings: LdapSettings): Promise<void>;
-	/** The name under which guesses of a person's password are counted. Every spelling of it has the same one. */
+	/** The name under which guesses of a person's password are counted: the same for every spelling. */
 	accountOf(settings: LdapSettings, username: string): string;
-	/** Ends what is under way. */
+	/** Ends the questions under way. */
 	close(): Promise<void>;
 }
 
-/** Makes it; a thread is started with the first question. */
+/** Makes the adapter; its first question starts a thread. */
 export function createLdap(): Ldap {
 	const turn = createTurns(LIMITS);
 	const threads = createThreads();
@@ -37,7 +37,7 @@ export function createLdap(): Ldap {
 	return {
 		async identify(settings, username, password) {
 			if (!isSane(username)) throw new SsoRefusal("unknown");
-			// Directories let anybody in without a password (RFC 4513, 5.1.2): these may not reach one.
+			// Directories admit anybody without a password (RFC 4513, 5.1.2): an empty one may not reach them.
 			if (!isSane(password)) throw new SsoRefusal("password");
 			const asserted = read(await ask(settings, { username, password }));
 			if (asserted === undefined) throw new SsoRefusal("unknown");

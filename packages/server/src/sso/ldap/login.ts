@@ -4,18 +4,18 @@ import { connect, type Directory, type Entry, RESULT, ResultError } from "./dire
 import { type DistinguishedName, isBelow, normalDn, parseDn, textOf, writeDn } from "./dn.ts";
 import { type Filling, type Filter, FilterError, readFilter } from "./filter.ts";
 
-/** Groups of one person. */
+/** The most groups of one person. */
 const MAX_GROUPS = 1000;
 const MAX_TEXT_CHARACTERS = 1024;
 const USERNAME = "{username}";
 const GROUP_FILTER = "(member={dn})";
-/** Nobody. A password is tried here too, so that the time says nothing about who exists. */
+/** A name without an entry. Its password is tried too, so that the time does not reveal who exists. */
 const NOBODY = "cn=svc-no-such-person";
-/** Identifiers that are bytes, and are written as hexadecimal digits. */
+/** Binary identifiers, written as hexadecimal digits. */
 const BINARY_IDS = new Set(["objectguid", "objectsid", "guid"]);
 const ATTRIBUTE = /^[a-z0-9][\w.;-]*$/i;
 
-/** What a directory says to somebody whose password it does not take, or does not take now. */
+/** Result codes of a directory that refuses a password, for good or for now. */
 const REFUSED_PASSWORD = new Set<number>([
 	RESULT.constraint_violation,
 	RESULT.no_such_object,
@@ -25,7 +25,7 @@ const REFUSED_PASSWORD = new Set<number>([
 	RESULT.unwilling,
 ]);
 
-/** What a directory says of a name that somebody made up. */
+/** Result codes of a directory for a name that does not exist. */
 const NOT_THERE = new Set<number>([
 	RESULT.referral,
 	RESULT.no_such_object,
@@ -33,15 +33,15 @@ const NOT_THERE = new Set<number>([
 	RESULT.insufficient_access,
 ]);
 
-/** Somebody who wants in. */
+/** The credentials of a person who signs in. */
 export interface Credentials {
-	/** What `user_filter` looks for, or a distinguished name below `user_base_dn`. */
+	/** The value that `user_filter` looks for, or a distinguished name below `user_base_dn`. */
 	username: string;
 	password: string;
 }
 
 /**
- * Looks a person up, proves the password on a connection of its own, and reads the groups.
+ * Looks up a person, proves the password on a separate connection, and reads the groups.
  * @throws SsoRefusal unknown (nobody, or several), password, subject (not exactly one `id_attribute`); ProviderUnavailable
  */
 export async function login(settings: LdapSettings, { username, password }: Credentials): Promise<Asserted> {
@@ -56,7 +56,7 @@ export async function login(settings: LdapSettings, { username, password }: Cred
 			issuer: normalDn(base),
 			subject: subjectOf(person, settings.id_attribute),
 			email,
-			// Nobody but the directory's administrators says whose mail this is.
+			// Only the directory's administrators decide whose mail this is.
 			email_verified: email !== undefined,
 			name: textsOf(person, settings.name_attribute)[0],
 			groups: await groupsOf(directory, settings, person.dn),
@@ -66,7 +66,7 @@ export async function login(settings: LdapSettings, { username, password }: Cred
 	}
 }
 
-/** Tries everything but a person's password. @throws ProviderUnavailable */
+/** Tests everything but a person's password. @throws ProviderUnavailable */
 export async function tryOut(settings: LdapSettings): Promise<void> {
 	const base = baseOf(settings.user_base_dn, "user_base_dn");
 	filterOf(settings.user_filter, { placeholder: USERNAME, value: undefined }, "user_filter");
@@ -106,8 +106,8 @@ function placeOf({ url, start_tls, ca_cert }: LdapSettings) {
 }
 
 /**
- * A name below the base is looked up where it is, and has to meet what `user_filter` asks for beside the username: it may not let
- * somebody in whom the filter keeps out.
+ * Finds a person. A name below the base is looked up in its place, and must match the rest of `user_filter`: it may not admit
+ * anybody whom the filter keeps out.
  */
 async function findPerson(
 	directory: Directory,
@@ -138,7 +138,7 @@ async function findPerson(
 	}
 }
 
-/** @throws SsoRefusal password, unless it is nobody's */
+/** @throws SsoRefusal password, unless the name is nobody's */
 async function prove(settings: LdapSettings, dn: string, password: string, isNobody: boolean): Promise<void> {
 	const directory = await connect(placeOf(settings));
 	try {
@@ -161,7 +161,7 @@ async function groupsOf(directory: Directory, settings: LdapSettings, dn: string
 		const groups = await directory.search({ base, scope: "sub", filter, attributes: ["cn"], limit: MAX_GROUPS });
 		return [...new Set(groups.flatMap((group) => textsOf(group, "cn")))].slice(0, MAX_GROUPS);
 	} catch (error) {
-		// A part of them, in an order that is the directory's own, would give and take roles by chance.
+		// A part of the groups, in the directory's own order, would give and remove roles by chance.
 		const isTooMany = error instanceof ResultError && error.code === RESULT.size_limit;
 		const trouble = isTooMany
 			? `somebody is in more than ${MAX_GROUPS} groups, or in more than the directory shows: narrow group_filter`
@@ -202,7 +202,7 @@ function baseOf(text: string, field: string): DistinguishedName {
 	return name;
 }
 
-/** Exactly one value. @throws SsoRefusal subject */
+/** Reads the one value of an attribute. @throws SsoRefusal subject */
 function subjectOf(person: Entry, attribute: string): string {
 	const values = person.attributes.get(attribute.toLowerCase()) ?? [];
 	const subject = BINARY_IDS.has(attribute.toLowerCase()) ? values[0]?.toString("hex") : textsOf(person, attribute)[0];
@@ -210,14 +210,14 @@ function subjectOf(person: Entry, attribute: string): string {
 	return subject;
 }
 
-/** Values that are one line of text of a decent length. */
+/** Reads the values that are one line of text within the length limit. */
 function textsOf(entry: Entry, attribute: string): string[] {
 	const values = entry.attributes.get(attribute.toLowerCase()) ?? [];
 	const texts = values.map(textOf).filter((text) => text !== undefined);
 	return texts.filter((text) => /^\P{Cc}*\S\P{Cc}*$/u.test(text) && text.length <= MAX_TEXT_CHARACTERS);
 }
 
-/** What a result code means where only a misconfiguration can have brought it; what is no result code stays what it is. */
+/** Explains a result code that only a misconfiguration can cause; returns other errors as they are. */
 function unavailable(error: unknown, trouble: string): unknown {
 	if (!(error instanceof ResultError)) return error;
 	if (error.code === RESULT.referral)

@@ -23,7 +23,7 @@ const settingsFor = (fake: FakeLdap) =>
 		bind_password: "bound to be kept",
 	});
 
-/** What is answered in clear; the rest is honest. */
+/** Answers as given in clear, and honestly when encrypted. */
 const inClear = (reply: (request: Request) => Reply) => (request: Request) =>
 	request.isEncrypted ? honest(request) : reply(request);
 
@@ -80,7 +80,7 @@ test("a directory that agrees and then speaks no TLS gets nothing in clear", asy
 });
 
 test("an answer that is begun in clear is not finished by what comes encrypted", async (t) => {
-	// The second message of a connection is a bind. Of its forged success one byte is missing: any encrypted answer begins with that byte.
+	// The second message of a connection is a bind. Its forged success lacks one byte: the byte that begins any encrypted answer.
 	const success = message(2, ber(0x61, ber(0x0a, "\0"), ber(0x04, ""), ber(0x04, "0")));
 	const fake = await fakeFor(t, (request) => {
 		if (!request.isEncrypted) return agree(request, success.subarray(0, -1));

@@ -13,19 +13,19 @@ import { ProviderUnavailable, type RefusalReason, SsoRefusal } from "../model.ts
 import { LdapSettings } from "../settings.ts";
 import { createLdap, type Ldap } from "./ldap.ts";
 
-/** A provider's settings, with defaults as the API would fill them in. */
+/** Makes a provider's settings, with the API's defaults. */
 export function settingsOf(fields: Readonly<Record<string, unknown>>): LdapSettings {
 	return v.parse(LdapSettings, { user_base_dn: PEOPLE, ...fields });
 }
 
-/** Ends with the test. */
+/** Makes an adapter that ends with the test. */
 export function ldapFor(t: TestContext): Ldap {
 	const ldap = createLdap();
 	t.after(() => ldap.close());
 	return ldap;
 }
 
-/** A directory that lies, and ends with the test. */
+/** Starts a directory that lies, and ends with the test. */
 export async function fakeFor(
 	t: TestContext,
 	reply: (request: Request) => Reply,
@@ -36,7 +36,7 @@ export async function fakeFor(
 	return fake;
 }
 
-/** For `assert.rejects`: a refusal with this reason. */
+/** For `assert.rejects`: checks for a refusal with this reason. */
 export function refusedAs(reason: RefusalReason): (error: unknown) => true {
 	return (error) => {
 		assert.ok(error instanceof SsoRefusal, String(error));
@@ -45,7 +45,7 @@ export function refusedAs(reason: RefusalReason): (error: unknown) => true {
 	};
 }
 
-/** For `assert.rejects`: a provider that cannot be asked, with this to look at. */
+/** For `assert.rejects`: checks for an unavailable provider with this trouble. */
 export function unavailableAs(trouble: RegExp): (error: unknown) => true {
 	return (error) => {
 		assert.ok(error instanceof ProviderUnavailable, String(error));

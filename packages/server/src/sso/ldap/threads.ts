@@ -4,24 +4,24 @@ import type { Worker } from "node:worker_threads";
 import { startThread } from "../../shipped-file.ts";
 import type { LdapAnswer, LdapQuestion } from "./ldap-thread.ts";
 
-/** Milliseconds after which a thread that nobody asked ends. */
+/** Milliseconds after which an idle thread ends. */
 const IDLE_MS = 30_000;
-/** What a thread's JavaScript may take: it reads little. */
+/** Memory of a thread's JavaScript: it reads little. */
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 };
 
 const SILENT = "the directory does not answer in time: look at url, at the network, and at its load";
 const BROKEN = "what answers at url cannot be read: it is no directory, or a hostile one";
 const STOPPING = "the server is stopping";
 
-/** Threads in which directories are spoken with. ldapjs has no maintainer: what breaks it breaks a thread. Design: §11 */
+/** Threads that talk to directories. ldapjs has no maintainer: an input that breaks it breaks only a thread. Design: §11 */
 export interface LdapThreads {
-	/** Answers in `limit_ms`. Whatever breaks in a thread, or takes longer, is a trouble, and the end of the thread. */
+	/** Answers in `limit_ms`. A thread that breaks or takes longer is reported as trouble, and ended. */
 	ask(question: LdapQuestion, limit_ms: number): Promise<LdapAnswer>;
-	/** Ends them all; whoever waits is told so. */
+	/** Ends all threads; waiting questions receive that as their answer. */
 	close(): Promise<void>;
 }
 
-/** Starts none yet. A thread has one question at a time, and is kept for the next one when it has answered. */
+/** Makes the pool, without a thread at first. A thread has one question at a time, and stays for the next one after its answer. */
 export function createThreads(): LdapThreads {
 	const threads = new Set<Worker>();
 	const idle: { thread: Worker; timer: NodeJS.Timeout }[] = [];
@@ -30,7 +30,7 @@ export function createThreads(): LdapThreads {
 	function start(): Worker {
 		const thread = startThread(new URL("./ldap-thread.ts", import.meta.url), { resourceLimits: LIMITS });
 		threads.add(thread);
-		// Whoever waits for an answer hears it too; one that breaks while nobody waits is not missed.
+		// The waiting question learns of the error too; a thread that breaks while idle is not missed.
 		thread.on("error", () => undefined);
 		thread.once("exit", () => threads.delete(thread));
 		return thread;
@@ -85,7 +85,7 @@ async function answerOf(thread: Worker, question: LdapQuestion, limit_ms: number
 			sleep(limit_ms, SILENT, { signal }),
 		]);
 	} catch {
-		// Nothing but the error that has ended the thread.
+		// Only the error that ended the thread arrives here.
 		return BROKEN;
 	} finally {
 		over.abort();

@@ -3,12 +3,12 @@ import { isIP } from "node:net";
 import { type ConnectionOptions, createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import { ProviderUnavailable } from "../model.ts";
 
-/** The last one made: reading the system's authorities takes longer than a login. */
+/** The latest context: reading the system's authorities takes longer than a login. */
 let kept: { ca_cert: string | undefined; context: SecureContext } | undefined;
 
 /**
- * How a directory's certificate is checked: by the pinned authorities, and for the name in the address. (ldapjs would check it for
- * "localhost" after StartTLS.)
+ * Makes the options that check a directory's certificate: against the pinned authorities, and for the name in the address. (After StartTLS,
+ * ldapjs would check it for "localhost".)
  * @throws ProviderUnavailable
  */
 export function tlsOptionsFor({ url, ca_cert }: { url: string; ca_cert: string | undefined }): ConnectionOptions {
@@ -20,7 +20,7 @@ export function tlsOptionsFor({ url, ca_cert }: { url: string; ca_cert: string |
 
 function contextFor(ca_cert: string | undefined): SecureContext {
 	try {
-		// OpenSSL passes over what it cannot read.
+		// OpenSSL ignores what it cannot read.
 		if (ca_cert !== undefined) new X509Certificate(ca_cert);
 		return createSecureContext({ ca: ca_cert ?? getCACertificates("system"), minVersion: "TLSv1.2" });
 	} catch {

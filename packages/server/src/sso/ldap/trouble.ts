@@ -8,7 +8,7 @@ export const REFUSED_TLS =
 	"the directory refuses StartTLS, and nothing was sent in clear: set up TLS there, or use ldaps";
 const NO_LDAP = "what answers at url does not speak LDAP: look at host and port (389, or 636 for ldaps)";
 
-/** What to look at, by the code of Node's or OpenSSL's error. */
+/** Advice by the code of Node's or OpenSSL's error. */
 const SENTENCES: Record<string, string> = {
 	ECONNREFUSED: "nothing listens at url: does the directory run, and is the port right (389, or 636 for ldaps)?",
 	ENOTFOUND: "the host in url has no address: look at its name",
@@ -25,7 +25,7 @@ const UNTRUSTED = "the directory's certificate is not signed by an authority tha
 const NO_TLS =
 	"no TLS could be agreed on: does the directory speak it at this port (636 is ldaps, 389 needs start_tls)?";
 
-/** Says what to look at when a connection failed. Nothing of the error itself is in it: libraries put addresses and data into theirs. */
+/** Gives advice on a failed connection. It contains nothing of the error: libraries put addresses and data into theirs. */
 export function explain(error: unknown): ProviderUnavailable {
 	if (error instanceof ProviderUnavailable) return error;
 	return new ProviderUnavailable(sentence(error));

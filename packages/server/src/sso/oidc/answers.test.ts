@@ -10,7 +10,7 @@ import {
 import { createOidc } from "./oidc.ts";
 import { logIn, settingsOf } from "./testing.ts";
 
-/** The longest that a login may take with a provider that is silent at one place, by a timer that is begun with it; the server waits for 5 s. */
+/** The longest time for a login at a provider that is silent at one endpoint, by a timer that starts with it; the server waits for 5 s. */
 const IN_TIME_MS = 10_000;
 
 const ends = new AsyncDisposableStack();
@@ -24,7 +24,7 @@ async function startWith(lie: Lie): Promise<FakeProvider> {
 	return peer;
 }
 
-/** What a login ends with at a provider of which one endpoint misbehaves. It says nothing of groups, so that userinfo is asked. */
+/** The trouble of a login at a provider with one faulty endpoint. Its id_token has no groups, so that userinfo is asked. */
 async function troubleOf(endpoint: Endpoint, fault: Fault): Promise<{ trouble: string; peer: FakeProvider }> {
 	const peer = await startWith({ faults: { [endpoint]: fault } });
 	let isLate = false;

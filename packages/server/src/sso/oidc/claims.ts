@@ -9,7 +9,7 @@ type Claims = Record<string, unknown>;
 /** Characters of a subject. Spec: OpenID Connect Core 1.0 §2 */
 const MAX_SUBJECT_CHARACTERS = 255;
 
-/** What the library leaves to us: `sub` within bounds, `azp` and `at_hash` where they are there. @throws SsoRefusal */
+/** Checks what the library leaves to us: `sub` within bounds, `azp` and `at_hash` if present. @throws SsoRefusal */
 export function checkIdToken(claims: IDToken, tokens: TokenEndpointResponse, { client_id }: OidcSettings): void {
 	const { sub, azp, at_hash } = claims;
 	if (sub === "" || sub.length > MAX_SUBJECT_CHARACTERS) throw new SsoRefusal("subject");
@@ -25,13 +25,13 @@ function hashOf({ access_token, id_token = "" }: TokenEndpointResponse): string 
 	return digest.subarray(0, digest.length / 2).toString("base64url");
 }
 
-/** Whether the id_token lacks a claim that is of use here, so that userinfo is worth a question. */
+/** Tells whether the id_token lacks a claim that we use, so that userinfo is worth a request. */
 export function isIncomplete(claims: Claims, { groups_claim }: OidcSettings): boolean {
 	const wanted = groups_claim === undefined ? ["email", "name"] : ["email", "name", groups_claim];
 	return wanted.some((claim) => claims[claim] === undefined);
 }
 
-/** What is made of claims: the id_token's before userinfo's, and whether an address is verified from where the address is. */
+/** Reads a person from claims. The id_token's override userinfo's; the claim that verifies an address comes from the same place as the address. */
 export function readClaims(id_token: IDToken, userinfo: Claims, { issuer, groups_claim }: OidcSettings): Asserted {
 	const addressed = text(id_token.email) === undefined ? userinfo : id_token;
 	return {
@@ -48,7 +48,7 @@ function text(claim: unknown): string | undefined {
 	return typeof claim === "string" && claim !== "" ? claim : undefined;
 }
 
-/** Some providers give a single group as a text of its own. */
+/** Some providers send a single group as plain text. */
 function list(claim: unknown): string[] {
 	return [claim].flat().filter((group) => text(group) !== undefined) as string[];
 }

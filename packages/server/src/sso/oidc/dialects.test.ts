@@ -14,7 +14,7 @@ before(async () => {
 	ends.defer(peer.stop);
 });
 
-/** A login at a provider that has never been asked before. */
+/** A login at a provider that was never asked before. */
 async function subjectWith(lie: Lie): Promise<string> {
 	peer.lie = lie;
 	const { subject } = await logIn(createOidc(), settingsOf(peer));

@@ -10,7 +10,7 @@ export const TIMEOUT_S = 5;
 /** Bytes of an answer. Design: §11 */
 const MAX_ANSWER_BYTES = 1_048_576;
 
-/** What a provider is asked for, and the statuses with which it may answer: a refused code is an answer too. */
+/** Requests to a provider, and the statuses that may answer them: a refused code is an answer too. */
 export const DISCOVERY = { name: "the provider's discovery document", statuses: [200] } as const;
 export const KEYS = { name: "the provider's keys", statuses: [200] } as const;
 export const TOKEN = { name: "the provider's answer to the code", statuses: [200, 400, 401] } as const;
@@ -21,7 +21,7 @@ export type Question = typeof DISCOVERY | typeof KEYS | typeof TOKEN | typeof US
 type Options = Pick<CustomFetchOptions, "method" | "headers" | "body" | "signal">;
 
 /**
- * Sends one request and reads the answer to its end. Nothing is followed, kept alive, unpacked or tried again.
+ * Sends one request and reads the answer to its end. No redirect, keep-alive, decompression or retry.
  * @param options its signal limits the time
  * @throws ProviderUnavailable for an answer that is late, too large, of another status, or none
  */
@@ -29,7 +29,7 @@ export async function exchange(agent: Agent, question: Question, address: string
 	const { method, headers, body, signal } = options;
 	try {
 		const outgoing = request(address, { agent, method, headers, ...(signal && { signal }) });
-		// An answer whose body is broken, or late, fails a second time, after its first line was read. Nobody may be missing then.
+		// An answer with a broken or late body fails a second time, after its first line was read: without a listener that would crash.
 		outgoing.on("error", () => undefined);
 		outgoing.end(body?.toString());
 		const [incoming]: IncomingMessage[] = await once(outgoing, "response");
@@ -56,7 +56,7 @@ async function readAnswer(question: Question, incoming: IncomingMessage): Promis
 	return new Response(Buffer.concat(chunks), { status, headers: { "content-type": type } });
 }
 
-/** The code alone: messages of the system name addresses. */
+/** Names only the error's code: messages of the system contain addresses. */
 function explain({ name }: Question, error: unknown, is_late: boolean): ProviderUnavailable {
 	if (error instanceof ProviderUnavailable) return error;
 	if (is_late) return new ProviderUnavailable(`${name} did not arrive within ${TIMEOUT_S} s`);

@@ -8,7 +8,7 @@ import { logIn, settingsOf } from "./testing.ts";
 const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());
 
-/** Both clocks that are read: the process's, and the machine's, which the library reads. */
+/** Both clocks: the process's, and the machine's, which the library reads. */
 const started = performance.now();
 let ahead_ms = 0;
 mock.method(performance, "now", () => started + ahead_ms);

@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { ProviderUnavailable } from "../model.ts";
 
-/** Keys of a provider: each of them is looked at for every login. Design: §11 */
+/** Keys of a provider: every login examines each of them. Design: §11 */
 const MAX_KEYS = 100;
 
-/** Milliseconds in which keys are fetched once, however many id_tokens name a key that is not among them. Design: §11 */
+/** Milliseconds in which keys are fetched once, however many id_tokens name an unknown key. Design: §11 */
 const KEPT_MS = 60_000;
 
 const KeySet = v.object({ keys: v.pipe(v.array(v.looseObject({})), v.minLength(1), v.maxLength(MAX_KEYS)) });

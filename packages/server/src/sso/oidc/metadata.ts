@@ -10,7 +10,7 @@ const Address = v.pipe(
 	v.check((text) => URL.canParse(text) && new URL(text).protocol === "https:"),
 );
 
-/** What is taken from a discovery document: whatever else it says has no effect. */
+/** The fields in use of a discovery document: all others have no effect. */
 const Metadata = v.object({
 	issuer: v.string(),
 	authorization_endpoint: Address,
@@ -34,12 +34,12 @@ export async function readMetadata({ issuer, client_id }: OidcSettings, agent: A
 	});
 	const { success, output, issues } = v.safeParse(Metadata, found.serverMetadata());
 	if (!success) throw unusable(`lacks a proper ${v.getDotPath(issues[0])}`);
-	// The library compares addresses, of which several spellings are the same.
+	// The library compares parsed addresses, which have several spellings.
 	if (output.issuer !== issuer) throw unusable("names another issuer");
 	return output;
 }
 
-/** A discovery document that nobody can log in with. @param why holds nothing that was received */
+/** Reports a discovery document that does not allow logins. @param why contains nothing that was received */
 export function unusable(why: string): ProviderUnavailable {
 	return new ProviderUnavailable(`${DISCOVERY.name} ${why}`);
 }

@@ -11,9 +11,9 @@ import { checkIdToken, isIncomplete, readClaims } from "./claims.ts";
 import { discover, type Provider } from "./provider.ts";
 import { verdict } from "./verdict.ts";
 
-/** What belongs to one login: random, known to this browser alone, and good for one callback. */
+/** The values of one login: random, known to this browser alone, and good for one callback. */
 export interface OidcFlow {
-	/** Where the provider sends the browser back to. */
+	/** The address to which the provider sends the browser back. */
 	redirect_uri: string;
 	state: string;
 	nonce: string;
@@ -24,32 +24,32 @@ export interface OidcFlow {
 /** Logins at OpenID Connect providers with the authorization code flow. Design: §11 */
 export interface Oidc {
 	/**
-	 * Where to send a browser to log in.
+	 * The address to which to send a browser for the login.
 	 * @param id names the settings: it changes with them
 	 * @throws ProviderUnavailable
 	 */
 	authorizationUrl(id: string, settings: OidcSettings, flow: OidcFlow): Promise<string>;
 	/**
-	 * Who logged in, from the query that the browser came back with. The code in it is used up.
+	 * Identifies the person from the query that the browser came back with. The code in it is used up.
 	 * @throws SsoRefusal, ProviderUnavailable
 	 */
 	identify(id: string, settings: OidcSettings, flow: OidcFlow, query: Record<string, string>): Promise<Asserted>;
-	/** Whether its addresses and its keys can be had. @throws ProviderUnavailable */
+	/** Tests whether the provider's addresses and keys are available. @throws ProviderUnavailable */
 	test(settings: OidcSettings): Promise<void>;
 }
 
-/** Providers whose addresses are remembered, and for how long. */
+/** Providers whose addresses are kept, and for how long. */
 const MAX_PROVIDERS = 100;
 const REMEMBERED_MS = 60 * 60 * 1000;
 
-/** What of a callback's query is read. */
+/** The parameters of a callback's query that are read. */
 const PARAMETERS = ["code", "state", "iss", "error"];
 
 /** Makes the adapter. It has nothing to close. */
 export function createOidc(): Oidc {
 	const known = new LRUCache<string, Promise<Provider>>({ max: MAX_PROVIDERS, ttl: REMEMBERED_MS });
 
-	/** Those who come at the same time wait for the same answer. */
+	/** Concurrent logins share one answer. */
 	function providerOf(id: string, settings: OidcSettings): Promise<Provider> {
 		const existing = known.get(id);
 		if (existing !== undefined) return existing;
@@ -78,7 +78,7 @@ export function createOidc(): Oidc {
 			try {
 				return await identifyAt(provider, settings, flow, callbackUrl(flow, query));
 			} catch (error) {
-				// It may have moved.
+				// The provider may have moved.
 				if (error instanceof ProviderUnavailable) known.delete(id);
 				throw error;
 			}

@@ -6,29 +6,29 @@ import { exchange, KEYS, TIMEOUT_S, TOKEN, USERINFO } from "./exchange.ts";
 import { createKeys } from "./keys.ts";
 import { type Metadata, readMetadata, unusable } from "./metadata.ts";
 
-/** What signatures may be made with: nothing that is keyed with our client_secret, and never nothing at all. Design: §11 */
+/** Permitted signature algorithms: none that is keyed with our client_secret, and never `none`. Design: §11 */
 const ALGORITHMS: readonly string[] = [
 	...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
 	...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 
-/** Seconds that a provider's clock may be away from ours. */
+/** Seconds by which a provider's clock may differ from ours. */
 const CLOCK_TOLERANCE_S = 30;
 
-/** A provider whose addresses are known. */
+/** A provider with known addresses. */
 export interface Provider {
-	/** What it is asked and its answers are verified with, their signatures included. */
+	/** For requests to it, and for verifying its answers and their signatures. */
 	config: client.Configuration;
-	/** Whether it can be asked for claims that are not in the id_token. */
+	/** True if userinfo can supply claims that the id_token lacks. */
 	has_userinfo: boolean;
 	/** Fetches its keys. @throws ProviderUnavailable */
 	testKeys(): Promise<void>;
 }
 
-/** Asks a provider for its addresses, and gets ready for its logins. @throws ProviderUnavailable */
+/** Asks a provider for its addresses, and prepares for its logins. @throws ProviderUnavailable */
 export async function discover(settings: OidcSettings): Promise<Provider> {
-	// Every request has a connection of its own: logins are rare, and one that was kept may be gone when the code is sent. The context is
-	// made once: to read all authorities again for each connection would take milliseconds.
+	// Every request has its own connection: logins are rare, and a kept one may be gone when the code is sent. The context is
+	// made once: reading all authorities again for each connection would take milliseconds.
 	const agent = new Agent({ keepAlive: false, secureContext: createSecureContext({ ca: settings.ca_cert }) });
 	const metadata = await readMetadata(settings, agent);
 	const config = configure(settings, metadata);
@@ -61,7 +61,7 @@ function configure({ client_id, client_secret }: OidcSettings, metadata: Metadat
 		isPost ? client.ClientSecretPost(client_secret) : client.ClientSecretBasic(client_secret),
 	);
 	config.timeout = TIMEOUT_S;
-	// Without it the library believes an id_token for the TLS connection that it came over, whoever signed it.
+	// Without it the library trusts an id_token for the TLS connection that it came over, whatever its signature.
 	client.enableNonRepudiationChecks(config);
 	return config;
 }

@@ -8,29 +8,29 @@ import type { Oidc, OidcFlow } from "./oidc.ts";
 
 const REDIRECT = "https://svc.example/api/v1/auth/oidc/test/callback";
 
-/** Where providers send browsers back to. */
+/** Addresses to which providers send browsers back. */
 export const redirect_uris = [REDIRECT];
 
 const random = () => randomBytes(32).toString("base64url");
 
-/** A login that begins. */
+/** Begins a login. */
 export function newFlow(): OidcFlow {
 	return { redirect_uri: REDIRECT, state: random(), nonce: random(), verifier: random() };
 }
 
-/** The settings with which the provider can be used. */
+/** Makes the settings for this provider. */
 export function settingsOf({ issuer, client_id, client_secret, ca_cert }: OidcPeer, more: object = {}): OidcSettings {
 	return v.parse(OidcSettings, { issuer, client_id, client_secret, ca_cert, ...more });
 }
 
-/** Logs in at the provider. @returns what the browser comes back with */
+/** Logs in at the provider. @returns the query that the browser comes back with */
 export async function visit(oidc: Oidc, settings: OidcSettings, flow: OidcFlow): Promise<Record<string, string>> {
 	const address = await oidc.authorizationUrl("1", settings, flow);
 	const back = await createBrowser(settings.ca_cert ?? "").follow(address, REDIRECT);
 	return Object.fromEntries(back.searchParams);
 }
 
-/** A whole login. */
+/** Does a whole login. */
 export async function logIn(oidc: Oidc, settings: OidcSettings): Promise<Asserted> {
 	const flow = newFlow();
 	return oidc.identify("1", settings, flow, await visit(oidc, settings, flow));

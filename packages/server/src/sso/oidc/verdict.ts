@@ -1,7 +1,7 @@
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from "openid-client";
 import { ProviderUnavailable, type RefusalReason, SsoRefusal } from "../model.ts";
 
-/** Why an id_token is refused of which this claim is missing or wrong. */
+/** The reason to refuse an id_token, by the claim that is missing or wrong. */
 const CLAIMS: Readonly<Record<string, RefusalReason>> = {
 	iss: "issuer",
 	aud: "audience",
@@ -11,7 +11,7 @@ const CLAIMS: Readonly<Record<string, RefusalReason>> = {
 	exp: "expired",
 };
 
-/** The library's codes for what is wrong with an answer. */
+/** The reason for a refusal, by the library's error code. */
 const CODES: Readonly<Record<string, RefusalReason>> = {
 	OAUTH_JWT_TIMESTAMP_CHECK_FAILED: "expired",
 	OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED: "subject",
@@ -19,10 +19,10 @@ const CODES: Readonly<Record<string, RefusalReason>> = {
 	OAUTH_UNSUPPORTED_OPERATION: "algorithm",
 };
 
-/** Errors of a token endpoint that are about us, not about the person. */
+/** Errors of a token endpoint that concern us, not the person. */
 const OURS = ["invalid_client", "unauthorized_client"];
 
-/** What the library adds to an error: which of these there are tells what failed. */
+/** The library's additions to an error: which of them are present tells what failed. */
 interface Details {
 	claim?: string;
 	claims?: Record<string, unknown>;
@@ -33,7 +33,7 @@ interface Details {
 	signature?: unknown;
 }
 
-/** What an error of the library means. It holds nothing of the error, which holds tokens. */
+/** Translates an error of the library. The result contains nothing of the error, which may contain tokens. */
 export function verdict(error: unknown): SsoRefusal | ProviderUnavailable {
 	if (error instanceof AuthorizationResponseError) return new SsoRefusal("provider_error");
 	if (error instanceof ResponseBodyError) {
@@ -52,7 +52,7 @@ function reasonOf({ claim, claims, parameters, header, signature }: Details): Re
 		const missing = Object.keys(CLAIMS).find((name) => name !== "azp" && claims[name] === undefined);
 		return CLAIMS[missing ?? ""] ?? "malformed";
 	}
-	// The state was compared before, so it is the issuer's name that is wrong.
+	// The state was compared before, so the issuer's name must be wrong.
 	if (parameters !== undefined) return "issuer";
 	if (signature !== undefined) return "signature";
 	return header === undefined ? "malformed" : "algorithm";

@@ -8,7 +8,7 @@ const BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
 /** Conditions that we understand; any other makes an assertion invalid. */
 const CONDITIONS = ["AudienceRestriction", "OneTimeUse", "ProxyRestriction"];
 
-/** What an assertion has to say. */
+/** The values that an assertion must have. */
 export interface ExpectedAssertion {
 	/** Entity id of the provider. */
 	issuer: string;
@@ -20,12 +20,12 @@ export interface ExpectedAssertion {
 	now_ms: number;
 }
 
-/** What makes an assertion good for one login only. */
+/** The facts that make an assertion good for one login only. */
 export interface OneLogin {
 	/** The open request that it answers. */
 	request_id: string;
 	assertion_id: string;
-	/** ISO 8601 UTC: until when the assertion must be remembered. */
+	/** ISO 8601 UTC instant until which the assertion must be remembered. */
 	until: string;
 }
 
@@ -50,7 +50,7 @@ export function checkAssertion(assertion: Element, expected: ExpectedAssertion):
 	};
 }
 
-/** What the one bearer confirmation says. */
+/** Reads the one bearer confirmation. */
 function confirmationOf(assertion: Element): Element {
 	const confirmation = only(only(assertion, "assertion", "Subject"), "assertion", "SubjectConfirmation");
 	if (attribute(confirmation, "Method") !== BEARER) throw new SsoRefusal("malformed");
@@ -82,12 +82,12 @@ function checkConditions(conditions: Element, { audience, now_ms }: ExpectedAsse
 	checkNotOnOrAfter(attribute(conditions, "NotOnOrAfter"), now_ms);
 	const restrictions = named(conditions, "assertion", "AudienceRestriction");
 	const names = (restriction: Element) => named(restriction, "assertion", "Audience").map(textOf);
-	// One restriction is met by any of its audiences; all restrictions have to be met.
+	// Any audience of a restriction satisfies it; all restrictions must be satisfied.
 	const isForUs = restrictions.every((restriction) => names(restriction).includes(audience));
 	if (restrictions.length === 0 || !isForUs) throw new SsoRefusal("audience");
 }
 
-/** That the person signed in at the provider, and the session that they have there goes on. */
+/** Checks that the person signed in at the provider, and that the session there has not ended. */
 function checkSession(statement: Element, now_ms: number): void {
 	checkNotBefore(attribute(statement, "AuthnInstant"), now_ms);
 	const end = attribute(statement, "SessionNotOnOrAfter");

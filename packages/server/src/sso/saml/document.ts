@@ -2,19 +2,19 @@ import { SsoRefusal } from "../model.ts";
 import { NS } from "./namespaces.ts";
 import { allOf, attribute, childrenOf, is, type Namespace, only, parse } from "./xml.ts";
 
-/** A response that has the one form that we accept. Who wrote it is not known yet. */
+/** A response in the one form that we accept. Its author is still unknown. */
 export interface ResponseDocument {
 	text: string;
 	response: Element;
 	assertion: Element;
-	/** The signatures that it has, one or two. Each is a child of what it says that it signs. */
+	/** Its one or two signatures. Each is a child of the element that it claims to sign. */
 	signatures: Element[];
 }
 
-/** What XML allows in an identifier, of ASCII. */
+/** The ASCII characters that XML allows in an identifier. */
 const ID = /^[A-Za-z_][\w.-]{0,255}$/;
 
-/** What a response may consist of. Nobody needs extensions. */
+/** The permitted parts of a response. No login needs extensions. */
 const PARTS: readonly [namespace: Namespace, name: string][] = [
 	["assertion", "Issuer"],
 	["signature", "Signature"],
@@ -24,7 +24,7 @@ const PARTS: readonly [namespace: Namespace, name: string][] = [
 
 /**
  * Parses a response and refuses every form but one: a Response with one Assertion as its child and none elsewhere, signatures that are
- * children of these two, and identifiers that name one element each. What is wrapped around a signed assertion does not have it.
+ * children of these two, and identifiers that name one element each. A wrapper around a signed assertion does not have this form.
  * @param text as `readText` gives it
  * @throws SsoRefusal malformed, signature when nothing is signed
  * Design: §11 (the gate on the parsed document)
@@ -42,18 +42,18 @@ export function readDocument(text: string): ResponseDocument {
 	return { text, response, assertion, signatures: findSignatures(response, assertion, elements) };
 }
 
-/** By their bare names: an element that only looks like one of ours in another namespace is as suspicious as two of them. */
+/** Checks bare names: a lookalike in another namespace is as suspicious as a second element of ours. */
 function checkNames(response: Element, elements: Element[]): void {
 	const count = (name: string) => elements.filter((element) => element.localName === name).length;
 	if (count("Response") !== 1 || count("Assertion") !== 1 || count("EncryptedAssertion") !== 0) malformed();
 	const known = (child: Element) => PARTS.some(([namespace, name]) => is(child, namespace, name));
 	if (!childrenOf(response).every(known)) malformed();
-	// The parser lets a prefix stand for nothing.
+	// The parser accepts a prefix that stands for nothing.
 	const isBound = ({ prefix, namespaceURI }: Element | Attr) => !prefix || Boolean(namespaceURI);
 	if (!elements.every((element) => isBound(element) && Array.from(element.attributes).every(isBound))) malformed();
 }
 
-/** However an identifier is spelled (ID, Id, id, xml:id), an element has at most one, and no two are the same. */
+/** Checks that an element has at most one identifier, however spelled (ID, Id, id, xml:id), and that no two are the same. */
 function checkIdentifiers(elements: Element[]): void {
 	const seen = new Set<string>();
 	for (const element of elements) {

@@ -8,7 +8,7 @@ import { checkInResponseTo, checkResponse } from "./response.ts";
 import { readSigned } from "./signature.ts";
 import { readText } from "./text.ts";
 
-/** A response, and what it is held against. */
+/** A response, and the values to check it against. */
 export interface Examination {
 	/** The form's field, base64. */
 	field: string;
@@ -21,7 +21,7 @@ export interface Examination {
 }
 
 /**
- * Who a provider's response is about, once all of it was found to be in order.
+ * Identifies the person in a provider's response after checking all of it.
  * @throws SsoRefusal
  * Design: §11
  */

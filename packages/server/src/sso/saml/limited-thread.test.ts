@@ -3,7 +3,7 @@ import { afterEach, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { LimitedThread, type ThreadLimits } from "./limited-thread.ts";
 
-/** Answers with what it was asked, unless it is told to do something else. */
+/** Echoes its question, unless the question asks for something else. */
 const ECHO = `
 	const { parentPort, threadId } = require("node:worker_threads");
 	parentPort.on("message", (question) => {

@@ -1,9 +1,9 @@
 import type { Worker } from "node:worker_threads";
 
-/** Milliseconds that a thread may take until it is ready, on a machine that has much else to do. */
+/** Milliseconds that a thread may take to start, on a busy machine. */
 const START_MS = 30_000;
 
-/** Why a question has no answer: it took too long, too many others wait, or the thread could not be started or ended by itself. */
+/** The reason why a question has no answer: it took too long, too many others wait, or the thread did not start or ended by itself. */
 export class NoAnswer extends Error {
 	override readonly name = "NoAnswer";
 	readonly why: "overdue" | "busy" | "broken" | "closed";
@@ -20,27 +20,27 @@ interface Job<Question, Answer> {
 	reject(error: NoAnswer): void;
 }
 
-/** How a thread is limited. */
+/** Limits of a thread. */
 export interface ThreadLimits {
-	/** Starts it. Its first message, whatever it is, says that it is ready; every other one answers a question. */
+	/** Starts the thread. Its first message, whatever it is, means that it is ready; every other one answers a question. */
 	start(): Worker;
 	/** Milliseconds for one question. */
 	limit_ms: number;
 	/** Questions that may wait. */
 	queue: number;
-	/** Milliseconds without a question after which it ends and gives its memory back. */
+	/** Milliseconds without a question after which the thread ends and frees its memory. */
 	idle_ms: number;
 }
 
 /**
- * A thread that answers one question after the other. One that takes too long is ended, and the next question gets a new thread: what is
- * asked may be made to take forever, and neither the event loop nor the other questions have to wait for it.
+ * A thread that answers one question after the other. If an answer takes too long, the thread is ended, and the next question gets a new one:
+ * a question made to take forever delays neither the event loop nor the other questions.
  */
 export class LimitedThread<Question, Answer> {
 	readonly #limits: ThreadLimits;
 	readonly #waiting: Job<Question, Answer>[] = [];
 	#worker: Worker | undefined;
-	/** The same one, once it is ready. */
+	/** The same worker, once it is ready. */
 	#ready: Worker | undefined;
 	#current: Job<Question, Answer> | undefined;
 	#timer: NodeJS.Timeout | undefined;
@@ -50,7 +50,7 @@ export class LimitedThread<Question, Answer> {
 		this.#limits = limits;
 	}
 
-	/** Asks when its turn comes. Rejects with NoAnswer. */
+	/** Asks when the question's turn comes. Rejects with NoAnswer. */
 	ask(question: Question): Promise<Answer> {
 		if (this.#closed !== undefined) return Promise.reject(this.#closed);
 		if (this.#waiting.length >= this.#limits.queue) return Promise.reject(new NoAnswer("busy"));
@@ -60,7 +60,7 @@ export class LimitedThread<Question, Answer> {
 		});
 	}
 
-	/** Ends the thread for good; whoever waits gets no answer. */
+	/** Ends the thread for good; waiting questions get no answer. */
 	async close(): Promise<void> {
 		this.#closed = new NoAnswer("closed");
 		for (const job of this.#waiting.splice(0)) job.reject(this.#closed);
@@ -89,7 +89,7 @@ export class LimitedThread<Question, Answer> {
 			this.#ready = worker;
 			worker.unref();
 			worker.on("message", (answer: Answer) => {
-				// While nobody asks it keeps no process alive.
+				// An idle thread keeps no process alive.
 				this.#endAfter(this.#limits.idle_ms, "closed").unref();
 				this.#finish((job) => job.resolve(answer));
 			});
@@ -101,7 +101,7 @@ export class LimitedThread<Question, Answer> {
 		return worker;
 	}
 
-	/** Ends the thread. Who was being answered is not; while it started, that is everybody who waits. */
+	/** Ends the thread. The current question gets no answer; if the thread was starting, all waiting ones get none. */
 	async #end(error: NoAnswer): Promise<void> {
 		const worker = this.#worker;
 		if (this.#ready === undefined) for (const job of this.#waiting.splice(0)) job.reject(error);

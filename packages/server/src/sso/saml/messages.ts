@@ -5,14 +5,14 @@ const POST = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
 const EMAIL = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 const PERSISTENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
 
-/** Who we are at a provider. */
+/** This server as a provider knows it. */
 export interface ServiceProvider {
 	entity_id: string;
-	/** Where the provider sends its answers. */
+	/** The address to which the provider sends its answers. */
 	acs_url: string;
 }
 
-/** Our metadata. Spec: API › SSO */
+/** Writes our metadata. Spec: API › SSO */
 export function writeMetadata({ entity_id, acs_url }: ServiceProvider): string {
 	return `<?xml version="1.0" encoding="UTF-8"?>
 <md:EntityDescriptor xmlns:md="${NS.metadata}" entityID="${escapeXml(entity_id)}">
@@ -27,16 +27,16 @@ export function writeMetadata({ entity_id, acs_url }: ServiceProvider): string {
 
 /** A request for a login. */
 export interface LoginRequest {
-	/** An XML name that nobody can guess. */
+	/** An unguessable XML name. */
 	id: string;
-	/** Where the provider takes it. */
+	/** The provider's address for requests. */
 	sso_url: string;
-	/** Whether people have to be named by their e-mail. The provider chooses otherwise: some refuse to be asked. */
+	/** True if people must be named by their e-mail. Otherwise the provider chooses: some reject a request for a format. */
 	by_email: boolean;
 	now: Date;
 }
 
-/** The address that carries a request to the provider, by the HTTP-Redirect binding. */
+/** Writes the address that carries a request to the provider, by the HTTP-Redirect binding. */
 export function writeLoginUrl({ id, sso_url, by_email, now }: LoginRequest, sp: ServiceProvider): string {
 	const attributes = {
 		ID: id,

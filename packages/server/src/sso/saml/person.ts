@@ -4,10 +4,10 @@ import { atMostOne, attribute, named, only, textOf } from "./xml.ts";
 const TRANSIENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient";
 const PERSISTENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
 
-/** Characters of a NameID. SAML allows 256 of a persistent one. */
+/** Characters of a NameID. SAML allows 256 in a persistent one. */
 const MAX_SUBJECT = 1024;
 
-/** Names of the attributes that describe a person, as the provider's settings have them. */
+/** Names of the attributes that describe a person, from the provider's settings. */
 export interface AttributeNames {
 	email: string | undefined;
 	name: string | undefined;
@@ -15,7 +15,7 @@ export interface AttributeNames {
 }
 
 /**
- * Who a signed assertion is about.
+ * Reads the person whom a signed assertion is about.
  * @throws SsoRefusal subject, malformed
  * Design: §11
  */
@@ -26,14 +26,14 @@ export function readPerson(assertion: Element, names: AttributeNames): Omit<Asse
 	return {
 		subject,
 		email: names.email === undefined ? emailOf(nameId, subject) : valueNamed(attributes, names.email),
-		// No provider says in so many words whose an address is.
+		// No provider says explicitly whose an address is.
 		email_verified: false,
 		name: names.name === undefined ? undefined : valueNamed(attributes, names.name),
 		groups: names.groups === undefined ? [] : valuesNamed(attributes, names.groups),
 	};
 }
 
-/** A transient name is another one at every login: nobody could be recognized by it. */
+/** Reads the NameID. A transient name changes at every login: nobody could be recognized by it. */
 function nameIdOf(assertion: Element): Element {
 	const subject = only(assertion, "assertion", "Subject");
 	const found = named(subject, "assertion", "NameID");
@@ -45,7 +45,7 @@ function nameIdOf(assertion: Element): Element {
 	return nameId;
 }
 
-/** A persistent name is an opaque one, whatever it looks like. */
+/** Reads the e-mail from a NameID. A persistent name is opaque, even if it looks like an address. */
 function emailOf(nameId: Element, subject: string): string | undefined {
 	return attribute(nameId, "Format") !== PERSISTENT && subject.includes("@") ? subject : undefined;
 }
@@ -55,7 +55,7 @@ function attributesOf(assertion: Element): Element[] {
 	return statement === undefined ? [] : named(statement, "assertion", "Attribute");
 }
 
-/** All values of an attribute that are not empty. It may be absent, and not be there twice. */
+/** Reads the non-empty values of an attribute. It may be absent, but not appear twice. */
 function valuesNamed(attributes: Element[], name: string): string[] {
 	const found = attributes.filter((element) => attribute(element, "Name") === name);
 	if (found.length > 1) throw new SsoRefusal("malformed");
@@ -63,7 +63,7 @@ function valuesNamed(attributes: Element[], name: string): string[] {
 	return values.filter((value) => value !== "");
 }
 
-/** The value of an attribute that has one. Whether an address may be missing is for those to say who need it. */
+/** Reads the value of a single-valued attribute. The caller decides whether an address may be missing. */
 function valueNamed(attributes: Element[], name: string): string | undefined {
 	const values = valuesNamed(attributes, name);
 	if (values.length > 1) throw new SsoRefusal("malformed");

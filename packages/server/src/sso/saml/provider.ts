@@ -6,23 +6,23 @@ import { allOf, attribute, is, named, parse, textOf } from "./xml.ts";
 
 const REDIRECT = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";
 
-/** Bits of an RSA key below which nobody should trust a signature. */
+/** The fewest bits of a trusted RSA key. */
 const MIN_RSA_BITS = 2048;
 
-/** Where a provider's description is in its settings. */
+/** The settings that describe a provider. */
 export type ProviderSettings = Pick<SamlSettings, "idp_metadata" | "idp_entity_id" | "idp_sso_url" | "idp_certificate">;
 
 /** An identity provider, as its settings describe it. */
 export interface IdentityProvider {
 	entity_id: string;
-	/** Where people are sent with a request. */
+	/** The address to which people are sent with a request. */
 	sso_url: string;
-	/** What it signs with: base64 of the DER. At least one. */
+	/** Certificates that it signs with: base64 of the DER. At least one. */
 	certificates: string[];
 }
 
 /**
- * Reads a provider's settings: its metadata, or the three fields that stand for it.
+ * Reads a provider's settings: its metadata, or the three fields in place of it.
  * @throws ProviderUnavailable saying what is wrong with them
  * Design: §11
  */
@@ -69,13 +69,13 @@ function fromMetadata(text: string, now_ms: number): IdentityProvider {
 	};
 }
 
-/** Whoever sets a provider is trusted with its text, except that a document type would have the parser read it in another way. */
+/** Parses metadata. The instance admin who sets it is trusted, but a document type would make the parser read it in another way. */
 function parseMetadata(text: string): Element {
 	if (text.includes("<!DOCTYPE")) return unavailable("has metadata with a document type");
 	return parse(text.trim());
 }
 
-/** A time that cannot be read has passed. */
+/** Tells whether an element has expired. An unreadable time counts as past. */
 function isOver(element: Element, now_ms: number): boolean {
 	const end = attribute(element, "validUntil");
 	return end !== undefined && !(Date.parse(end) > now_ms);
@@ -90,7 +90,7 @@ function ssoUrlOf(role: Element): string {
 	return url;
 }
 
-/** Certificates for signatures; one that names no use is for them too. */
+/** Lists the certificates for signatures; one without a use counts too. */
 function certificatesOf(role: Element): string[] {
 	const keys = named(role, "metadata", "KeyDescriptor").filter(
 		(key) => (attribute(key, "use") ?? "signing") === "signing",

@@ -4,7 +4,7 @@ import { atMostOne, attribute, only, textOf } from "./xml.ts";
 
 const SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success";
 
-/** What a response has to say. */
+/** The values that a response must have. */
 export interface ExpectedResponse {
 	/** Entity id of the provider. */
 	issuer: string;
@@ -14,7 +14,7 @@ export interface ExpectedResponse {
 }
 
 /**
- * Checks what a response says beside its assertion. It may be unsigned, so all of it can refuse and nothing of it lets anybody in.
+ * Checks a response outside its assertion. This part may be unsigned: all of it can refuse a login, none can admit one.
  * @throws SsoRefusal
  * Design: §11
  */

@@ -4,7 +4,7 @@ import type { OneLogin } from "./assertion.ts";
 import { type Examination, identify } from "./identify.ts";
 import { type ProviderSettings, readProvider } from "./provider.ts";
 
-/** What the thread is asked: who a response is about, or only what a provider's settings say. */
+/** A question to the thread: whom a response is about, or, without one, what a provider's settings say. */
 export interface SamlQuestion {
 	settings: ProviderSettings;
 	/** Milliseconds since 1970. */
@@ -12,14 +12,14 @@ export interface SamlQuestion {
 	examination: Omit<Examination, "now_ms"> | undefined;
 }
 
-/** What it found. */
+/** The thread's findings. */
 export interface SamlFinding {
-	/** Where people are sent with a request. */
+	/** The address to which people are sent with a request. */
 	sso_url: string;
 	identity: (Asserted & OneLogin) | undefined;
 }
 
-/** Its answer. Errors do not cross threads as what they are. */
+/** The thread's answer. Errors lose their classes between threads. */
 export type SamlAnswer = { finding: SamlFinding } | { refused: RefusalReason } | { trouble: string };
 
 parentPort?.on("message", (question: SamlQuestion) => parentPort?.postMessage(answer(question)));
@@ -31,7 +31,7 @@ function answer({ settings, now_ms, examination }: SamlQuestion): SamlAnswer {
 		return { finding: { sso_url: provider.sso_url, identity } };
 	} catch (error) {
 		if (error instanceof ProviderUnavailable) return { trouble: error.trouble };
-		// What a library stumbles over is as good as refused.
+		// A response that a library stumbles over counts as refused.
 		return { refused: error instanceof SsoRefusal ? error.reason : "malformed" };
 	}
 }

@@ -11,47 +11,47 @@ import type { SamlAnswer, SamlFinding, SamlQuestion } from "./saml-thread.ts";
 
 export type { ServiceProvider };
 
-/** Milliseconds for one response, of which an honest one takes 20. Design: §11 */
+/** Milliseconds for one response; an honest one takes 20. Design: §11 */
 const LIMIT_MS = 2000;
 
 /** Responses that may wait for their turn. */
 const QUEUE = 64;
 
 /**
- * Of one source, one response is read and sixteen wait, for so many milliseconds: all of them may take as long as they can, and cost the other
- * sources one. The thread's queue says how many sources there may be.
+ * Of one source, one response is read and sixteen wait, for so many milliseconds: even the slowest of them delay the other sources by one response
+ * only. The thread's queue bounds the number of sources.
  */
 const OF_SOURCE = { all: Number.POSITIVE_INFINITY, each: 1, waiting: 16 };
 const MAX_TURN_MS = 10_000;
 
-/** Providers whose settings were read in this minute. */
+/** Providers whose settings are kept for the minute. */
 const MAX_REMEMBERED = 100;
 const MINUTE_MS = 60_000;
 
 /** Milliseconds without a login after which the thread ends. */
 const IDLE_MS = 60_000;
 
-/** Megabytes of memory for what one response is made into, and how many of them are garbage before it is collected: more makes nothing faster. */
+/** Megabytes for the objects of one response, and of them for new ones until garbage is collected: more is no faster. */
 const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 };
 
-/** Characters of a form's field: nothing longer is even looked at. Design: §11 */
+/** Characters of a form's field: a longer one is refused unread. Design: §11 */
 const MAX_FIELD = 262_144;
 
-/** Who somebody is, as a provider's response says, and what makes that response good for one login. */
+/** The person in a provider's response, and the facts that make the response good for one login. */
 export interface SamlIdentity extends Asserted, OneLogin {}
 
-/** What a browser brought back from a provider. */
+/** The answer that a browser brought back from a provider. */
 export interface SamlResponse {
 	/** The form's field, base64. */
 	response: string;
 	/** Open requests of this browser and provider. */
 	request_ids: readonly string[];
-	/** The address that it came from. */
+	/** The address that the response came from. */
 	source: string;
 	now: Date;
 }
 
-/** SAML 2.0 as a service provider, with the browser's redirect one way and its form the other. */
+/** SAML 2.0 as a service provider: the browser's redirect carries the request, its form the answer. */
 export interface Saml {
 	/**
 	 * The address at the provider where a login begins.
@@ -60,11 +60,11 @@ export interface Saml {
 	 * @throws ProviderUnavailable
 	 */
 	loginUrl(id: string, settings: SamlSettings, sp: ServiceProvider, request_id: string, now: Date): Promise<string>;
-	/** Who came back. Whether this response was used before is for the caller to say. @throws SsoRefusal, ProviderUnavailable */
+	/** Identifies the person who came back. The caller checks whether the response was used before. @throws SsoRefusal, ProviderUnavailable */
 	identify(settings: SamlSettings, sp: ServiceProvider, answer: SamlResponse): Promise<SamlIdentity>;
 	/** Our metadata, XML. */
 	metadata(sp: ServiceProvider): string;
-	/** Whether people can sign in with these settings. @throws ProviderUnavailable */
+	/** Tests whether these settings allow logins. @throws ProviderUnavailable */
 	test(settings: SamlSettings, now: Date): Promise<void>;
 	/** Ends the thread. */
 	close(): Promise<void>;
@@ -100,7 +100,7 @@ export function createSaml(): Saml {
 	};
 }
 
-/** Reads settings once in a minute of the clock, which is when their end is noticed: nobody begins a login behind other people's responses. */
+/** Reads settings once per minute of the clock, which also notices when they expire: no login begins behind other people's responses. */
 function createReader(thread: LimitedThread<SamlQuestion, SamlAnswer>) {
 	const known = new LRUCache<string, Promise<SamlAnswer>>({ max: MAX_REMEMBERED });
 	return (id: string, settings: SamlSettings, now: Date): Promise<SamlAnswer> => {
@@ -130,7 +130,7 @@ function found(answer: SamlAnswer): SamlFinding {
 	throw new ProviderUnavailable(answer.trouble);
 }
 
-/** A response that takes all the time or memory there is was made to. */
+/** Judges a failure: only a response made for it takes all the time or memory available. */
 function aboutResponse(error: unknown): never {
 	if (!(error instanceof NoAnswer)) throw error;
 	if (error.why === "overdue" || error.why === "broken") throw new SsoRefusal("malformed", { cause: error });

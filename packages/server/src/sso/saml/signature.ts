@@ -6,7 +6,7 @@ import { attribute, childrenOf, is, named, only, parse } from "./xml.ts";
 
 const ENVELOPED = "http://www.w3.org/2000/09/xmldsig#enveloped-signature";
 
-/** What is strong, of what samlify can verify: it knows neither ECDSA nor SHA-384. */
+/** The strong methods among those that samlify can verify: it supports neither ECDSA nor SHA-384. */
 const SIGNATURE_METHODS = [
 	"http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
 	"http://www.w3.org/2001/04/xmldsig-more#rsa-sha512",
@@ -17,8 +17,8 @@ const DIGEST_METHODS = ["http://www.w3.org/2001/04/xmlenc#sha256", "http://www.w
 type Metadata = NonNullable<Parameters<typeof SamlLib.verifySignature>[1]["metadata"]>;
 
 /**
- * Verifies every signature of a response with the provider's own keys and returns the assertion as it was signed: parsed again from
- * the bytes that were digested, so that nothing else can be read as signed.
+ * Verifies every signature of a response with the provider's own keys and returns the assertion as signed: parsed again from
+ * the digested bytes, so that nothing else can be read as signed.
  * @param certificates base64 of the DER
  * @throws SsoRefusal signature, algorithm, malformed
  * Design: §11
@@ -32,7 +32,7 @@ export function readSigned(document: ResponseDocument, certificates: readonly st
 	return assertion;
 }
 
-/** Refuses every signature but the plainest: it signs its parent, whole, in a way that is known to be strong. */
+/** Refuses every signature but the plainest: it signs its whole parent, with methods known to be strong. */
 function checkForm(signature: Element): void {
 	const [signedInfo] =
 		childrenOf(signature).length === 3
@@ -54,7 +54,7 @@ function checkForm(signature: Element): void {
 	if (attribute(reference, "URI") !== `#${id}`) throw new SsoRefusal("signature");
 }
 
-/** Its children, which must be these and no more. */
+/** Gives an element's children, which must be exactly these. */
 function parts<const Names extends readonly string[]>(
 	element: Element,
 	names: Names,
@@ -66,7 +66,7 @@ function parts<const Names extends readonly string[]>(
 	return children as { [Name in keyof Names]: Element };
 }
 
-/** Exclusive canonicalization may have a list of prefixes; nothing else has a parameter. */
+/** Checks an algorithm. Exclusive canonicalization may have a list of prefixes; nothing else has a parameter. */
 function checkAlgorithm(element: Element, allowed: readonly string[]): void {
 	const name = attribute(element, "Algorithm") ?? "";
 	const parameters = childrenOf(element);
@@ -86,8 +86,8 @@ function verifyWithAny(document: ResponseDocument, signature: Element, certifica
 }
 
 /**
- * The response in which this signature is the first, and without the key that it brings along: only keys that we have count.
- * Neither changes what it signs.
+ * Makes this signature the first of the response, and removes the key that it brings along: only our keys count.
+ * Neither changes the signed text.
  */
 function isolate(document: ResponseDocument, signature: Element): string {
 	const response = parse(document.text);
@@ -99,11 +99,11 @@ function isolate(document: ResponseDocument, signature: Element): string {
 	return response.toString();
 }
 
-/** The assertion that the first signature covers; undefined when it does not fit this certificate. */
+/** Gives the assertion that the first signature covers; undefined when the certificate does not match. */
 function verify(text: string, certificate: string): string | undefined {
 	let asked = 0;
 	const getX509Certificate = () => {
-		// samlify goes on to the next signature when the first one does not fit, and asks again. Without an answer of ours it would take the
+		// samlify continues with the next signature when the first one does not match, and asks again. Without our answer it would use the
 		// key that the signature brings along.
 		if (asked++ > 0) throw new SsoRefusal("signature");
 		return [certificate];

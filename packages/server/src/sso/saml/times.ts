@@ -1,15 +1,15 @@
 import { SsoRefusal } from "../model.ts";
 
-/** How far the provider's clock may be from ours, in milliseconds. Design: §11 */
+/** The largest difference in milliseconds between the provider's clock and ours. Design: §11 */
 const SKEW_MS = 120_000;
 
-/** The end of the years that have four digits, so that instants can be compared as text. */
+/** The end of the four-digit years, so that instants can be compared as text. */
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** SAML has no other time zone. */
 const INSTANT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,12})?Z$/;
 
-/** Milliseconds since 1970. @throws SsoRefusal malformed when there is none, or there is no such instant */
+/** Gives milliseconds since 1970. @throws SsoRefusal malformed when the instant is missing or does not exist */
 function parseInstant(text: string | undefined): number {
 	const seconds = INSTANT.exec(text ?? "")?.[1];
 	const parsed = Date.parse(`${text}`);
@@ -20,17 +20,17 @@ function parseInstant(text: string | undefined): number {
 	return parsed;
 }
 
-/** Refuses what is not valid yet. @throws SsoRefusal expired, malformed */
+/** Refuses an instant that is still to come. @throws SsoRefusal expired, malformed */
 export function checkNotBefore(instant: string | undefined, now_ms: number): void {
 	if (now_ms + SKEW_MS < parseInstant(instant)) throw new SsoRefusal("expired");
 }
 
-/** Refuses what is not valid any more. @throws SsoRefusal expired, malformed */
+/** Refuses an instant that has passed. @throws SsoRefusal expired, malformed */
 export function checkNotOnOrAfter(instant: string | undefined, now_ms: number): void {
 	if (now_ms - SKEW_MS >= parseInstant(instant)) throw new SsoRefusal("expired");
 }
 
-/** When an assertion that ends at this instant is refused for its time: ISO 8601 UTC. @throws SsoRefusal malformed */
+/** Gives the time from which an assertion that ends at this instant is refused: ISO 8601 UTC. @throws SsoRefusal malformed */
 export function refusedFrom(not_on_or_after: string | undefined): string {
 	return new Date(Math.min(parseInstant(not_on_or_after) + SKEW_MS, LAST_MS)).toISOString();
 }
