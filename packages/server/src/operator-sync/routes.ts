@@ -6,11 +6,11 @@ import { syncSecrets } from "../secrets/lists.ts";
 import { getSecret, type SecretNeeds } from "../secrets/secrets.ts";
 import { jsonMember, streamItems } from "../streamed.ts";
 
-/** The environment of these routes when none is named. Spec: API › Operator-sync endpoints. */
+/** The default environment of these routes. Spec: API › Operator-sync endpoints. */
 const query = v.object({ env: v.optional(Environment, "prod") });
 
 /**
- * Routes for a cluster's operator, which deletes the cluster's secret when it is answered 404: so 404 means only that there is no such
+ * Routes for a cluster's operator, which deletes the cluster's secret on a 404: so 404 means only that there is no such
  * secret, and trouble of our own is always 503.
  * Spec: API › Operator-sync endpoints. Design: §7.
  */

@@ -1,7 +1,7 @@
 import type { Account } from "../accounts/model.ts";
 import { type Actor, SCOPES } from "../policy/model.ts";
 
-/** Somebody who signed in with a password: every scope, no restriction. */
+/** Makes a user who signed in with a password: every scope, no restriction. */
 export function anActor(given: Partial<Actor> = {}): Actor {
 	return {
 		user_id: "user",
@@ -22,7 +22,7 @@ export function anActor(given: Partial<Actor> = {}): Actor {
 	};
 }
 
-/** The account's owner, signed in. */
+/** Makes the account's owner, signed in. */
 export function actorOf({ id, email, name }: Account, given: Partial<Actor> = {}): Actor {
 	return anActor({ user_id: id, email, name, ...given });
 }

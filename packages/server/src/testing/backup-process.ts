@@ -11,12 +11,12 @@ import { restoreBackup } from "../offline.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import { system } from "../system.ts";
 
-/** What the process does with a data directory: make a backup of it, or restore a file into it. */
+/** The process's task with a data directory: make a backup of it, or restore a file into it. */
 export type BackupTask = "make" | "restore";
 
 const [directory = "", task = "", target = "", file = ""] = process.argv.slice(2);
 
-/** Ends the process as a power cut of its own does: nothing after it runs. */
+/** Ends the process like a power cut: nothing after it runs. */
 function die(): never {
 	process.kill(process.pid, "SIGKILL");
 	for (;;);
@@ -24,7 +24,7 @@ function die(): never {
 
 let steps = 0;
 
-/** Every change of a file is a step; the process dies before the one that it is told. */
+/** Counts the changes of files; the process dies before the one that it was given. */
 function step(): void {
 	if (String(++steps) === target) die();
 }
@@ -32,7 +32,7 @@ function step(): void {
 const CHANGES = ["open", "rename", "rm"] as const;
 const CHANGES_AT_ONCE = ["openSync", "renameSync", "rmSync", "mkdirSync", "fsyncSync"] as const;
 
-/** Functions that change files count from now on; so do writes and syncs of files that are opened. */
+/** From now on counts calls of functions that change files, and writes and syncs of opened files. */
 function watchFiles(): void {
 	for (const name of CHANGES) {
 		const change = promises[name] as (...args: unknown[]) => Promise<unknown>;
@@ -65,7 +65,7 @@ function watched(opened: unknown): unknown {
 	return opened;
 }
 
-/** Dies while the thread copies: as soon as anything of the copy is there. */
+/** Dies while the thread copies: as soon as any of the copy exists. */
 function dieInCopy(): void {
 	const folder = join(directory, "backups");
 	const drafts = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(".new")) : [];

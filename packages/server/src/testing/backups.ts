@@ -11,19 +11,19 @@ import { addAccount, addRealm } from "./rules.ts";
 import { type Cleanup, makeFolder, openTestStore } from "./store.ts";
 import { createTestSystem } from "./system.ts";
 
-/** Who has an account in the database, and in the backup the first of them only. */
+/** The accounts in the database; the backup has the first of them only. */
 export const ACCOUNTS = ["before@example.com", "since@example.com"] as const;
 
-/** A server's data directory with a backup in it, and what reads it. */
+/** A server's data directory with a backup in it, and the configuration to read it. */
 export interface BackedUp {
-	/** As a server that was killed leaves it: with its log. */
+	/** As a killed server leaves it: with its log. */
 	directory: string;
-	/** A copy of the backup that lies elsewhere. */
+	/** A copy of the backup outside the data directory. */
 	backup: string;
 	config: Config;
 }
 
-/** Makes a server with an account and a secret, a backup of it, and then one account more. */
+/** Makes a server with an account and a secret, a backup of it, and then one more account. */
 export async function makeBackedUp(cleanup: Cleanup): Promise<BackedUp> {
 	const used = await makeFolder(cleanup);
 	const { store } = await openTestStore(cleanup, used);

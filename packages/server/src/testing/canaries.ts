@@ -1,7 +1,7 @@
 const NUMBER = 918_273_645;
 const LONG = 300_000;
 
-/** Values that show up in a message that repeats them. */
+/** Values that are visible in a message that repeats them. */
 export const CANARIES: Record<string, unknown> = {
 	"a string": "CANARY",
 	"a string of blanks and controls": " \u0000CANARY\n\t",
@@ -26,5 +26,5 @@ export const CANARIES: Record<string, unknown> = {
 	null: null,
 };
 
-/** What is left of them in a message. */
+/** Matches what a message shows of them. */
 export const TRACE = new RegExp(`CANARY|ＣＡＮＡＲＹ|${NUMBER}`, "i");

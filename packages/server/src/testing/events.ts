@@ -9,7 +9,7 @@ const EVERYTHING: Omit<EventQuery, "scopes"> = {
 	limit: 1000,
 };
 
-/** Events after a place in the log, oldest first, as type and facts. @param realm_ids realms whose events are wanted too */
+/** Lists events after a place in the log, oldest first, as type and facts. @param realm_ids realms whose events to include */
 export async function eventsAfter(
 	store: Store,
 	seq: number,
@@ -23,7 +23,7 @@ export async function eventsAfter(
 		.reverse();
 }
 
-/** Whether the whole chain is as it was written. */
+/** Tells whether the whole chain is as it was written. */
 export async function isChainIntact(store: Store): Promise<boolean> {
 	return (await store.audit.verify([])).status === "intact";
 }

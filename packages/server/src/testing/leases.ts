@@ -5,7 +5,7 @@ import { anEvent, MADE_AT } from "./rows.ts";
 
 type Step = "activate" | "doubt" | "abort" | "revoke" | "settle" | "abandon";
 
-/** How a lease that begins comes into each state. */
+/** The steps that bring a new lease into each state. */
 const WAYS: Record<LeaseState, Step[]> = {
 	intent: [],
 	active: ["activate"],
@@ -16,7 +16,7 @@ const WAYS: Record<LeaseState, Step[]> = {
 	abandoned: ["activate", "abandon"],
 };
 
-/** Writes a lease down and brings it into a state, by the operations that lead there. */
+/** Writes a lease and brings it into a state by the usual operations. */
 export async function addLease(
 	{ leases }: Pick<Store, "leases">,
 	state: LeaseState,

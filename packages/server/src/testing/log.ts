@@ -1,7 +1,7 @@
 import { createLog, type Log, type LogLevel } from "../log.ts";
 import { createTestSystem } from "./system.ts";
 
-/** A log in memory, as the lines that would have been written. */
+/** A log that keeps its lines in memory. */
 export interface TestLog {
 	log: Log;
 	lines: string[];

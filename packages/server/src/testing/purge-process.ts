@@ -1,4 +1,4 @@
-/* Empties a realm by a few parts, and kills itself within the next. */
+/* Empties a realm by a few parts, and kills itself within the next one. */
 import { openWriter } from "../store/sqlite/open.ts";
 import { emptying } from "../store/sqlite/writes/emptying.ts";
 

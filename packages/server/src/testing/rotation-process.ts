@@ -10,7 +10,7 @@ import { openSqliteStore } from "../store/sqlite/store.ts";
 import { keyWrites } from "../store/sqlite/writes/keys.ts";
 import { system } from "../system.ts";
 
-/** Where the process kills itself while the master key is rotated, in the order in which it gets there. */
+/** Steps of a master key's rotation at which the process kills itself, in order. */
 export const MASTER_STEPS = [
 	"before staging",
 	"while the staged file is empty",
@@ -22,23 +22,23 @@ export const MASTER_STEPS = [
 	"after settling",
 ] as const;
 
-/** Where it does while a key of the keyring is rotated. */
+/** The same for the rotation of a key of the keyring. */
 export const DATA_STEPS = ["before the transaction", "before the commit", "after the commit"] as const;
 
-/** Where it does while the start brings a rotation that was cut off to its end. */
+/** The same for a start that completes an interrupted rotation. */
 export const RECOVERY_STEPS = ["before removing", "after removing", "before renaming", "after renaming"] as const;
 
 export type Step = (typeof MASTER_STEPS | typeof DATA_STEPS | typeof RECOVERY_STEPS)[number];
 
-/** What the process does: rotate the master key, or a key of a realm or, with an empty one, of the instance; or only start. */
+/** The process's task: rotate the master key, or a key of a realm or, if that is empty, of the instance; or only start. */
 export type Task = "master" | "recover" | `record ${string}` | "portable ";
 
-/** The master key that is rotated to. */
+/** The master key after the rotation. */
 export const NEXT = Buffer.alloc(32, 2);
 
 const EVENT = { timestamp: "", type: "key.rotated", actor: "system", realm_id: "", realm: "", data: {} } as const;
 
-/** Ends the process as a power cut of its own does: nothing after it runs. */
+/** Ends the process like a power cut: nothing after it runs. */
 function die(): never {
 	process.kill(process.pid, "SIGKILL");
 	for (;;);
@@ -49,7 +49,7 @@ const dieAt = (step: Step) => {
 	if (step === target) die();
 };
 
-/** Files that are opened, renamed and removed from now on are so with a chance to die before and after. */
+/** From now on gives the process a chance to die before and after files are opened, renamed and removed. */
 function watchFiles(isRecovery: boolean): void {
 	const { open, rename, rm } = fs;
 	fs.open = async (...args) => {
@@ -70,17 +70,17 @@ function watchFiles(isRecovery: boolean): void {
 	syncBuiltinESMExports();
 }
 
-/** A transaction on the real file that is never committed: as much of it as can be is in the log already. */
+/** Runs a transaction on the real file that is never committed: as much of it as possible is in the log already. */
 function withinTransaction(run: (writes: ReturnType<typeof keyWrites>) => unknown): never {
 	const db = openWriter(join(directory, "svc.db"), "FULL");
 	db.pragma("cache_size = 1");
 	db.exec("BEGIN IMMEDIATE");
-	// The event is the last that is written: everything else is by then.
+	// The event is written last: everything else is written by then.
 	run(keyWrites(db, die));
 	throw new Error("the transaction came to its end");
 }
 
-/** The store's keys, with a chance to die before, in and after each transaction. */
+/** Wraps the store's keys, with a chance to die before, in and after each transaction. */
 function fragile(keys: KeyStore): KeyStore {
 	return {
 		...keys,
@@ -114,7 +114,7 @@ function fragile(keys: KeyStore): KeyStore {
 	};
 }
 
-/** The key file, with a chance to die around its changes. */
+/** Wraps the key file, with a chance to die around its changes. */
 function fragileHome(home: MasterKeyHome): MasterKeyHome {
 	let isStaged = false;
 	return {

@@ -16,7 +16,7 @@ import { secretRoutes } from "../secrets/routes.ts";
 import { ssoRoutes } from "../sso/routes.ts";
 import { tokenRoutes } from "../tokens/routes.ts";
 
-/** Every route of the server as it is declared. Their handlers have nothing to work with. */
+/** Lists every declared route of the server. Their handlers do not work. */
 export function allRoutes(): Route[] {
 	const nothing = {} as never;
 	const routes = [

@@ -10,22 +10,22 @@ import type { NewVersion } from "../secrets/model.ts";
 import type { IdentityKey, NewLink } from "../sso/model.ts";
 import type { ApiToken } from "../tokens/model.ts";
 
-/** When everything that these makers make was made. */
+/** The creation time of all rows made here. */
 export const MADE_AT = "2030-01-01T00:00:00.000Z";
 
 let made = 0;
 
-/** A new id; later ones sort behind earlier ones. */
+/** Makes an id; later ones sort behind earlier ones. */
 export function newId(): string {
 	return `01990000-0000-7000-8000-${(++made).toString(16).padStart(12, "0")}`;
 }
 
-/** An event that belongs to no realm. */
+/** Makes an event without a realm. */
 export function anEvent(given: Partial<AuditEvent> = {}): AuditEvent {
 	return { timestamp: MADE_AT, type: "encrypt", actor: "nobody", realm_id: "", realm: "", data: {}, ...given };
 }
 
-/** An account that never was in the store. */
+/** Makes an account that was never in the store. */
 export function anAccount(given: Partial<Account> = {}): Account {
 	const id = given.id ?? newId();
 	return {
@@ -40,17 +40,17 @@ export function anAccount(given: Partial<Account> = {}): Account {
 	};
 }
 
-/** A session of one day. */
+/** Makes a session of one day. */
 export function aSession(user_id: string, given: Partial<Session> = {}): Session {
 	return { jti: newId(), user_id, created_at: MADE_AT, expires_at: "2030-01-02T00:00:00.000Z", provider: "", ...given };
 }
 
-/** Somebody at the provider `corp` whom nobody knows yet. */
+/** Makes an unknown person at the provider `corp`. */
 export function anIdentity(): IdentityKey {
 	return { provider: "corp", issuer: "https://id.example.com", subject: newId() };
 }
 
-/** A link with an account that has a password, or that signed in to that session. */
+/** Makes a link with an account that has a password, or that signed in to that session. */
 export function aLink(
 	{ id: user_id, password }: Pick<Account, "id" | "password">,
 	identity = anIdentity(),
@@ -59,18 +59,18 @@ export function aLink(
 	return { id: newId(), identity, user_id, at: MADE_AT, proof: { password, jti } };
 }
 
-/** A realm. */
+/** Makes a realm. */
 export function aRealm(user_id: string, given: Partial<Realm> = {}): Realm {
 	const id = given.id ?? newId();
 	return { id, slug: `realm-${id.slice(-12)}`, name: "Realm", description: "", user_id, created_at: MADE_AT, ...given };
 }
 
-/** A realm with its record key, as one that is to be made. */
+/** Makes a new realm with its record key. */
 export function aNewRealm(realm: Realm, key = aKey(realm.id), realms_per_account = 250): NewRealm {
 	return { realm, key, realms_per_account };
 }
 
-/** A row of the keyring that no master key opens. */
+/** Makes a row of the keyring that no master key opens. */
 export function aKey(realm_id: string, given: Partial<KeyRow> = {}): KeyRow {
 	const id = hash("sha256", newId(), "buffer").subarray(0, 8);
 	return {
@@ -84,7 +84,7 @@ export function aKey(realm_id: string, given: Partial<KeyRow> = {}): KeyRow {
 	};
 }
 
-/** What a secret is set to. */
+/** Makes a new value of a secret. */
 export function aVersion(realm_id: string, key: string, given: Partial<NewVersion> = {}): NewVersion {
 	return {
 		id: newId(),
@@ -102,7 +102,7 @@ export function aVersion(realm_id: string, key: string, given: Partial<NewVersio
 	};
 }
 
-/** An API token. */
+/** Makes an API token. */
 export function aToken(user_id: string, given: Partial<ApiToken> = {}): ApiToken {
 	const id = newId();
 	return {
@@ -123,12 +123,12 @@ export function aToken(user_id: string, given: Partial<ApiToken> = {}): ApiToken
 	};
 }
 
-/** A role in a realm. */
+/** Makes a role in a realm. */
 export function aBinding(realm_id: string, user_id: string, given: Partial<Binding> = {}): Binding {
 	return { id: newId(), realm_id, user_id, role: "viewer", granted_by: "nobody", created_at: MADE_AT, ...given };
 }
 
-/** An engine's configuration for all realms that nothing opens. */
+/** Makes an engine's configuration for all realms that no key opens. */
 export function aConfig(given: Partial<EngineConfigRow> = {}): EngineConfigRow {
 	return {
 		id: newId(),
@@ -142,7 +142,7 @@ export function aConfig(given: Partial<EngineConfigRow> = {}): EngineConfigRow {
 	};
 }
 
-/** A credential of one hour that is not written down yet, of an engine without a configuration. */
+/** Makes a credential of one hour, not yet in the store, of an engine without a configuration. */
 export function aLease(realm_id: string, given: Partial<NewLease> = {}): NewLease {
 	const id = given.id ?? newId();
 	return {

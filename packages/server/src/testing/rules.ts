@@ -7,13 +7,13 @@ import { aBinding, aNewRealm, anAccount, anEvent, aRealm } from "./rows.ts";
 import { type Cleanup, openTestStore, type TestStore } from "./store.ts";
 import { createTestSystem, type TestSystem } from "./system.ts";
 
-/** What nearly every rule needs, on the real store. */
+/** Dependencies of nearly every rule, on the real store. */
 export interface TestRules extends TestStore {
 	system: TestSystem;
 	keyring: Keyring;
 }
 
-/** Opens a store with a keyring of its own. */
+/** Opens a store with its own keyring. */
 export async function openTestRules(cleanup: Cleanup): Promise<TestRules> {
 	const opened = await openTestStore(cleanup);
 	const system = createTestSystem();
@@ -28,7 +28,7 @@ export async function addAccount(store: Store, given: Partial<Account> = {}): Pr
 	return account;
 }
 
-/** Adds a realm, with a record key that the keyring opens when there is one. */
+/** Adds a realm with a record key, which the keyring, if given, can open. */
 export async function addRealm(
 	store: Store,
 	owner: Pick<Account, "id">,

@@ -1,4 +1,4 @@
-/** Whole numbers below a bound that are the same in every run of a seed. */
+/** Draws whole numbers below a bound, the same in every run with a seed. */
 export function seeded(seed: number): (bound: number) => number {
 	let state = seed;
 	return (bound) => {

@@ -3,7 +3,7 @@ import type { Config } from "../config.ts";
 /** Variables of a process. */
 type Environment = Record<string, string | undefined>;
 
-/** A setting: what the file and the environment say, and what comes of each; `C` stands for the folder paths start from. */
+/** A setting: values in the file and the environment, and the result of each; `C` stands for the folder that paths start from. */
 export interface Setting {
 	name: string;
 	variable: string;
@@ -13,7 +13,7 @@ export interface Setting {
 	fromText: unknown;
 	read(config: Config): unknown;
 	unset: unknown;
-	/** What else has to be said so that the setting makes sense. */
+	/** Other variables that the setting depends on. */
 	beside?: Environment;
 }
 

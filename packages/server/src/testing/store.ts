@@ -6,31 +6,31 @@ import { openWriter } from "../store/sqlite/open.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 
-/** Where a test says what is to be done after it: a test's context, or node:test's own `after` for a whole file. */
+/** Takes a test's clean-up: a test's context, or node:test's own `after` for a whole file. */
 export interface Cleanup {
 	after(clean: () => Promise<void>): void;
 }
 
-/** The SQLite store in a folder of its own. */
+/** The SQLite store in its own folder. */
 export interface TestStore {
 	store: Store;
 	directory: string;
-	/** The database. */
+	/** The database file. */
 	file: string;
-	/** What the store said before it gave up. */
+	/** Errors that the store reported before it gave up. */
 	failures: FatalError[];
 }
 
-/** Makes a temporary folder that is gone after the test. */
+/** Makes a temporary folder that is removed after the test. */
 export async function makeFolder(cleanup: Cleanup): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), "svc-unit-"));
 	cleanup.after(() => rm(folder, { recursive: true, force: true }));
 	return folder;
 }
 
-/** Opens a store in a new folder, or again in one that was used before; it is closed after the test. */
+/** Opens a store in a new folder, or in a used one; it is closed after the test. */
 export async function openTestStore(cleanup: Cleanup, used?: string): Promise<TestStore> {
-	// Closed before its folder goes: what it still does would not find its files.
+	// Closes the store before its folder goes: otherwise its last work would not find the files.
 	const ends = new AsyncDisposableStack();
 	cleanup.after(() => ends.disposeAsync());
 	const directory = used ?? (await makeFolder({ after: (clean) => void ends.defer(clean) }));
@@ -52,7 +52,7 @@ export async function openTestStore(cleanup: Cleanup, used?: string): Promise<Te
 	return { store, directory, file: join(directory, "svc.db"), failures };
 }
 
-/** Empties tables past the open store, which is the only one that writes: what answers from then on is what it remembers. */
+/** Empties tables behind the back of the open store, the only writer: answers from then on come from its memory. */
 export function emptyAside({ file }: Pick<TestStore, "file">, tables: readonly string[]): void {
 	const aside = openWriter(file, "FULL");
 	aside.pragma("foreign_keys = OFF");

@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto";
 import type { System } from "../system.ts";
 
-/** A system whose clock stands still until it is moved, and whose ids are counted. */
+/** A system whose clock moves only on command, and whose ids are counted. */
 export interface TestSystem extends System {
 	/** Moves the clock, and the uptime with it. */
 	advance(milliseconds: number): void;
-	/** Sets the wall clock alone, as a person or a time server does. */
+	/** Sets only the wall clock, as a person or a time server does. */
 	setClock(instant: string): void;
-	/** Starts the machine anew: another boot, no uptime, or that of the host which it is a container of, in milliseconds. */
+	/** Restarts the machine: another boot with an uptime of 0 or, in a container, of its host, in milliseconds. */
 	reboot(host_uptime_ms?: number): void;
 }
 
-/** Makes a system. Its ids are in the order in which they were made. @param start of its clock, ISO 8601 */
+/** Makes a system. Its ids sort in the order of their making. @param start of its clock, ISO 8601 */
 export function createTestSystem(start = "2030-01-01T00:00:00.000Z"): TestSystem {
 	let now = Date.parse(start);
 	let up = 1_000_000;

@@ -1,4 +1,4 @@
-/** Watches the event loop: how much of the processor its longest turn took, whatever else the machine does meanwhile. */
+/** Watches the event loop: measures the processor time of its longest turn, whatever else the machine does. */
 export function longestTurn(): { stop(): { longest_ms: number; turns: number } } {
 	let longest = 0;
 	let turns = 0;
