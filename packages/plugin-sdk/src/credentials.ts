@@ -6,12 +6,12 @@ import { EngineError } from "./engine.ts";
 const NAME_BYTES = 4;
 const PASSWORD_BYTES = 12;
 
-/** Random bytes fetched at once: asking the system for a few takes as long as for a kilobyte. */
+/** Random bytes fetched at once: the system takes as long for a few as for a kilobyte. */
 const POOL_BYTES = 1024;
 
 let pool = Buffer.alloc(0);
 
-/** Random bytes as lowercase hex. Each is given out once, and wiped. */
+/** Gives random bytes as lowercase hex. Each is used once, and wiped. */
 function randomHex(size: number): string {
 	if (pool.length < size) pool = randomBytes(POOL_BYTES);
 	const given = pool.subarray(0, size);
@@ -21,12 +21,12 @@ function randomHex(size: number): string {
 	return text;
 }
 
-/** A new name: the prefix and 8 lowercase hex characters. */
+/** Makes a name: the prefix and 8 lowercase hex characters. */
 export function managedName(prefix: string): string {
 	return prefix + randomHex(NAME_BYTES);
 }
 
-/** A new password: 24 hex characters, 96 random bits. */
+/** Makes a password: 24 hex characters, 96 random bits. */
 export function newPassword(): string {
 	return randomHex(PASSWORD_BYTES);
 }
@@ -45,12 +45,12 @@ export function parseTtl(text: string, options: { days?: boolean } = {}): number
 	}
 }
 
-/** An instant as RFC 3339 in UTC with whole seconds, as every engine writes it. */
+/** Formats an instant as every engine does: RFC 3339 in UTC with whole seconds. */
 export function rfc3339(instant: Date): string {
 	return `${instant.toISOString().slice(0, 19)}Z`;
 }
 
-/** The end of a lease that begins now, RFC 3339 UTC, whole seconds rounded down. @param ttl_ms milliseconds */
+/** The end of a lease that begins now: RFC 3339 UTC, whole seconds rounded down. @param ttl_ms milliseconds */
 export function expiresIn(ttl_ms: number): string {
 	return rfc3339(new Date(Date.now() + ttl_ms));
 }

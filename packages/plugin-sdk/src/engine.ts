@@ -1,10 +1,10 @@
 import type { Fields } from "@svc/protocol";
 
-/** What an engine does. A method that is left out is answered with an error. */
+/** An engine's methods. A missing method is answered with an error. */
 export interface Engine {
 	/** The content of plugin.json. */
 	descriptor: unknown;
-	/** What the error for unusable params begins with: `invalid params` when it is left out. */
+	/** The beginning of the error for unusable params; `invalid params` by default. */
 	invalidParams?: string;
 	/** Returns when the engine can work. @throws EngineError saying why it cannot */
 	ping?(params: Fields): void | Promise<void>;
@@ -12,9 +12,9 @@ export interface Engine {
 	generate?(params: Fields): Fields | Promise<Fields>;
 	/** Checks a value, or revokes a credential. @throws EngineError */
 	validate?(params: Fields): Fields | Promise<Fields>;
-	/** What the engine needs at its target, as `{privileges}`, for engines that declare `engine:privileges`. @throws EngineError */
+	/** Lists the engine's needs at its target, as `{privileges}`, for engines that declare `engine:privileges`. @throws EngineError */
 	privileges?(params: Fields): Fields | Promise<Fields>;
-	/** The managed names at the target, as `{names}`, for engines that declare `engine:list`. @throws EngineError */
+	/** Lists the managed names at the target, as `{names}`, for engines that declare `engine:list`. @throws EngineError */
 	list?(params: Fields): Fields | Promise<Fields>;
 }
 
@@ -23,13 +23,13 @@ export class EngineError extends Error {
 	override readonly name = "EngineError";
 }
 
-/** Params that are not of the shape that the engine takes; answered after the engine's own prefix. The message never quotes them. */
+/** Params of the wrong shape. The answer begins with the engine's own prefix; the message never quotes the params. */
 export class ParamsError extends Error {
 	override readonly name = "ParamsError";
 }
 
 /**
- * Reads an optional text of the params: absent and null are undefined.
+ * Reads an optional text param; absent and null are undefined.
  * @throws ParamsError when it is no string
  */
 export function optionalText(params: Fields, name: string): string | undefined {
@@ -40,7 +40,7 @@ export function optionalText(params: Fields, name: string): string | undefined {
 }
 
 /**
- * Reads an optional list of texts of the params: absent and null are an empty list.
+ * Reads an optional list of texts; absent and null are an empty list.
  * @throws ParamsError when it is no list of strings
  */
 export function optionalTexts(params: Fields, name: string): string[] {

@@ -2,7 +2,7 @@ import type { Fields } from "@svc/protocol";
 import { expiresIn, managedName, newPassword } from "./credentials.ts";
 import { EngineError, optionalText } from "./engine.ts";
 
-/** What the names of users that engines make begin with. Spec: ENGINES › Authentication */
+/** Prefix of the users that engines make. Spec: ENGINES › Authentication */
 const PREFIX = "svc_";
 const MANAGED_NAME = /^svc_[0-9a-f]{8}$/;
 
@@ -14,13 +14,13 @@ export interface ManagedUser {
 	expires_at: string;
 }
 
-/** A new user's name, password and end. @param ttl_ms milliseconds. Spec: ENGINES › keyvalue operations, documentdb operations */
+/** Makes a user's name, password and end. @param ttl_ms milliseconds. Spec: ENGINES › keyvalue operations, documentdb operations */
 export function newManagedUser(ttl_ms: number): ManagedUser {
 	return { username: managedName(PREFIX), password: newPassword(), expires_at: expiresIn(ttl_ms) };
 }
 
 /**
- * Reads the `username` whose revocation is asked for: exactly what `newManagedUser` makes.
+ * Reads the `username` to revoke: exactly as `newManagedUser` makes it.
  * @param verb what would be done to the user, for the refusal
  * @throws EngineError `username is required` or `refusing to <verb> a non-managed user: …`
  * Spec: ENGINES › Errors

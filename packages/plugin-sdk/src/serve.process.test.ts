@@ -1,4 +1,4 @@
-/* Engines as processes: what the end of either pipe does to them. */
+/* Engines as processes: the effect of either pipe's end. */
 import assert from "node:assert/strict";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ const ENGINE = fileURLToPath(new URL("../examples/typescript/main.ts", import.me
 const PING = '{"method":"ping","params":{}}\n';
 const HEALTHY = '{"data":{"status":"healthy"}}\n';
 
-/** Longest that an end is waited for; a process that lives on is killed then. */
+/** The longest wait for an end; then the process is killed. */
 const PATIENCE_MS = 120_000;
 
 function start() {

@@ -18,7 +18,7 @@ const DESCRIPTOR = {
 	default_roles: [],
 };
 
-/** What an engine answers to these chunks, and what it says on its standard error. */
+/** Serves these chunks. @returns the engine's responses and standard error */
 async function serve(engine: Partial<Engine>, ...chunks: (string | Buffer)[]) {
 	let written = "";
 	let stderr = "";
@@ -35,7 +35,7 @@ async function serve(engine: Partial<Engine>, ...chunks: (string | Buffer)[]) {
 	return { responses: lines.map((line) => JSON.parse(line)), stderr };
 }
 
-/** The engine's response to one request. */
+/** Sends one request. @returns the engine's response */
 async function ask(engine: Partial<Engine>, method: string, params: unknown = {}) {
 	const { responses } = await serve(engine, `${JSON.stringify({ method, params })}\n`);
 	assert.equal(responses.length, 1);

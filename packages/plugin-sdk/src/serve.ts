@@ -15,18 +15,18 @@ import {
 } from "@svc/protocol";
 import { type Engine, EngineError, ParamsError } from "./engine.ts";
 
-/** Where requests come from and responses go to: a process, or a test. */
+/** The streams of requests and responses: a process's, or a test's. */
 export interface Streams {
 	stdin: NodeJS.ReadableStream & { destroy?(): unknown };
 	stdout: { write(text: string): unknown; on?(event: "error", listener: (error: Error) => void): unknown };
-	/** Where an engine's own faults are told, without what it had received. */
+	/** Receives the engine's own faults, without anything that was received. */
 	stderr?: { write(text: string): unknown };
 }
 
 /**
- * Answers requests, one line each, one after the other, until the input ends or nobody reads the responses any more. Then nothing holds the
- * process, and it ends by itself. Nothing else may be written to standard output; logs go to standard error.
- * @throws DescriptorError when plugin.json is not what the contract asks for
+ * Answers requests, one per line and one after the other, until the input ends or nobody reads the responses any more. Then the process ends by
+ * itself. Only this function may write to standard output; logs go to standard error.
+ * @throws DescriptorError when plugin.json violates the contract
  */
 export async function serveEngine(engine: Engine, streams: Streams = process): Promise<void> {
 	const descriptor = parseDescriptor(engine.descriptor);
@@ -62,7 +62,7 @@ export async function serveEngine(engine: Engine, streams: Streams = process): P
 	}
 }
 
-/** The line of the response. Never rejects. */
+/** Gives the response as a line. Never rejects. */
 async function respond(engine: Engine, describe: () => Fields, line: Buffer, { stderr }: Streams): Promise<string> {
 	const prefix = engine.invalidParams ?? "invalid params";
 	try {
@@ -73,7 +73,7 @@ async function respond(engine: Engine, describe: () => Fields, line: Buffer, { s
 		if (error instanceof EngineError) return refusal(error.message);
 		if (error instanceof ParamsError || error instanceof ProtocolViolation)
 			return refusal(`${prefix}: ${error.message}`);
-		// Whatever this is, its text may hold what was received.
+		// The text of an unknown error may contain what was received.
 		const name = error instanceof Error ? error.name : typeof error;
 		stderr?.write(`internal error: ${name}\n${placesOf(error)}`);
 		return refusal(`internal error: ${name}`);
@@ -105,8 +105,8 @@ async function dispatch(engine: Engine, describe: () => Fields, method: string, 
 }
 
 /**
- * The line of a response that the server will take.
- * @throws EngineError saying why it would not: it would end the process for it
+ * Gives a response as a line that the server accepts.
+ * @throws EngineError saying why the server would end the process for it
  */
 function accepted(data: Fields): string {
 	const line = writeResponse({ data });
@@ -122,15 +122,15 @@ function accepted(data: Fields): string {
 	return line;
 }
 
-/** The line of an error; what the server would not take of it is cut off. */
+/** Gives an error as a line, shortened to what the server accepts. */
 function refusal(error: string): string {
 	const text = error.toWellFormed();
 	if (Buffer.byteLength(text) <= MAX_ERROR_BYTES) return writeResponse({ error: text });
-	// A character that is cut in two becomes one of three bytes.
+	// A character cut in two becomes a replacement of three bytes.
 	return writeResponse({ error: Buffer.from(text).toString("utf8", 0, MAX_ERROR_BYTES - 3) });
 }
 
-/** Where it happened, without the message. */
+/** Gives an error's stack without the message. */
 function placesOf(error: unknown): string {
 	const { stack = "" } = error instanceof Error ? error : {};
 	const places = stack.split("\n").filter((line) => line.startsWith("    at "));

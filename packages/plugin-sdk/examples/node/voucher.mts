@@ -13,7 +13,7 @@ const DESCRIPTION = {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What was asked for cannot be done; the message is the response's error and never quotes what was sent. */
+/** A request that cannot be met; the message is the response's error and never quotes the request. */
 class Refused extends Error {}
 
 /** The digit that makes a number end in 0 under the Luhn algorithm (ISO/IEC 7812-1 annex B). */
@@ -23,7 +23,7 @@ function checkDigit(digits: string): string {
 	return String((10 - (sum % 10)) % 10);
 }
 
-/** A param that is a text; undefined when it is absent. */
+/** Reads a text param; undefined when it is absent. */
 function text(params: Fields, name: string): string | undefined {
 	const value = params[name] ?? undefined;
 	if (value === undefined || typeof value === "string") return value;

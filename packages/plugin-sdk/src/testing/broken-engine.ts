@@ -12,7 +12,7 @@ const DESCRIPTION: Record<string, unknown> = {
 	capabilities: flaw === "a capability too few" ? ["secret_generation"] : ["secret_generation", "secret_validation"],
 };
 
-/** Texts that are written in place of the response's line. */
+/** Texts written in place of the response's line. */
 const LINES: Record<string, (line: string) => string | Buffer> = {
 	"two responses": (line) => line + line,
 	"a log line": (line) => `${line}answered\n`,

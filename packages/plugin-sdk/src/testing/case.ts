@@ -2,9 +2,9 @@ import type { Descriptor, EngineResponse, Fields } from "@svc/protocol";
 import type { Conversation } from "./conversation.ts";
 import { Finding } from "./finding.ts";
 
-/** What is tried on an engine. Each case has a process to itself. */
+/** A test of an engine. Each case has its own process. */
 export interface Case {
-	/** A sentence on how the engine behaves. */
+	/** A sentence about the engine's behaviour. */
 	name: string;
 	/** @throws Finding when it does not */
 	run(engine: Conversation, descriptor: Descriptor): Promise<void>;
@@ -21,7 +21,7 @@ export function expectError(response: EngineResponse, what: string, remedy: stri
 	if ("data" in response) throw new Finding(`${what} is answered with data`, remedy);
 }
 
-/** Asks for what every engine can answer, to see that it still can. @throws Finding */
+/** Sends a request that every engine can answer, to check that it still works. @throws Finding */
 export async function expectLife(engine: Conversation, after: string): Promise<Fields> {
 	return expectData(
 		await engine.ask("describe"),

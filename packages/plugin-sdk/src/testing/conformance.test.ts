@@ -25,10 +25,10 @@ const DESCRIPTOR = {
 const scratch = mkdtempSync(join(tmpdir(), "svc-test-engine-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/** Longer than a start takes on a machine that is busy. */
+/** Longer than a start takes on a busy machine. */
 const PATIENCE_MS = 30_000;
 
-/** Tries the one case on an engine with one flaw, not waiting for long: some say nothing. */
+/** Tries one case on an engine with one flaw. The wait is short: some engines stay silent. */
 const tryFlaw = (flaw: string, only: string) =>
 	testEngine({
 		command: [process.execPath, ENGINE, flaw],
@@ -37,7 +37,7 @@ const tryFlaw = (flaw: string, only: string) =>
 		only: [only],
 	});
 
-/** What is wrong, by case. */
+/** The problems, by case. */
 function problems(results: readonly Result[]): Record<string, string> {
 	return Object.fromEntries(results.flatMap((result) => (result.passed ? [] : [[result.name, result.problem]])));
 }
@@ -63,7 +63,7 @@ const NO_JSON = "a line that is no JSON is answered with an error";
 const LAST = "a request is answered also when the input ends right after it";
 const MADE = "generate without params is answered, and so is validate with what it made";
 
-/** What is found in an engine with the flaw: in which case, and what is said. */
+/** The finding for each flaw: its case, and its problem. */
 const FLAWS: [flaw: string, name: string, problem: RegExp][] = [
 	["a greeting", DESCRIBE, /^a line on standard output is no response: the response is not valid JSON$/],
 	["a pretty response", DESCRIBE, /^a line on standard output is no response: the response is not valid JSON$/],
@@ -171,7 +171,7 @@ test("a program that cannot be started is named with the system's reason", async
 	}
 });
 
-/** A folder with such files. */
+/** Makes a folder with these files. */
 function folder(name: string, descriptor: unknown, executable?: { name: string; text: string; mode?: number }): string {
 	const directory = mkdtempSync(join(scratch, `${name}-`));
 	const text = typeof descriptor === "string" ? descriptor : JSON.stringify(descriptor);

@@ -10,7 +10,7 @@ import { Finding } from "./finding.ts";
 import { openFolder, type Startable } from "./folder.ts";
 import { FRAMING_CASES } from "./framing.ts";
 
-/** An engine to be tried, and how. */
+/** The engine to test, and how to test it. */
 export type TestOptions = (
 	| {
 			/** Folder with plugin.json and the executable that it names, or with plugin.json and main.ts. */
@@ -23,46 +23,46 @@ export type TestOptions = (
 			descriptor: unknown;
 	  }
 ) & {
-	/** Variables beside the few that every engine has; those of the engine's configuration. */
+	/** Variables of the engine's configuration, in addition to the few that every engine has. */
 	env?: Readonly<Record<string, string>>;
-	/** Milliseconds for a response. When it is left out they are the server's: 5,000, and 35,000 for engines that make credentials. */
+	/** Milliseconds for a response; by default the server's: 5,000, and 35,000 for engines that make credentials. */
 	timeout_ms?: number;
-	/** Whom the engine runs as, when this process may choose: root tries nobody's program with its own rights. */
+	/** The user that the engine runs as, if this process may choose: root runs nobody's program with its own rights. */
 	user?: User;
-	/** Where the engine's standard error goes: to this process's own, or nowhere, which it does when it is left out. */
+	/** The engine's standard error: to this process's own, or nowhere, which is the default. */
 	stderr?: "inherit" | "ignore";
-	/** Names of the cases to try besides describe; all when it is left out. */
+	/** Names of the cases to try besides describe; all by default. */
 	only?: readonly string[];
-	/** Told of each result as soon as it is there. */
+	/** Receives each result immediately. */
 	onResult?(result: Result): void;
 };
 
-/** How an engine did in one case. */
+/** The result of one case. */
 export type Result =
 	| { name: string; passed: true }
 	| {
 			name: string;
 			passed: false;
-			/** What is wrong, without what the engine wrote. */
+			/** The fault, without anything that the engine wrote. */
 			problem: string;
-			/** What its author can do. */
+			/** Advice for the author. */
 			remedy: string;
 	  };
 
 const FOLDER = "plugin.json and the executable are what the contract asks for";
 
-/** What the server starts engines with. Design: §8 */
+/** The environment in which the server starts engines. Design: §8 */
 const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8", TZ: "UTC" } as const;
 
-/** Of an engine that works by itself, and of one that may have to reach a system. Design: §8 */
+/** For an engine that works by itself, and for one that may have to reach a system. Design: §8 */
 const TIMEOUT_MS = 5000;
 const NETWORK_TIMEOUT_MS = 35_000;
 
 /**
- * Tries whether an engine keeps the contract, case by case, each with a new process. It calls generate and revokes what that makes: an
- * engine that reaches a system needs one to try with, or none.
+ * Tests whether an engine keeps the contract, case by case, each with a new process. It calls generate and revokes the result: give an
+ * engine that reaches a system one for tests, or none.
  * @returns a result for each case that was tried; only the first failure when plugin.json cannot be read or describe does not work
- * @throws DescriptorError when the descriptor in the options is none
+ * @throws DescriptorError when the descriptor in the options is invalid
  */
 export async function testEngine(options: TestOptions): Promise<Result[]> {
 	const scratch = mkdtempSync(join(tmpdir(), "svc-engine-test-"));

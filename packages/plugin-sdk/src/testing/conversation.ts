@@ -2,38 +2,38 @@ import { type EngineResponse, ProtocolViolation, readResponse } from "@svc/proto
 import { type EngineProcess, type Launch, startProcess } from "./engine-process.ts";
 import { Finding } from "./finding.ts";
 
-/** How long an engine has to end after its input ended. */
+/** Milliseconds that an engine has to end after its input ended. */
 const END_TIMEOUT_MS = 2000;
 
-/** Requests and responses with an engine, as the server has them: one in flight. */
+/** Requests and responses with an engine, one in flight, as with the server. */
 export interface Conversation {
-	/** Whether the engine was seen to end after a response, which it may: it is started anew for every request. */
+	/** True if the engine ended after a response, which it may: it is then restarted for every request. */
 	readonly isOneShot: boolean;
 	/**
-	 * Sends texts that make one line, and reads its response.
-	 * @throws Finding when there is none in time, or none that the server would take
+	 * Sends texts that form one line, and reads the response.
+	 * @throws Finding when none arrives in time, or none that the server would accept
 	 */
 	send(...parts: readonly string[]): Promise<EngineResponse>;
 	/** Sends a request and reads its response. @throws Finding */
 	ask(method: string, params?: unknown): Promise<EngineResponse>;
 	/**
 	 * Ends the input and waits for the end of the process.
-	 * @param last a request that is sent right before, and whose response is read
-	 * @throws Finding when it lives on, or has written more than it was asked for
+	 * @param last a request sent right before, whose response is read
+	 * @throws Finding when the process lives on, or has written more than its responses
 	 */
 	finish(last?: string): Promise<void>;
-	/** Ends the process, whatever it does. */
+	/** Kills the process. */
 	kill(): void;
 }
 
-/** Begins a conversation: starts the engine. @param timeout_ms how long it has for a response */
+/** Starts the engine and begins a conversation. @param timeout_ms milliseconds for a response */
 export function converse(launch: Launch, timeout_ms: number): Conversation {
 	let engine = startProcess(launch);
 	let answers = 0;
 	let isOneShot = false;
 
 	const hasEndedWell = () => answers > 0 && engine.ending?.code === 0 && engine.lines.length === 0;
-	/** An engine that ended well after it had answered is one of those that do so every time. */
+	/** An engine that ended well after an answer is expected to do so every time. */
 	const renew = () => {
 		isOneShot = true;
 		answers = 0;
@@ -79,7 +79,7 @@ export function converse(launch: Launch, timeout_ms: number): Conversation {
 	};
 }
 
-/** How long the engine waits for the rest of a line that comes in parts. */
+/** Milliseconds that the engine waits for the rest of a line that comes in parts. */
 const PAUSE_MS = 200;
 
 async function writeParts(engine: EngineProcess, parts: readonly string[]): Promise<void> {
@@ -124,7 +124,7 @@ function refuseSurplus(engine: EngineProcess): void {
 	if (engine.isMidLine) throw new Finding("something was written after the line of the response", ONE_LINE);
 }
 
-/** Why there is no response. */
+/** Explains a missing response. */
 function silence({ ending, isOverlong, isMidLine }: EngineProcess, timeout_ms: number): Finding {
 	if (isOverlong) return new Finding("a line on standard output is longer than 1 MiB", "answer with less");
 	if (isMidLine) {

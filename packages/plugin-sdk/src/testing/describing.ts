@@ -10,7 +10,7 @@ import { type Case, expectData, expectError, expectLife } from "./case.ts";
 import type { Conversation } from "./conversation.ts";
 import { Finding } from "./finding.ts";
 
-/** The case without which no other makes sense. */
+/** The case that all others depend on. */
 export const DESCRIBE: Case = {
 	name: "describe answers in time and agrees with plugin.json",
 	async run(engine, descriptor) {
@@ -30,7 +30,7 @@ function readDescribeData(data: unknown, remedy: string): DescribeData {
 	}
 }
 
-/** What is asked besides what the engine is for. */
+/** Cases for the methods besides the engine's purpose. */
 export const METHOD_CASES: readonly Case[] = [
 	{
 		name: "ping answers that the engine is healthy, or with an error that says why it is not",
@@ -155,7 +155,7 @@ function areRights(given: unknown): boolean {
 	);
 }
 
-/** Has something made and revoked again. @returns how generate was answered */
+/** Makes something and revokes it. @returns generate's kind of answer */
 async function tryOut(engine: Conversation, params: object): Promise<"data" | "an error"> {
 	const made = await engine.ask("generate", params);
 	if ("error" in made) return "an error";

@@ -2,27 +2,27 @@ import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { MAX_RESPONSE_BYTES, splitLines } from "@svc/protocol";
 
-/** A user of the system, by numbers. */
+/** A system user, by numbers. */
 export interface User {
 	readonly uid: number;
 	readonly gid: number;
 }
 
-/** How an engine is started. */
+/** The way to start an engine. */
 export interface Launch {
 	/** The program and its arguments. */
 	command: readonly string[];
-	/** All variables that it gets. */
+	/** All variables of its environment. */
 	env: Readonly<Record<string, string>>;
 	/** Its working directory. */
 	cwd: string | undefined;
-	/** Whom it runs as; this process's own user when there is none. */
+	/** The user that it runs as; by default this process's own. */
 	user: User | undefined;
-	/** Where its standard error goes: to this process's own, or nowhere. */
+	/** Its standard error: to this process's own, or nowhere. */
 	stderr: "inherit" | "ignore";
 }
 
-/** How a process ended; `failure` is the system's code when it could not be started, such as EACCES. */
+/** The end of a process; `failure` is the system's code when it could not be started, such as EACCES. */
 interface Ending {
 	code: number | null;
 	signal: NodeJS.Signals | null;
@@ -31,25 +31,25 @@ interface Ending {
 
 /** One process of an engine. */
 export interface EngineProcess {
-	/** Whole lines that it wrote and that nobody has taken yet. */
+	/** Whole lines that it wrote and nobody has taken yet. */
 	readonly lines: Buffer[];
-	/** Whether it wrote something after the last line feed. */
+	/** True if it wrote something after the last line feed. */
 	readonly isMidLine: boolean;
-	/** Whether it wrote a longer line than it may; nothing is read any more. */
+	/** True if it wrote a longer line than allowed; nothing more is read. */
 	readonly isOverlong: boolean;
 	readonly ending: Ending | undefined;
 	write(line: Uint8Array): void;
 	/** Ends its standard input. */
 	endInput(): void;
-	/** Resolves once the condition holds, or after so many milliseconds. */
+	/** Resolves when the condition becomes true, or after so many milliseconds. */
 	until(condition: () => boolean, timeout_ms: number): Promise<void>;
 	kill(): void;
 }
 
-/** What it had written is read for so long after its end, if something that it started keeps its output open. */
+/** Milliseconds to read the remaining output after its end, if a program that it started keeps the output open. */
 const LAST_WORDS_MS = 500;
 
-/** Starts an engine. A start that fails is an ending. */
+/** Starts an engine. A failed start counts as an ending. */
 export function startProcess({ command: [file = "", ...args], env, cwd, user, stderr }: Launch): EngineProcess {
 	const child = spawn(file, args, { cwd, env: { ...env }, ...user, stdio: ["pipe", "pipe", stderr] });
 	const changes = new EventEmitter();
@@ -69,7 +69,7 @@ export function startProcess({ command: [file = "", ...args], env, cwd, user, st
 		split(chunk);
 		change({ isMidLine: chunk.at(-1) !== LINE_FEED });
 	});
-	// Written to a process that is gone: its ending says so.
+	// A write to an ended process: its ending reports it.
 	child.stdin?.on("error", () => {});
 	child.on("error", (error: NodeJS.ErrnoException) => end(null, null, error.code ?? error.name));
 	child.on("close", end);

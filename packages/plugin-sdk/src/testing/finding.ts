@@ -1,4 +1,4 @@
-/** What is wrong with an engine. The message says it, `remedy` says what its author can do; neither quotes what the engine wrote. */
+/** A fault of an engine. The message describes it, `remedy` advises the author; neither quotes what the engine wrote. */
 export class Finding extends Error {
 	override readonly name = "Finding";
 	readonly remedy: string;

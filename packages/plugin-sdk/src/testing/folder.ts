@@ -12,22 +12,22 @@ import {
 import type { User } from "./engine-process.ts";
 import { Finding } from "./finding.ts";
 
-/** This Node; the single binary of svc runs no other script, so there it is the one on the PATH. */
+/** This Node; svc's single binary runs no other script, and takes the one on the PATH. */
 const NODE = process.getBuiltinModule?.("node:sea").isSea() === true ? "node" : process.execPath;
 
-/** An engine that can be started. */
+/** An engine ready to start. */
 export interface Startable {
 	descriptor: Descriptor;
 	command: readonly string[];
-	/** Its working directory; this process's own when there is none. */
+	/** Its working directory; by default this process's own. */
 	cwd: string | undefined;
 }
 
 /**
- * Reads an engine's folder and readies its executable as the server does: a copy of that one file in a folder of its own, started in an
- * empty one. A folder whose plugin.json names no executable has a main.ts, which this Node runs where it is.
+ * Reads an engine's folder and prepares its executable as the server does: a copy of that one file in its own folder, started in an
+ * empty one. A folder whose plugin.json names no executable has a main.ts, which this Node runs in place.
  * @param scratch an empty folder
- * @param user who has to be able to run it, when that is not this process's own user
+ * @param user who must be able to run it, if not this process's own user
  * @throws Finding
  */
 export function openFolder(directory: string, scratch: string, user?: User): Startable {
@@ -40,7 +40,7 @@ export function openFolder(directory: string, scratch: string, user?: User): Sta
 	const copy = join(scratch, descriptor.executable);
 	writeFileSync(copy, readExecutable(directory, descriptor.executable, descriptor.sha256));
 	chmodSync(copy, 0o500);
-	// From the inside out: in a folder that is theirs already they could put a link, which root would follow, in a file's place.
+	// From the inside out: in a folder that the user owns already, a link could replace a file, and root would follow it.
 	if (user !== undefined) for (const path of [copy, cwd, scratch]) chownSync(path, user.uid, user.gid);
 	return { descriptor, command: [copy, ...descriptor.arguments], cwd };
 }

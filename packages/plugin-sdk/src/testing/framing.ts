@@ -2,16 +2,16 @@ import { MAX_REQUEST_BYTES } from "@svc/protocol";
 import { type Case, expectData, expectError, expectLife } from "./case.ts";
 import { Finding } from "./finding.ts";
 
-/** How many requests one process answers here. */
+/** Requests that one process answers here. */
 const MANY = 50;
 
-/** A request of exactly so many bytes, line feed not counted. */
+/** Makes a request of exactly so many bytes, not counting the line feed. */
 function requestOf(bytes: number): string {
 	const [start, end] = ['{"method":"describe","params":{"padding":"', '"}}'];
 	return `${start}${"x".repeat(bytes - start.length - end.length)}${end}\n`;
 }
 
-/** How requests and responses travel. */
+/** Cases about the transport of requests and responses. */
 export const FRAMING_CASES: readonly Case[] = [
 	{
 		name: "each request is answered with one line, and nothing else is written to standard output",
@@ -42,7 +42,7 @@ export const FRAMING_CASES: readonly Case[] = [
 		name: "a request that arrives in pieces is answered once it is whole",
 		async run(engine) {
 			const remedy = "collect what comes until the line feed; one read may give half a line";
-			// An engine that still starts would find all pieces at once.
+			// An engine that is still starting would find all pieces at once.
 			await engine.ask("describe");
 			const response = await engine.send('{"method":"desc', 'ribe","par', 'ams":{}}\n');
 			expectData(response, "describe in three pieces", remedy);
