@@ -64,7 +64,7 @@ test("a descriptor may have everything that the contract names", () => {
 	assert.deepEqual(parseDescriptor(whole), whole);
 });
 
-/** A change of the minimal descriptor, and what its refusal says. */
+/** Changes of the minimal descriptor, and the refusal of each. */
 const REFUSED: [change: object, message: string][] = [
 	...Object.keys(MINIMAL).map((name): [object, string] => [{ [name]: undefined }, `${name} is missing`]),
 	[{ name: 5 }, "name is not string"],

@@ -3,10 +3,10 @@ import * as v from "valibot";
 /** Version of this contract. */
 export const SDK_VERSION = 1;
 
-/** The longest plugin.json that is read, in bytes. */
+/** Bytes of the longest plugin.json. */
 export const MAX_DESCRIPTOR_BYTES = 256 * 1024;
 
-/** What an engine is for, as `describe` says it, and what it can besides, which plugin.json says. */
+/** An engine's purposes, as in `describe`, and its further abilities, as in plugin.json. */
 const ENGINE_CAPABILITIES = [
 	"dynamic_credentials",
 	"secret_generation",
@@ -22,7 +22,7 @@ const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 const VERSION = /^\d{1,5}\.\d{1,5}\.\d{1,5}(?:[-+][0-9A-Za-z.-]{1,64})?$/;
 const VARIABLE = /^SVC_[A-Z0-9_]{1,60}$/;
 
-/** A text of at most so many characters. Only messages written here are shown: valibot's own quote what they received. */
+/** A text of at most so many characters. Only messages written here are shown: valibot's own quote the input. */
 const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest, `has more than ${longest} characters`));
 
 const Name = v.pipe(
@@ -34,8 +34,8 @@ const Title = v.pipe(text(100), v.nonEmpty("is empty"));
 const Description = text(1000);
 
 /**
- * A field of an engine's configuration, in the words of JSON Schema. `format: "password"` marks a secret; `env` names the variable in which
- * the engine's process gets the field. A field without `env` stays in the server.
+ * A field of an engine's configuration, in JSON Schema's terms. `format: "password"` marks a secret; `env` names the variable by which
+ * the engine's process receives the field. A field without `env` stays in the server.
  */
 const ConfigField = v.looseObject({
 	type: v.picklist(["string", "integer", "number", "boolean", "array", "object"]),
@@ -87,7 +87,7 @@ const FileName = v.pipe(
 const Sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "is not 64 lowercase hex characters"));
 
 /**
- * plugin.json. `executable` (a file beside it), `arguments` and `sha256` (of that file) are how a third party's engine is started.
+ * plugin.json. `executable` (a file beside it), `arguments` and `sha256` (of that file) start a third party's engine.
  * Spec: ENGINES › Engine descriptor. Design: §8.
  */
 export const Descriptor = v.object({
@@ -108,7 +108,7 @@ export const Descriptor = v.object({
 
 export type Descriptor = v.InferOutput<typeof Descriptor>;
 
-/** What an engine answers to `describe`. Spec: ENGINES › Plugin protocol. */
+/** An engine's answer to `describe`. Spec: ENGINES › Plugin protocol. */
 export const DescribeData = v.looseObject({
 	name: Name,
 	version: Version,
@@ -121,7 +121,7 @@ export const DescribeData = v.looseObject({
 
 export type DescribeData = v.InferOutput<typeof DescribeData>;
 
-/** A descriptor that cannot be used. The message names the field and what is wrong with it, and never quotes it. */
+/** An unusable descriptor. The message names the field and its fault, and never quotes it. */
 export class DescriptorError extends Error {
 	override readonly name = "DescriptorError";
 }
@@ -131,7 +131,7 @@ export function parseDescriptor(value: unknown): Descriptor {
 	return read(Descriptor, value, "plugin.json");
 }
 
-/** Reads what an engine answered to `describe`. @throws DescriptorError */
+/** Reads an engine's answer to `describe`. @throws DescriptorError */
 export function parseDescribeData(value: unknown): DescribeData {
 	return read(DescribeData, value, "describe");
 }
@@ -149,15 +149,15 @@ function fault(issue: v.BaseIssue<unknown>): string {
 	return issue.received === "undefined" ? "is missing" : `is not ${issue.expected}`;
 }
 
-/** The `engine:` capabilities of a descriptor, without the prefix: what the engine is for. */
+/** Lists the `engine:` capabilities of a descriptor, without the prefix. */
 export function engineCapabilities(descriptor: Pick<Descriptor, "capabilities">): EngineCapability[] {
 	return ENGINE_CAPABILITIES.filter((capability) => descriptor.capabilities.includes(`engine:${capability}`));
 }
 
-/** Capabilities that `describe` need not say. */
+/** Capabilities that `describe` may omit. */
 const BESIDES: readonly EngineCapability[] = ["lease_hint", "list", "privileges"];
 
-/** What an engine that has this descriptor answers to `describe`. Spec: ENGINES › Plugin protocol. */
+/** Gives the answer to `describe` of an engine with this descriptor. Spec: ENGINES › Plugin protocol. */
 export function describeData(descriptor: Descriptor): DescribeData {
 	const { name, version, display_name, description } = descriptor;
 	const capabilities = engineCapabilities(descriptor).filter((capability) => !BESIDES.includes(capability));
@@ -165,8 +165,8 @@ export function describeData(descriptor: Descriptor): DescribeData {
 }
 
 /**
- * Compares what an engine says of itself with its descriptor: name, version and what it is for. Texts for people may differ.
- * @returns how they differ, or undefined
+ * Compares an engine's `describe` with its descriptor: name, version and purposes. Texts for people may differ.
+ * @returns the difference, or undefined
  */
 export function disagreement(descriptor: Descriptor, said: DescribeData): string | undefined {
 	for (const field of ["name", "version"] as const) {

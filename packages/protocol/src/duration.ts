@@ -17,11 +17,11 @@ const TOKEN = /(\d+)(?:\.(\d+))?([a-zµμ]+)/g;
 const NANOSECONDS_PER_MS = 1_000_000n;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Longest text and longest time that is read as a duration: a century. */
+/** The longest text and the longest time of a duration: a century. */
 const MAX_CHARACTERS = 64;
 const MAX_MS = 100 * 366 * DAY_MS;
 
-/** A text that is no duration. The message says what a duration looks like and never quotes the text. */
+/** A text that is no duration. The message shows what one looks like and never quotes the text. */
 export class DurationError extends Error {
 	override readonly name = "DurationError";
 }
@@ -29,7 +29,7 @@ export class DurationError extends Error {
 /**
  * Reads a duration: number-and-unit tokens such as `90m` or `1h30m` with the units ns, us, ms, s, m, h.
  * @param options `days`: also a whole number of days, such as `30d`
- * @returns milliseconds, above 0; with a fraction only when the duration has one, cut off below a nanosecond
+ * @returns milliseconds, above 0; fractional only if the duration is, cut off below a nanosecond
  * @throws DurationError
  * Spec: ENGINES › Endpoints
  */
@@ -49,7 +49,7 @@ export function parseDuration(text: unknown, options: { days?: boolean } = {}): 
 	return ms;
 }
 
-/** In whole nanoseconds, because 1.1 times an hour is not exact in floating point. */
+/** Adds whole nanoseconds, because 1.1 times an hour is not exact in floating point. */
 function sum(text: string): number {
 	let total = 0n;
 	for (const [, whole = "", fraction = "", unit = ""] of text.matchAll(TOKEN)) {
@@ -58,7 +58,7 @@ function sum(text: string): number {
 	return Number(total / NANOSECONDS_PER_MS) + Number(total % NANOSECONDS_PER_MS) / 1e6;
 }
 
-/** Writes whole milliseconds the way people do: `24h`, `1h30m`, `90d` is `2160h`. */
+/** Writes whole milliseconds as people do: `24h`, `1h30m`; `90d` becomes `2160h`. */
 export function formatDuration(milliseconds: number): string {
 	const parts: string[] = [];
 	let rest = milliseconds;

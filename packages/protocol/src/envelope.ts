@@ -1,9 +1,9 @@
 import { JsonError, parseJson } from "./json.ts";
 
 /**
- * What an engine can be asked. Spec: ENGINES › Plugin protocol. `list` is for engines that declare `engine:list`: the managed names at the
- * target, `{names: […]}`, by which the server sees that a credential is gone. `privileges` is for those that declare `engine:privileges`: what
- * they need at the target, and whether it is there.
+ * The methods of engines. Spec: ENGINES › Plugin protocol. `list` is for engines that declare `engine:list`: the managed names at the
+ * target, `{names: […]}`, by which the server sees that a credential is gone. `privileges` is for engines that declare `engine:privileges`: their
+ * needs at the target, and whether each is met.
  */
 export const METHODS = ["describe", "ping", "generate", "validate", "list", "privileges"] as const;
 
@@ -26,7 +26,7 @@ export const MAX_REQUEST_BYTES = 256 * 1024;
 export const MAX_RESPONSE_BYTES = 1024 * 1024;
 export const MAX_ERROR_BYTES = 8 * 1024;
 
-/** A line that is no response. Whoever sent it cannot be trusted with another request. The message never quotes the line. */
+/** A line that is no response. Its sender gets no further request. The message never quotes the line. */
 export class ProtocolViolation extends Error {
 	override readonly name = "ProtocolViolation";
 }
@@ -42,8 +42,8 @@ export function writeResponse(response: EngineResponse): string {
 }
 
 /**
- * Reads a response: UTF-8, one JSON object, exactly one of `data` (an object) and `error` (a string). What is valid JSON and would change
- * or do harm on its way to a caller is refused too: see `refuseUnportable`.
+ * Reads a response: UTF-8, one JSON object, exactly one of `data` (an object) and `error` (a string). It also refuses valid JSON that would change
+ * or do harm on its way to a caller: see `refuseUnportable`.
  * @param line without its line feed
  * @throws ProtocolViolation
  */
@@ -65,8 +65,8 @@ export function readResponse(line: Uint8Array): EngineResponse {
 }
 
 /**
- * Reads a request's line: an object with `method`; `params`, when given, is an object.
- * @returns the method as it was sent: the engine answers for unknown ones
+ * Reads a request's line: an object with `method`; `params`, if present, is an object.
+ * @returns the method as sent: the engine answers unknown ones
  * @throws ProtocolViolation
  */
 export function readRequest(line: Uint8Array): { method: string; params: unknown } {
@@ -88,8 +88,8 @@ function readObject(line: Uint8Array, what: string): Fields {
 }
 
 /**
- * Half a surrogate pair cannot be written as UTF-8, a number too large for a double is no number any more, and a member named `__proto__`
- * replaces the prototype of whatever it is copied into.
+ * Refuses values that do not survive: UTF-8 has no half of a surrogate pair, a number too large for a double is no number any more, and a member
+ * named `__proto__` replaces the prototype of the object that it is copied into.
  */
 function refuseUnportable(value: unknown): void {
 	if (typeof value === "string" && !value.isWellFormed()) {
@@ -106,7 +106,7 @@ function refuseUnportable(value: unknown): void {
 	for (const member of Object.values(value)) refuseUnportable(member);
 }
 
-/** Whether a value is a JSON object. */
+/** Tells whether a value is a JSON object. */
 export function isObject(value: unknown): value is Fields {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -58,7 +58,7 @@ const fill = (piece: (index: number) => string, open = "{") => {
 const WIDE = "has more than 10000 members";
 const MANY = "has more than 10000 lists and objects";
 
-/** Texts that made the walk over a megabyte expensive although no parser would read on, and the count that ends each. */
+/** Texts that once made the walk over a megabyte expensive although no parser would accept them, and the refusal that ends each. */
 const COSTLY: Record<string, { text: string; message: string }> = {
 	"names with bad escapes": { text: fill((n) => `"\\x${n}":`), message: "is not valid JSON" },
 	"escaped names without values": { text: fill((n) => `"\\n${n}":`), message: WIDE },
@@ -70,7 +70,7 @@ const COSTLY: Record<string, { text: string; message: string }> = {
 	"strings without commas": { text: fill(() => '""'), message: "is not valid JSON" },
 };
 
-/** Milliseconds of this thread's processor time, of the cheapest of three runs. */
+/** Milliseconds of this thread's processor time, in the cheapest of three runs. */
 function costOf(run: () => void): number {
 	const costs = Array.from({ length: 3 }, () => {
 		const before = process.threadCpuUsage();

@@ -1,12 +1,12 @@
-/** Levels of nesting that a text may have; names, commas between members or elements, and lists and objects in all, each by itself. */
+/** Levels of nesting in a text; names, commas between members or elements, and lists and objects, each counted separately over the whole text. */
 const MAX_DEPTH = 32;
 const MAX_MEMBERS = 10_000;
-/** Brackets, strings and other characters that one step looks at: 5 ms at most, where each is a name. */
+/** Brackets, strings and other characters of one step: 5 ms at most, if each is a name. */
 const STEP = 4096;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A text that is refused. The message is a predicate (`is not valid JSON`) and never quotes the text. */
+/** A refused text. The message is a predicate (`is not valid JSON`) and never quotes the text. */
 export class JsonError extends Error {
 	override readonly name = "JsonError";
 }
@@ -24,7 +24,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /**
- * Does the same in steps of a few milliseconds, for who has other work meanwhile. Returns what the text says.
+ * Does the same in steps of a few milliseconds, so that other work can run meanwhile. Returns the parsed value.
  * @throws JsonError
  */
 export function* parseJsonInSteps(bytes: Uint8Array): Generator<void, unknown> {
@@ -47,9 +47,8 @@ function decode(bytes: Uint8Array): string {
 }
 
 /**
- * Walks the text once, before it is parsed, looking at brackets and strings only. What it cannot make sense of is left for the parser
- * to refuse; what the parser would accept silently, it refuses. Whatever it keeps or unescapes it counts, so that a text which no
- * parser would accept costs no more than one that is read.
+ * Walks the text once before the parser does, looking at brackets and strings only. It refuses what the parser would accept silently, and leaves
+ * the rest to the parser. It counts everything that it keeps or unescapes, so that an invalid text costs no more than a valid one.
  */
 function* refuseExcess(text: string): Generator<void, void> {
 	const names: (Set<string> | undefined)[] = [];
@@ -57,7 +56,7 @@ function* refuseExcess(text: string): Generator<void, void> {
 	let named = 0;
 	let opened = 0;
 	let left = STEP;
-	// A string in an object is a name when a colon comes next, after any blanks.
+	// A string in an object is a name if a colon follows, after any blanks.
 	let name = "";
 	for (let at = 0; at < text.length; at++) {
 		if (--left === 0) {
@@ -96,12 +95,12 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const COLON = 0x3a;
 
-/** Compared one by one: looked up in a list, a megabyte of blanks takes 30 ms. */
+/** Compares one by one: looked up in a list, a megabyte of blanks takes 30 ms. */
 function isBlank(code: number): boolean {
 	return code === 0x20 || code === 0x09 || code === 0x0d || code === 0x0a;
 }
 
-/** Index of the closing quote, or the end of the text. */
+/** Finds the index of the closing quote, or the end of the text. */
 function endOfString(text: string, start: number): number {
 	for (let at = start + 1; ; at++) {
 		at = text.indexOf('"', at);
@@ -118,7 +117,7 @@ function addName(scope: Set<string> | undefined, quoted: string): void {
 	scope?.add(name);
 }
 
-/** Two spellings of one name are one name. One that is no string ends the walk: each that was caught took 9 µs. */
+/** Unescapes a name, so that two spellings are one name. An invalid one ends the walk: catching each took 9 µs. */
 function unescapeName(quoted: string): string {
 	try {
 		return JSON.stringify(JSON.parse(quoted));

@@ -9,14 +9,14 @@ const MAX_BYTES = 1024 * 1024;
 setFlagsFromString("--expose-gc");
 const collectGarbage: () => void = runInNewContext("gc");
 
-/** Bytes that are still referred to, in and outside of the heap. */
+/** Bytes still referenced, in and outside the heap. */
 function memoryInUse(): number {
 	collectGarbage();
 	const { heapUsed, arrayBuffers } = process.memoryUsage();
 	return heapUsed + arrayBuffers;
 }
 
-/** What comes out when the chunks go in. */
+/** Gives the lines of these chunks. */
 function split(chunks: Iterable<Buffer | string>, maxBytes = 100) {
 	const lines: string[] = [];
 	let overflows = 0;
@@ -84,7 +84,7 @@ test("a line that was given out does not change when more comes", () => {
 test("a megabyte that comes byte by byte takes about as much memory as it has bytes", () => {
 	const feed = splitLines(MAX_BYTES, { onLine: () => {}, onOverflow: () => {} });
 	const before = memoryInUse();
-	// A stream's chunks are buffers of their own, not parts of one.
+	// A stream's chunks have buffers of their own, not parts of one.
 	for (let count = 0; count < MAX_BYTES; count++) feed(Buffer.allocUnsafeSlow(1).fill("x"));
 	const taken = memoryInUse() - before;
 	feed(Buffer.from("\n"));

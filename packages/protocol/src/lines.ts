@@ -1,10 +1,10 @@
 const LINE_FEED = 0x0a;
 
-/** First size of the buffer for a line that comes in parts; it doubles from there. */
+/** First size of the buffer for a line that comes in parts; it then doubles. */
 const FIRST_BYTES = 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** Where the lines of a stream go. */
+/** Receives the lines of a stream. */
 export interface LineListener {
 	/** A whole line, without its line feed. */
 	onLine(line: Buffer): void;
@@ -13,8 +13,8 @@ export interface LineListener {
 }
 
 /**
- * Makes a function that takes a stream's chunks and gives out its lines. It holds at most `maxBytes` and the chunk at hand, also when every
- * chunk is one byte; readline would hold a line without end until the process dies.
+ * Makes a function that splits a stream's chunks into lines. It keeps at most `maxBytes` and the current chunk, even when every
+ * chunk is one byte; readline would keep an endless line until the process dies.
  * @param maxBytes longest line, without its line feed
  */
 export function splitLines(maxBytes: number, listener: LineListener): (chunk: Buffer) => void {
@@ -34,7 +34,7 @@ export function splitLines(maxBytes: number, listener: LineListener): (chunk: Bu
 		size = needed;
 	};
 
-	/** The line is its listener's from now on: nothing is written into its bytes again. */
+	/** The listener owns the line: its bytes are never written again. */
 	const take = () => {
 		const line = held.subarray(0, size);
 		held = NOTHING;
