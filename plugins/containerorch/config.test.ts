@@ -15,7 +15,7 @@ after(() => rmSync(folder, { recursive: true }));
 const { ca, cert, key } = await createIdentity(["127.0.0.1"]);
 const GIVEN = { SVC_ORCH_API_SERVER: "https://10.0.0.1:6443", SVC_ORCH_TOKEN: "given-token", SVC_ORCH_CA_CERT: ca };
 
-/** Reads a configuration that must not say more than these warnings. */
+/** Reads a configuration that may only produce these warnings. */
 function read(env: Record<string, string>, warnings: RegExp[] = []) {
 	const said: string[] = [];
 	const config = readConfig(env, (text) => said.push(text));
@@ -43,7 +43,7 @@ function file(name: string, text: string): string {
 	return path;
 }
 
-/** A mount as a pod finds it, with the files that are named. */
+/** Makes a mount as a pod finds it, with these files. */
 function mount(name: string, files: Record<string, string>): Record<string, string> {
 	mkdirSync(join(folder, name));
 	for (const [each, text] of Object.entries(files)) file(join(name, each), text);
@@ -54,7 +54,7 @@ function mount(name: string, files: Record<string, string>): Record<string, stri
 	};
 }
 
-/** A kubeconfig whose cluster, user and context say this. */
+/** Makes a kubeconfig with this cluster, user and context. */
 function kubeconfig(name: string, cluster: object, user: object, context: object = {}): Record<string, string> {
 	const document = {
 		"current-context": "b",

@@ -8,35 +8,35 @@ import { readKubeconfig } from "./kubeconfig.ts";
 import { isNamespace, NAMESPACE_RULE } from "./names.ts";
 import { ConfigError, errorCode, type Identity, type Source, type Trust } from "./source.ts";
 
-/** Of a TLS connection's options those that a configuration decides. */
+/** The options of a TLS connection that a configuration decides. */
 type TlsOptions = Pick<ConnectionOptions, "ca" | "cert" | "key" | "rejectUnauthorized" | "servername">;
 
-/** Where the orchestrator is and how it is reached. */
+/** The orchestrator's address, and the means to reach it. */
 export interface Connection {
-	/** Http or https; every call's path comes after its own. */
+	/** Http or https; every call's path follows its own. */
 	api_server: URL;
 	/**
-	 * Reads the bearer token; undefined when a client certificate takes its place.
-	 * @throws ConfigError when the file that holds it cannot be read any more
+	 * Reads the bearer token; undefined when a client certificate replaces it.
+	 * @throws ConfigError when its file cannot be read any more
 	 */
 	bearerToken: (() => string) | undefined;
 	tls: TlsOptions;
 }
 
-/** What the engine works with. Spec: ENGINES › Container orchestrator engine configuration */
+/** The engine's configuration. Spec: ENGINES › Container orchestrator engine configuration */
 export interface Config extends Connection {
-	/** The namespace of a request that names none. */
+	/** The default namespace of requests. */
 	namespace: string;
-	/** The lifetime of a token whose request names none, as it was written. */
+	/** The default lifetime of tokens, as written. */
 	token_ttl: string;
 }
 
-/** Where a pod finds its service account. */
+/** The place of a pod's service account. */
 const MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
- * Reads the configuration: each value from its variable, else from the client configuration file when there is one, else from the pod.
- * @param warn takes what whoever runs the engine should know
+ * Reads the configuration: each value from its variable, else from the client configuration file, if any, else from the pod.
+ * @param warn takes warnings for the engine's operator
  * @throws ConfigError
  * Spec: ENGINES › Container orchestrator engine configuration
  */
@@ -59,7 +59,7 @@ export function readConfig(env: NodeJS.ProcessEnv, warn: (text: string) => void)
 	};
 }
 
-/** How whoever has a credential reaches the same API server: its address, and whom to believe. Nothing of the engine's own identity. */
+/** Tells how the holder of a credential reaches the same API server: its address, and its trust. Nothing of the engine's own identity. */
 export function connectionOf({ api_server, tls }: Connection): Record<string, string | boolean> {
 	return {
 		server: api_server.href.replace(/\/$/, ""),
@@ -69,7 +69,7 @@ export function connectionOf({ api_server, tls }: Connection): Record<string, st
 	};
 }
 
-/** A variable that is set but empty is not set, save for the CA certificate. */
+/** Reads the variables. An empty variable counts as unset, except the CA certificate. */
 function fromVariables(env: NodeJS.ProcessEnv): Source {
 	const { SVC_ORCH_API_SERVER, SVC_ORCH_TOKEN, SVC_ORCH_NAMESPACE, SVC_ORCH_SKIP_TLS, SVC_ORCH_CA_CERT } = env;
 	const trust = SVC_ORCH_SKIP_TLS === "true" || SVC_ORCH_CA_CERT === "" ? "unverified" : undefined;
@@ -81,7 +81,7 @@ function fromVariables(env: NodeJS.ProcessEnv): Source {
 	};
 }
 
-/** What a pod knows of its cluster; nothing outside of one. SVC_ORCH_MOUNT takes the mount's place in tests. */
+/** Reads a pod's knowledge of its cluster; empty outside of a pod. In tests SVC_ORCH_MOUNT replaces the mount. */
 function fromPod(env: NodeJS.ProcessEnv): Source {
 	const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, SVC_ORCH_MOUNT: folder = MOUNT } = env;
 	if (!host || !port) return {};
@@ -158,7 +158,7 @@ function readTokenFile(path: string): string {
 	}
 }
 
-/** @returns the token as it stands in a header */
+/** @returns the token as sent in a header */
 function checkToken(text: string): string {
 	const token = text.trim();
 	if (!/^[\x21-\x7e]+$/.test(token)) throw new ConfigError("the API server token must be visible ASCII characters");

@@ -11,22 +11,22 @@ export type Credential = {
 	service_account: string;
 	role_binding: string;
 	cluster_role: string;
-	/** As the API server wrote it. */
+	/** In the API server's format. */
 	expires_at: string;
 };
 
-/** An object that a request has made, or may have. */
+/** An object that a request has made, or may have made. */
 interface Made {
 	kind: "service account" | "role binding";
 	path: string;
 }
 
-/** What can stand in a header; an API server's own have about a thousand characters. */
+/** Characters allowed in a header; an API server's own tokens have about a thousand. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
 /**
- * Creates a service account, binds it to the cluster role, and asks for a token. What was made is deleted again when a later step fails.
+ * Creates a service account, binds it to the cluster role, and requests a token. If a later step fails, the objects made so far are deleted.
  * @throws EngineError `creating service account: …`, `creating role binding: …` or `requesting token: …`, then what could not be deleted
  * Spec: ENGINES › containerorch operations, Errors
  */
@@ -37,7 +37,7 @@ export async function createCredential(orchestrator: Orchestrator, wanted: Crede
 	const create = async (kind: Made["kind"], collection: string, body: Fields, name: string) => {
 		made.unshift({ kind, path: `${collection}/${name}` });
 		return orchestrator.call({ method: "POST", path: collection, body }).catch((error: unknown) => {
-			// Whoever else has an object of that name keeps it.
+			// An object of that name that somebody else made stays.
 			if (error instanceof CallError && !error.isOpen) made.shift();
 			throw inStep(`creating ${kind}`, error);
 		});
@@ -55,7 +55,7 @@ export async function createCredential(orchestrator: Orchestrator, wanted: Crede
 }
 
 /**
- * Deletes the bindings that an account may have, as well as that goes, and then the account.
+ * Deletes the bindings that an account may have, as far as possible, and then the account.
  * @throws EngineError `deleting service account: …`, also when there is no such account
  * Spec: ENGINES › containerorch operations
  */
@@ -69,7 +69,7 @@ export async function deleteCredential(orchestrator: Orchestrator, namespace: st
 	});
 }
 
-/** The refusal that a failed call becomes; anything else stays what it is. */
+/** Turns a failed call into a refusal; returns other errors as they are. */
 export function inStep(step: string, error: unknown): unknown {
 	return error instanceof CallError ? new EngineError(`${step}: ${error.message}`, { cause: error }) : error;
 }
@@ -93,7 +93,7 @@ function uidOf({ metadata }: Fields): string | undefined {
 	return isObject(metadata) && typeof metadata.uid === "string" ? metadata.uid : undefined;
 }
 
-/** Deletes what was made, newest first, all within the time of one call. @returns what is or may be left, and why */
+/** Deletes the objects made, newest first, within the time of one call. @returns what is or may be left, and why */
 async function undo(orchestrator: Orchestrator, made: readonly Made[]): Promise<string[]> {
 	const signal = AbortSignal.timeout(orchestrator.timeout_ms);
 	const left: string[] = [];

@@ -8,9 +8,9 @@ import descriptor from "./plugin.json" with { type: "json" };
 import { lookAtRights } from "./privileges.ts";
 
 /**
- * The container orchestrator engine: service accounts that are bound to a cluster role in one namespace, and their tokens.
- * @param defaults what a request gets that does not say
- * @param connection what a credential's user needs to reach the orchestrator, as `connectionOf` says it
+ * Makes the container orchestrator engine: service accounts bound to a cluster role in one namespace, and their tokens.
+ * @param defaults values that a request omits
+ * @param connection the means for a credential's user to reach the orchestrator, from `connectionOf`
  * Spec: ENGINES › containerorch operations
  */
 export function createEngine(
@@ -27,13 +27,13 @@ export function createEngine(
 		},
 		async generate(params) {
 			const credential = await createCredential(orchestrator, readCredentialParams(params, defaults));
-			// Beyond the fields of the specification, and so only for the core that asks for it.
+			// Not a field of the specification, so only for a core that asks for it.
 			return params._connection === true ? { ...credential, connection } : credential;
 		},
 		async validate(params) {
 			const { namespace, name } = readAccountParams(params, defaults);
 			await deleteCredential(orchestrator, namespace, name);
-			// False: what was asked about is no longer a credential.
+			// False: the credential no longer exists.
 			return { valid: false, message: `service account ${name} and bindings deleted` };
 		},
 		async privileges(params) {

@@ -7,7 +7,7 @@ const ACCOUNT = `${ACCOUNTS}/${LEASE.name}`;
 const BINDING = `${BINDINGS}/${LEASE.name}-viewer`;
 const PARAMS = { role: "viewer", _lease: LEASE };
 
-/** How each step's message begins. */
+/** The beginning of each step's message. */
 const BEGINNINGS = {
 	create_account: `creating service account: POST ${ACCOUNTS}: `,
 	create_binding: `creating role binding: POST ${BINDINGS}: `,
@@ -16,7 +16,7 @@ const BEGINNINGS = {
 type CreateStep = keyof typeof BEGINNINGS;
 const STEPS = Object.keys(BEGINNINGS) as CreateStep[];
 
-/** Has generate fail, and answers the message without the step's beginning. */
+/** Makes generate fail. Returns the message without the step's beginning. */
 async function failure({ fake, generate }: Bench, step: CreateStep, fault?: Fault): Promise<string> {
 	if (fault !== undefined) fake.fault(step, fault);
 	fake.steps();
@@ -100,7 +100,7 @@ test("the whole clean-up has the time of one call", async (t) => {
 	const bench = await startBench(t, { timeout_ms });
 	for (const step of ["delete_binding", "delete_account"] as const) bench.fake.fault(step, { does: "hang" });
 	let isLate = false;
-	// Timers end in the order of their times, however busy the machine is.
+	// Timers end in order even on a busy machine.
 	const timer = setTimeout(() => {
 		isLate = true;
 	}, 2 * timeout_ms);

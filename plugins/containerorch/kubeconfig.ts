@@ -4,11 +4,11 @@ import { type Fields, isObject } from "@svc/plugin-sdk";
 import { parse } from "yaml";
 import { ConfigError, errorCode, type Identity, type Source } from "./source.ts";
 
-/** What would change who is asked, or who asks, and is not understood here. */
+/** Unsupported fields that would change the server, or the user, of a request. */
 const UNSUPPORTED = ["exec", "auth-provider", "as", "proxy-url"];
 
 /**
- * Reads a client configuration file: cluster and user of its current context. Files that it names are sought beside it.
+ * Reads a client configuration file: cluster and user of its current context. Files named in it are relative to it.
  * @throws ConfigError when it cannot be read, contradicts itself, or needs a program to get a token
  */
 export function readKubeconfig(path: string): Source {
@@ -35,7 +35,7 @@ export function readKubeconfig(path: string): Source {
 	};
 }
 
-/** A certificate comes first, as with an API server that is shown both; a file of a token before a token, as it is newer. */
+/** Reads the identity. A certificate comes first, as with an API server that receives both; a token file precedes a token, as it is newer. */
 function identityOf(user: Fields, folder: string): Identity | undefined {
 	const certificate = materialOf(user, "client-certificate", folder);
 	const key = materialOf(user, "client-key", folder);
@@ -66,7 +66,7 @@ function parseDocument(text: string): Fields {
 	return document;
 }
 
-/** The cluster, context or user of that name; empty when no name is given. */
+/** Finds a cluster, context or user by name; empty without a name. */
 function entryOf(document: Fields, kind: "cluster" | "context" | "user", name: string | undefined): Fields {
 	if (name === undefined) return {};
 	const list = document[`${kind}s`];
@@ -76,7 +76,7 @@ function entryOf(document: Fields, kind: "cluster" | "context" | "user", name: s
 	return entry;
 }
 
-/** A certificate or key: in the file itself, or in the one that it names. */
+/** Reads a certificate or key: from the file itself, or from the file named there. */
 function materialOf(entry: Fields, name: string, folder: string): string | undefined {
 	const data = textOf(entry, `${name}-data`);
 	if (data !== undefined) return Buffer.from(data, "base64").toString("utf8");
@@ -84,7 +84,7 @@ function materialOf(entry: Fields, name: string, folder: string): string | undef
 	return path === undefined ? undefined : readText(resolve(folder, path));
 }
 
-/** A text of an entry; undefined when it is empty. */
+/** Reads a text of an entry; undefined when it is empty. */
 function textOf(entry: Fields, name: string): string | undefined {
 	const value = entry[name];
 	if (value === undefined || value === null || value === "") return undefined;

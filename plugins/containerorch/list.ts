@@ -8,7 +8,7 @@ const PAGE_ACCOUNTS = 250;
 const MAX_PAGES = 400;
 
 /**
- * The names of the managed service accounts of a namespace, by which the core sees that one is gone: all of them or none.
+ * Lists the names of a namespace's managed service accounts, by which the core sees that one is gone: all of them or none.
  * @returns null when the engine's token may not look
  * @throws EngineError `listing service accounts: …`
  * Design: §9

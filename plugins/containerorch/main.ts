@@ -7,7 +7,7 @@ import { createOrchestrator } from "./orchestrator.ts";
 import { ConfigError } from "./source.ts";
 
 /**
- * Serves the engine on a process's streams until its input ends. A configuration that it cannot work with ends the process with status 1
+ * Serves the engine on a process's streams until its input ends. An unusable configuration ends the process with status 1
  * and a message on standard error.
  * Spec: ENGINES › Container orchestrator engine configuration, Errors
  */

@@ -11,7 +11,7 @@ export function bindingsPath(namespace: string): string {
 	return `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`;
 }
 
-/** What the binding of an account to a role is called. */
+/** Names the binding of an account to a role. */
 export function bindingName({ name, role }: Pick<CredentialParams, "name" | "role">): string {
 	return `${name}-${role}`;
 }
@@ -23,7 +23,7 @@ export function accountObject({ namespace, name, labels }: CredentialParams): Fi
 
 /**
  * The binding of the account to the cluster role, within the namespace. With its owner's uid the orchestrator deletes it after the account,
- * whoever deleted that.
+ * even if somebody else deletes that.
  */
 export function bindingObject(wanted: CredentialParams, accountUid: string | undefined): Fields {
 	const { namespace, name, labels, cluster_role } = wanted;

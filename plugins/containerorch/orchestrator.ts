@@ -6,11 +6,11 @@ import { ConfigError } from "./source.ts";
 
 /** Milliseconds for one call, from connecting to the last byte of the answer. Spec: ENGINES › Limits */
 const CALL_TIMEOUT_MS = 10_000;
-/** Most bytes of an answer that are read; a page of a list has the most. */
+/** The most bytes read of an answer; a page of a list is the largest. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
-/** Most bytes of an answer that a message shows. */
+/** The most bytes of an answer that a message shows. */
 const MAX_SHOWN_BYTES = 2048;
-/** What a message has in place of the bearer token. */
+/** Replaces the bearer token in messages. */
 const MASK = "********";
 
 /** One call of the API. */
@@ -24,12 +24,12 @@ interface Call {
 	signal?: AbortSignal;
 }
 
-/** A call that did not succeed. The message names method and path, then status and answer, or why there was none. */
+/** A failed call. The message names method and path, then status and answer, or why there was none. */
 export class CallError extends Error {
 	override readonly name = "CallError";
 	/** Undefined when there was no answer. */
 	readonly status: number | undefined;
-	/** Whether what was asked for may have been done all the same. */
+	/** True if the server may have done the request all the same. */
 	readonly isOpen: boolean;
 
 	constructor(message: string, outcome: { status?: number; isOpen: boolean }) {
@@ -41,11 +41,11 @@ export class CallError extends Error {
 
 /** A client of the orchestrator's API. */
 export interface Orchestrator {
-	/** Milliseconds that one call may take. */
+	/** Milliseconds for one call. */
 	readonly timeout_ms: number;
 	/**
 	 * Makes one call. It is never repeated, and a redirect is not followed.
-	 * @returns the object that is answered; empty when the answer holds none
+	 * @returns the object in the answer; empty when there is none
 	 * @throws CallError when the status is not 2xx, or there is no answer within 10 s
 	 */
 	call(call: Call): Promise<Fields>;
@@ -53,12 +53,12 @@ export interface Orchestrator {
 	close(): Promise<void>;
 }
 
-/** A connection that could not be made: nothing was asked. */
+/** A failed connection: nothing was asked. */
 class ConnectError extends Error {
 	override readonly name = "ConnectError";
 }
 
-/** A client; it connects at the first call. @param timeout_ms milliseconds for one call */
+/** Makes a client; it connects at the first call. @param timeout_ms milliseconds for one call */
 export function createOrchestrator(connection: Connection, timeout_ms = CALL_TIMEOUT_MS): Orchestrator {
 	const dispatcher = createAgent(connection, timeout_ms);
 	const base = connection.api_server.href.replace(/\/$/, "");
@@ -86,7 +86,7 @@ export function createOrchestrator(connection: Connection, timeout_ms = CALL_TIM
 	};
 }
 
-/** Anew for every call: a token in a file is replaced from time to time. */
+/** Reads the token again for every call: a token in a file is replaced from time to time. */
 function readToken(what: string, { bearerToken }: Connection): string | undefined {
 	try {
 		return bearerToken?.();
@@ -99,7 +99,7 @@ function readToken(what: string, { bearerToken }: Connection): string | undefine
 function createAgent({ tls }: Connection, timeout_ms: number): Agent {
 	const connect = buildConnector({ ...tls, allowH2: false, timeout: timeout_ms });
 	return new Agent({
-		// In HTTP/1.1 a call that is given up takes its connection with it, and nothing else.
+		// In HTTP/1.1 an abandoned call ends its own connection, and nothing else.
 		allowH2: false,
 		connect: (options, done) => {
 			connect(options, (error, socket) => {
@@ -120,7 +120,7 @@ function headersOf(token: string | undefined): Record<string, string> {
 	};
 }
 
-/** The first bytes of an answer, as text. A refusal that breaks off is a refusal; a success that breaks off is none. */
+/** Reads the first bytes of an answer, as text. A truncated refusal is still a refusal; a truncated success is none. */
 async function readAnswer(answer: Dispatcher.ResponseData): Promise<string> {
 	const chunks: Buffer[] = [];
 	let bytes = 0;
@@ -149,7 +149,7 @@ function parseObject(text: string): Fields {
 	}
 }
 
-/** Some servers show what they were sent. */
+/** Masks the token: some servers repeat what they received. */
 function mask(text: string, token: string | undefined): string {
 	return token === undefined ? text : text.replaceAll(token, MASK);
 }
@@ -169,7 +169,7 @@ function noAnswer(what: string, error: unknown, timeout_ms: number): CallError {
 	return new CallError(`${what}: no answer${why}`, { isOpen: true });
 }
 
-/** The system's or TLS's word for an error, such as ` (ECONNREFUSED)`. Its message would tell an address. */
+/** Gives the system's or TLS's code for an error, such as ` (ECONNREFUSED)`. Its message would contain an address. */
 function codeOf(error: unknown): string {
 	const code = error instanceof Error && "code" in error ? error.code : undefined;
 	return typeof code === "string" && /^\w{1,60}$/.test(code) ? ` (${code})` : "";

@@ -12,7 +12,7 @@ import type { Config } from "./config.ts";
 import { isManagedName, isNamespace, NAMESPACE_RULE, PREFIX } from "./names.ts";
 import descriptor from "./plugin.json" with { type: "json" };
 
-/** What a credential is asked for. */
+/** The request for a credential. */
 export interface CredentialParams {
 	namespace: string;
 	/** Of the service account. */
@@ -27,10 +27,10 @@ export interface CredentialParams {
 
 type Defaults = Pick<Config, "namespace" | "token_ttl">;
 
-/** An API server refuses a shorter token, and would do so when account and binding are there already. */
+/** An API server refuses a shorter token, and would do so after account and binding exist. */
 export const MIN_TTL_MS = 10 * 60_000;
 
-/** The key has a prefix because it is nobody else's; a prefix has the syntax of a domain, of one label here. */
+/** The prefix marks the key as svc's own; a prefix has the syntax of a domain, here with one label. */
 const LEASE_LABEL = "svc/lease-id";
 const LABEL_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
@@ -56,7 +56,7 @@ export function readCredentialParams(params: Fields, defaults: Defaults): Creden
 }
 
 /**
- * Reads the params of validate: whose account is to go.
+ * Reads the params of validate: the account to delete.
  * @throws EngineError `service_account is required` or `refusing to delete a non-managed service account: …`
  * @throws ParamsError
  * Spec: ENGINES › Endpoints, Authentication
@@ -72,14 +72,14 @@ export function readAccountParams(params: Fields, defaults: Defaults): { namespa
 	return { namespace: readNamespace(params, defaults), name };
 }
 
-/** Reads the namespace of a request, or takes the usual one. @throws ParamsError when it cannot be one */
+/** Reads the namespace of a request, or takes the default. @throws ParamsError when it cannot be one */
 export function readNamespace(params: Fields, defaults: Defaults): string {
 	const namespace = optionalText(params, "namespace") ?? defaults.namespace;
 	if (!isNamespace(namespace)) throw new ParamsError(`namespace ${NAMESPACE_RULE}`);
 	return namespace;
 }
 
-/** The core chooses the name, so that it knows what to look for when it gets no answer. Without the core it is random. */
+/** Reads the core's lease. The core chooses the name to know what to look for if no answer arrives. Without the core it is random. */
 function readLease(lease: unknown): Pick<CredentialParams, "name" | "labels"> {
 	const managed = { "app.kubernetes.io/managed-by": "svc" };
 	if (lease === undefined || lease === null) return { name: managedName(PREFIX), labels: managed };

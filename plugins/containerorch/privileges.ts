@@ -6,15 +6,15 @@ import type { Orchestrator } from "./orchestrator.ts";
 import { MIN_TTL_MS } from "./params.ts";
 import descriptor from "./plugin.json" with { type: "json" };
 
-/** A right that the engine needs, or what is not as it should be. */
+/** A right that the engine needs, or a setting that is wrong. */
 type Privilege = { name: string; status: "granted" | "missing" | "doubtful"; message: string; hint: string };
 
-/** What the API server is asked about; the words are those of a role's rules. */
+/** A question to the API server, in the terms of a role's rules. */
 interface Right {
 	readonly verb: string;
 	readonly group: string;
 	readonly resource: string;
-	/** The one object that it is about. */
+	/** The one object that it concerns. */
 	readonly name?: string;
 	readonly status: "missing" | "doubtful";
 	readonly without: string;
@@ -23,7 +23,7 @@ interface Right {
 const RBAC = "rbac.authorization.k8s.io";
 const MANIFEST = "apply the rules of plugins/containerorch/manifest.yaml";
 
-/** Namespaces that are asked about: each takes a dozen calls, and the server waits 35 s. */
+/** The most namespaces to ask about: each takes a dozen calls, and the server waits 35 s. */
 const MAX_NAMESPACES = 20;
 
 const right = (verb: string, group: string, resource: string, without: string, status: Right["status"] = "missing") => {
@@ -48,11 +48,11 @@ const RIGHTS: readonly Right[] = [
 	})),
 ];
 
-/** Of the ping, wherever credentials are made. */
+/** The ping's right, whatever the namespaces of the credentials. */
 const PING = { ...right("get", "", "namespaces", "the ping fails"), name: "default" };
 
 /**
- * Asks the API server for every right that the engine needs, in its own namespace and in others; nothing there is changed.
+ * Asks the API server for every right that the engine needs, in its own namespace and in others; changes nothing there.
  * @throws EngineError `asking for rights: …`
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
  */
@@ -88,7 +88,7 @@ async function review(orchestrator: Orchestrator, wanted: Right, namespace: stri
 	return { name, status, message: `the account may not: ${without}`, hint: MANIFEST };
 }
 
-/** The API server refuses such tokens, and so every request that names no ttl of its own. */
+/** Checks the default ttl: the API server refuses shorter tokens, and so every request without its own ttl. */
 function tooShort(token_ttl: string): Privilege[] {
 	if (parseTtl(token_ttl) >= MIN_TTL_MS) return [];
 	const message = "it is below the orchestrator's minimum of 10m: credentials without a ttl of their own are refused";

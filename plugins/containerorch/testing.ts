@@ -5,7 +5,7 @@ import { connectionOf, readConfig } from "./config.ts";
 import { createEngine } from "./engine.ts";
 import { createOrchestrator } from "./orchestrator.ts";
 
-/** An engine in this process, and the fake that it asks. */
+/** An engine in this process, and the fake orchestrator behind it. */
 export interface Bench {
 	readonly fake: FakeOrchestrator;
 	ping(): Promise<void>;
@@ -15,11 +15,11 @@ export interface Bench {
 	privileges(params: Fields): Promise<Fields>;
 }
 
-/** How a test's engine and fake differ from the usual. */
+/** Options of a test's engine and fake. */
 export interface BenchOptions {
-	/** Milliseconds for one call; 10 s when it is left out. */
+	/** Milliseconds for one call; 10 s by default. */
 	readonly timeout_ms?: number;
-	/** On top of address, token and CA certificate. */
+	/** In addition to address, token and CA certificate. */
 	readonly env?: Readonly<Record<string, string | undefined>>;
 	readonly fake?: FakeOptions;
 }
@@ -28,10 +28,10 @@ export interface BenchOptions {
 export const ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts";
 /** Path of the role bindings of the namespace `default`. */
 export const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
-/** What the core says to have a name of its choice. */
+/** The core's lease, with a name of its choice. */
 export const LEASE = { id: "0123456789abcdef0123456789abcdef", name: "svc-00c0ffee" };
 
-/** Starts a fake and an engine that knows it; both end with the test. */
+/** Starts a fake and an engine that uses it; both end with the test. */
 export async function startBench(t: TestContext, options: BenchOptions = {}): Promise<Bench> {
 	const fake = await startFakeOrchestrator(options.fake);
 	t.after(() => fake.stop());
@@ -55,7 +55,7 @@ export async function startBench(t: TestContext, options: BenchOptions = {}): Pr
 	};
 }
 
-/** The metadata of an object that the fake has. @throws Error when it has none */
+/** Reads the metadata of one of the fake's objects. @throws Error when it has none */
 export function metadataOf(fake: FakeOrchestrator, path: string): Fields {
 	const { metadata } = fake.objects.get(path) ?? {};
 	if (!isObject(metadata)) throw new Error(`there is no ${path}`);

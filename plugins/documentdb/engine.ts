@@ -17,7 +17,7 @@ const DEFAULT_AUTH_DATABASE = "admin";
 const MECHANISMS = ["SCRAM-SHA-256"];
 
 /**
- * The document database engine. It reaches no database and knows no administrator: it answers with the command that the core runs, in the
+ * The document database engine. It contacts no database and knows no administrator: it answers with the command that the core runs, in the
  * authentication database of the params.
  * Spec: ENGINES › documentdb operations
  */
@@ -45,7 +45,7 @@ export const engine: Engine = {
 	},
 	validate(params) {
 		const username = readManagedUsername(params, "drop");
-		// The core drops the user there; it is only checked here.
+		// The core drops the user there; here it is only checked.
 		readAuthDatabase(params);
 		return {
 			valid: true,

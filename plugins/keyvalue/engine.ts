@@ -5,7 +5,7 @@ const DEFAULT_ROLE = "readonly";
 const DEFAULT_TTL = "1h";
 
 /**
- * The key-value store engine. It reaches no store and knows no administrator: it answers with the ACL command that the core runs.
+ * The key-value store engine. It contacts no store and knows no administrator: it answers with the ACL command that the core runs.
  * Spec: ENGINES › keyvalue operations
  */
 export const engine: Engine = {

@@ -2,14 +2,14 @@ import { EngineError } from "@svc/plugin-sdk";
 import { type Authority, loadAuthority } from "@svc/x509";
 import type { Settings } from "./settings.ts";
 
-/** Authorities that are kept ready: reading one takes longer than signing. */
+/** Authorities kept in memory: reading one takes longer than signing. */
 const MAX_READY = 64;
 
-/** Finds the authority that a request is for. @throws EngineError when there is none */
+/** Finds the authority for a request. @throws EngineError when there is none */
 export type FindAuthority = (params: Record<string, unknown>) => Authority;
 
 /**
- * Makes the function that finds a request's authority: the one of the process, or the one that the server sends along as `_authority`, which
+ * Makes the function that finds a request's authority: the process's own, or the one that the server sends as `_authority`, which
  * no caller can.
  */
 export function createAuthorities({ authority }: Pick<Settings, "authority">): FindAuthority {

@@ -6,11 +6,11 @@ import { readCertificateParams } from "./params.ts";
 import descriptor from "./plugin.json" with { type: "json" };
 import type { Settings } from "./settings.ts";
 
-/** Characters of a certificate's common name that are shown. */
+/** Characters shown of a certificate's common name. */
 const MAX_SHOWN_CHARACTERS = 64;
 
 /**
- * The certificate authority engine. It keeps nothing of what it issues, and nothing can be revoked: certificates end by themselves.
+ * Makes the certificate authority engine. It stores no certificate, and cannot revoke any: certificates expire by themselves.
  * Spec: ENGINES › Certificate authority engine, pki operations
  */
 export function createPkiEngine(settings: Settings, now = () => new Date()): Engine {
@@ -24,7 +24,7 @@ export function createPkiEngine(settings: Settings, now = () => new Date()): Eng
 	return {
 		descriptor,
 		ping(params) {
-			// Without a realm there is nothing to be asked about.
+			// Without a realm there is no authority to check.
 			if (settings.authority === "per request" && params._authority === undefined) return;
 			unexpired(params, now());
 		},
@@ -49,7 +49,7 @@ export function createPkiEngine(settings: Settings, now = () => new Date()): Eng
 	};
 }
 
-/** What fails now is a name that the authority's constraints do not allow, or a step of the signing; the message says which. */
+/** Issues a certificate. It can only fail at a name that the authority's constraints forbid, or while signing; the message says which. */
 function issue(authority: Authority, request: CertificateRequest): Record<string, unknown> {
 	try {
 		return { ...issueCertificate(authority, request) };
@@ -60,7 +60,7 @@ function issue(authority: Authority, request: CertificateRequest): Record<string
 	}
 }
 
-/** The authority's key may have signed names elsewhere that mislead whoever prints them. */
+/** Escapes control characters: the authority's key may have signed misleading names elsewhere. */
 function shown(name: string): string {
 	const plain = name.replace(/\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`);
 	return [...plain].slice(0, MAX_SHOWN_CHARACTERS).join("");

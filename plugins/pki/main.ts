@@ -5,7 +5,7 @@ import { createPkiEngine } from "./engine.ts";
 import { readSettings, SettingsError } from "./settings.ts";
 
 /**
- * Serves the engine on a process's streams until its input ends. Settings that it cannot work with end the process with status 1 and a
+ * Serves the engine on a process's streams until its input ends. Unusable settings end the process with status 1 and a
  * message on standard error.
  * Spec: ENGINES › Certificate authority engine, Errors
  */

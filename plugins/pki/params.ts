@@ -3,14 +3,14 @@ import { EngineError, optionalText, optionalTexts, ParamsError, parseTtl } from 
 import { faultOfName, isHostName } from "@svc/x509";
 import { findRole, type Role } from "./roles.ts";
 
-/** What a certificate is asked for. */
+/** The request for a certificate. */
 export interface CertificateParams {
 	common_name: string;
 	san: string[];
 	role: Role;
 	/** Milliseconds, at least 1,000. */
 	ttl_ms: number;
-	/** The ttl as it was written. */
+	/** The ttl as written. */
 	ttl: string;
 }
 
@@ -20,7 +20,7 @@ const MAX_SAN_ENTRIES = 100;
 /**
  * Reads the params of generate.
  * @throws EngineError `common_name is required`, `invalid ttl: …` or `ttl … exceeds max … for role …`
- * @throws ParamsError for everything else that no certificate can hold
+ * @throws ParamsError for everything else that no certificate can contain
  * Spec: ENGINES › pki operations, Errors
  */
 export function readCertificateParams(params: Record<string, unknown>): CertificateParams {
@@ -44,7 +44,7 @@ function readSan(params: Record<string, unknown>): string[] {
 	return san;
 }
 
-/** A zone (`fe80::1%eth0`) means something on one machine only. */
+/** Tells whether it is an address. A zone (`fe80::1%eth0`) means something on one machine only. */
 function isAddress(entry: string): boolean {
 	return isIP(entry) !== 0 && !entry.includes("%");
 }

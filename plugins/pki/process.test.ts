@@ -1,4 +1,4 @@
-/* The engine as the server starts it: a process of its own, few permissions, an environment built from nothing; OpenSSL is the judge. */
+/* The engine as the server starts it: a separate process, few permissions, an environment built from nothing; OpenSSL is the judge. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -104,7 +104,7 @@ test("settings that cannot be used end the process with 1 and a message that hol
 	}
 });
 
-/** A CA of OpenSSL's making, as the engine's environment. */
+/** Makes a CA with OpenSSL, as the engine's environment. */
 function opensslCa(SVC_PKI_CA_KEY: string, ...extensions: string[]) {
 	const options = extensions.flatMap((extension) => ["-addext", extension]);
 	const key = file("own.key", SVC_PKI_CA_KEY);

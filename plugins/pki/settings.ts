@@ -1,23 +1,23 @@
 import { randomBytes } from "node:crypto";
 import { type Authority, createAuthority, faultOfName, type KeptAuthority, loadAuthority } from "@svc/x509";
 
-/** What the engine works with. */
+/** The engine's settings. */
 export interface Settings {
-	/** Undefined when there is none to sign with. `per request`: the server hands over the one of the realm that asks, each time. */
+	/** Undefined when there is none to sign with. `per request`: the server passes the asking realm's authority each time. */
 	authority: Authority | "per request" | undefined;
 	/** Organization of issued subjects; empty when they have none. */
 	organization: string;
 }
 
-/** A setting that the engine cannot work with. The message names it and holds nothing of it. */
+/** An unusable setting. The message names it and contains nothing of it. */
 export class SettingsError extends Error {
 	override readonly name = "SettingsError";
 }
 
 /**
- * Reads SVC_PKI_CA_CERT and SVC_PKI_CA_KEY, without both of which an authority is made that ends with the process, and SVC_PKI_ORGANIZATION.
- * With SVC_PKI_CA_PER_REQUEST, which the server sets, none is made: it comes with each request.
- * @param warn takes what whoever runs the engine should know
+ * Reads SVC_PKI_CA_CERT, SVC_PKI_CA_KEY and SVC_PKI_ORGANIZATION. Unless certificate and key are both set, it makes an authority that ends with
+ * the process; with SVC_PKI_CA_PER_REQUEST, which the server sets, it makes none: each request brings its own.
+ * @param warn takes warnings for the engine's operator
  * @param make makes the authority
  * @throws SettingsError
  * Spec: ENGINES › Certificate authority engine
@@ -50,7 +50,7 @@ function load(kept: KeptAuthority): Authority {
 	}
 }
 
-/** Undefined when it cannot be made: the engine then answers that no CA is loaded, which a ping shows. */
+/** Undefined when making it fails: the engine then answers that no CA is loaded, which a ping shows. */
 async function makeEphemeral(
 	organization: string,
 	warn: (text: string) => void,

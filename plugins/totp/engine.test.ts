@@ -180,7 +180,7 @@ test("the engine works as the server starts it, with few permissions and an empt
 	assert.match(generated.data.qr_code, /^data:image\/png;base64,/);
 });
 
-/** The pixels of a PNG of eight bits and four channels without interlacing, true where they are dark. */
+/** Reads the pixels of a PNG of eight bits and four channels without interlacing, true for dark ones. */
 function readPng(png: Buffer): boolean[][] {
 	const [width, height, channels] = [png.readUInt32BE(16), png.readUInt32BE(20), 4];
 	assert.deepEqual([...png.subarray(24, 29)], [8, 6, 0, 0, 0]);

@@ -3,29 +3,29 @@ import { Secret, TOTP } from "otpauth";
 import { toDataURL } from "qrcode";
 import descriptor from "./plugin.json" with { type: "json" };
 
-/** What every authenticator app understands (RFC 6238). */
+/** The parameters that every authenticator app supports (RFC 6238). */
 const ALGORITHM = "SHA1";
 const DIGITS = 6;
 const PERIOD_S = 30;
-/** Steps before and after the present one whose codes count, for clocks that differ and people who type slowly. */
+/** Steps before and after the present one whose codes are valid, for inexact clocks and slow typists. */
 const WINDOW = 1;
 /** 160 bits, as RFC 4226 §4 recommends. */
 const SECRET_BYTES = 20;
 
-/** UTF-8 bytes; together a QR code always holds them. An account is an e-mail address more often than not (RFC 5321 §4.5.3.1). */
+/** UTF-8 bytes; a QR code always has room for both. An account is usually an e-mail address (RFC 5321 §4.5.3.1). */
 const MAX_ISSUER_BYTES = 128;
 const MAX_ACCOUNT_BYTES = 254;
 /** Pixels of a QR code's smallest square, which makes the image at least 294 pixels wide. */
 const QR_SCALE = 6;
 
-/** Control characters, and halves of a surrogate pair, which no URL can hold. */
+/** Control characters, and halves of a surrogate pair, which no URL can contain. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 const CODE = /^[0-9]{6}$/;
-/** Two characters are the least that hold a byte. */
+/** A byte needs at least two characters. */
 const BASE32 = /^[A-Z2-7]{2,}=*$/i;
 
 /**
- * The one-time-password engine. It keeps nothing: a code is good as often as it is validated within its time.
+ * Makes the one-time-password engine. It stores nothing: a code is valid any number of times within its period.
  * @param now milliseconds since 1970
  * Spec: API › Engines
  */
@@ -36,7 +36,7 @@ export function createTotpEngine(now = Date.now): Engine {
 			const issuer = readLabel(params, "issuer", MAX_ISSUER_BYTES);
 			const account = readLabel(params, "account", MAX_ACCOUNT_BYTES);
 			const secret = new Secret({ size: SECRET_BYTES });
-			// Before the account, a colon ends the issuer: one that has a colon stands in its own parameter only.
+			// A colon before the account ends the issuer: an issuer with a colon stands in its own parameter only.
 			const issuerInLabel = !issuer.includes(":");
 			const totp = { issuer, label: account, issuerInLabel, secret };
 			const url = new TOTP({ ...totp, algorithm: ALGORITHM, digits: DIGITS, period: PERIOD_S }).toString();
@@ -65,7 +65,7 @@ function readLabel(params: Record<string, unknown>, name: string, maxBytes: numb
 	return text;
 }
 
-/** A required text without its spaces: people group what they read to each other. */
+/** Reads a required text without its spaces: people group what they read to each other. */
 function readCompact(params: Record<string, unknown>, name: string): string {
 	const text = (optionalText(params, name) ?? "").replaceAll(/\s/g, "");
 	if (text === "") throw new EngineError(`${name} is required`);

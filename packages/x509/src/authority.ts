@@ -10,17 +10,17 @@ export interface Authority extends Root {
 	signer: Signer;
 }
 
-/** A certificate and its private key, both PEM, as they are kept. */
+/** The stored form of an authority: its certificate and private key, both PEM. */
 export interface KeptAuthority {
 	certificate: string;
 	private_key: string;
 }
 
-/** The curves that TLS peers know, under OpenSSL's names, and the hash that each signs with. */
+/** The curves that TLS peers support, under OpenSSL's names, and the hash that each signs with. */
 const CURVE_HASH: Record<string, SignatureHash> = { prime256v1: "sha256", secp384r1: "sha384", secp521r1: "sha512" };
 
 /**
- * Checks a certificate and its private key, and prepares them for signing. An expired authority loads: its `notAfter` says so.
+ * Checks a certificate and its private key, and prepares them for signing. An expired authority loads: its `notAfter` shows it.
  * @param kept.private_key `EC PRIVATE KEY` or `PRIVATE KEY`, not encrypted, on P-256, P-384 or P-521
  * @throws Error naming which of the two is wrong, and how; nothing of their content
  * Spec: Engines › Certificate authority engine
@@ -38,13 +38,13 @@ export function loadAuthority(kept: KeptAuthority): Authority {
 	return { ...root, signer: createSigner(privateKey, hash, root.fields.subject, readKeyIdentifier(root.fields)) };
 }
 
-/** Empty when the certificate has none. */
+/** Reads the key identifier; empty when the certificate has none. */
 function readKeyIdentifier(fields: CertificateFields): Buffer {
 	const [identifier] = readElements(extensionValue(fields, EXTENSION.subjectKeyIdentifier));
 	return identifier?.content ?? Buffer.alloc(0);
 }
 
-/** Not through `decodePem`: `openssl ecparam -genkey` writes the curve as a block of its own before the key. */
+/** Does not use `decodePem`: `openssl ecparam -genkey` writes the curve as a separate block before the key. */
 function parsePrivateKey(pem: string): KeyObject {
 	if (!pem.includes("PRIVATE KEY-----")) {
 		throw new Error("CA private key must be PEM of type EC PRIVATE KEY or PRIVATE KEY");
@@ -52,7 +52,7 @@ function parsePrivateKey(pem: string): KeyObject {
 	try {
 		return createPrivateKey(pem);
 	} catch {
-		// The cause stays behind: an error about a private key is not worth the risk of carrying a piece of it.
+		// Without the cause: an error about a private key might carry a piece of it.
 		throw new Error("CA private key cannot be parsed");
 	}
 }

@@ -1,11 +1,11 @@
 /*
- * The parts of a certificate that node:crypto does not show, read from the bytes that OpenSSL has already parsed.
- * pkijs reads them too, in 0.5 ms and for 40 ms of loading; this takes 0.01 ms.
+ * The parts of a certificate that node:crypto does not show, read from bytes that OpenSSL has already parsed.
+ * pkijs reads them too, in 0.5 ms and after 40 ms of loading; this takes 0.01 ms.
  */
 import { type Element, readElements, readItems, required } from "./der-reader.ts";
 import { EXTENSION } from "./oid.ts";
 
-/** What is read of a certificate. */
+/** The parts of a certificate read here. */
 export interface CertificateFields {
 	/** 1, 2 or 3. */
 	version: number;
@@ -18,13 +18,13 @@ export interface CertificateFields {
 export interface Extension {
 	/** The encoded identifier. */
 	id: Buffer;
-	/** Whether a verifier must understand it or else refuse the certificate. */
+	/** True if a verifier must understand it or else refuse the certificate. */
 	isCritical: boolean;
-	/** What the identifier stands for, in DER. */
+	/** The content, in DER. */
 	value: Buffer;
 }
 
-/** What the first four demand concerns whoever connects to the holder; none of them makes a certificate untrue. */
+/** The first four matter to the peers of the holder; none of them makes a certificate invalid. */
 const UNDERSTOOD = [
 	EXTENSION.keyUsage,
 	EXTENSION.subjectAlternativeName,
@@ -35,8 +35,8 @@ const UNDERSTOOD = [
 const TAG = { boolean: 0x01, version: 0xa0, extensions: 0xa3 } as const;
 
 /**
- * Reads a certificate; verify its signature first when it comes from outside.
- * @param der the whole certificate, as `X509Certificate.raw` has it
+ * Reads a certificate; verify its signature first if it comes from outside.
+ * @param der the whole certificate, as in `X509Certificate.raw`
  * @throws Error when it is not DER, or ends too soon
  */
 export function readFields(der: Buffer): CertificateFields {
@@ -44,7 +44,7 @@ export function readFields(der: Buffer): CertificateFields {
 	const version = parts[0]?.tag === TAG.version ? parts.shift() : undefined;
 	const extensions = parts.find((part) => part.tag === TAG.extensions);
 	return {
-		// Written as one less; a certificate of version 1 leaves it out.
+		// Encoded as one less; a certificate of version 1 omits it.
 		version: version === undefined ? 1 : 1 + (required(readElements(version.content)[0]).content.at(-1) ?? 0),
 		// serial, algorithm, issuer, validity, subject, public key
 		subject: required(parts[4]).bytes,
@@ -52,17 +52,17 @@ export function readFields(der: Buffer): CertificateFields {
 	};
 }
 
-/** An extension of a certificate; undefined when it has none of that identifier. */
+/** Finds an extension of a certificate; undefined when there is none with that identifier. */
 export function findExtension(fields: CertificateFields, id: Buffer): Extension | undefined {
 	return fields.extensions.find((extension) => extension.id.equals(id));
 }
 
-/** The value of an extension; empty when the certificate has none of that identifier. */
+/** Gives the value of an extension; empty when there is none with that identifier. */
 export function extensionValue(fields: CertificateFields, id: Buffer): Buffer {
 	return findExtension(fields, id)?.value ?? Buffer.alloc(0);
 }
 
-/** Whether a critical extension is none of those that are understood here; such a certificate must be refused. */
+/** Tells whether a critical extension is unknown here; such a certificate must be refused. */
 export function hasUnknownDemands({ extensions }: CertificateFields): boolean {
 	return extensions.some(({ id, isCritical }) => isCritical && !UNDERSTOOD.some((known) => known.equals(id)));
 }

@@ -1,4 +1,4 @@
-/* A reader of DER (ITU-T X.690). It takes the bytes of certificates that OpenSSL has already parsed; definite lengths only, as DER demands. */
+/* A reader of DER (ITU-T X.690) for certificates that OpenSSL has already parsed; definite lengths only, as DER demands. */
 
 /** One element of DER. */
 export interface Element {
@@ -11,7 +11,7 @@ export interface Element {
 const MAX_LENGTH_BYTES = 3;
 
 /**
- * Reads the elements that stand one after the other.
+ * Reads consecutive elements.
  * @throws Error when the bytes are not DER, or end too soon
  */
 export function readElements(bytes: Buffer): Element[] {
@@ -25,7 +25,7 @@ export function readElements(bytes: Buffer): Element[] {
 }
 
 /**
- * Reads what is in the first element: a SEQUENCE, a SET, or a tag around them.
+ * Reads the content of the first element: a SEQUENCE, a SET, or a tag around them.
  * @throws Error as `readElements` does, or when there is no element
  */
 export function readItems(bytes: Buffer): Element[] {

@@ -4,7 +4,7 @@ import { type Element, readElements, readItems, required } from "./der-reader.ts
 export interface Attribute {
 	/** The encoded identifier. */
 	type: Buffer;
-	/** As it is written; of a value that is no text, its bytes in hexadecimal. */
+	/** As written; a value that is no text, as hexadecimal. */
 	text: string;
 }
 
@@ -23,7 +23,7 @@ const STRINGS: Readonly<Record<number, Decode>> = {
 };
 
 /**
- * Reads a distinguished name: its sets of attributes, nearly always of one each, from the outermost to the innermost.
+ * Reads a distinguished name: its sets of attributes, nearly always one each, from the outermost to the innermost.
  * @param der the SEQUENCE
  * @throws Error when it is not DER, or ends too soon
  */

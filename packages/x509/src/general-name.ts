@@ -1,13 +1,13 @@
 import { readItems } from "./der-reader.ts";
 
-/** A name as certificates and name constraints hold it (GeneralName, RFC 5280 §4.2.1.6). */
+/** A name as in certificates and name constraints (GeneralName, RFC 5280 §4.2.1.6). */
 export interface GeneralName {
 	/** The number of the choice. */
 	kind: number;
 	content: Buffer;
 }
 
-/** The choices that are told apart here; all others are names of a kind that nobody here understands. */
+/** The choices distinguished here; all others are names of an unknown kind. */
 export const NAME_KIND = { email: 1, dns: 2, directory: 4, address: 7 } as const;
 
 const CLASS_BITS = 0xc0;
@@ -17,7 +17,7 @@ const NUMBER_BITS = 0x1f;
 /**
  * Reads a list of names (GeneralNames).
  * @param der the SEQUENCE; no names when it is empty
- * @throws Error when it is not DER, or holds something else than names
+ * @throws Error when it is not DER, or contains anything but names
  */
 export function readGeneralNames(der: Buffer): GeneralName[] {
 	return der.length === 0 ? [] : readItems(der).map(toGeneralName);

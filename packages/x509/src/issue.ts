@@ -7,19 +7,19 @@ import { encodeAlternativeNames } from "./san.ts";
 import { generateSerial, type RandomBytes } from "./serial.ts";
 import { rfc3339, wholeSeconds } from "./validity.ts";
 
-/** What a certificate is issued for. */
+/** The request for a certificate. */
 export interface CertificateRequest extends Name {
 	/** Host names and IP addresses; may be empty. */
 	san: readonly string[];
 	/** At least one. */
 	extended_key_usage: readonly ExtendedKeyUsage[];
-	/** Cut to the second, as `not_after` is. */
+	/** Cut to the second, like `not_after`. */
 	not_before: Date;
 	not_after: Date;
 	randomBytes: RandomBytes;
 }
 
-/** A certificate with its key, in the words of the pki engine's credential fields. */
+/** A certificate with its key, under the names of the pki engine's credential fields. */
 export interface IssuedCertificate {
 	/** PEM. */
 	certificate: string;
@@ -39,7 +39,7 @@ export interface IssuedCertificate {
 
 /**
  * Issues a certificate for a new P-256 key; about 0.13 ms.
- * @throws Error with what is wrong in the request, or beginning with `generating key:`, `marshalling key:`,
+ * @throws Error naming the fault of the request, or beginning with `generating key:`, `marshalling key:`,
  * `generating serial:` or `signing certificate:` when that step fails
  * Spec: Engines › pki operations
  */

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, hash, type KeyObject } from "node:crypto";
 
-/** A fresh ECDSA P-256 key pair, in the forms a certificate is made from. */
+/** A new ECDSA P-256 key pair, in the forms that certificates need. */
 export interface KeyPair {
 	privateKey: KeyObject;
 	publicKey: KeyObject;
@@ -21,7 +21,7 @@ export function exportPrivateKey(pair: KeyPair): string {
 	return pair.privateKey.export({ type: "sec1", format: "pem" });
 }
 
-/** The key identifier of a public key: 160 bits of its SHA-256, method 1 of RFC 7093 §2. */
+/** Computes the key identifier of a public key: 160 bits of its SHA-256, method 1 of RFC 7093 §2. */
 export function keyIdentifier(point: Uint8Array): Buffer {
 	return hash("sha256", point, "buffer").subarray(0, KEY_ID_BYTES);
 }

@@ -1,6 +1,6 @@
 /*
- * The writer of end-entity certificates (RFC 5280 §4.1). What never changes is encoded when this file is loaded, what is the
- * same for all certificates of a signer when the signer is made; the rest is a few hundred bytes a certificate.
+ * The writer of end-entity certificates (RFC 5280 §4.1). Loading this file encodes the parts that never change, making a signer
+ * those that all of its certificates share; the rest is a few hundred bytes per certificate.
  *
  *   SEQUENCE { tbs: SEQUENCE { version, serial, algorithm, issuer, validity, subject, public key, extensions }, algorithm, signature }
  */
@@ -20,10 +20,10 @@ import { type KeyPair, keyIdentifier } from "./key-pair.ts";
 import { EXTENSION } from "./oid.ts";
 import { encodePem } from "./pem.ts";
 
-/** What a certificate may be used for: the server's or the client's end of a TLS connection. */
+/** Permitted use of a certificate: the server's or the client's end of a TLS connection. */
 export type ExtendedKeyUsage = "server" | "client";
 
-/** A private key with everything of its certificates that does not change, already encoded. */
+/** A private key with the constant parts of its certificates, already encoded. */
 export interface Signer {
 	privateKey: KeyObject;
 	hash: SignatureHash;
@@ -32,7 +32,7 @@ export interface Signer {
 	authorityKeyIdentifier: Buffer;
 }
 
-/** The part of a certificate that differs from the one before; names and serial are already encoded. */
+/** The part of a certificate that differs from the previous one; names and serial are already encoded. */
 export interface Leaf {
 	serial: Buffer;
 	subject: Buffer;
@@ -44,7 +44,7 @@ export interface Leaf {
 	keyPair: KeyPair;
 }
 
-/** The hash that goes with a curve: the widest that the curve's order holds. */
+/** The hash that matches a curve: the widest that fits the curve's order. */
 export type SignatureHash = "sha256" | "sha384" | "sha512";
 
 const SIGNATURE_ALGORITHM: Record<SignatureHash, Buffer> = {

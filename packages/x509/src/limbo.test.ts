@@ -1,4 +1,4 @@
-/* The verdicts of x509-limbo, and that a certificate is refused for what is wrong with it; see vectors/limbo/README.md. */
+/* The verdicts of x509-limbo, and the reasons for refusals; see vectors/limbo/README.md. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encodePem } from "./pem.ts";
@@ -6,7 +6,7 @@ import { readRoot } from "./root.ts";
 import cases from "./vectors/limbo/cases.json" with { type: "json" };
 import { verifyCertificate } from "./verify.ts";
 
-/** Certificates that are labelled as failures and valid here, or the other way round, and why. */
+/** Certificates whose label and our verdict differ, and why. */
 const DIFFERENCES: readonly (readonly [id: RegExp, reason: string])[] = [
 	[
 		/::(aki::(leaf|intermediate|cross-signed-root)|ski::\w+)-missing-/,
@@ -24,7 +24,7 @@ const DIFFERENCES: readonly (readonly [id: RegExp, reason: string])[] = [
 	],
 ];
 
-/** What a refusal says; the first line that fits a case decides. */
+/** The messages of refusals; the first line that matches a case decides. */
 const REFUSALS: readonly (readonly [id: RegExp, message: RegExp])[] = [
 	[/::nc::not-allowed-in-ee/, /^certificate has name constraints, and is not one of an authority$/],
 	[/::nc::(invalid-|.*-both-)/, /^CA certificate has name constraints that cannot be applied: /],
@@ -36,7 +36,7 @@ const REFUSALS: readonly (readonly [id: RegExp, message: RegExp])[] = [
 	[/::serial::too-long$/, /^parse error: the serial number is longer than 20 bytes$/],
 	[/::serial::zero$/, /^parse error: the serial number is not positive$/],
 	[/::san::noncritical-with-empty-subject$/, /^certificate has neither a subject nor critical alternative names$/],
-	// OpenSSL takes a certificate with extensions that it cannot read for nobody's, and one with an unreadable key for no issuer's.
+	// To OpenSSL a certificate with unreadable extensions has no issuer, and one with an unreadable key issues nothing.
 	[
 		/::(san::malformed|duplicate-extensions|ee-empty-issuer|invalid-issuer-key)$/,
 		/^certificate was not issued by this CA$/,
@@ -59,7 +59,7 @@ interface Case {
 	time: string;
 }
 
-/** Why a certificate is not valid, or its authority cannot be one; empty when it is valid. */
+/** Tells why a certificate is not valid, or its authority cannot be one; empty when it is valid. */
 function refusal({ authority, certificate, time }: Case): string {
 	const [rootPem, pem] = [authority, certificate].map((der) => encodePem("CERTIFICATE", Buffer.from(der, "base64")));
 	try {

@@ -10,7 +10,7 @@ import { ATTRIBUTE } from "./oid.ts";
 import { encodeAlternativeNames } from "./san.ts";
 import { verifyCertificate } from "./verify.ts";
 
-/** A common name, the alternative names, and what of them is not allowed; nothing when all are. */
+/** A common name, the alternative names, and the one that is not allowed; nothing when all are. */
 type Row = readonly [common_name: string, san: readonly string[], place?: string];
 
 const NOTHING = Buffer.alloc(0);

@@ -1,4 +1,4 @@
-/* Which names the certificates of an authority may have (RFC 5280 §4.2.1.10). pkijs reads this too; see certificate-fields.ts. */
+/* Name constraints: the names that an authority's certificates may have (RFC 5280 §4.2.1.10). pkijs reads this too; see certificate-fields.ts. */
 import { type Element, readElements, readItems, required } from "./der-reader.ts";
 import { readDirectoryName } from "./directory-name.ts";
 import { type GeneralName, NAME_KIND, readGeneralNames, toGeneralName } from "./general-name.ts";
@@ -6,16 +6,16 @@ import { isHostName } from "./host-name.ts";
 import { isTouching, pathsOf } from "./name-path.ts";
 import { ATTRIBUTE } from "./oid.ts";
 
-/** The constraints of an authority by kind of name; names of a kind that is missing are free. */
+/** The constraints of an authority by kind of name; without an entry, names of a kind are free. */
 export type NameConstraints = ReadonlyMap<number, Subtrees>;
 
-/** Paths of the subtrees of which a name must be in one, unless there are none, and of those that it must not touch. */
+/** Paths of subtrees: a name must be in one of the permitted, if there are any, and must touch none of the excluded. */
 interface Subtrees {
 	permitted: string[];
 	excluded: string[];
 }
 
-/** A name that a certificate claims, and where it stands. */
+/** A name that a certificate claims, and its place there. */
 interface ClaimedName extends GeneralName {
 	place: string;
 }
@@ -25,7 +25,7 @@ const TAG = { permitted: 0xa0, excluded: 0xa1 } as const;
 /**
  * Reads the constraints of an authority.
  * @param der the value of the extension
- * @throws Error with what is wrong with them; nothing of their content
+ * @throws Error naming their fault; nothing of their content
  */
 export function readNameConstraints(der: Buffer): NameConstraints {
 	const constraints = new Map<number, Subtrees>();
@@ -57,7 +57,7 @@ function readSubtrees(list: Element): GeneralName[] {
 	});
 }
 
-/** Names of a kind that is not understood are refused where there is a constraint on them, so that one needs no path. */
+/** Makes a subtree's path. A kind that is not understood needs none: its names are refused wherever a constraint exists. */
 function subtreePath(kind: number, content: Buffer): string {
 	const paths = pathsOf(kind);
 	const path = paths === undefined ? "" : paths.ofSubtree(content);
@@ -68,8 +68,8 @@ function subtreePath(kind: number, content: Buffer): string {
 }
 
 /**
- * Why the constraints of an authority do not allow the names of a certificate; undefined when they allow all of them.
- * A name that cannot be compared, for its kind or for its form, is not allowed where there are constraints on its kind.
+ * Tells why an authority's constraints forbid a name of a certificate; undefined when they allow all of them.
+ * A name that cannot be compared, for its kind or its form, is forbidden where constraints on its kind exist.
  * @param subject the encoded subject
  * @param alternativeNames the encoded list of names; empty when there is none
  */
@@ -102,7 +102,7 @@ function readClaimedNames(subject: Buffer, alternativeNames: Buffer): ClaimedNam
 	return [...readSubjectNames(subject, !names.some((name) => name.kind === NAME_KIND.dns)), ...names];
 }
 
-/** @param isHost whether peers may look for a host name in the subject, which they do where there is none in its place */
+/** @param isHost whether peers may look for a host name in the subject, which they do if no alternative name is one */
 function readSubjectNames(subject: Buffer, isHost: boolean): ClaimedName[] {
 	const attributes = readDirectoryName(subject).flat();
 	const names = attributes.flatMap(({ type, text }): ClaimedName[] => {
@@ -110,7 +110,7 @@ function readSubjectNames(subject: Buffer, isHost: boolean): ClaimedName[] {
 		if (type.equals(ATTRIBUTE.emailAddress)) {
 			return [{ kind: NAME_KIND.email, content, place: "subject" }];
 		}
-		// OpenSSL draws the same line between a host and, say, a person.
+		// OpenSSL distinguishes a host from, say, a person in the same way.
 		const isHostLike = isHost && type.equals(ATTRIBUTE.commonName) && text.includes(".") && isHostName(text);
 		return isHostLike ? [{ kind: NAME_KIND.dns, content, place: "common_name" }] : [];
 	});

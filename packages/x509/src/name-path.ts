@@ -14,7 +14,7 @@ import { isHostName } from "./host-name.ts";
 /** Makes a path; undefined when the content is no name, or no subtree, of the kind. */
 type ToPath = (content: Buffer) => string | undefined;
 
-/** How names of a kind are compared. */
+/** The paths of a kind of names. */
 interface Kind {
 	ofName: ToPath;
 	ofSubtree: ToPath;
@@ -27,7 +27,7 @@ const ADDRESS_BYTES = [4, 16];
 
 const dns: Kind = {
 	ofName: (content) => suffixed(hostPath(text(content)), "."),
-	// An empty one is above every host name.
+	// An empty subtree contains every host name.
 	ofSubtree: (content) => (content.length === 0 ? "" : suffixed(plainHostPath(text(content)), ".")),
 };
 
@@ -63,14 +63,14 @@ const KINDS: Readonly<Record<number, Kind>> = {
 	[NAME_KIND.directory]: directory,
 };
 
-/** How names of a kind are compared; undefined for a kind that is not understood. */
+/** Finds the paths of a kind of names; undefined for an unknown kind. */
 export function pathsOf(kind: number): Kind | undefined {
 	return KINDS[kind];
 }
 
 /**
- * Whether something of a name is in a subtree: the name itself, or, of a wildcard, one of the names that it stands for.
- * Who looks for bar.example.com takes *.example.com for it, so what excludes the one excludes the other.
+ * Tells whether part of a name is in a subtree: the name itself, or one of the names that a wildcard stands for.
+ * A peer that looks for bar.example.com accepts *.example.com, so excluding the one excludes the other.
  */
 export function isTouching(path: string, subtree: string): boolean {
 	if (path.startsWith(subtree)) {
@@ -101,13 +101,13 @@ function plainHostPath(host: string): string | undefined {
 	return host.startsWith(WILDCARD) ? undefined : hostPath(host);
 }
 
-/** What is before the `@` is a matter of the host's own, compared letter by letter; it holds no `@` here, which ends it. */
+/** Makes a mailbox's path. The part before the `@` is the host's own affair, compared letter by letter; it contains no `@` here, which ends it. */
 function mailboxPath(mailbox: string): string | undefined {
 	const [user, host = "", ...more] = mailbox.split("@");
 	return user && more.length === 0 ? suffixed(plainHostPath(host), `@${user}@`) : undefined;
 }
 
-/** Undefined for a name with more combining marks in a row than Unicode allows (UAX 15): NFKC sorts them in quadratic time. */
+/** Makes a path; undefined for a name with more combining marks in a row than Unicode allows (UAX 15): NFKC sorts them in quadratic time. */
 function directoryPath(content: Buffer): string | undefined {
 	const name = readDirectoryName(content);
 	if (name.flat().some(({ text }) => /[\p{M}\uff9e\uff9f]{31}/u.test(text))) return undefined;
@@ -119,7 +119,7 @@ function byText(left: string, right: string): number {
 	return left < right ? -1 : 1;
 }
 
-/** An attribute without what RFC 5280 §7.1 does not compare: case, width and runs of spaces. */
+/** Removes what RFC 5280 §7.1 does not compare: case, width and runs of spaces. */
 function comparable(attribute: Attribute): string {
 	const words = attribute.text.normalize("NFKC").toLowerCase().trim().replaceAll(/\s+/g, " ");
 	return `${attribute.type.toString("hex")} ${words}`;

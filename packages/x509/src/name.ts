@@ -1,19 +1,19 @@
 import { sequence, setOf, utf8String } from "./der.ts";
 import { ATTRIBUTE } from "./oid.ts";
 
-/** What a subject says; both are at most 64 characters (RFC 5280 appendix A.1). */
+/** The parts of a subject; both have at most 64 characters (RFC 5280 appendix A.1). */
 export interface Name {
 	common_name: string;
-	/** Left out of the subject when empty. */
+	/** Omitted from the subject when empty. */
 	organization: string;
 }
 
 const MAX_CHARACTERS = 64;
-/** Control characters, NUL among them, and halves of a surrogate pair: they mislead whoever prints the name. */
+/** Control characters, including NUL, and halves of a surrogate pair: they mislead the readers of a printed name. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
 /**
- * Encodes a distinguished name: organization, then common name, each in a set of its own.
+ * Encodes a distinguished name: organization, then common name, each in its own set.
  * @throws Error when a part is too long or has control characters, or the common name is missing
  * Spec: Engines › pki operations
  */
@@ -27,7 +27,7 @@ export function encodeName(name: Name): Buffer {
 		: sequence(encodeAttribute("organization", ATTRIBUTE.organization, name.organization), commonName);
 }
 
-/** Why a text cannot stand in a subject, as the end of a sentence; undefined when it can. */
+/** Tells why a text cannot stand in a subject, as the end of a sentence; undefined when it can. */
 export function faultOfName(text: string): string | undefined {
 	if (UNPRINTABLE.test(text)) return "must not contain control characters";
 	if ([...text].length > MAX_CHARACTERS) return `must have at most ${MAX_CHARACTERS} characters`;

@@ -6,16 +6,16 @@ import { encodePem } from "./pem.ts";
 import { generateSerial, type RandomBytes } from "./serial.ts";
 import { wholeSeconds } from "./validity.ts";
 
-/** What a new certificate authority is made from. */
+/** The request for a new certificate authority. */
 export interface NewAuthority extends Name {
 	now: Date;
-	/** How long it is valid; 10 when left out. */
+	/** Years of validity; 10 by default. */
 	years?: number;
 	randomBytes: RandomBytes;
 }
 
 const DEFAULT_YEARS = 10;
-/** Version 3 is written as 2. */
+/** Version 3 is encoded as 2. */
 const VERSION_3 = 2;
 /** One more authority may stand between this one and the last certificate of a chain. */
 const PATH_LENGTH = 1;
@@ -72,7 +72,7 @@ export async function createAuthority(input: NewAuthority): Promise<KeptAuthorit
 	};
 }
 
-/** The same bytes in a buffer of exactly their length; a small Buffer is a slice of a larger pool, and pkijs takes the pool. */
+/** Copies bytes into a buffer of exactly their length; a small Buffer is a slice of a larger pool, and pkijs takes the pool. */
 function exactBytes(bytes: Buffer): ArrayBuffer {
 	return Uint8Array.from(bytes).buffer;
 }

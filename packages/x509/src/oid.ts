@@ -1,6 +1,6 @@
 import { objectId } from "./der.ts";
 
-/** The extensions that certificates here are made of or held to, as encoded identifiers (RFC 5280 §4.2.1). */
+/** The extensions that certificates here contain or obey, as encoded identifiers (RFC 5280 §4.2.1). */
 export const EXTENSION = {
 	subjectKeyIdentifier: objectId("2.5.29.14"),
 	keyUsage: objectId("2.5.29.15"),

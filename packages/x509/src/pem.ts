@@ -1,10 +1,10 @@
-/** One block of a PEM text (RFC 7468): what its BEGIN line says, and the bytes. */
+/** One block of a PEM text (RFC 7468): the label of its BEGIN line, and the bytes. */
 export interface PemBlock {
 	label: string;
 	der: Buffer;
 }
 
-/** The largest PEM text that is looked at. A certificate of ours with a hundred long names takes 40,000 characters. */
+/** The largest PEM text that is parsed. A certificate of ours with a hundred long names takes 40,000 characters. */
 const MAX_PEM_CHARACTERS = 65_536;
 const BEGIN = "-----BEGIN ";
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----([A-Za-z0-9+/=\s]+)-----END \1-----/;

@@ -1,4 +1,4 @@
-/* What RFC 5280 forbids in any certificate, and OpenSSL lets pass. What public authorities forbid themselves beyond that is not here. */
+/* Rules of RFC 5280 for any certificate that OpenSSL does not enforce. The further rules of public authorities are not here. */
 import { type CertificateFields, extensionValue, findExtension, hasUnknownDemands } from "./certificate-fields.ts";
 import { readElements, readItems } from "./der-reader.ts";
 import { NAME_KIND, readGeneralNames } from "./general-name.ts";
@@ -25,7 +25,7 @@ const RULES: readonly (readonly [fault: string, isBroken: IsBroken])[] = [
 ];
 
 /**
- * What is wrong with a certificate by itself, as the end of a sentence; undefined when nothing is.
+ * Finds the fault of a certificate by itself, as the end of a sentence; undefined when there is none.
  * @param isAuthority whether its basic constraints and its key usage let it sign certificates
  * @throws Error when one of its extensions is not DER
  */

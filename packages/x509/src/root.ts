@@ -5,7 +5,7 @@ import { type NameConstraints, readNameConstraints } from "./name-constraints.ts
 import { EXTENSION } from "./oid.ts";
 import { decodePem, encodePem } from "./pem.ts";
 
-/** The certificate of an authority, which others are verified against. */
+/** The certificate of an authority, against which others are verified. */
 export interface Root {
 	/** PEM. */
 	certificate: string;
@@ -13,19 +13,19 @@ export interface Root {
 	fields: CertificateFields;
 	notBefore: Date;
 	notAfter: Date;
-	/** Which names its certificates may have; undefined when they may have any. */
+	/** The names that its certificates may have; undefined when they may have any. */
 	nameConstraints: NameConstraints | undefined;
 }
 
 /**
  * Checks the certificate of an authority; its key usage and its basic constraints must let it sign certificates.
  * @param pem one block; an expired certificate is read like any other
- * @throws Error with what is wrong; nothing of its content
+ * @throws Error naming the fault; nothing of its content
  * Spec: ENGINES › Certificate authority engine
  */
 export function readRoot(pem: string): Root {
 	const parsed = parseCertificate(pem);
-	// OpenSSL looks at the basic constraints and at the key usage for this.
+	// OpenSSL checks the basic constraints and the key usage for this.
 	if (!parsed.ca) {
 		throw new Error("CA certificate must be one of a certificate authority that may sign certificates");
 	}

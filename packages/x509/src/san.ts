@@ -8,7 +8,7 @@ const HOST_NAME = /^[A-Za-z0-9._*-]{1,253}$/;
 
 /**
  * Encodes the names of a certificate (GeneralNames): an entry that parses as an IP address as such, any other as a DNS name.
- * Returns no bytes for no entries, for an empty list of names is no valid extension.
+ * Returns no bytes for no entries: an empty list of names is no valid extension.
  * @throws Error when an entry is neither an address nor a host name, or there are more than 100
  * Spec: Engines › pki operations
  */
@@ -36,7 +36,7 @@ function encodeAddress(entry: string): Buffer | undefined {
 	if (isIP(entry) === 4) {
 		return Buffer.from(entry.split(".").map(Number));
 	}
-	// A zone ("fe80::1%eth0") means something on one machine only, so a certificate has no place for it.
+	// A zone ("fe80::1%eth0") has a meaning on one machine only, so a certificate has no place for it.
 	return isIP(entry) === 6 && !entry.includes("%") ? encodeIpv6(entry) : undefined;
 }
 

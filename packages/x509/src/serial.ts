@@ -4,7 +4,7 @@ import { unsignedInteger } from "./der.ts";
 /** A source of `size` cryptographically random bytes. */
 export type RandomBytes = (size: number) => Buffer;
 
-/** A certificate's number, in the form handed out and in the form signed. */
+/** A certificate's number, in the shown and in the signed form. */
 export interface Serial {
 	/** 32 lower-case digits, leading zeros kept. */
 	hex: string;
@@ -27,7 +27,7 @@ export function generateSerial(randomBytes: RandomBytes): Serial {
 	return { hex: bytes.toString("hex"), der: unsignedInteger(bytes) };
 }
 
-/** The serial of a certificate as `generateSerial` writes it; Node leaves out leading zero bytes and writes capitals. */
+/** Formats a certificate's serial as `generateSerial` does; Node omits leading zero bytes and writes capitals. */
 export function serialHex(certificate: X509Certificate): string {
 	return certificate.serialNumber.toLowerCase().padStart(SERIAL_BYTES * 2, "0");
 }

@@ -6,12 +6,12 @@ import { encodeAlternativeNames } from "./san.ts";
 import { generateSerial, type RandomBytes } from "./serial.ts";
 import { wholeSeconds } from "./validity.ts";
 
-/** What a server's own certificate is made from. */
+/** The request for a server's own certificate. */
 export interface ServerCertificateRequest {
-	/** Host names and IP addresses that clients reach the server by; at least one. */
+	/** Host names and IP addresses at which clients reach the server; at least one. */
 	names: readonly string[];
 	now: Date;
-	/** How long it is valid. */
+	/** Days of validity. */
 	days: number;
 	randomBytes: RandomBytes;
 }
@@ -26,15 +26,15 @@ export interface ServerCertificate {
 	fingerprint: string;
 }
 
-/** Every client looks at the alternative names; this is what a person sees in a list of certificates. */
+/** Clients look at the alternative names; people see this in a list of certificates. */
 const SUBJECT = { common_name: "svc server", organization: "" };
-/** The certificate begins that much earlier, for clients whose clock is slow. */
+/** The certificate begins this much earlier, for clients with slow clocks. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Makes a self-signed certificate for a TLS listener. It vouches for itself only: a client that trusts it (`curl --cacert`,
- * `ca:` in Node) trusts no other certificate by it.
+ * Makes a self-signed certificate for a TLS listener. It vouches only for itself: a client that trusts it (`curl --cacert`,
+ * `ca:` in Node) trusts no other certificate because of it.
  * @throws Error when a name is neither an IP address nor a host name, or there is none
  * Design: §7.1
  */
@@ -58,7 +58,7 @@ export function createServerCertificate(request: ServerCertificateRequest): Serv
 }
 
 /**
- * The SHA-256 of the first certificate in a PEM text, upper-case hexadecimal with colons, as `openssl x509 -fingerprint` prints it.
+ * Computes the SHA-256 of the first certificate in a PEM text: upper-case hexadecimal with colons, as `openssl x509 -fingerprint` prints it.
  * @throws Error when there is no readable certificate in the text
  */
 export function certificateFingerprint(pem: string): string {

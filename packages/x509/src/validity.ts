@@ -1,4 +1,4 @@
-/** From when to when a certificate is good, to the second, as a certificate can hold it. */
+/** The period in which a certificate is valid, to the second, like the certificate itself. */
 export interface Validity {
 	notBefore: Date;
 	notAfter: Date;
@@ -8,8 +8,8 @@ const SECOND_MS = 1000;
 const LAST_YEAR = 9999;
 
 /**
- * Cuts both instants to whole seconds, so that what is handed out is what is signed.
- * @throws Error when an instant is none, the end is not at least a second after the beginning, or it is after the year 9999
+ * Cuts both instants to whole seconds, so that the returned ones equal the signed ones.
+ * @throws Error when an instant is invalid, the end is not at least a second after the beginning, or it is after the year 9999
  */
 export function wholeSeconds(notBefore: Date, notAfter: Date): Validity {
 	const validity = { notBefore: floorToSecond(notBefore), notAfter: floorToSecond(notAfter) };

@@ -8,7 +8,7 @@ import type { Root } from "./root.ts";
 import { serialHex } from "./serial.ts";
 import { rfc3339 } from "./validity.ts";
 
-/** Whether a certificate holds, and what it says or why it does not. */
+/** The verdict on a certificate, and its facts or the reason against it. */
 export type Verification =
 	| {
 			valid: true;
@@ -21,7 +21,7 @@ export type Verification =
 	  }
 	| { valid: false; message: string };
 
-/** What is wrong with a certificate, in words that may be shown. */
+/** The fault of a certificate, in words that may be shown. */
 class Refusal extends Error {}
 
 /** ECDSA with SHA-256, SHA-384 and SHA-512. */
@@ -30,10 +30,10 @@ const SIGNATURE_ALGORITHMS = new Set(["1.2.840.10045.4.3.2", "1.2.840.10045.4.3.
 const MAX_SERIAL_DIGITS = 40;
 
 /**
- * Says whether the authority signed a certificate, may have signed one of its names, and both are within their dates.
- * Whoever connects to the holder has to look at the names and at what the certificate is for: nobody here knows them.
- * Takes any text, never throws, and its messages hold nothing of the text: `invalid PEM data`, `parse error: <detail>`, or what
- * the verification found.
+ * Verifies that the authority signed a certificate and may have signed each of its names, and that both are within their dates.
+ * Peers of the holder must check the names and the purpose themselves: nobody here knows them.
+ * Takes any text, never throws, and its messages contain nothing of the text: `invalid PEM data`, `parse error: <detail>`, or
+ * the fault that the verification found.
  * @param pem the certificate, one PEM block of at most 65,536 characters
  * @param root the certificate of the authority, the only root
  * Spec: Engines › pki operations
@@ -65,7 +65,7 @@ function parseCertificate(pem: string): X509Certificate {
 		throw new Refusal("parse error: the PEM block is not a certificate");
 	}
 	const certificate = parseDer(block.der);
-	// OpenSSL stops at the end of the certificate, and finds one written as PEM inside other bytes.
+	// OpenSSL stops at the end of the certificate, and also finds a PEM certificate inside other bytes.
 	if (!certificate.raw.equals(block.der)) {
 		throw new Refusal("parse error: the PEM block holds more than a certificate");
 	}

@@ -1,4 +1,4 @@
-/* What the tests share: OpenSSL as the judge, a folder for its files, and an authority made by the code under test. */
+/* Shared parts of the tests: OpenSSL as the judge, a folder for its files, and an authority made by the code under test. */
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -15,9 +15,9 @@ import {
 	loadAuthority,
 } from "../src/index.ts";
 
-/** When the test process began. OpenSSL reads the real clock, so the tests' certificates are made around it. */
+/** The start of the test process. OpenSSL reads the real clock, so the tests' certificates are made around this instant. */
 export const NOW = new Date(performance.timeOrigin);
-/** One hour later, when certificates that OpenSSL makes during the tests are valid too. */
+/** One hour later: by then, certificates that OpenSSL makes during the tests are valid too. */
 export const LATER = new Date(NOW.getTime() + 3_600_000);
 
 const folder = mkdtempSync(join(tmpdir(), "svc-x509-"));
@@ -40,7 +40,7 @@ export function openssl(...args: readonly string[]): { status: number | null; te
 	return { status, text: stdout + stderr };
 }
 
-/** A new authority; all of the tests' authorities have the same name. */
+/** Makes an authority; all of the tests' authorities have the same name. */
 export async function makeAuthority(): Promise<{ kept: KeptAuthority; authority: Authority }> {
 	const kept = await createAuthority({ common_name: "Test CA", organization: "Acme", now: NOW, randomBytes });
 	return { kept, authority: loadAuthority(kept) };
@@ -60,7 +60,7 @@ export function issue(authority: Authority, changes: Partial<CertificateRequest>
 	});
 }
 
-/** Has OpenSSL make an authority, with `extensions` beside its own, in the format of its configuration files. */
+/** Lets OpenSSL make an authority, with `extensions` in addition to its own, in the format of its configuration files. */
 export function opensslAuthority(curve: string, ...extensions: string[]): KeptAuthority {
 	const private_key = openssl("ecparam", "-name", curve, "-genkey").text;
 	const options = extensions.flatMap((extension) => ["-addext", extension]);
@@ -69,7 +69,7 @@ export function opensslAuthority(curve: string, ...extensions: string[]): KeptAu
 	return { certificate: text.slice(text.indexOf("-----BEGIN")), private_key };
 }
 
-/** Has OpenSSL issue a certificate for a new key, with `extensions` in the format of its configuration files. */
+/** Lets OpenSSL issue a certificate for a new key, with `extensions` in the format of its configuration files. */
 export function opensslIssue(
 	signer: KeptAuthority,
 	name: string,
