@@ -16,7 +16,7 @@ DESCRIPTION = {
 
 
 class Refused(Exception):
-    """What was asked for cannot be done; the message is the response's error and never quotes what was sent."""
+    """A request that cannot be met; the message is the response's error and never quotes the request."""
 
 
 def check_digit(digits):

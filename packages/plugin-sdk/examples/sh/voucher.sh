@@ -114,7 +114,7 @@ check_digit() {
 	echo $(((10 - sum % 10) % 10))
 }
 
-# Whether a text has 1 to so many characters and none of the others: has_only <text> <most> <pattern of the others>
+# Tells whether a text has 1 to so many characters and none of the others: has_only <text> <most> <pattern of the others>
 has_only() {
 	case $1 in '' | *$3*) return 1 ;; esac
 	[ "${#1}" -le "$2" ]
