@@ -41,9 +41,8 @@ const MAX_NAME_BYTES = 255;
 const BY_RANK: readonly Role[] = ["admin", "member", "viewer"];
 
 /**
- * Signs in the person whom a provider vouched for: to the account that the identity is linked with, to a new one, or, if the provider is trusted
- * for
- * the address, to one without a password whose holder was vouched for, too, and is no other person at this provider. An e-mail alone opens nothing.
+ * Signs in the person whom a provider vouched for. The account is the one linked with the identity, a new one or, if the provider is trusted for
+ * the address, one without a password whose holder was vouched for, too, and is no other person at this provider. An e-mail alone opens nothing.
  * @param used what the login uses up
  * @param counted_as under which guesses of its password are counted; the account's e-mail when there is no password
  * @throws SsoRefusal

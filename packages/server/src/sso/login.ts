@@ -226,8 +226,8 @@ export async function loginWithDirectory(
 }
 
 /**
- * Links the person whom a directory's password proves with the signed-in account. @throws AppError as loginWithDirectory and proveOwner; conflict,
- * limit_reached
+ * Links the person whom a directory's password proves with the signed-in account.
+ * @throws AppError as loginWithDirectory and proveOwner; conflict, limit_reached
  */
 export async function linkByDirectory(
 	needs: LoginNeeds,

@@ -26,5 +26,5 @@ export const CANARIES: Record<string, unknown> = {
 	null: null,
 };
 
-/** Matches what a message shows of them. */
+/** Matches their traces in a message. */
 export const TRACE = new RegExp(`CANARY|ＣＡＮＡＲＹ|${NUMBER}`, "i");
