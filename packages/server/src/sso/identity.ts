@@ -34,7 +34,7 @@ export interface IdentityNeeds extends SessionNeeds {
 	known_sources: Pick<KnownSources, "note">;
 }
 
-/** Attempts to read accounts again after they changed in between. */
+/** Attempts to read accounts that change in between. */
 const MAX_READINGS = 5;
 const MAX_NAME_BYTES = 255;
 /** Best first. */

@@ -10,7 +10,7 @@ export interface Limits {
 	waiting: number;
 }
 
-/** Runs a task when its turn comes, within `limit_ms` at the latest; the task receives the milliseconds that are left. */
+/** Runs a task when its turn comes within `limit_ms`; the task receives the milliseconds that are left. */
 export type Turn = <T>(key: string, limit_ms: number, task: (left_ms: number) => Promise<T>) => Promise<T>;
 
 interface Waiting {

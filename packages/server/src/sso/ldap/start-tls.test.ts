@@ -23,7 +23,7 @@ const settingsFor = (fake: FakeLdap) =>
 		bind_password: "bound to be kept",
 	});
 
-/** Answers as given in clear, and honestly when encrypted. */
+/** Answers with `reply` in clear, and honestly when encrypted. */
 const inClear = (reply: (request: Request) => Reply) => (request: Request) =>
 	request.isEncrypted ? honest(request) : reply(request);
 

@@ -31,7 +31,7 @@ const MINUTE_MS = 60_000;
 /** Milliseconds without a login after which the thread ends. */
 const IDLE_MS = 60_000;
 
-/** Megabytes for the objects of one response, and of them for new ones until garbage is collected: more is no faster. */
+/** Megabytes of memory for one response, and of young objects before garbage is collected: more is no faster. */
 const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 };
 
 /** Characters of a form's field: a longer one is refused unread. Design: §11 */
