@@ -1,13 +1,13 @@
 import { Failure } from "./failure.ts";
 
-/** Where a server on this machine listens by default. Design: §7.1. */
+/** Default address of a server on this machine. Design: §7.1. */
 export const DEFAULT_ADDRESS = "https://127.0.0.1:8443";
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * The one spelling of an address: scheme, host, port when it is not the scheme's own, path without a slash at the end.
- * @throws Failure usage when it is no https address, or http beyond this machine, where tokens would travel in the clear
+ * Spells an address in one way: scheme, host, port unless it is the scheme's default, path without a trailing slash.
+ * @throws Failure usage when it is no https address, or http to another machine, where tokens would travel in the clear
  */
 export function parseAddress(text: string): string {
 	if (!URL.canParse(text)) throw unusable("the address is not a URL");

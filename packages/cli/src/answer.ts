@@ -1,22 +1,22 @@
 import { Failure } from "./failure.ts";
 
-/** A JSON object of the server's. What is needed of it is checked where it is read. */
+/** A JSON object from the server. Its fields are checked where they are read. */
 export type Answer = Readonly<Record<string, unknown>>;
 
-/** A field that the specification makes a string. @throws Failure when it is none */
+/** A string field, by the specification. @throws Failure when it is not a string */
 export function text(answer: Answer, field: string): string {
 	const value = answer[field];
 	if (typeof value !== "string") throw unexpected(field);
 	return value;
 }
 
-/** A field that may be missing or null, as text; `""` then. */
+/** An optional field as text; `""` when it is missing or null. */
 export function optional(answer: Answer, field: string): string {
 	const value = answer[field];
 	return value === undefined || value === null ? "" : String(value);
 }
 
-/** A field that the specification makes a number. @throws Failure when it is none */
+/** A number field, by the specification. @throws Failure when it is not a number */
 export function count(answer: Answer, field: string): number {
 	const value = answer[field];
 	if (typeof value !== "number") throw unexpected(field);
@@ -37,7 +37,7 @@ export function rows(answer: Answer, field: string): Answer[] {
 	return value;
 }
 
-/** Whether it is a JSON object, not a list and not null. */
+/** Tells whether a value is a JSON object, not a list and not null. */
 export function isAnswer(value: unknown): value is Answer {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -11,7 +11,7 @@ interface Event extends Record<string, unknown> {
 	readonly hash: string;
 }
 
-/** An event as the server hashes it, written down a second time. */
+/** An event with the server's hash, computed a second time. */
 function eventAfter(previous_hash: string, seq: number): Event {
 	const fields = { timestamp: `t${seq}`, type: "encrypt", actor: "ä", realm_id: "", realm: "", data: `{"n":${seq}}` };
 	const input = `svc-audit-v1\n${seq}\n${previous_hash}\n${Object.values(fields)

@@ -3,23 +3,23 @@ import { open } from "node:fs/promises";
 import { type Answer, isAnswer } from "./answer.ts";
 import { Failure } from "./failure.ts";
 
-/** A hash that the chain is known to have had at an event. */
+/** The known hash of an event in the chain. */
 export interface Anchor {
 	readonly seq: number;
 	/** Hexadecimal. */
 	readonly hash: string;
 }
 
-/** What looking through an export showed. */
+/** Result of checking an export. */
 export interface ChainReport {
 	/** `truncated`: the export ends before the anchor. */
 	readonly status: "intact" | "altered" | "truncated";
 	readonly events: number;
-	/** Places where events between two of the export are not in it. */
+	/** Places between two exported events where others are missing. */
 	readonly gaps: number;
-	/** Whether the anchor's event is in it, with the anchor's hash. */
+	/** True when the export contains the anchor's event with the anchor's hash. */
 	readonly anchored: boolean;
-	/** First event that is not as it was written. */
+	/** First event that differs from what was written. */
 	readonly altered_seq: number | undefined;
 	readonly last_seq: number;
 	readonly last_hash: string;
@@ -28,7 +28,7 @@ export interface ChainReport {
 const FIELDS = ["timestamp", "type", "actor", "realm_id", "realm", "data"] as const;
 const HASH = /^[0-9a-f]{64}$/;
 
-/** The hash of an exported event, hexadecimal; undefined when a field is missing. The server computes it in the same way. */
+/** Hash of an exported event, hexadecimal; undefined when a field is missing. The server computes it in the same way. */
 function hashOf(event: Answer): string | undefined {
 	const { seq, previous_hash } = event;
 	const fields = FIELDS.map((name) => event[name]);
@@ -41,9 +41,9 @@ function hashOf(event: Answer): string | undefined {
 }
 
 /**
- * Looks through an export of the log: every event has the hash of its fields and of the hash before it, the numbers rise, and an event that
- * follows another one at once names its hash.
- * @param events lines of the export, read as JSON; undefined for a line that is none
+ * Checks an export of the log: every event has the hash of its fields and of the preceding hash, the numbers rise, and an event that
+ * directly follows another names its hash.
+ * @param events lines of the export, parsed as JSON; undefined for a line that is no JSON object
  */
 export async function checkExport(
 	events: AsyncIterable<Answer | undefined>,
@@ -68,7 +68,7 @@ export async function checkExport(
 	return { status, events: count, gaps, anchored, altered_seq: undefined, ...last };
 }
 
-/** The lines of an export, each read as a JSON object; undefined for one that is none. @throws Failure usage when there is no such file */
+/** Reads each line of an export as a JSON object; undefined for a line that is none. @throws Failure usage when there is no such file */
 export async function* readExport(path: string): AsyncGenerator<Answer | undefined> {
 	const file = await open(path).catch((error: NodeJS.ErrnoException) => {
 		if (error.code !== "ENOENT") throw error;

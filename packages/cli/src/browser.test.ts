@@ -11,7 +11,7 @@ const ADDRESS = "https://vault.example.com/login?a=1&b=$(touch x)";
 const skip = platform() === "linux" ? false : "how Linux opens an address";
 const WAIT_MS = 120_000;
 
-/** A folder with an `xdg-open` that writes down what it was called with. */
+/** A folder with an `xdg-open` that records its arguments. */
 async function fakeOpener() {
 	const folder = await temporaryFolder();
 	const file = join(folder.path, "opened");

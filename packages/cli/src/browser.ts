@@ -3,7 +3,7 @@ import { platform } from "node:os";
 import { type Io, isInteractive, setting } from "./io.ts";
 import { environmentFor } from "./run/environment.ts";
 
-/** Opens an address in the browser of whoever sits at the terminal. Where there is none, or it does not open, nothing happens. */
+/** Opens an address in the browser of the person at the terminal. Does nothing where there is none, or it does not open. */
 export function openBrowser(io: Io, address: string): void {
 	const opener = isInteractive(io) ? openerOf(io) : undefined;
 	if (opener === undefined) return;
@@ -12,7 +12,7 @@ export function openBrowser(io: Io, address: string): void {
 	child.unref();
 }
 
-/** The program of this system that opens an address; none where that would be on a screen that nobody looks at. */
+/** This system's program for opening an address; none where it would open on a screen that nobody watches. */
 function openerOf(io: Io): string | undefined {
 	if (platform() === "darwin") return setting(io, "SSH_CONNECTION") === undefined ? "open" : undefined;
 	const screen = setting(io, "DISPLAY") ?? setting(io, "WAYLAND_DISPLAY");

@@ -4,28 +4,28 @@ import net, { isIP } from "node:net";
 import tls from "node:tls";
 import { Failure } from "./failure.ts";
 
-/** A certificate that is believed at one address, instead of the authorities that the machine knows. */
+/** A certificate trusted at one address, in place of the authorities that the machine knows. */
 export interface Trust {
-	/** `pinned`: exactly this certificate. `authority`: whatever it has signed for the address's name. */
+	/** `pinned`: exactly this certificate. `authority`: any certificate that it signed for the address's name. */
 	readonly kind: "pinned" | "authority";
 	/** PEM. */
 	readonly certificate: string;
 }
 
-/** What a server presents. */
+/** A presented certificate. */
 export interface Presented {
 	/** PEM of its own certificate. */
 	readonly certificate: string;
 	/** SHA-256, upper-case hexadecimal with colons. */
 	readonly fingerprint: string;
-	/** Why the machine's authorities do not vouch for it; undefined when they do. */
+	/** Reason why the machine's authorities do not vouch for it; undefined when they do. */
 	readonly doubt: string | undefined;
 }
 
-/** Code of the error with which a pinned connection is ended when the certificate is another one. */
+/** Error code of a pinned connection that ended because the certificate differs. */
 export const CERTIFICATE_DIFFERS = "SVC_CERTIFICATE_DIFFERS";
 
-/** Milliseconds for connecting and shaking hands when a certificate is only looked at. */
+/** Milliseconds for connecting and the handshake, when nothing else is sent. */
 const LOOK_TIMEOUT_MS = 10_000;
 
 /** SHA-256 fingerprint of a PEM certificate: upper-case hexadecimal with colons. */
@@ -34,7 +34,7 @@ export function fingerprintOf(certificate: string): string {
 }
 
 /**
- * Brings a typed fingerprint into the form of `fingerprintOf`; colons, blanks, case and a leading `SHA256` do not matter.
+ * Normalizes a typed fingerprint to the form of `fingerprintOf`; colons, blanks, case and a leading `SHA256` do not matter.
  * @throws Failure usage when it is not 32 bytes of hexadecimal
  */
 export function parseFingerprint(text: string): string {
@@ -51,7 +51,7 @@ export function parseFingerprint(text: string): string {
 	return digits.replace(/..(?=.)/g, "$&:");
 }
 
-/** Options of a TLS connection that believes `trust`, or the authorities of Node and of the machine when there is none. */
+/** Options of a TLS connection that trusts `trust` or, without it, the authorities of Node and of the machine. */
 export function tlsOptions(trust: Trust | undefined): tls.ConnectionOptions {
 	if (trust === undefined) return { ca: knownAuthorities() };
 	if (trust.kind === "authority") return { ca: trust.certificate };
@@ -60,7 +60,7 @@ export function tlsOptions(trust: Trust | undefined): tls.ConnectionOptions {
 		ca: trust.certificate,
 		// A pinned certificate need not be self-signed.
 		allowPartialTrustChain: true,
-		// Runs before anything of the request is written. The name does not matter: the certificate is known.
+		// Runs before any of the request is written. The name does not matter: the certificate is known.
 		checkServerIdentity: (_name, presented) =>
 			presented.fingerprint256 === pinned
 				? undefined
@@ -73,8 +73,8 @@ function knownAuthorities(): string[] {
 }
 
 /**
- * Connects, looks at the certificate and hangs up; nothing but the handshake is sent.
- * @throws the system's error when there is no such connection, or ETIMEDOUT after 10 s
+ * Connects, reads the certificate and hangs up; sends nothing but the handshake.
+ * @throws the system's error when it cannot connect, or ETIMEDOUT after 10 s
  */
 export async function lookAtCertificate(address: URL): Promise<Presented> {
 	const socket = await connectTo(address, { ca: knownAuthorities(), rejectUnauthorized: false });
@@ -89,8 +89,8 @@ export async function lookAtCertificate(address: URL): Promise<Presented> {
 }
 
 /**
- * Sees that a server is there and, over https, presents a certificate that is believed, and hangs up; nothing but the handshake is sent.
- * @throws the system's error or OpenSSL's when it does not, or ETIMEDOUT after 10 s
+ * Checks that a server answers and, over https, presents a trusted certificate; then hangs up. Sends nothing but the handshake.
+ * @throws the system's error or OpenSSL's when the check fails, or ETIMEDOUT after 10 s
  */
 export async function shakeHands(address: URL, trust: Trust | undefined): Promise<void> {
 	if (address.protocol === "https:") {
@@ -104,7 +104,7 @@ export async function shakeHands(address: URL, trust: Trust | undefined): Promis
 
 const hostOf = (address: URL) => address.hostname.replace(/^\[|\]$/g, "");
 
-/** Gives a connection up that says nothing for 10 s, with ETIMEDOUT. */
+/** Gives up a connection that is silent for 10 s, with ETIMEDOUT. */
 function limited<Connection extends net.Socket>(socket: Connection): Connection {
 	return socket.setTimeout(LOOK_TIMEOUT_MS, () =>
 		socket.destroy(Object.assign(new Error("timed out"), { code: "ETIMEDOUT" })),
@@ -120,7 +120,7 @@ function connectTo(address: URL, options: tls.ConnectionOptions): Promise<tls.TL
 	return promise;
 }
 
-// Typed as an Error, in fact the code alone for whatever OpenSSL found.
+// Typed as an Error, in fact only the code of OpenSSL's finding.
 function codeOf(reason: unknown): string {
 	return reason instanceof Error && "code" in reason ? String(reason.code) : String(reason);
 }

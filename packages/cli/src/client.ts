@@ -10,14 +10,14 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Most bytes of an answer. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** A server, what is believed about it, and who asks. */
+/** A server, its trust and the caller's token. */
 export interface Client {
 	/** As parseAddress spells it. */
 	readonly address: string;
 	readonly trust: Trust | undefined;
-	/** Absent for what needs no login. */
+	/** Absent for calls that need no login. */
 	readonly token: string | undefined;
-	/** Keeps the connection between requests, and the process alive only during one. */
+	/** Keeps the connection open between requests, but the process alive only during one. */
 	readonly agent: http.Agent;
 	readonly timeoutMs: number;
 }
@@ -30,7 +30,7 @@ export interface Call {
 	readonly query?: Readonly<Record<string, string>>;
 	/** Sent as JSON. */
 	readonly body?: object;
-	/** Statuses beyond 2xx whose answer is wanted, not an error. */
+	/** Statuses beyond 2xx whose answer is returned, not thrown. */
 	readonly accept?: readonly number[];
 }
 
@@ -40,20 +40,20 @@ export function createClient(
 	timeoutMs = REQUEST_TIMEOUT_MS,
 ): Client {
 	const secure = server.address.startsWith("https:");
-	// No cached TLS sessions: a resumed one skips the look at the certificate.
+	// No cached TLS sessions: a resumed one skips the certificate check.
 	const agent = secure
 		? new https.Agent({ keepAlive: true, maxCachedSessions: 0, ...tlsOptions(server.trust) })
 		: new http.Agent({ keepAlive: true });
 	return { ...server, agent, timeoutMs };
 }
 
-/** Tag of a template that makes a path: every value becomes one segment, whatever it holds. @throws Failure usage when a value is empty */
+/** Template tag for a path: every value becomes one segment, whatever it holds. @throws Failure usage when a value is empty */
 export function path(literals: TemplateStringsArray, ...values: readonly string[]): string {
 	if (values.includes("")) throw new Failure("usage", "a name must not be empty");
 	return String.raw({ raw: literals }, ...values.map(encodeURIComponent));
 }
 
-/** An answer, and what came with it. */
+/** An answer with its status and headers. */
 export interface Reply {
 	readonly status: number;
 	readonly headers: http.IncomingHttpHeaders;
@@ -61,14 +61,14 @@ export interface Reply {
 }
 
 /**
- * Sends one request, never a second time, and returns the object that it is answered with.
- * @throws Failure by the status of the answer, or unreachable when there is none that can be understood
+ * Sends one request, never a second time, and returns the object in its answer.
+ * @throws Failure by the status of the answer, or unreachable when no intelligible answer arrives
  */
 export async function send(client: Client, call: Call): Promise<Answer> {
 	return (await sendForReply(client, call)).answer;
 }
 
-/** Like `send`, for a call whose status or headers say something, too. */
+/** Like `send`, for a call whose status or headers matter, too. */
 export async function sendForReply(client: Client, call: Call): Promise<Reply> {
 	const { status, headers, body } = await exchange(client, call).catch(async (error: unknown) => {
 		throw error instanceof Failure ? error : await explainConnection(client, call.method, error);
@@ -84,7 +84,7 @@ export async function sendForReply(client: Client, call: Call): Promise<Reply> {
 }
 
 /**
- * Like `send`, for an answer that is no JSON and may be long: its body is left to be read.
+ * Like `send`, for an answer that is not JSON and may be long: leaves its body unread.
  * @throws Failure as send
  */
 export async function sendForContent(client: Client, call: Call): Promise<http.IncomingMessage> {

@@ -1,7 +1,7 @@
 import { type Command, CommanderError, Option } from "commander";
 import type { Io } from "./io.ts";
 
-/** Options that every command may be given. */
+/** Options of every command. */
 interface SharedOptions {
 	readonly json?: boolean;
 	readonly address?: string;
@@ -9,7 +9,7 @@ interface SharedOptions {
 	readonly fingerprint?: string;
 }
 
-/** What a command works with. */
+/** Context in which a command runs. */
 export interface Context<Options = object> {
 	readonly io: Io;
 	readonly options: Options & SharedOptions;
@@ -18,7 +18,7 @@ export interface Context<Options = object> {
 /** Code of the CommanderError that carries a command's exit code out of commander. */
 export const ENDED = "svc.ended";
 
-/** One command: how it is called, what its help says, and what it does. */
+/** One command: its usage, its help and its action. */
 export interface CommandSpec<Options> {
 	/** Name and arguments, such as `delete <key>`. */
 	readonly usage: string;
@@ -28,17 +28,17 @@ export interface CommandSpec<Options> {
 	readonly options?: readonly Option[];
 	readonly examples: readonly string[];
 	readonly isDefault?: boolean;
-	/** Whether the help leaves it out: it is for programs. */
+	/** Hides it from the help: it is for programs. */
 	readonly isHidden?: boolean;
-	/** Whether the words are another program with its arguments: options after the first word are that program's. */
+	/** True when the words are another program with its arguments: options after the first word are that program's. */
 	readonly runsProgram?: boolean;
-	/** @returns what the process ends with, when it is not 0 */
+	/** @returns the exit code, when it is not 0 */
 	run(context: Context<Options>, ...words: string[]): Promise<number> | Promise<void>;
 }
 
-/** A command of the executable that asks no server: it works on this machine. */
+/** A command that works on this machine and asks no server. */
 export interface LocalCommand<Options = object> extends CommandSpec<Options> {
-	/** The group that it belongs to, such as `engine`; none for `svc install` and the like. */
+	/** Its group, such as `engine`; none for `svc install` and the like. */
 	readonly group?: string;
 }
 
@@ -94,7 +94,7 @@ function addLocalOptions(command: Command): void {
 	command.helpOption("-h, --help", "show this help");
 }
 
-/** Adds a command that only holds others. */
+/** Adds a command that only groups others. */
 export function addGroup(parent: Command, name: string, summary: string): Command {
 	return parent.command(name).description(summary).helpOption("-h, --help", "show this help").helpCommand(false);
 }

@@ -1,19 +1,19 @@
 import { type Answer, isAnswer, optional, text } from "./answer.ts";
 import { Failure } from "./failure.ts";
 
-/** How a credential can be printed beside its plain fields. */
+/** Formats of a credential besides its plain fields. */
 export const CONNECTION_FORMATS = ["url", "env", "kubeconfig", "json"] as const;
 
 /** One of `CONNECTION_FORMATS`. */
 export type ConnectionFormat = (typeof CONNECTION_FORMATS)[number];
 
-/** Formats that not every engine's answer has, and the engines that do. Spec: ENGINES › Resources and their fields */
+/** Formats that only some engines' answers have, with those engines. Spec: ENGINES › Resources and their fields */
 const ONLY: Readonly<Record<string, readonly string[]>> = {
 	url: ["keyvalue", "documentdb", "totp"],
 	kubeconfig: ["containerorch"],
 };
 
-/** Refuses a format that an engine's answer does not have: before it is asked, because a credential that is made is there. @throws Failure usage */
+/** Refuses a format that an engine's answer lacks, before the engine is asked: a credential, once made, stays. @throws Failure usage */
 export function checkFormat(type: string, format: ConnectionFormat): void {
 	const engines = ONLY[format];
 	if (engines === undefined || engines.includes(type)) return;
@@ -24,9 +24,9 @@ export function checkFormat(type: string, format: ConnectionFormat): void {
 }
 
 /**
- * The address to connect with, user and password included: `redis://` or `rediss://` of keyvalue, the connection string of documentdb, the
- * `otpauth://` address of totp.
- * @param made what `generate` answers when it is asked for the connection, too
+ * The address to connect to, with user and password: `redis://` or `rediss://` for keyvalue, the connection string for documentdb, the
+ * `otpauth://` address for totp.
+ * @param made the answer of `generate`, with the connection
  * @throws Failure unreachable when the answer lacks a field
  */
 export function connectionUrl(type: string, made: Answer): string {
@@ -35,15 +35,15 @@ export function connectionUrl(type: string, made: Answer): string {
 	const [username, password] = [text(made, "username"), text(made, "password")].map(encodeURIComponent);
 	const scheme = connectionOf(made).tls === true ? "rediss" : "redis";
 	const database = optional(made, "database");
-	// Without the usual one, nothing has to be selected, which the roles readonly and readwrite may not.
+	// Leaves out the default database: selecting one is not allowed to the roles readonly and readwrite.
 	const path = database === "" || database === "0" ? "" : `/${database}`;
 	return `${scheme}://${username}:${password}@${text(made, "address")}${path}`;
 }
 
 /**
- * Variables for whoever connects: every field of the answer and of its connection under the prefix, and for keyvalue its URL, HOST and PORT,
- * for documentdb its URI.
- * @param made what `generate` answers when it is asked for the connection, too
+ * Variables for a program that connects: every field of the answer and of its connection under the prefix, with URL, HOST and PORT for keyvalue
+ * and URI for documentdb.
+ * @param made the answer of `generate`, with the connection
  * @param prefix in front of each name, such as `cache` for CACHE_URL; the engine's type by default
  * @throws Failure unreachable when the answer lacks a field
  */
@@ -65,15 +65,15 @@ export function connectionVariables(
 	]);
 }
 
-/** An IPv6 host stands in brackets in an address, and nowhere else. */
+/** An IPv6 host has brackets in an address, and nowhere else. */
 function hostAndPort(address: string): { host: string; port: string } {
 	const at = address.lastIndexOf(":");
 	return { host: address.slice(0, at).replace(/^\[(.*)\]$/, "$1"), port: address.slice(at + 1) };
 }
 
 /**
- * A client configuration of Kubernetes, as YAML, for the token that containerorch has made.
- * @param made what `generate` answers when it is asked for the connection, too
+ * A Kubernetes client configuration, as YAML, for a token made by containerorch.
+ * @param made the answer of `generate`, with the connection
  * @throws Failure unreachable when the answer lacks a field
  */
 export async function kubeconfigOf(made: Answer): Promise<string> {

@@ -10,20 +10,20 @@ import { confirm } from "./prompt.ts";
 import { readSession, type SavedServer, saveServer } from "./session.ts";
 import { certificateChanged, explainConnection } from "./trouble.ts";
 
-/** The server that a command is about, and what is remembered of it. */
+/** The server of a command, and what is saved about it. */
 export interface Target {
 	readonly address: string;
 	readonly saved: SavedServer;
 }
 
-/** The server that is named by --address, else SVC_ADDRESS, else by the latest login, else the one on this machine. */
+/** Finds the server: --address, else SVC_ADDRESS, else that of the latest login, else the one on this machine. */
 export async function findTarget({ io, options }: Context): Promise<Target> {
 	const { current, servers } = await readSession(io);
 	const address = parseAddress(options.address ?? setting(io, "SVC_ADDRESS") ?? current ?? DEFAULT_ADDRESS);
 	return { address, saved: (Object.hasOwn(servers, address) ? servers[address] : undefined) ?? {} };
 }
 
-/** A client that is logged in. @throws Failure denied when there is no token for the address */
+/** A logged-in client. @throws Failure denied when there is no token for the address */
 export async function connect(context: Context): Promise<Client> {
 	const target = await findTarget(context);
 	const token = readToken(context.io) ?? target.saved.token;
@@ -33,15 +33,15 @@ export async function connect(context: Context): Promise<Client> {
 	return connectTo(context, target, token);
 }
 
-/** Milliseconds for a request that waits for an engine: one has up to 35 s for its answer, and may have to be started. Design: §8. */
+/** Milliseconds for a request that waits for an engine, which has up to 35 s to answer and may have to start. Design: §8. */
 const ENGINE_TIMEOUT_MS = 60_000;
 
-/** A client that is logged in and waits as long as an engine may take. @throws Failure denied when there is no token for the address */
+/** A logged-in client that waits as long as an engine may take. @throws Failure denied when there is no token for the address */
 export async function connectForEngine(context: Context): Promise<Client> {
 	return { ...(await connect(context)), timeoutMs: ENGINE_TIMEOUT_MS };
 }
 
-/** A client for one server and one token, or for what needs none. */
+/** A client for one server, with or without a token. */
 export async function connectTo(context: Context, target: Target, token: string | undefined): Promise<Client> {
 	return createClient({ address: target.address, trust: await knownTrust(context, target), token });
 }
@@ -51,14 +51,14 @@ export function settledClient({ address, saved }: Target, token: string | undefi
 	return createClient({ address, trust: saved.trust, token });
 }
 
-/** The value of SVC_TOKEN; a line break at its end, as files have it, is dropped. @throws Failure usage when it cannot be a token */
+/** The value of SVC_TOKEN, without a line break at its end, as files have it. @throws Failure usage when it cannot be a token */
 export function readToken(io: Io): string | undefined {
 	const token = setting(io, "SVC_TOKEN")?.trim();
 	if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return token;
 	throw new Failure("usage", "SVC_TOKEN holds characters that no token has");
 }
 
-/** How the certificate of a login is decided on. */
+/** Options for deciding about a server's certificate. */
 export interface NewTrustOptions {
 	/** Trust whatever certificate the server presents. */
 	readonly trustNewCertificate?: boolean;
@@ -75,9 +75,9 @@ export const FIRST_CONTACT =
 	"The server's certificate is remembered once you have compared its fingerprint (or gave it with --fingerprint); from then on no other one is accepted. Certificates of authorities that this machine knows need none of this.";
 
 /**
- * Decides whether the server is to be trusted, if need be by asking, and remembers the decision. Then the server is met.
- * @returns the target with what is remembered of it now
- * @throws Failure when nobody can be asked, when the answer is no, when the certificate is not the trusted one, or when nobody is there
+ * Decides whether to trust the server, asking if need be, and remembers the decision. Then contacts the server.
+ * @returns the target with what is now saved about it
+ * @throws Failure when nobody can be asked, the answer is no, the certificate is not the trusted one, or the server does not answer
  */
 export async function settleTrust(context: Context<NewTrustOptions>, target: Target): Promise<Target> {
 	const settled = target.address.startsWith("https:") ? await decideTrust(context, target) : target;
@@ -85,7 +85,7 @@ export async function settleTrust(context: Context<NewTrustOptions>, target: Tar
 	return settled;
 }
 
-/** Sees that a server is there and is the trusted one, so that nobody types a password for nothing. @throws Failure unreachable when it is not */
+/** Checks that the trusted server answers, so that nobody types a password in vain. @throws Failure unreachable when it does not */
 export function meetServer({ address, trust }: Pick<Client, "address" | "trust">): Promise<void> {
 	return explained(address, trust, shakeHands(new URL(address), trust));
 }
@@ -123,7 +123,7 @@ async function askForTrust(io: Io, address: string, fingerprint: string): Promis
 
 async function remember(io: Io, { address, saved }: Target, trust: Trust | undefined): Promise<Target> {
 	if (trust?.kind === saved.trust?.kind && trust?.certificate === saved.trust?.certificate) return { address, saved };
-	// Nothing else is kept: another certificate may be another server, which must not be sent the old one's token.
+	// Nothing else is kept: another certificate may mean another server, which must not receive the old one's token.
 	const updated = trust === undefined ? {} : { trust };
 	await saveServer(io, address, updated);
 	return { address, saved: updated };
@@ -133,7 +133,7 @@ async function knownTrust(context: Context, { address, saved }: Target): Promise
 	return address.startsWith("https:") ? ((await givenTrust(context, address)) ?? saved.trust) : undefined;
 }
 
-/** What the command line or the environment says about the certificate; a flag counts before a variable. */
+/** Reads the trust that the command line or the environment gives; a flag overrides a variable. */
 async function givenTrust({ io, options }: Context, address: string): Promise<Trust | undefined> {
 	if (options.cacert !== undefined && options.fingerprint !== undefined) {
 		throw new Failure("usage", "give either --cacert or --fingerprint");

@@ -16,7 +16,7 @@ export interface DotenvEntry {
 	readonly line: number;
 }
 
-/** The file is not understood; the message names the line and nothing of its content. */
+/** An error in the file; the message names the line and none of its content. */
 export class DotenvError extends Error {
 	constructor(line: number, problem: string) {
 		super(`line ${line}: ${problem}`);
@@ -24,7 +24,7 @@ export class DotenvError extends Error {
 	}
 }
 
-/** Where the reading has got to. */
+/** Position of the reader. */
 interface Cursor {
 	readonly text: string;
 	at: number;
@@ -54,7 +54,7 @@ export function decodeDotenv(bytes: Buffer): string {
 
 /**
  * Reads the entries of a `.env` file in their order. A byte order mark and CRLF line ends are accepted.
- * @throws DotenvError on anything that is not an entry, an open quote, or a key that occurs twice
+ * @throws DotenvError on an open quote, a repeated key, and anything else that is not an entry
  */
 export function parseDotenv(text: string): DotenvEntry[] {
 	const cursor: Cursor = { text: text.startsWith("\ufeff") ? text.slice(1) : text, at: 0, line: 1 };
@@ -98,7 +98,7 @@ function closingQuote({ text, at, line }: Cursor, quote: string): number {
 	throw new DotenvError(line, "the quote that begins here is never closed");
 }
 
-/** Matches at the cursor and moves behind the match. */
+/** Matches at the cursor and moves past the match. */
 function take(cursor: Cursor, pattern: RegExp): RegExpExecArray | null {
 	pattern.lastIndex = cursor.at;
 	const match = pattern.exec(cursor.text);

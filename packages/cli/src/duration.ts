@@ -5,8 +5,8 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600
 /**
  * Milliseconds of a duration such as `30s`, `5m`, `24h` or `7d`.
  * @param name of the option that it was given to
- * @param max_ms the longest that is taken
- * @throws Failure usage when it is none, or longer
+ * @param max_ms the longest accepted
+ * @throws Failure usage when it is no duration, or longer
  */
 export function parseDuration(name: string, text: string, max_ms = Number.POSITIVE_INFINITY): number {
 	const [, number, unit = ""] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
@@ -16,7 +16,7 @@ export function parseDuration(name: string, text: string, max_ms = Number.POSITI
 	return ms;
 }
 
-/** A length of time for a person, in its largest whole unit. */
+/** A duration for a person, in its largest whole unit. */
 export function describeDuration(ms: number): string {
 	const [unit, size] = Object.entries(UNIT_MS).findLast(([, size]) => ms >= size) ?? ["s", 1000];
 	return `${Math.max(0, Math.floor(ms / size))}${unit}`;

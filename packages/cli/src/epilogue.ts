@@ -1,6 +1,6 @@
 import { EXIT } from "./failure.ts";
 
-/** What an environment variable means to the commands. */
+/** Meaning of each environment variable to the commands. */
 export const VARIABLES: Readonly<Record<string, string>> = {
 	SVC_ADDRESS: "server, as --address",
 	SVC_TOKEN: "token that is used instead of the session of `svc login`",
@@ -13,14 +13,14 @@ export const VARIABLES: Readonly<Record<string, string>> = {
 	NO_COLOR: "no colours, also on a terminal",
 };
 
-/** Files that the commands read or write by themselves. */
+/** Files that the commands read or write on their own. */
 export const FILES: Readonly<Record<string, string>> = {
 	".svc.toml": 'realm and environment of this folder and those below: realm = "shop" and env = "dev"',
 	"~/.config/svc/session.json": "the session, and which certificates are trusted; for you alone to read",
 	"~/.local/state/svc/run": "secrets as `svc run` read them last, sealed, for --offline",
 };
 
-/** What each exit code means. */
+/** Meaning of each exit code. */
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 	done: "done",
 	failed: "failed",
@@ -43,7 +43,7 @@ const EXAMPLES = [
 	"svc engine generate keyvalue --realm shop --role readonly --ttl 30m",
 ];
 
-/** What follows the list of commands in the help of `svc` itself. */
+/** End of the help of `svc` itself, after the list of commands. */
 export function epilogue(): string {
 	const codes = Object.entries(EXIT_MEANINGS).map(([name, meaning]) => [
 		String(EXIT[name as keyof typeof EXIT]),

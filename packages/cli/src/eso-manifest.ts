@@ -1,24 +1,24 @@
 // Objects for External Secrets Operator. Its webhook provider fills in {{ .remoteRef.key }}, escaped as in a query, and {{ .svc.token }} from
-// the Secret that `secrets` names under `svc`; that one must carry the label below.
+// the Secret that `secrets` names under `svc`; that Secret must carry the label below.
 // https://external-secrets.io/latest/provider/webhook/ https://external-secrets.io/latest/api/generator/webhook/
 
 import { parseDuration } from "./duration.ts";
 import { Failure } from "./failure.ts";
 import type { LeaseWish } from "./run/leases.ts";
 
-/** What a cluster is to have. */
+/** Contents wanted in a cluster. */
 export interface Sync {
 	/** The server as the cluster reaches it, as parseAddress spells it. */
 	readonly address: string;
-	/** PEM that the cluster is to trust the server by; absent when it does so anyway. */
+	/** PEM by which the cluster is to trust the server; absent when it already does. */
 	readonly certificate: string | undefined;
 	/** Slug. */
 	readonly realm: string;
 	readonly environment: string;
 	readonly namespace: string;
-	/** Keys of secrets that are synchronized one by one. */
+	/** Keys of secrets to synchronize individually. */
 	readonly keys: readonly string[];
-	/** Whether all secrets are synchronized at once. */
+	/** Synchronizes all secrets together. */
 	readonly all: boolean;
 	/** Credentials that engines make for the cluster. */
 	readonly generators: readonly LeaseWish[];
@@ -27,16 +27,16 @@ export interface Sync {
 const STORES = "external-secrets.io/v1";
 const GENERATORS = "generators.external-secrets.io/v1alpha1";
 
-/** How often secrets are read anew. */
+/** Interval between two reads of a secret. */
 const REFRESH = "5m";
 
-/** How long a credential lives when nothing is said, in the words of the engines. */
+/** Default lifetime of a credential, in the notation of the engines. */
 const USUAL_TTL = "2h";
 
 /**
- * The objects, in an order in which they can be applied.
- * @param token that reads the secrets and makes the credentials that are named
- * @throws Failure usage when two keys become one of a Secret, or a ttl is not understood
+ * Builds the objects, in an order in which they can be applied.
+ * @param token reads the secrets and makes the credentials that are named
+ * @throws Failure usage when two keys map to one key of a Secret, or a ttl is not understood
  */
 export function esoManifest(sync: Sync, token: string): object[] {
 	const { realm, environment, keys, all } = sync;
@@ -79,7 +79,7 @@ function tokenName({ realm, environment }: Sync): string {
 	return `svc-${realm}-${environment}-token`;
 }
 
-/** What every request of the operator has in common. */
+/** The part that all requests of the operator share. */
 function request(sync: Sync, url: string, jsonPath: string): object {
 	const { certificate } = sync;
 	return {
@@ -101,7 +101,7 @@ function storeRef(name: string): object {
 	return { secretStoreRef: { kind: "SecretStore", name } };
 }
 
-/** The Secret stays when the server has lost sight of what it is made of: an operator that deletes would stop whatever uses it. */
+/** The Secret stays when the server no longer sees its sources: an operator that deletes would stop every program that uses it. */
 function externalSecret(sync: Sync, name: string, source: object, refreshInterval: string = REFRESH): object {
 	const target = { name, deletionPolicy: "Retain" };
 	return {
@@ -120,7 +120,7 @@ function dataOf(keys: readonly string[]): object[] {
 	return data;
 }
 
-/** The operator revokes nothing: each refresh leaves the credential before it to the end of its ttl, so it comes at half of that. */
+/** The operator revokes nothing: a refresh leaves the previous credential to the end of its ttl, so refreshes come at half the ttl. */
 function generator(sync: Sync, { prefix, type, params }: LeaseWish): object[] {
 	const name = `${sync.realm}-${sync.environment}-${prefix}-${String(params.role)}`
 		.toLowerCase()

@@ -1,4 +1,4 @@
-/* Each format is given to those who read it: a shell, Node, our own import, YAML of both versions, kubectl, systemd. */
+/* Gives each format to its readers: a shell, Node, our own import, YAML of both versions, kubectl, systemd. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
@@ -13,7 +13,7 @@ import { temporaryFolder } from "./testing/terminal.ts";
 
 const SECRET = { name: "shop-prod", namespace: "apps" };
 
-/** What readers of some format or other stumble over. */
+/** Texts that trip up readers of one format or another. */
 const PARTS: readonly string[] = [
 	...`' " \` \\ \\n \\' \\" $ $HOME $\{HOME} $(id) \`id\` %s ! !! # ; & | * ~ ? [ ] { } ( ) < > : = , @ =a key=value a word`.split(
 		" ",
@@ -23,7 +23,7 @@ const PARTS: readonly string[] = [
 	..."\0\u0007\u007f\u0085\u00a0\u2028\u202e\ufeff\ufffd\uffff\u{1f511}\u{1fffe}\ufdd0\u{10ffff}",
 ];
 
-/** Repeatable chance (mulberry32), so that a failure can be looked at again. */
+/** Repeatable random numbers (mulberry32), so that a failure can be reproduced. */
 function below(seed: number): (limit: number) => number {
 	let state = seed;
 	return (limit) => {
@@ -49,7 +49,7 @@ function formatOf(name: string) {
 	return format;
 }
 
-/** All values that the format says it can hold; what it refuses is checked by name below. */
+/** All values that the format says it can hold; tests below name the values that it refuses. */
 function held(format: string): Entry[] {
 	const entries = values().map((value, index) => ({ key: `K_${index}`, value }));
 	return entries.filter((entry) => formatOf(format).problem(entry) === undefined);
@@ -58,7 +58,7 @@ function held(format: string): Entry[] {
 const written = (format: string, entries: readonly Entry[]) => formatOf(format).write(entries, SECRET);
 const asObject = (entries: readonly Entry[]) => Object.fromEntries(entries.map(({ key, value }) => [key, value]));
 
-/** Variables that a program has printed, each followed by U+0000. */
+/** Variables that a program printed, each followed by U+0000. */
 function variables(text: string): Record<string, string> {
 	const lines = text.split("\0").slice(0, -1);
 	return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
@@ -71,7 +71,7 @@ test("a .env file is read by svc import as what was written", () => {
 });
 
 test("a .env file is read by Node as what was written, as far as its quotes go", () => {
-	// Node drops every U+000D, and has no way to write both kinds of quotes, or a backslash beside a quote.
+	// Node drops every U+000D, and cannot write both kinds of quotes, or a backslash beside a quote.
 	const entries = held("dotenv").filter(({ value }) => !/\r|'.*["\\]|["\\].*'/s.test(value));
 	assert.ok(entries.length > 500);
 	assert.deepEqual({ ...parseEnv(written("dotenv", entries)) }, asObject(entries));
@@ -155,7 +155,7 @@ test("an EnvironmentFile is read by systemd as what was written", { skip: noSyst
 	assert.deepEqual(variables(stdout), asObject(entries));
 });
 
-/** docker/cli, opts/file.go and Go's bufio.ScanLines: blanks before a name and one U+000D at a line's end go, everything else stays. */
+/** docker/cli, opts/file.go and Go's bufio.ScanLines drop blanks before a name and one U+000D at a line's end, and keep all else. */
 function readAsDocker(content: string): Record<string, string> {
 	const lines = content.split("\n").map((line) => line.replace(/\r$/, "").replace(/^\s+/u, ""));
 	const pairs = lines.filter((line) => line !== "" && !line.startsWith("#"));

@@ -1,7 +1,7 @@
 import { toJson } from "./output.ts";
 import { shellLine } from "./shell-line.ts";
 
-/** A secret as it is exported. */
+/** A secret to export. */
 export interface Entry {
 	readonly key: string;
 	readonly value: string;
@@ -10,17 +10,17 @@ export interface Entry {
 /** Name and namespace of a Secret of Kubernetes. */
 export interface SecretName {
 	readonly name: string;
-	/** Absent for the one that kubectl uses. */
+	/** Absent for kubectl's default. */
 	readonly namespace?: string;
 }
 
-/** A way to write secrets down. What is written is read back as exactly the same values by whoever reads that format. */
+/** A format for secrets. Its readers get back exactly the same values. */
 interface Format {
-	/** Whether what reads it sets variables of a process, without a look at their names. */
+	/** True when its readers set variables of a process without checking their names. */
 	readonly setsVariables?: true;
-	/** Why this one cannot be written, as the end of "KEY …"; undefined when it can. */
+	/** Reason why an entry cannot be written, as the end of "KEY …"; undefined when it can. */
 	problem(entry: Entry): string | undefined;
-	/** Why all of them together cannot be written. */
+	/** Reason why all of them together cannot be written. */
 	problemOfAll?(entries: readonly Entry[]): string | undefined;
 	/** @param entries without a problem */
 	write(entries: readonly Entry[], secret: SecretName): string;
@@ -30,10 +30,10 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const NO_VARIABLE = "is no variable's name";
 const NO_ZERO = "holds U+0000, which no variable can";
 
-// Every reader of .env files takes these as they stand.
+// Every reader of .env files takes these unquoted.
 const PLAIN = /^[A-Za-z0-9_.,:/@%+=-]+$/;
 
-/** As `svc import` reads it. Readers disagree about backslashes, so there are none where the value does not need them. */
+/** Read by `svc import`. Readers disagree about backslashes, so there are none where the value does not need them. */
 const dotenv: Format = {
 	problem: ({ value }) => (value.includes("\0") ? NO_ZERO : undefined),
 	write: (entries) => entries.map(({ key, value }) => `${key}=${dotenvValue(value)}\n`).join(""),
@@ -58,7 +58,7 @@ const json: Format = {
 	write: (entries) => `${toJson(Object.fromEntries(entries.map(({ key, value }) => [key, value])))}\n`,
 };
 
-// Every text in quotes: what `yes`, `1:20` or `0o7` mean unquoted depends on the version of YAML. Its escapes include those of JSON.
+// Quotes every text: the meaning of unquoted `yes`, `1:20` or `0o7` depends on the version of YAML. YAML's escapes include those of JSON.
 const NOT_PRINTABLE_IN_YAML = /[\ufeff\ufffe\uffff]/g;
 
 const yaml: Format = {
@@ -90,11 +90,11 @@ const k8s: Format = {
 	},
 };
 
-// systemd leaves out a whole file with a noncharacter in it (src/basic/utf8.c), and before version 248 a variable with a control character.
+// systemd ignores a whole file with a noncharacter in it (src/basic/utf8.c), and before version 248 a variable with a control character.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NOT_IN_SYSTEMD = /[\0-\x08\x0b-\x1f\x7f]|\p{Noncharacter_Code_Point}/u;
 
-/** An EnvironmentFile. man systemd.exec: in double quotes a backslash keeps the next of " \ ` $ as it is. */
+/** An EnvironmentFile. man systemd.exec: in double quotes a backslash keeps a following " \ ` $ as it is. */
 const systemd: Format = {
 	setsVariables: true,
 	problem: ({ key, value }) => {
@@ -107,7 +107,7 @@ const systemd: Format = {
 /** Most bytes of a line that docker reads (bufio.MaxScanTokenSize of Go). */
 const MAX_DOCKER_LINE_BYTES = 64 * 1024;
 
-/** A file of `docker run --env-file`: there is no quoting, a value is the rest of its line. */
+/** A file for `docker run --env-file`: no quoting, a value is the rest of its line. */
 const docker: Format = {
 	setsVariables: true,
 	problem: ({ key, value }) => {
@@ -121,7 +121,7 @@ const docker: Format = {
 /** The formats of `svc export`, by name. */
 export const EXPORT_FORMATS: Readonly<Record<string, Format>> = { dotenv, shell, json, yaml, k8s, systemd, docker };
 
-/** What keeps the secrets from being written in a format: a sentence's end for each, without values; none when nothing does. */
+/** Problems that keep the secrets from being written in a format: the end of a sentence for each, without values. */
 export function problemsOf(format: Format, entries: readonly Entry[]): string[] {
 	const each = entries.flatMap((entry) => {
 		const problem = format.problem(entry);

@@ -1,4 +1,4 @@
-/** What the process ends with. The numbers are documented in the help and never change. */
+/** Exit codes of the process. The help documents them, and they never change. */
 export const EXIT = {
 	done: 0,
 	failed: 1,
@@ -6,14 +6,14 @@ export const EXIT = {
 	denied: 3,
 	notFound: 4,
 	unreachable: 5,
-	/** These three are of commands that run another program, whose own exit code is otherwise theirs. */
+	/** Codes of commands that run another program and otherwise pass on its exit code. */
 	notRun: 125,
 	notExecutable: 126,
 	noSuchCommand: 127,
 	interrupted: 130,
 } as const;
 
-/** How a command can fail, by the name of its exit code. */
+/** Kinds of failure, named like their exit codes. */
 export type FailureKind = Exclude<keyof typeof EXIT, "done">;
 
 const CODES: Record<FailureKind, string> = {
@@ -37,7 +37,7 @@ interface FailureDetails extends ErrorOptions {
 	readonly status?: number;
 }
 
-/** A command did not do what was asked: `message` says why, `hint` what to try. */
+/** Failure of a command: `message` says why, `hint` what to try. */
 export class Failure extends Error {
 	readonly kind: FailureKind;
 	readonly hint: string | undefined;
@@ -53,7 +53,7 @@ export class Failure extends Error {
 		this.status = details.status ?? 0;
 	}
 
-	/** What the process ends with. */
+	/** Exit code of the process. */
 	get exitCode(): number {
 		return EXIT[this.kind];
 	}

@@ -8,7 +8,7 @@ import { visible } from "./output.ts";
 import { askHidden, readStdin } from "./prompt.ts";
 import { decodeUtf8 } from "./value.ts";
 
-/** Options of a command that is given fields, by names that only the server knows. */
+/** Options of a command with fields whose names only the server knows. */
 export interface FieldOptions {
 	readonly from?: string;
 	readonly secret?: readonly string[];
@@ -16,7 +16,7 @@ export interface FieldOptions {
 	readonly setFile?: readonly string[];
 }
 
-/** A field and what it is to be. */
+/** A field and its new value. */
 type Field<Value = unknown> = readonly [name: string, value: Value];
 
 /** A paragraph of the help of commands that take settings, as `parseSetting` reads them. */
@@ -27,12 +27,12 @@ export const SETTING_HELP =
 export const SECRET_HELP =
 	"A secret does not belong on the command line, which others can see: --secret asks for it, hidden, on a terminal, and else takes it from standard input. There one --secret takes everything but a line break at the end; several take one line each, in their order.";
 
-/** The option for fields that are files of their own. @param names of such fields */
+/** The option for fields that are read from files. @param names of such fields */
 export function fromFile(names: string): Option {
 	return repeatable("--set-file <field=file>", `a field that is taken from a file, such as ${names}`);
 }
 
-/** Options that say what the fields are, beside the command's own for plain ones. */
+/** Options that set fields, besides the command's own for plain ones. */
 export const FIELD_OPTIONS: readonly Option[] = [
 	repeatable("--secret <name>", "a field that is asked for, hidden, or read from standard input"),
 	option("--from <file>", "a JSON object of fields, which the other options change (- for standard input)"),
@@ -46,12 +46,12 @@ export function repeatable(flags: string, description: string): Option {
 const JSON_VALUE = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?)$|^["[{]/;
 const JSON_LIST_OR_OBJECT = /^[[{]/;
 
-/** Reads a setting: true, false, null, a plain number, and valid JSON in quotes, brackets or braces mean themselves; all else is a text. */
+/** Parses a setting: true, false, null, a plain number, and valid JSON in quotes, brackets or braces stand for themselves; all else is text. */
 export function parseSetting(text: string): unknown {
 	return JSON_VALUE.test(text) ? parseOrText(text) : text;
 }
 
-/** Reads a param: engines take texts, so a code of digits is one; only valid JSON in brackets or braces means itself. */
+/** Parses a param: engines take texts, so digits stay text; only valid JSON in brackets or braces stands for itself. */
 export function parseParam(text: string): unknown {
 	return JSON_LIST_OR_OBJECT.test(text) ? parseOrText(text) : text;
 }
@@ -65,7 +65,7 @@ function parseOrText(text: string): unknown {
 }
 
 /**
- * The fields of --from, changed as `readChanges` says.
+ * The fields of --from, with the changes of `readChanges`.
  * @throws Failure usage as `readFrom` and `readChanges`
  */
 export async function readFields(
@@ -76,7 +76,7 @@ export async function readFields(
 	return { ...(await readFrom(context)), ...(await readChanges(context, assignments, parse)) };
 }
 
-/** The object in the file of --from; an empty one without it. @throws Failure usage when it is none; the message repeats nothing of it */
+/** The object in the file of --from; empty without --from. @throws Failure usage when it is no object; the message repeats none of it */
 export async function readFrom(context: Context<FieldOptions>): Promise<Answer> {
 	const { from, secret = [] } = context.options;
 	if (from === "-" && secret.length > 0 && context.io.stdin.isTTY !== true)
@@ -85,10 +85,10 @@ export async function readFrom(context: Context<FieldOptions>): Promise<Answer> 
 }
 
 /**
- * The fields of the assignments, of each --set-file, and what is read for each --secret.
+ * Reads the fields of the assignments, of each --set-file and of each --secret.
  * @param assignments of the form `name=value`
- * @param parse what the text after the sign means
- * @throws Failure usage when one is given twice, or is not what its option takes; the message repeats nothing of it
+ * @param parse interprets the text after the sign
+ * @throws Failure usage when a field is given twice, or does not fit its option; the message repeats none of it
  */
 export async function readChanges(
 	{ io, options }: Context<FieldOptions>,
@@ -138,7 +138,7 @@ async function readSecrets(io: Io, names: readonly string[]): Promise<Field[]> {
 	return names.map((name, index) => [name, values[index]]);
 }
 
-/** Names and values as they are shown; what is no text is shown as JSON. */
+/** Names and values for display; a value that is not text is shown as JSON. */
 export function fieldsOf(answer: Answer): [string, string][] {
 	return Object.entries(answer).map(([name, value]) => [
 		visible(name),
@@ -146,11 +146,11 @@ export function fieldsOf(answer: Answer): [string, string][] {
 	]);
 }
 
-/** A setting that is longer, such as a certificate or a provider's metadata, would fill the screen. */
+/** Longer settings, such as a certificate or a provider's metadata, would fill the screen. */
 const LONG_CHARACTERS = 400;
 const SHOWN_CHARACTERS = 100;
 
-/** The same for settings: of a long one its beginning and its length. */
+/** Like `fieldsOf`, with long settings cut to their beginning and length. */
 export function settingsOf(answer: Answer): [string, string][] {
 	return fieldsOf(answer).map(([name, value]) => [name, value.length > LONG_CHARACTERS ? abridged(value) : value]);
 }

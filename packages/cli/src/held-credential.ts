@@ -7,22 +7,22 @@ import type { Io } from "./io.ts";
 import { note, visible } from "./output.ts";
 import type { Ended } from "./run/program.ts";
 
-/** A credential that is asked of an engine. */
+/** A credential to request from an engine. */
 interface Wanted {
 	/** Slug. */
 	readonly realm: string;
 	/** Type of the engine. */
 	readonly type: string;
-	/** Role, ttl and what else the engine is told. */
+	/** Role, ttl and further parameters for the engine. */
 	readonly params: object;
 }
 
 /**
- * Makes a credential for as long as a program runs. Its lease is revoked afterwards, whatever came of it; should that fail, it ends with its ttl.
+ * Makes a credential for as long as a program runs. Afterwards revokes its lease in any case; if that fails, it ends with its ttl.
  * @param client as `connectForEngine` makes it
  * @param run runs the program with the answer of `generate`, `connection` included
- * @returns the program's end; as code 128 and the number of the signal that came before it was started
- * @throws Failure as `send` does, and whatever `run` throws
+ * @returns the program's end; its code is 128 plus the number of a signal that came before the program was started
+ * @throws Failure as `send` does, and any error of `run`
  */
 export async function withCredential(
 	context: Context,
@@ -45,7 +45,7 @@ export async function withCredential(
 
 const ENDING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Keeps signals from ending this process, because a credential that nobody holds any more has to be revoked first. */
+/** Keeps signals from ending this process, which must first revoke a credential that nobody holds any more. */
 function hearEnd(io: Io): Disposable & { readonly code: number | undefined } {
 	let first: NodeJS.Signals | undefined;
 	const listener = (signal: NodeJS.Signals) => {
@@ -62,18 +62,18 @@ function hearEnd(io: Io): Disposable & { readonly code: number | undefined } {
 	};
 }
 
-/** Milliseconds for a revocation: the server has it on disk long before, and goes on with it when nobody waits. */
+/** Milliseconds for a revocation: the server has it on disk long before, and continues when nobody waits. */
 const REVOKE_TIMEOUT_MS = 15_000;
 
-/** A credential that was made. */
+/** A credential that an engine made. */
 interface Held extends Pick<Wanted, "realm" | "type"> {
 	/** Answer of `generate`. */
 	readonly made: Answer;
-	/** Of its lease. */
+	/** Id of its lease. */
 	readonly id: string;
 }
 
-/** Fields by which an engine knows its credential again. Spec: ENGINES › Endpoints */
+/** Fields by which an engine recognizes its credential. Spec: ENGINES › Endpoints */
 const NAMES = ["username", "service_account", "namespace"];
 
 async function revoke(context: Context, client: Client, { realm, type, made, id }: Held): Promise<void> {
@@ -81,7 +81,7 @@ async function revoke(context: Context, client: Client, { realm, type, made, id 
 	try {
 		await send(patient, { method: "DELETE", path: path`realms/${realm}/leases/${id}` }).catch(async (error) => {
 			if (!(error instanceof Failure && error.code === "insufficient_scope")) throw error;
-			// A token for roles of engines reaches no lease, but takes back what it made.
+			// A token for roles of engines reaches no lease, but may take back what it made.
 			const body = Object.fromEntries(Object.entries(made).filter(([name]) => NAMES.includes(name)));
 			await send(patient, { method: "POST", path: path`realms/${realm}/engines/${type}/validate`, body });
 		});

@@ -9,31 +9,31 @@ export interface Io {
 	readonly env: Readonly<Record<string, string | undefined>>;
 	/** The working directory, absolute. */
 	cwd(): string;
-	/** Has a signal to this process heard instead of ending it. */
+	/** Listens for a signal, which then no longer ends this process. */
 	on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
-	/** Ends that. */
+	/** Stops listening. */
 	off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
 }
 
-/** An environment variable; one that is empty counts as not set. */
+/** An environment variable; an empty one counts as not set. */
 export function setting(io: Io, name: string): string | undefined {
 	return io.env[name] || undefined;
 }
 
-/** Whether a person can be asked: questions go to stderr, answers come from stdin. */
+/** Tells whether a person can be asked: questions go to stderr, answers come from stdin. */
 export function isInteractive(io: Io): boolean {
 	return io.stdin.isTTY === true && io.stderr.isTTY === true;
 }
 
 const READER_LEFT = new Set(["EPIPE", "ERR_STREAM_DESTROYED"]);
 
-/** Whether the error says that nobody reads what is written any more. */
+/** Tells whether an error means that the reader has left. */
 export function hasReaderLeft(error: unknown): boolean {
 	return READER_LEFT.has((error as NodeJS.ErrnoException).code ?? "");
 }
 
 /**
- * Writes and waits until it is out of the process. A reader that has left (`svc … | head`) is no error.
+ * Writes and waits until the text has left the process. A reader that left (`svc … | head`) is no error.
  * @throws the system's error when the text could not be written, such as ENOSPC
  */
 export async function write(stream: Writable, text: string): Promise<void> {
@@ -42,7 +42,7 @@ export async function write(stream: Writable, text: string): Promise<void> {
 	});
 }
 
-/** Writes and waits until it is out of the process. @throws the system's error, also when the reader has left */
+/** Writes and waits until the bytes have left the process. @throws the system's error, also when the reader has left */
 export function writeBytes(stream: Writable, bytes: string | Uint8Array): Promise<void> {
 	// The callback reports the error; without a listener the event would end the process first.
 	if (stream.listenerCount("error") === 0) stream.on("error", () => {});

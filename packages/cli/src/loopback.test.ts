@@ -93,7 +93,7 @@ test("the port is closed at the end, also for a browser that has not said all", 
 	t.after(() => socket.destroy());
 	await once(socket, "connect");
 	socket.write(`GET /favicon.ico HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`);
-	// So that the server has met both.
+	// Makes sure that the server has met both.
 	await visit(port, { path: "/" });
 	landing[Symbol.dispose]();
 	await Promise.race([

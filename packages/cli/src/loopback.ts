@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Failure } from "./failure.ts";
 
-/** Milliseconds that a person has for signing in: after as many the server, too, wants it begun anew. Design: §11. */
+/** Milliseconds that a person has to sign in; the server's own limit is the same. Design: §11. */
 const WAIT_MS = 10 * 60_000;
 
-/** Where the server sends a browser back to: with 32 random bytes in base64url, or with the code of an error, and nothing else. */
+/** Target of the server's redirect: 32 random bytes in base64url, or the code of an error, and nothing else. */
 const TARGET = /^\/\?(?:code=([\w-]{43})|error=([a-z_]{1,40}))$/;
 
 const HEADERS = {
@@ -20,19 +20,19 @@ const HEADERS = {
 
 /** A port on loopback that waits for a browser. */
 export interface Landing extends Disposable {
-	/** 1024 to 65535: what the system gives away by itself is never below. */
+	/** 1024 to 65535: the system never assigns a lower one. */
 	readonly port: number;
-	/** What the first browser brings. @throws Failure when none does in time */
+	/** Result of the first browser. @throws Failure when none comes in time */
 	readonly brought: Promise<Brought>;
 }
 
-/** The code of a login, or that of the error which refused it. */
+/** The code of a login, or of the error that refused it. */
 type Brought = { readonly code: string } | { readonly error: string };
 
 /**
  * Waits for a browser on a free port of 127.0.0.1.
- * @param waitMs milliseconds until it is given up
- * @throws the system's error when no port can be listened on
+ * @param waitMs milliseconds until it gives up
+ * @throws the system's error when it cannot listen on any port
  */
 export async function awaitBrowser(waitMs = WAIT_MS): Promise<Landing> {
 	const { promise: brought, resolve, reject } = Promise.withResolvers<Brought>();
@@ -43,7 +43,7 @@ export async function awaitBrowser(waitMs = WAIT_MS): Promise<Landing> {
 	server.on("request", (request, response) => {
 		const { status, brought } = isTaken ? NOTHING : judge(request, port);
 		isTaken ||= brought !== undefined;
-		// After the page has left: whoever has the code ends the listener.
+		// After the page has left: the code's receiver ends the listener.
 		if (brought !== undefined) response.once("close", () => resolve(brought));
 		response.writeHead(status, { ...HEADERS, ...(status === 405 ? { allow: "GET" } : {}) });
 		response.end(page(textOf(brought)));
@@ -68,7 +68,7 @@ interface Verdict {
 
 const NOTHING: Verdict = { status: 404 };
 
-/** Another page's script can reach this port by a name of its own, but then the name is in Host. */
+/** Another page's script can reach this port under a name of its own, but then Host contains that name. */
 function judge({ method, url = "", headers }: IncomingMessage, port: number): Verdict {
 	if (headers.host !== `127.0.0.1:${port}`) return { status: 421 };
 	if (!/^\/(\?|$)/.test(url)) return NOTHING;
@@ -80,7 +80,7 @@ function judge({ method, url = "", headers }: IncomingMessage, port: number): Ve
 
 function textOf(brought: Brought | undefined): string {
 	if (brought === undefined) return "There is nothing here.";
-	// What the code is worth, svc learns only from the server.
+	// Only the server can tell svc what the code is worth.
 	return "code" in brought
 		? "svc goes on in the terminal. You can close this window."
 		: "You are not signed in: the terminal says why. You can close this window.";

@@ -40,7 +40,7 @@ export type { Io } from "./io.ts";
  * Runs one command of the command line client.
  * @param argv the words after the program's name
  * @param local commands that work on this machine; the client itself has none
- * @returns what the process should end with: 0 done, 1 failed, 2 usage, 3 not logged in or not allowed, 4 not found, 5 server
+ * @returns the exit code of the process: 0 done, 1 failed, 2 usage, 3 not logged in or not allowed, 4 not found, 5 server
  * unreachable or in trouble, 130 interrupted; of `svc run` and `svc k8s` the program's own, or 125 to 127
  */
 export async function runCli(argv: readonly string[], io: Io, local: readonly LocalCommand[] = []): Promise<number> {
@@ -62,13 +62,13 @@ export const RUNS_PROGRAM: ReadonlySet<string> = new Set(["run", "k8s"]);
 /**
  * The tree of all commands, with their help.
  * @param local commands that work on this machine
- * @param keep receives each text of a help
+ * @param keep receives each help text
  */
 export function buildProgram(io: Io, local: readonly LocalCommand[], keep: (text: string) => void): Command {
 	const program = new Command("svc")
 		.description("secrets of realms, per environment, kept by an svc server")
 		.version(manifest.version, "-V, --version", "show the version of this client")
-		// So that `--version` after `secret get` is an option of that command.
+		// Makes `--version` after `secret get` an option of that command.
 		.enablePositionalOptions()
 		.exitOverride()
 		.configureHelp({ subcommandTerm, optionDescription })
@@ -126,7 +126,7 @@ function addAdministration(program: Command, io: Io): void {
 	addKeysCommands(program, io);
 }
 
-/** A command as a list of commands shows it: its name and arguments. */
+/** A command in a list of commands: its name and arguments. */
 function subcommandTerm(command: Command): string {
 	const words = command.registeredArguments.map((argument) =>
 		argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
@@ -134,7 +134,7 @@ function subcommandTerm(command: Command): string {
 	return [command.name(), ...words].join(" ");
 }
 
-/** Fixed values and a default, where the description does not name them, are named after it. */
+/** Appends fixed values and a default that the description does not mention. */
 function optionDescription({ description, argChoices = [], defaultValue }: Option): string {
 	const values = argChoices.every((value) => description.includes(value)) ? "" : `: ${argChoices.join(", ")}`;
 	const usual = typeof defaultValue === "string" ? `; ${defaultValue} by default` : "";
@@ -162,7 +162,7 @@ async function finish(argv: readonly string[], io: Io, help: string, error: unkn
 async function tellFailure(argv: readonly string[], io: Io, error: unknown): Promise<number> {
 	const failure = failureOf(error);
 	const text = argv.includes("--json") ? `${toJson(failure)}\n` : describe(failure);
-	// Where this cannot be written either, the exit code is all that is left to say.
+	// If this fails, too, only the exit code is left.
 	await write(io.stderr, text).catch(() => undefined);
 	return failure.exitCode;
 }
@@ -175,7 +175,7 @@ function failureOf(error: unknown): Failure {
 	if (error instanceof Failure) return error;
 	if (error instanceof CommanderError)
 		return new Failure("usage", usageMessage(error), { hint: "--help shows how it is used" });
-	// The system's own errors name a call, a path and a cause; any other message may hold anything.
+	// The system's own errors name a call, a path and a cause; any other message may contain anything.
 	if (error instanceof Error && "syscall" in error) return new Failure("failed", error.message, { cause: error });
 	const place = error instanceof Error ? (error.stack?.split("\n").find((line) => line.includes("    at ")) ?? "") : "";
 	return new Failure("failed", `unexpected ${error instanceof Error ? error.name : "error"} ${place.trim()}`, {

@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { type DotenvEntry, DotenvError } from "./dotenv.ts";
 
 /**
- * Reads the entries of a JSON object or a YAML mapping of texts, or those of a Secret of Kubernetes, in their order.
- * @throws DotenvError on anything else, and on a key that occurs twice; the message names the line and nothing of its content
+ * Reads the entries of a JSON object or YAML mapping of texts, or of a Kubernetes Secret, in their order.
+ * @throws DotenvError on anything else, and on a repeated key; the message names the line and none of its content
  */
 export async function parseMapping(text: string): Promise<DotenvEntry[]> {
 	const { isMap, isScalar, LineCounter, parseDocument } = await import("yaml");
@@ -22,7 +22,7 @@ export async function parseMapping(text: string): Promise<DotenvEntry[]> {
 	const decode = (value: string, key: unknown): string => {
 		const bytes = bytesOf(value);
 		if (bytes === undefined) return fail(key, "the value is not Base64, as it is below data");
-		// Else what is no text would be replaced by U+FFFD without a word.
+		// Otherwise U+FFFD would silently replace what is not text.
 		return isUtf8(bytes)
 			? bytes.toString()
 			: fail(key, "the value is not UTF-8 text, and the service keeps nothing else");
@@ -43,7 +43,7 @@ export async function parseMapping(text: string): Promise<DotenvEntry[]> {
 	];
 }
 
-/** What Base64 holds; undefined when it is none. Kubernetes, too, takes line breaks in it. */
+/** Bytes of a Base64 text; undefined when it is none. Kubernetes, too, accepts line breaks in it. */
 function bytesOf(value: string): Buffer | undefined {
 	const digits = value.replace(/[\r\n]/g, "");
 	const isBase64 = digits.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(digits);

@@ -1,17 +1,17 @@
 import { type Io, setting, write } from "./io.ts";
 
-// Control characters (C0, DEL, C1), and what reorders or breaks a line: bidirectional controls and the two separators.
+// Control characters (C0, DEL, C1), and characters that reorder or break a line: bidirectional controls and the two separators.
 const UNSAFE = /[\p{Cc}\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 const UNSAFE_IN_JSON = /[\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 const WIDE = /\p{Script=Han}|\p{Script=Hangul}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Emoji_Presentation}/u;
 
-/** The text on one line with nothing in it that a terminal would obey: `\n`, `\t`, `\u001b` and the like are spelled out. */
+/** The text on one line, without anything that a terminal would obey: `\n`, `\t`, `\u001b` and the like are spelled out. */
 export function visible(text: string): string {
 	return text.replace(UNSAFE, (character) => SHORT[character] ?? codeUnit(character));
 }
 
-/** One JSON document that means the same and holds nothing that a terminal would obey. @param indent 0 for one on one line */
+/** An equivalent JSON document without anything that a terminal would obey. @param indent 0 for one on one line */
 export function toJson(document: unknown, indent = 2): string {
 	return JSON.stringify(document, null, indent).replace(UNSAFE_IN_JSON, codeUnit);
 }
@@ -20,14 +20,14 @@ function codeUnit(character: string): string {
 	return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** What a command needs in order to print. */
+/** Needs of a command that prints. */
 export interface Printer {
 	readonly io: Io;
 	readonly options: { readonly json?: boolean };
 }
 
 /**
- * Prints the result of a command: the document with `--json`, else the text.
+ * Prints a command's result: the document with `--json`, else the text.
  * @param text lines for a person, already made `visible`
  */
 export async function show({ io, options }: Printer, document: unknown, text: string): Promise<void> {
@@ -35,9 +35,9 @@ export async function show({ io, options }: Printer, document: unknown, text: st
 }
 
 /**
- * Prints a list: the document with `--json`, else one aligned line per row; when there is none, a remark on stderr.
- * @param titles heads of the columns
- * @param empty what to say to a person when there are no rows
+ * Prints a list: the document with `--json`, else one aligned line per row; without rows, a remark on stderr.
+ * @param titles column headings
+ * @param empty remark for a person when there are no rows
  */
 export async function showTable(
 	printer: Printer,
@@ -51,10 +51,10 @@ export async function showTable(
 	else await write(printer.io.stdout, `${table(titles, rows, isColourful(printer.io)).join("\n")}\n`);
 }
 
-/** Certificates and keys: nothing in them that a terminal would obey, and no line that could be taken for another field. */
+/** Certificates and keys, without anything that a terminal would obey, and without a line that could pass for another field. */
 const PEM = /^(?:-----BEGIN [A-Z0-9 ]+-----\n(?:[A-Za-z0-9+/=]+\n)+-----END [A-Z0-9 ]+-----\n?)+$/;
 
-/** Prints names and values below each other; values are made visible. Of PEM the lines stay lines, to be copied. */
+/** Prints names and values below each other; values are made visible. PEM keeps its lines, so that you can copy it. */
 export async function showFields(
 	printer: Printer,
 	document: unknown,
@@ -67,7 +67,7 @@ export async function showFields(
 	await show(printer, document, lines.join("\n"));
 }
 
-/** Says something beside the result, on stderr; silent with `--json`. */
+/** Prints a remark beside the result, on stderr; silent with `--json`. */
 export async function note({ io, options }: Printer, text: string): Promise<void> {
 	if (options.json !== true) await write(io.stderr, `${text}\n`);
 }
@@ -91,7 +91,7 @@ function isColourful(io: Io): boolean {
 let graphemes: Intl.Segmenter | undefined;
 
 function displayWidth(text: string): number {
-	// Reading the tables for it takes milliseconds, which most commands do without.
+	// Loading its tables takes milliseconds, which most commands save.
 	graphemes ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
 	let width = 0;
 	for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;

@@ -6,9 +6,9 @@ import { Failure } from "./failure.ts";
 const PAGE_SIZE = 100;
 
 /**
- * Every row of a list, page after page.
+ * Yields every row of a list, page by page.
  * @param field name of the collection in the answer
- * @throws Failure as `send` does, and when the server leads in a circle
+ * @throws Failure as `send` does, and when the pages form a circle
  */
 export async function* listAll(
 	client: Client,

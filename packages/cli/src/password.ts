@@ -16,12 +16,12 @@ export const PASSWORD_STDIN: Option = option(
 	"take the password from the first line of standard input",
 );
 
-/** The e-mail that is given, else asked for. @throws Failure usage when nobody can be asked */
+/** The e-mail given, or else typed at a prompt. @throws Failure usage when nobody can be asked */
 export function readEmail(context: Context, given: string | undefined): Promise<string> {
 	return readName(context, given, "E-mail");
 }
 
-/** A directory's user name that is given, else asked for. @throws Failure usage when nobody can be asked */
+/** The directory user name given, or else typed at a prompt. @throws Failure usage when nobody can be asked */
 export function readUsername(context: Context, given: string | undefined): Promise<string> {
 	return readName(context, given, "User name");
 }
@@ -38,7 +38,7 @@ export async function readPassword(context: Context<PasswordOptions>): Promise<s
 	return (await readPasswords(context, ["Password"]))[0] ?? "";
 }
 
-/** Existing passwords, each asked for on the terminal, or all from stdin, one a line. */
+/** Existing passwords, each asked for on the terminal, or all from stdin, one per line. */
 export async function readPasswords(context: Context<PasswordOptions>, names: readonly string[]): Promise<string[]> {
 	if (context.options.passwordStdin === true) return names.length === 0 ? [] : readLines(context, names.length);
 	const passwords: string[] = [];
@@ -46,7 +46,7 @@ export async function readPasswords(context: Context<PasswordOptions>, names: re
 	return passwords;
 }
 
-/** A new password; on a terminal it is asked for twice. */
+/** A new password, asked for twice on a terminal. */
 export async function readNewPassword(context: Context<PasswordOptions>): Promise<string> {
 	if (context.options.passwordStdin === true) return readPassword(context);
 	return askNewPassword(context, "Password (at least 12 characters): ");

@@ -5,7 +5,7 @@ import test from "node:test";
 import { page, startService } from "./testing/fake-server.ts";
 import { run, temporaryFolder } from "./testing/terminal.ts";
 
-/** Folders `above/below`, each with a `.svc.toml` of this content when there is one. */
+/** Folders `above/below`, each with a `.svc.toml` of this content, if given. */
 async function folders({ above, below }: { above?: string; below?: string }) {
 	const folder = await temporaryFolder();
 	const cwd = join(folder.path, "below");
@@ -24,7 +24,7 @@ test("realm and environment are of the flag, else of the variable, else of the n
 		return [code, server.requests.at(-1)?.url.replace("/api/v1/realms/", "").replace("&values=false&limit=100", "")];
 	};
 	assert.deepEqual(await seen(above.cwd), [0, "shop/secrets?env=prod"]);
-	// The nearest file counts alone: what it leaves out is not taken from another one.
+	// Only the nearest file counts: what it omits does not come from another one.
 	assert.deepEqual(await seen(both.cwd), [0, "till/secrets?env=dev"]);
 	assert.deepEqual(await seen(above.cwd, [], { SVC_ENV: "test" }), [0, "shop/secrets?env=test"]);
 	assert.deepEqual(await seen(above.cwd, ["--realm", "cafe"], { SVC_REALM: "till" }), [0, "cafe/secrets?env=prod"]);

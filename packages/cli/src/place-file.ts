@@ -5,7 +5,7 @@ import { Failure } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { visible } from "./output.ts";
 
-/** What a `.svc.toml` may say: the realm and the environment that commands in its folder are about. */
+/** Contents of a `.svc.toml`: the realm and the environment for commands in its folder. */
 export interface Place {
 	readonly realm?: string;
 	readonly env?: string;
@@ -15,15 +15,15 @@ const NAME = ".svc.toml";
 /** Spec: API › Resources. It keeps a text that is no realm, such as a token, out of the address of a request. */
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])$/;
 
-/** Why some keys that one might expect are refused. The file comes with a repository, so whoever wrote it must not learn a token by it. */
+/** Reasons for refusing some keys that you might expect. The file comes with a repository, so its author must not learn a token by it. */
 const REFUSED: Readonly<Record<string, string>> = {
 	token: "a token does not belong in it, because it is shared with the repository: `svc login`, or SVC_TOKEN",
 	address: "an address in it could lead your token elsewhere: `svc login`, --address or SVC_ADDRESS names the server",
 };
 
 /**
- * What the nearest `.svc.toml` says, from the working directory upwards; nothing without one.
- * @throws Failure usage when it cannot be read or says something else than realm and env; the message repeats no value of it
+ * Reads the nearest `.svc.toml`, from the working directory upwards; empty without one.
+ * @throws Failure usage when it cannot be read or has keys other than realm and env; the message repeats none of its values
  */
 export function readPlace(io: Io): Place {
 	for (let folder = io.cwd(); ; folder = dirname(folder)) {
@@ -63,7 +63,7 @@ function parseToml(text: string, path: string): Record<string, unknown> {
 	try {
 		return parse(text);
 	} catch (error) {
-		// Without the cause: it quotes the file.
+		// Without the cause, which quotes the file.
 		throw unusable(path, `${error instanceof TomlError ? `line ${error.line} ` : ""}is not TOML`);
 	}
 }

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { link, open, rename, rm } from "node:fs/promises";
 
 /**
- * Writes a file that only its owner can read: all of it, or nothing of it.
- * @param text whole, or piece by piece
- * @param replaces whether a file of that name is replaced
- * @throws the system's error when it cannot be written; EEXIST when there is one that is not to be replaced
+ * Writes a file that only its owner can read, completely or not at all.
+ * @param text whole, or in pieces
+ * @param replaces whether it may replace a file of that name
+ * @throws the system's error when it cannot be written; EEXIST when there is a file that it may not replace
  */
 export async function writePrivateFile(
 	path: string,
@@ -18,7 +18,7 @@ export async function writePrivateFile(
 		await file.writeFile(text);
 		await file.sync();
 		await file.close();
-		// A link, unlike a rename, fails where something is.
+		// Unlike a rename, a link fails where a file exists.
 		await (replaces ? rename : link)(temporary, path);
 	} finally {
 		await file.close();

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { withProgress } from "./progress.ts";
 import { fakeIo } from "./testing/terminal.ts";
 
-/** What empties the line. */
+/** Sequence that clears the line. */
 const ERASE = "\r\u001b[K";
 
 const work = async (report: (far: string) => void): Promise<string> => {

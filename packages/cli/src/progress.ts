@@ -1,15 +1,15 @@
 import { type Io, write } from "./io.ts";
 import type { Printer } from "./output.ts";
 
-/** Says how far the work is, such as `12/200`. */
+/** Reports progress, such as `12/200`. */
 export type Report = (far: string) => void;
 
-/** Milliseconds between two drawings: seldom enough to cost nothing, often enough to look alive. */
+/** Milliseconds between two updates: rare enough to cost nothing, frequent enough to look alive. */
 const PAUSE_MS = 100;
 
 /**
- * Does something long. On a terminal one line on stderr says so meanwhile, and for how long already; nothing of it stays. Elsewhere, and with
- * `--json`, nothing is said.
+ * Runs a long task. On a terminal, one line on stderr shows the task and its time so far, and then disappears. Elsewhere, and with
+ * `--json`, nothing is printed.
  * @param what such as `making a backup`, already made `visible`
  */
 export async function withProgress<Result>(
@@ -36,7 +36,7 @@ export async function withProgress<Result>(
 	}
 }
 
-/** Puts the text in place of the line; one that is too wide for the terminal would leave its first half behind. */
+/** Replaces the line with the text; one wider than the terminal would leave its first half behind. */
 function drawLine({ stderr }: Io, text: string): void {
 	void write(stderr, `\r\u001b[K${text.slice(0, (stderr.columns ?? 80) - 1)}`).catch(() => undefined);
 }

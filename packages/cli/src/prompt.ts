@@ -2,23 +2,23 @@ import { StringDecoder } from "node:string_decoder";
 import { Failure } from "./failure.ts";
 import { type Io, isInteractive, write } from "./io.ts";
 
-/** Most bytes that are read from stdin or a file as one text: the server takes less. */
+/** Most bytes read from stdin or a file as one text: the server accepts less. */
 const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 
-/** Asks on the terminal and returns the line that is typed, trimmed. */
+/** Asks on the terminal and returns the typed line, trimmed. */
 export async function ask(io: Io, question: string): Promise<string> {
 	requireTerminal(io);
 	await write(io.stderr, question);
 	return (await readLine(io)).line.trim();
 }
 
-/** Asks a question that only `y` or `yes` answers with true. */
+/** Asks a question; only `y` or `yes` makes it true. */
 export async function confirm(io: Io, question: string): Promise<boolean> {
 	return /^y(es)?$/i.test(await ask(io, `${question} [y/N] `));
 }
 
 /**
- * Asks before something is done that cannot be undone, unless --yes was given.
+ * Asks before an irreversible action, unless --yes was given.
  * @param words as in "deleting a realm needs --yes" and "nothing was deleted"
  * @throws Failure usage where nobody can be asked, failed when the answer is no
  */
@@ -33,12 +33,12 @@ export async function confirmUnless(
 }
 
 /**
- * Asks on the terminal and returns the line that is typed, which is not shown.
- * @throws Failure usage when more than one line was pasted: the rest would be lost without a word
+ * Asks on the terminal and returns the typed line without showing it.
+ * @throws Failure usage when more than one line was pasted: the rest would be lost silently
  */
 export async function askHidden(io: Io, question: string): Promise<string> {
 	requireTerminal(io);
-	// Before the question: whoever is quick, or pastes, must not see the answer.
+	// Before the question: an answer that is typed quickly, or pasted, must not appear.
 	io.stdin.setRawMode?.(true);
 	try {
 		await write(io.stderr, question);
@@ -54,7 +54,7 @@ export async function askHidden(io: Io, question: string): Promise<string> {
 	}
 }
 
-/** Everything on stdin. @throws Failure when it is over 16 MiB */
+/** Reads all of stdin. @throws Failure when it is over 16 MiB */
 export async function readStdin(io: Io): Promise<Buffer> {
 	const chunks: Buffer[] = [];
 	let bytes = 0;
@@ -78,7 +78,7 @@ const END_OF_INPUT = "\u0004";
 const CLEAR_LINE = "\u0015";
 const ERASE = new Set(["\b", "\u007f"]);
 
-/** Reads up to the end of a line; in raw mode it does the little editing that the terminal does otherwise. */
+/** Reads up to the end of a line; in raw mode it does the basic editing that the terminal does otherwise. */
 function readLine({ stdin }: Io): Promise<{ line: string; more: boolean }> {
 	const { promise, resolve, reject } = Promise.withResolvers<{ line: string; more: boolean }>();
 	const decoder = new StringDecoder("utf8");

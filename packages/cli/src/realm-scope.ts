@@ -26,7 +26,7 @@ export const ENVIRONMENT_OPTIONS = [
 	option("--env <name>", "dev, staging, prod or test (else SVC_ENV, else .svc.toml, else dev)").choices(ENVIRONMENTS),
 ];
 
-/** The realm of --realm, else of SVC_REALM, else of the nearest `.svc.toml`. @throws Failure usage when there is none */
+/** The realm from --realm, else SVC_REALM, else the nearest `.svc.toml`. @throws Failure usage when there is none */
 export function realmOf(context: Context<RealmOptions>): string {
 	const realm = realmIfAny(context);
 	if (realm === undefined) {
@@ -37,20 +37,20 @@ export function realmOf(context: Context<RealmOptions>): string {
 	return realm;
 }
 
-/** Like `realmOf`, for what also means something without a realm. @throws Failure usage when a `.svc.toml` is not understood */
+/** Like `realmOf`, for commands that also work without a realm. @throws Failure usage when a `.svc.toml` is not understood */
 export function realmIfAny({ io, options }: Context<RealmOptions>): string | undefined {
 	return options.realm ?? setting(io, "SVC_REALM") ?? readPlace(io).realm;
 }
 
 /**
- * The environment of --env, else of SVC_ENV, else of the nearest `.svc.toml`, else the usual one.
+ * The environment from --env, else SVC_ENV, else the nearest `.svc.toml`, else the usual one.
  * @throws Failure usage when there is no such environment
  */
 export function environmentOf({ io, options }: Context<EnvironmentOptions>, usual = "dev"): string {
 	return checkEnvironment(options.env ?? setting(io, "SVC_ENV") ?? readPlace(io).env ?? usual);
 }
 
-/** The text, when it names an environment. @throws Failure usage when it does not */
+/** Accepts the name of an environment. @throws Failure usage when it is none */
 export function checkEnvironment(environment: string): string {
 	if (ENVIRONMENTS.includes(environment)) return environment;
 	throw new Failure("usage", "an environment is dev, staging, prod or test", {

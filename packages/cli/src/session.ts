@@ -5,22 +5,22 @@ import { Failure } from "./failure.ts";
 import { type Io, setting } from "./io.ts";
 import { writePrivateFile } from "./private-file.ts";
 
-/** What is remembered of one server. */
+/** Saved state of one server. */
 export interface SavedServer {
 	/** Absent while the authorities that the machine knows vouch for the server. */
 	readonly trust?: Trust;
 	/** Absent when nobody is logged in. */
 	readonly token?: string;
-	/** End of the token in Unix seconds, as the server's login answers it. */
+	/** Expiry of the token in Unix seconds, from the server's answer to the login. */
 	readonly expires_at?: number;
 	readonly user?: { readonly id: string; readonly email: string; readonly name: string };
 }
 
-/** What is remembered between commands. */
+/** State saved between commands. */
 export interface Session {
 	/** Address of the latest login or registration. */
 	readonly current?: string;
-	/** By address, so that a token is only ever sent to where it was got from. */
+	/** By address, so that a token goes only to the server that issued it. */
 	readonly servers: Readonly<Record<string, SavedServer>>;
 }
 
@@ -39,7 +39,7 @@ export function sessionFile(io: Io): string {
 
 /**
  * Reads the session file; an absent one is an empty session.
- * @throws Failure when others could read it, or when it is no session file
+ * @throws Failure when others could read it, or it is not a session file
  */
 export async function readSession(io: Io): Promise<Session> {
 	if (!setting(io, "HOME") && !setting(io, "XDG_CONFIG_HOME")) return { servers: {} };
@@ -58,7 +58,7 @@ export async function readSession(io: Io): Promise<Session> {
 	}
 }
 
-/** Replaces what is remembered of one server, and makes it the current one. @throws Failure or the system's error when the file cannot be written */
+/** Replaces the saved state of one server, and makes it the current one. @throws Failure or the system's error when the file cannot be written */
 export async function saveServer(io: Io, address: string, server: SavedServer): Promise<void> {
 	const { servers } = await readSession(io);
 	const path = sessionFile(io);
@@ -81,7 +81,7 @@ function parseSession(text: string, path: string): Session {
 	try {
 		content = JSON.parse(text);
 	} catch {
-		// Without the cause: it quotes the file, which holds tokens.
+		// Without the cause, which quotes the file and so tokens.
 		throw damaged();
 	}
 	if (content?.format !== FORMAT || typeof content.servers !== "object" || content.servers === null) throw damaged();

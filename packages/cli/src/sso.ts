@@ -13,7 +13,7 @@ const VERIFIER_BYTES = 32;
 
 /** Options of a command that may need a browser. */
 export interface BrowserOptions {
-	/** False when none is to be opened. */
+	/** False when no browser is to be opened. */
 	readonly browser?: boolean;
 }
 
@@ -24,13 +24,13 @@ export const NO_BROWSER: Option = option("--no-browser", "open no browser: only 
 export const BROWSER_HELP =
 	"The address to open is printed, and opened where there is a screen. The browser must run on this machine, which it is sent back to with the result; over SSH, `ssh -L` can bring the port there. --address must be the server's base_url, or the identity provider sends the browser elsewhere.";
 
-/** What shows the server that this program's browser signed in. */
+/** Proof to the server that this program's browser signed in. */
 interface Proof {
 	readonly code: string;
 	readonly verifier: string;
 }
 
-/** The type of a provider: oidc, saml or ldap. @throws Failure notFound when there is none of this name */
+/** The type of a provider: oidc, saml or ldap. @throws Failure notFound when none has this name */
 export async function findProvider(client: Client, name: string): Promise<string> {
 	const providers = rows(await send(client, { method: "GET", path: "auth/providers" }), "providers");
 	const provider = providers.find((one) => one.name === name);
@@ -39,7 +39,7 @@ export async function findProvider(client: Client, name: string): Promise<string
 }
 
 /**
- * Has a person sign in with a browser, which may take minutes.
+ * Waits for a person to sign in with a browser, which may take minutes.
  * @param type oidc or saml
  * @throws Failure when nobody does
  */
@@ -69,7 +69,7 @@ export async function proveInBrowser(
 	throw explainRefusal(client, { method: "GET", path: begin }, { status, retryAfter: undefined, answer });
 }
 
-/** What the codes mean with which the server sends a browser back. Any page could send one here, so it says no more than its code. */
+/** Meaning of the codes with which the server redirects a browser. Any page could send one here, so it says no more than its code. */
 const REFUSALS: ReadonlyMap<string, { readonly status: number; readonly message: string }> = new Map([
 	["provider_unavailable", { status: 503, message: "the identity provider cannot be asked" }],
 	["rate_limited", { status: 429, message: "too many logins from here were refused" }],

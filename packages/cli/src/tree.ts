@@ -1,20 +1,20 @@
 import type { Command } from "commander";
 
-/** A command that does something, in contrast to a group of them. */
+/** A command that does something, as opposed to a group. */
 export interface Leaf {
-	/** What is typed after `svc`, such as `secret`, `set`. */
+	/** Words typed after `svc`, such as `secret`, `set`. */
 	readonly words: readonly string[];
 	readonly command: Command;
 }
 
-/** Every command of the tree that does something, in the order of the help; hidden ones are left out. */
+/** Every command of the tree that does something, in the order of the help, without hidden ones. */
 export function leavesOf(command: Command, words: readonly string[] = []): Leaf[] {
 	const inner = namedCommands(command);
 	if (inner.length === 0) return [{ words, command }];
 	return inner.flatMap((child) => leavesOf(child, [...words, child.name()]));
 }
 
-/** The commands that the help of a group lists, but for `help` itself. */
+/** The commands in the help of a group, except `help` itself. */
 export function namedCommands(group: Command): Command[] {
 	return group
 		.createHelp()
@@ -22,7 +22,7 @@ export function namedCommands(group: Command): Command[] {
 		.filter((command) => command.name() !== "help");
 }
 
-/** Whether a command asks a server, in contrast to one that works on this machine alone. */
+/** Tells whether a command asks a server, as opposed to working on this machine alone. */
 export function asksServer(command: Command): boolean {
 	return command.options.some(({ long }) => long === "--address");
 }

@@ -3,16 +3,16 @@ import { CERTIFICATE_DIFFERS, fingerprintOf, lookAtCertificate } from "./certifi
 import type { Call, Client } from "./client.ts";
 import { Failure, type FailureKind } from "./failure.ts";
 
-/** An answer that is not the one that was hoped for. */
+/** An error answer. */
 interface Refusal {
 	readonly status: number;
 	/** Value of the header Retry-After. */
 	readonly retryAfter: string | undefined;
-	/** The error object, when there is one. */
+	/** The error object, if any. */
 	readonly answer: Answer | undefined;
 }
 
-/** The failure that a server's error answer means: its own message, and the next command to try. */
+/** Turns a server's error answer into a failure: its own message, and the next command to try. */
 export function explainRefusal(client: Client, call: Call, { status, retryAfter, answer }: Refusal): Failure {
 	const error = isAnswer(answer?.error) ? answer.error : {};
 	const message =
@@ -20,7 +20,7 @@ export function explainRefusal(client: Client, call: Call, { status, retryAfter,
 			? error.message
 			: `the server answered with status ${status}`;
 	const code = typeof error.code === "string" ? error.code : "unexpected_answer";
-	// The message may say itself what to do, and about a wrong password there is nothing to say.
+	// The message may itself say what to do, and after a wrong password there is nothing to suggest.
 	const hint =
 		code === "invalid_credentials" || /`svc |(?:try|start it) again/.test(message)
 			? undefined
@@ -61,7 +61,7 @@ function hintFor(client: Client, { path }: Call, status: number, retryAfter: str
 	return undefined;
 }
 
-/** Why there was no connection over which anything could have been sent. */
+/** Causes of failed connections, over which nothing was sent. */
 const NOT_CONNECTED: Readonly<Record<string, string>> = {
 	ECONNREFUSED: "nothing listens there",
 	ENOTFOUND: "its host name is not known",
@@ -71,10 +71,10 @@ const NOT_CONNECTED: Readonly<Record<string, string>> = {
 	EPROTO: "it does not speak https",
 };
 
-/** Where a request was going. */
+/** Destination of a request. */
 type Destination = Pick<Client, "address" | "trust" | "timeoutMs">;
 
-/** The failure that a broken connection means. For a write that may have arrived it says that its outcome is not known. */
+/** Turns a broken connection into a failure. For a write that may have arrived, the message says that its outcome is unknown. */
 export async function explainConnection(
 	destination: Destination,
 	method: Call["method"],
@@ -136,7 +136,7 @@ async function explainCertificate({ address, trust }: Destination, reason: strin
 	return certificateChanged(address, fingerprintOf(trust.certificate), now);
 }
 
-/** The failure for a server that presents another certificate than the one that was trusted. */
+/** The failure for a server whose certificate is not the trusted one. */
 export function certificateChanged(address: string, trusted: string, presented: string): Failure {
 	return new Failure(
 		"unreachable",

@@ -12,7 +12,7 @@ export interface ValueOptions {
 	readonly trim?: boolean;
 }
 
-/** Options that say where a value comes from. */
+/** Options for the source of a value. */
 export const VALUE_OPTIONS = [
 	option("--from-file <file>", "take the value from a file, byte for byte"),
 	option("--trim", "drop one line break at the end of the value"),

@@ -14,7 +14,7 @@ interface LinkOptions extends PasswordOptions, BrowserOptions {
 	readonly yes?: boolean;
 }
 
-/** Adds the commands of one's own account beside logging in. */
+/** Adds the commands of your own account, except logging in. */
 export function addAccountCommands(program: Command, io: Io): void {
 	const account = addGroup(program, "account", "who else can sign in to your account");
 	addCommand<LinkOptions>(account, io, {
@@ -86,7 +86,7 @@ async function linkIdentity(context: Context<LinkOptions>, provider: string, use
 	await show(context, answer, visible(text(answer, "message")));
 }
 
-/** Shows who signed in: on a machine with several people, another one's browser may have been quicker. */
+/** Shows who signed in: on a machine with several people, another person's browser may have been quicker. */
 async function confirmIdentity(context: Context<LinkOptions>, client: Client, proof: object): Promise<object> {
 	const { io, options } = context;
 	const identity = object(await send(client, { method: "POST", path: "auth/sso/link", body: proof }), "identity");
@@ -100,7 +100,7 @@ async function confirmIdentity(context: Context<LinkOptions>, client: Client, pr
 	return { ...proof, confirm: true };
 }
 
-/** The server would say so, too, but only after the person has signed in at the provider. */
+/** The server refuses this, too, but only after the person has signed in at the provider. */
 function requireSession({ token }: Client, cannot: string): void {
 	if (token?.startsWith("svc_") !== true) return;
 	throw new Failure("failed", `SVC_TOKEN holds an API token, which ${cannot}`, {

@@ -14,7 +14,7 @@ interface ExportOptions {
 	readonly output: string;
 }
 
-/** Adds the command that takes the log along. */
+/** Adds the command that exports the log. */
 export function addAuditExportCommand(audit: Command, io: Io): void {
 	addCommand<ExportOptions>(audit, io, {
 		usage: "export",

@@ -15,7 +15,7 @@ interface VerifyOptions {
 	readonly hash?: string;
 }
 
-/** Adds the command that looks whether the log is as it was written. */
+/** Adds the command that checks whether the log was altered. */
 export function addAuditVerifyCommand(audit: Command, io: Io): void {
 	addCommand<VerifyOptions>(audit, io, {
 		usage: "verify",

@@ -17,7 +17,7 @@ interface ListOptions {
 	readonly all?: boolean;
 }
 
-/** Events that are listed when nothing is said. Spec: API › Limits. */
+/** Events listed by default. Spec: API › Limits. */
 const DEFAULT_LIMIT = 50;
 
 /** Adds the commands of the audit log. */

@@ -27,7 +27,7 @@ interface RegisterOptions extends PasswordOptions, NewTrustOptions {
 	readonly name?: string;
 }
 
-/** Adds the commands of one's own account. */
+/** Adds the commands of your own account. */
 export function addAuthCommands(program: Command, io: Io): void {
 	addCommand<RegisterOptions>(program, io, {
 		usage: "register [email]",
@@ -67,14 +67,14 @@ async function register(context: Context<RegisterOptions>, email?: string): Prom
 	const mail = await readEmail(context, email);
 	const target = await settleTrust(context, await findTarget(context));
 	const body = { email: mail, password: await readNewPassword(context), ...(name === undefined ? {} : { name }) };
-	// So that the login that follows goes to the same server.
+	// The login that follows goes to the same server.
 	await saveServer(context.io, target.address, target.saved);
 	const account = await sendRegistration(context, target, body);
 	await show(context, account, `registered ${visible(text(account, "email"))}`);
 	await note(context, "next: `svc login`");
 }
 
-/** Where registration is for administrators, it is asked for again with the token of the one who is logged in. */
+/** Where only administrators may register accounts, asks again with the token of the logged-in user. */
 async function sendRegistration(context: Context, target: Target, body: object): Promise<Answer> {
 	const token = readToken(context.io) ?? target.saved.token;
 	const call = { method: "POST", path: "auth/register", body } as const;

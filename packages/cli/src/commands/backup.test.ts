@@ -12,7 +12,7 @@ const NAME = "svc-20300101T000000000Z.db";
 const CONTENT = "all of it";
 const DOWNLOAD = ["backup", "download", NAME];
 
-/** A service with one backup, of which it sends this. */
+/** A service whose only backup has this content. */
 function start(content = CONTENT, headers: Record<string, string> = {}) {
 	const backup = { name: NAME, sha256: hash("sha256", CONTENT), bytes: CONTENT.length, created_at: "", events: 1 };
 	return startService(({ url }) =>

@@ -19,12 +19,12 @@ interface DownloadOptions {
 	readonly output?: string;
 }
 
-/** Milliseconds for a backup to be made or to arrive: one of a million secrets takes seconds, a slow line longer. */
+/** Milliseconds to make or download a backup: one of a million secrets takes seconds, a slow line longer. */
 const BACKUP_TIMEOUT_MS = 60 * 60 * 1000;
 
 const BYTES_PER_MIB = 1024 * 1024;
 
-/** Adds the commands of backups that ask a server; `verify`, and `svc restore`, work on its machine. */
+/** Adds the backup commands that ask a server; `verify`, and `svc restore`, work on its machine. */
 export function addBackupCommands(program: Command, io: Io): void {
 	const backup = addGroup(program, "backup", "copies of everything but the master key (`svc backup` alone makes one)");
 	addCommand(backup, io, {
@@ -122,14 +122,14 @@ async function downloadBackup(context: Context<DownloadOptions>, name: string): 
 	await note(context, "`svc backup verify` with that file and the master key looks into it");
 }
 
-/** Has Ctrl-C end the download, not the process, so that nothing half is left. */
+/** Makes Ctrl-C end the download instead of the process, so that no partial file is left. */
 function endedByInterrupt(io: Io, content: IncomingMessage): Disposable {
 	const end = () => content.destroy(new Failure("interrupted", "interrupted: nothing is kept"));
 	io.on("SIGINT", end);
 	return { [Symbol.dispose]: () => void io.off("SIGINT", end) };
 }
 
-/** What arrives, piece by piece. @throws Failure when it does not arrive as a whole, or is not what it should be */
+/** Yields the content in chunks. @throws Failure when it is incomplete, or its SHA-256 differs */
 async function* checked(
 	client: Client,
 	content: IncomingMessage,
@@ -154,7 +154,7 @@ async function* checked(
 	});
 }
 
-/** So that the file's name is on disk, too. */
+/** Flushes the file's name to disk, too. */
 async function syncFolder(path: string): Promise<void> {
 	const folder = await open(path, constants.O_RDONLY);
 	await folder.sync().finally(() => folder.close());

@@ -10,7 +10,7 @@ import { connect } from "../connection.ts";
 import { type Io, write } from "../io.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
 
-/** How each shell is told. */
+/** Each shell's script and its use. */
 const SHELLS: Readonly<Record<string, { script(places: readonly Place[]): string; example: string }>> = {
 	bash: { script: bashScript, example: "source <(svc completion bash)     # in ~/.bashrc" },
 	zsh: { script: zshScript, example: "source <(svc completion zsh)      # in ~/.zshrc, after compinit" },
@@ -20,7 +20,7 @@ const SHELLS: Readonly<Record<string, { script(places: readonly Place[]): string
 const DETAILS =
 	"Names of realms, keys and engines are asked for at the server of the session, which answers within a second or is left alone. Values are never asked for.";
 
-/** Adds the commands that a shell completes words with: the scripts, and the hidden one that they ask for names. */
+/** Adds the commands for shell completion: the scripts, and the hidden command that they ask for names. */
 export function addCompletionCommands(program: Command, io: Io): void {
 	addGroup(program, "completion", "let your shell complete commands, options, realms and keys");
 	const commands = Object.entries(SHELLS).map(([shell, { script, example }]) => ({
@@ -42,12 +42,12 @@ export function addCompletionCommands(program: Command, io: Io): void {
 	});
 }
 
-/** Milliseconds for the answer: whoever pressed a key does not wait longer. */
+/** Milliseconds for the answer: a person who pressed a key waits no longer. */
 const PATIENCE_MS = 1000;
-/** Names that no shell reads anything into. */
+/** Names that no shell interprets. */
 const PLAIN = /^[A-Za-z0-9_][A-Za-z0-9_./-]*$/;
 
-/** One page is enough; whatever goes wrong, there is nothing to offer, and nothing is said in the middle of somebody's line. */
+/** One page is enough. After an error it offers nothing and prints nothing, which would appear in the middle of your line. */
 async function printNames(context: Context<EnvironmentOptions>, kind: string): Promise<void> {
 	try {
 		const client = { ...(await connect(context)), timeoutMs: PATIENCE_MS };

@@ -7,7 +7,7 @@ import type { Target } from "../connection.ts";
 import { type Io, setting } from "../io.ts";
 import { sessionFile } from "../session.ts";
 
-/** What was looked at, as the server says it, too. */
+/** One check, in the form that the server uses, too. */
 export interface Check {
 	readonly name: string;
 	readonly status: string;
@@ -18,11 +18,11 @@ export interface Check {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const RENEWAL_DAYS = 30;
-/** Seconds by which clocks may differ: the header says whole ones, and the answer takes a while. */
+/** Seconds by which clocks may differ: the header has whole seconds, and the answer takes a while. */
 const CLOSE_SECONDS = 5;
 const FAR_SECONDS = 60;
 
-/** Whether the connection is encrypted, how the server's certificate is trusted, and until when it is good. */
+/** Checks that the connection is encrypted, how the server's certificate is trusted, and when it expires. */
 export async function lookAtConnection({ address, saved }: Target): Promise<Check[]> {
 	const name = "connection";
 	const url = new URL(address);
@@ -46,7 +46,7 @@ export async function lookAtConnection({ address, saved }: Target): Promise<Chec
 	return [{ name, status: end.getTime() < Date.now() ? "failed" : "warning", message, hint }];
 }
 
-/** How far the clocks are apart. @param date the header of an answer that arrived just now @param now_ms the time here */
+/** Compares the clocks. @param date the header of an answer that arrived just now @param now_ms the time here */
 export function lookAtClock(date: string | undefined, now_ms: number): Check {
 	const name = "client clock";
 	const seconds = Math.round((now_ms - Date.parse(date ?? "")) / 1000);
@@ -58,7 +58,7 @@ export function lookAtClock(date: string | undefined, now_ms: number): Check {
 	return { name, status: Math.abs(seconds) > FAR_SECONDS ? "failed" : "warning", message, hint };
 }
 
-/** Whether client and server are of one version. */
+/** Compares the versions of client and server. */
 export function lookAtVersion(server: string): Check {
 	const name = "client version";
 	if (server === manifest.version) return { name, status: "ok", message: `both sides are ${server}`, hint: "" };
@@ -66,7 +66,7 @@ export function lookAtVersion(server: string): Check {
 	return { name, status: "warning", message, hint: "use the svc of the server's version" };
 }
 
-/** Whether others may replace the session file, which every command refuses when they may read it. */
+/** Checks whether others may replace the session file; every command already refuses one that they may read. */
 export async function lookAtSessionFile(io: Io): Promise<Check[]> {
 	const name = "session file";
 	if (!setting(io, "HOME") && !setting(io, "XDG_CONFIG_HOME")) return [];

@@ -12,11 +12,11 @@ interface DoctorOptions {
 	readonly deep?: boolean;
 }
 
-/** Longer than the server takes: it gives up what does not answer. */
+/** Longer than the server takes: it gives up checks that do not answer. */
 const TIMEOUT_MS = 90_000;
 const DEEP_TIMEOUT_MS = 35 * 60_000;
 
-/** Adds the command that looks whether everything is as it should be. */
+/** Adds the command that checks server and client. */
 export function addDoctorCommand(program: Command, io: Io): void {
 	addCommand<DoctorOptions>(program, io, {
 		usage: "doctor",
@@ -54,7 +54,7 @@ async function runDoctor(context: Context<DoctorOptions>): Promise<void> {
 	if (failed > 0) throw new Failure("failed", failed === 1 ? "one check failed" : `${failed} checks failed`);
 }
 
-/** A line for each check, and what to do about it below. */
+/** A line for each check, with its hint below. */
 function linesOf(checks: readonly Check[]): string[] {
 	const cells = checks.map(({ name, status, message }) => [status, name, message]);
 	const [, ...lines] = table(["", "", ""], cells, false);

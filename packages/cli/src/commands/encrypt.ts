@@ -7,7 +7,7 @@ import type { Io } from "../io.ts";
 import { show, visible } from "../output.ts";
 import { readValue, VALUE_HELP, VALUE_OPTIONS, type ValueOptions } from "../value.ts";
 
-/** Adds the command that turns a value into ciphertext. */
+/** Adds the command that encrypts a value. */
 export function addEncryptCommand(program: Command, io: Io): void {
 	addCommand<ValueOptions>(program, io, {
 		usage: "encrypt [value]",

@@ -43,7 +43,7 @@ const PARAM_OPTIONS = [
 	...FIELD_OPTIONS,
 ];
 
-/** Adds the commands that let an engine do its work. */
+/** Adds the commands that invoke an engine. */
 export function addInvocationCommands(engine: Command, io: Io): void {
 	addCommand<GenerateOptions>(engine, io, {
 		usage: "generate <type>",
@@ -105,7 +105,7 @@ async function generate(context: Context<GenerateOptions>, type: string): Promis
 		await note(context, `\`svc lease revoke ${visible(String(lease))} --realm ${visible(realm)}\` ends it early`);
 }
 
-/** A terminal shows no image; what a QR code says is in the other fields. */
+/** A terminal shows no image; the other fields hold the content of a QR code. */
 function withoutImages(fields: [string, string][]): [string, string][] {
 	return fields.map(([name, value]) => [name, /^data:image\//.test(value) ? "an image: --json has it" : value]);
 }
@@ -114,7 +114,7 @@ function queryOf(format: ConnectionFormat | undefined): Record<string, string> {
 	return format === undefined ? {} : { connection: "true" };
 }
 
-/** Exact, because it is for a program: nothing is made visible. */
+/** Exact, because programs read it: nothing is made visible. */
 async function formatted(type: string, made: Answer, format: ConnectionFormat): Promise<string> {
 	if (format === "url") return `${connectionUrl(type, made)}\n`;
 	if (format === "kubeconfig") return kubeconfigOf(made);

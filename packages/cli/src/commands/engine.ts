@@ -26,7 +26,7 @@ interface SetOptions extends RealmOptions, FieldOptions {
 }
 
 const ADMINISTRATORS = "Only for the instance's administrators.";
-/** Not SVC_REALM: what holds for all realms and what holds for one must not be mixed up. */
+/** Not SVC_REALM: settings for all realms must not be confused with those for one. */
 const ONE_REALM = option(
 	"--realm <slug>",
 	"the realm's own configuration; without it, the one of all realms that have none",
@@ -118,7 +118,7 @@ async function setConfiguration(context: Context<SetOptions>, type: string): Pro
 	if (options.realm !== undefined && options.allowRealm !== undefined)
 		throw new Failure("usage", "--allow-realm is for the configuration of all realms, --realm for one");
 	const client = await connectForEngine(context);
-	// The status belongs to the answer: whoever sets again what was shown may leave it in.
+	// The status belongs to the answer; you may leave it in when you set again what was shown.
 	const { status: _, ...fields } = await readFields(context, options.set ?? [], parseSetting);
 	const body = options.allowRealm === undefined ? fields : { ...fields, allowed_realms: options.allowRealm };
 	const answer = await send(client, { method: "PUT", path: configPath(type, options), body });

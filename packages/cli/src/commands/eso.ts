@@ -63,7 +63,7 @@ async function printManifest(context: Context<ManifestOptions>): Promise<void> {
 	const expires_at = new Date(Date.now() + parseDuration("--expires", options.expires)).toISOString();
 	const client = await connect(context);
 	const sync = syncOf(context, client);
-	// Before a token is made, so that none is when something is wrong.
+	// Checked before the token is made, so that an error leaves none behind.
 	esoManifest(sync, "");
 	const token = options.dryRun === true ? "svc_REPLACE_ME" : await makeToken(context, client, sync, expires_at);
 	const items = esoManifest(sync, token);
@@ -110,7 +110,7 @@ async function makeToken(
 	return text(answer, "token");
 }
 
-/** The role as a token is limited to it. */
+/** The role as the restriction of a token names it. */
 function roleOf({ type, params: { role } }: LeaseWish): string {
 	return `${type}:${String(role)}`;
 }

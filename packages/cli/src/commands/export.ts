@@ -34,7 +34,7 @@ k8s      a Secret of Kubernetes
 systemd  a file for EnvironmentFile=
 docker   a file for docker run --env-file`;
 
-/** Adds the command that writes the secrets of an environment down. */
+/** Adds the command that exports the secrets of an environment. */
 export function addExportCommand(program: Command, io: Io): void {
 	addCommand<ExportOptions>(program, io, {
 		usage: "export [keys...]",

@@ -7,7 +7,7 @@ import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { showFields } from "../output.ts";
 
-/** Adds the command that shows whether the server is well. */
+/** Adds the command that shows the server's health. */
 export function addHealthCommand(program: Command, io: Io): void {
 	addCommand(program, io, {
 		usage: "health",

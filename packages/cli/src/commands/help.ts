@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { Failure } from "../failure.ts";
 import { namedCommands } from "../tree.ts";
 
-/** Adds `svc help secret set`, which is `svc secret set --help`. Commander's own stops at the first word. */
+/** Adds `svc help secret set`, the same as `svc secret set --help`. Commander's own stops at the first word. */
 export function addHelpCommand(program: Command): void {
 	program.helpCommand(false);
 	program

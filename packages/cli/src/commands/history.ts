@@ -57,7 +57,7 @@ async function rollBack(context: Context<EnvironmentOptions>, key: string, wante
 	);
 }
 
-/** The number of a version. @throws Failure usage when it is none */
+/** Parses the number of a version. @throws Failure usage when it is none */
 export function parseVersion(text: string): number {
 	if (!/^[1-9]\d{0,14}$/.test(text)) throw new Failure("usage", "a version is a number from 1 on");
 	return Number(text);

@@ -20,14 +20,14 @@ interface ImportOptions extends EnvironmentOptions {
 	readonly skipEmpty?: boolean;
 }
 
-/** What an entry means for the environment it goes to. */
+/** Effect of an entry on its destination. */
 type Effect = "add" | "change" | "unchanged";
 
 interface Step extends DotenvEntry {
 	readonly effect: Effect;
 }
 
-/** Where entries go. */
+/** Destination of entries. */
 interface Destination {
 	readonly realm: string;
 	readonly environment: string;
@@ -39,7 +39,7 @@ A file that ends in .json, .yaml or .yml is an object or a mapping of texts, or 
 
 const FORMATS = ["dotenv", "json", "yaml", "k8s"];
 
-/** Adds the command that writes the entries of a .env file as secrets. */
+/** Adds the command that imports the entries of a .env file as secrets. */
 export function addImportCommand(program: Command, io: Io): void {
 	addCommand<ImportOptions>(program, io, {
 		usage: "import <file>",
@@ -158,7 +158,7 @@ async function writeSecret(client: Client, { realm, environment }: Destination, 
 	await send(client, { method: "POST", path: path`realms/${realm}/secrets`, body: { key, value, environment } });
 }
 
-/** Says what is done and what is not, so that nobody has to guess; importing the same file again goes on from there. */
+/** Lists what was written and what was not, so that nobody has to guess; importing the same file again continues from there. */
 async function explainHalf(
 	context: Context,
 	plan: object,

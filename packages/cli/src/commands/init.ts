@@ -24,7 +24,7 @@ interface InitOptions extends PasswordOptions, NewTrustOptions {
 	readonly setupCodeFile?: string;
 }
 
-/** Adds the command that takes a new server into use. */
+/** Adds the command that sets up a new server. */
 export function addInitCommand(program: Command, io: Io): void {
 	addCommand<InitOptions>(program, io, {
 		usage: "init [email]",
@@ -75,7 +75,7 @@ async function init(context: Context<InitOptions>, who?: string): Promise<void> 
 	);
 }
 
-/** Without the code at first: a server where everybody may register wants none, and one with accounts says so before anybody looks for it. */
+/** Tries without the code first: an open server wants none, and one with accounts says so before anybody looks for the code. */
 async function registerFirst(
 	context: Context,
 	client: Client,
@@ -101,7 +101,7 @@ function refused(message: string): Failure {
 	});
 }
 
-/** What the server makes. Nothing else goes to it: who may write beside the code could have put another file of root's in its place. */
+/** Form of the server's code. Nothing else is sent: an account that may write beside it could have put another of root's files there. */
 const SETUP_CODE = /^[\w-]{32}$/;
 
 async function readCode(file: string): Promise<string> {

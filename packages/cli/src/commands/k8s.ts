@@ -17,7 +17,7 @@ interface KubernetesOptions extends RealmOptions {
 const DETAILS = `The engine containerorch makes a service account for as long as the program runs, and KUBECONFIG names a configuration for it, in a folder that only you can read and that is gone afterwards. The account is deleted when the program has ended, whatever way; when svc itself is killed, at the end of its ttl.
 Signals, exit code and environment are as of \`svc run\`.`;
 
-/** Adds the command that runs a program as a service account of Kubernetes. */
+/** Adds the command that runs a program as a Kubernetes service account. */
 export function addKubernetesCommand(program: Command, io: Io): void {
 	addCommand<KubernetesOptions>(program, io, {
 		usage: "k8s <command...>",
@@ -50,7 +50,7 @@ async function runWithAccount(context: Context<KubernetesOptions>, command = "",
 	const ended = await withCredential(context, await connectForEngine(context), wanted, async (made) => {
 		await using file = await writeKubeconfig(io, made);
 		const kubeconfig = { name: "KUBECONFIG", value: file.path, source: "svc k8s" };
-		// Awaited here, because the file lasts as long as this function.
+		// Awaited here, because the file lasts only as long as this function.
 		return await runProgram(io, { command, args, env: environmentFor(io, [kubeconfig]) });
 	});
 	return codeOf(ended);

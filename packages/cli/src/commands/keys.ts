@@ -69,7 +69,7 @@ async function showStatus(context: Context<StatusOptions>): Promise<void> {
 	await showTable(context, answer, ["PURPOSE", "STATE", "ID", "CREATED"], lines, "no keys");
 }
 
-/** Keys of the instance, in the order in which they are replaced. */
+/** Keys of the instance, in the order of their rotation. */
 const DATA_PURPOSES = ["record", "portable", "session", "checkpoint", "cursor"];
 
 async function rotate(context: Context<RotateOptions>): Promise<void> {
@@ -88,7 +88,7 @@ async function rotate(context: Context<RotateOptions>): Promise<void> {
 		for (const body of wanted)
 			rotated.push({ ...body, ...(await send(client, { method: "POST", path: "keys/rotate", body })) });
 	} finally {
-		// When one fails, those before it are replaced all the same.
+		// When one fails, those before it stay replaced.
 		if (rotated.length > 0) await showRotated(context, rotated);
 	}
 }

@@ -6,7 +6,7 @@ import { connect } from "../connection.ts";
 import type { Io } from "../io.ts";
 import { note, show, visible } from "../output.ts";
 
-/** Adds the command that ends the rest after a restore. */
+/** Adds the command that ends the pause of leases after a restore. */
 export function addResumeCommand(lease: Command, io: Io): void {
 	addCommand(lease, io, {
 		usage: "resume",
@@ -23,7 +23,7 @@ async function resumeLeases(context: Context): Promise<void> {
 	await show(context, answer, visible(text(answer, "message")));
 }
 
-/** Says below a list of leases that they rest, when they do. */
+/** Notes below a list of leases that they are paused, when they are. */
 export async function notePause(context: Context, client: Client): Promise<void> {
 	if (context.options.json === true) return;
 	const health = await send(client, { method: "GET", path: "health", accept: [503] }).catch((): Answer => ({}));

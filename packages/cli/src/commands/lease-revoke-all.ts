@@ -15,7 +15,7 @@ interface RevokeAllOptions {
 	readonly yes?: boolean;
 }
 
-/** Adds the command that ends many leases at once. */
+/** Adds the command that revokes many leases together. */
 export function addRevokeAllCommand(lease: Command, io: Io): void {
 	addCommand<RevokeAllOptions>(lease, io, {
 		usage: "revoke-all",

@@ -20,13 +20,13 @@ import { saveServer } from "../session.ts";
 import { BROWSER_HELP, type BrowserOptions, findProvider, NO_BROWSER, proveInBrowser } from "../sso.ts";
 
 interface LoginOptions extends PasswordOptions, NewTrustOptions, BrowserOptions {
-	/** Name of a provider that asks in a browser. */
+	/** Name of a provider with sign-in in a browser. */
 	readonly sso?: string;
-	/** Name of a provider that is a directory. */
+	/** Name of a directory provider. */
 	readonly ldap?: string;
 }
 
-/** Adds the command that opens a session. */
+/** Adds the command that logs in. */
 export function addLoginCommand(program: Command, io: Io): void {
 	addCommand<LoginOptions>(program, io, {
 		usage: "login [email|username]",
@@ -57,7 +57,7 @@ async function login(context: Context<LoginOptions>, who?: string): Promise<void
 	await remember(context, target, answer);
 }
 
-/** What the server is told once it is trusted. @throws Failure usage before anybody is asked or reached */
+/** Prepares the call that logs in, for a trusted server. @throws Failure usage before anybody is asked or reached */
 async function prepare(
 	context: Context<LoginOptions>,
 	who: string | undefined,
@@ -86,7 +86,7 @@ async function proveAtProvider(context: Context<LoginOptions>, client: Client, n
 	return { path: "auth/sso/token", body: await proveInBrowser(context, client, type, name) };
 }
 
-/** Its kind is looked at first, so that nobody types a password for nothing. */
+/** Checks the provider's kind first, so that nobody types a password in vain. */
 async function proveAtDirectory(context: Context<LoginOptions>, client: Client, name: string, username: string) {
 	if ((await findProvider(client, name)) !== "ldap")
 		throw new Failure("usage", "the provider is no directory: it asks in a browser", {
@@ -103,7 +103,7 @@ async function remember(context: Context, target: Target, answer: Answer): Promi
 		await note(context, "note: SVC_TOKEN is set and is used instead of this session");
 }
 
-/** Remembers the session that a login answered; answers whose it is. */
+/** Saves the session from the answer to a login. Returns its user. */
 export async function saveLogin({ io }: Context, { address, saved }: Target, answer: Answer) {
 	const account = object(answer, "user");
 	const user = { id: text(account, "id"), email: text(account, "email"), name: text(account, "name") };

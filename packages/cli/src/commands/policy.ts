@@ -12,7 +12,7 @@ interface ExplainOptions extends EnvironmentOptions {
 	readonly capability?: string;
 }
 
-/** Adds the commands that say what is allowed. */
+/** Adds the commands that explain what is allowed. */
 export function addPolicyCommands(program: Command, io: Io): void {
 	const policy = addGroup(program, "policy", "what is allowed, and why");
 	addCommand<ExplainOptions>(policy, io, {

@@ -120,7 +120,7 @@ async function promote(context: Context<PromoteOptions>, ...keys: string[]): Pro
 	);
 }
 
-/** What is to be copied: of the keys that are named, or of all, those that are not the same there already. */
+/** Picks the secrets to copy: those of the named keys, or of all, that differ at the destination. */
 function choose(secrets: readonly Answer[], keys: readonly string[], { from }: Pair): Answer[] {
 	const there = secrets.filter((row) => text(row, "status") !== "only_in_to");
 	const missing = keys.filter((key) => !there.some((row) => text(row, "key") === key));

@@ -16,7 +16,7 @@ interface RevokeOptions {
 	readonly yes?: boolean;
 }
 
-/** Adds the command that takes back at once what somebody holds. */
+/** Adds the command that revokes everything of a user or a realm. */
 export function addRevokeCommand(program: Command, io: Io): void {
 	addCommand<RevokeOptions>(program, io, {
 		usage: "revoke",

@@ -104,7 +104,7 @@ async function setSecret(context: Context<SetOptions>, word: string, given?: str
 	);
 }
 
-// No key holds a `=`.
+// Keys contain no `=`.
 function splitAssignment(word: string): [key: string, value: string | undefined] {
 	const at = word.indexOf("=");
 	return at === -1 ? [word, undefined] : [word.slice(0, at), word.slice(at + 1)];

@@ -39,7 +39,7 @@ The settings are written as a whole: a field that is left out gets its default, 
 ${SETTING_HELP}
 ${SECRET_HELP}`;
 
-/** Adds the commands of single sign-on's providers. */
+/** Adds the commands of single sign-on providers. */
 export function addSsoCommands(program: Command, io: Io): void {
 	const sso = addGroup(program, "sso", "single sign-on: the identity providers that people can sign in at");
 	addCommand(sso, io, {
@@ -111,7 +111,7 @@ async function setProvider(context: Context<SetOptions>, name: string): Promise<
 	await showSettings(context, await send(client, call));
 }
 
-/** A file holds the fields of config, or all that is shown of a provider. */
+/** A file holds the fields of config, or a whole provider as shown. */
 async function readProvider(context: Context<SetOptions>): Promise<object> {
 	const { set = [], ...options } = context.options;
 	const file = await readFrom(context);

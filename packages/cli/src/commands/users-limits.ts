@@ -13,7 +13,7 @@ interface LimitOptions {
 
 const UNIT_BYTES: Readonly<Record<string, number>> = { "": 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 
-/** Shows or sets what an account may have in place of what the server's settings say. */
+/** Shows or sets an account's limits, which override the server's settings. */
 export const USERS_LIMITS: CommandSpec<LimitOptions> = {
 	usage: "limits <user>",
 	summary: "show or change how much an account may store",

@@ -1,7 +1,7 @@
 import { lookups } from "./lookups.ts";
 import type { Place } from "./places.ts";
 
-/** The script that completes in bash, from version 4 on. */
+/** The completion script for bash 4 and later. */
 export function bashScript(places: readonly Place[]): string {
 	const list = (words: Place["commands"]) => `'${words.map(({ name }) => name).join(" ")}'`;
 	return `# Completion of svc in bash. In ~/.bashrc: source <(svc completion bash)
@@ -9,7 +9,7 @@ ${lookups(places, { reset: "commands= options= arguments=()", list })}
 ${WALK}`;
 }
 
-/** Words of the server are compared, never expanded. */
+/** Compares words from the server, and never expands them. */
 const WALK = `_svc_offer() {
 	local word
 	for word; do

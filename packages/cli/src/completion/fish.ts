@@ -1,6 +1,6 @@
 import { optionValuesOf, type Place } from "./places.ts";
 
-/** The script that completes in fish. */
+/** The completion script for fish. */
 export function fishScript(places: readonly Place[]): string {
 	const described = (words: readonly { name: string; summary: string }[]) =>
 		words.map(({ name, summary }) => `${quote(name)}\\t${quote(summary)}`).join(" ");

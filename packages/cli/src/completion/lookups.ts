@@ -1,13 +1,13 @@
 import { optionValuesOf, type Place } from "./places.ts";
 
-/** How a shell writes a list of words. */
+/** A shell's syntax for lists of words. */
 interface Lists {
 	/** Empties `commands`, `options` and `arguments`. */
 	readonly reset: string;
 	list(words: Place["commands"]): string;
 }
 
-/** The functions by which bash and zsh look up what can follow: `_svc_place` at a command, `_svc_values` of an option. */
+/** The functions with which bash and zsh look up what can follow: `_svc_place` a command, `_svc_values` an option. */
 export function lookups(places: readonly Place[], { reset, list }: Lists): string {
 	const cases = places.map(({ at, commands, options, arguments: args }) => {
 		const positions = args.map((values) => `'${values.join(" ")}'`).join(" ");

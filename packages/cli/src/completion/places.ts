@@ -2,27 +2,27 @@ import type { Argument, Command, Option } from "commander";
 import { ENVIRONMENTS } from "../realm-scope.ts";
 import { namedCommands } from "../tree.ts";
 
-/** What a word can be: fixed values, or one of `@files`, `@realms`, `@keys`, `@engines`; `@any` when nobody can guess it. */
+/** Possible values of a word: fixed ones, or one of `@files`, `@realms`, `@keys`, `@engines`; `@any` when nobody can guess it. */
 type Values = readonly string[];
 
-/** A word that can be typed, and what it does. */
+/** A word that you can type, and its summary. */
 interface Word {
 	readonly name: string;
 	readonly summary: string;
 }
 
-/** What can be typed after `svc` and some commands. */
+/** Words that can follow `svc` and some commands. */
 export interface Place {
 	/** The commands so far, such as `secret set`; empty at the beginning. */
 	readonly at: string;
 	readonly commands: readonly Word[];
-	/** Long names; `values` are there for an option that takes one. */
+	/** Long names; an option that takes a value has `values`. */
 	readonly options: readonly (Word & { readonly values?: Values })[];
 	/** By position. */
 	readonly arguments: readonly Values[];
 }
 
-/** What a placeholder such as `<slug>` stands for, where its option or argument lists no values itself. */
+/** Values of a placeholder such as `<slug>`, where its option or argument lists none itself. */
 const PLACEHOLDERS: Readonly<Record<string, Values>> = {
 	slug: ["@realms"],
 	realm: ["@realms"],
@@ -40,10 +40,10 @@ const PLACEHOLDERS: Readonly<Record<string, Values>> = {
 	output: ["@files"],
 };
 
-/** Options whose placeholder means something else than the same word as an argument. */
+/** Options whose placeholder means something else than in an argument. */
 const OPTIONS: Readonly<Record<string, Values>> = { "--type": ["@any"], "--role": ["@any"] };
 
-/** Every place of the tree, the beginning first. Hidden commands are left out. */
+/** Every place of the tree, the root first, without hidden commands. */
 export function placesOf(command: Command, at: readonly string[] = []): Place[] {
 	const inner = namedCommands(command);
 	const place = {
@@ -68,7 +68,7 @@ function argumentValues(argument: Argument): Values {
 	return argument.argChoices ?? PLACEHOLDERS[argument.name()] ?? ["@any"];
 }
 
-/** What the value of an option can be, everywhere or, where commands differ, in one place. */
+/** Possible values of an option, everywhere or, where commands differ, in one place. */
 export interface OptionValues {
 	readonly option: string;
 	/** Absent when it is the same in all places. */
@@ -76,7 +76,7 @@ export interface OptionValues {
 	readonly values: Values;
 }
 
-/** The values of all options that take one, what holds in one place only first. */
+/** The values of all options that take one; those for one place come first. */
 export function optionValuesOf(places: readonly Place[]): OptionValues[] {
 	const all = places.flatMap(({ at, options }) =>
 		options.flatMap(({ name, values }) => (values === undefined ? [] : [{ option: name, at, values }])),

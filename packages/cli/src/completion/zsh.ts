@@ -1,7 +1,7 @@
 import { lookups } from "./lookups.ts";
 import type { Place } from "./places.ts";
 
-/** The script that completes in zsh. */
+/** The completion script for zsh. */
 export function zshScript(places: readonly Place[]): string {
 	const list = (words: Place["commands"]) =>
 		`(${words.map(({ name, summary }) => quote(`${name}:${summary}`)).join(" ")})`;

@@ -1,12 +1,12 @@
 import type { Io } from "../io.ts";
 import type { Variable } from "./variables.ts";
 
-/** Settings of svc that are no secrets: a program that calls svc itself goes on with them. */
+/** Settings of svc that are no secrets: a program that calls svc itself continues with them. */
 const KEPT = new Set(["SVC_ADDRESS", "SVC_REALM", "SVC_ENV", "SVC_CACERT", "SVC_FINGERPRINT"]);
 
 /**
- * The environment of a program: this process's own without what is svc's, and the variables. SVC_TOKEN, SVC_MASTER_KEY and whatever else
- * begins like them stay here; so does the folder of compiled code that `bin.mjs` names to Node.
+ * The environment of a program: this process's own without svc's variables, and the given ones. SVC_TOKEN, SVC_MASTER_KEY and all others that
+ * begin like them stay here; so does the folder of compiled code that `bin.mjs` passes to Node.
  */
 export function environmentFor(io: Io, variables: readonly Variable[]): Record<string, string> {
 	const inherited = Object.entries(io.env).filter(

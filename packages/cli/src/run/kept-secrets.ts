@@ -8,7 +8,7 @@ import { type Io, setting } from "../io.ts";
 import { writePrivateFile } from "../private-file.ts";
 import type { Place, Secret } from "./secrets.ts";
 
-/** Whose secrets these are, and of what. What is kept for one opens for no other. */
+/** Owner and origin of kept secrets. Those kept for one open for no other. */
 export interface Owner extends Place {
 	/** Address of the server. */
 	readonly address: string;
@@ -16,24 +16,24 @@ export interface Owner extends Place {
 	readonly identity: string;
 }
 
-/** Secrets as they once were. */
+/** Kept secrets and their age. */
 export interface KeptSecrets {
 	readonly secrets: readonly Secret[];
 	/** Milliseconds since they were read from the server. */
 	readonly age_ms: number;
 }
 
-/** What is older is of no use to any sensible `--max-age`, and is removed when something else is kept. */
+/** Older ones serve no sensible `--max-age`; they are removed when others are kept. */
 const FORGOTTEN_AFTER_MS = 30 * 86_400_000;
-/** A clock that is being set right goes back a little. */
+/** A clock that is being corrected goes back a little. */
 const CLOCK_SLACK_MS = 60_000;
 const KEY_BYTES = 32;
 const [SALT_BYTES, NONCE_BYTES, TAG_BYTES] = [32, 12, 16];
 const PURPOSE = "svc run: kept secrets, format 1";
 
 /**
- * Keeps the secrets for `--offline`, sealed with AES-256-GCM under a key that lies beside them and is this user's alone. Each time has a key of
- * its own, derived with a random salt, so that no nonce ever comes twice.
+ * Keeps the secrets for `--offline`, sealed with AES-256-GCM under a key that lies beside them and only this user can read. Each time has a key
+ * of its own, derived with a random salt, so that no nonce ever repeats.
  * @throws the system's error when they cannot be written
  */
 export async function keepSecrets(io: Io, owner: Owner, secrets: readonly Secret[]): Promise<void> {
@@ -50,9 +50,9 @@ export async function keepSecrets(io: Io, owner: Owner, secrets: readonly Secret
 }
 
 /**
- * The secrets as they were when they were last read from the server.
- * @param max_age_ms how old they may be
- * @throws Failure when there are none, when they are too old, and when they or the key were altered
+ * The secrets as last read from the server.
+ * @param max_age_ms their highest age
+ * @throws Failure when there are none, they are too old, or they or the key were altered
  */
 export async function recallSecrets(io: Io, owner: Owner, max_age_ms: number): Promise<KeptSecrets> {
 	const folder = folderOf(io);
@@ -68,7 +68,7 @@ export async function recallSecrets(io: Io, owner: Owner, max_age_ms: number): P
 	return kept;
 }
 
-/** Removes all that is kept, of every server, and the key. @throws the system's error when that fails */
+/** Removes all kept secrets, of every server, and the key. @throws the system's error when that fails */
 export async function forgetSecrets(io: Io): Promise<void> {
 	const folder = folderOf(io);
 	if (folder !== undefined) await rm(folder, { recursive: true, force: true });
@@ -83,7 +83,7 @@ function folderOf(io: Io): string | undefined {
 
 const KEY_FILE = "key";
 
-/** What is sealed is bound to this. */
+/** Sealed secrets are bound to this name. */
 function nameOf({ address, identity, realm, environment }: Owner): string {
 	return JSON.stringify([PURPOSE, address, identity, realm, environment]);
 }
@@ -139,13 +139,13 @@ function unseal(key: Buffer, sealed: Buffer, owner: Owner): KeptSecrets {
 		const secrets = rows(content, "secrets").map((row) => ({ key: text(row, "key"), value: text(row, "value") }));
 		return { secrets, age_ms: Date.now() - Number(content.read_at) };
 	} catch {
-		// Without the cause: it may quote what was opened.
+		// Without the cause, which may quote the decrypted text.
 		throw unusable("they or their key were altered");
 	}
 }
 
 async function forgetOld(folder: string): Promise<void> {
-	// Also what a writing left behind that was cut off.
+	// Includes what an interrupted write left behind.
 	const names = (await readdir(folder)).filter((name) => name.includes(".sealed"));
 	for (const path of names.map((name) => join(folder, name))) {
 		// Another svc may be removing it.

@@ -7,9 +7,9 @@ import { type Io, setting } from "../io.ts";
 import { writePrivateFile } from "../private-file.ts";
 
 /**
- * Writes the client configuration of Kubernetes for a token into a folder that only its owner can read, in memory where the system has one for that.
- * @param made what `generate` answers when it is asked for the connection, too
- * @returns its path; the folder is removed when it is disposed of
+ * Writes the Kubernetes client configuration for a token into a folder that only its owner can read, in memory where the system offers that.
+ * @param made the answer of `generate`, with the connection
+ * @returns its path; disposing of it removes the folder
  */
 export async function writeKubeconfig(io: Io, made: Answer): Promise<AsyncDisposable & { readonly path: string }> {
 	const config = await kubeconfigOf(made);

@@ -9,13 +9,13 @@ import { writeKubeconfig } from "./kubeconfig-file.ts";
 import type { Ended } from "./program.ts";
 import type { Variable } from "./variables.ts";
 
-/** A credential that a program is to have. */
+/** A credential wanted for a program. */
 export interface LeaseWish {
-	/** What the names of its variables begin with. */
+	/** Prefix of its variables' names. */
 	readonly prefix: string;
 	/** Type of the engine. */
 	readonly type: string;
-	/** Role, ttl and what else the engine is told. */
+	/** Role, ttl and further parameters for the engine. */
 	readonly params: Readonly<Record<string, unknown>>;
 }
 
@@ -25,7 +25,7 @@ export const LEASE_HELP = `--lease has an engine make a credential for the progr
 /**
  * Reads `[name=]engine:role[,param=value…]`.
  * @param option that it was given to
- * @throws Failure usage when it is something else; the message repeats nothing of it
+ * @throws Failure usage when it is something else; the message repeats none of it
  */
 export function parseLease(text: string, option = "--lease"): LeaseWish {
 	const [head = "", ...params] = text.split(",");
@@ -45,9 +45,9 @@ export function parseLease(text: string, option = "--lease"): LeaseWish {
 }
 
 /**
- * Makes the credentials, one after the other, for as long as a program runs, and revokes them afterwards.
+ * Makes the credentials one by one, for as long as a program runs, and revokes them afterwards.
  * @param run runs the program with their variables
- * @throws Failure as `withCredential` does, and whatever `run` throws
+ * @throws Failure as `withCredential` does, and any error of `run`
  */
 export async function withLeases(
 	context: Context,
@@ -60,12 +60,12 @@ export async function withLeases(
 	return withCredential(context, client, { realm, ...wish }, async (made) => {
 		await using file = wish.type === "containerorch" ? await writeKubeconfig(context.io, made) : undefined;
 		const variables = variablesOfLease(wish, made, file?.path);
-		// Awaited here, because the file lasts as long as this function.
+		// Awaited here, because the file lasts only as long as this function.
 		return await withLeases(context, client, realm, others, (more) => run([...variables, ...more]));
 	});
 }
 
-/** Fields of the built-in engines' answers that are no secrets. What other engines answer is taken for one. */
+/** Fields of the built-in engines' answers that are not secret. All fields of other engines count as secret. */
 const PUBLIC =
 	/_(?:ADDRESS|HOST|PORT|TLS|DATABASE|AUTH_DATABASE|USERNAME|EXPIRES_AT|NAMESPACE|SERVICE_ACCOUNT|ROLE_BINDING|CLUSTER_ROLE|SERVER|CA_CERT|TLS_SERVER_NAME|INSECURE_SKIP_TLS_VERIFY)$/;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { createMasker, formsOf, MASK } from "./mask.ts";
 
-/** What goes on of an output that arrives in these pieces. */
+/** Output of a masker that receives these pieces. */
 function masked(values: readonly string[], chunks: readonly (string | Buffer)[]): string {
 	const masker = createMasker(values);
 	const out = [...chunks.map((chunk) => masker.push(Buffer.from(chunk))), masker.end()];
@@ -67,7 +67,7 @@ test("only what may be the beginning of a value waits, and it is masked however 
 	assert.equal(masker.end().toString(), "hunter2");
 });
 
-/** A generator of numbers that is the same in each run. */
+/** A generator of the same numbers in each run. */
 function numbers(seed: number): (below: number) => number {
 	let state = seed;
 	return (below) => {

@@ -1,16 +1,16 @@
-/** What stands in the place of a value. */
+/** Replacement for a value. */
 export const MASK = "*****";
 
-/** Bytes of the shortest text that is masked: shorter ones, such as `true` and `5432`, are in most outputs by chance. */
+/** Bytes of the shortest masked text: shorter ones, such as `true` and `5432`, occur in most outputs by chance. */
 const MIN_BYTES = 6;
-/** Bytes of the shortest line of a value of several lines that is masked by itself. */
+/** Bytes of the shortest line of a multi-line value that is masked by itself. */
 const MIN_LINE_BYTES = 12;
 
-/** Takes a stream of bytes apart into what may go on. It holds back no more than the beginning of a value. */
+/** Masks a stream of bytes. It holds back no more than the beginning of a value. */
 export interface Masker {
-	/** What may go on now, with every value that ended in this chunk replaced. */
+	/** Bytes to pass on now, with every value that ended in this chunk replaced. */
 	push(chunk: Buffer): Buffer;
-	/** What is left at the end of the stream. */
+	/** Rest of the stream. */
 	end(): Buffer;
 }
 
@@ -22,23 +22,23 @@ interface Index {
 	readonly pairs: Uint8Array;
 }
 
-/** What begins at one place of the output. */
+/** Result of a search at one place of the output. */
 interface Found {
-	/** Bytes of the longest text that is there as a whole; 0 when there is none. */
+	/** Bytes of the longest text found there as a whole; 0 when there is none. */
 	readonly length: number;
-	/** Whether a longer one may be there, as far as the output goes. */
+	/** True when a longer one may be there, as far as the output goes. */
 	readonly isOpen: boolean;
 }
 
 /**
- * A masker for one stream. Values that overlap in the output are covered as a whole. Nothing is released by time: a value that arrives in pieces,
- * however slowly, is masked, and all that ever waits is text that begins like a value.
+ * A masker for one stream. It covers overlapping values as a whole. Nothing is released by time: a value that arrives in pieces,
+ * however slowly, is masked, and only text that begins like a value ever waits.
  * @param values of secrets; each is also looked for in the forms of `formsOf`
  */
 export function createMasker(values: readonly string[]): Masker {
 	const index = indexOf(values);
 	let held: Buffer = Buffer.alloc(0);
-	/** Bytes at the beginning of `held` that belong to a value whose mask is out already. */
+	/** Bytes at the beginning of `held` that belong to a value whose mask is already out. */
 	let covered = 0;
 	const take = (chunk: Buffer, isEnd: boolean): Buffer => {
 		const data = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
@@ -60,7 +60,7 @@ export function createMasker(values: readonly string[]): Masker {
 	return { push: (chunk) => take(chunk, false), end: () => take(Buffer.alloc(0), true) };
 }
 
-/** Whether anything of the values would be masked. */
+/** Tells whether any part of the values would be masked. */
 export function canMask(values: readonly string[]): boolean {
 	return values.some((value) => formsOf(value).length > 0);
 }
@@ -95,8 +95,8 @@ function indexOf(values: readonly string[]): Index {
 }
 
 /**
- * The texts by which a value is known: itself, its longer lines, and as it stands in JSON, in an address and in Base64, at whatever place of a
- * longer text. Blanks around it do not count, so that no line break ever waits for what follows it. Empty when the value is too short.
+ * The texts that reveal a value: itself, its longer lines, and its forms in JSON, in an address and in Base64, at any place of a
+ * longer text. Blanks around it do not count, so that no line break waits for what follows it. Empty when the value is too short.
  */
 export function formsOf(value: string): string[] {
 	const text = value.trim();
@@ -112,7 +112,7 @@ export function formsOf(value: string): string[] {
 	];
 }
 
-/** What of its Base64 does not depend on the text around it, for each of the three places where it can begin, in both alphabets. */
+/** The part of its Base64 that does not depend on the text around it, for each of its three possible offsets, in both alphabets. */
 function base64Forms(text: Buffer): string[] {
 	return [0, 1, 2].flatMap((before) => {
 		const encoded = Buffer.concat([Buffer.alloc(before), text]).toString("base64");

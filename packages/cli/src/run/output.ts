@@ -2,19 +2,19 @@ import type { Readable, Writable } from "node:stream";
 import { hasReaderLeft, writeBytes } from "../io.ts";
 import { createMasker } from "./mask.ts";
 
-/** What a program writes, on its way. */
+/** Copy of a program's output, under way. */
 export interface Copy {
 	/** Everything is out. @throws the system's error when it cannot be written, such as ENOSPC */
 	readonly done: Promise<void>;
 	/**
-	 * Does not wait for ever, once the program has ended, for what it left running: that may hold its output open. Whatever the program itself has
-	 * written is passed on, however slowly it is read.
-	 * @returns ends that
+	 * Limits the wait, once the program has ended, for processes that it left running: they may hold its output open. All that the program itself
+	 * has written is passed on, however slowly it is read.
+	 * @returns ends the limit
 	 */
 	giveUpLeftOver(): Disposable;
 }
 
-/** Copies what a program writes, with the values masked, until its end. When nobody reads it any more, the program is told so as by a pipe. */
+/** Copies a program's output, with the values masked, until its end. When the reader leaves, the program notices it as with a pipe. */
 export function copyMasked(source: Readable, target: Writable, values: readonly string[]): Copy {
 	const taken = { bytes: 0 };
 	return { done: copy(source, target, values, taken), giveUpLeftOver: () => giveUpLeftOver(source, target, taken) };
@@ -33,12 +33,12 @@ async function copy(source: Readable, target: Writable, values: readonly string[
 	}
 }
 
-/** How far a copy has got. */
+/** Progress of a copy. */
 interface Taken {
 	bytes: number;
 }
 
-/** What is read until the stream ends, or is given up. */
+/** Yields what is read until the stream ends, or is given up. */
 async function* chunksOf(source: Readable): AsyncGenerator<Buffer, void, undefined> {
 	try {
 		yield* source as AsyncIterable<Buffer>;
@@ -48,17 +48,17 @@ async function* chunksOf(source: Readable): AsyncGenerator<Buffer, void, undefin
 }
 
 const LOOK_MS = 250;
-/** Looks that find nothing to copy: in a row, and in all. What the program itself has written lies in the pipe, and is there at every look. */
+/** Looks that find nothing to copy: in a row, and in all. The program's own output lies in the pipe, where every look finds it. */
 const [SILENT_LOOKS, IDLE_LOOKS] = [8, 40];
-/** More than any pipe holds: what comes after as much cannot be the program's own. */
+/** More than any pipe holds: output beyond this cannot be the program's own. */
 const MAX_LEFT_OVER_BYTES = 16 * 1024 * 1024;
 
-/** By looks, not by time: a reader that pauses may hold up this whole process, and data that has waited meanwhile is read before the next look. */
+/** Counts looks, not time: a reader that pauses may hold up this whole process, and data that waited meanwhile is read before the next look. */
 function giveUpLeftOver(source: Readable, target: Writable, taken: Readonly<Taken>): Disposable {
 	const most = taken.bytes + MAX_LEFT_OVER_BYTES;
 	let [seen, silent, idle] = [taken.bytes, 0, 0];
 	const look = () => {
-		// The reader is waited for.
+		// The reader may take its time.
 		if (target.writableLength > 0) return;
 		silent = taken.bytes === seen ? silent + 1 : 0;
 		seen = taken.bytes;

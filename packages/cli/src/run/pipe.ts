@@ -7,17 +7,17 @@ import type { Readable } from "node:stream";
 
 /** A pipe to this process. Disposing of it closes both ends here. */
 export interface Pipe extends Disposable {
-	/** What is written to it. */
+	/** Reads what is written to it. */
 	readonly source: Readable;
-	/** Descriptor of the end that is written to. */
+	/** Descriptor of the writing end. */
 	readonly fd: number;
-	/** Closes that end here, once another process has it. */
+	/** Closes the writing end here, once another process has it. */
 	closeWriting(): void;
 }
 
 /**
- * Makes a pipe of the system's. Those that Node makes are sockets, which a program cannot open as `/dev/stdout`, as many a web server does.
- * @returns undefined where there is no mkfifo(1), or no folder for temporary files that can be written, as in many a container
+ * Makes a system pipe. Node's own are sockets, which a program cannot open as `/dev/stdout`, as many web servers do.
+ * @returns undefined without mkfifo(1), or without a writable folder for temporary files, as in many containers
  * @throws the system's error when it cannot be opened
  */
 export function openPipe(): Pipe | undefined {
@@ -26,7 +26,7 @@ export function openPipe(): Pipe | undefined {
 	try {
 		const path = join(folder, "pipe");
 		if (spawnSync("mkfifo", ["-m", "600", path]).status !== 0) return undefined;
-		// In this order, because a writing end alone would be waited for.
+		// In this order, because opening the writing end alone would wait.
 		const reading = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
 		const fd = openSync(path, "w");
 		const source = new Socket({ fd: reading, readable: true, writable: false });

@@ -13,7 +13,7 @@ const masked = ["hunter22"];
 
 const end = async (io: Io, program: Program) => codeOf(await runProgram(io, program));
 
-/** What would keep this process alive. */
+/** Pipes that would keep this process alive. */
 const openPipes = () => process.getActiveResourcesInfo().filter((name) => name === "PipeWrap").length;
 const OPEN_PIPES = openPipes();
 
@@ -51,7 +51,7 @@ test("nothing is lost to a reader that pauses after the program has ended", asyn
 		highWaterMark: 1,
 		write: (chunk: Buffer, _encoding, done) => {
 			bytes += chunk.length;
-			// Longer than what a program leaves running is waited for.
+			// Longer than the wait for processes that a program leaves running.
 			setTimeout(done, bytes > 1_000_000 && pauses-- > 0 ? 4000 : 0);
 		},
 	});

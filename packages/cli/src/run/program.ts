@@ -8,14 +8,14 @@ import { copyMasked } from "./output.ts";
 import { openPipe } from "./pipe.ts";
 import { hearSignals } from "./signals.ts";
 
-/** Another program, and what it is to be given. */
+/** Another program and its surroundings. */
 export interface Program {
-	/** A path, or a name that is looked for in PATH. */
+	/** A path, or a name to look up in PATH. */
 	readonly command: string;
 	readonly args: readonly string[];
 	/** Its whole environment. */
 	readonly env: Readonly<Record<string, string>>;
-	/** Values that are masked in what it writes. Without any it has this process's own streams, and with them the terminal. */
+	/** Values to mask in its output. Without any it has this process's own streams, and with them the terminal. */
 	readonly masked?: readonly string[];
 }
 
@@ -23,38 +23,38 @@ export interface Program {
 export interface Ended {
 	/** Its own exit code, or 128 and the number of the signal that ended it. */
 	readonly code: number;
-	/** All that it has written is out, which its reader may delay. @throws the system's error when it cannot be written */
+	/** Settles when all its output is out, which its reader may delay. @throws the system's error when it cannot be written */
 	readonly written: Promise<unknown>;
 }
 
 /** A program that was started. */
 export interface RunningProgram {
 	readonly ended: Promise<Ended>;
-	/** Sends it a signal; nothing happens when it has ended. */
+	/** Sends it a signal; does nothing when it has ended. */
 	kill(signal: NodeJS.Signals): void;
 }
 
 /**
- * Runs a program to its end, without a shell. Signals to this process are passed on to it.
+ * Runs a program to its end, without a shell. Passes signals to this process on to it.
  * @throws Failure noSuchCommand or notExecutable when it cannot be started
  */
 export async function runProgram(io: Io, program: Program): Promise<Ended> {
 	return (await startProgram(io, program)).ended;
 }
 
-/** Waits until all that a program has written is out. @returns its exit code @throws the system's error when it cannot be written */
+/** Waits until all of a program's output is out. @returns its exit code @throws the system's error when it cannot be written */
 export async function codeOf({ code, written }: Ended): Promise<number> {
 	await written;
 	return code;
 }
 
-/** Starts a program; signals to this process are passed on to it until it ends. @throws Failure noSuchCommand or notExecutable when it cannot be started */
+/** Starts a program; passes signals to this process on to it until it ends. @throws Failure noSuchCommand or notExecutable when it cannot be started */
 export async function startProgram(io: Io, { command, args, env, masked = [] }: Program): Promise<RunningProgram> {
-	// Taken back when it cannot be started.
+	// Undone when it cannot be started.
 	using lent = new DisposableStack();
 	const pipes = canMask(masked) ? [lent.use(openPipe()), lent.use(openPipe())] : undefined;
 	const output = pipes?.map((pipe) => pipe?.fd ?? "pipe") ?? ["inherit", "inherit"];
-	// Before the program is there, so that no signal comes in between: listeners are called only after this function has gone on.
+	// Before the program exists, so that no signal is missed: listeners run only after this function has gone on.
 	const heard = lent.use(
 		hearSignals(io, (signal, isEverywhere) => {
 			if (!isEverywhere) child.kill(signal);
@@ -67,7 +67,7 @@ export async function startProgram(io: Io, { command, args, env, masked = [] }: 
 	const [stdout, stderr] = [pipes?.[0]?.source ?? child.stdout, pipes?.[1]?.source ?? child.stderr];
 	const copies = [stdout && copyMasked(stdout, io.stdout, masked), stderr && copyMasked(stderr, io.stderr, masked)];
 	const copied = Promise.all(copies.map((copy) => copy?.done));
-	// It may fail long before the program ends, and is asked about only then.
+	// It may fail long before the program ends, and is awaited only then.
 	copied.catch(() => undefined);
 	const ended = exited.then((code) => {
 		const leftOvers = new DisposableStack();
@@ -79,7 +79,7 @@ export async function startProgram(io: Io, { command, args, env, masked = [] }: 
 	return { ended, kill: (signal) => void child.kill(signal) };
 }
 
-/** Node throws some of the system's errors, and emits others. */
+/** Node throws some of the system's errors and emits others. */
 async function spawnProgram(command: string, args: readonly string[], options: SpawnOptions): Promise<ChildProcess> {
 	try {
 		const child = spawn(command, args, options);

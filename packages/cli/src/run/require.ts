@@ -3,9 +3,9 @@ import { DotenvError, decodeDotenv, parseDotenv } from "../dotenv.ts";
 import { Failure } from "../failure.ts";
 
 /**
- * Sees that every variable is there that a file such as `.env.example` names.
+ * Checks that every variable in a file such as `.env.example` is set.
  * @param env of the program that is about to start
- * @throws Failure naming the variables that are missing or empty, or the file's line that is not understood; the system's error without the file
+ * @throws Failure naming the variables that are missing or empty, or the line that is not understood; the system's error without the file
  */
 export async function requireVariables(file: string, env: Readonly<Record<string, string>>): Promise<void> {
 	const missing = (await readNames(file)).filter((name) => !env[name]);

@@ -9,13 +9,13 @@ export interface Place {
 	readonly environment: string;
 }
 
-/** A secret as a program is given it. */
+/** A secret for a program. */
 export interface Secret {
 	readonly key: string;
 	readonly value: string;
 }
 
-/** Which secrets are meant; all without either. */
+/** Selection of secrets; all without either option. */
 export interface SelectionOptions {
 	readonly only?: readonly string[];
 	readonly except?: readonly string[];
@@ -27,13 +27,13 @@ export async function readSecrets(client: Client, { realm, environment }: Place)
 	return Array.fromAsync(found, (secret) => ({ key: text(secret, "key"), value: text(secret, "value") }));
 }
 
-/** What changes when a secret of the environment is written or deleted; no value is read for it. @throws Failure as `listAll` does */
+/** A text that changes when a secret of the environment is written or deleted; it reads no value. @throws Failure as `listAll` does */
 export async function readState(client: Client, { realm, environment }: Place): Promise<string> {
 	const found = listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment, values: "false" });
 	return JSON.stringify(await Array.fromAsync(found, (secret) => [text(secret, "key"), count(secret, "version")]));
 }
 
-/** Those that are meant. @throws Failure notFound naming the keys that are named and not there */
+/** Selects the wanted secrets. @throws Failure notFound naming the requested keys that do not exist */
 export function selectSecrets(
 	secrets: readonly Secret[],
 	place: Place,

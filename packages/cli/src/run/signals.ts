@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Io } from "../io.ts";
 
-/** What is passed on. Stop and continue need nothing: a terminal sends them to everything in its foreground, and both obey. */
+/** Signals to pass on. Stop and continue need nothing: a terminal sends them to its whole foreground, and both processes obey. */
 const FORWARDED: readonly NodeJS.Signals[] = [
 	"SIGINT",
 	"SIGTERM",
@@ -12,12 +12,12 @@ const FORWARDED: readonly NodeJS.Signals[] = [
 	"SIGWINCH",
 ];
 
-/** What a terminal sends by itself, to everything in its foreground: Ctrl-C, Ctrl-\ and a new size. */
+/** Signals that a terminal itself sends to its whole foreground: Ctrl-C, Ctrl-\ and a new size. */
 const OF_TERMINAL: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT", "SIGWINCH"];
 
 /**
- * Hears signals in place of ending by them, until it is disposed of.
- * @param told receives each, and whether a terminal has sent it to everything in its foreground: a program that was started there has it already
+ * Hears signals instead of ending by them, until disposed of.
+ * @param told receives each, and whether a terminal sent it to its whole foreground: a program started there has it already
  */
 export function hearSignals(io: Io, told: (signal: NodeJS.Signals, isEverywhere: boolean) => void): Disposable {
 	const before = readTerminal();
@@ -33,17 +33,17 @@ export function hearSignals(io: Io, told: (signal: NodeJS.Signals, isEverywhere:
 /** The controlling terminal of this process. */
 interface Terminal {
 	readonly isThere: boolean;
-	/** Whether this process and what it starts are in the foreground. */
+	/** True when this process and its children are in the foreground. */
 	readonly isForeground: boolean;
-	/** Whether this process is the leader of its session, as a shell is. */
+	/** True when this process is the leader of its session, as a shell is. */
 	readonly isLeader: boolean;
 }
 
-/** Node does not say who has sent a signal, so this goes by where the process is: `kill -INT` cannot be told from Ctrl-C. */
+/** Node does not say who sent a signal, so this judges by the place of the process: `kill -INT` looks like Ctrl-C. */
 function isFromTerminal(signal: NodeJS.Signals, before: Terminal): boolean {
 	const now = readTerminal();
-	// A terminal that goes away tells the leader of its session alone, which is the shell in most cases: what the shell started hears it of the
-	// shell or of its end.
+	// A terminal that goes away signals only the leader of its session, in most cases the shell: the shell's children learn of it from the
+	// shell or from its end.
 	if (signal === "SIGHUP") return before.isThere && !now.isThere && !now.isLeader;
 	return OF_TERMINAL.includes(signal) && now.isForeground;
 }

@@ -8,7 +8,7 @@ import { note } from "../output.ts";
 import { keepSecrets, type Owner, recallSecrets } from "./kept-secrets.ts";
 import { type Place, readSecrets, type Secret } from "./secrets.ts";
 
-/** Where secrets come from. */
+/** Options for the source of secrets. */
 export interface SourceOptions {
 	readonly offline?: boolean;
 	readonly maxAge: string;
@@ -28,7 +28,7 @@ export const SOURCE_HELP =
 	"What is read from the server is kept, sealed, for --offline, which says how old it is. Nothing but --offline ever uses it.";
 
 /**
- * The secrets of an environment, from the server, or with --offline as they were kept.
+ * The secrets of an environment, from the server or, with --offline, as they were kept.
  * @throws Failure as `connect`, `readSecrets` and `recallSecrets` do
  */
 export async function loadSecrets(context: Context<SourceOptions>, place: Place): Promise<readonly Secret[]> {
@@ -49,7 +49,7 @@ export async function loadSecrets(context: Context<SourceOptions>, place: Place)
 	return secrets;
 }
 
-/** The secrets as they are on the server now, kept for `--offline`. @throws Failure as `readSecrets` does */
+/** Reads the secrets from the server and keeps them for `--offline`. @throws Failure as `readSecrets` does */
 export async function readAndKeep(
 	context: Context<SourceOptions>,
 	client: Client,
@@ -64,7 +64,7 @@ export async function readAndKeep(
 	return secrets;
 }
 
-/** Who asks: the user of the session, or the digest of SVC_TOKEN. @throws Failure denied when there is no token for the address */
+/** The caller: the user of the session, or the digest of SVC_TOKEN. @throws Failure denied when there is no token for the address */
 export async function ownerOf(context: Context, place: Place): Promise<Owner> {
 	const { address, saved } = await findTarget(context);
 	const given = readToken(context.io);
@@ -75,7 +75,7 @@ export async function ownerOf(context: Context, place: Place): Promise<Owner> {
 	return { ...place, address, identity: user ?? hash("sha256", token, "hex") };
 }
 
-/** Says that --offline would do, when it would. */
+/** Suggests --offline where it would help. */
 async function pointToKept(context: Context, owner: Owner, max_age_ms: number, error: unknown): Promise<unknown> {
 	if (!(error instanceof Failure) || error.kind !== "unreachable") return error;
 	const kept = await recallSecrets(context.io, owner, max_age_ms).catch(() => undefined);

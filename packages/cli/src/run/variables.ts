@@ -1,38 +1,38 @@
 import { Failure } from "../failure.ts";
 
-/** An environment variable, and the secret or the like that it comes from. */
+/** An environment variable and its source, such as a secret. */
 export interface Variable {
 	readonly name: string;
 	readonly value: string;
-	/** What a person knows it by. */
+	/** Name of the source, for people. */
 	readonly source: string;
-	/** Whether it is no secret, so that it is not masked. */
+	/** True when it is not secret, and so not masked. */
 	readonly isPublic?: boolean;
 }
 
-/** How keys become names of variables. */
+/** Options for the names of variables. */
 export interface NamingOptions {
 	/** Put before each name. */
 	readonly prefix?: string;
-	/** Whether `-`, `.` and `/` become `_`. */
+	/** Turns `-`, `.` and `/` into `_`. */
 	readonly mapNames?: boolean;
-	/** Whether names are taken that change how programs run. */
+	/** Accepts names that change how programs run. */
 	readonly allowReserved?: boolean;
 }
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Bytes of one `NAME=value` with its end. See MAX_ARG_STRLEN in execve(2): 32 pages. */
+/** Most bytes of one `NAME=value` with its end. See MAX_ARG_STRLEN in execve(2): 32 pages. */
 const MAX_VARIABLE_BYTES = 128 * 1024;
 
-// Variables by which the loader, shells and interpreters find code, or that are svc's own. Who may write a secret must not thereby choose
-// what runs on the machine of whoever runs a program with it.
+// Variables by which the loader, shells and interpreters find code, or that are svc's own. The right to write a secret must not
+// include the choice of what runs on other people's machines.
 const RESERVED =
 	/^(?:PATH|HOME|SHELL|USER|LOGNAME|PWD|IFS|CDPATH|BASH_ENV|BASHOPTS|SHELLOPTS|PS4|PROMPT_COMMAND|GCONV_PATH|LOCPATH|NLSPATH|ZDOTDIR|EDITOR|VISUAL|(?:MAN)?PAGER|LESS(?:OPEN|CLOSE)|CLASSPATH|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|NODE_(?:OPTIONS|PATH|EXTRA_CA_CERTS|REPL_EXTERNAL_MODULE)|PYTHON(?:PATH|HOME|STARTUP|INSPECT|WARNINGS|BREAKPOINT|USERBASE|PYCACHEPREFIX)|PERL5?(?:OPT|LIB|DB)|RUBY(?:OPT|LIB)|OPENSSL_(?:CONF|MODULES|ENGINES)|PHPRC|PHP_INI_SCAN_DIR|LUA_(?:PATH|CPATH|INIT).*|DOTNET_STARTUP_HOOKS|GIT_(?:SSH|EXEC_PATH|EXTERNAL_DIFF|CONFIG|PROXY_COMMAND|ASKPASS|EDITOR|SEQUENCE_EDITOR|PAGER|TEMPLATE_DIR).*|SSH_ASKPASS|(?:LD|DYLD|GLIBC|MALLOC|BASH_FUNC|SVC)_.*)$/;
 
 /**
- * The variables that secrets become, in their order.
- * @throws Failure naming every key of which no variable can be made, and the option that helps
+ * Turns secrets into variables, in their order.
+ * @throws Failure naming every key that cannot become a variable, and the option that helps
  */
 export function variablesOf(
 	secrets: readonly { readonly key: string; readonly value: string }[],
@@ -53,7 +53,7 @@ export function variablesOf(
 	return variables;
 }
 
-/** @throws Failure naming every variable that decides what runs; `hint` is what helps besides --allow-reserved */
+/** @throws Failure naming every variable that decides what runs; `hint` says what helps besides --allow-reserved */
 export function refuseReserved(variables: readonly Pick<Variable, "name" | "source">[], hint: string): void {
 	refuse(
 		variables.filter(({ name }) => RESERVED.test(name)),
@@ -62,7 +62,7 @@ export function refuseReserved(variables: readonly Pick<Variable, "name" | "sour
 	);
 }
 
-/** @throws Failure when two have one name, or a value is none that a variable can have */
+/** @throws Failure when two share a name, or a value is impossible for a variable */
 export function checkVariables(variables: readonly Variable[]): void {
 	const twice = variables.filter(({ name }, index) => variables.findIndex((other) => other.name === name) !== index);
 	refuse(

@@ -8,7 +8,7 @@ import { type Place, readState, type Secret } from "./secrets.ts";
 import { ownerOf, readAndKeep, type SourceOptions } from "./source.ts";
 import type { Watch } from "./watch.ts";
 
-/** Whether and how a program is started anew. */
+/** Options for restarting a program. */
 export interface WatchOptions extends SourceOptions {
 	readonly watch?: boolean;
 	readonly watchInterval: string;
@@ -29,13 +29,13 @@ export const WATCH_HELP =
 /** Milliseconds for one look: the program may end meanwhile. */
 const LOOK_TIMEOUT_MS = 10_000;
 
-/** How long each is waited for. */
+/** Times of a watch. */
 type WatchTimes = Pick<Watch, "interval_ms" | "kill_after_ms">;
 
-/** Milliseconds that a timer still takes, with a tenth more: above 2^31 it goes off at once. */
+/** Milliseconds that fit a timer even with a tenth more: above 2^31 it fires immediately. */
 const MAX_TIMER_MS = 20 * 86_400_000;
 
-/** The durations of the options; none without --watch. @throws Failure usage when one is none, or over 20 days */
+/** Reads the durations of the options; undefined without --watch. @throws Failure usage when one is none, or over 20 days */
 export function watchTimes({ watch, watchInterval, killAfter }: WatchOptions): WatchTimes | undefined {
 	if (watch !== true) return undefined;
 	return {
@@ -46,7 +46,7 @@ export function watchTimes({ watch, watchInterval, killAfter }: WatchOptions): W
 
 /**
  * Watches the secrets of an environment.
- * @param build makes the program of what was read
+ * @param build makes the program from the secrets
  */
 export async function watchSecrets(
 	context: Context<WatchOptions>,
@@ -73,7 +73,7 @@ export async function watchSecrets(
 				trouble = undefined;
 				return program;
 			} catch (error) {
-				// Whatever it is, the program is not left alone.
+				// The watch goes on, whatever the error.
 				const reason = error instanceof Failure ? error.message : "they cannot be read";
 				if (reason !== trouble)
 					await note(context, visible(`svc: the program goes on with the secrets that it has: ${reason}`));

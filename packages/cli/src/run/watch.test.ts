@@ -9,7 +9,7 @@ import { runWatched } from "./watch.ts";
 
 const PATH = "/usr/bin:/bin";
 
-/** Runs a program under a watch that sees these values one after the other, and then always the last. */
+/** Runs a program under a watch that sees these values in turn, and then always the last. */
 async function watched(script: string, values: readonly (string | undefined)[]) {
 	const programOf = (VALUE: string): Program => ({ command: "sh", args: ["-c", script], env: { PATH, VALUE } });
 	const left = [...values];
@@ -59,7 +59,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 			look: async () => {
 				if (looks === 0 && !existsSync(ready)) return programOf("1");
 				if (looks === 0) signals.emit(signal, signal);
-				// By then the change is known, and was taken for settled.
+				// By then the change is known and counts as settled.
 				if (++looks === 2) setTimeout(() => writeFileSync(go, ""), 100);
 				return programOf("2");
 			},

@@ -3,29 +3,29 @@ import type { Io } from "../io.ts";
 import { type Ended, type Program, type RunningProgram, startProgram } from "./program.ts";
 import { hearSignals } from "./signals.ts";
 
-/** How a program is kept up to date. */
+/** Watch over a running program. */
 export interface Watch {
-	/** The program as it would be started now; undefined while that is not known. */
+	/** The program as it would start now; undefined while that is unknown. */
 	look(): Promise<Program | undefined>;
 	/** Milliseconds between two looks. */
 	readonly interval_ms: number;
 	/** Milliseconds from SIGTERM to SIGKILL. */
 	readonly kill_after_ms: number;
-	/** Says that it is started anew. */
+	/** Reports a restart. */
 	restarts(): Promise<void>;
 }
 
-/** Milliseconds in which nothing more may change before a restart: a person who changes one secret often changes the next. */
+/** Milliseconds without further change before a restart: a person who changes one secret often changes the next. */
 const SETTLE_MS = 1500;
-/** Looks after which a change that goes on is taken as it is. */
+/** Looks after which a continuing change counts as settled. */
 const MAX_SETTLING = 10;
 
-/** What tells this process to end. SIGHUP, which to many a program means to read its settings anew, does so only once the program is being ended. */
+/** Signals that end the watch. SIGHUP, which makes many programs read their settings again, does so only once the program is being ended. */
 const TELLS_TO_END: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT", "SIGQUIT"];
 
 /**
- * Runs a program to its end, and starts it anew whenever its environment has changed, until this process is told to end.
- * @returns what it ended with by itself, or by a signal that this process was told
+ * Runs a program to its end, and restarts it whenever its environment has changed, until a signal ends the watch.
+ * @returns the end of the program, by itself or by a signal to this process
  * @throws Failure as `startProgram` does
  */
 export async function runWatched(io: Io, first: Program, watch: Watch): Promise<Ended> {
@@ -54,7 +54,7 @@ async function end(running: RunningProgram, kill_after_ms: number): Promise<void
 	await written;
 }
 
-/** The program that differs from the one that runs; undefined when that one has ended. */
+/** Waits for a program that differs from the running one; undefined when that one has ended. */
 async function awaitChange(watch: Watch, program: Program, ended: AbortSignal): Promise<Program | undefined> {
 	while (await pause(watch.interval_ms, ended)) {
 		let found = await watch.look();
@@ -69,7 +69,7 @@ async function awaitChange(watch: Watch, program: Program, ended: AbortSignal): 
 	return undefined;
 }
 
-/** A tenth more or less, so that many that were started at once do not ask at once. @returns whether the program still runs */
+/** Waits a tenth more or less, so that many watches started together do not ask together. @returns whether the program still runs */
 async function pause(ms: number, ended: AbortSignal): Promise<boolean> {
 	await sleep(ms * (0.9 + Math.random() / 5), undefined, { signal: ended }).catch(() => undefined);
 	return !ended.aborted;

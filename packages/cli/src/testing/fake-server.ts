@@ -9,7 +9,7 @@ import { fingerprintOf } from "../certificate.ts";
 /** One of two self-signed certificates for 127.0.0.1, with its key. Made for tests: `openssl req -x509 -newkey ec …`. */
 export type Identity = "first" | "second";
 
-/** What the fake answers to one request: a status, a body that is sent as JSON, and further headers. */
+/** The fake's answer to one request: a status, a body to send as JSON, and further headers. */
 export interface FakeAnswer {
 	readonly status?: number;
 	readonly body?: unknown;
@@ -19,18 +19,18 @@ export interface FakeAnswer {
 /** A request as it arrived. */
 interface SeenRequest {
 	readonly method: string;
-	/** Path and query as they were sent. */
+	/** Path and query as sent. */
 	readonly url: string;
 	readonly headers: http.IncomingHttpHeaders;
 	/** The JSON of the body; undefined without one. */
 	readonly body: unknown;
 }
 
-/** A server that answers from a function and remembers what it was asked. */
+/** A server that answers from a function and records requests. */
 export interface FakeServer extends AsyncDisposable {
 	readonly address: string;
 	readonly requests: SeenRequest[];
-	/** Presents another certificate from now on. */
+	/** Switches to another certificate. */
 	present(identity: Identity): void;
 }
 
@@ -45,7 +45,7 @@ export function fingerprintOfIdentity(name: Identity): string {
 	return fingerprintOf(identityOf(name).cert);
 }
 
-/** What a fake answers with. */
+/** Makes a fake's answers. */
 type Responder = (request: SeenRequest) => FakeAnswer | Promise<FakeAnswer>;
 
 /** Starts a fake on a free port of the loopback interface, over https, or http when `plain`. */
@@ -81,7 +81,7 @@ export async function startFake(answer: Responder, { plain = false } = {}): Prom
 	};
 }
 
-/** Starts a fake over http, with the environment of somebody who has a token for it. */
+/** Starts a fake over http, with the environment of a user who has a token for it. */
 export async function startService(answer: Responder) {
 	const server = await startFake(answer, { plain: true });
 	return Object.assign(server, { env: { SVC_TOKEN: "svc_token", SVC_ADDRESS: server.address } });
@@ -92,7 +92,7 @@ export function page(field: string, rows: readonly object[]): FakeAnswer {
 	return { body: { [field]: rows, pagination: { has_more: false } } };
 }
 
-/** The answer of an error. */
+/** An error answer. */
 export function refusal(
 	status: number,
 	code: string,

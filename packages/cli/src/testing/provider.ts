@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { type FakeAnswer, refusal, startService } from "./fake-server.ts";
 
-/** What a login answers. */
+/** Answer to a login. */
 export const LOGIN = {
 	token: "session-token",
 	expires_at: 2_000_000_000,
@@ -16,10 +16,10 @@ const PROVIDERS = [
 	{ name: "directory", type: "ldap", display_name: "Directory" },
 ];
 
-/** Starts a fake server with a provider of each type: `corp`, `old` and `directory`. Whoever shows the right proof is answered with `end`. */
+/** Starts a fake server with a provider of each type: `corp`, `old` and `directory`. It answers the right proof with `end`. */
 export function startProviders(end: FakeAnswer = { body: LOGIN }, has_password = false) {
 	const challenges: string[] = [];
-	/** What a person does who reads the address in the terminal: signs in at once. */
+	/** Acts as a person who reads the address in the terminal and signs in immediately. */
 	const heard = (text: string): void => {
 		const [address] = /^http\S+$/m.exec(text) ?? [];
 		if (address === undefined) return;

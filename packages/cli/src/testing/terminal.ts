@@ -6,20 +6,20 @@ import { PassThrough, Writable } from "node:stream";
 import type { Io } from "../io.ts";
 import { runCli } from "../main.ts";
 
-/** What a command is given in a test. */
+/** Surroundings of a command in a test. */
 export interface Surroundings {
 	readonly env?: Record<string, string>;
 	/** The working directory; the root by default. */
 	readonly cwd?: string;
-	/** Everything on stdin, when it is not a terminal. */
+	/** Content of stdin, when it is not a terminal. */
 	readonly stdin?: string | Uint8Array;
-	/** Makes all three streams a terminal; each question is answered with the next of these keystrokes. */
+	/** Makes all three streams a terminal; each question receives the next of these keystrokes. */
 	readonly typed?: readonly string[];
-	/** Is told each text on stderr as it is written. */
+	/** Receives each text on stderr as it is written. */
 	heard?(text: string): void;
 }
 
-/** What a command did. */
+/** Result of a command. */
 export interface Outcome {
 	readonly code: number;
 	readonly stdout: string;
@@ -28,7 +28,7 @@ export interface Outcome {
 	readonly bytes: Buffer;
 }
 
-/** Streams in memory, and what was written to them. */
+/** Streams in memory, and a record of what was written to them. */
 export function fakeIo({ env = {}, cwd = "/", stdin = "", typed, heard }: Surroundings = {}): {
 	io: Io;
 	outcome(code: number): Outcome;
@@ -75,13 +75,13 @@ export function fakeIo({ env = {}, cwd = "/", stdin = "", typed, heard }: Surrou
 	};
 }
 
-/** Runs one command and returns what it did. */
+/** Runs one command and returns its result. */
 export async function run(argv: readonly string[], surroundings: Surroundings = {}): Promise<Outcome> {
 	const { io, outcome } = fakeIo(surroundings);
 	return outcome(await runCli(argv, io));
 }
 
-/** A temporary folder that is removed at the end of the block. */
+/** A temporary folder, removed at the end of the block. */
 export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
 	const path = await mkdtemp(join(tmpdir(), "svc-cli-"));
 	return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
