@@ -25,8 +25,8 @@ const PART_BYTES = 65_536;
 const REMEDY = "name a folder of yours, on a file system that programs can be started from, in XDG_CACHE_HOME";
 
 /**
- * Loads a native library out of the single binary, where the bundler puts a call of this in place of each `.node` file. The system loads
- * libraries from files only: it lies under its hash in a private folder, is hashed at every start, and written again when it is another.
+ * Loads a native library out of the single binary; the bundler puts a call of this in place of each `.node` file. The system loads
+ * libraries from files only: the file lies under its hash in a private folder, is hashed at every start, and is rewritten when it differs.
  * @param name its asset, which begins with its SHA-256
  * @throws FatalError when no file can be made or loaded there
  */
@@ -43,7 +43,7 @@ export function loadAddon(name: string): unknown {
 	return addon.exports;
 }
 
-/** Of a folder that programs cannot be started from, the loader says that it failed to map a segment. */
+/** Names the likely cause: in a folder from which programs cannot start, the loader fails to map a segment. */
 function cannotLoad(folder: string, cause: unknown): FatalError {
 	const { message } = cause as Error;
 	const why = message.includes("failed to map segment")
@@ -53,7 +53,7 @@ function cannotLoad(folder: string, cause: unknown): FatalError {
 }
 
 /**
- * The folder that systemd made for the service, the user's cache, or one of the user's own among the temporary files.
+ * The folder that systemd made for the service, the user's cache, or a private folder of the user among the temporary files.
  * @throws FatalError when it cannot be made, or somebody else could write there
  */
 function privateFolder(): string {
@@ -89,7 +89,7 @@ function home(): string | undefined {
 }
 
 /**
- * Read in parts: to compare it with the binary's own bytes would keep both in memory.
+ * Reads in parts: a comparison with the binary's own bytes would keep both in memory.
  * @returns in hex; undefined when it cannot be read
  */
 function sha256Of(file: string): string | undefined {
@@ -106,7 +106,7 @@ function sha256Of(file: string): string | undefined {
 	}
 }
 
-/** Several processes and threads may be at it. */
+/** Several processes and threads may write it. */
 function write(file: string, bytes: Buffer): void {
 	const temporary = `${file}.${process.pid}-${threadId}`;
 	try {

@@ -4,8 +4,8 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 
 /*
- * What Node makes of the sources is kept: without it, every start takes the types out of each file again, which costs 40 MB and half of the
- * time. This file is JavaScript so that nothing is left to be stripped; threads hear of the place from the environment.
+ * Caches what Node makes of the sources: without the cache, every start strips the types of each file again, which costs 40 MB and half of
+ * the time. This file is JavaScript so that nothing is left to be stripped; threads learn the folder from the environment.
  */
 const folder = fileURLToPath(new URL("../../../node_modules/.cache/svc", import.meta.url));
 // biome-ignore lint/style/noProcessEnv: it is said to Node, not read

@@ -19,7 +19,7 @@ after(async () => {
 	await rm(folder, { recursive: true, force: true });
 });
 
-/** What the orchestrator's engine needs before it starts; nobody listens there. */
+/** Settings that the orchestrator's engine needs to start; nobody listens there. */
 const UNREACHABLE = { SVC_ORCH_API_SERVER: "https://127.0.0.1:9", SVC_ORCH_TOKEN: "token", SVC_ORCH_SKIP_TLS: "true" };
 
 const ASKED: Record<string, [method: "ping" | "generate", params: object, answer: RegExp]> = {

@@ -11,7 +11,7 @@ import type { BuiltInEngine } from "@svc/server";
 const root = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
 /**
- * What a program consists of when it runs from source, beside its script. Not the whole repository: the server's data is in it by default.
+ * The parts, besides its script, of a program that runs from source. Not the whole repository: the server's data is in it by default.
  * The single binary is one file, which Node reads by itself.
  * Design: §7.1
  */
@@ -23,10 +23,10 @@ const FROM_SOURCE = {
 const IN_BINARY = { node: "environment" as const, script: [], reads: [] };
 const { node, script, reads: program } = isSea() ? IN_BINARY : FROM_SOURCE;
 
-/** Where a pod finds its token, the authority's certificate and its namespace. Spec: ENGINES › Container orchestrator engine configuration */
+/** Folder of a pod's token, the authority's certificate and its namespace. Spec: ENGINES › Container orchestrator engine configuration */
 const IN_CLUSTER = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** The engines that come with svc, and how the server starts each: this executable again, as `svc plugin <type>`. Design: §8 */
+/** The engines that come with svc, and their start: this executable again, as `svc plugin <type>`. Design: §8 */
 export const BUILT_IN: BuiltInEngine[] = [
 	builtIn(containerorch, { network: true, reads: [IN_CLUSTER] }),
 	builtIn(documentdb),
@@ -35,7 +35,7 @@ export const BUILT_IN: BuiltInEngine[] = [
 	builtIn(totp),
 ];
 
-/** Their types, which no other engine can have. */
+/** Their types, which no other engine may have. */
 export const BUILT_IN_TYPES: readonly string[] = [containerorch, documentdb, keyvalue, pki, totp].map(
 	({ name }) => name,
 );

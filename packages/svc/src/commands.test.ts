@@ -15,20 +15,20 @@ const leaves = leavesOf(buildProgram(fakeIo().io, LOCAL_COMMANDS, () => undefine
 const asking = leaves.filter(({ command }) => asksServer(command));
 const nameOf = ({ words }: Leaf) => words.join(" ");
 
-/** What a command is given for an argument of this name; for all others, `shop`. */
+/** Values for arguments of these names; all others get `shop`. */
 const ARGUMENTS: Readonly<Record<string, string>> = { version: "3", from: "staging", to: "prod" };
 
-/** What options take that a command cannot do without; all others take `text`. */
+/** Values for mandatory options; all others get `text`. */
 const MANDATORY: Readonly<Record<string, string>> = { "--from": "staging", "--to": "prod" };
 
-/** Options that a command is given when it has them. */
+/** Options to pass to commands that have them. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 	"--realm": ["--realm", "shop"],
 	"--yes": ["--yes"],
 	"--password-stdin": ["--password-stdin"],
 };
 
-/** What a command needs beyond that. A new command that ends with 2 here may need a line. */
+/** Further words that a command needs. A new command that ends with 2 here may need a line. */
 const MORE: Readonly<Record<string, readonly string[]>> = {
 	"keys rotate": ["--data"],
 	promote: ["--all"],
@@ -38,10 +38,10 @@ const MORE: Readonly<Record<string, readonly string[]>> = {
 	"sso set": ["--type", "oidc"],
 };
 
-/** Commands that answer from what this machine knows. */
+/** Commands that answer without asking the server. */
 const OFFLINE = ["whoami"];
 
-/** Commands that need nobody to be logged in. */
+/** Commands that need no login. */
 const PUBLIC = ["init", "login", "register", "health", "sso list"];
 
 const STDIN = "a password for tests only\nanother password for tests\n";
@@ -56,7 +56,7 @@ before(async () => {
 });
 after(() => home[Symbol.asyncDispose]());
 
-/** A way to call the command that is right as far as its own usage tells. */
+/** A call of the command that its own usage accepts. */
 function callOf({ words, command }: Leaf): string[] {
 	const options = command.options.flatMap(({ long, mandatory }) =>
 		mandatory ? [long ?? "", MANDATORY[long ?? ""] ?? "text"] : (OPTIONS[long ?? ""] ?? []),
@@ -66,7 +66,7 @@ function callOf({ words, command }: Leaf): string[] {
 	return [...words, ...options, ...(MORE[words.join(" ")] ?? []), ...given];
 }
 
-/** What a command ends with that fails so: one that runs a program leaves the small numbers to it. */
+/** Exit code of a command for this failure: one that runs a program leaves the small numbers to it. */
 const codeOf = ({ words }: Leaf, code: number) => (RUNS_PROGRAM.has(words.join(" ")) ? EXIT.notRun : code);
 
 async function run(argv: readonly string[], env: Record<string, string>): Promise<Outcome> {
@@ -74,7 +74,7 @@ async function run(argv: readonly string[], env: Record<string, string>): Promis
 	return outcome(await runCli(argv, io, LOCAL_COMMANDS));
 }
 
-/** A session at the address; what is remembered of its certificate is another one than the server's. */
+/** A session at the address, with another certificate saved than the server's. */
 async function loggedIn(address: string): Promise<Record<string, string>> {
 	const env = { HOME: join(home.path, new URL(address).port) };
 	const trust = { kind: "pinned", certificate: identityOf("second").cert } as const;
@@ -82,7 +82,7 @@ async function loggedIn(address: string): Promise<Record<string, string>> {
 	return env;
 }
 
-/** Fails unless the command said one sentence, and perhaps what to try, and nothing else. */
+/** Fails unless the command printed one sentence, perhaps with a hint, and nothing else. */
 function saidOneSentence({ code, stdout, stderr }: Outcome, expected: number): void {
 	assert.equal(code, expected, stderr);
 	assert.equal(stdout, "");
@@ -142,7 +142,7 @@ describe("with a server that refuses", () => {
 				const outcome = await run(callOf(leaf), await loggedIn(server.address));
 				if (nameOf(leaf) === "logout") return saidOneSentence(outcome, 5);
 				saidOneSentence(outcome, codeOf(leaf, code));
-				// Its answer is looked at whatever its status is.
+				// It accepts an answer of any status.
 				if (nameOf(leaf) !== "health") assert.match(outcome.stderr, said);
 			});
 		}

@@ -15,7 +15,7 @@ const MAIN = fileURLToPath(new URL("./bin.mjs", import.meta.url));
 const REALMS = [{ slug: "shop" }, { slug: "stock" }, { slug: "$(touch pwned)" }, { slug: "two words" }, { slug: "-x" }];
 const KEYS = [{ key: "DB_URL" }, { key: "DB_PASSWORD" }, { key: "`touch pwned`" }, { key: "@files" }];
 
-/** What is typed up to the cursor, and what is offered for its last word. */
+/** Text up to the cursor, and the words offered for its last one. */
 const LINES: readonly (readonly [typed: string, offered: readonly string[]])[] = [
 	["svc se", ["secret", "server"]],
 	["svc secret ro", ["rollback"]],
@@ -40,9 +40,9 @@ const LINES: readonly (readonly [typed: string, offered: readonly string[]])[] =
 	["svc nonsense ", []],
 ];
 
-/** How a shell is asked for what it offers. `line` is what is typed; the answer is a name a line, perhaps with its description after a tab. */
+/** Asks a shell for its offers. `line` is the typed text; the answer has a name per line, perhaps with its description after a tab. */
 const SHELLS: Readonly<Record<string, (script: string, line: string) => string>> = {
-	// The words are taken apart as readline does, at `=`, too.
+	// Splits words as readline does, at `=`, too.
 	bash: (script, line) => `source '${script}'
 		line=${quote(line)}
 		read -ra COMP_WORDS <<<"\${line//=/ = }"
@@ -50,7 +50,7 @@ const SHELLS: Readonly<Record<string, (script: string, line: string) => string>>
 		COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
 		_svc
 		printf '%s\\n' "\${COMPREPLY[@]}"`,
-	// What the completion system would show; its own filter by the typed word is done here.
+	// Prints what the completion system would show, with its own filter by the typed word.
 	zsh: (script, line) => `compdef() { : }
 		compadd() { shift; print -rl -- $@ }
 		_describe() { print -rl -- \${\${(P)\${@[-1]}}%%:*} }

@@ -15,10 +15,10 @@ const SECRETS = [{ key: "KEY", value: "value", environment: "dev", version: 1, u
 
 /** No file may grow beyond its first byte; pipes may. */
 const NO_ROOM = "ulimit -f 0; exec";
-/** Nothing fits on standard output. */
+/** Standard output that takes nothing. */
 const FULL_OUTPUT = "exec >/dev/full; exec";
 
-/** Commands that write, and where there is no room. */
+/** Commands that write, and the place that has no room. */
 const CASES: readonly (readonly [where: string, command: readonly string[]])[] = [
 	[NO_ROOM, ["login", "ada@example.com", "--password-stdin"]],
 	[NO_ROOM, ["register", "ada@example.com", "--password-stdin"]],

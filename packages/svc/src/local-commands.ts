@@ -9,7 +9,7 @@ import { SERVER } from "./commands/server.ts";
 import { UNINSTALL } from "./commands/uninstall.ts";
 import { VERSION } from "./commands/version.ts";
 
-/** What the executable does on this machine, beside the commands that ask a server. What a command needs is loaded when it runs. */
+/** Commands that work on this machine, besides those that ask a server. Each loads its needs when it runs. */
 export const LOCAL_COMMANDS: readonly LocalCommand[] = [
 	SERVER,
 	INSTALL,

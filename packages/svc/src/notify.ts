@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 
-/** Tells systemd how the service is doing: texts such as `READY=1`, as sd_notify(3) lists them. It never rejects. */
+/** Tells systemd the state of the service: texts such as `READY=1`, as sd_notify(3) lists them. It never rejects. */
 export type Notify = (...states: readonly string[]) => Promise<void>;
 
 /** Milliseconds after which systemd-notify is given up; it takes 6. */
@@ -10,10 +10,10 @@ const TIMEOUT_MS = 10_000;
 const SIGNS = 3;
 
 /**
- * Takes the way to systemd out of the environment, so that no other process learns of it. Outside of a service nothing is told.
+ * Takes the address of systemd out of the environment, so that no other process learns it. Outside of a service it sends nothing.
  * systemd-notify does the sending, because Node has no datagram sockets of the file system.
  * @param env is changed
- * @param complain is told in one sentence that systemd could not be told
+ * @param complain receives one sentence when systemd cannot be told
  */
 export function takeNotifier(env: Record<string, string | undefined>, complain: (message: string) => void): Notify {
 	const { NOTIFY_SOCKET, WATCHDOG_USEC, PATH } = env;

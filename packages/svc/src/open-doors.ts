@@ -2,8 +2,8 @@ import { url as debuggerUrl } from "node:inspector";
 import { FatalError } from "@svc/server";
 
 /**
- * Variables that open a debugger, write session keys or traffic to a file, believe every certificate, or put other code into the process:
- * by Node, the loader of libraries, glibc, OpenSSL, or the package of a native library. Not NODE_PATH, which is looked at last.
+ * Variables that open a debugger, write session keys or traffic to a file, trust every certificate, or put other code into the process:
+ * through Node, the loader of libraries, glibc, OpenSSL, or the package of a native library. Not NODE_PATH, which is searched last.
  */
 const VARIABLES = [
 	"NODE_OPTIONS",
@@ -29,14 +29,14 @@ const FLAGS = [
 ];
 
 /**
- * Refuses to serve secrets from a process that others were let into.
- * @throws FatalError naming what is in the way
+ * Refuses to serve secrets from a process that is open to others.
+ * @throws FatalError naming the open door
  */
 export function refuseOpenDoors({ env, execArgv }: Pick<NodeJS.Process, "env" | "execArgv">): void {
 	const variable = VARIABLES.find((name) => env[name]);
 	if (variable !== undefined)
 		throw new FatalError(`${variable} is set, which could give secrets away: unset it and start again`);
-	// Node takes --env_file, too.
+	// Node accepts --env_file, too.
 	const flags = execArgv.map((flag) => flag.replaceAll("_", "-"));
 	if (flags.some((flag) => FLAGS.some((door) => door.test(flag))) || debuggerUrl() !== undefined)
 		throw new FatalError(

@@ -8,7 +8,7 @@ const BUILT_IN: Record<string, () => Promise<{ run(process: NodeJS.Process): Pro
 };
 
 /**
- * Runs a built-in engine in this process: it answers requests from standard input until that ends. The server starts its engines so.
+ * Runs a built-in engine in this process: it answers requests from standard input until that ends. The server starts its engines this way.
  * @param args the words after `svc plugin`: the engine's type
  */
 export async function runPlugin(process: NodeJS.Process, args: readonly string[]): Promise<void> {

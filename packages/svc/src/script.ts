@@ -4,13 +4,13 @@ import { Script } from "node:vm";
 
 const require = createRequire(import.meta.url);
 
-/** What V8 compiled of a script beforehand is an asset beside it. */
+/** Ending of the asset with V8's compiled code, beside its script. */
 export const COMPILED = ".compiled";
 
 /**
- * Runs a script of the single binary, where the bundler puts a call of this in place of an `import()`.
+ * Runs a script of the single binary; the bundler puts a call of this in place of an `import()`.
  * @param name its asset: a function with the parameters of a CommonJS module
- * @returns what it exports
+ * @returns its exports
  */
 export function loadScript(name: string): unknown {
 	const cachedData = Buffer.from(getRawAsset(name + COMPILED));

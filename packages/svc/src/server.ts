@@ -6,8 +6,8 @@ import { type Notify, takeNotifier } from "./notify.ts";
 import { refuseOpenDoors } from "./open-doors.ts";
 
 /**
- * Runs the server in this process until it is told to end: SIGTERM and SIGINT finish what is under way, SIGHUP reads the certificate
- * files anew. As a service it tells systemd when it is ready.
+ * Runs the server in this process until a signal: SIGTERM and SIGINT finish what is under way, SIGHUP reads the certificate
+ * files again. As a service it tells systemd when it is ready.
  */
 export async function runServer(process: NodeJS.Process): Promise<void> {
 	dieOnSurprise(process);
@@ -18,7 +18,7 @@ export async function runServer(process: NodeJS.Process): Promise<void> {
 		const notify = takeNotifier(process.env, (message) => process.stderr.write(`svc: ${message}\n`));
 		const running = await startServer(config, BUILT_IN);
 		handleSignals(process, running, notify);
-		// Whoever ends it with SIGKILL would leave the next start nothing.
+		// Now, because after SIGKILL the next start would find nothing.
 		flushCompileCache();
 		process.stdout.write(greeting(running, config.data_dir));
 		await notify("READY=1", `STATUS=listening on ${running.url}`);
@@ -29,7 +29,7 @@ export async function runServer(process: NodeJS.Process): Promise<void> {
 	}
 }
 
-/** What a person needs to go on. */
+/** Information that a person needs to go on. */
 function greeting({ url, tls, masterKey, setup_code_file, has_accounts, version }: Running, data_dir: string): string {
 	const certificate = tls === undefined ? "none: plain HTTP" : `${tls.file}\n               SHA-256 ${tls.fingerprint}`;
 	const key = masterKey.file ?? "from SVC_MASTER_KEY";
@@ -49,7 +49,7 @@ next, in another terminal:  ${isSea() ? "svc" : "npx svc"} ${next} --address ${u
 `;
 }
 
-/** Nothing goes on in an unknown state: what was answered is on disk, and a restart takes well under a second. Exit code EX_SOFTWARE. */
+/** Ends rather than go on in an unknown state: what was answered is on disk, and a restart takes well under a second. Exit code EX_SOFTWARE. */
 function dieOnSurprise(process: NodeJS.Process): void {
 	const die = (error: unknown) => {
 		const { name = typeof error, stack = "" } = error instanceof Error ? error : {};
@@ -61,7 +61,7 @@ function dieOnSurprise(process: NodeJS.Process): void {
 	process.on("unhandledRejection", die);
 }
 
-/** Each of these would end the process, or open a debugger through which whoever may connect runs what they like. */
+/** Each of these would end the process, or open a debugger through which anyone who can connect runs what they like. */
 function ignoreSignals(process: NodeJS.Process): void {
 	for (const signal of ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const) process.on(signal, () => undefined);
 }
@@ -84,7 +84,7 @@ function handleSignals(process: NodeJS.Process, running: Running, notify: Notify
 	process.on("SIGHUP", () => void reload());
 }
 
-/** What is asked for while the work is being done is done once more after it, however often it was asked for. */
+/** Calls during the work make it run once more afterwards, however many they are. */
 function oneAtATime(work: () => Promise<void>): () => Promise<void> {
 	let asked = 0;
 	return async () => {

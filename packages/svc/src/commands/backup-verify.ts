@@ -5,7 +5,7 @@ import type { Io } from "@svc/cli/io";
 import { showFields } from "@svc/cli/output";
 import type { Sound } from "@svc/server/offline";
 
-/** `svc backup verify`: judges a backup where its master key is, without a server. */
+/** `svc backup verify`: checks a backup where its master key is, without a server. */
 export const BACKUP_VERIFY: LocalCommand = {
 	group: "backup",
 	usage: "verify <file>",
@@ -43,7 +43,7 @@ async function judge(io: Io, file: string): Promise<Sound> {
 	return verifyBackup(readConfig(io.env, io.cwd()), resolve(io.cwd(), file));
 }
 
-/** Turns what is wrong with a backup, or around it, into what the command ends with. @throws Failure failed */
+/** Turns a fault of a backup, or around it, into the failure of the command. @throws Failure failed */
 export async function explainBackup(error: unknown): Promise<never> {
 	const { FatalError, UnsoundBackup } = await import("@svc/server/offline");
 	if (error instanceof UnsoundBackup) {

@@ -5,14 +5,14 @@ import { Failure } from "@svc/cli/failure";
 import { DescriptorError, isObject, JsonError, MAX_DESCRIPTOR_BYTES, parseDescriptor, parseJson } from "@svc/protocol";
 import { syncDirectory } from "@svc/server/durable-file";
 
-/** The server runs no larger program. Design: §8 */
+/** Largest program that the server runs. Design: §8 */
 const MAX_PROGRAM_BYTES = 256 * 1024 * 1024;
 
-/** An engine as its author hands it over. */
+/** An engine as its author delivers it. */
 export interface Engine {
 	readonly type: string;
 	readonly version: string;
-	/** The whole of plugin.json, with what only its author knows. */
+	/** The whole of plugin.json, including fields that only its author knows. */
 	readonly json: Readonly<Record<string, unknown>>;
 	readonly executable: string;
 	readonly program: Buffer;
@@ -20,7 +20,7 @@ export interface Engine {
 	readonly sha256: string;
 }
 
-/** What is there already, as far as it can be told. */
+/** The installed engine, as far as it can be read. */
 export interface Installed {
 	readonly version?: string | undefined;
 	readonly executable?: string | undefined;
@@ -29,7 +29,7 @@ export interface Installed {
 
 /**
  * Reads an engine's folder.
- * @throws Failure when plugin.json cannot be used, or the executable that it names is no file in the folder
+ * @throws Failure when plugin.json is unusable, or its executable is no file in the folder
  */
 export function readEngine(folder: string): Engine {
 	const json = readJson(join(folder, "plugin.json"));
@@ -74,7 +74,7 @@ function readJson(file: string): Record<string, unknown> {
 	throw new Failure("failed", "plugin.json is no JSON object");
 }
 
-/** What `plugins_dir` has of this type; undefined when it has nothing. */
+/** Reads what `plugins_dir` has of this type; undefined when it has nothing. */
 export function readInstalled(plugins_dir: string, type: string): Installed | undefined {
 	const home = join(plugins_dir, type);
 	if (lstatSync(home, { throwIfNoEntry: false }) === undefined) return undefined;
@@ -87,10 +87,10 @@ export function readInstalled(plugins_dir: string, type: string): Installed | un
 }
 
 /**
- * Puts an engine where the server finds it. What is written last is plugin.json, by a rename: a server that starts meanwhile, or after a power
- * cut, finds the old engine or the new one. The program has its hash in its name, so that both can lie beside each other.
+ * Puts an engine where the server finds it. Renames plugin.json into place last: a server that starts meanwhile, or after a power
+ * cut, finds the old engine or the new one. The program has its hash in its name, so that both can lie side by side.
  * @returns the engine's folder there
- * @throws Failure when `plugins_dir` is a link, or others may write it
+ * @throws Failure when `plugins_dir` is a link, or others may write to it
  * Design: §8
  */
 export function putEngine(plugins_dir: string, { type, json, executable, program, sha256 }: Engine): string {
@@ -121,10 +121,10 @@ function refuseForeignHands(plugins_dir: string): void {
 	);
 }
 
-/** Writes a file that after a power cut is the old one or the new one, whole. */
+/** Replaces a file; after a power cut it is the old one or the new one, whole. */
 function replace(home: string, name: string, content: Buffer | string, mode: number): void {
 	const draft = join(home, `${name}.new`);
-	// What an interrupted installation left, which may not be writable.
+	// Left by an interrupted installation, and perhaps not writable.
 	rmSync(draft, { force: true });
 	writeFileSync(draft, content, { flag: "wx", flush: true });
 	chmodSync(draft, mode);

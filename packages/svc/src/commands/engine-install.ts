@@ -16,10 +16,10 @@ interface InstallOptions extends TestOptions {
 	readonly yes?: boolean;
 }
 
-/** Whom an engine is tried as by root: nobody, on every Linux. */
+/** Account for trying an engine as root: nobody, on every Linux. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
-/** `svc engine install`: from now on, the server of this machine runs this very program. */
+/** `svc engine install`: makes the server of this machine run exactly this program. */
 export const ENGINE_INSTALL: LocalCommand<InstallOptions> = {
 	group: "engine",
 	usage: "install <folder>",
@@ -72,7 +72,7 @@ async function refuseBuiltIn(type: string): Promise<void> {
 		});
 }
 
-/** Where the server looks for engines. @throws Failure when that cannot be told, or lies in no folder */
+/** Finds the folder where the server looks for engines. @throws Failure when it is unknown, or lies in no folder */
 async function findPluginsDir({ io, options }: Context<InstallOptions>): Promise<string> {
 	const folder = options.pluginsDir === undefined ? await readPluginsDir(io) : resolve(io.cwd(), options.pluginsDir);
 	if (existsSync(dirname(folder))) return folder;
@@ -81,7 +81,7 @@ async function findPluginsDir({ io, options }: Context<InstallOptions>): Promise
 	});
 }
 
-/** Where `svc install` puts the settings of the service. */
+/** Settings file of a service made by `svc install`. */
 const SERVICE_SETTINGS = "/etc/svc/svc.toml";
 
 async function readPluginsDir(io: Io): Promise<string> {

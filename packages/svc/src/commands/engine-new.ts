@@ -13,7 +13,7 @@ interface NewOptions {
 
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 
-/** `svc engine new`: a small engine that works, to be changed into one's own. */
+/** `svc engine new`: a small working engine, to be changed into your own. */
 export const ENGINE_NEW: LocalCommand<NewOptions> = {
 	group: "engine",
 	usage: "new <name>",

@@ -4,24 +4,24 @@ import { readShipped } from "@svc/server/shipped-file";
 export interface ScaffoldFile {
 	readonly file: string;
 	readonly content: string;
-	/** Whether it can be executed. */
+	/** True when it can be executed. */
 	readonly isProgram: boolean;
 }
 
 interface Example {
-	/** As people call the language. */
+	/** Usual name of the language. */
 	readonly title: string;
-	/** What has to be installed where the engine is to run. */
+	/** Software that the engine's machine must have. */
 	readonly needs: string;
 	readonly files: Readonly<Record<string, () => Buffer>>;
-	/** What makes the executable out of the sources, in the engine's folder. */
+	/** Command that builds the executable from the sources, in the engine's folder. */
 	readonly build?: string;
 }
 
 /** A language, as `--lang` names it. */
 export type Language = "ts" | "python" | "go" | "sh";
 
-/** What an engine can be started from: examples of the SDK. The files are spelled out, so that the bundler finds them. */
+/** Starting points for an engine: examples of the SDK. The files are spelled out, so that the bundler finds them. */
 export const LANGUAGES: Readonly<Record<Language, Example>> = {
 	ts: {
 		title: "TypeScript",
@@ -60,10 +60,10 @@ export const LANGUAGES: Readonly<Record<Language, Example>> = {
 	},
 };
 
-/** Not the engine's name: beside a program secrets.py, Python finds no module of that name but the program. */
+/** Not the engine's name: beside a program secrets.py, Python no longer finds its own module of that name. */
 const PROGRAM = "engine";
 
-/** The files of a new engine: the example of that language under the engine's name, and a README with the next steps. */
+/** The files of a new engine: that language's example under the engine's name, and a README with the next steps. */
 export function scaffold(name: string, language: Language): ScaffoldFile[] {
 	const example = LANGUAGES[language];
 	const files = Object.entries(example.files).map(([file, read]) => ({
@@ -74,7 +74,7 @@ export function scaffold(name: string, language: Language): ScaffoldFile[] {
 	return [...files, { file: "README.md", content: readme(name, example), isProgram: false }];
 }
 
-/** Puts the engine's name where the example says its own; what the engine makes are vouchers still. */
+/** Puts the engine's name where the example has its own; the engine still makes vouchers. */
 function rename(text: string, name: string): string {
 	return text
 		.replace(/("?\bname"?: *")voucher"/g, `$1${name}"`)

@@ -6,7 +6,7 @@ import { write } from "@svc/cli/io";
 import { toJson } from "@svc/cli/output";
 import type { Result } from "@svc/plugin-sdk/testing";
 
-/** What an engine is tried with. */
+/** Options for trying an engine. */
 export interface TestOptions {
 	/** Each `SVC_NAME=VALUE`. */
 	readonly env?: readonly string[];
@@ -18,7 +18,7 @@ export const VARIABLES = repeatable(
 	"a variable that the engine's configuration would give it",
 );
 
-/** `svc engine test`: tries an engine out, without a server. */
+/** `svc engine test`: tries an engine without a server. */
 export const ENGINE_TEST: LocalCommand<TestOptions> = {
 	group: "engine",
 	usage: "test <folder>",

@@ -7,9 +7,9 @@ import { visible } from "@svc/cli/output";
 const ROOT = 0;
 
 /**
- * Works in a folder as the one who could have prepared it: what root does in the data directory of the service's account goes where that
- * account may write, whatever links lie there. Who is not root works as they are.
- * @throws Failure when that account may not do it
+ * Works in a folder as the account that could have prepared it: root's work in the data directory of the service's account goes only where that
+ * account may write, whatever links lie there. Other users work as they are.
+ * @throws Failure when that account is not allowed to
  */
 export function asOwnerOf<T>(folder: string, work: () => T): T {
 	const owner = process.geteuid?.() === ROOT ? foreignOwner(folder) : undefined;
@@ -26,7 +26,7 @@ export function asOwnerOf<T>(folder: string, work: () => T): T {
 	}
 }
 
-/** @returns of whom a folder is that lies on the way, from the root on, and is not root's: below it everything may be theirs */
+/** @returns the first folder on the way from the root that is not root's: its owner may own everything below it */
 function foreignOwner(path: string): Stats | undefined {
 	const above = path === "/" ? undefined : foreignOwner(dirname(path));
 	if (above !== undefined) return above;

@@ -60,7 +60,7 @@ async function install({ io, options }: Context<InstallOptions>): Promise<void> 
 	await report({ io, options }, layout, plan, isStarting);
 }
 
-/** What was asked for, with absolute paths. */
+/** The wishes, with absolute paths. */
 function read(io: Io, options: InstallOptions) {
 	const path = (file: string) => resolve(io.cwd(), file);
 	const { listen, dryRun, prefix, user, masterKeyFrom, masterKeyCopy } = options;
@@ -111,7 +111,7 @@ async function showPlan(context: Context<InstallOptions>, plan: Plan, isStarting
 	await note(context, "nothing was done");
 }
 
-/** As JSON shows it: without the secret. */
+/** Form for JSON: without the secret. */
 function shown(step: Step): object {
 	if (step.do !== "write" || step.secret === undefined) return step;
 	const { content: _, ...rest } = step;
@@ -146,7 +146,7 @@ async function report(
 	if (context.options.json !== true) await note(context, `\n${adviceAfter(layout, key, context.options)}`);
 }
 
-/** What is to be done next. Where a key was there, and a first account is, nothing is left. */
+/** The next steps; none where the key and a first account already existed. */
 function adviceAfter(
 	{ at, data_dir, sealed_key }: Layout,
 	key: Plan["key"],

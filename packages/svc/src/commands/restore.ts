@@ -13,7 +13,7 @@ interface RestoreOptions {
 	readonly yes?: boolean;
 }
 
-/** `svc restore`: puts a backup in the place of the database, while no server runs. */
+/** `svc restore`: replaces the database by a backup, while no server runs. */
 export const RESTORE: LocalCommand<RestoreOptions> = {
 	usage: "restore <file>",
 	summary: "restore a backup over the server's database; the server must not run",

@@ -1,7 +1,7 @@
 import process from "node:process";
 import type { LocalCommand } from "@svc/cli/command";
 
-/** `svc server`: main.ts starts it without loading the client; here it is for its help, and for whoever gives it words that it does not take. */
+/** `svc server`: main.ts starts it without loading the client; here it is for its help, and to refuse words that it does not take. */
 export const SERVER: LocalCommand = {
 	usage: "server",
 	summary: "run the server in this terminal",

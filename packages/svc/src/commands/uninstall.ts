@@ -15,7 +15,7 @@ interface UninstallOptions {
 	readonly yes?: boolean;
 }
 
-/** `svc uninstall`: undoes `svc install`, but for what cannot be made again. */
+/** `svc uninstall`: undoes `svc install`, except for what cannot be made again. */
 export const UNINSTALL: LocalCommand<UninstallOptions> = {
 	usage: "uninstall",
 	summary: "stop the service and remove it from this machine; data, master key and settings are kept",

@@ -1,7 +1,7 @@
 import type { LocalCommand } from "@svc/cli/command";
 import { showFields } from "@svc/cli/output";
 
-/** `svc version`: what this executable is. */
+/** `svc version`: identifies this executable. */
 export const VERSION: LocalCommand = {
 	usage: "version",
 	summary: "show the version of this executable, and the commit that it was built from",

@@ -55,7 +55,7 @@ async function put(path: string, content: string): Promise<void> {
 	await writeFile(join(root, path), content);
 }
 
-/** Every file under the root but those of the account, with its mode and content. */
+/** Every file under the root except those of the account, with its mode and content. */
 async function everything(): Promise<Record<string, string>> {
 	const found: Record<string, string> = {};
 	for (const entry of await readdir(root, { withFileTypes: true, recursive: true })) {

@@ -7,7 +7,7 @@ import type { Step } from "./steps.ts";
 import { accountText, settingsText } from "./texts.ts";
 import { MARK, unitText } from "./unit.ts";
 
-/** What an installation is asked to be, beside its places. */
+/** Wishes for an installation, besides its places. */
 export interface Wishes extends KeyWishes {
 	/** The executable to install. */
 	readonly program: string;
@@ -15,25 +15,25 @@ export interface Wishes extends KeyWishes {
 	readonly listen?: string;
 }
 
-/** What is to be done, in two parts: after the first the machine is ready, the second tells its systemd. */
+/** Steps in two parts: after the first the machine is ready, the second tells its systemd. */
 export interface Plan {
 	readonly key: KeyPlan;
 	readonly files: readonly Step[];
 	readonly enable: readonly Step[];
 }
 
-/** Only this machine: nobody else reaches a server that has no account yet. Design: §7 */
+/** Only this machine: nobody else may reach a server without an account. Design: §7 */
 const LOOPBACK = "127.0.0.1:8443";
 
 /**
- * Plans an installation, or an upgrade of one. Program and unit are replaced; settings and master key that are there stay.
+ * Plans an installation, or an upgrade. It replaces program and unit; existing settings and master key stay.
  * @throws Failure when something in the way is not ours
  */
 export async function planInstallation(layout: Layout, wishes: Wishes, run: Run): Promise<Plan> {
 	const { at, root } = layout;
 	requireOwnUnit(layout);
 	requireOwnAccount(layout);
-	// What is wrong with them is said before anything is made.
+	// Their faults come up before anything is made.
 	const settings = settingsSteps(layout, wishes);
 	const key = await planMasterKey(layout, wishes, run);
 	const files: Step[] = [
@@ -62,7 +62,7 @@ function settingsSteps(layout: Layout, { listen }: Wishes): Step[] {
 	});
 }
 
-/** The kernel's own, where it does not say. */
+/** The kernel's default, where it does not say. */
 const FIRST_UNPRIVILEGED_PORT = 1024;
 
 /** @throws Failure usage when it is no address, or the unit's account may not listen there */

@@ -3,12 +3,12 @@ import { Failure } from "@svc/cli/failure";
 import { layoutOf, type Place } from "./layout.ts";
 import { MARK } from "./unit.ts";
 
-/** What may be asked of an installation's place; what is absent is as it was, or svc's choice. */
+/** Wishes for an installation's place; absent ones stay as they were, or are svc's choice. */
 export type PlaceWishes = Partial<Place>;
 
 const DEFAULTS = { prefix: "/usr/local", user: "svc" };
 
-/** @returns what the unit under the root says; undefined when there is none of ours */
+/** @returns the place that the unit under the root names; undefined without a unit of ours */
 export function readInstalled(root: string | undefined): Place | undefined {
 	const under = root === undefined ? {} : { root };
 	const { at, unit } = layoutOf({ ...DEFAULTS, ...under });
@@ -20,8 +20,8 @@ export function readInstalled(root: string | undefined): Place | undefined {
 }
 
 /**
- * Where an installation goes: what is there stays where it is and whose it is.
- * @throws Failure usage when something else is asked for
+ * Place of an installation: an existing one keeps its place and its account.
+ * @throws Failure usage when the wishes differ from it
  */
 export function placeOf({ root, prefix, user }: PlaceWishes): Place {
 	const installed = readInstalled(root);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Failure } from "@svc/cli/failure";
 
-/** What an installation is asked to be. */
+/** Place of an installation. */
 export interface Place {
 	/** Folder that stands for `/`; absent for this machine. */
 	readonly root?: string;
@@ -11,7 +11,7 @@ export interface Place {
 	readonly user: string;
 }
 
-/** Where everything is, as the installed machine sees it. */
+/** Paths of an installation, as the installed machine sees them. */
 export interface Layout extends Place {
 	readonly program: string;
 	readonly unit: string;
@@ -19,18 +19,18 @@ export interface Layout extends Place {
 	readonly account: string;
 	readonly settings_dir: string;
 	readonly settings: string;
-	/** The master key, which only this machine can decrypt. */
+	/** The master key, encrypted for this machine alone. */
 	readonly sealed_key: string;
-	/** The master key as it is, where systemd cannot encrypt it. */
+	/** The master key unencrypted, where systemd cannot encrypt it. */
 	readonly plain_key: string;
 	readonly data_dir: string;
 	/** The same path under the root. */
 	at(path: string): string;
 }
 
-/** They go into a unit, where a blank, a quotation mark or a percent sign would mean something. */
+/** Paths go into a unit, where a blank, a quotation mark or a percent sign would mean something. */
 const PATH = /^(\/[A-Za-z0-9_][A-Za-z0-9._-]*)+$/;
-/** What the unit hides from the server, by ProtectHome and PrivateTmp: a program there could not be started. */
+/** Folders that the unit hides from the server, by ProtectHome and PrivateTmp: a program there could not start. */
 const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)(\/|$)/;
 const USER = /^[a-z_][a-z0-9_-]{0,30}$/;
 

@@ -12,19 +12,19 @@ import type { Step } from "./steps.ts";
 /** A master key's length. Design: §5 */
 const KEY_BYTES = 32;
 
-/** How the server gets its master key. */
+/** Plan for the server's master key. */
 export interface KeyPlan {
 	/** Line of the unit. */
 	readonly credential: string;
-	/** Where it is kept, as the installed machine sees it. */
+	/** Its file, as the installed machine sees it. */
 	readonly file: string;
 	readonly is_sealed: boolean;
-	/** 16 hexadecimal digits; absent when the key was there before, and when it is only to be made. */
+	/** 16 hexadecimal digits; absent when the key was there before, or is only to be made. */
 	readonly fingerprint?: string;
 	readonly steps: readonly Step[];
 }
 
-/** What the caller wants of the master key. */
+/** The caller's wishes for the master key. */
 export interface KeyWishes {
 	/** File with the key to use, in place of a new one. */
 	readonly masterKeyFrom?: string;
@@ -34,8 +34,8 @@ export interface KeyWishes {
 }
 
 /**
- * Decides on the master key: the one that is installed stays, else it is taken from a file, else made. systemd encrypts it for this
- * machine where it can; then it is on no disk as it is.
+ * Decides on the master key: an installed one stays; otherwise it comes from a file or is made. systemd encrypts it for this
+ * machine where it can; then no disk holds it unencrypted.
  * @throws Failure when there is data already and its key is not named
  * Design: §5
  */
@@ -67,12 +67,12 @@ function keepInstalled(layout: Layout, file: string, wishes: KeyWishes): KeyPlan
 	return { credential: credentialLine(layout, file), file, is_sealed: file === layout.sealed_key, steps: [] };
 }
 
-/** `LoadCredentialEncrypted` and its kin name what the server looks for: `master-key`. */
+/** The line of the unit. The server looks for a credential of the name `master-key`. */
 function credentialLine({ sealed_key }: Layout, file: string): string {
 	return `${file === sealed_key ? "LoadCredentialEncrypted" : "LoadCredential"}=master-key:${file}`;
 }
 
-/** @returns undefined when one would be made */
+/** @returns undefined when a key would have to be made */
 async function findKey({ at, data_dir }: Layout, wishes: KeyWishes): Promise<Buffer | undefined> {
 	if (wishes.masterKeyFrom !== undefined) return readKey(wishes.masterKeyFrom);
 	if (existsSync(at(join(data_dir, "svc.db")))) {
@@ -84,7 +84,7 @@ async function findKey({ at, data_dir }: Layout, wishes: KeyWishes): Promise<Buf
 }
 
 async function readKey(file: string): Promise<Buffer> {
-	// The server's account may have laid it where its own key was, to be given another's.
+	// The server's account may have put a link where its own key was, in order to be given another's.
 	if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true)
 		throw new Failure("usage", "the file of --master-key-from is a link: name the file itself");
 	try {
@@ -96,7 +96,7 @@ async function readKey(file: string): Promise<Buffer> {
 	throw new Failure("failed", "the file of --master-key-from does not exist");
 }
 
-/** The copy comes first: nothing is ever sealed with a key that could not be kept. */
+/** The copy comes first: nothing is ever sealed with a key that could not be saved. */
 function copySteps({ masterKeyCopy }: KeyWishes, content: string): Step[] {
 	if (masterKeyCopy === undefined) return [];
 	if (existsSync(masterKeyCopy))
@@ -104,9 +104,9 @@ function copySteps({ masterKeyCopy }: KeyWishes, content: string): Step[] {
 	return [{ do: "write", path: masterKeyCopy, mode: 0o600, content, secret: "(the master key)" }];
 }
 
-/** Encrypts it, and makes sure that it can be decrypted; undefined where systemd cannot. */
+/** Encrypts the key, and checks that it can be decrypted; undefined where systemd cannot. */
 async function seal(text: string, { root }: Layout, run: Run): Promise<string | undefined> {
-	// The security chip of the machine that prepares a disk is not the one that it will run with.
+	// The machine that prepares a disk has another security chip than the one that will run it.
 	const means = root === undefined ? "auto" : "host";
 	const sealed = await run(["systemd-creds", "encrypt", "--name=master-key", `--with-key=${means}`, "-", "-"], text);
 	if (sealed.code !== 0) return undefined;
@@ -114,7 +114,7 @@ async function seal(text: string, { root }: Layout, run: Run): Promise<string | 
 	return opened.code === 0 && opened.stdout === text ? sealed.stdout : undefined;
 }
 
-/** Encrypting would make a key of the machine when there is none yet. */
+/** Real encryption would make a key of the machine when there is none yet. */
 async function pretendToSeal(run: Run): Promise<string | undefined> {
 	return (await run(["systemd-creds", "--version"])).code === 0 ? "" : undefined;
 }

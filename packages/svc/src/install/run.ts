@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import type { Io } from "@svc/cli/io";
 
-/** What a command of the system did. `code` is undefined when it could not be started. */
+/** Result of a system command. `code` is undefined when it could not be started. */
 interface Ended {
 	readonly code: number | undefined;
 	readonly stdout: string;
@@ -9,18 +9,18 @@ interface Ended {
 }
 
 /**
- * Runs a command of the system to its end.
- * @param input what it reads from standard input
+ * Runs a system command to its end.
+ * @param input its standard input
  */
 export type Run = (command: readonly [string, ...string[]], input?: string) => Promise<Ended>;
 
 /** Longer than the unit's TimeoutStartSec. */
 const TIMEOUT_MS = 11 * 60_000;
-/** Where root's tools are, even when `sudo` or `su` left them out of PATH. */
+/** Folders of root's tools, even when `sudo` or `su` left them out of PATH. */
 const TOOLS = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * Runs commands with nothing of the caller's environment but its PATH.
+ * Runs commands with none of the caller's environment but PATH.
  * @param more further variables
  */
 export function runner(io: Io, more: Readonly<Record<string, string>> = {}): Run {
@@ -32,7 +32,7 @@ export function runner(io: Io, more: Readonly<Record<string, string>> = {}): Run
 				const code = typeof error?.code === "number" ? error.code : undefined;
 				resolve({ code: error === null ? 0 : code, stdout, stderr });
 			});
-			// One that has ended already reads nothing.
+			// One that has already ended reads nothing.
 			child.stdin?.on("error", () => {}).end(input);
 		});
 }

@@ -6,10 +6,10 @@ import { pipeline } from "node:stream/promises";
 import { Failure } from "@svc/cli/failure";
 import type { Run } from "./run.ts";
 
-/** One thing that is done to a machine. Paths are those of the machine that does it. */
+/** One step on a machine. Paths are those of the machine that performs it. */
 export type Step =
 	| { readonly do: "make"; readonly path: string; readonly mode: number }
-	/** `secret`: what it is, for people, who are not shown the content. */
+	/** `secret`: a description of it, for people, who do not see the content. */
 	| {
 			readonly do: "write";
 			readonly path: string;
@@ -22,7 +22,7 @@ export type Step =
 	| { readonly do: "run"; readonly command: readonly [string, ...string[]] };
 
 /**
- * Does the steps in their order. A file is replaced as a whole or not at all, and left alone when it is right already.
+ * Performs the steps in order. A file is replaced completely or not at all, and left alone when it is right already.
  * @returns the steps that changed a file
  * @throws Failure when a command fails; the system's error when a file cannot be written
  */
@@ -60,7 +60,7 @@ async function performOne(step: Step, run: Run): Promise<boolean> {
 	}
 }
 
-/** A program that runs can be replaced, not written to. */
+/** A running program can be replaced, but not written to. */
 async function replace({ path, mode }: { path: string; mode: number }, write: (draft: string) => Promise<void>) {
 	const draft = `${path}.new`;
 	await mkdir(dirname(path), { recursive: true });

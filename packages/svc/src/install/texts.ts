@@ -1,6 +1,6 @@
 import type { Layout } from "./layout.ts";
 
-/** The settings of a new installation: whoever reaches it cannot register. Design: §6, §7.1 */
+/** The settings of a new installation: people who reach it cannot register. Design: §6, §7.1 */
 export function settingsText({ data_dir }: Layout, listen: string): string {
 	return `# Settings of the svc server; docs/settings.md lists them all. After a change: systemctl restart svc
 data_dir = "${data_dir}"

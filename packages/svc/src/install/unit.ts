@@ -1,12 +1,12 @@
 import type { Layout } from "./layout.ts";
 
-/** First line of what is ours to replace and to remove. */
+/** First line of files that are ours to replace and to remove. */
 export const MARK = "# Written by `svc install`, which replaces it. Changes of your own: `systemctl edit svc`.";
 
 /**
- * The unit of the server: it can write its own folders only, gains no right, sees no other process and opens no connection but those of
- * IP and of local sockets.
- * @param credential the line that hands over the master key
+ * The unit of the server: it can write to its own folders only, gains no rights, sees no other process and opens only IP connections
+ * and local sockets.
+ * @param credential the line that passes the master key
  * Design: §1, §5
  */
 export function unitText({ program, settings, user }: Layout, credential: string): string {
