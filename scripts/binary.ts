@@ -1,5 +1,5 @@
 /**
- * `npm run binary`: makes `dist/svc`, one file that needs no Node, and the archive that people download, with its SHA-256.
+ * `npm run binary`: makes `dist/svc`, one file that needs no Node, and the archive to download, with its SHA-256.
  * Design: packages/server/adr/0011-single-binary.md
  */
 import { mkdirSync, statSync } from "node:fs";
@@ -21,7 +21,7 @@ try {
 	process.exitCode = 1;
 }
 
-/** That of the commit; without one there is none to go by. */
+/** Time of the commit; 1970 without a commit. */
 function timeOf(built: string): Date {
 	const time = new Date(built);
 	return Number.isNaN(time.getTime()) ? new Date(0) : time;

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/** `npm run check`: types, lint, dead code, structure, tests. With `--static` everything but the black-box and unit tests. */
+/** `npm run check`: types, lint, dead code, structure, tests. With `--static` everything except the black-box and unit tests. */
 const steps: [name: string, command: string, ...args: string[]][] = [
 	["types", "tsc", "-p", "tsconfig.base.json"],
 	["lint and format", "biome", "check", "--error-on-warnings", "."],

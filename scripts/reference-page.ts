@@ -10,7 +10,7 @@ import { openApi, type Route, routesOf } from "../test/harness/openapi.ts";
 import { startServer } from "../test/harness.ts";
 import { type Auth, ENDPOINTS, routeName } from "../test/spec/endpoints.ts";
 
-/** Where the page lies. */
+/** Path of the page. */
 export const REFERENCE = fileURLToPath(new URL("../docs/reference.md", import.meta.url));
 
 const INTRODUCTION = `# Reference
@@ -18,7 +18,7 @@ const INTRODUCTION = `# Reference
 Made by \`npm run reference\` from the commands' help and from the server's OpenAPI document; a test compares. The server shows the latter
 as a page in which every endpoint can be tried, at \`/docs\`. Its settings are in [Settings](settings.md).`;
 
-/** Columns that helps are wrapped at. */
+/** Columns at which help texts are wrapped. */
 const COLUMNS = 120;
 
 const WHO: Readonly<Record<Auth, string>> = {
@@ -28,7 +28,7 @@ const WHO: Readonly<Record<Auth, string>> = {
 	instance: "the instance admin",
 };
 
-/** The page as Markdown. It starts a server for a moment and asks it for its document. */
+/** The page as Markdown. Starts a server for a moment and asks it for its document. */
 export async function referencePage(): Promise<string> {
 	const leaves = leavesOf(buildProgram(memoryIo([]), LOCAL_COMMANDS, () => undefined));
 	const chapters = [
@@ -90,7 +90,7 @@ function whoMay(route: Route): Auth {
 	return ENDPOINTS.find((one) => routeName(one) === routeName(route))?.auth ?? "token";
 }
 
-/** The codes of an operation, as its answers' descriptions list them. */
+/** The codes of an operation, as the descriptions of its answers list them. */
 function codesOf(route: Route): string[] {
 	return refusalsOf(route).flatMap(([, codes]) => codes);
 }
@@ -100,7 +100,7 @@ function refusalsOf({ operation }: Route): [status: string, codes: string[]][] {
 	return refusals.map(([status, { description = "" }]) => [status, description.split(", ")]);
 }
 
-/** The codes that all of the routes have. */
+/** The codes that all of the routes share. */
 function common(routes: readonly Route[]): string[] {
 	const [first, ...others] = routes.map((route) => new Set(codesOf(route)));
 	return [...(first ?? [])].filter((code) => others.every((codes) => codes.has(code)));
@@ -115,7 +115,7 @@ function codesByStatus(routes: readonly Route[]): string[][] {
 
 const list = (codes: readonly string[]): string => codes.map((code) => `\`${code}\``).join(", ");
 
-/** As the formatter writes tables. */
+/** A table as the formatter writes it. */
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
 	const lines = [heads, ...rows].map((cells) => cells.map((cell) => cell.replaceAll("|", "\\|")));
 	const widths = heads.map((_, column) => Math.max(3, ...lines.map((cells) => cells[column]?.length ?? 0)));

@@ -1,6 +1,6 @@
 /**
  * The bare server, a program of its own: node:http or node:https and nothing else. Reads one `BareAnswer` as JSON from stdin and gives that
- * answer to every request, whatever it asks. It is the yardstick, so it does nothing that the answer does not need.
+ * answer to every request. It is the yardstick, so it does nothing that the answer does not need.
  */
 import { createServer as createHttpServer, type RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import type { BareAnswer } from "./bare.ts";
 
-/** Ours keeps connections as long: the header that says so has to be the same. */
+/** Ours keeps connections as long: the header that says so must be the same. */
 const KEEP_ALIVE_MS = 65_000;
 
 const { status, headers, body, tls } = (await json(process.stdin)) as BareAnswer;

@@ -3,7 +3,7 @@ import { type ServerProcess, startServerProcess } from "./child.ts";
 import { type Answer, type Ask, exchange } from "./exchange.ts";
 import type { SvcServer } from "./svc-server.ts";
 
-/** What the bare server answers, always. */
+/** Answer of the bare server to every request. */
 export interface BareAnswer {
 	readonly status: number;
 	readonly headers: Readonly<Record<string, string>>;
@@ -11,15 +11,15 @@ export interface BareAnswer {
 	readonly tls: SvcServer["tls"];
 }
 
-/** Headers that node writes by itself. */
+/** Headers that Node writes by itself. */
 const AUTOMATIC = new Set(["date", "connection", "keep-alive"]);
 
-/** Bytes by which one answer of ours may differ from another: digits of the request id and the version. */
+/** Bytes by which answers of ours may differ: digits of the request id and the version. */
 const TOLERANCE_BYTES = 8;
 
 /**
- * Starts the bare server with the answer that ours gives to this request: status, headers, bytes, certificate.
- * @throws Error when what it then answers is not as large as ours, so that the comparison would not be fair
+ * Starts the bare server with our answer to this request: status, headers, bytes, certificate.
+ * @throws Error when its answer is not as large as ours, so that the comparison would not be fair
  */
 export async function startBare(ours: Pick<SvcServer, "url" | "tls">, ask: Ask): Promise<ServerProcess> {
 	const answer = await exchange(ours.url, ask);

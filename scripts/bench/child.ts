@@ -7,7 +7,7 @@ const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const LISTENING = /listening on (https?:\/\/\S+)/;
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 20_000;
-/** Characters of a child's stderr that are kept for the report of its failure. */
+/** Characters of a child's stderr kept for the report of its failure. */
 const KEPT_STDERR = 4000;
 
 const running = new Set<ChildProcess>();
@@ -17,7 +17,7 @@ process.once("exit", () => {
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 
-/** Ends the child, by its id, when this process ends before it. */
+/** Ends the child, by its id, when this process ends first. */
 export function endWithThisProcess(child: ChildProcess): void {
 	running.add(child);
 	child.once("exit", () => running.delete(child));
@@ -28,25 +28,25 @@ export interface ServerProcess {
 	/** Such as `http://127.0.0.1:40123`. */
 	readonly url: string;
 	readonly pid: number;
-	/** Milliseconds from its spawning to the line that says where it listens. */
+	/** Milliseconds from its spawning to the line with its address. */
 	readonly startMs: number;
 	/** Ends it with SIGTERM and waits. @throws Error when it does not end within 20 s */
 	stop(): Promise<void>;
 }
 
-/** What a server process is started with. */
+/** Command that starts a server process. */
 export interface ServerCommand {
 	/** The program; this Node when it is absent. */
 	readonly file?: string;
 	readonly args: readonly string[];
-	/** Its environment on top of PATH: nothing else is inherited. */
+	/** Its environment besides PATH: it inherits nothing else. */
 	readonly env: Readonly<Record<string, string>>;
 	/** Written to its stdin. */
 	readonly input?: string;
 }
 
 /**
- * Starts a server and waits until it says where it listens.
+ * Starts a server and waits for its address.
  * @throws Error with the end of its stderr when it ends before that, or is silent for 60 s
  */
 export async function startServerProcess(command: ServerCommand): Promise<ServerProcess> {

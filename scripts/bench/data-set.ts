@@ -1,6 +1,6 @@
 /**
- * Data directories with many secrets. They are made by the server's own rules and store, so that every value is sealed and every write is
- * in the audit log, and kept in `.cache` until the schema or this file changes.
+ * Data directories with many secrets. The server's own rules and store make them, so that every value is sealed and every write is
+ * in the audit log; `.cache` keeps them until the schema or this file changes.
  */
 import { hash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { openSqliteStore } from "../../packages/server/src/store/sqlite/store.ts
 import { system } from "../../packages/server/src/system.ts";
 import { createToken } from "../../packages/server/src/tokens/tokens.ts";
 
-/** How much there is. Every realm has as many secrets. */
+/** Size of a data set. Every realm has as many secrets. */
 export interface DataSize {
 	readonly realms: number;
 	readonly secretsPerRealm: number;
@@ -26,14 +26,14 @@ export interface DataSet extends DataSize {
 	readonly directory: string;
 	/** Reads all of it. */
 	readonly token: string;
-	/** Seconds that making it took; 0 when it was there. */
+	/** Seconds that making it took; 0 when it existed. */
 	readonly madeInS: number;
 }
 
 const CACHE = fileURLToPath(new URL("../../.cache/bench/", import.meta.url));
 const MIGRATIONS = fileURLToPath(new URL("../../packages/server/src/store/sqlite/migrations.ts", import.meta.url));
 
-/** Realms that are filled at once: enough to keep every transaction of the writer full. */
+/** Realms filled in parallel: enough to keep every transaction of the writer full. */
 const REALMS_AT_ONCE = 50;
 
 const SESSION_MS = 60 * 60 * 1000;
@@ -44,7 +44,7 @@ export const slugOf = (realm: number | string): string => `realm-${realm}`;
 /** Key of a secret of a data set. */
 export const keyOf = (secret: number | string): string => `KEY_${secret}`;
 
-/** The data set of this size: from the cache, or made now. */
+/** The data set of this size, from the cache or newly made. */
 export async function dataSet(size: DataSize): Promise<DataSet> {
 	const version = hash("sha256", readFileSync(MIGRATIONS, "utf8") + readFileSync(import.meta.filename, "utf8")).slice(
 		0,
@@ -54,7 +54,7 @@ export async function dataSet(size: DataSize): Promise<DataSet> {
 	const folder = join(CACHE, version, `${size.realms}x${size.secretsPerRealm}`);
 	const directory = join(folder, "data");
 	const tokenFile = join(folder, "token");
-	// The token is written last: without it the data is not complete.
+	// The token is written last: without it the data is incomplete.
 	if (existsSync(tokenFile)) return { ...size, directory, token: readFileSync(tokenFile, "utf8"), madeInS: 0 };
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -71,13 +71,13 @@ function dropOtherVersions(version: string): void {
 	}
 }
 
-/** Makes account, token, realms and secrets. Answers the token. */
+/** Makes account, token, realms and secrets. Returns the token. */
 async function fill(directory: string, { realms, secretsPerRealm }: DataSize): Promise<string> {
 	process.umask(0o077);
 	const store = await openSqliteStore({
 		directory,
 		now: system.now(),
-		// Nothing here has to survive a power cut.
+		// Nothing here must survive a power cut.
 		synchronous: "NORMAL",
 		onFailure: (error) => {
 			throw error;
@@ -123,7 +123,7 @@ async function addOwner({ store }: Needs): Promise<Actor> {
 		data: {},
 	} as const;
 	await store.accounts.register(account, event);
-	// Only who is signed in makes tokens.
+	// Only a signed-in user makes tokens.
 	const expires_at = new Date(Date.parse(created_at) + SESSION_MS).toISOString();
 	const session = { jti: "load", user_id, created_at, expires_at, provider: "" };
 	await store.accounts.openSession({ session, password: null }, { ...event, type: "auth.login" });

@@ -17,10 +17,10 @@ export interface Ask {
 	readonly form?: Readonly<Record<string, string>>;
 }
 
-/** An answer that was read to its end. */
+/** An answer, read to its end. */
 export interface Answer {
 	readonly status: number;
-	/** As they came, in order. */
+	/** As received, in order. */
 	readonly headers: readonly (readonly [name: string, value: string])[];
 	readonly body: string;
 }
@@ -35,13 +35,13 @@ export function headersOf({ token, cookie, body, form }: Ask): Record<string, st
 	};
 }
 
-/** What is sent after the headers; undefined when that is nothing. */
+/** Content after the headers; undefined when there is none. */
 export function bodyOf({ body, form }: Ask): string | undefined {
 	return form === undefined ? body && JSON.stringify(body) : new URLSearchParams(form).toString();
 }
 
 /**
- * Sends one request and reads its answer. The certificate is not checked: both ends are ours and on this machine.
+ * Sends one request and reads its answer. Does not check the certificate: both ends are ours and on this machine.
  * @throws Error when there is no answer within 30 s
  */
 export async function exchange(url: string, ask: Ask, agent?: Agent): Promise<Answer> {
@@ -59,7 +59,7 @@ export async function exchange(url: string, ask: Ask, agent?: Agent): Promise<An
 }
 
 /**
- * Sends a request whose answer is JSON, and answers that.
+ * Sends a request whose answer is JSON, and returns that.
  * @throws Error with status and path when it did not succeed
  */
 export async function ask<T>(url: string, request: Ask): Promise<T> {

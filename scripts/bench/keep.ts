@@ -4,7 +4,7 @@ import { type RunRecord, renderPage } from "./report.ts";
 
 const FOLDER = fileURLToPath(new URL("../../bench/", import.meta.url));
 
-/** Keeps a run in `bench/results`, and makes the page anew when it is about all scenarios. Answers the file's path from the repository. */
+/** Keeps a run in `bench/results`, and rewrites the page when it covers all scenarios. Returns the file's path from the repository. */
 export function keepRun(run: RunRecord, isWhole: boolean): string {
 	const words = run.description
 		.toLowerCase()

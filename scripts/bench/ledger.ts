@@ -1,6 +1,6 @@
 /**
- * Ledgers with many leases. A credential that the server made at each target is copied in the ledger, in one statement, with names, ids and
- * ends of its own: so each row is as the server wrote it, without a request for each.
+ * Ledgers with many leases. The server makes a credential at each target; one statement copies it in the ledger, with names, ids and
+ * ends of the copies' own: so each row is as the server wrote it, without a request for each.
  */
 import { join } from "node:path";
 import { openReader, openWriter } from "../../packages/server/src/store/sqlite/open.ts";
@@ -20,34 +20,34 @@ export interface Ledger {
 	readonly leases: readonly string[];
 }
 
-/** What is copied, how often, and when the copies are due. */
+/** Leases to copy, number of copies, and their due times. */
 export interface Copies {
 	readonly leases: readonly string[];
-	/** Of each lease. Their names are those of `copiedName`, from this number on. */
+	/** Copies of each lease. Their names are those of `copiedName`, from this number on. */
 	readonly from: number;
 	readonly count: number;
-	/** They are due one after the other within this time, in another order than that of their names. */
+	/** They fall due one after the other within this time, in another order than that of their names. */
 	readonly due: { readonly fromMs: number; readonly spanMs: number };
 }
 
-/** What became of a copy. Unix milliseconds. */
+/** Fate of a copy. Unix milliseconds. */
 export interface Fate {
-	/** The lease that it is a copy of. */
+	/** The lease that it copies. */
 	readonly original: string;
 	readonly dueMs: number;
-	/** When its revocation began; undefined when it has not. */
+	/** Start of its revocation; undefined when it has not begun. */
 	readonly begunMs: number | undefined;
-	/** When it was revoked; undefined while it is not. */
+	/** End of its revocation; undefined while it is open. */
 	readonly closedMs: number | undefined;
 }
 
 /** Characters of a lease's id that its copies share. */
 const SHARED = 23;
 
-/** Shares no factor with any number of copies that is used, so its multiples name each of them once. */
+/** Shares no factor with any number of copies in use, so its multiples name each of them once. */
 const STRIDE = 7919;
 
-/** Makes a ledger. The server's own rules and requests write all that is in it: a realm for each store, with a configuration and a lease. */
+/** Makes a ledger. The server's own rules and requests write all its content: a realm for each store, with a configuration and a lease. */
 export async function makeLedger(stores: readonly Pick<Redis, "address" | "password">[]): Promise<Ledger> {
 	const directory = scratchFolder();
 	const server = await startSvc({ protocol: "http", data: directory });
@@ -103,11 +103,11 @@ export function copyLeases({ directory }: Ledger, { leases, from, count, due }: 
 	db.close();
 }
 
-/** Looks into a ledger beside a server that runs on it. */
+/** Reads a ledger beside a server that runs on it. */
 export interface Look {
-	/** How many leases are open at the targets of these ones. */
+	/** Counts the open leases at the targets of these ones. */
 	countOpen(leases: readonly string[]): number;
-	/** What became of copies, with these numbers. */
+	/** Fates of the copies with these numbers. */
 	fates(copies: Pick<Copies, "from" | "count">): Fate[];
 	close(): void;
 }

@@ -1,12 +1,12 @@
 import { type Ask, bodyOf, headersOf } from "./exchange.ts";
 
-/** Lua for wrk that sends one request again and again. */
+/** Lua for wrk that repeats one request. */
 export function sameRequest(request: Ask): string {
 	const body = bodyOf(request);
 	return preamble(request) + (body === undefined ? "" : `wrk.body = ${quoted(body)}\n`);
 }
 
-/** Lua for wrk that sends requests in turn, formatted before the run so that making them costs nothing in it. */
+/** Lua for wrk that sends requests in turn, formatted before the run, so that making them costs nothing during it. */
 export function requestsInTurn(requests: readonly [Ask, ...Ask[]]): string {
 	const formatted = requests.map((request) => `\trequests[#requests + 1] = ${format(request)}\n`);
 	return `${preamble(requests[0])}
@@ -20,7 +20,7 @@ end
 `;
 }
 
-/** Lua for wrk that reads secrets at random. @param reads.path path of a secret, from the numbers of its realm and itself */
+/** Lua for wrk that reads random secrets. @param reads.path path of a secret, from the numbers of its realm and itself */
 export function randomReads(reads: {
 	readonly token: string;
 	readonly realms: number;
@@ -51,7 +51,7 @@ function preamble(request: Ask): string {
 	return `wrk.method = "${request.method}"\nwrk.path = ${quoted(request.path)}\n${headers.join("")}`;
 }
 
-/** A long bracket takes every byte as it is. */
+/** A long bracket takes every byte literally. */
 function quoted(text: string): string {
 	return `[==[${text}]==]`;
 }

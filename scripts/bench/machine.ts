@@ -1,7 +1,7 @@
 import { cpus, loadavg, release, totalmem } from "node:os";
 import type { Machine } from "./report.ts";
 
-/** Describes this machine without anything that names it. */
+/** Describes this machine without identifying it. */
 export function describeMachine(): Omit<Machine, "wrk"> {
 	return {
 		cores: cpus().length,

@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: measures speed and memory of the server, each scenario beside what it is compared with, and prints whether the targets are met.
+ * `npm run bench`: measures speed and memory of the server, each scenario beside its yardstick, and prints whether the targets are met.
  *
- *   node scripts/bench/main.ts [--only name,name] [--write a few words]      the page is made anew by a whole run only
+ *   node scripts/bench/main.ts [--only name,name] [--write a few words]      only a whole run rewrites the page
  *   node scripts/bench/main.ts --only read --profile    where each microsecond goes
  */
 import { parseArgs } from "node:util";
@@ -45,7 +45,7 @@ try {
 }
 process.exit();
 
-/** Answers the exit code: 0 also when a target is missed, for a busy machine is no failure. */
+/** Returns the exit code: 0 also when a target is missed, because a busy machine is no failure. */
 async function run(): Promise<number> {
 	const { values, positionals } = parseArgs({
 		options: {

@@ -2,16 +2,16 @@ import { Agent } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Ask, exchange } from "./exchange.ts";
 
-/** A load far below what the server can do, so that what is seen is the time of an answer and not a queue. */
+/** A load far below the server's capacity, so that it shows the time of an answer and not a queue. */
 export interface Pace {
 	readonly connections: number;
-	/** Milliseconds from one request of a connection to its next; the next waits for the answer when that is later. */
+	/** Milliseconds from one request of a connection to its next; the next waits for a later answer. */
 	readonly everyMs: number;
 	readonly seconds: number;
 }
 
 /**
- * Sends a request again and again at this pace over plain HTTP. Answers how long each answer took, milliseconds.
+ * Repeats a request at this pace over plain HTTP. Returns the time of each answer, milliseconds.
  * @throws Error when a request is refused
  */
 export async function pacedLatencies(url: string, request: Ask, pace: Pace): Promise<number[]> {
@@ -19,7 +19,7 @@ export async function pacedLatencies(url: string, request: Ask, pace: Pace): Pro
 	return pacedLatenciesUntil(url, request, pace, () => performance.now() >= end);
 }
 
-/** The same until something is over. @throws Error when a request is refused */
+/** Like `pacedLatencies`, until `isOver`. @throws Error when a request is refused */
 export async function pacedLatenciesUntil(
 	url: string,
 	request: Ask,

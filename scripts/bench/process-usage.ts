@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** Linux counts processor time in these everywhere. */
+/** Linux counts processor time in these on every machine. */
 const TICK_US = 10_000;
 
 /** Position of utime in /proc/PID/stat after the name, which may hold spaces; stime follows it. */
 const UTIME = 11;
 
-/** Processor time that a process used so far, in microseconds. */
+/** Processor time used by a process so far, in microseconds. */
 export interface ProcessorTime {
 	/** All threads. */
 	readonly allUs: number;

@@ -1,6 +1,6 @@
 /**
- * Reads the processor profiles that `node --cpu-prof` leaves behind, one a thread: a tree of call frames, and for each sample the frame
- * that ran and the microseconds since the sample before. Their clock is the machine's monotonic one, as of `process.hrtime`.
+ * Reads the processor profiles that `node --cpu-prof` writes, one per thread: a tree of call frames, and for each sample the frame
+ * that ran and the microseconds since the previous sample. Their clock is the machine's monotonic one, as in `process.hrtime`.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,13 +19,13 @@ interface Profile {
 	readonly timeDeltas: readonly number[];
 }
 
-/** Time in a piece of code itself, without what it called. */
+/** Time in a piece of code itself, without its callees. */
 export interface SelfTime {
 	readonly name: string;
 	readonly us: number;
 }
 
-/** Where a thread's time went. */
+/** Distribution of a thread's time. */
 export interface ThreadTime {
 	/** 0 is the main thread. */
 	readonly thread: number;
@@ -34,13 +34,13 @@ export interface ThreadTime {
 	readonly byPackage: readonly SelfTime[];
 }
 
-/** A piece of time, microseconds of the monotonic clock. */
+/** A span of time, microseconds of the monotonic clock. */
 export interface Span {
 	readonly fromUs: number;
 	readonly toUs: number;
 }
 
-/** Reads every thread's profile in a folder and sums up what ran within the span. */
+/** Reads every thread's profile in a folder and sums up the span. */
 export function readProfiles(folder: string, span: Span): ThreadTime[] {
 	const files = readdirSync(folder).filter((name) => name.endsWith(".cpuprofile"));
 	return files
@@ -70,7 +70,7 @@ function sumUp(profile: Profile, { fromUs, toUs }: Span, thread: number): Thread
 	return { thread, byFunction: mostFirst(byFunction), byPackage: mostFirst(byPackage) };
 }
 
-/** The package of each frame. Native code has no file: it belongs to whoever called it. */
+/** The package of each frame. Native code has no file: it belongs to its caller. */
 function ownersOf({ nodes }: Profile): Map<number, string> {
 	const children = new Map(nodes.map((node) => [node.id, node]));
 	const owners = new Map<number, string>();

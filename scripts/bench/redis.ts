@@ -2,12 +2,12 @@ import { type Redis, skipWithoutRedis, startRedis as start } from "../../test/pe
 import { ask } from "./exchange.ts";
 import { scratchFolder } from "./scratch.ts";
 
-/** More than any scenario makes: what is measured is never the refusal. */
+/** More than any scenario makes, so that no refusal is measured. */
 const MAX_CONNECTIONS = 10_000_000;
 
 /**
- * Starts a Redis that is gone when this process ends.
- * @throws Error saying how to get it when it is not there
+ * Starts a Redis that ends with this process.
+ * @throws Error saying how to install it when it is missing
  */
 export function startRedis(): Promise<Redis> {
 	// Nobody stops it when a scenario fails, so its folder is this process's.
@@ -15,7 +15,7 @@ export function startRedis(): Promise<Redis> {
 	throw new Error("redis-server is not on the PATH: install it (Debian and Ubuntu: apt-get install redis-server)");
 }
 
-/** Lets keyvalue make its users at a store, in one realm or in all. @throws Error when the configuration is refused */
+/** Allows keyvalue to make its users at a store, in one realm or in all. @throws Error when the configuration is refused */
 export async function configureKeyValue(
 	url: string,
 	token: string,

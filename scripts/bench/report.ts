@@ -1,10 +1,10 @@
 import type { Figures } from "./rounds.ts";
 import { type Finding, isMet, type Result, type Scenario } from "./scenario.ts";
 
-/** What a scenario measured, with its names. */
+/** Result of a scenario, with its names. */
 export type Outcome = Pick<Scenario, "name" | "title"> & Result;
 
-/** The machine that the run was on, without anything that names it. */
+/** The machine of the run, without anything that identifies it. */
 export interface Machine {
 	readonly cores: number;
 	readonly cpu: string;
@@ -12,11 +12,11 @@ export interface Machine {
 	readonly kernel: string;
 	readonly node: string;
 	readonly wrk: string;
-	/** One minute average when the run started. */
+	/** One-minute average at the start of the run. */
 	readonly load: number;
 }
 
-/** A run as it is kept. */
+/** A run as kept on disk. */
 export interface RunRecord {
 	/** ISO 8601 UTC. */
 	readonly started_at: string;
@@ -31,7 +31,7 @@ export function renderTables(outcomes: readonly Outcome[]): string {
 	return sections.filter((section) => section !== "").join("\n\n");
 }
 
-/** The page about the newest run. */
+/** The page about the latest run. */
 export function renderPage({ started_at, description, machine, outcomes }: RunRecord): string {
 	const { cores, cpu, memory_gb, kernel, node, wrk, load } = machine;
 	return `# Benchmark

@@ -1,9 +1,9 @@
 import { ask } from "./exchange.ts";
 
-/** Password of every account that a measurement makes. Nothing but loopback ever sees these accounts. */
+/** Password of every account in a measurement. Only loopback ever sees these accounts. */
 const PASSWORD = "a password of the benchmark";
 
-/** Somebody with an API token, a realm and a secret in it. */
+/** A user with an API token, a realm and a secret in it. */
 export interface Resident {
 	readonly token: string;
 	/** Slug of the realm. */
@@ -17,7 +17,7 @@ export async function register(url: string, email: string): Promise<void> {
 	await ask(url, { method: "POST", path: "/api/v1/auth/register", body: { email, password: PASSWORD } });
 }
 
-/** Signs in. Answers the session's token. */
+/** Signs in. Returns the session's token. */
 export async function login(url: string, email: string): Promise<string> {
 	const body = { email, password: PASSWORD };
 	const { token } = await ask<{ token: string }>(url, { method: "POST", path: "/api/v1/auth/login", body });

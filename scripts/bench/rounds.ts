@@ -4,7 +4,7 @@ import { type Measurement, type Run, runWrk } from "./wrk.ts";
 export interface Comparison {
 	readonly base: Figures;
 	readonly ours: Figures;
-	/** Medians of the rounds' own ratios, ours to the base: what the machine does meanwhile falls on both. */
+	/** Medians of the rounds' own ratios, ours to the base: disturbances of the machine affect both. */
 	readonly ratios: Figures;
 }
 
@@ -17,7 +17,7 @@ const WARM_UP_S = 3;
 const ROUND_S = 4;
 
 /**
- * Loads base and ours in turn, after a warm-up of each: short rounds, because the machine may be shared and changes its speed.
+ * Loads base and ours in turn, after a warm-up of each, in short rounds: the machine may be shared, and its speed changes.
  * @throws Error when a request was refused
  */
 export async function compare(
@@ -51,12 +51,12 @@ function figures(valuesOf: (figure: keyof Figures) => number[]): Figures {
 	return Object.fromEntries(entries) as Figures;
 }
 
-/** The middle value; of an even number of values the lower of the two in the middle. NaN when there is none. */
+/** The middle value; of an even number of values the lower of the two in the middle. NaN without values. */
 export function median(values: readonly number[]): number {
 	return quantile(values, 0.5);
 }
 
-/** The value below or at which this share of the values lies. NaN when there is none. */
+/** The value that this share of the values does not exceed. NaN without values. */
 export function quantile(values: readonly number[], share: number): number {
 	const sorted = values.toSorted((a, b) => a - b);
 	return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;

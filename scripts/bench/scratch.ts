@@ -8,7 +8,7 @@ process.once("exit", () => {
 	for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Makes a private temporary folder that is gone when this process ends. Answers its path. */
+/** Makes a private temporary folder that disappears when this process ends. Returns its path. */
 export function scratchFolder(): string {
 	const folder = mkdtempSync(join(tmpdir(), "svc-bench-"));
 	folders.push(folder);

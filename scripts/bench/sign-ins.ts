@@ -10,15 +10,15 @@ const DIRECTORY = "ou=people,dc=test";
 
 /** A way to sign in, at a provider that runs in this process. */
 export interface SignIns {
-	/** Does all that comes before a sign-in's last request, and answers that one. */
+	/** Does everything before a sign-in's last request, and returns that request. */
 	prepare(): Promise<Ask>;
 	stop(): Promise<void>;
 }
 
-/** Sets a provider that people sign in at. @param token of the instance admin */
+/** Sets up a provider for sign-ins. @param token of the instance admin */
 export type StartSignIns = (server: SvcServer, token: string) => Promise<SignIns>;
 
-/** Who comes back from an OpenID Connect provider with a code. */
+/** Sign-ins that return from an OpenID Connect provider with a code. */
 export const oidcSignIns: StartSignIns = async ({ url }, token) => {
 	const peer = await startFakeProvider();
 	const { issuer, client_id, client_secret, ca_cert } = peer;
@@ -34,7 +34,7 @@ export const oidcSignIns: StartSignIns = async ({ url }, token) => {
 	};
 };
 
-/** Who comes back from a SAML identity provider with its response. */
+/** Sign-ins that return from a SAML identity provider with its response. */
 export const samlSignIns: StartSignIns = async ({ url }, token) => {
 	const key = makeKey("rsa:2048");
 	const names = { name_attribute: "displayName", groups_attribute: "groups" };
@@ -57,7 +57,7 @@ export const samlSignIns: StartSignIns = async ({ url }, token) => {
 	};
 };
 
-/** Who signs in with a directory's password. */
+/** Sign-ins with a directory's password. */
 export const ldapSignIns: StartSignIns = async ({ url }, token) => {
 	const person = { entryUUID: ["5f1c"], mail: ["ldap@example.test"], cn: ["Lin"] };
 	const found = honestBut("search", (request) =>
@@ -73,7 +73,7 @@ export const ldapSignIns: StartSignIns = async ({ url }, token) => {
 	};
 };
 
-/** Each provider is named as its type. */
+/** Sets a provider, named like its type. */
 async function set(url: string, token: string, type: string, config: object): Promise<void> {
 	await ask(url, { method: "PUT", path: `${V1}/providers/${type}`, token, body: { type, config } });
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type ServerProcess, startServerProcess } from "./child.ts";
 import { scratchFolder } from "./scratch.ts";
 
-/** Over what the server is reached. */
+/** Protocol to reach the server. */
 export type Protocol = "http" | "https";
 
 /** Our server under measurement. */
@@ -14,17 +14,17 @@ export interface SvcServer extends ServerProcess {
 	readonly tls: { readonly cert: string; readonly key: string } | undefined;
 }
 
-/** What may differ from a start with the defaults on an empty data directory. */
+/** Differences from a start with the defaults on an empty data directory. */
 export interface SvcOptions {
 	readonly protocol: Protocol;
 	readonly data?: string;
-	/** Options of node itself. */
+	/** Options of Node itself. */
 	readonly nodeOptions?: readonly string[];
 	/** Script, with arguments, that starts svc in place of its own. */
 	readonly program?: readonly string[];
 }
 
-/** Starts our server from source on a free port of the loopback interface, with the default settings otherwise. */
+/** Starts our server from source on a free port of the loopback interface, otherwise with the default settings. */
 export async function startSvc(options: SvcOptions): Promise<SvcServer> {
 	const { protocol, data = scratchFolder(), nodeOptions = [], program = ["packages/svc/src/bin.mjs"] } = options;
 	const server = await startServerProcess({

@@ -1,6 +1,6 @@
 /**
- * Starts svc, and answers whoever connects to the socket that its first argument names with the processor time of the main thread's longest
- * turn since it was last asked, in microseconds. Nothing else runs during a turn.
+ * Starts svc, and answers each connection to the socket in its first argument with the processor time of the main thread's longest
+ * turn since the previous answer, in microseconds. Nothing else runs during a turn.
  */
 import { createServer } from "node:net";
 
@@ -17,7 +17,7 @@ function meter(path: string): void {
 		last = used;
 		next();
 	};
-	// Once in each turn; as it is not referenced, the event loop sleeps as it would without it.
+	// Once per turn; it is unreferenced, so the event loop sleeps as it would without it.
 	const next = (): void => void setImmediate(measure).unref();
 	next();
 	const server = createServer((asker) => {
@@ -29,7 +29,7 @@ function meter(path: string): void {
 }
 
 function usedUs(): number {
-	// Linux brings a running thread's time up to date when it is asked for the whole process; else it is as old as the scheduler's last tick.
+	// Linux updates a running thread's time when asked for the whole process; otherwise it is as old as the scheduler's last tick.
 	process.cpuUsage();
 	const { user, system } = process.threadCpuUsage();
 	return user + system;

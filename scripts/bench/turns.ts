@@ -4,15 +4,15 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { scratchFolder } from "./scratch.ts";
 
-/** Measures how long a server's event loop is held up. */
+/** Measures how long a server's event loop is blocked. */
 export interface Turns {
-	/** Script, and its arguments, that the server is started with. */
+	/** Script, with arguments, that starts the server. */
 	readonly program: readonly string[];
-	/** Processor time of the main thread's longest turn of the event loop since this was last asked, in milliseconds. */
+	/** Processor time of the main thread's longest turn of the event loop since the previous call, in milliseconds. */
 	longestMs(): Promise<number>;
 }
 
-/** Makes the meter of one server. Its figures are processor time: that of the clock would also be what other processes do. */
+/** Makes the meter of one server. Its figures are processor time: clock time would include the work of other processes. */
 export function measureTurns(): Turns {
 	const path = join(scratchFolder(), "turns.sock");
 	return {

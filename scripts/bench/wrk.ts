@@ -7,7 +7,7 @@ import { endWithThisProcess, type ServerProcess } from "./child.ts";
 import { processorTime } from "./process-usage.ts";
 import { scratchFolder } from "./scratch.ts";
 
-/** What one run of wrk measured. */
+/** Result of one run of wrk. */
 export interface Measurement {
 	readonly requests: number;
 	readonly perSecond: number;
@@ -15,15 +15,15 @@ export interface Measurement {
 	readonly p99Ms: number;
 	/** Answers with a status of 400 or more. */
 	readonly refused: number;
-	/** Processor time of the server's main thread for one request, in microseconds: steadier than speed on a busy machine. */
+	/** Processor time of the server's main thread per request, in microseconds: steadier than speed on a busy machine. */
 	readonly mainUs: number;
-	/** The same of all its threads. */
+	/** The same for all its threads. */
 	readonly allUs: number;
 }
 
 /** A run of wrk. */
 export interface Run {
-	/** The server. */
+	/** The server under load. */
 	readonly server: Pick<ServerProcess, "url" | "pid">;
 	/** Path of a script made by `writeScript`. */
 	readonly script: string;
@@ -42,8 +42,8 @@ end
 `;
 
 /**
- * Answers the version of wrk.
- * @throws Error saying how to get it when it is not there
+ * Returns the version of wrk.
+ * @throws Error saying how to install it when it is missing
  */
 export function wrkVersion(): string {
 	const { error, stdout, stderr } = spawnSync("wrk", ["--version"], { encoding: "utf8" });
@@ -52,7 +52,7 @@ export function wrkVersion(): string {
 	return /wrk (\S+)/.exec(stdout + stderr)?.[1] ?? "unknown";
 }
 
-/** Writes a Lua script for wrk into a private temporary folder, as it holds a token. Answers its path. */
+/** Writes a Lua script for wrk into a private temporary folder, because it holds a token. Returns its path. */
 export function writeScript(lua: string): string {
 	const file = join(scratchFolder(), "load.lua");
 	writeFileSync(file, lua + REPORT, { mode: 0o600 });

@@ -7,12 +7,12 @@ import { licencesOf } from "./licences.ts";
 import { runTool } from "./tool.ts";
 
 /**
- * Packs the single binary with what has to go with it, and writes the archive's SHA-256 beside it. Names, owners and times in it do not
- * depend on who made it; what V8 compiled beforehand differs from one time to the next.
- * @param folder where it is put
+ * Packs the single binary with its accompanying files, and writes the archive's SHA-256 beside it. Names, owners and times in it do not
+ * depend on its maker; V8's compiled code differs from one time to the next.
+ * @param folder for the archive
  * @param time of every file in it
  * @returns the archive
- * @throws Error saying what is missing
+ * @throws Error naming what is missing
  */
 export function makeArchive({ file, name, packages }: Executable, folder: string, time: Date): string {
 	const scratch = mkdtempSync(join(folder, ".archive-"));

@@ -11,7 +11,7 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const ADDON_LOADER = join(ROOT, "packages/svc/src/addon.ts");
 const SCRIPT_LOADER = join(ROOT, "packages/svc/src/script.ts");
 
-/** Modules that are a script of their own wherever `await import()` names them, so that each run reads and compiles what it needs alone. They share no object with who imports them. */
+/** Modules that are separate scripts wherever `await import()` names them, so that a run reads and compiles only its needs. They share no object with importers. */
 const SCRIPT = /^(packages\/svc\/src\/(server|client)|plugins\/\w+\/main)\.ts$/;
 const THREAD = /-thread\.ts$/;
 
@@ -19,38 +19,38 @@ const THREAD = /-thread\.ts$/;
 const SHIPPED_FILE =
 	/\b(startThread|readShipped)\(\s*new URL\((?:import\.meta\.resolve\("([^"]+)"\)|"([^"]+)",\s*import\.meta\.url)\)/g;
 
-/** Of a package whose parts are named so, the bundle takes these parts alone. */
+/** Of a package whose parts are named in this way, the bundle takes only these parts. */
 const PARTS = /^export const (\{[^}]+\}) =\s+require\(("[^"]+")\) as typeof import\(\2\);$/gm;
 
-/** A `require` of Node's is one that the bundler does not see; without this line it is the bundler's own. */
+/** The bundler does not see a `require` made by Node; without this line it is the bundler's own. */
 const OWN_REQUIRE = /^const require = createRequire\(import\.meta\.url\);$/m;
 
-/** What would look for a file beside a source, and the only places that may: there, the binary goes another way. */
+/** Code that would look for a file beside a source, and the only places that may: there, the binary takes another path. */
 const BESIDE_SOURCE = /\bimport\.meta\.(url|dirname|filename|resolve)\b|\bcreateRequire\(/;
 const COMMENT = /\/\*.*?\*\/|^\s*\/\/.*$/gms;
 const REMEDY = "startThread and readShipped of shipped-file.ts reach files";
 const NOT_IN_BINARY = /^packages\/(svc\/src\/built-in-engines|server\/src\/health\/build)\.ts$/;
 
-/** Packages whose native libraries are taken without the script that looks for them. */
+/** Packages whose native libraries are bundled without the script that looks for them. */
 const NATIVE = ["better-sqlite3", "@node-rs/argon2"];
 const ofServer = (name: string) => createRequire(join(ROOT, "packages/server/package.json")).resolve(name);
 
-/** What the single binary is made of. */
+/** The parts of the single binary. */
 export interface Bundle {
-	/** The script that it starts with. */
+	/** The script that starts first. */
 	main: string;
-	/** Files in it, by name: scripts, native libraries, and what is read with `readShipped`. */
+	/** Files in it, by name: scripts, native libraries, and files for `readShipped`. */
 	assets: Record<string, string>;
 	/** Names of the scripts that `loadScript` runs. */
 	scripts: string[];
-	/** Folders of the packages that are in it, sorted. */
+	/** Folders of the packages in it, sorted. */
 	packages: string[];
 }
 
 /**
- * Bundles the executable, and what it names, for the machine that this runs on.
- * @param folder where the scripts are written
- * @param constants global names and the values that take their place
+ * Bundles the executable, and all that it names, for this machine.
+ * @param folder for the scripts
+ * @param constants global names and their replacements
  * @throws Error when a source names a file in a way that the bundle cannot follow
  */
 export async function bundle(folder: string, constants: Record<string, unknown>): Promise<Bundle> {
@@ -76,7 +76,7 @@ export async function bundle(folder: string, constants: Record<string, unknown>)
 	};
 }
 
-/** `loadScript` calls it with what CommonJS has. */
+/** `loadScript` calls it with the parameters of CommonJS. */
 const FUNCTION = { banner: { js: "(function (exports, require, module) {" }, footer: { js: "})" } };
 
 /** @returns the files that went into it */
@@ -94,7 +94,7 @@ async function bundleOne(
 		platform: "node",
 		format: "cjs",
 		target: `node${process.versions.node}`,
-		// A script with a code cache may not import what Node brings; require does the same.
+		// A script with a code cache may not import Node's modules; require does the same.
 		supported: { "dynamic-import": false },
 		minify: true,
 		keepNames: true,
@@ -109,7 +109,7 @@ async function bundleOne(
 	return Object.keys(metafile.inputs).map((input) => resolve(ROOT, input));
 }
 
-/** What is a script of its own becomes an asset that `loadScript` runs. */
+/** Turns separate scripts into assets that `loadScript` runs. */
 function separateScripts(keep: (name: string, file: string) => void): Plugin {
 	return {
 		name: "separate scripts",
@@ -133,7 +133,7 @@ function separateScripts(keep: (name: string, file: string) => void): Plugin {
 	};
 }
 
-/** Each native library becomes an asset that `loadAddon` loads. */
+/** Turns each native library into an asset that `loadAddon` loads. */
 function nativeLibraries(keep: (name: string, file: string) => void): Plugin {
 	const platform = `linux-${process.arch}`;
 	const entries: Record<string, string> = {
@@ -158,7 +158,7 @@ function nativeLibraries(keep: (name: string, file: string) => void): Plugin {
 	};
 }
 
-/** Files that our sources name are found, and become assets. */
+/** Finds the files that our sources name, and turns them into assets. */
 function ourSources(keep: (name: string, file: string) => void): Plugin {
 	return {
 		name: "our sources",
@@ -186,7 +186,7 @@ function ourSources(keep: (name: string, file: string) => void): Plugin {
 	};
 }
 
-/** @returns folders of packages of others */
+/** @returns folders of third-party packages */
 function packagesOf(files: readonly string[]): string[] {
 	const folders = files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? []);
 	return [...new Set(folders)].sort((one, other) => one.localeCompare(other, "en"));

@@ -8,17 +8,17 @@ import { runTool } from "./tool.ts";
 
 const REHEARSAL = join(ROOT, "scripts/binary/rehearsal.ts");
 
-/** Flags of V8 that the server starts engines of ours with. */
+/** Flags of V8 with which the server starts our engines. */
 const ENGINE_FLAGS = ["--disallow-code-generation-from-strings"];
 
-/** One of them does not start without; nothing is asked of it. */
+/** Needed to start one of them; nobody asks it anything. */
 const ENGINE_SETTINGS = { SVC_ORCH_API_SERVER: "https://127.0.0.1", SVC_ORCH_TOKEN: "none" };
 
 /**
- * Compiles the scripts beforehand. Each is run once, because V8 compiles a function when it is first called: the server until it has
+ * Compiles the scripts beforehand. Runs each once, because V8 compiles a function at its first call: the server until it has
  * answered, the client for its help, an engine to the end of its input.
- * @param folder where the results are written
- * @returns them as further assets
+ * @param folder for the results
+ * @returns the results, as further assets
  * @throws Error when a script cannot be run here
  */
 export async function compileScripts({ assets, scripts }: Bundle, folder: string): Promise<Record<string, string>> {

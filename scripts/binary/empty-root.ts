@@ -8,29 +8,29 @@ import { text } from "node:stream/consumers";
 const TIMEOUT_MS = 60_000;
 const UNSHARE = ["--user", "--map-root-user"];
 
-/** Why a program cannot be started in a root of its own here, or false. */
+/** Reason why a program cannot start in a root of its own here, or false. */
 export const skipWithoutRoot: string | false =
 	spawnSync("unshare", [...UNSHARE, "--root=/", "true"]).status === 0 ? false : "unshare may not make namespaces here";
 
-/** What a command did. */
+/** Result of a command. */
 interface Outcome {
 	readonly code: number | null;
 	readonly stdout: string;
 	readonly stderr: string;
 }
 
-/** A root in which there is nothing but the binary, as `/svc`, and the system's libraries that it is linked with. */
+/** A root with nothing but the binary, as `/svc`, and the system libraries that it is linked with. */
 export interface EmptyRoot {
-	/** Where it lies outside. */
+	/** Its path outside. */
 	readonly folder: string;
-	/** Starts the binary in it, with these variables and no other. */
+	/** Starts the binary in it, with these variables and no others. */
 	start(args: readonly string[], env?: Readonly<Record<string, string>>): ReturnType<typeof spawn>;
-	/** Runs a command to its end. @param stdin what it reads; it is no terminal */
+	/** Runs a command to its end. @param stdin its input; it is no terminal */
 	run(args: readonly string[], env?: Readonly<Record<string, string>>, stdin?: string): Promise<Outcome>;
 	remove(): void;
 }
 
-/** Makes one. @param binary which is copied */
+/** Makes an empty root. @param binary to copy */
 export function makeEmptyRoot(binary: string): EmptyRoot {
 	const folder = mkdtempSync(join(tmpdir(), "svc-root-"));
 	copyFileSync(binary, join(folder, "svc"));
@@ -57,7 +57,7 @@ export function makeEmptyRoot(binary: string): EmptyRoot {
 	};
 }
 
-/** What it is linked with; of glibc also what only a library in it needs. */
+/** Libraries that it is linked with, and one that only a library in it needs. */
 function librariesOf(binary: string): string[] {
 	const listed = execFileSync("ldd", [binary], { encoding: "utf8" });
 	const paths = [...listed.matchAll(/(?:=> |^\s*)(\/\S+)/gm)].map(([, path = ""]) => path);

@@ -5,24 +5,24 @@ import { bundle } from "./bundle.ts";
 import { compileScripts } from "./compiled.ts";
 import { runTool } from "./tool.ts";
 
-/** Machines that the packages with native libraries, and Node's, are made for. */
+/** Architectures of Node and of the packages with native libraries. */
 const ARCHITECTURES = ["x64", "arm64"];
 
-/** A single binary that was made. */
+/** A finished single binary. */
 export interface Executable {
 	file: string;
 	/** Such as `svc-0.1.0-linux-x64`. */
 	name: string;
-	/** Folders of the packages that are in it. */
+	/** Folders of the packages in it. */
 	packages: readonly string[];
 }
 
 /**
- * Makes the single binary for the machine that this runs on, of the Node that runs this: a stripped copy of it with the bundle inside.
- * Not for another architecture, because the bundle comes with what V8 has compiled of it.
+ * Makes the single binary for this machine, from the running Node: a stripped copy of it with the bundle inside.
+ * It cannot cross-compile, because the bundle contains V8's compiled code.
  * https://nodejs.org/api/single-executable-applications.html
- * @param folder where it is put, as `svc`; it exists
- * @throws Error saying what is missing
+ * @param folder for the result, `svc`; it exists
+ * @throws Error naming what is missing
  */
 export async function makeExecutable(folder: string): Promise<Executable> {
 	if (process.platform !== "linux" || !ARCHITECTURES.includes(process.arch))
@@ -40,7 +40,7 @@ export async function makeExecutable(folder: string): Promise<Executable> {
 		// 33 MB of symbols.
 		runTool("strip", ["-o", executable, process.execPath]);
 		const configuration = join(scratch, "sea.json");
-		// The script's path, as it is given, is in the binary: it says nothing of who made it.
+		// The script's path, as given, is in the binary: it reveals nothing about its maker.
 		const script = relative(scratch, main);
 		writeFileSync(configuration, JSON.stringify({ main: script, assets, executable, output: file, ...SEA }));
 		rmSync(file, { force: true });
@@ -52,7 +52,7 @@ export async function makeExecutable(folder: string): Promise<Executable> {
 	}
 }
 
-/** Node is told by the environment alone, as the server tells its engines: an argument that a script takes from elsewhere must not load code. */
+/** Only the environment gives Node options, as for the server's engines: an argument that a script takes from elsewhere must not load code. */
 const SEA = {
 	disableExperimentalSEAWarning: true,
 	execArgv: ["--disable-warning=ExperimentalWarning"],

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Of a package, and of what is bundled in one of its files. */
+/** Licence of a package, or of code bundled in one of its files. */
 const LICENCE_FILE = /^(licen[cs]e|copying|notice)\b|\.licen[cs]e\.txt$/i;
-/** Where a package has no such file. */
+/** Fallback for a package without such a file. */
 const README_FILE = /^readme\b/i;
 const README_CHAPTER = /^#+ licen[cs].*/ims;
 
 /**
- * The licences of everything that is in the binary beside our own code: Node, and packages.
+ * The licences of everything in the binary besides our own code: Node, and packages.
  * @param packages their folders
  */
 export function licencesOf(packages: readonly string[]): string {
@@ -38,7 +38,7 @@ function readAll(folder: string, wanted: RegExp): string[] {
 	return [...new Set(files.map((file) => readFileSync(join(folder, file), "utf8")))];
 }
 
-/** What a package says that comes without a licence's text. */
+/** The statement of a package that comes without a licence's text. */
 function statement({ license = "unknown", author, homepage }: Manifest): string {
 	const name = typeof author === "string" ? author : author?.name;
 	const by = [name, homepage].filter((part) => part !== undefined).map((part) => `, ${part}`);

@@ -1,6 +1,6 @@
 /*
- * `node [flags] rehearsal.ts assets script output words…`: runs a script of the single binary as the binary does, and writes what V8 has compiled of it
- * when it ends. V8 takes that in the same Node, under the same flags of V8, alone.
+ * `node [flags] rehearsal.ts assets script output words…`: runs a script of the single binary as the binary does, and writes V8's compiled code
+ * when it ends. V8 accepts that only in the same Node, under the same flags of V8.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -10,7 +10,7 @@ import { Script } from "node:vm";
 const [assetsFile = "", name = "", output = "", ...words] = process.argv.slice(2);
 const assets = JSON.parse(readFileSync(assetsFile, "utf8")) as Record<string, string>;
 
-/** Stands in for what a binary finds in itself. */
+/** Stands in for the binary's access to its own assets. */
 const sea = {
 	isSea: () => true,
 	getAsset: (asset: string) => readFileSync(assets[asset] ?? "", "utf8"),
@@ -25,7 +25,7 @@ function require(id: string): unknown {
 	return found;
 }
 
-/** What the scripts export, each one of these. */
+/** Type of every export of the scripts. */
 type Run = (process: NodeJS.Process) => Promise<void>;
 
 const script = new Script(readFileSync(assets[name] ?? "", "latin1"), { filename: name });

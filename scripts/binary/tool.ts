@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
 
-/** Programs that are not on every machine, and the Debian package that brings each. */
+/** Programs that some machines lack, and the Debian package of each. */
 const PACKAGE: Record<string, string> = { strip: "binutils", tar: "tar", xz: "xz-utils" };
 
 /**
  * Runs a program that the build needs.
- * @param cwd where it works; here when it is absent
- * @param env its whole environment beside PATH
- * @throws Error when it is missing, with what brings it, or fails, with the end of what it wrote
+ * @param cwd its folder; the current one when absent
+ * @param env its whole environment besides PATH
+ * @throws Error when it is missing, with its package, or fails, with the end of its output
  */
 export function runTool(
 	tool: string,

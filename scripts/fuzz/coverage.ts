@@ -3,7 +3,7 @@ import { registerHooks, stripTypeScriptTypes } from "node:module";
 import { fileURLToPath } from "node:url";
 import { createInstrumenter } from "istanbul-lib-instrument";
 
-/** Counters of one source: how often each statement, function and way of a branch was run. */
+/** Counters of one source: the runs of each statement, function and branch. */
 interface FileCoverage {
 	s: Record<string, number>;
 	f: Record<string, number>;
@@ -12,7 +12,7 @@ interface FileCoverage {
 
 const OWN_SOURCE = /\/(?:packages\/\w[\w-]*\/src|plugins\/\w+)\/(?!.*\.test\.ts$).*\.ts$/;
 
-/** Has every source of the repository that is imported from now on count what it runs. */
+/** Makes every source of the repository that is imported from now on count what it runs. */
 export function instrumentImports(): void {
 	const instrumenter = createInstrumenter({ esModules: true, compact: true, coverageVariable: "__coverage__" });
 	registerHooks({
@@ -25,19 +25,19 @@ export function instrumentImports(): void {
 	});
 }
 
-/** Tells whether a run went somewhere new. */
+/** Tells whether a run reached new code. */
 export interface Coverage {
-	/** Forgets what was counted since the last run. */
+	/** Forgets the counts since the last run. */
 	reset(): void;
-	/** Features (a counter, and how often in powers of two) of this run that no run before had. Notes them. */
+	/** Counts and notes the features (a counter, and its runs in powers of two) of this run that no run before had. */
 	news(): number;
 	/** The features of this run, each as a number. */
 	features(): number[];
-	/** Features found so far, and counters there are. */
+	/** Number of features found so far, and of counters. */
 	found(): { features: number; counters: number };
 }
 
-/** Reads the counters of the loaded sources whose path fits. */
+/** Reads the counters of the loaded sources with a matching path. */
 export function openCoverage(sources: RegExp): Coverage {
 	const all = (globalThis as { __coverage__?: Record<string, FileCoverage> }).__coverage__ ?? {};
 	const tables = Object.entries(all)

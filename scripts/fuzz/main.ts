@@ -7,8 +7,8 @@ import { instrumentImports } from "./coverage.ts";
 import { search } from "./search.ts";
 
 /*
- * `npm run fuzz -- [--only json,query] [--seconds 60] [--seed 1] [--keep]`: searches inputs that break what the parsers promise, target by
- * target. With --keep the smallest inputs that go everywhere are written into test/fuzz/vectors, where the tests run them.
+ * `npm run fuzz -- [--only json,query] [--seconds 60] [--seed 1] [--keep]`: searches inputs that break the parsers' promises, target by
+ * target. With --keep it writes the smallest inputs that reach everything into test/fuzz/vectors, where the tests run them.
  */
 const { values } = parseArgs({
 	options: {

@@ -2,17 +2,17 @@ import { seeded } from "../../packages/server/src/testing/seeded.ts";
 
 type Pick = (bound: number) => number;
 
-/** Bytes that parsers look at. */
+/** Bytes that parsers treat specially. */
 const INTERESTING = Buffer.from("\0\t\n\r \"'#%&()*+,-./:;<=>?@[\\]^_`{|}~09azAZ\x7f\x80\xc3\xff", "latin1");
 
-/** Makes inputs of others: the same ones for the same seed. */
+/** Makes inputs from others: the same ones for the same seed. */
 export function createMutator(seed: number, tokens: readonly string[], max_bytes: number) {
 	const pick = seeded(seed);
 	const pieces = tokens.map((token) => Buffer.from(token, /^[\0-\xff]*$/.test(token) ? "latin1" : "utf8"));
 	const changes = [flip, remove, repeat, splice, insert];
 	return {
 		pick,
-		/** A changed copy. @param other another input, to take a part of */
+		/** A changed copy. @param other another input, which lends a part */
 		mutate(input: Buffer, other: Buffer): Buffer {
 			let made = input;
 			for (let left = 1 + pick(6); left > 0; left--) {

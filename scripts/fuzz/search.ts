@@ -8,24 +8,24 @@ interface Finding {
 	problem: string;
 }
 
-/** What a search came to. */
+/** Result of a search. */
 export interface Found {
 	runs: number;
 	features: number;
 	counters: number;
-	/** Inputs that together go everywhere that was found, smallest first. */
+	/** Inputs that together reach everything that was found, smallest first. */
 	corpus: Buffer[];
 	findings: Finding[];
 }
 
-/** Bytes of an input that is mutated further, and findings after which a search ends. */
+/** Most bytes of an input that is mutated further, and findings after which a search ends. */
 const MAX_MUTATED = 4096;
 const MAX_FINDINGS = 5;
-/** Inputs and bytes that are kept of a target. */
+/** Most inputs and bytes kept for a target. */
 const MAX_KEPT = 200;
 const MAX_KEPT_BYTES = 64 * 1024;
 
-/** Searches inputs for which a target's property does not hold, guided by what its sources run. */
+/** Searches inputs for which a target's property does not hold, guided by the coverage of its sources. */
 export async function search(target: Target, seed: number, seconds: number, known: readonly Buffer[]): Promise<Found> {
 	const coverage = openCoverage(target.sources);
 	const { pick, mutate } = createMutator(seed, target.tokens, Math.min(target.max_bytes, MAX_MUTATED));
@@ -64,7 +64,7 @@ async function problemOf(target: Target, input: Buffer): Promise<string | undefi
 	}
 }
 
-/** The smallest input that still fails: halves, quarters, … are taken out as long as it does. */
+/** The smallest input that still fails: takes out halves, quarters, … as long as it does. */
 async function minimize(target: Target, input: Buffer): Promise<Buffer> {
 	let best = input;
 	for (let size = Math.ceil(best.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
@@ -77,7 +77,7 @@ async function minimize(target: Target, input: Buffer): Promise<Buffer> {
 	return best;
 }
 
-/** The smallest inputs that go wherever the whole corpus goes. */
+/** The smallest inputs that reach all that the whole corpus reaches. */
 async function reduce(target: Target, corpus: readonly Buffer[]): Promise<Buffer[]> {
 	const coverage = openCoverage(target.sources);
 	const seen = new Set<number>();

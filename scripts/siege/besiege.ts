@@ -10,41 +10,41 @@ import { startBare } from "../bench/bare.ts";
 import type { Run } from "./result.ts";
 import { type Asking, watch } from "./watching.ts";
 
-/** How long each part takes. */
+/** Duration of each part. */
 interface Times {
 	/** Windows while the attackers work on the bare server, and on ours. */
 	readonly idleWindows: number;
 	readonly windows: number;
 	readonly windowMs: number;
-	/** From the last new thing that attackers do to their leaving: longer than what the server lets stand. */
+	/** Time from the attackers' last new action to their leaving: longer than the server lets anything stand. */
 	readonly lingerMs: number;
-	/** From their leaving to the look at what is left. */
+	/** Time from their leaving to the check for leftovers. */
 	readonly restMs: number;
 }
 
-/** What a siege works with. */
+/** Needs of a siege. */
 export interface Needs {
 	readonly scene: Scene;
 	readonly guard: Guard;
 	readonly times: Times;
 }
 
-/** An attack of which the noisy part is over. */
+/** An attack whose noisy part is over. */
 export interface Resting {
-	/** Settles when the attackers have left and the time after it has passed. */
+	/** Settles when the attackers have left and the rest after it has passed. */
 	readonly rested: Promise<unknown>;
-	/** Attacks once more, ends the server meanwhile, and answers the whole. To be called when nothing else is measured, and after it has rested. */
+	/** Attacks once more, ends the server meanwhile, and returns the whole run. Call it after the rest, when nothing else is measured. */
 	finish(): Promise<Run>;
 }
 
-/** Memory that nothing may take more of. */
+/** Most memory of each process. */
 export const MOST_MB = { server: 4096, attacker: 2048 } as const;
 const WARM_UP_MS = 2000;
 const FINALE_MS = 3000;
 const END_MS = 10_000;
 const AGAIN_MS = 2000;
 
-/** Attacks a bare server, then ours, each attacker in a process of its own and from addresses of its own. Ours stays, and rests. */
+/** Attacks a bare server, then ours, each attacker in its own process and from its own addresses. Ours stays, and rests. */
 export async function besiege(needs: Needs, attacks: readonly string[]): Promise<Resting> {
 	const at = new Date().toISOString();
 	const server = await needs.scene.start();
@@ -88,7 +88,7 @@ export async function besiege(needs: Needs, attacks: readonly string[]): Promise
 	};
 }
 
-/** What the attackers leave of the machine: the same work, aimed at a server that does nothing but answer as ours does. */
+/** The capacity that attackers leave of the machine: the same work, aimed at a server that only gives the answers of ours. */
 async function attackBare(needs: Needs, ours: Besieged, attacks: readonly string[], asking: Omit<Asking, "windows">) {
 	const read = (name: string): string => readFileSync(join(ours.data, name), "utf8");
 	const tls = { cert: read("tls.crt"), key: read("tls.key") };
@@ -104,12 +104,12 @@ async function attackBare(needs: Needs, ours: Besieged, attacks: readonly string
 	}
 }
 
-/** What attackers are told of one of our servers, or of a bare one. */
+/** The attackers' information about one of our servers, or a bare one. */
 export function targetOf({ scene }: Needs, port: number): Omit<Target, "network"> {
 	return { ...scene.known, host: "127.0.0.1", port, isBare: false, strength: 1 };
 }
 
-/** Starts an attacker for each attack, each on a network of its own. They wait. */
+/** Starts an attacker for each attack, each on its own network. They wait. */
 export function startAttackers({ guard, times }: Needs, target: Omit<Target, "network">, attacks: readonly string[]) {
 	const lifeMs = 2 * ((times.windows + times.idleWindows) * times.windowMs + times.lingerMs) + 60_000;
 	return Promise.all(
@@ -121,7 +121,7 @@ export function startAttackers({ guard, times }: Needs, target: Omit<Target, "ne
 	);
 }
 
-/** The longest turn since the last time this was asked; null when it does not say, in time or at all. */
+/** The longest turn since the previous call; null when the server does not say, in time or at all. */
 async function turnOf(server: Besieged): Promise<number | null> {
 	const said = await readMetrics(server).catch(() => undefined);
 	return said?.longestTurnMs ?? null;
@@ -138,7 +138,7 @@ async function rest(times: Times, server: Besieged, attackers: readonly Attacker
 	await Promise.all(attackers.map((attacker) => attacker.leave()));
 	await wait(times.restMs);
 	const left = await since();
-	// What is there for a moment, such as the end of a connection that asked for metrics, is not left.
+	// A momentary thing, such as the end of a connection that asked for metrics, is no leftover.
 	if (left === null || Object.values({ ...left, ...left.limits }).every((count) => !(Number(count) > 0)))
 		return { held, left };
 	await wait(AGAIN_MS);
@@ -156,7 +156,7 @@ function beyond(now: Held, before: Held): Held {
 	};
 }
 
-/** Ends the server while it is attacked. */
+/** Ends the server during an attack. */
 async function finale(needs: Needs, server: Besieged, attacks: readonly string[]): Promise<Run["end"]> {
 	const attackers = await startAttackers(needs, targetOf(needs, server.port), attacks);
 	for (const attacker of attackers) attacker.attack();

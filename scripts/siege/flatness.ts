@@ -4,10 +4,10 @@ import { MOST_MB, type Needs, startAttackers, targetOf } from "./besiege.ts";
 
 const ATTACKS = 4;
 const ATTACK_MS = 8000;
-/** Until what was freed is free. */
+/** Milliseconds until freed memory is free. */
 const REST_MS = 4000;
 
-/** Attacks one server again and again. Answers its memory after each attack, MB; fewer when it had to be killed. */
+/** Attacks one server repeatedly. Returns its memory after each attack, MB; fewer figures when it had to be killed. */
 export async function measureFlatness(needs: Needs, attacks: readonly string[]): Promise<number[]> {
 	const server = await needs.scene.start();
 	const watched = needs.guard.watch(server.pid, MOST_MB.server);
@@ -27,7 +27,7 @@ export async function measureFlatness(needs: Needs, attacks: readonly string[]):
 	return after;
 }
 
-/** Whether the last of equal attacks took about as much as the one before. Design: §13. */
+/** Tells whether the last of equal attacks took about as much as the one before. Design: §13. */
 export function isFlat(after: readonly number[]): boolean {
 	const [third = Number.NaN, fourth = Number.NaN] = after.slice(2);
 	return fourth <= 1.1 * third;

@@ -7,7 +7,7 @@ import type { Run } from "./result.ts";
 const FOLDER = fileURLToPath(new URL("../../bench/", import.meta.url));
 const RESULTS = `${FOLDER}results/`;
 
-/** A siege as it is kept. */
+/** A siege as kept on disk. */
 export interface Kept {
 	/** ISO 8601 UTC. */
 	readonly started_at: string;
@@ -19,18 +19,18 @@ export interface Kept {
 	readonly memory: Readonly<Record<string, readonly number[]>>;
 }
 
-/** Reads the siege that was kept under these words, if there is one. */
+/** Reads the siege kept under these words, if there is one. */
 export function readKept(description: string): Kept | undefined {
 	const ending = `-siege-${slugOf(description)}.json`;
 	const name = existsSync(RESULTS) ? readdirSync(RESULTS).find((one) => one.endsWith(ending)) : undefined;
 	return name === undefined ? undefined : (JSON.parse(readFileSync(RESULTS + name, "utf8")) as Kept);
 }
 
-/** Keeps a siege in `bench/results`, whole or not, and makes the page anew. Answers the file's path from the repository. */
+/** Keeps a siege in `bench/results`, whole or not, and rewrites the page. Returns the file's path from the repository. */
 export function keep(kept: Kept): string {
 	mkdirSync(RESULTS, { recursive: true });
 	const name = `${kept.started_at.slice(0, 10)}-siege-${slugOf(kept.description)}.json`;
-	// A siege takes long: what it has must not be lost in the moment of its being written again.
+	// A siege takes long: an interrupted write must not lose its results.
 	writeFileSync(`${RESULTS}${name}.new`, `${JSON.stringify(kept, undefined, "\t")}\n`);
 	renameSync(`${RESULTS}${name}.new`, RESULTS + name);
 	writeFileSync(`${FOLDER}SIEGE.md`, renderPage(kept));

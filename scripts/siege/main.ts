@@ -3,7 +3,7 @@
  *
  *   node scripts/siege/main.ts [--only name,name+name] [--runs 3] [--quick] [--flat] [--seconds 20] [--write a few words]
  *
- * With --write, each run is kept as soon as it is over; the same words again go on where it was interrupted, and measure anew what --only names.
+ * With --write, each run is kept as soon as it is over; the same words resume an interrupted siege, and measure again what --only names.
  */
 import { parseArgs } from "node:util";
 import { ATTACKS, attackNamed, PAIRS } from "../../test/siege/attacks.ts";
@@ -16,7 +16,7 @@ import { type Kept, keep, readKept } from "./keep.ts";
 import { AND, renderMemory, renderTable } from "./page.ts";
 import { isNoisy, type Run } from "./result.ts";
 
-/** Events of the audit log that queries and exports have to go through. */
+/** Events of the audit log that queries and exports have to search. */
 const EVENTS = 20_000;
 const WINDOW_MS = 5000;
 const TIMES = { idleWindows: 3, windowMs: WINDOW_MS, lingerMs: 70_000, restMs: 60_000 } as const;
@@ -63,7 +63,7 @@ async function run(): Promise<void> {
 	say(`\n${values.flat ? renderMemory(kept.memory) : renderTable(kept.attacks)}`);
 }
 
-/** What is added to: what was kept under these words, or nothing. */
+/** The siege to add to: the one kept under these words, or an empty one. */
 interface Growing extends Kept {
 	readonly attacks: Record<string, Run[]>;
 	readonly memory: Record<string, number[]>;
@@ -87,14 +87,14 @@ function select(only: string | undefined): readonly (readonly string[])[] {
 	return wanted;
 }
 
-/** Each attack once, then each once more: what the machine does in one hour does not fall on one of them. */
+/** Each attack once, then each once more, so that the machine's state in one hour does not fall on one attack. */
 function roundsOf(wanted: readonly (readonly string[])[], rounds: number, had: Kept["attacks"]): (readonly string[])[] {
 	return Array.from({ length: rounds }, (_, round) =>
 		wanted.filter((names) => (had[nameOf(names)] ?? []).filter((run) => !isNoisy(run)).length <= round),
 	).flat();
 }
 
-/** One after the other, but that a server rests while the next is attacked. */
+/** One after the other, except that a server rests while the next is attacked. */
 async function attackAll(needs: Needs, sieges: readonly (readonly string[])[], kept: Growing, save: () => void) {
 	const resting: { name: string; siege: Resting; isRested: boolean }[] = [];
 	const finish = async (which: (one: { isRested: boolean }) => boolean) => {
@@ -140,7 +140,7 @@ async function measureMemory(needs: Needs, wanted: readonly (readonly string[])[
 	}
 }
 
-/** One attack that cannot be measured does not end the siege. */
+/** An attack that cannot be measured does not end the siege. */
 async function unlessItFails(measure: () => Promise<void>): Promise<void> {
 	try {
 		await measure();

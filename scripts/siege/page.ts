@@ -17,7 +17,7 @@ const HEAD = [
 	"holds",
 ];
 
-/** Two attacks at once are named with this between them. */
+/** Separates the names of two simultaneous attacks. */
 export const AND = " + ";
 
 /** The table of a siege in Markdown. */

@@ -2,7 +2,7 @@ import { attackNamed } from "../../test/siege/attacks.ts";
 import { median } from "../bench/rounds.ts";
 import { isNoisy, type Leftover, type Run } from "./result.ts";
 
-/** What has to hold. Design: §13. */
+/** Required bounds. Design: §13. */
 const BOUNDS = { p99Ms: 50, p99ToIdle: 3, memoryMb: 256, memoryOfTwoMb: 400, turnMs: 50, endMs: 10_000 } as const;
 
 /** Descriptors and sockets that may come and go by themselves. */
@@ -14,29 +14,29 @@ export interface Judged {
 	readonly holds: boolean;
 }
 
-/** What the runs of an attack say together: medians, and of what has to hold each time what is against it. */
+/** Judgement on all runs of an attack: medians, and every violation of what has to hold each time. */
 export interface Verdict {
 	readonly runs: number;
-	/** Of these, the ones that only count where there is no other. */
+	/** Those of them that count only when there is no other. */
 	readonly noisy: number;
 	readonly idle: { readonly kept: number; readonly fresh: number };
 	readonly kept: Judged;
 	readonly fresh: Judged;
 	/** Megabytes above idle. */
 	readonly memory: Judged;
-	/** Undefined when the server does not say. Not part of `holds`: on a busy machine it is also what others do. */
+	/** Undefined when the server does not say. Not part of `holds`: on a busy machine it includes the work of others. */
 	readonly turn: Judged | undefined;
-	/** What the server still has of connections that it should have cut off, and what is left when the attackers have gone. */
+	/** Connections that the server should have cut off, and leftovers after the attackers have gone. */
 	readonly held: readonly string[];
 	readonly left: readonly string[];
-	/** Milliseconds of the longest end. */
+	/** Milliseconds of the slowest end. */
 	readonly end: Judged;
 	/** Requests of the ordinary client that failed. */
 	readonly failures: number;
 	readonly holds: boolean;
 }
 
-/** Judges the runs of one or two attacks at once. */
+/** Judges the runs of one attack, or of two at once. */
 export function judge(attacks: readonly string[], runs: readonly Run[]): Verdict {
 	const quiet = runs.filter((run) => !isNoisy(run));
 	const timed = quiet.length === 0 ? runs : quiet;
@@ -72,7 +72,7 @@ export function judge(attacks: readonly string[], runs: readonly Run[]): Verdict
 	};
 }
 
-/** What of it is too much, in words. */
+/** Names what exceeds its bound. */
 function namesOf(
 	{ was_killed }: Run,
 	leftover: Leftover | null,

@@ -6,16 +6,16 @@ import { readBusy } from "../../test/siege/readings.ts";
 import { median, quantile } from "../bench/rounds.ts";
 import type { Figures } from "./result.ts";
 
-/** Requests in a second; new connections are below what one source may open. */
+/** Requests per second; new connections stay below the limit of one source. */
 const PACE = { keptPerSecond: 50, freshPerSecond: 20 } as const;
 
-/** Where the ordinary client is. */
+/** Address of the ordinary client. */
 const SOURCE = "127.77.0.1";
 
 /** The share of the machine that others may take during a window that counts. */
 const OTHERS = 1 / 3;
 
-/** How an ordinary client asks. */
+/** Requests of an ordinary client. */
 export interface Asking {
 	readonly url: string;
 	readonly path: string;
@@ -24,7 +24,7 @@ export interface Asking {
 	readonly windowMs: number;
 }
 
-/** Lets an ordinary client ask, and answers what it got. */
+/** Lets an ordinary client send requests, and returns its figures. */
 export async function watch(asking: Asking): Promise<Figures> {
 	const probe = await startProbe({ ...asking, ...PACE, source: SOURCE });
 	const [seen, shares] = await Promise.all([Array.fromAsync(probe), sharesOfOthers(asking)]);
@@ -47,7 +47,7 @@ function figuresOf(seen: readonly Seen[]): Omit<Figures, "failures" | "windows" 
 	};
 }
 
-/** The share of the machine that nobody of ours took, window by window. */
+/** The share of the machine that others took, window by window. */
 async function sharesOfOthers({ windows, windowMs }: Pick<Asking, "windows" | "windowMs">): Promise<number[]> {
 	const shares: number[] = [];
 	const started = performance.now();

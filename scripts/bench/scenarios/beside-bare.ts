@@ -12,22 +12,22 @@ export const CONNECTIONS = 32;
 const KEYS = 1000;
 const MAX_P99_RATIO = 4;
 
-/** A kind of request that is measured beside a bare server. */
+/** A kind of request to measure beside a bare server. */
 export interface Kind {
 	readonly name: string;
 	readonly title: string;
-	/** Least share of the bare server's requests per second. */
+	/** Smallest share of the bare server's requests per second. */
 	readonly atLeast: number;
-	/** Most times of the bare server's p99; undefined when nothing is promised. */
+	/** Largest multiple of the bare server's p99; undefined when nothing is promised. */
 	readonly p99AtMost?: number;
-	/** Connections of the load, when not as many as usual. */
+	/** Connections of the load, when not the usual number. */
 	readonly connections?: number;
-	/** Starts and sets up what the requests need beside the server. */
+	/** Starts and sets up what the requests need besides the server. */
 	prepare?(server: SvcServer, resident: Resident): Promise<{ stop(): Promise<void> }>;
 	requests(resident: Resident): readonly [Ask, ...Ask[]];
 }
 
-/** What is measured beside a bare server. */
+/** Kinds of requests measured beside a bare server. */
 export const KINDS: readonly Kind[] = [
 	{
 		name: "read",

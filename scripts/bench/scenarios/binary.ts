@@ -17,7 +17,7 @@ const ROUNDS = 15;
 const IDLE_S = 10;
 const MB = 1e6;
 
-/** Sizes of the single binary, and how long people and systemd wait for it. */
+/** Sizes of the single binary, and the time that people and systemd wait for it. */
 export const BINARY: Scenario = { name: "binary", title: "single binary", run: measure };
 
 async function measure(): Promise<Result> {
@@ -65,7 +65,7 @@ function startBinary(file: string, data: string): Promise<ServerProcess> {
 	return startServerProcess({ file, args: ["server"], env });
 }
 
-/** Of starts that find their data and their libraries in place. */
+/** Starts that find their data and their libraries in place. */
 async function startsOf(file: string, folder: string): Promise<number[]> {
 	const times: number[] = [];
 	for (let round = 0; round < ROUNDS; round++) {
@@ -77,8 +77,8 @@ async function startsOf(file: string, folder: string): Promise<number[]> {
 }
 
 /**
- * As it is after a boot: of a file that was just written the kernel keeps pages of up to 2 MB, and counts a whole one as resident when the
- * program touches a part of it, which makes 40 MB.
+ * Idle memory as after a boot: the kernel keeps a newly written file in pages of up to 2 MB, and counts a whole page as resident when the
+ * program touches part of it, which makes 40 MB.
  */
 async function idleMemory(file: string, folder: string): Promise<number> {
 	execFileSync("sync", [file]);
@@ -90,7 +90,7 @@ async function idleMemory(file: string, folder: string): Promise<number> {
 	return resident;
 }
 
-/** From exec to the answer, each time with nothing there but the binary: keys, certificate and database are made meanwhile. */
+/** Time from exec to the answer, each time with nothing but the binary: it makes keys, certificate and database meanwhile. */
 async function healthFromEmptyRoot(file: string): Promise<number[]> {
 	const root = makeEmptyRoot(file);
 	const times: number[] = [];

@@ -6,7 +6,7 @@ import { besideBare, type Kind } from "./beside-bare.ts";
 
 const CONNECTIONS = 16;
 
-/** What engines make. Each credential of keyvalue is a user at a real Redis, between two durable transactions, and stays until the end. */
+/** Credentials of engines. Each one of keyvalue is a user at a real Redis, between two durable transactions, and stays until the end. */
 export const ENGINE_KINDS: readonly Kind[] = [
 	{
 		name: "kv-generate",
@@ -31,7 +31,7 @@ export const ENGINE_KINDS: readonly Kind[] = [
 	},
 ];
 
-/** What engines make, over HTTP beside a bare server that gives the same answer. */
+/** Credentials of engines, over HTTP beside a bare server that gives the same answer. */
 export const GENERATE: readonly Scenario[] = ENGINE_KINDS.map((kind) => ({
 	name: kind.name,
 	title: `${kind.title}, HTTP, ${CONNECTIONS} connections`,

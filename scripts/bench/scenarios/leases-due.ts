@@ -18,49 +18,49 @@ import type { Finding, Result, Scenario } from "../scenario.ts";
 import { startSvc } from "../svc-server.ts";
 
 const TARGETS = 5;
-/** At each target: 10,000 together. */
+/** At each target: 10,000 in total. */
 const LEASES = 2000;
 const DUE_WITHIN_MS = 1000;
-/** At each target: 200 a second together. */
+/** At each target: 200 a second in total. */
 const TRICKLE = 200;
 const TRICKLE_MS = 5000;
 const ROUNDS = 3;
 const PACE: Pace = { connections: 4, everyMs: 10, seconds: 6 };
 const WARM_UP: Pace = { ...PACE, seconds: 3 };
-/** From the copying of the leases until the first is due: the server starts, and idle reads are measured. */
+/** Time from the copying of the leases until the first is due: the server starts, and idle reads are measured. */
 const LEAD_MS = 18_000;
 const PATIENCE_MS = 120_000;
 const POLL_MS = 50;
-/** A quarter is what one and the same run differs by. */
+/** Repeated runs differ by a quarter. */
 const MAX_SLOWDOWN = 1.25;
 const MAX_P99_RATIO = 2;
 const MAX_LAG_S = 2;
 const MAX_RETURN_S = 10;
 
-/** Very many leases due at once while one target swallows everything, and a few at a time. */
+/** Very many leases due together while one target swallows everything, and a few at a time. */
 export const LEASES_DUE: Scenario = {
 	name: "leases-due",
 	title: `${(TARGETS * LEASES).toLocaleString("en")} leases due in a second at ${TARGETS} targets, one unreachable`,
 	run: leasesDue,
 };
 
-/** Five stores, of which the last is reached through a proxy that can swallow everything. */
+/** Five stores, of which the last is behind a proxy that can swallow everything. */
 interface Stores {
 	readonly ledger: Ledger;
 	readonly redis: readonly Redis[];
 	readonly proxy: TcpProxy;
 	readonly look: Look;
-	/** Number that the next copy gets. */
+	/** Number of the next copy. */
 	next: number;
 }
 
-/** What came of a wave of leases. */
+/** Result of a wave of leases. */
 interface Wave {
 	readonly idleP99: number;
 	readonly busyP99: number;
-	/** Of the stores that stayed reachable, a list each. */
+	/** Of the stores that stayed reachable, one list each. */
 	readonly reachable: readonly (readonly Fate[])[];
-	/** Seconds from the unreachable store's return to the first revocation there; and to the last one. NaN when none was away. */
+	/** Seconds from the unreachable store's return to the first revocation there, and to the last. NaN when none was away. */
 	readonly firstAfterReturnS: number;
 	readonly lastAfterReturnS: number;
 }
@@ -86,7 +86,7 @@ async function leasesDue(): Promise<Result> {
 	return { findings: [...judgeDrain(alone, beside), ...judgeTrickle(trickle), ...judgeReturn([...beside, trickle])] };
 }
 
-/** Lets leases expire at the first of the targets, or at all; then the last one is away from before the first is due until the others are done. */
+/** Lets leases expire at the first targets, or at all targets: then the last one is away from before the first is due until the others are done. */
 async function expire(
 	stores: Stores,
 	targets: number,
@@ -127,7 +127,7 @@ async function expire(
 	};
 }
 
-/** The users that the copies stand for, which may do nothing. */
+/** The users of the copies, which may do nothing. */
 async function addUsers(redis: Redis, { from, count }: Copies): Promise<void> {
 	const session = await redis.login("default", redis.password);
 	const numbers = Array.from({ length: count }, (_, at) => from + at);
@@ -195,7 +195,7 @@ function judgeDrain(alone: readonly Wave[], beside: readonly Wave[]): Finding[] 
 	];
 }
 
-/** How late a few leases at a time are revoked at the reachable targets. */
+/** Delay of revocations at the reachable targets, for a few leases at a time. */
 function judgeTrickle({ reachable }: Wave): Finding[] {
 	const fates = reachable.flat();
 	const late = (at: (fate: Fate) => number | undefined) =>

@@ -20,7 +20,7 @@ const SAMPLE_EVERY_MS = 100;
 const MAX_SCAN_MS = 5;
 const SCANS = 1000;
 
-/** Start, memory and the question what is due, with very many open leases. Their stores are away. */
+/** Start, memory and the query for due leases, with very many open leases. Their stores are away. */
 export const LEASES_MILLION: Scenario = {
 	name: "leases-million",
 	title: `${MANY} at ${TARGETS} targets`,
@@ -34,7 +34,7 @@ async function leasesMillion(): Promise<Result> {
 	const few = `${TARGETS} open leases`;
 	const withFew = [...(await startTimes(few, ledger)), ...(await memory(few, ledger))];
 	const started = performance.now();
-	// None of them is due while this runs.
+	// None of them falls due during this run.
 	const due = { fromMs: Date.now() + HOUR_MS, spanMs: 23 * HOUR_MS };
 	copyLeases(ledger, { leases: ledger.leases, from: 0, count: LEASES / TARGETS, due });
 	const madeInS = (performance.now() - started) / 1000;
@@ -69,7 +69,7 @@ async function memory(name: string, { directory }: Ledger): Promise<Finding[]> {
 	];
 }
 
-/** What the reaper asks of the store at each look, as it asks it: the targets, what is due at each, when the next is due. */
+/** The reaper's queries of the store at each look, as it makes them: the targets, what is due at each, when the next is due. */
 async function scans({ directory }: Ledger, firstDueMs: number): Promise<Finding[]> {
 	const onFailure = (error: Error) => {
 		throw error;
@@ -88,7 +88,7 @@ async function scans({ directory }: Ledger, firstDueMs: number): Promise<Finding
 	return findings;
 }
 
-/** Each in a turn of the event loop, and so in a transaction, of its own. */
+/** Runs each in a turn of the event loop, and so in a transaction, of its own. */
 async function timed(name: string, scan: () => Promise<unknown>): Promise<Finding[]> {
 	const times: number[] = [];
 	for (let at = 0; at < SCANS; at++) {

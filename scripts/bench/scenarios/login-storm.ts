@@ -47,7 +47,7 @@ async function loginStorm(): Promise<Result> {
 	};
 }
 
-/** Signs in until it is stopped, which answers how many logins succeeded. @throws Error, from `stop`, when one was refused */
+/** Signs in until stopped; `stop` returns the number of logins that succeeded. @throws Error, from `stop`, when one was refused */
 function startStorm(url: string, emails: readonly string[]): { stop(): Promise<number> } {
 	let isOver = false;
 	const clients = emails.map(async (email) => {

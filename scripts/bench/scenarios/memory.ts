@@ -14,12 +14,12 @@ const STRETCH = 50_000;
 /** After the first, which warms up: from the middle of the second to the middle of the last are 200,000 requests. */
 const STRETCHES = 5;
 const MAX_GROWTH = 0.1;
-/** Growth that levels off is memory put to use, growth that goes on is a leak. */
+/** Growth that levels off is memory put to use; growth that continues is a leak. */
 const MAX_LATE_GROWTH = 0.05;
 const SLICE_S = 2;
 const SAMPLE_EVERY_MS = 100;
 
-/** Resident memory when idle, and whether it grows with requests of every kind, over HTTPS as a fresh installation has it. */
+/** Resident memory when idle, and its growth with requests of every kind, over HTTPS as in a fresh installation. */
 export const MEMORY: Scenario = { name: "memory", title: "resident memory from source, HTTPS", run: memory };
 
 async function memory(): Promise<Result> {
@@ -57,8 +57,8 @@ function stretchName(at: number): string {
 }
 
 /**
- * Sends a stretch of requests and answers the lowest resident memory meanwhile, MB: garbage comes and goes, what stays is the lowest.
- * @throws Error when more requests were refused than the mixture has wrong ones
+ * Sends a stretch of requests and returns the lowest resident memory meanwhile, MB: garbage comes and goes, so the lowest shows what stays.
+ * @throws Error when more requests were refused than are wrong in the mixture
  */
 async function lowestDuring(server: SvcServer, script: string): Promise<number> {
 	let lowest = Number.POSITIVE_INFINITY;
@@ -77,7 +77,7 @@ async function lowestDuring(server: SvcServer, script: string): Promise<number> 
 	return lowest;
 }
 
-/** Reads, writes, lists, encryption, events and errors: ten in a turn of which two are wrong, over a thousand keys. */
+/** Reads, writes, lists, encryption, events and errors: ten in turn, of which two are wrong, over a thousand keys. */
 function mixture({ token, slug, key }: Resident): [Ask, ...Ask[]] {
 	const realm = `/api/v1/realms/${slug}`;
 	const get = (path: string): Ask => ({ method: "GET", path, token });

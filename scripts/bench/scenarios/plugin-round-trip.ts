@@ -13,12 +13,12 @@ import { scratchFolder } from "../scratch.ts";
 const ROUNDS = 3;
 const CALLS = 2000;
 const MAX_P50_US = 100;
-/** What a program does at the least that reads a line and writes one. */
+/** The least work of a program that reads a line and writes one. */
 const ECHO = { file: process.execPath, arguments: ["-e", "process.stdin.pipe(process.stdout)"] };
 
 /**
- * A request to a built-in engine's process and its answer, through the host as the core does it, one after the other. Whoever waits sleeps, and what
- * it takes to wake a processor that sleeps, too, is the machine's: so each is measured on one processor, too, which is never idle.
+ * A request to a built-in engine's process and its answer, through the host as in the core, one after the other. The waiting side sleeps, and the
+ * time to wake a sleeping processor is the machine's: so each is measured on one processor, too, which is never idle.
  */
 export const PLUGIN_ROUND_TRIP: Scenario = {
 	name: "plugin-round-trip",
@@ -38,7 +38,7 @@ interface Figures {
 	readonly p99: number;
 }
 
-/** @param where what is added to the name of each measure */
+/** @param where suffix of each measure's name */
 async function roundTrips(where: string): Promise<Finding[]> {
 	const folder = scratchFolder();
 	const log = () => undefined;
@@ -58,7 +58,7 @@ async function roundTrips(where: string): Promise<Finding[]> {
 	return findings;
 }
 
-/** Keeps this process, and those it starts, to one processor meanwhile. */
+/** Keeps this process, and those it starts, on one processor meanwhile. */
 async function onOneProcessor<Value>(measure: () => Promise<Value>): Promise<Value> {
 	const taskset = (...args: string[]) => execFileSync("taskset", ["-c", "-p", ...args], { encoding: "utf8" });
 	const pid = String(process.pid);
@@ -71,7 +71,7 @@ async function onOneProcessor<Value>(measure: () => Promise<Value>): Promise<Val
 	}
 }
 
-/** What the machine itself takes, microseconds: the median with a program that is started as an engine is and only echoes. */
+/** The machine's own time, microseconds: the median with a program that is started like an engine and only echoes. */
 async function bareEcho(cwd: string): Promise<number> {
 	const child = spawnEngine(ECHO, {}, cwd);
 	const { p50 } = await figures(async () => {
@@ -91,7 +91,7 @@ function judge(name: string, { p50, p99 }: Figures): Finding[] {
 	];
 }
 
-/** After a round that starts and warms the process up. */
+/** Measures after a round that starts and warms up the process. */
 async function figures(call: Call): Promise<Figures> {
 	await latencies(call);
 	const rounds: number[][] = [];
@@ -100,7 +100,7 @@ async function figures(call: Call): Promise<Figures> {
 	return { p50: over(0.5), p99: over(0.99) };
 }
 
-/** How long each call took, microseconds. */
+/** Time of each call, microseconds. */
 async function latencies(call: Call): Promise<number[]> {
 	const values: number[] = [];
 	while (values.length < CALLS) {

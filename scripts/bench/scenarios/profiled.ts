@@ -9,13 +9,13 @@ import { ENGINE_KINDS } from "./generate.ts";
 
 const WARM_UP_S = 3;
 const PROFILED_S = 8;
-/** Functions that are shown; the rest is below the noise. */
+/** Functions to show; the rest is below the noise. */
 const SHOWN = 45;
 /** Microseconds between two samples. */
 const INTERVAL_US = 200;
 
 /**
- * Loads our server with one kind of request under node's profiler and tells where each thread's time went.
+ * Loads our server with one kind of request under Node's profiler and shows where each thread's time went.
  * @param name of the kind, such as `read`
  * @throws Error when there is no such kind
  */

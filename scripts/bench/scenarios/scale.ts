@@ -9,12 +9,12 @@ import { CONNECTIONS } from "./beside-bare.ts";
 const SMALL = { realms: 100, secretsPerRealm: 100 };
 const LARGE = { realms: 10_000, secretsPerRealm: 100 };
 const STARTS = 5;
-/** Long enough that nearly every realm was read once: opening its key is a matter of the first read. */
+/** Long enough to read nearly every realm once: the first read opens its key. */
 const WARM_UP_S = 10;
 const MAX_START_S = 1;
 const MAX_P50_RATIO = 1.5;
 
-/** Reads all over a small and a large set of data, and how long the server takes to start on each. */
+/** Reads all over a small and a large data set, and the server's start on each. */
 export const SCALE: Scenario = {
 	name: "scale",
 	title: "reads all over 1,000,000 secrets in 10,000 realms",
@@ -55,7 +55,7 @@ function making({ madeInS }: DataSet): Finding {
 
 const pathOf = (realm: string, secret: string): string => `/api/v1/realms/${slugOf(realm)}/secrets/${keyOf(secret)}`;
 
-/** How long the server takes from its spawning until it listens, on a data directory. @param name what is in it */
+/** Measures the time from spawning the server until it listens, on a data directory. @param name of its content */
 export async function startTimes(name: string, { directory }: Pick<DataSet, "directory">): Promise<Finding[]> {
 	const seconds: number[] = [];
 	for (let start = 0; start < STARTS; start++) {

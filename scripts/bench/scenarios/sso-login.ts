@@ -14,10 +14,10 @@ const SIGN_INS = 100;
 const MAX_TURN_MS = 10;
 
 interface Kind {
-	/** What is measured of a sign-in. */
+	/** The measured part of a sign-in. */
 	readonly name: string;
 	readonly start: StartSignIns;
-	/** Milliseconds of a processor; none where there is no target. */
+	/** Milliseconds of a processor; absent where there is no target. */
 	readonly maxMs?: number;
 }
 
@@ -27,7 +27,7 @@ const KINDS: readonly Kind[] = [
 	{ name: "LDAP login", start: ldapSignIns },
 ];
 
-/** People who sign in at a provider, one after the other, each over a connection of their own. */
+/** People who sign in at a provider, one after the other, each over their own connection. */
 export const SSO_LOGIN: Scenario = {
 	name: "sso-login",
 	title: "single sign-on, HTTPS",
@@ -54,7 +54,7 @@ async function ssoLogin(): Promise<Result> {
 interface Figures {
 	/** Of a sign-in's last request, all threads, median of the rounds. */
 	readonly eachMs: number;
-	/** The longest turn of the event loop in any round; and from the beginning to the end of the very first sign-in. */
+	/** The longest turn of the event loop in any round; and in the whole of the very first sign-in. */
 	readonly turnMs: number;
 	readonly firstTurnMs: number;
 }
@@ -83,7 +83,7 @@ async function prepared({ prepare }: SignIns): Promise<Ask[]> {
 	return requests;
 }
 
-/** One address may not open as many new connections at once as all rounds together. */
+/** One address may not open as many new connections at once as all rounds together need. */
 let sources = 0;
 
 /** @throws Error when one is refused */
