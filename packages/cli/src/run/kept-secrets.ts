@@ -32,7 +32,7 @@ const [SALT_BYTES, NONCE_BYTES, TAG_BYTES] = [32, 12, 16];
 const PURPOSE = "svc run: kept secrets, format 1";
 
 /**
- * Keeps the secrets for `--offline`, sealed with AES-256-GCM under a key that lies beside them and only this user can read. Each time has a key
+ * Keeps the secrets for `--offline`, sealed with AES-256-GCM under a key that lies beside them and only this user can read. Each write has a key
  * of its own, derived with a random salt, so that no nonce ever repeats.
  * @throws the system's error when they cannot be written
  */
@@ -51,7 +51,7 @@ export async function keepSecrets(io: Io, owner: Owner, secrets: readonly Secret
 
 /**
  * The secrets as last read from the server.
- * @param max_age_ms their highest age
+ * @param max_age_ms their maximum age
  * @throws Failure when there are none, they are too old, or they or the key were altered
  */
 export async function recallSecrets(io: Io, owner: Owner, max_age_ms: number): Promise<KeptSecrets> {
