@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** A path of the pattern that leads to nothing in particular. */
+/** Returns a path of the pattern that leads to nothing in particular. */
 function somePath(pattern: string): string {
 	return pattern.replaceAll(/\{(\w+)\}/g, (_, name) => (/id$/i.test(name) ? crypto.randomUUID() : "some-thing"));
 }

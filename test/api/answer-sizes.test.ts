@@ -1,4 +1,4 @@
-/* The largest answer of every route, made by whoever fills it with the longest that there may be. Design: §13 */
+/* The largest answer of every route, made by filling each field with the longest value allowed. Design: §13 */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Answer, api } from "../harness/client.ts";
@@ -17,12 +17,12 @@ import { ENDPOINTS, routeName } from "../spec/endpoints.ts";
 
 const V1 = "/api/v1";
 const KIB = 1024;
-/** Rows on a page at most, and so many that there is a second one. */
+/** Most rows on a page, and enough rows for a second page. */
 const PAGE = 100;
 const MANY = PAGE + 1;
-/** From so many bytes on an answer that is made piece by piece has no length. */
+/** Size from which an answer made piece by piece has no content length. */
 const WHOLE = 256 * KIB;
-/** Six times as long in JSON as they are. */
+/** Takes six times its length in JSON. */
 const CONTROL = "\u0001";
 const NAME = CONTROL.repeat(255);
 const VALUE = CONTROL.repeat(170_000);
@@ -31,7 +31,7 @@ const PROMOTED = 1000;
 let engines: MemoEngines;
 let server: Server;
 let world: World;
-/** Slugs of realms: with long keys, and with long values. */
+/** Slugs of realms: one with long keys, one with long values. */
 let wide: string;
 let heavy: string;
 
@@ -53,7 +53,7 @@ after(async () => {
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => at);
 const longKey = (at: number) => `K${at}`.padEnd(255, "x");
 
-/** Gives an account as many realms and tokens as fill a page, and a realm of its as many members. */
+/** Gives an account enough realms and tokens to fill a page, and one of its realms as many members. */
 async function fillAccount(owner: Person): Promise<void> {
 	const { token } = owner;
 	const roles = engines.types.map((type) => `${type}:readonly`);
@@ -104,7 +104,7 @@ const setRealmConfig: Full = () => ({
 
 type Full = () => PreparedRequest | Promise<PreparedRequest>;
 
-/** Sets it as the instance admin first, and asks for it then. */
+/** Sets the value as the instance admin, then asks for it. */
 async function afterSetting(set: Full): Promise<PreparedRequest> {
 	const { path, body } = await set();
 	const { token } = world.people.instance;
@@ -114,7 +114,7 @@ async function afterSetting(set: Full): Promise<PreparedRequest> {
 
 const page = `limit=${"9".repeat(9)}&include_total=true`;
 
-/** What is asked in place of the usual request, so that the answer is the largest. */
+/** Requests that replace the usual ones to get the largest answer. */
 const FULLEST: Readonly<Record<string, Full>> = {
 	[`POST ${V1}/auth/register`]: () => ({
 		path: `${V1}/auth/register`,
@@ -176,7 +176,7 @@ async function ask(name: string): Promise<Answer> {
 	return answer;
 }
 
-/** How many rows the list in an answer has. */
+/** Number of rows of the list in an answer. */
 function rowsOf({ body }: Answer): number {
 	const lists = Object.values(body as object).filter(Array.isArray);
 	assert.equal(lists.length, 1);
@@ -195,7 +195,7 @@ for (const [name, form, kib] of ANSWERS) {
 			assert.ok(bytes <= kib * KIB, `${bytes} bytes`);
 			assert.ok(!isChunked, "it is not made piece by piece");
 		}
-		// Of one secret no more versions are kept.
+		// The server keeps no more versions of one secret.
 		if (form === "page") assert.equal(rowsOf(answer), name.endsWith("/versions") ? 20 : PAGE);
 	});
 }

@@ -27,7 +27,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** The newest event of the type, which must be alice's. */
+/** Returns the newest event of the type, which must be alice's. */
 async function hers(type: string, inRealm = ""): Promise<ReadEvent> {
 	const event = await newest(client, alice, type);
 	assert.ok(event, `there is no ${type}`);

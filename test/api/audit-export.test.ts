@@ -1,4 +1,4 @@
-/* The log taken along: what the server hashes, the client recomputes. */
+/* The exported log: the client recomputes the hashes of the server. */
 import assert from "node:assert/strict";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ before(async () => {
 	slug = (await realm(client, root)).slug;
 	cli = await createCli(server, root);
 	file = join(cli.home, "audit.jsonl");
-	// More than a page of them.
+	// More than one page.
 	for (let count = 0; count < 130; count += 1) await secret(client, root, slug, "KEY", `ä ${count}`);
 	ok(await client.post(`/realms/${slug}/secrets`, { key: "KEY", value: "v" }, { token: root.token }), 201);
 });

@@ -1,4 +1,4 @@
-/* What `svc eso manifest` prints, used as External Secrets Operator would: its requests, its templates, its answers. */
+/* The output of `svc eso manifest`, used as External Secrets Operator would: its requests, its templates, its answers. */
 import assert from "node:assert/strict";
 import { Agent, request } from "node:https";
 import { json } from "node:stream/consumers";
@@ -22,7 +22,7 @@ interface Webhook {
 	readonly secrets: readonly { readonly name: string; readonly secretRef: { readonly name: string } }[];
 }
 
-/** As much of the objects as the operator reads. */
+/** The part of the objects that the operator reads. */
 interface Item {
 	readonly apiVersion: string;
 	readonly kind: string;
@@ -64,13 +64,13 @@ const only = (items: readonly Item[], kind: string): Item => {
 	return item;
 };
 
-/** Go's url.QueryEscape, with which the operator escapes what it fills in. */
+/** Go's url.QueryEscape, which the operator applies to the values it fills in. */
 const queryEscape = (text: string) =>
 	encodeURIComponent(text)
 		.replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)
 		.replaceAll("%20", "+");
 
-/** What the operator does: templates filled in from the Secrets in the namespace, one request, the value at the JSON path. */
+/** Acts as the operator: fills in templates from the Secrets in the namespace, sends one request, takes the value at the JSON path. */
 async function fetchAs(
 	items: readonly Item[],
 	webhook: Webhook,
@@ -116,7 +116,7 @@ test("secrets that are named are fetched one by one, and their keys fit into a S
 	assert.deepEqual(await fetchAs(items, webhookOf(store), "DATABASE_URL"), { status: 200, value: VALUE });
 	assert.deepEqual(await fetchAs(items, webhookOf(store), "tls/key.1"), { status: 200, value: "a key" });
 	assert.equal((await fetchAs(items, webhookOf(store), "NONE")).status, 404);
-	// Validated by the operator as it stands: a host must not be filled in.
+	// The operator validates the URL as it stands: the host must not be a template.
 	assert.equal(new URL(webhookOf(store).url).origin, world.server.url);
 });
 

@@ -1,4 +1,4 @@
-/* What a token that is limited to an environment, or to roles of engines, reaches beyond that: nothing. Design: §13 */
+/* A token limited to an environment or to roles of engines reaches nothing beyond them. Design: §13 */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Answer, Api } from "../harness/client.ts";
@@ -12,7 +12,7 @@ let world: EngineWorld;
 let client: Api;
 let owner: Person;
 let stranger: Person;
-/** Slug of the owner's realm, which has KEY in dev and in prod. */
+/** Slug of the owner's realm, which has KEY in dev and prod. */
 let slug: string;
 let redis: Redis;
 
@@ -32,7 +32,7 @@ before(async () => {
 	ok(await world.configure("keyvalue", { address: redis.address, password: redis.password }));
 });
 
-/** A token of the realm's owner. */
+/** Makes a token of the realm's owner. */
 const limited = async (scopes: string, limits: object) => (await apiToken(client, owner, scopes, limits)).token;
 
 const generate = (token: string, type: string, params: object): Promise<Answer> =>

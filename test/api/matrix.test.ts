@@ -11,11 +11,11 @@ import { CREDENTIALS, type Credential, createWorld, PERSONAS, type Persona, type
 import { type Server, startServer } from "../harness.ts";
 import { ENDPOINTS, type Endpoint, routeName } from "../spec/endpoints.ts";
 
-/** The least a caller must be: in the realm of the request, or on the server where no realm is concerned. */
+/** The lowest role that a caller needs: in the realm of the request, or on the server where no realm is involved. */
 type Least = "public" | "user" | "viewer" | "member" | "admin" | "instance";
-/** The scope that a token must carry: every session has all of them, and `session` is what no API token can be. */
+/** The scope that a token must carry: every session has all of them, and no API token can have `session`. */
 type Scope = "any" | "read" | "write" | "delete" | "read,write" | "session";
-/** Endpoint, least role, scope, and how the realm is hidden from those who are not in it. */
+/** Endpoint, lowest role, scope, and the status that hides the realm from outsiders. */
 type Rule = readonly [endpoint: string, Least, Scope, outsiders?: 403 | 404];
 
 /** Design: §6, §7.2. */
@@ -97,7 +97,7 @@ const RULES: readonly Rule[] = [
 	["GET /api/v1/keys", "instance", "read"],
 	["POST /api/v1/keys/rotate", "instance", "write"],
 	["POST /api/v1/auth/password", "user", "session"],
-	// The last one: it ends the sessions that the others need.
+	// Comes last: it ends the sessions that the others need.
 	["POST /api/v1/auth/logout", "user", "session"],
 ];
 
@@ -106,7 +106,7 @@ const LEAST_RANK = { viewer: 1, member: 2, admin: 3 } as const;
 
 interface Expected {
 	readonly status: number;
-	/** Undefined where several are right. */
+	/** Undefined where several codes are right. */
 	readonly code?: string;
 }
 
@@ -158,7 +158,7 @@ async function attempt(endpoint: Endpoint, persona?: Persona, credential: Creden
 	return world.api.send(endpoint.method, path, { token, ...(body && { raw: JSON.stringify(body) }) });
 }
 
-/** Empty when the answer is the expected one, else a line that tells the difference. */
+/** Returns nothing for the expected answer, else a line with the difference. */
 function difference(who: string, answer: Answer, { status, code }: Expected): string[] {
 	const got = (answer.body as Partial<ErrorBody> | undefined)?.error?.code;
 	if (answer.status !== status)
@@ -173,7 +173,7 @@ for (const rule of RULES) {
 		assert.ok(endpoint, "the route is in the endpoint table");
 		const success = WITHOUT_PROVIDER[name] ?? endpoint.success;
 		const nobody = least === "public" ? { status: success } : { status: 401, code: "unauthorized" };
-		// A public route looks at no token, and two of them cost a password hash: one kind of token says as much as four.
+		// Public routes ignore tokens, and two of them cost a password hash: one kind of token proves as much as four.
 		const credentials = least === "public" ? (["session"] as const) : CREDENTIALS;
 		const cells = PERSONAS.flatMap((persona) => credentials.map((credential) => ({ persona, credential })));
 		const attempts = [
@@ -185,7 +185,7 @@ for (const rule of RULES) {
 			}),
 		];
 		const differences: unknown[] = [];
-		// One after the other where a password may be checked: only four of one source wait for that.
+		// One at a time where a password may be checked: only four checks of one source may wait.
 		if (least === "public") for (const one of attempts) differences.push(await one());
 		else differences.push(...(await Promise.all(attempts.map((one) => one()))));
 		assert.deepEqual(differences.flat(), []);

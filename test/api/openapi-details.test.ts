@@ -21,7 +21,7 @@ function routeNamed(name: string): Route {
 	return route;
 }
 
-/** Every schema in the document, with the name of the field that it is of. */
+/** Yields every schema in the document with the name of its field. */
 function* schemas(value: unknown, field = ""): Generator<{ field: string; schema: Schema }> {
 	if (typeof value !== "object" || value === null) return;
 	yield { field, schema: value as Schema };

@@ -10,7 +10,7 @@ import { createWorld, type World } from "../harness/world.ts";
 import { type Server, startServer } from "../harness.ts";
 import { ENDPOINTS, routeName } from "../spec/endpoints.ts";
 
-/** The closed list of codes, as far as the routes of the server can answer them. Design: §7. */
+/** The closed list of codes that the routes of the server can answer. Design: §7. */
 const CODES = [
 	...["bad_request", "invalid_json", "validation_failed", "missing_field", "password_too_short", "invalid_slug"],
 	...["invalid_environment", "invalid_ciphertext", "invalid_limit", "invalid_cursor", "invalid_scope", "invalid_role"],
@@ -36,7 +36,7 @@ after(async () => {
 	await engines.remove();
 });
 
-/** Every object in the document, with its place. */
+/** Yields every object in the document with its place. */
 function* objects(value: unknown, at = "#"): Generator<{ at: string; object: Record<string, unknown> }> {
 	if (typeof value !== "object" || value === null) return;
 	yield { at, object: value as Record<string, unknown> };
@@ -132,7 +132,7 @@ for (const endpoint of ENDPOINTS) {
 		const person = isOfInstance ? world.people.instance : world.people.admin;
 		const prepared = await REQUESTS[name]?.(world, { person, scopes: "read" });
 		assert.ok(prepared);
-		// Logging out ends its session, and a new password is not the one of the requests: both get what no other request needs.
+		// Logging out ends its session, and the new password differs from that of the requests: both use tokens that no other request needs.
 		const raw = prepared.body && JSON.stringify(prepared.body);
 		const { stranger, viewer } = world.tokens;
 		const apart = { "/logout": stranger.session, "/password": viewer.session };

@@ -22,7 +22,7 @@ function sync(path: string, who = alice): Promise<Answer> {
 	return client.get(`/eso/${path}`, { token: who.token });
 }
 
-/** The only error of the API that is no error object. */
+/** The only error of the API that is not an error object. */
 function missing(answer: Answer): void {
 	assert.equal(answer.status, 404);
 	assert.equal(answer.text, '{"error":"secret not found"}');

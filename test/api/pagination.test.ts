@@ -9,7 +9,7 @@ import { type Server, startServer } from "../harness.ts";
 const PEOPLE = 6;
 const SECRETS = 105;
 
-/** A list under test: who asks for it, the field of its items that names them, and how many there are at least. */
+/** A list under test: the person who asks, the field that identifies its items, and their minimum number. */
 interface List {
 	readonly path: string;
 	readonly name: string;
@@ -63,7 +63,7 @@ function ask({ path, who }: List, query: string): Promise<Answer<Items>> {
 	return client.get(`${path}${path.includes("?") ? "&" : "?"}${query}`, { token: who.token });
 }
 
-/** Follows the cursors to the end, with something done between two pages. */
+/** Follows the cursors to the end, and runs `between` between two pages. */
 async function walk(list: List, limit: number, between?: () => Promise<unknown>): Promise<unknown[]> {
 	const seen: unknown[] = [];
 	let cursor = "";

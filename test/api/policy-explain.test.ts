@@ -50,7 +50,7 @@ after(() => server.close());
 const ask = (token: string, query = "") => client.get<Explanation>(`/policy/explain?realm=${slug}${query}`, { token });
 const explained = async (token: string, query = "") => ok(await ask(token, query));
 
-/** What really happens when somebody tries, in an environment. */
+/** Real attempts in an environment. */
 const ATTEMPTS: Record<string, (token: string, env: string) => Promise<number>> = {
 	"secrets:read read": async (token, env) => (await client.get(`/realms/${slug}/secrets?env=${env}`, { token })).status,
 	"secrets:write write": async (token, environment) =>
@@ -73,13 +73,13 @@ const ATTEMPTS: Record<string, (token: string, env: string) => Promise<number>> 
 	"audit:read read": async (token) => (await client.get(`/realms/${slug}/leases`, { token })).status,
 };
 
-/** Fails unless what is said is what happens. */
+/** Fails unless the explanation matches what happens. */
 async function assertTrue(who: string, token: string): Promise<void> {
 	for (const env of ["dev", "prod"]) {
 		const { verdicts } = await explained(token, `&env=${env}`);
 		for (const [name, attempt] of Object.entries(ATTEMPTS)) {
 			const said = verdicts.find(({ capability, scope }) => `${capability} ${scope}` === name);
-			// Neither bindings nor leases belong to an environment.
+			// Bindings and leases belong to no environment.
 			if (!name.startsWith("secrets:") && said?.reason.includes("environment")) continue;
 			const status = await attempt(token, env);
 			assert.equal(said?.allowed, status < 300, `${who}, ${name} in ${env}: ${status}, but ${JSON.stringify(said)}`);

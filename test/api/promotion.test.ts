@@ -31,7 +31,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** A realm with a key of each kind in staging and prod. */
+/** Makes a realm with a key of each kind in staging and prod. */
 async function start(): Promise<void> {
 	({ slug } = await realm(client, ada));
 	const set = (key: string, value: string, environment: string, more = {}) =>

@@ -20,7 +20,7 @@ const ALL = "read,write,delete";
 const SCOPES = ["read", "write", "delete", "read,write", ALL] as const;
 const [ROLE, OTHER_ROLE] = ["memo-1:readonly", "memo-2:readonly"];
 
-/** Tokens that let nobody in, whatever they were for, of whoever may do everything. */
+/** Tokens that let nobody in, although their owners may do everything. */
 const DEAD = ["expired", "revoked", "made by one that was revoked", "of a disabled account"] as const;
 
 interface Expected {
@@ -39,7 +39,7 @@ const NOBODY: Expected = { status: 401, code: "unauthorized" };
 let engines: MemoEngines;
 let server: Server;
 let world: World;
-/** Slug of a realm that is not asked for, by who owns it. */
+/** Slug of a realm that the requests do not concern, by its owner. */
 let elsewhere: Map<Person, string>;
 let dead: Record<(typeof DEAD)[number], string>;
 
@@ -77,11 +77,11 @@ async function deadTokens(instance: Person): Promise<typeof dead> {
 	};
 }
 
-/** One request of whoever may make it but for the token, and what it is about. */
+/** A request that only its token may forbid, and the realm it concerns. */
 interface Attempt {
 	readonly who: Person;
 	readonly request: PreparedRequest;
-	/** Slug of the realm that it is about, else of one that the person is in. */
+	/** Slug of the realm that the request concerns, else of one that the person is in. */
 	readonly slug: string;
 }
 
@@ -94,14 +94,14 @@ async function prepare([name]: Row, scopes: string): Promise<Attempt> {
 	const request = await make(world, { person: who, scopes });
 	const [, inPath] = /^\/api\/v1\/(?:realms|eso)\/([^/?]+)/.exec(request.path) ?? [];
 	const [, inQuery] = /[?&]realm=([^&]+)/.exec(request.path) ?? [];
-	// The instance admin is in no realm of another's: of these a token of its own for any realm says as much.
+	// The instance admin is in nobody else's realm: for these requests its own token for any realm proves as much.
 	const asked = isInstance ? undefined : (inPath ?? inQuery);
 	return { who, request, slug: asked ?? (isInstance ? "" : world.slug) };
 }
 
 const environmentOf = ([, , , , usual = "dev"]: Row) => usual;
 
-/** The fields by which a token is limited so. */
+/** Returns the fields that limit a token in this way. */
 function limitsOf(limit: Limit, row: Row, { who, slug }: Attempt): object {
 	const environment = environmentOf(row);
 	const other = environment === "dev" ? "prod" : "dev";
@@ -123,7 +123,7 @@ function limitsOf(limit: Limit, row: Row, { who, slug }: Attempt): object {
 	return limits[limit];
 }
 
-/** The request with its environment said, unless it shall be left out. */
+/** Returns the request with its environment named, unless it should be left out. */
 function naming(row: Row, { path, body }: PreparedRequest, limit: Limit): PreparedRequest {
 	const [, , , named] = row;
 	if (named === undefined || limit.includes("the request leaves")) return { path, ...(body && { body }) };
@@ -137,7 +137,7 @@ function send({ 0: name }: Row, { path, body }: PreparedRequest, token: string):
 	return world.api.send(method, path, { token, ...(body && { raw: JSON.stringify(body) }) });
 }
 
-/** Empty when the answer is the expected one, else a line that tells the difference. */
+/** Returns nothing for the expected answer, else a line with the difference. */
 function difference(what: string, answer: Answer, { status, code }: Expected): string[] {
 	const got = (answer.body as Partial<ErrorBody> | undefined)?.error?.code;
 	const isRight = answer.status === status && (code === undefined || code === got);
@@ -172,7 +172,7 @@ async function tryScopes(row: Row, scopes: string): Promise<string[]> {
 	return difference(scopes, await send(row, request, token), kind === "session" ? NOT_A_SESSION : allowed);
 }
 
-/** Those that end or change the session have one of somebody who is not needed any more. */
+/** Requests that end or change the session use the session of somebody whom no other test needs. */
 async function trySession(row: Row): Promise<string[]> {
 	const { who, request } = await prepare(row, ALL);
 	const { token } = row[2] === "session" ? await person(world.api, "leaver") : who;

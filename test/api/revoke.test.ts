@@ -41,7 +41,7 @@ after(async () => {
 
 const revoke = (body: object, { token } = root) => client.post<Revoked>("/revoke", body, { token });
 
-/** Somebody in the realm, with one token and one credential. */
+/** Somebody in the realm with one token and one credential. */
 async function member(name: string): Promise<{ who: Person; token: string; lease: string }> {
 	const who = await person(client, name);
 	await bind(client, root, slug, who, "member");
@@ -93,7 +93,7 @@ test("whoever revokes themselves keeps what they ask with", async () => {
 	root = { ...root, token: await login(client, root) };
 });
 
-/** Sends a request up to its body, which it holds back. @returns what sends the body and gives the answer's status */
+/** Sends a request without its body. @returns a function that sends the body and returns the answer's status */
 async function holdBack(path: string, body: object, token: string): Promise<() => Promise<number | undefined>> {
 	const { hostname, port } = new URL(server.url);
 	const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", expect: "100-continue" };

@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** Writes `value 1` to `value count` under a new key and answers the key. */
+/** Writes `value 1` to `value count` under a new key and returns the key. */
 async function written(count: number, environment = "dev"): Promise<string> {
 	const key = unique("KEY");
 	for (let version = 1; version <= count; version += 1) {

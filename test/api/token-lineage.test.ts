@@ -1,4 +1,4 @@
-/* What a token made ends with it, and a limited token manages nothing but itself and what it made. Design: §13 */
+/* The tokens that a token made end with it; a limited token manages only itself and the tokens it made. Design: §13 */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -15,7 +15,7 @@ let server: Server;
 let client: Api;
 let root: Person;
 let alice: Person;
-/** Slug of a realm of Alice's. */
+/** Slug of one of Alice's realms. */
 let slug: string;
 
 before(async () => {
@@ -33,7 +33,7 @@ function mint(maker: Pick<ApiToken, "token">, body: object = {}): Promise<Answer
 
 const child = async (maker: Pick<ApiToken, "token">, body: object = {}) => ok(await mint(maker, body), 201);
 
-/** Whether a token lets anybody in: a listing of tokens is open to every one that has the scope read. */
+/** Tells whether a token lets anybody in: every token with the scope read may list tokens. */
 async function lives({ token }: Pick<ApiToken, "token">): Promise<boolean> {
 	const { status } = await client.get("/auth/tokens", { token });
 	assert.ok(status === 200 || status === 401, String(status));
@@ -51,7 +51,7 @@ async function listed({ token }: Pick<ApiToken, "token">): Promise<string[]> {
 	return tokens.map(({ id }) => id);
 }
 
-/** Three generations under one token: `[first, second, second's sibling, third, fourth]`. */
+/** Makes three generations under one token: `[first, second, second's sibling, third, fourth]`. */
 async function family(limits: object = {}): Promise<ApiToken[]> {
 	const first = await apiToken(client, alice, ALL, limits);
 	const second = await child(first);
@@ -59,7 +59,7 @@ async function family(limits: object = {}): Promise<ApiToken[]> {
 	return [first, second, await child(first), third, await child(third)];
 }
 
-/** How a token may be limited. */
+/** Ways to limit a token. */
 const LIMITS: Record<string, () => object> = {
 	"to a realm": () => ({ realm: slug }),
 	"to an environment": () => ({ environment: "dev" }),

@@ -37,7 +37,7 @@ function mint(token: string, body: object): Promise<Answer<ApiToken>> {
 	return client.post("/auth/tokens", { name: "minted", ...body }, { token });
 }
 
-/** Outside its restrictions a token is told that it may not, or that there is nothing. */
+/** Fails unless the answer is forbidden or not found. */
 function kept(answer: Answer): void {
 	assert.ok([403, 404].includes(answer.status), answer.text);
 }

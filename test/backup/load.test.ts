@@ -42,7 +42,7 @@ const set = async (key: string, value: string) =>
 const get = async (key: string) => ok(await client.get<Secret>(secretPath(slug, key), { token }));
 
 test("a backup under a load of writes is sound, lets them go on, and holds what was answered before it", async () => {
-	// So much that copying takes longer than many writes.
+	// Enough data that copying takes longer than many writes.
 	for (let index = 0; index < LARGE; index++) await set(`large-${index}`, `${index}`.repeat(LARGE_CHARACTERS / 2));
 	const answered = new Map<string, number>();
 	const over = new AbortController();

@@ -7,7 +7,7 @@ import type { Outcome } from "../harness/cli.ts";
 const MAIN = resolve(import.meta.dirname, "../../packages/svc/src/bin.mjs");
 const TIMEOUT_MS = 300_000;
 
-/** Runs a command of `svc` that works on this machine, on a data directory. @param env variables beside it */
+/** Runs a local command of `svc` on a data directory. @param env additional variables */
 export async function runLocal(
 	data: string,
 	args: readonly string[],

@@ -18,9 +18,9 @@ const scratch = mkdtempSync(join(tmpdir(), "svc-migration-"));
 let server: Server;
 let admin: Person;
 let slug: string;
-/** The newest migration, which the data directory waits for. */
+/** The newest migration, which the data directory lacks. */
 let migration: string;
-/** The data directory as the release before left it. */
+/** The data directory as the previous release left it. */
 const older = join(scratch, "older");
 
 before(async () => {
@@ -38,7 +38,7 @@ after(async () => {
 	rmSync(scratch, { recursive: true });
 });
 
-/** A copy of what the release before left. */
+/** Copies the data directory of the previous release. */
 function copyOf(title: string): string {
 	const data = join(scratch, title);
 	cpSync(older, data, { recursive: true, preserveTimestamps: true });

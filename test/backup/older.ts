@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { MIGRATIONS } from "../../packages/server/src/store/sqlite/migrations.ts";
 
-/** Makes a database what the release before the newest migration would have written: the same rows in the older schema. @returns what is missing */
+/** Turns a database into one of the release before the newest migration: same rows, older schema. @returns the missing migration */
 export function makeOlder(file: string): string {
 	const [newest] = MIGRATIONS.slice(-1);
 	const now = `${file}.now`;

@@ -60,7 +60,7 @@ let since: Made;
 
 test("leases of a restored server: what was made, ended and became due since the backup", options, async () => {
 	[byHand, ended] = [await make("1h"), await make("1h")];
-	// Longer than a slow machine needs until the server is stopped.
+	// Longer than a slow machine needs to stop the server.
 	due = await make("12s");
 	const { name } = ok(await world.client.post<{ name: string }>("/backups", undefined, { token }), 201);
 	ok(await world.client.delete(path(ended), { token }));
@@ -80,7 +80,7 @@ test(
 	options,
 	async () => {
 		await eventually("the first lease is due", async () => (await world.details()).leases.oldest_overdue_seconds >= 2);
-		// Longer than the reaper rests between two looks.
+		// Longer than the reaper rests between two rounds.
 		await pass(2500);
 		assert.deepEqual([await stateOf(due), await isThere(due)], ["active", true]);
 		const refusal = await generate("1h");
@@ -113,7 +113,7 @@ test(
 			return orphans.some(({ data }) => data.name === since.username);
 		});
 		assert.equal(await isThere(since), true, "another server may own it");
-		// The restored ledger believes in it; it has been gone since before the restore.
+		// Active in the restored ledger, but gone since before the restore.
 		ok(await world.client.delete(path(ended), { token }));
 		assert.equal(await stateOf(ended), "revoked");
 		await make("1h");

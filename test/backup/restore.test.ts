@@ -39,14 +39,14 @@ after(async () => {
 	rmSync(scratch, { recursive: true });
 });
 
-/** An empty data directory of its own. */
+/** Makes an empty data directory. */
 function folder(title: string): string {
 	const path = join(scratch, title);
 	mkdirSync(path, { mode: 0o700 });
 	return path;
 }
 
-/** What lies in a data directory, without the lock, which each taker touches. */
+/** The files of a data directory, without the lock, which every owner touches. */
 const contents = (data: string) =>
 	Object.fromEntries(Object.entries(snapshot(data)).filter(([file]) => !file.startsWith("svc.lock")));
 
@@ -97,7 +97,7 @@ test("a server that runs keeps its data: restore is refused with what to do", as
 
 test("a database that is there is not replaced unless it is said, and then it is kept under a dated name", async () => {
 	ok(await client.post(`/realms/${slug}/secrets`, { key: "KEPT", value: "as it is" }, { token: admin.token }), 201);
-	// Killed, so that its last writes are in the log beside the database.
+	// Killed so that its last writes are in the log next to the database.
 	await server.kill("SIGKILL");
 	const before = contents(server.data);
 	const refusal = await runLocal(server.data, ["restore", backup, "--yes"]);

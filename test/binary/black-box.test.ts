@@ -1,4 +1,4 @@
-/* What is asked of svc from outside is asked of the single binary, which lies where there is nothing else. */
+/* The black-box tests of svc, run against the single binary in an otherwise empty folder. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,20 +10,20 @@ import { buildBinary, skipWithoutStrip } from "./built.ts";
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What is left out below test/engines starts the server with a program of its own, which is not in the binary. */
+/** The tests left out below test/engines start the server with their own program, which is not in the binary. */
 const PATTERNS = [
 	"test/*.test.ts",
 	"test/{api,backup,cli,docs,doctor,faults,hostile,keys,run,sso}/**/*.test.ts",
 	"test/engines/{*,sdk/*,hostile/{behaviours,refused}}.test.ts",
 ];
 
-/** Starts the server or a command through the harness, or through the one of the fault tests: both take the binary. */
+/** Starts the server or a command through the harness or that of the fault tests: both accept the binary. */
 const BY_HARNESS = /from "[./]*\/(harness|(\w+-)?world|harness\/(\w+-)?world|harness\/cli|process|kept-secret)\.ts"/;
 
-/** The sources were killed more often. */
+/** The tests from source kill the server more often. */
 const KILLS = "25";
 
-/** What hangs is ended by the tests themselves; a quarter of an hour on two cores may be hours on a slow machine. */
+/** The tests themselves end what hangs; a quarter of an hour on two cores may be hours on a slow machine. */
 const TIMEOUT_MS = 6 * 60 * 60_000;
 
 // biome-ignore lint/style/noProcessEnv: the tests that are run get what these got

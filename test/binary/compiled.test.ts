@@ -11,7 +11,7 @@ import { compileScripts } from "../../scripts/binary/compiled.ts";
 const folder = mkdtempSync(join(tmpdir(), "svc-compiled-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** As the bundler leaves it. @param called what a start calls */
+/** The script as the bundler leaves it. @param called the function that a start calls */
 const textOf = (called: string) => `(function (exports, require, module) {
 	function short() { return 0; }
 	function long(a) { return [${Array.from({ length: 100 }, (_, at) => `a + ${at}`).join()}].length - 100; }
@@ -19,7 +19,7 @@ const textOf = (called: string) => `(function (exports, require, module) {
 })`;
 const TEXT = textOf("long");
 
-/** Compiles a text as a script of this name. @returns the file of what V8 made of it */
+/** Compiles a text as a script of this name. @returns the file that V8 made of it */
 async function compiled(name: string, text: string): Promise<string> {
 	const file = join(folder, "script.cjs");
 	writeFileSync(file, text);

@@ -1,4 +1,4 @@
-/* The single binary where there is nothing else: no Node, no packages, no shell, no /proc, no /tmp. */
+/* The single binary on an otherwise empty system: no Node, no packages, no shell, no /proc, no /tmp. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -17,7 +17,7 @@ let built: Built;
 let root: EmptyRoot;
 let server: ChildProcess;
 let address = "";
-/** Where the native libraries lie. */
+/** The folder of the native libraries. */
 let libraries = "";
 
 const ends = new AsyncDisposableStack();
@@ -53,7 +53,7 @@ async function stop(): Promise<void> {
 	assert.equal(server.exitCode, 0);
 }
 
-/** Runs a command of the client in the root, which has to be done. */
+/** Runs a command of the client in the root, which must succeed. */
 async function svc(line: string, stdin?: string): Promise<string> {
 	const env = { HOME: "/ada", SVC_ADDRESS: address, SVC_CACERT: "/data/tls.crt" };
 	const { code, stdout, stderr } = await root.run(line.split(" "), env, stdin);

@@ -8,7 +8,7 @@ import { licencesOf } from "../../scripts/binary/licences.ts";
 
 let folder: string;
 let packages: string[];
-/** By what they are about, such as `hono 4.13.19`. */
+/** Chapters by their subject, such as `hono 4.13.19`. */
 let chapters: Map<string, string>;
 
 before(async () => {

@@ -1,4 +1,4 @@
-/* What an administrator types on a bad day: processes, against the real server. */
+/* The commands an administrator types on a bad day: real processes against the real server. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Cli, createCli, type Outcome } from "../harness/cli.ts";

@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => Promise.all([cli.close(), server.close()]));
 
-/** The command that the newest start names. */
+/** The command that the latest start names. */
 const named = () =>
 	/^next, .*: +(?:npx )?svc (.*) --address/m.exec(
 		server.stdout().slice(server.stdout().lastIndexOf("is listening")),

@@ -10,10 +10,10 @@ import { type Reader, skipWithoutShell, startReader } from "./reader.ts";
 const notRun = new Set(Object.values(NOT_RUN).flat());
 const NOBODY: Surroundings = { [Symbol.asyncDispose]: async () => undefined };
 
-/** As the list of commands that are not run names it. */
+/** The command's name in the list of commands that are not run. */
 const nameOf = ({ text }: Command) => (text.split("\n")[0] ?? "").replace(/ +#.*$/, "").replace(/ \\$/, "");
 
-/** The value of the longest beginning of the command in this table. */
+/** Returns the value of the longest prefix of the command in this table. */
 function lookUp<T>(table: Readonly<Record<string, T>> | undefined, command: string): T | undefined {
 	const names = Object.keys(table ?? {}).filter((name) => command.startsWith(name));
 	return table?.[names.sort((a, b) => b.length - a.length)[0] ?? ""];

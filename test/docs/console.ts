@@ -1,14 +1,14 @@
-/** A command of a page, as it is written there. */
+/** A command of a page. */
 export interface Command {
-	/** Without the prompt; a line that ends with `\` goes on in the next. */
+	/** The command without its prompt; a line that ends with `\` continues on the next. */
 	readonly text: string;
-	/** What the page shows of its output; `…` stands for anything. */
+	/** Output that the page shows; `…` stands for anything. */
 	readonly output: readonly string[];
 	/** Line of the page, from 1. */
 	readonly line: number;
 }
 
-/** The commands of a page: the lines with a prompt of its `console` fences, in order. */
+/** Returns the commands of a page: the lines with a prompt in its `console` fences, in order. */
 export function commandsOf(markdown: string): Command[] {
 	const commands: { text: string; output: string[]; line: number }[] = [];
 	let indent: string | undefined;
@@ -28,7 +28,7 @@ export function commandsOf(markdown: string): Command[] {
 	return commands;
 }
 
-/** The first line that the page shows and the command did not write in that place, or undefined. It may write more before and after. */
+/** Returns the first line that the page shows and the command did not write there, or undefined. The command may write more before and after. */
 export function differenceOf({ output }: Command, written: string): string | undefined {
 	const lines = written.split(/\r?\n/).map((line) => line.trimEnd().replace(/ {2,}/g, "  "));
 	const text = `${lines.filter((line) => line !== "").join("\n")}\n`;
@@ -40,7 +40,7 @@ export function differenceOf({ output }: Command, written: string): string | und
 	return undefined;
 }
 
-/** `…` alone stands for any lines. Blanks between columns count once: a width depends on the values. */
+/** `…` alone stands for any lines. Consecutive blanks between columns count as one: widths depend on the values. */
 function patternOf(shown: string): string {
 	if (shown === "") return "";
 	if (shown.trim() === "…") return "(?:.*\n)*?";

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 /** The folder of the repository. */
 export const REPOSITORY = resolve(import.meta.dirname, "../..");
 
-/** Files of the repository whose names end so, those that are new included. Paths begin at the repository. */
+/** Files of the repository whose names have one of these endings, new files included. Paths are relative to the repository. */
 export function filesOf(...endings: string[]): string[] {
 	const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
 		cwd: REPOSITORY,
@@ -15,10 +15,10 @@ export function filesOf(...endings: string[]): string[] {
 	return listed.split("\n").filter((path) => endings.some((end) => path.endsWith(end)) && existsSync(fileOf(path)));
 }
 
-/** The absolute path of a file of the repository. */
+/** Returns the absolute path of a file of the repository. */
 export const fileOf = (path: string): string => join(REPOSITORY, path);
 
-/** The text of a file of the repository. */
+/** Returns the text of a file of the repository. */
 export const textOf = (path: string): string => readFileSync(fileOf(path), "utf8");
 
 /** A heading of a page. */
@@ -26,11 +26,11 @@ export interface Heading {
 	/** 1 for the page's title. */
 	readonly level: number;
 	readonly text: string;
-	/** The anchor that GitHub gives it. */
+	/** The anchor that GitHub gives the heading. */
 	readonly anchor: string;
 }
 
-/** The headings of a page, in order. */
+/** Returns the headings of a page, in order. */
 export function headingsOf(markdown: string): Heading[] {
 	const taken = new Map<string, number>();
 	return [...withoutFences(markdown).matchAll(/^(#{1,6}) (.+)$/gm)].map(([, marks = "", text = ""]) => {
@@ -45,10 +45,10 @@ export function headingsOf(markdown: string): Heading[] {
 	});
 }
 
-/** The page without what stands in its fences. */
+/** Returns the page without the content of its fences. */
 export const withoutFences = (markdown: string): string => markdown.replace(/^( *)```.*\n[\s\S]*?^\1```$/gm, "");
 
-/** The links of a page to other places of the repository, without those to the web. */
+/** Returns the links of a page to other places in the repository, without web links. */
 export function linksOf(markdown: string): string[] {
 	const prose = withoutFences(markdown).replace(/`[^`\n]*`/g, "");
 	return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target).filter((link) => !/^\w+:/.test(link));

@@ -4,7 +4,7 @@ import { api } from "../harness/client.ts";
 import { startServer } from "../harness.ts";
 import { textOf } from "./markdown.ts";
 
-/** The metrics of the page, and the labels of each. */
+/** The metrics on the page, with the labels of each. */
 const page = new Map(
 	[...textOf("docs/metrics.md").matchAll(/^\| `(svc_\w+)` +\| ([^|]*)\|/gm)].map(([, name = "", labels = ""]) => [
 		name,

@@ -45,7 +45,7 @@ test("a file is sent again only when it is another one", async () => {
 	}
 });
 
-/** Clicks the first element that the selector finds, once it is there. */
+/** Clicks the first element that matches the selector, once it exists. */
 const click = (page: Page, selector: string) =>
 	page.until(
 		`(() => { const found = document.querySelector(${JSON.stringify(selector)}); found?.click(); return !!found; })()`,

@@ -8,29 +8,29 @@ import { GROUPS, group, PEOPLE, person, skipWithoutSlapd, startSlapd } from "../
 /** The password of everybody on the pages. */
 export const PASSWORD = "correct horse battery staple";
 
-/** What the systems around a page's reader bring. */
+/** The systems that a page's commands need. */
 export interface Surroundings extends AsyncDisposable {
-	/** What stands here for addresses of the page. */
+	/** Local addresses that replace those on the page. */
 	readonly places?: Readonly<Record<string, string>>;
-	/** Files of the reader's folder. */
+	/** Files in the reader's folder. */
 	readonly files?: Readonly<Record<string, string>>;
-	/** What is typed at the questions of a command that begins so. */
+	/** Answers to the questions of commands, by the beginning of the command. */
 	readonly answers?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** How a page is read. */
+/** The way to read a page. */
 export interface Page {
-	/** The reason to skip it, when something is not installed. */
+	/** The reason to skip the page when something is not installed. */
 	readonly skip?: () => Promise<string | false>;
-	/** Starts what the page speaks to. */
+	/** Starts the systems that the page uses. */
 	readonly surround?: () => Promise<Surroundings>;
-	/** What the reader has done before: nothing, or signed in as the instance admin of a server with the realm `shop`. */
+	/** The reader's starting point: nothing, or signed in as the instance admin of a server with the realm `shop`. */
 	readonly begins: "with nothing" | "signed in";
-	/** Typed before the page's first command. */
+	/** Commands typed before the page's first command. */
 	readonly before?: readonly string[];
 	readonly files?: Readonly<Record<string, string>>;
 	readonly answers?: Readonly<Record<string, readonly string[]>>;
-	/** Exit codes other than 0 of commands that begin so. */
+	/** Exit codes other than 0, by the beginning of the command. */
 	readonly codes?: Readonly<Record<string, number>>;
 }
 
@@ -43,7 +43,7 @@ const SECRETS = [
 ];
 const BOB = [`echo '${PASSWORD}' | svc register bob@example.com --password-stdin`];
 
-/** Every page with commands, and how it is read. */
+/** Every page with commands, and how to read it. */
 export const PAGES: Readonly<Record<string, Page>> = {
 	"README.md": {
 		begins: "with nothing",
@@ -105,7 +105,7 @@ export const PAGES: Readonly<Record<string, Page>> = {
 	"docs/metrics.md": { begins: "signed in" },
 };
 
-/** Why a command of the pages is not run. The text is its first line, without a comment at its end. */
+/** Commands of the pages that are not run, by reason. The text is the first line, without a comment at its end. */
 export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
 	"needs the archive of a release: test/binary tries what is in it": [
 		"sha256sum --check svc-0.1.0-linux-x64.tar.xz.sha256",
@@ -150,7 +150,7 @@ export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
 	"needs a browser: test/sso has one": ["svc login --sso corp"],
 };
 
-/** Metadata of an identity provider that is never asked. */
+/** Metadata of an identity provider that nobody contacts. */
 function metadata(): string {
 	const pem = readFileSync(CERTIFICATES.own, "utf8");
 	return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://id.example.com/saml">

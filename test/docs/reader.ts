@@ -9,31 +9,31 @@ import { REPOSITORY } from "./markdown.ts";
 
 const TIMEOUT_MS = 180_000;
 
-/** `false` where the commands of a page can be typed on a terminal; else the reason to give for a skipped test. */
+/** `false` where a terminal for the commands of a page can be opened; else the reason to skip the test. */
 export const skipWithoutShell: string | false = ["script", "bash", "curl", "jq", "npm"].every(
 	(program) => spawnSync(program, ["--version"]).status === 0,
 )
 	? false
 	: "script, bash, curl, jq and npm are not all installed";
 
-/** Somebody who types a page's commands, one after the other, in a shell of their own in a checkout. */
+/** A reader who types a page's commands, one after the other, in their own shell in a checkout. */
 export interface Reader extends AsyncDisposable {
-	/** The folder that they begin in: a checkout with nothing but the repository's files. */
+	/** The folder where the reader begins: a checkout with only the repository's files. */
 	readonly home: string;
 	/**
-	 * Types one command on a terminal and answers what it asks.
-	 * @returns everything that the terminal showed, and the exit code
+	 * Types one command on a terminal and answers its questions.
+	 * @returns the whole output of the terminal and the exit code
 	 */
 	type(command: string, answers?: readonly string[]): Promise<{ shown: string; code: number | null }>;
-	/** Starts a server with this command, leaves it running, and waits until it shows what to do next. */
+	/** Starts a server with this command, leaves it running, and waits until it shows the next step. */
 	serve(command: string): Promise<string>;
-	/** Ends that server. */
+	/** Stops that server. */
 	stopServing(): Promise<void>;
 }
 
 /**
- * Begins in a new folder. The pages' port 8443 is another one here, so that pages can be read at the same time.
- * @param places what stands here for further addresses of the pages
+ * Begins in a new folder. A free port replaces the pages' port 8443, so that pages can be read in parallel.
+ * @param places replacements for further addresses of the pages
  */
 export async function startReader(places: Readonly<Record<string, string>> = {}): Promise<Reader> {
 	const home = mkdtempSync(join(tmpdir(), "svc-docs-"));
@@ -69,7 +69,7 @@ export async function startReader(places: Readonly<Record<string, string>> = {})
 	};
 }
 
-/** Built from nothing, so that no variable of the person who runs the tests changes their outcome. */
+/** Built from nothing, so that the variables of your shell cannot change the outcome. */
 function environment(home: string, at: string): Record<string, string> {
 	const bin = join(REPOSITORY, "node_modules/.bin");
 	return {
@@ -86,7 +86,7 @@ function environment(home: string, at: string): Record<string, string> {
 	};
 }
 
-/** What a shell keeps from one command to the next is kept in a file: each command has a terminal and an end of its own. */
+/** A file keeps the shell's state from one command to the next: each command has its own terminal and its own end. */
 function startOnTerminal(env: Record<string, string>, home: string): ChildProcess {
 	const line = `stty cols 200 -onlcr; . ${home}/.state 2>/dev/null; . ${home}/.command; code=$?; { declare -p; declare -f; printf 'cd %q\\n' "$PWD"; } > ${home}/.state; exit $code`;
 	return spawn(
@@ -101,7 +101,7 @@ function startOnTerminal(env: Record<string, string>, home: string): ChildProces
 	);
 }
 
-/** Reads what is shown, and types the next answer at each question. */
+/** Reads the output and types the next answer at each question. */
 async function converse(child: ChildProcess, answers: readonly string[]): Promise<string> {
 	const left = [...answers];
 	let shown = "";
@@ -133,12 +133,12 @@ function until(child: ChildProcess, shows: string): Promise<string> {
 	});
 }
 
-/** The whole session of a command: what it has started goes with it. */
+/** Kills the whole session of a command, with everything it started. */
 function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
 	try {
 		if (pid !== undefined) process.kill(-pid, signal);
 	} catch {
-		// It has ended.
+		// Already ended.
 	}
 }
 

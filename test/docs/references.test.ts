@@ -13,13 +13,13 @@ for (const { level, text } of headings) {
 
 const sections = new Set(headingsOf(textOf("docs/design.md")).map(({ text }) => /^(\d+(\.\d+)?)\.? /.exec(text)?.[1]));
 
-/** Whether the name is a section of the chapter, or the beginning of exactly one. */
+/** Tells whether the name is a section of the chapter, or the beginning of exactly one. */
 function isSection(chapter: string, name: string): boolean {
 	const among = chapters.get(chapter.toUpperCase()) ?? [];
 	return among.includes(name) || among.filter((text) => text.startsWith(name)).length === 1;
 }
 
-/** What is wrong with the text after `Spec:`; several references are separated by commas, and a chapter counts for those after it. */
+/** Returns the error in the text after `Spec:`; commas separate references, and a chapter also applies to those after it. */
 function troubleOf(reference: string): string | undefined {
 	let chapter = "";
 	for (const item of reference.split(/, (?!and )/)) {
@@ -32,7 +32,7 @@ function troubleOf(reference: string): string | undefined {
 	return undefined;
 }
 
-/** A comment in one line: its references go on after a line break. */
+/** Joins a comment into one line: its references continue after a line break. */
 const inOneLine = (source: string) => source.replace(/\n\s*\*? (?!\s*@)/g, " ");
 
 /** The sources of programs and tests. */
@@ -103,10 +103,10 @@ test("each link of a page leads to a file of the repository, and to a heading of
 	assert.deepEqual(wrong, []);
 });
 
-/** Folders that a page names files from: the repository, and the server's sources. */
+/** Folders from which a page names files: the repository and the server's sources. */
 const BASES = ["", "packages/server/src/", "packages/server/"];
 
-/** Files that are made, or are on the reader's machine. */
+/** Files that are generated or lie on the reader's machine. */
 const ELSEWHERE = /^(dist|data|tools)\/|^(\/|~|\.)/;
 
 test("each file that a page about the sources names is there", () => {

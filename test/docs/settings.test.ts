@@ -6,12 +6,12 @@ import { test } from "node:test";
 import { readConfig } from "../../packages/server/src/config.ts";
 import { textOf } from "./markdown.ts";
 
-/** The names and their defaults as the page's first table has them. */
+/** The names and defaults in the page's first table. */
 const rows = [...textOf("docs/settings.md").matchAll(/^\| `([a-z_.]+)` +\| `(SVC_[A-Z_]+)` +\| (.+?) *\|$/gm)].map(
 	([, name = "", variable = "", text = ""]) => ({ name, variable, first: /^`([^`]*)`/.exec(text)?.[1] }),
 );
 
-/** All settings, as the server names them when it is given one that it does not know. */
+/** Returns all settings, as the server lists them in its error about an unknown one. */
 function settings(): string[] {
 	try {
 		readConfig({ SVC_NO_SUCH_SETTING: "1" }, "/");

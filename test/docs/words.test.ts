@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filesOf, textOf } from "./markdown.ts";
 
-/** Phrases that a reader stumbles over, and plain words for them. */
+/** Phrases that make a reader stumble, and plain words for them. */
 const PHRASES: readonly (readonly [RegExp, string])[] = [
 	[/\bwho(m|so)?ever\b/i, "anybody who, the person who"],
 	[/\bholds? at once\b/i, "takes effect immediately"],
@@ -18,7 +18,7 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
 	[/\banew\b/i, "again"],
 ];
 
-/** The pages; the reference among them has the help of every command and the summary of every endpoint. */
+/** The pages; the reference includes the help of every command and the summary of every endpoint. */
 const PAGES = filesOf(".md").filter((path) => /^[A-Z]+\.md$|^(docs|packages|plugins)\//.test(path));
 
 test("the pages, the help of commands and the summaries of endpoints are in plain words", () => {

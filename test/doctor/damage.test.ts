@@ -1,4 +1,4 @@
-/* What somebody with a database tool, or a failing disk, did to the files is found. */
+/* The doctor finds what a database tool or a failing disk did to the files. */
 import assert from "node:assert/strict";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => world.close());
 
-/** What the doctor says of a check after somebody was at the database of the stopped server. */
+/** Returns the doctor's result of a check after a change to the database of the stopped server. */
 async function examineAfter(change: (file: string) => void, name: string, deep: boolean): Promise<string[]> {
 	await world.server.stop();
 	change(join(world.server.data, "svc.db"));

@@ -1,4 +1,4 @@
-/* `GET /doctor` and `svc doctor` against a real server, a real store, and a store that is away. */
+/* `GET /doctor` and `svc doctor` against a real server, with a real store that works and one that does not answer. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Cli, createCli } from "../harness/cli.ts";
@@ -17,7 +17,7 @@ interface Check {
 
 const PASSWORD = "a-password-that-nobody-sees";
 
-/** In the order in which they are shown; engines follow. */
+/** The usual checks in the order shown; engines follow. */
 const USUAL = ["clock", "certificate", "registration", "master_key", "files", "disk", "database", "audit", "backup"];
 
 const withoutMongo = await skipWithoutMongo();
@@ -101,7 +101,7 @@ test("each right that the store's user lacks is named, with the command that giv
 	const { code, stdout, stderr } = await cli.run(["doctor"]);
 	assert.deepEqual([code, stderr], [1, "svc: 2 checks failed\n"]);
 	assert.match(stdout, /^failed +keyvalue +ACL DELUSER: .*\n +hint: on the store: ACL SETUSER few \+acl\|deluser$/m);
-	// What the hints say is enough.
+	// Following the hints is enough.
 	for (const { hint } of checks) await redis.admin(...hint.replace("on the store: ", "").split(" "));
 	assert.deepEqual(found(of(await examine(), "keyvalue")), [
 		"ok it works, and may do all 8 things that it needs at its target",
