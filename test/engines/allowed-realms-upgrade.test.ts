@@ -1,4 +1,4 @@
-/* A database of the release before configurations named their realms. Its realms: used (keyvalue, pki), certified (pki), own (a keyvalue of its own), fresh. */
+/* A database of the release before configurations named realms. Its realms: used (keyvalue, pki), certified (pki), own (its own keyvalue), fresh. */
 import assert from "node:assert/strict";
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ async function authorityOf(slug: string): Promise<string> {
 	return ok(await client.post<{ ca_certificate: string }>(path, { common_name: "app" }, { token })).ca_certificate;
 }
 
-/** What doctor says of realms that nobody has named. */
+/** Returns doctor's messages about realms that no configuration names. */
 async function told(): Promise<string[]> {
 	const { checks } = ok(await client.get<{ checks: { name: string; message: string }[] }>("/doctor", { token }));
 	return checks.flatMap(({ name, message }) =>

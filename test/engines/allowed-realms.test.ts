@@ -1,4 +1,4 @@
-/* Anybody may make a realm and is its admin: what the instance admin configured for all realms is for those that the configuration names. */
+/* Anybody may make a realm and is its admin: the instance admin's configurations for all realms serve only the realms they name. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -19,7 +19,7 @@ const outer = await authority("From the environment");
 let world: EngineWorld;
 let redis: Redis;
 let stranger: Person;
-/** The stranger's own realm, of which they are the admin. */
+/** The stranger's own realm, which they administer. */
 let own: string;
 
 const ends = new AsyncDisposableStack();

@@ -1,4 +1,4 @@
-/* What no engine can use: over HTTP, all five engines, and nothing is done at any target. */
+/* Input that no engine can use: over HTTP, with all five engines, and without any effect at a target. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Answer, RequestOptions } from "../harness/client.ts";
@@ -12,7 +12,7 @@ import { type Redis, skipWithoutRedis, startRedis } from "../peers/redis.ts";
 
 type What = "generate" | "validate";
 
-/** An engine, params that it takes, and the names of its params that are texts. */
+/** An engine, params that it accepts, and the names of those that are texts. */
 interface Subject {
 	readonly type: string;
 	readonly generate: object;
@@ -77,7 +77,7 @@ before(async () => {
 
 const optionsOf = ({ type }: Subject) => ({ skip: type === "keyvalue" && skipWithoutRedis });
 
-/** What was done at the targets, and what the ledger holds. */
+/** Effects at the targets, and the content of the ledger. */
 async function traces(): Promise<unknown> {
 	const commands = mongo.commands.filter((command) => "createUser" in command || "dropUser" in command);
 	const calls = orchestrator.calls.filter(({ method }) => method !== "GET");
@@ -90,7 +90,7 @@ function send({ type }: Subject, what: What, options: RequestOptions): Promise<A
 	return world.client.post(`/realms/${world.slug}/engines/${type}/${what}`, undefined, { token, ...options });
 }
 
-/** Asks with these params beside good ones. When it is refused, sees that nothing was done, and that the message can be shown. */
+/** Asks with these params added to good ones. Fails when a refusal changed something or its message cannot be displayed. */
 async function ask(subject: Subject, what: What, params: object): Promise<Answer<ErrorBody>> {
 	const before = await traces();
 	const answer = await send(subject, what, { raw: JSON.stringify({ ...subject[what], ...params }) });
@@ -123,9 +123,9 @@ const CANARY = "canary-of-bad-input";
 const CONTROLS = ["\r\nFLUSHALL\r\n", "\n", "\0", "\u001b[2J", "\u2028", "\u202e"];
 const QUOTES = ["'", '"', "`", "\\", " >x +@all", "';--", "$(id)", "../../", "<script>", "%0d%0a", "{}"];
 
-/** Where such a text is as good as any other, or makes what was asked about invalid. */
+/** Params for which such a text is as good as any other, or makes the subject of the request invalid. */
 const TOLERANT: Readonly<Record<string, readonly string[]>> = {
-	// An unknown role is a server. Spec: ENGINES › Errors
+	// An unknown role counts as a server. Spec: ENGINES › Errors
 	role: ["pki"],
 	common_name: ["pki"],
 	certificate: ["pki"],
@@ -189,7 +189,7 @@ for (const [type, name] of LABELS) {
 	});
 }
 
-/** Members that are the core's own, that change what they are copied into, and that belong into answers. */
+/** Members that belong to the core, that change the object they are copied into, or that belong in answers. */
 const POISON = [
 	'"_lease":{"id":"x","name":"svc-99999999"},"_":1',
 	'"__proto__":{"role":"admin","ttl":"1ns"},"constructor":{"prototype":{"role":"admin"}},"toString":1',

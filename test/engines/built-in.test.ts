@@ -1,4 +1,4 @@
-/* `svc engine test` on the engines that come with svc. That of keyvalue is tried in sdk/engine-test.test.ts. */
+/* `svc engine test` on the built-in engines. sdk/engine-test.test.ts covers keyvalue. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => orchestrator.stop());
 
-/** Tries an engine from its folder; answers the lines of the report. */
+/** Tests an engine from its folder; returns the lines of the report. */
 async function engineTest(type: string, env: Readonly<Record<string, string>> = {}): Promise<string[]> {
 	const variables = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
 	const args = ["packages/svc/src/main.ts", "engine", "test", `plugins/${type}`, ...variables];

@@ -1,6 +1,6 @@
 /*
- * Nothing that engines must keep secret is written down anywhere: neither what their configurations hold, nor what they make, nor what
- * somebody sends them to be checked. Whatever goes well and wrong is tried first, then everything that was written is searched.
+ * Engines' secrets are written down nowhere: neither those in their configurations, nor those they make, nor those somebody sends for
+ * validation. The test first tries whatever succeeds and fails, then searches everything that was written.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -26,13 +26,13 @@ import { childrenOf } from "./hostile/processes.ts";
 
 type Body = Record<string, unknown>;
 
-/** An engine of somebody else. */
+/** Somebody else's engine. */
 const KEEPSAKE = readFileSync(new URL("./hostile/fixtures/keepsake.sh", import.meta.url), "utf8");
 
 const skipMongo = await skipWithoutMongo();
 
 const canaries = new Canaries();
-/** The administrators' secrets, which not even a credential may have in it. */
+/** The administrators' secrets, which must not appear even in a credential. */
 const ofAdministrators = new Canaries();
 const findings: string[] = [];
 
@@ -42,7 +42,7 @@ let redis: Redis | undefined;
 let mongo: Mongo | undefined;
 let orchestrator: FakeOrchestrator;
 let authority: { certificate: string; private_key: string };
-/** A name that may be written down, to see that the search finds it. */
+/** A name that may be written down, which proves that the search works. */
 let openName = "";
 
 const ends = new AsyncDisposableStack();
@@ -78,20 +78,20 @@ function hold(secret: string, what: string): string {
 	return secret;
 }
 
-/** A key in PEM is searched for line by line. */
+/** Searches for a PEM key line by line. */
 function holdKey(pem: string, what: string): void {
 	for (const line of linesOf(pem)) hold(line, what);
 }
 
 const linesOf = (pem: string) => pem.split("\n").filter((line) => line.length > 20 && !line.startsWith("-----"));
 
-/** A secret of nobody, for a field that is wrong. */
+/** A secret of nobody's, for a field that is wrong. */
 const newSecret = (what: string) => hold(canaries.plant("nowhere", what), what);
 
-/** One in a field that is no secret, so that whoever set it is shown it. */
+/** A secret in a field that is not secret, so the person who set it sees it. */
 const misplaced = (what: string) => canaries.plant("nowhere", what);
 
-/** What comes back has no secret of an administrator in it, and when it is an error none at all. */
+/** Fails when the answer contains an administrator's secret or, for an error, any secret. */
 function inspect<T>(answer: Answer<T>): Answer<T> {
 	findings.push(...ofAdministrators.findIn("error", answer.text + JSON.stringify(answer.headers)));
 	if (answer.status >= 400) findings.push(...canaries.findIn("error", answer.text));
@@ -100,14 +100,14 @@ function inspect<T>(answer: Answer<T>): Answer<T> {
 
 const configure = async (type: string, fields: object) => inspect(await world.configure(type, fields));
 
-/** Sets a configuration that is refused, or with which nothing can be made. */
+/** Sets a configuration that is refused or cannot make anything. */
 async function fail(type: string, params: object, fields: object): Promise<void> {
 	if ((await configure(type, fields)).status !== 200) return;
 	const answer = inspect(await world.generate(type, params));
 	assert.ok(answer.status >= 400, answer.text);
 }
 
-/** Sets one that works, and asks what else tells about it. */
+/** Sets a configuration that works, and reads everything else that shows it. */
 async function succeed(type: string, fields: object): Promise<void> {
 	assert.equal(ok(await configure(type, fields)).status, "healthy");
 	const { token } = world.admin;
@@ -115,7 +115,7 @@ async function succeed(type: string, fields: object): Promise<void> {
 	ok(inspect(await world.client.post(`/engines/${type}/ping`, undefined, { token })));
 }
 
-/** Asks for something; what is made is a secret from then on, but for these fields. */
+/** Makes a credential; from then on its fields are secrets, except those in `open`. */
 async function make(type: string, params: object, ...open: string[]): Promise<Body> {
 	const made = ok(inspect(await world.generate<Body>(type, params)));
 	for (const [name, value] of Object.entries(made)) {
@@ -239,7 +239,7 @@ test("engines of others: what they say is masked, and what they make is sealed",
 	assertFoundNothing();
 });
 
-/** Variables in which an engine's process gets a secret. Spec: ENGINES › Container orchestrator engine configuration, Certificate authority engine */
+/** Variables that pass a secret to an engine's process. Spec: ENGINES › Container orchestrator engine configuration, Certificate authority engine */
 const NAMED = /^(?:SVC_ORCH_TOKEN|SVC_PKI_CA_KEY|SVC_TEST_PASSWORD)=/;
 
 test("arguments and environments have no secret, but for the variables that are named", async () => {
@@ -256,7 +256,7 @@ test("arguments and environments have no secret, but for the variables that are 
 	assertFoundNothing();
 });
 
-/** Events that all of this must have left, whichever targets there are. */
+/** Events that all of this must have left, whichever targets exist. */
 const TOLD = ["engine.config.set", "engine.generate", "engine.error", "lease.created", "lease.revoked"];
 
 test("metrics, health, documents, lists and the audit log have none of it", async () => {

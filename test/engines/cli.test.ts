@@ -1,4 +1,4 @@
-/* `svc engine` and `svc lease` as an operator runs them: processes, against the real server and a real Redis. */
+/* `svc engine` and `svc lease` as an operator runs them: real processes against the real server and a real Redis. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ before(async () => {
 	ends.defer(cli.close);
 });
 
-/** Runs a command that has to end with this code; no secret is in what it says. */
+/** Runs a command that must end with this code; its output contains no secret. */
 async function svc(code: number, line: string, stdin?: string): Promise<Outcome> {
 	const outcome = await cli.run(line.replaceAll("REALM", world.slug).split(" "), stdin);
 	assert.equal(outcome.code, code, `svc ${line}: ${outcome.stdout}${outcome.stderr}`);
@@ -49,14 +49,14 @@ interface Made {
 
 const make = (more = "") => json<Made>(`engine generate keyvalue --realm REALM${more}`);
 
-/** Rows of a table, head first, split where there are two spaces or more. */
+/** Rows of a table, head first, split at two or more spaces. */
 const rows = ({ stdout }: Outcome) =>
 	stdout
 		.trimEnd()
 		.split("\n")
 		.map((line) => line.split(/ {2,}/));
 
-/** Configures the engine; the password comes by standard input. */
+/** Configures the engine; passes the password on standard input. */
 const configure = () =>
 	svc(
 		0,

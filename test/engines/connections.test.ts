@@ -1,4 +1,4 @@
-/* What `svc engine generate --format` prints, given to those that it is for: a client of Redis, a shell, kubectl. */
+/* The output of `svc engine generate --format`, passed to its consumers: a client of Redis, a shell, kubectl. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";

@@ -24,7 +24,7 @@ before(async () => {
 
 const reach = () => ({ api_server: fake.url, bearer_token: fake.token, ca_cert: fake.ca });
 
-/** Configures the engine; answers what a ping says. */
+/** Configures the engine; returns the status of its ping. */
 async function configure(fields: object): Promise<string> {
 	return ok(await world.configure("containerorch", fields)).status;
 }

@@ -40,14 +40,14 @@ async function generate(ttl: string) {
 	return { answer, name: ok(answer).service_account };
 }
 
-/** What is left of a credential at the API server. */
+/** Returns the objects of a credential that are left at the API server. */
 async function remains(name: string): Promise<string[]> {
 	const paths = [`${ACCOUNTS}/${name}`, `${BINDINGS}/${name}-viewer`];
 	const statuses = await Promise.all(paths.map(async (path) => (await kubernetes.request("GET", path)).status));
 	return paths.filter((_, at) => statuses[at] !== 404);
 }
 
-// An API server keeps its own time: what it gives later ends sooner for a server that is ahead.
+// An API server keeps its own time: for a server whose clock is ahead, later tokens end sooner.
 test("a credential is gone soon after its end, and one that has not ended is not", options, async () => {
 	const short = await generate("10m");
 	const long = await generate("20m");

@@ -9,13 +9,13 @@ import { prepareSteering, type Steering } from "./faults/steering.ts";
 import { childrenOf } from "./hostile/processes.ts";
 
 const CREATES = ["create_account", "create_binding", "request_token"] as const;
-/** How each step's message begins. Spec: ENGINES › Errors */
+/** The beginning of each step's message. Spec: ENGINES › Errors */
 const BEGINNINGS = {
 	create_account: /^creating service account: POST \S+\/serviceaccounts: /,
 	create_binding: /^creating role binding: POST \S+\/rolebindings: /,
 	request_token: /^requesting token: POST \S+\/svc-[0-9a-f]{8}\/token: /,
 };
-/** Seconds between the looks at a credential that may still come. Design: §9 */
+/** Seconds between the looks at a credential that may still appear. Design: §9 */
 const LOOKS_S = [5, 25, 90, 480, 600];
 
 let world: EngineWorld;
@@ -39,7 +39,7 @@ before(async () => {
 	assert.equal(ok(configured).status, "healthy");
 });
 
-/** Asks for a credential while steps fail as told. */
+/** Asks for a credential while the given steps fail. */
 async function generate(faults: Partial<Record<Step, Fault>>): Promise<Answer<ErrorBody>> {
 	const steps = Object.keys(faults) as Step[];
 	for (const step of steps) fake.fault(step, faults[step]);
@@ -54,7 +54,7 @@ async function newest(): Promise<Lease> {
 	return lease;
 }
 
-/** Lets the time pass in which absent credentials may still come: the lease that is the newest is open until its end. */
+/** Waits out the time in which absent credentials may still appear: the newest lease stays open until its end. */
 async function waitOut(): Promise<void> {
 	const { id } = await newest();
 	const uncertain = () => world.leases("uncertain");
@@ -152,7 +152,7 @@ test("without a connection nothing was made, and that is known at once", async (
 	ok(await world.client.delete(path, { token: world.admin.token }));
 });
 
-/** Asks for a credential and does something while a step is done and not answered. */
+/** Asks for a credential, and strikes after a step has taken effect but before its answer. */
 async function within(step: Step, strike: () => unknown): Promise<Answer<ErrorBody> | undefined> {
 	fake.fault(step, { does: "hang", acts: true, times: 1 });
 	fake.steps();

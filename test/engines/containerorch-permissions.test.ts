@@ -19,7 +19,7 @@ interface Check {
 const options = { skip: skipWithoutKubernetes };
 let world: EngineWorld;
 let kubernetes: Kubernetes;
-/** Of the manifest's service account. */
+/** The token of the manifest's service account. */
 let token: string;
 
 const ends = new AsyncDisposableStack();
@@ -31,7 +31,7 @@ before(async () => {
 	for (const name of ["apps", "elsewhere"]) await kubernetes.namespace(name);
 	const objects = (await readFile(MANIFEST, "utf8")).split(/^---$/m);
 	for (const object of objects) await apply(object);
-	// As docs/kubernetes.md says of other namespaces.
+	// As docs/kubernetes.md describes for other namespaces.
 	const binding = objects.find((object) => object.includes("kind: RoleBinding")) ?? "";
 	await apply(binding.replace("namespace: default", "namespace: apps"));
 	const accounts = `${CORE}/svc/serviceaccounts/svc-containerorch/token`;
@@ -41,7 +41,7 @@ before(async () => {
 	ends.defer(world.close);
 });
 
-/** Makes an object as it stands in the manifest. */
+/** Creates an object exactly as the manifest has it. */
 async function apply(object: string): Promise<void> {
 	const kind = /^kind: (\w+)$/m.exec(object)?.[1] ?? "";
 	const namespace = /^ {2}namespace: (\S+)$/m.exec(object)?.[1];

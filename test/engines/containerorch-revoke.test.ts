@@ -9,9 +9,9 @@ import { type FakeOrchestrator, type Fault, type Step, startFakeOrchestrator } f
 import { ACCOUNTS } from "./crash/orchestrator.ts";
 import { prepareSteering, type Steering } from "./faults/steering.ts";
 
-/** Seconds after which a target that denies is asked again. Design: §9 */
+/** Seconds until a target that denies access is asked again. Design: §9 */
 const BLOCKED_S = 60;
-/** Seconds after which a name that nobody knows is removed from a target of ours alone. Design: §9 */
+/** Seconds until an unknown name is removed from a target that only we use. Design: §9 */
 const ORPHAN_S = 15 * 60;
 
 let world: EngineWorld;
@@ -40,7 +40,7 @@ async function configure(more: object): Promise<string> {
 	return ok(await world.configure("containerorch", fields)).status;
 }
 
-/** Makes a credential; answers its name, and how its lease is now. */
+/** Makes a credential; returns its name, and a function that reads its lease. */
 async function make(): Promise<{ name: string; lease: () => Promise<Lease> }> {
 	const params = { role: "editor", ttl: "240h" };
 	const answer = await world.generate<{ service_account: string }>("containerorch", params);
@@ -111,13 +111,13 @@ test("a deletion that was said to be done is looked at", async () => {
 	assert.equal(isThere(name), false);
 });
 
-/** Fails unless the answer is what the specification says of an API server that refuses. Spec: ENGINES › Errors */
+/** Fails unless the answer is the specified one for an API server that refuses. Spec: ENGINES › Errors */
 function said(answer: Answer, status: number): void {
 	refused(answer, 400, "engine_error");
 	assert.match(answer.text, new RegExp(`"deleting service account: DELETE /api/v1/\\S+: status ${status}\\b`));
 }
 
-/** Lets the server ask a blocked target once more. A pause begins only when the question before it is answered. */
+/** Lets the server ask a blocked target once more. A pause begins only after the answer to the previous question. */
 async function afterAPause(holds: () => Promise<boolean> | boolean): Promise<boolean> {
 	await steering.pass(BLOCKED_S + 1);
 	await sleep(500);

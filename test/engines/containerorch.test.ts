@@ -52,7 +52,7 @@ async function isThere(made: Pick<Credential, "namespace" | "service_account">):
 	return (await kubernetes.request("GET", accountPath(made))).status === 200;
 }
 
-/** What the API server answers the credential. */
+/** Returns the API server's answer to a request with the credential. */
 async function act({ token }: Credential, method: string, path: string, body?: object): Promise<number> {
 	return (await kubernetes.request(method, path, body, token)).status;
 }
@@ -62,7 +62,7 @@ const MAPS = "/api/v1/namespaces/apps/configmaps";
 const ROLES = `${RBAC}/namespaces/apps/roles`;
 const LIFE_S = 3600;
 
-/** What each role comes to: reading pods, writing, reading secrets, making roles. */
+/** The rights of each role: reading pods, writing, reading secrets, making roles. */
 const TABLE = [
 	["viewer", "view", [200, 403, 403, 403]],
 	["editor", "edit", [200, 201, 200, 403]],
@@ -164,7 +164,7 @@ test(
 		const unused = ok(await invoke("generate", { role: "editor" }));
 		ok(await invoke("validate", { service_account: unused.service_account }));
 		assert.equal(await act(unused, "GET", "/api/v1/namespaces/apps/pods"), 401, "it was never used");
-		// An API server goes on taking a token that it has just checked for ten seconds.
+		// For ten seconds an API server still accepts a token that it has just checked.
 		const isRefused = async () => (await act(made, "GET", "/api/v1/namespaces/apps/pods")) === 401;
 		await eventually("the token that was just used is refused too", isRefused);
 	},

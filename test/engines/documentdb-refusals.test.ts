@@ -6,7 +6,7 @@ import { realm } from "../harness/fixtures.ts";
 import type { ErrorBody } from "../harness/resources.ts";
 import { type FakeMongo, startFakeMongo } from "../peers/mongo-fake.ts";
 
-/* Nothing of what is refused here reaches the database, so one that only takes commands down is enough. */
+/* None of the requests refused here reaches the database, so a database that only records commands is enough. */
 
 interface Credential {
 	username: string;
@@ -37,7 +37,7 @@ const changes = () => fake.commands.filter((command) => "createUser" in command 
 
 type What = "generate" | "validate";
 
-/** Invokes the engine, and sees that it is refused and that nothing was made, dropped or written down. */
+/** Calls the engine, and fails unless the call is refused and nothing was made, dropped or written. */
 async function refusedWithoutTrace(what: What, params: object, code: string, message: RegExp): Promise<void> {
 	const [made, leases] = [changes().length, (await world.leases()).length];
 	const answer = await world[what]<ErrorBody>("documentdb", params);
@@ -129,7 +129,7 @@ for (const username of NAMES) {
 		refusedWithoutTrace("validate", { username }, "engine_error", REFUSING));
 }
 
-/** MongoDB's operators come as objects. */
+/** MongoDB's operators are objects. */
 const NO_TEXTS = [5, true, { $ne: null }, ["app"]];
 for (const value of NO_TEXTS) {
 	test(`${JSON.stringify(value)} is no text in any param`, async () => {

@@ -7,13 +7,13 @@ import type { ErrorBody } from "../harness/resources.ts";
 import { type FakeMongo, type Fault, startFakeMongo } from "../peers/mongo-fake.ts";
 import { startProxy } from "../peers/proxy.ts";
 
-/* A database that fails, lies and falls silent, at each step. What leaves no lease open happens at one place, everything else at its own. */
+/* A database that fails, lies and falls silent, at each step. The faults that leave no lease open share one target; each other has its own. */
 
 interface Credential {
 	username: string;
 }
 
-/** Longest that the core waits for a database: to find it, and for its answer; with a margin for a busy machine. */
+/** Longest that the core waits for a database, to find it and to get its answer; with a margin for a busy machine. */
 const DEADLINE_MS = 20_000;
 
 let world: EngineWorld;
@@ -30,16 +30,16 @@ before(async () => {
 
 const failure = (code: number, errmsg = "no"): Fault => ({ applies: false, answer: { ok: 0, code, errmsg } });
 
-/** A database, and a realm that is configured for it. */
+/** A database, and a realm configured for it. */
 interface Place {
 	readonly fake: FakeMongo;
 	readonly slug: string;
 	configure(more?: object): Promise<string>;
 	generate(params?: object): ReturnType<typeof generateAt>;
 	validate(username: string): ReturnType<EngineWorld["validate"]>;
-	/** The newest lease of the realm. */
+	/** Returns the newest lease of the realm. */
 	lease(): Promise<Lease>;
-	/** Waits for that lease to be in the state, at most for so many seconds. */
+	/** Waits until that lease is in the state, at most for the given number of seconds. */
 	until(state: string, seconds?: number): Promise<Lease>;
 }
 
@@ -76,7 +76,7 @@ async function placeAt(fake: FakeMongo, connection_uri: string): Promise<Place> 
 	};
 }
 
-/** What the first step, looking whether the name is free, can come to. Nothing was written down by then. */
+/** Outcomes of the first step, which looks whether the name is free. Nothing has been written at that point. */
 const BEFORE: [what: string, fault: Fault, status: 400 | 503, message: RegExp][] = [
 	["the right is missing", failure(13, "not authorized"), 400, /^the document database answered: not authorized$/],
 	["the login is refused", failure(18, "Authentication failed."), 400, /^the document database answered: Auth/],
@@ -104,7 +104,7 @@ for (const [what, fault, status, message] of BEFORE) {
 	});
 }
 
-/** A create that was refused made nothing. */
+/** Refusals of a create, which made nothing. */
 const REFUSALS: [what: string, fault: Fault][] = [
 	["the right is missing", failure(13)],
 	["the role is unknown there", failure(31)],
@@ -124,7 +124,7 @@ for (const [what, fault] of REFUSALS) {
 	});
 }
 
-/** A create that may have happened: it did, in all of these. */
+/** Creates that may have happened: in all these cases they did. */
 const UNCLEAR: [what: string, answer: Fault["answer"]][] = [
 	["the connection breaks", "reset"],
 	["the majority does not confirm", { ok: 1, writeConcernError: { code: 64, errmsg: "timed out" } }],
@@ -200,7 +200,7 @@ test("missing rights block the target, and a configuration that is put right dra
 	await eventually("the target is blocked", isBlocked);
 	const message = "the document database answered: not authorized on admin to execute command";
 	assert.ok((await world.leases("revoking", slug)).some(({ last_error }) => last_error === message));
-	// This is the one try that a blocked target gets before its next probe.
+	// This is the only attempt that a blocked target gets before its next probe.
 	refused(await validate(username), 400, "engine_error");
 	assert.equal(fake.users().length, 4);
 	fake.fault("dropUser", undefined);

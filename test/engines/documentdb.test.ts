@@ -44,7 +44,7 @@ const invoke = <T = Credential>(what: "generate" | "validate", params: object, w
 
 const generate = (params: object = {}, where?: string) => invoke("generate", { database: "app", ...params }, where);
 
-/** A realm with a configuration of its own. */
+/** Makes a realm with its own configuration. */
 async function configured(more: object): Promise<string> {
 	const { slug } = await realm(world.client, world.admin);
 	assert.equal(ok(await configure(more, slug)).status, "healthy");
@@ -55,14 +55,14 @@ async function isThere(username: string, database?: string): Promise<boolean> {
 	return (await mongo.users(database)).includes(username);
 }
 
-/** Logs in the way that whoever got the credential does. */
+/** Logs in as the recipient of the credential does. */
 async function login(t: TestContext, { connection_uri }: Credential): Promise<MongoClient> {
 	const client = new MongoClient(connection_uri, { serverSelectionTimeoutMS: 5000 });
 	t.after(() => client.close());
 	return client.connect();
 }
 
-/** What somebody may do in a database: everything but a missing right counts as done. */
+/** Returns a user's rights in a database: any result but a missing right counts as success. */
 async function rightsIn(client: MongoClient, database: string) {
 	const things = client.db(database).collection("things");
 	const may = (action: Promise<unknown>) =>
@@ -192,7 +192,7 @@ test("a credential outlives neither a kill of the server nor the absence of its 
 
 test("a lost administrator blocks the target, and another one drains it without a restart", options, async (t) => {
 	const [host = "", port] = mongo.address.split(":");
-	// To the core this is another target: no other configuration leads there.
+	// To the core this is another target, which no other configuration uses.
 	const proxy = await startProxy(Number(port), host);
 	t.after(proxy.stop);
 	const through = (uri: string) => `${uri.replace(mongo.address, proxy.address)}/?directConnection=true`;

@@ -1,4 +1,4 @@
-/* The rights that the page of the engines asks for are enough, as they are written there. */
+/* The rights that the page of the engines lists are enough, exactly as listed. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/* A secret goes nowhere else than where it was given for: whoever changes that says it again. The peers here are whoever is elsewhere. */
+/* A secret goes only where it was meant to: to change the address, you repeat the secret. The peers here are those at other addresses. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
@@ -14,7 +14,7 @@ import { type FakeOrchestrator, startFakeOrchestrator } from "../peers/kubernete
 const MASK = "********";
 const SECRET = "hunter2-hunter2";
 
-/** A third party's engine that tells its secret to whatever `note` names: here, a file. */
+/** A third party's engine that writes its secret to the file in `note`. */
 const TELLTALE = `#!/bin/sh
 [ -n "$SVC_NOTE" ] && echo "$SVC_KEY" >> "$SVC_NOTE"
 while IFS= read -r line; do
@@ -46,7 +46,7 @@ before(async () => {
 	ends.defer(world.close);
 });
 
-/** Takes connections, writes down all that comes, and answers nothing. */
+/** Accepts connections, records all input, and answers nothing. */
 async function listen() {
 	let heard = "";
 	const server = createServer((socket) => {
@@ -64,7 +64,7 @@ async function listen() {
 	};
 }
 
-/** Fails unless the field was asked for again because of the other one. */
+/** Fails unless the server asked for the secret again because the other field changed. */
 function askedAgain(answer: Awaited<ReturnType<EngineWorld["configure"]>>, secret: string, moved: string): void {
 	refused(answer, 400, "missing_field");
 	const { message } = (answer.body as unknown as ErrorBody).error;

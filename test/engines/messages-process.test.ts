@@ -1,5 +1,5 @@
 /*
- * What of ENGINES › Errors no caller of the API can bring about, because the core is in between or nothing goes wrong: asked of the engines'
+ * Rows of ENGINES › Errors that no caller of the API can cause, because the core is in between or nothing goes wrong: asked of the engines'
  * own processes, as the server starts them.
  */
 import assert from "node:assert/strict";
@@ -17,15 +17,15 @@ const TIMEOUT_MS = 300_000;
 
 interface Settings {
 	readonly env?: Record<string, string>;
-	/** A module that the process loads first. */
+	/** A module for the process to load first. */
 	readonly preload?: string;
 }
 
-/** `svc plugin …` until it has answered the lines; a line that is no text is written as JSON. */
+/** Runs `svc plugin …` until it has answered the lines; a line that is not a text is written as JSON. */
 async function serve(type: string, lines: readonly (string | object)[], { env = {}, preload }: Settings = {}) {
 	const flags = preload === undefined ? [] : ["--import", `data:text/javascript,${encodeURIComponent(preload)}`];
 	const child = spawn(process.execPath, [...flags, MAIN, "plugin", type], { env, timeout: TIMEOUT_MS });
-	// A process that ends at once does not read.
+	// A process that ends immediately does not read.
 	child.stdin.on("error", () => undefined);
 	child.stdin.end(lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`).join(""));
 	const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
@@ -37,7 +37,7 @@ const generate = (params: unknown) => ({ method: "generate", params });
 const validate = (params: unknown) => ({ method: "validate", params });
 
 let orchestrator: FakeOrchestrator;
-/** What each engine's process needs to start. */
+/** Variables that each engine's process needs to start. */
 let environment: Record<string, Record<string, string>>;
 
 before(async () => {
@@ -107,7 +107,7 @@ test("deleting service account: the answer names method, path, status and body, 
 	orchestrator.fault("delete_binding", undefined);
 });
 
-/** A step that nothing a caller sends can break. `crypto` is Node's own module, before the engine has loaded it. */
+/** Steps that no input from a caller can break. `crypto` is Node's own module, before the engine has loaded it. */
 const BROKEN_STEPS: [change: string, error: string][] = [
 	['crypto.generateKeyPairSync = () => { throw new Error("no entropy") }', "generating key: no entropy"],
 	['crypto.randomBytes = () => { throw new Error("no entropy") }', "generating serial: no entropy"],

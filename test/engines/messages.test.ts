@@ -14,8 +14,8 @@ import { freePort } from "../peers/free-port.ts";
 import { type FakeOrchestrator, startFakeOrchestrator } from "../peers/kubernetes-fake.ts";
 
 /*
- * The error table of ENGINES › Errors as a caller of the API meets it, row by row. What a caller cannot bring about is in
- * messages-process.test.ts.
+ * The error table of ENGINES › Errors as a caller of the API meets it, row by row. messages-process.test.ts covers the rows that no caller can
+ * cause.
  */
 
 const DURATION = "a duration is numbers with the units ns, us, ms, s, m, h, such as 1h, 90m or 1h30m";
@@ -25,7 +25,7 @@ const NAMESPACED = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
 let folder: string;
 let world: EngineWorld;
 let orchestrator: FakeOrchestrator;
-/** A realm in which every engine is as it is without a configuration of the realm's own. */
+/** A realm without its own configurations of engines. */
 let other: string;
 
 const ends = new AsyncDisposableStack();
@@ -51,7 +51,7 @@ before(async () => {
 	ok(await world.configure("pki", expired, other));
 });
 
-/** An engine that can do one of the two things. */
+/** Installs an engine with one of the two capabilities. */
 async function install(type: string, capability: string, method: string): Promise<void> {
 	const descriptor = { capabilities: [capability], display_name: "Half an engine", description: "One thing only" };
 	const described = { ...descriptor, name: type, version: "0.1.0", capabilities: [capability.slice("engine:".length)] };
@@ -71,7 +71,7 @@ interface Row {
 	readonly condition: string;
 	readonly engine: string;
 	readonly what: "generate" | "validate";
-	/** A text is sent as it is. */
+	/** A text is sent unchanged. */
 	readonly params: object | string;
 	readonly code: string;
 	readonly message: string;

@@ -46,7 +46,7 @@ async function authority(common_name: string, made: { now?: Date; years?: number
 	return { ca_certificate: certificate, ca_private_key: private_key };
 }
 
-/** An authority as people make them. */
+/** Makes an authority with OpenSSL, as people do. */
 async function opensslAuthority(curve: string): Promise<Authority> {
 	const [key, certificate] = [file(`${curve}.key`, ""), file(`${curve}.pem`, "")];
 	const newKey = ["-newkey", "ec", "-pkeyopt", `ec_paramgen_curve:${curve}`, "-noenc", "-keyout", key];
@@ -203,7 +203,7 @@ test("the server's own variables name the authority and the organization, and a 
 	ok(await configure({ allowed_realms: [world.slug] }));
 	assert.equal(ok(await generate()).ca_certificate, outer.ca_certificate);
 	assert.equal(ok(await generate(slug)).ca_certificate, inner.ca_certificate);
-	// Half an authority is none, and every process of the engine has to find the same one.
+	// Half an authority does not count, and every process of the engine must find the same one.
 	await world.server.restart({ SVC_PKI_CA_KEY: "", SVC_PKI_ORGANIZATION: "From outside" });
 	const answers = await Promise.all(Array.from({ length: 20 }, () => generate()));
 	assert.deepEqual(new Set(answers.map(({ body }) => body.ca_certificate)), new Set([made.ca_certificate]));

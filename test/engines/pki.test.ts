@@ -32,7 +32,7 @@ const generate = (params: object, where?: string) => world.generate<Credential>(
 const issue = async (params: object = {}) => ok(await generate({ common_name: "app.example.com", ...params }));
 const validate = async (certificate: unknown) => ok(await world.validate("pki", { certificate }));
 
-/** The text of an extension, by the name that OpenSSL gives it. */
+/** Returns the text of an extension, by OpenSSL's name for it. */
 function extension(text: string, name: string): string {
 	return new RegExp(`X509v3 ${name}: ?(.*\\n.*)\n`).exec(text)?.[1]?.replace(/\s+/g, " ").trim() ?? "none";
 }

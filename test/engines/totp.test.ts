@@ -25,7 +25,7 @@ after(() => world.close());
 const generate = (params: object) => world.generate<Secret>("totp", params);
 const validate = (params: object) => world.validate<{ valid: boolean }>("totp", params);
 
-/** The last digits of the code for a step of thirty seconds: RFC 4226 §5.3, written anew because the engine's library cannot vouch for itself. */
+/** The last digits of the code for a step of thirty seconds: RFC 4226 §5.3, reimplemented because the engine's library cannot vouch for itself. */
 function codeOf(secret: string, step: number, digits = 6): string {
 	const bits = [...secret].map((letter) =>
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0"),
@@ -40,7 +40,7 @@ function codeOf(secret: string, step: number, digits = 6): string {
 	return String(number % 10 ** digits).padStart(digits, "0");
 }
 
-/** What validate says of the code that many steps from now. It is asked again when a step began while it was. */
+/** Validates the code that is this many steps away. Asks again when a step began in the meantime. */
 async function isValid(secret: string, away: number, write = (code: string) => code): Promise<boolean> {
 	const step = Math.floor(Date.now() / STEP_MS);
 	const answer = ok(await validate({ secret, code: write(codeOf(secret, step + away)) }));
@@ -48,7 +48,7 @@ async function isValid(secret: string, away: number, write = (code: string) => c
 	return Math.floor(Date.now() / STEP_MS) === step ? answer.valid : isValid(secret, away, write);
 }
 
-/** RFC 6238 appendix B, SHA-1: these decide whether `codeOf` may judge. */
+/** RFC 6238 appendix B, SHA-1: these prove that `codeOf` can be trusted. */
 const VECTORS: [seconds: number, code: string][] = [
 	[59, "94287082"],
 	[1_111_111_109, "07081804"],

@@ -10,7 +10,7 @@ import { allLeases, assertSettled } from "./oracle.ts";
 import type { Scene } from "./scene.ts";
 import type { TestOptions } from "./suite.ts";
 
-/** Tests C15 and C16: the server, or its target, is put back to what it was. */
+/** Tests C15 and C16: the server, or its target, is restored to an earlier state. */
 export function testRestores(scene: () => Scene, options: TestOptions): void {
 	test(
 		"C15: with an older ledger, what is due is revoked, and what it does not know is told and left alone",

@@ -6,7 +6,7 @@ import { POINTS } from "./points.ts";
 import { testCrashes } from "./suite.ts";
 import type { Target } from "./target.ts";
 
-/** A real Kubernetes API server. It fails when it wants to, so the points are those at which the server ends itself. */
+/** Starts a real Kubernetes API server. Its failures cannot be steered, so the points are those at which the server kills itself. */
 async function start(): Promise<Target> {
 	const { request, url, ca, adminToken, stop } = await startKubernetes();
 	const list = async (collection: string) => {

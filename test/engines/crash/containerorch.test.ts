@@ -18,7 +18,7 @@ import type { Scene } from "./scene.ts";
 import { type TestOptions, testCrashes } from "./suite.ts";
 import type { Struck, Target } from "./target.ts";
 
-/** The call that each fault is about, and what becomes of it; a create that is held waits until it may go on. */
+/** The call that each fault concerns, and its effect; a held create waits until the test releases it. */
 const FAULTS: Readonly<Record<Fault, [step: Step, fault: FakeFault | undefined]>> = {
 	"create held": ["create_account", undefined],
 	"create unanswered": ["request_token", { does: "hang", acts: true, times: 1 }],
@@ -37,7 +37,7 @@ async function strike({ calls, fault }: FakeOrchestrator, what: Fault): Promise<
 	return { struck, release: async () => resolve() };
 }
 
-/** An API server's answers, and failures at each step. */
+/** Starts a fake API server that can fail at each step. */
 async function start(): Promise<Target> {
 	const fake = await startFakeOrchestrator();
 	const { objects } = fake;
@@ -53,7 +53,7 @@ async function start(): Promise<Target> {
 	};
 }
 
-/** C13 is not the server's death but the engine's. */
+/** Tests C13: not the server dies but the engine. */
 function testEngineDeath(scene: () => Scene, options: TestOptions): void {
 	test("C13: the engine dies when the create was sent", options, () => killEngine(scene(), "create held", false));
 	test("C13: the engine dies when the binding was made", options, () =>
@@ -63,7 +63,7 @@ function testEngineDeath(scene: () => Scene, options: TestOptions): void {
 }
 
 async function killEngine({ world, target, dieAgain, restart }: Scene, fault: Fault, dies: boolean): Promise<void> {
-	// After a few deaths an engine is left alone for half a minute; a new start counts anew.
+	// After a few deaths the server leaves an engine alone for half a minute; a restart resets the count.
 	await restart();
 	const known = (await allLeases(world)).map(({ id }) => id);
 	const { struck, release } = await target.strike(fault);

@@ -7,11 +7,11 @@ import { strikeThrough } from "./strike.ts";
 import { testCrashes } from "./suite.ts";
 import type { Target } from "./target.ts";
 
-/** A MongoDB-wire server behind a proxy. */
+/** Starts a MongoDB-wire server behind a proxy. */
 async function start(): Promise<Target> {
 	const mongo = await startMongo();
 	const proxy = await startProxy(Number(mongo.address.split(":")[1]));
-	// Without this the driver goes where the server says that it is, around the proxy.
+	// Without this option the driver connects to the address that the server reports, around the proxy.
 	const connection_uri = `${mongo.uri.replace(mongo.address, proxy.address)}/?directConnection=true`;
 	const remove = async (name: string) => void (await mongo.admin("admin", { dropUser: name }));
 	const names = async () => (await mongo.users()).filter((name) => name.startsWith("svc_"));

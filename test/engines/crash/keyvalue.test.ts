@@ -7,7 +7,7 @@ import { strikeThrough } from "./strike.ts";
 import { testCrashes } from "./suite.ts";
 import type { Target } from "./target.ts";
 
-/** A real Redis behind a proxy. C15 needs two leases, no test more: where crashes left any open, the next ones find no room. */
+/** Starts a real Redis behind a proxy. C15 needs two leases, no test needs more: leases left open by crashes leave no room for the next ones. */
 async function start(): Promise<Target> {
 	const redis = await startRedis();
 	const proxy = await startProxy(redis.port);

@@ -9,30 +9,30 @@ const OPEN = ["intent", "active", "uncertain", "revoking"];
 /** Between two looks at a credential that a create may still make. */
 const isLookedAt = ({ state, last_error }: Lease) => state === "uncertain" && /may still land/.test(last_error);
 
-/** Every lease of every realm. */
+/** Returns every lease of every realm. */
 export async function allLeases({ client, admin: { token } }: EngineWorld): Promise<Lease[]> {
 	const { leases } = ok(await client.get<{ leases: Lease[] }>("/leases?limit=100", { token }));
 	assert.ok(leases.length < 100, "one page has them all");
 	return leases;
 }
 
-/** Leases that are open, and names at the target that belong to none of them. */
+/** Returns the open leases, and the names at the target that belong to none of them. */
 async function look(world: EngineWorld, target: Target) {
-	// In this order: what is removed in between is open in the first and absent from the second.
+	// The order matters: a credential removed in between is open in the first and absent from the second.
 	const leases = await allLeases(world);
 	const names = await target.names();
 	const open = leases.filter(({ state }) => OPEN.includes(state));
 	return { leases, names, open, strays: names.filter((name) => !open.some((lease) => lease.name === name)) };
 }
 
-/** Fails when a credential is at the target that no open lease accounts for. */
+/** Fails when the target has a credential without an open lease. */
 export async function assertAccounted(world: EngineWorld, target: Target): Promise<void> {
 	assert.deepEqual((await look(world, target)).strays, [], "every credential has an open lease");
 }
 
 /**
- * Waits until nothing is under way any more: every credential at the target has an open lease; what was to go is gone and closed, or, where
- * a create may land late, between two looks; the lease in question is what it should be.
+ * Waits until nothing is under way: every credential at the target has an open lease; each credential to be removed is gone and its lease
+ * closed or, where a create may land late, between two looks; the lease in question is in its expected state.
  */
 export async function assertSettled(
 	world: EngineWorld,
@@ -59,7 +59,7 @@ export async function assertSettled(
 	assert.equal(ok(await client.get<{ status: string }>("/audit/verify", { token: admin.token })).status, "intact");
 }
 
-/** The counters, which limits are taken from, are those of the rows. */
+/** Fails unless the counters behind the limits match the rows. */
 async function assertCounted(world: EngineWorld, { type }: Target): Promise<void> {
 	const { text } = await world.client.send("GET", "/metrics");
 	const leases = await allLeases(world);

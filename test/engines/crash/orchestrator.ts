@@ -8,7 +8,7 @@ export const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/r
 
 const MANAGED = /\/(svc-[0-9a-f]{8})(?:-[a-z]+)?$/;
 
-/** What is the same of every orchestrator, real or not. */
+/** Properties that every orchestrator shares, real or not. */
 export function orchestratorAt(
 	configuration: object,
 ): Pick<Target, "type" | "configuration" | "params" | "isFenced" | "isLimited" | "recovery" | "revoking"> {
@@ -23,12 +23,12 @@ export function orchestratorAt(
 	};
 }
 
-/** The managed name in the path of an account or of a binding; none in any other. */
+/** Returns the managed name in the path of an account or of a binding; none for any other path. */
 export function nameIn(path: string): string[] {
 	return MANAGED.exec(path)?.slice(1) ?? [];
 }
 
-/** A service account that a backup has kept. */
+/** A service account as a backup has kept it. */
 export function accountOf(name: string): { metadata: object } {
 	return { metadata: { name, namespace: "default", labels: { "app.kubernetes.io/managed-by": "svc" } } };
 }

@@ -1,11 +1,11 @@
-/** What a target does to a request of ours while the server dies. */
+/** Effects of a target on our request while the server dies. */
 const FAULTS = [
-	/** A create has been sent, and is on its way for as long as the test wants. */
+	/** The create has been sent, and stays on its way for as long as the test wants. */
 	"create held",
-	/** It is carried out, and the answer never comes. */
+	/** The create takes effect, and its answer never comes. */
 	"create unanswered",
 	"remove unanswered",
-	/** The account is there; its binding or its token is not, or the answer never comes. */
+	/** The account exists; its binding or its token does not, or the answer never comes. */
 	"binding unmade",
 	"binding unanswered",
 	"token unmade",
@@ -13,21 +13,21 @@ const FAULTS = [
 
 export type Fault = (typeof FAULTS)[number];
 
-/** What a lease comes to after a restart; `none` was written down. */
+/** The state of a lease after a restart; `none`: no lease was written. */
 type End = "none" | "aborted" | "active" | "revoked";
 
 /** A moment at which the server dies. */
 export interface Point {
-	/** As in the table of crash points. Design: §9 */
+	/** The id in the table of crash points. Design: §9 */
 	readonly id: string;
 	/** The request that dies with it. */
 	readonly request: "generate" | "validate";
-	/** What the target does when the server is killed from outside, or the step at which it kills itself. */
+	/** The target's behaviour when the server is killed from outside, or the step at which the server kills itself. */
 	readonly at: Fault | `${"before" | "after" | "during"} ${string}`;
-	/** What there is to recover. */
+	/** The kind of recovery that follows. */
 	readonly recovers: keyof RecoverySteps;
 	readonly ends: End;
-	/** What has happened by then. */
+	/** The last thing that has happened by then. */
 	readonly after: string;
 }
 
@@ -41,8 +41,8 @@ const point = (
 ): Point => ({ id, request, at, recovers, ends, after });
 
 /**
- * The points that every engine has. Revocations come first: no lease that waits for its next look passes their steps then. C13 to C16 take
- * more than a kill of the server, and are tests of their own.
+ * The points that every engine has. Revocations come first: at that time no lease that waits for its next look passes their steps.
+ * C13 to C16 take more than a kill of the server, and have their own tests.
  */
 export const POINTS: readonly Point[] = [
 	point(
@@ -65,24 +65,24 @@ export const POINTS: readonly Point[] = [
 	point("C7", "generate", "during answer", "none", "active", "half of the answer was written"),
 ];
 
-/** C12: an engine that makes several things has made some of them. */
+/** C12: an engine that makes several objects has made some of them. */
 export const PARTIAL_POINTS: readonly Point[] = [
 	point("C12", "generate", "binding unmade", "aborted", "aborted", "the account was made, and no binding"),
 	point("C12", "generate", "binding unanswered", "aborted", "aborted", "the binding was made, its answer lost"),
 	point("C12", "generate", "token unmade", "aborted", "aborted", "the binding was made, and no token"),
 ];
 
-/** Steps of a recovery, in their order, at each of which the server dies a second time. */
+/** Steps of a recovery, in order; the server dies a second time at each of them. */
 export interface RecoverySteps {
-	/** Of a create that is not known to have happened. */
+	/** Steps for a create that may not have happened. */
 	readonly aborted: readonly string[];
-	/** Of a credential that is to go. */
+	/** Steps for a credential that is to be removed. */
 	readonly revoked: readonly string[];
-	/** Of a start at which there is nothing to take back. */
+	/** Steps of a start with nothing to take back. */
 	readonly none: readonly string[];
 }
 
-/** Where the core takes credentials back with its own connection. @param close what is written when one is absent that was not known to exist */
+/** Recovery where the core itself takes credentials back. @param close the record for an absent credential that was not known to exist */
 export const coreRecovery = (close: "settle" | "postpone"): RecoverySteps => ({
 	aborted: [
 		"after leases.recover",
@@ -97,7 +97,7 @@ export const coreRecovery = (close: "settle" | "postpone"): RecoverySteps => ({
 	none: ["after leases.recover", "after target.list"],
 });
 
-/** Where an engine takes them back itself, and nothing keeps a create from landing late. */
+/** Recovery where the engine takes credentials back, and nothing keeps a create from landing late. */
 export const ENGINE_RECOVERY: RecoverySteps = {
 	aborted: [
 		"after leases.recover",
@@ -111,7 +111,7 @@ export const ENGINE_RECOVERY: RecoverySteps = {
 	none: ["after leases.recover", "after engine.list"],
 };
 
-/** Whether the target is what makes the server's death a special one. */
+/** Tells whether the target takes part in the server's death. */
 export function isFault(at: Point["at"]): at is Fault {
 	return (FAULTS as readonly string[]).includes(at);
 }

@@ -6,7 +6,7 @@ import { allLeases, assertSettled } from "./oracle.ts";
 import type { Scene } from "./scene.ts";
 import type { TestOptions } from "./suite.ts";
 
-/** Tests C14: a realm is deleted between the create and the moment at which its lease would become active. */
+/** Tests C14: a realm is deleted between the create and the activation of its lease. */
 export function testRealmDeletion(scene: () => Scene, options: TestOptions): void {
 	test(
 		"C14: the realm is deleted before the lease is active: nobody gets the credential, and it is gone",
@@ -22,7 +22,7 @@ export function testRealmDeletion(scene: () => Scene, options: TestOptions): voi
 	});
 }
 
-/** @param deaths steps at which the server dies one time after the other */
+/** @param deaths steps at which the server dies, one after the other */
 async function deleteBetween(scene: Scene, [first, ...later]: string[]): Promise<void> {
 	const { world, target } = scene;
 	const { slug } = await realm(world.client, world.admin);

@@ -12,44 +12,44 @@ const PROGRAM = "test/engines/crash/serve.ts";
 
 /** A request that died with the server. */
 export interface Death {
-	/** Of the lease that it was about; undefined when none was written down. Only asked for once the server runs again. */
+	/** Returns the id of the request's lease; undefined when none was written. Call it only when the server runs again. */
 	lease(): Promise<string | undefined>;
-	/** Lets what the target has held go its way. */
+	/** Releases the request that the target holds. */
 	release(): Promise<void>;
 }
 
-/** A server that dies where it is told to, and a target. */
+/** A server that dies at the ordered step, and a target. */
 export interface Scene {
 	readonly world: EngineWorld;
 	readonly target: Target;
-	/** Makes a credential; answers its name and the id of its lease. */
+	/** Makes a credential; returns its name and the id of its lease. */
 	make(where?: string): Promise<{ name: string; id: string }>;
-	/** Gives the server an order for as long as no other one is given. An empty one is none. */
+	/** Gives the server an order that stays until the next one. An empty order clears it. */
 	order(order: string): Promise<void>;
 	/** Waits until the server holds at that step. */
 	held(step: string): Promise<void>;
-	/** Has a request die at that point. */
+	/** Makes a request die at that point. */
 	die(point: Point): Promise<Death>;
-	/** Has the request make the server kill itself at the step. */
+	/** Sends the request, which makes the server kill itself at the step. */
 	dieAt(step: string, ask: () => Promise<unknown>): Promise<void>;
-	/** Starts the server, and has its recovery die at that step. */
+	/** Starts the server and makes its recovery die at that step. */
 	dieAgain(step: string): Promise<void>;
-	/** Starts the server with nothing in its way. */
+	/** Starts the server without an order. */
 	restart(env?: Readonly<Record<string, string>>): Promise<void>;
 	close(): Promise<void>;
 }
 
-/** Starts the server, and configures the engine. */
+/** Starts the server and configures the engine. */
 export async function startScene(target: Target): Promise<Scene> {
 	const folder = await mkdtemp(join(tmpdir(), "svc-order-"));
 	const file = join(folder, "order");
 	const order = async (text: string) => {
-		// The server reads it at any time, and must never find it empty in between.
+		// The server may read the file at any time, and must never find it empty.
 		await writeFile(`${file}.new`, text);
 		await rename(`${file}.new`, file);
 	};
 	await order("");
-	// There are some sixty starts: what Node has compiled once, it need not compile again.
+	// The tests start the server some sixty times: the cache spares Node from compiling each time.
 	const env = { SVC_TEST_ORDER: file, NODE_COMPILE_CACHE: join(folder, "compiled") };
 	const world = await startEngineWorld({ program: PROGRAM, env });
 	const { server } = world;
@@ -75,7 +75,7 @@ export async function startScene(target: Target): Promise<Scene> {
 		},
 		async dieAgain(step) {
 			await order(`kill ${step}`);
-			// It may die before it listens.
+			// The server may die before it listens.
 			await server.restart().then(server.ended, () => undefined);
 			assert.match(server.stdout(), new RegExp(`killed ${step}\\n(listening.*\\n)?$`));
 		},

@@ -1,6 +1,6 @@
 /*
- * The server with its built-in engines, which kills itself or holds still between two steps on the way of a credential. At which step stands
- * in a file that is read at every step: `kill after leases.begin`, `hold before leases.activate`, or nothing.
+ * The server with its built-in engines, which kills itself or holds between two steps in the life of a credential. It reads the step from a
+ * file at every step: `kill after leases.begin`, `hold before leases.activate`, or nothing.
  */
 import { readFileSync, writeSync } from "node:fs";
 import { ServerResponse } from "node:http";
@@ -17,7 +17,7 @@ const STDOUT = 1;
 
 const order = () => readFileSync(env.SVC_TEST_ORDER ?? "", "utf8");
 
-/** What the process says here is read also when it dies at once. */
+/** Writes synchronously, so that the text gets out even when the process dies right away. */
 const say = (text: string) => writeSync(STDOUT, `${text}\n`);
 
 function die(step: string): void {
@@ -39,7 +39,7 @@ async function between<Result>(step: string, run: () => Result): Promise<Awaited
 	return result;
 }
 
-/** Makes a step of every method. What is not asynchronous stays as it is. */
+/** Makes a step of every method. Synchronous ones stay as they are. */
 function watched<Part extends object>(name: string, part: Part, synchronous: readonly string[] = []): Part {
 	return new Proxy(part, {
 		get(target, key) {
@@ -51,7 +51,7 @@ function watched<Part extends object>(name: string, part: Part, synchronous: rea
 	});
 }
 
-/** Makes a step of everything that is done at a target. */
+/** Makes a step of every action at a target. */
 function watchedKind(kind: Kind): Kind {
 	const { connect } = kind;
 	if (connect === undefined) return kind;
@@ -74,7 +74,7 @@ const around: Around = {
 	kinds: (kinds) => Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, watchedKind(kind)])),
 };
 
-/** The answer to a request that asks for it is cut off in its middle. */
+/** Cuts off an answer in the middle when the order says so. */
 const { end } = ServerResponse.prototype;
 ServerResponse.prototype.end = function (this: ServerResponse, ...args: unknown[]) {
 	if (order() !== "kill during answer") return Reflect.apply(end, this, args);
@@ -83,11 +83,11 @@ ServerResponse.prototype.end = function (this: ServerResponse, ...args: unknown[
 	return this;
 };
 
-/** How much faster than time the machine's uptime passes from here on, by which leases end. */
+/** Factor by which the machine's uptime, which ends leases, runs faster from here on. */
 const rate = Number(env.SVC_TEST_UPTIME_RATE ?? 1);
 const start_ms = system.uptimeMs();
 const uptimeMs = () => start_ms + (system.uptimeMs() - start_ms) * rate;
 
 await runOwnServer(BUILT_IN, { system: { ...system, uptimeMs }, around });
-// A process that is killed would not do it.
+// A killed process does not flush by itself.
 flushCompileCache();

@@ -3,13 +3,13 @@ import type { TcpProxy } from "../../peers/proxy.ts";
 import type { Fault } from "./points.ts";
 import type { Struck, Target } from "./target.ts";
 
-/** Words that are in the clear in requests of a kind, and in no others. */
+/** Words that appear in plain text in one kind of request, and in no other. */
 interface Words {
 	readonly create: string;
 	readonly remove: string;
 }
 
-/** Makes faults of a target that is reached through a proxy. @param names what is there, as it is known without the proxy */
+/** Makes faults of a target behind a proxy. @param names reads the names at the target, around the proxy */
 export function strikeThrough(proxy: TcpProxy, words: Words, names: Target["names"]): Target["strike"] {
 	return async (fault: Fault): Promise<Struck> => {
 		if (fault === "create held") {
@@ -19,7 +19,7 @@ export function strikeThrough(proxy: TcpProxy, words: Words, names: Target["name
 		const isCreate = fault === "create unanswered";
 		const before = await names();
 		proxy.mute(isCreate ? words.create : words.remove);
-		// What landed late before this may be cleared away at any moment, and is no sign of a create.
+		// Late creates from before may be cleaned up at any moment, and are no sign of this create.
 		const hasHappened = async () => {
 			const now = await names();
 			return isCreate ? now.some((name) => !before.includes(name)) : before.some((name) => !now.includes(name));

@@ -7,28 +7,28 @@ import type { Point } from "./points.ts";
 import { type Scene, startScene } from "./scene.ts";
 import type { Target } from "./target.ts";
 
-/** What is tested of a kind of target. */
+/** The tests of one kind of target. */
 export interface Suite {
-	/** The reason when it cannot be. */
+	/** The reason to skip them, or false. */
 	readonly skip: string | false;
 	start(): Promise<Target>;
 	readonly points: readonly Point[];
-	/** The point after which the recovery dies at each of its steps, because a whole credential is there. */
+	/** The point after which the recovery dies at each of its steps, because a whole credential exists. */
 	readonly thorough: "C4" | "C5";
-	/** What needs more than the server's death. */
+	/** Tests that need more than the server's death. */
 	readonly also: readonly ((scene: () => Scene, options: TestOptions) => void)[];
 }
 
-/** What every test here is run with. */
+/** Options of every test here. */
 export type TestOptions = { readonly skip: string | false; readonly timeout: number };
 
-/** So fast, the 20 minutes for which a credential may land late pass within seconds, and the day that one lives does not. */
+/** At this rate the 20 minutes in which a credential may land late pass within seconds, but a credential's life of a day does not. */
 const UPTIME_RATE = 1200;
 
-/** How long one test may take on a busy machine, in milliseconds. */
+/** Milliseconds that one test may take on a busy machine. */
 const TIMEOUT_MS = 900_000;
 
-/** Tests that a credential of this kind of target is accounted for wherever the server dies. */
+/** Tests that every credential of this kind of target is accounted for, wherever the server dies. */
 export function testCrashes({ skip, start, points, thorough, also }: Suite): void {
 	let running: Scene | undefined;
 	const scene = () => {
@@ -69,7 +69,7 @@ async function dieAndRecover(scene: Scene, point: Point): Promise<void> {
 	await assertAccounted(scene.world, scene.target);
 }
 
-/** A create that comes after its clean-up has an effect only where nothing can keep it from that; its lease is open then. */
+/** Checks a create that arrives after its clean-up: it takes effect only where nothing can prevent it; its lease is open then. */
 async function assertLate({ world, target }: Scene, id: string | undefined): Promise<void> {
 	const lease = (await allLeases(world)).find((one) => one.id === id);
 	assert.ok(lease);
@@ -78,7 +78,7 @@ async function assertLate({ world, target }: Scene, id: string | undefined): Pro
 	else await eventually("the late create has landed", hasLanded);
 }
 
-/** The steps of a recovery take turns. */
+/** Takes the steps of a recovery in turn. */
 async function dieTwice(scene: Scene, point: Point, index: number): Promise<void> {
 	const steps = scene.target.recovery[point.recovers];
 	const death = await scene.die(point);
@@ -95,7 +95,7 @@ async function dieAtEachStep(scene: Scene, point: Point): Promise<void> {
 	await recovered(scene, point, await death.lease());
 }
 
-/** What is active after a crash nobody may have got: whoever sees it in the list can revoke it. */
+/** Revokes what a crash left active: perhaps nobody received it, but anybody who sees its lease in the list can revoke it. */
 async function recovered({ world, target }: Scene, { ends }: Point, id: string | undefined): Promise<void> {
 	await assertSettled(world, target, id, ends);
 	if (ends !== "active") return;

@@ -1,33 +1,33 @@
 import type { Fault, RecoverySteps } from "./points.ts";
 
-/** A fault that a target has in store for the next request of that kind. */
+/** A fault that a target keeps for the next request of that kind. */
 export interface Struck {
-	/** Settles when the request is where it stays. */
+	/** Settles when the request has reached the point where it stays. */
 	readonly struck: Promise<unknown>;
-	/** Lets what was held go its way, though nobody waits for it any more; settles when that can have no effect later. */
+	/** Releases the held request, although nobody waits for it any more; settles when it can have no later effect. */
 	release(): Promise<void>;
 }
 
-/** A system that credentials live in, as these tests need it. */
+/** A system that holds credentials, with the methods that these tests need. */
 export interface Target {
-	/** Of the engine. */
+	/** The engine's type. */
 	readonly type: string;
 	readonly configuration: object;
-	/** What a credential is asked for with. */
+	/** Params that ask for a credential. */
 	readonly params: object;
-	/** Whether a create that was sent can be kept from landing late. Where it cannot, leases wait for 20 minutes. */
+	/** Tells whether a sent create can be kept from landing late. Where it cannot, leases wait for 20 minutes. */
 	readonly isFenced: boolean;
-	/** Whether its configuration has max_connections. */
+	/** Tells whether its configuration has max_connections. */
 	readonly isLimited: boolean;
 	readonly recovery: RecoverySteps;
 	/** Params that revoke a credential. */
 	revoking(name: string): object;
-	/** The managed names of everything that is there. */
+	/** Returns all managed names at the target. */
 	names(): Promise<string[]>;
 	strike(fault: Fault): Promise<Struck>;
-	/** Makes something of that name, as a backup would that is put back. */
+	/** Makes an object of that name, as restoring a backup would. */
 	revive(name: string): Promise<void>;
-	/** Removes what has that name, by hand. */
+	/** Removes the object of that name, as a person would by hand. */
 	remove(name: string): Promise<void>;
 	stop(): Promise<void>;
 }

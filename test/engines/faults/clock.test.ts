@@ -7,12 +7,12 @@ import { login } from "../../harness/fixtures.ts";
 import { useKeyValueWorld } from "./keyvalue-world.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Of a credential of four seconds, whose clock is written down every ten; the rest is for a slow machine. */
+/** Longest life of a four-second credential, whose clock is saved every ten seconds; the rest is for a slow machine. */
 const LONGEST_MS = 14_000 + 5000;
 
 const { options, world, steering } = useKeyValueWorld("steered");
 
-/** Waits until all of them are gone; answers for how many milliseconds they lived. */
+/** Waits until all of them are gone; returns the milliseconds that they lived. */
 async function lifeOf(names: readonly string[], since: number): Promise<number> {
 	const anyLeft = async () => (await world.redis.users()).some((name) => names.includes(name));
 	await eventually("they are gone", async () => !(await anyLeft()), 30);
@@ -58,7 +58,7 @@ test("what a machine slept through is over when it wakes, without alarm", option
 	assert.equal(await world.revoke(kept.lease.id), 200);
 });
 
-/** What the admin sees with a session of this moment: the one that the test began with has ended with the year. */
+/** Returns events as the admin sees them with a new session: the first session of the test has ended with the year. */
 async function eventsNow(type: string) {
 	const token = await login(world.client, world.admin);
 	return events(world.client, { token }, `type=${type}`);

@@ -8,7 +8,7 @@ import { startProxy, type TcpProxy } from "../../peers/proxy.ts";
 import { type Redis, type RedisOptions, skipWithoutRedis, startRedis } from "../../peers/redis.ts";
 import { prepareSteering, type Steering } from "./steering.ts";
 
-/** What the key-value engine gives. */
+/** The key-value engine's result. */
 export interface Credential {
 	readonly username: string;
 	readonly password: string;
@@ -19,28 +19,28 @@ export interface Credential {
 export interface KeyValueWorld extends EngineWorld {
 	readonly redis: Redis;
 	readonly proxy: TcpProxy;
-	/** Configures the engine for all realms; fields that are not given lead through the proxy, as the default user. */
+	/** Configures the engine for all realms; without fields it connects through the proxy as the default user. */
 	set(fields?: object): Promise<{ status: string; [field: string]: unknown }>;
 	make(params?: object, where?: string): Promise<Answer<Credential>>;
-	/** Makes one and answers it with its lease. */
+	/** Makes a credential and returns it with its lease. */
 	made(params?: object, where?: string): Promise<Credential & { readonly lease: Lease }>;
 	isThere(username: string): Promise<boolean>;
 	lease(id: string, where?: string): Promise<Lease>;
-	/** Waits until a lease is in the state; answers it. */
+	/** Waits until a lease is in the state; returns it. */
 	until(id: string, state: string): Promise<Lease>;
-	/** Asks for a lease to be revoked; answers the status: 202 when its target is away. */
+	/** Asks to revoke a lease; returns the status: 202 when its target is away. */
 	revoke(id: string): Promise<number>;
-	/** What the log says of a credential, oldest first. */
+	/** Returns the log's events about a credential, oldest first. */
 	history(name: string): Promise<ReadEvent[]>;
-	/** How many leases are open, in all realms, deleted ones included. */
+	/** Returns the number of open leases in all realms, deleted ones included. */
 	openLeases(): Promise<number>;
-	/** The value of a series, named as it is written; 0 when it is not there. */
+	/** Returns the value of a series, named as it is written; 0 when it does not exist. */
 	metric(series: string): Promise<number>;
 }
 
-/** What the tests of a file work with. */
+/** The fixtures for the tests of a file. */
 interface Stage {
-	/** Of every test that needs the rest. */
+	/** Options of every test that needs the other fixtures. */
 	readonly options: { readonly skip: string | false };
 	readonly world: KeyValueWorld;
 	/** Has no effect on a plain server. */
@@ -48,8 +48,8 @@ interface Stage {
 }
 
 /**
- * Lets the tests of a file have a world: it is started before them, and ended after them.
- * @param kind a plain server is as it is shipped
+ * Gives the tests of a file a world, which starts before them and ends after them.
+ * @param kind a plain server runs as shipped
  */
 export function useKeyValueWorld(kind: "plain" | "steered", redis: RedisOptions = {}): Stage {
 	const started: { world?: KeyValueWorld; steering?: Steering } = {};

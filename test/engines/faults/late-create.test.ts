@@ -7,7 +7,7 @@ import { useKeyValueWorld } from "./keyvalue-world.ts";
 
 const { options, world, steering } = useKeyValueWorld("steered");
 
-/** Asks for a credential whose create is held on its way; answers its lease, and the function that lets the create go on. */
+/** Asks for a credential whose create is held on its way; returns its lease, and the function that releases the create. */
 async function makeLate(): Promise<{ lease: Lease; release: () => Promise<void> }> {
 	const held = world.proxy.hold("SETUSER");
 	refused(await world.make(), 503, "engine_unavailable");
@@ -17,7 +17,7 @@ async function makeLate(): Promise<{ lease: Lease; release: () => Promise<void> 
 	return { lease, release: held.release };
 }
 
-/** How it went, in the words of the log. */
+/** Returns the types of the lease's events in the log. */
 async function storyOf({ name }: Lease): Promise<string[]> {
 	return (await world.history(name)).map(({ type }) => type);
 }

@@ -15,14 +15,14 @@ before(async () => {
 });
 after(() => rm(copy, { recursive: true }));
 
-/** Copies what the server keeps, while it does not run. */
+/** Copies the server's data while it is stopped. */
 async function copyData(): Promise<void> {
 	await world.server.stop();
 	await cp(world.server.data, copy, { recursive: true, preserveTimestamps: true });
 	await world.server.restart();
 }
 
-/** Puts the copy in place of what the server has now. */
+/** Replaces the server's data with the copy. */
 async function putBack(): Promise<void> {
 	await world.server.stop();
 	await rm(world.server.data, { recursive: true });

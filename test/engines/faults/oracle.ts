@@ -8,22 +8,22 @@ import type { KeyValueWorld } from "./keyvalue-world.ts";
 import type { Steering } from "./steering.ts";
 import type { Given } from "./walk.ts";
 
-/** Seconds at the latest until everything is in order again after the last fault. */
+/** Seconds within which everything is in order again after the last fault. */
 const SETTLED_S = 120;
 
-/** What a lease says whose credential is not at its target. */
+/** Last error of a lease whose credential is not at its target. */
 export const LOST = "it is not at its target any more";
 
 /**
- * Fails unless ledger and target agree once everything works again: nobody is at the target whose lease is not open, no lease is open of
- * what is not there and not marked so, everything that was given is in the ledger once, and the ledger's counts are those of its rows.
+ * Fails unless ledger and target agree once everything works again: every user at the target has an open lease, every open lease has its user
+ * or is marked as lost, every credential given is in the ledger once, and the ledger's counts match its rows.
  */
 export async function assertAccounted(
 	world: KeyValueWorld,
 	steering: Steering,
 	given: readonly Given[],
 ): Promise<void> {
-	// What is missing is marked when it is older than a minute.
+	// A missing credential is marked once it is older than a minute.
 	await steering.pass(120);
 	await eventually("nothing is under way", async () => isSettled(world), SETTLED_S);
 	await eventually("whatever is missing is marked", async () => (await unmarked(world)).length === 0, SETTLED_S);
@@ -37,7 +37,7 @@ export async function assertAccounted(
 	assert.equal(status, "intact");
 }
 
-/** Fails unless everything can be taken back in the end. */
+/** Fails unless everything can be revoked in the end. */
 export async function assertRevocable(world: KeyValueWorld): Promise<void> {
 	ok(await world.client.post("/leases/revoke", { engine: "keyvalue" }, { token: world.admin.token }));
 	await eventually("no user is left", async () => (await world.redis.users()).length === 0);
@@ -61,7 +61,7 @@ async function listAll(world: KeyValueWorld, state?: string): Promise<Lease[]> {
 	return all;
 }
 
-/** Open leases of what is not there, and not said to be lost. */
+/** Returns open leases whose users are missing and that are not marked as lost. */
 async function unmarked(world: KeyValueWorld): Promise<Lease[]> {
 	const users = await world.redis.users();
 	return (await listAll(world, "active")).filter(
@@ -69,14 +69,14 @@ async function unmarked(world: KeyValueWorld): Promise<Lease[]> {
 	);
 }
 
-/** Users at the target without an open lease. */
+/** Returns users at the target without an open lease. */
 async function leftOver(world: KeyValueWorld): Promise<string[]> {
 	const users = await world.redis.users();
 	const open = (await listAll(world, "active")).map(({ name }) => name);
 	return users.filter((name) => !open.includes(name));
 }
 
-/** Reads the database of the server, which is stopped for it. */
+/** Stops the server to read its database, and compares the counts with the rows. */
 async function assertCounts(world: KeyValueWorld): Promise<void> {
 	await world.server.stop();
 	const database = new DatabaseSync(join(world.server.data, "svc.db"), { readOnly: true });

@@ -22,7 +22,7 @@ const validate = ({ username }: Credential) => world.validate("keyvalue", { user
 
 const gone = (name: string) => eventually(`${name} is gone`, async () => !(await world.isThere(name)));
 
-/** An administrator of the usual target whose password can change. */
+/** Changes the password of an administrator of the usual target. */
 async function changePassword(to: string): Promise<void> {
 	await world.redis.admin("ACL", "SETUSER", "boss", "reset", "on", `>${to}`, "~*", "&*", "+@all");
 	await world.redis.admin("CLIENT", "KILL", "USER", "boss");
@@ -30,12 +30,12 @@ async function changePassword(to: string): Promise<void> {
 
 const asBoss = (password: string) => world.set({ username: "boss", password });
 
-/** Two credentials of the usual target that are open, and one that ends soon. */
+/** Makes two open credentials at the usual target, and one that ends soon. */
 async function makeThree() {
 	return { asked: await world.made(), deleted: await world.made(), ending: await world.made({ ttl: "3s" }) };
 }
 
-/** Fails unless all three can be taken back, however the engine is configured now. */
+/** Fails unless all three can be revoked, however the engine is configured now. */
 async function assertRevocable({ asked, deleted, ending }: Awaited<ReturnType<typeof makeThree>>): Promise<void> {
 	const message = `credentials revoked: user ${asked.username} deleted`;
 	assert.deepEqual(ok(await validate(asked)), { valid: true, message });

@@ -8,7 +8,7 @@ const { options, world, steering } = useKeyValueWorld("steered", { aclfile: true
 
 const gone = (name: string) => eventually(`${name} is gone`, async () => !(await world.isThere(name)));
 
-/** What the log says of a name that no lease knows: whether it was removed. */
+/** Returns the log's events about a name without a lease, which tell whether it was removed. */
 async function orphanEvents(wanted: string): Promise<unknown[]> {
 	const found = await events(world.client, world.admin, "type=lease.orphan");
 	return found.filter(({ data }) => data.name === wanted).map(({ data }) => data.is_removed);

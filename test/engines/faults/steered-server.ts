@@ -1,6 +1,6 @@
 /*
- * The server with clocks that a test sets, with sweeps in quick succession, and with an engine of the key-value store that gives the names
- * that a test wants. What it is to do stands in a file that is read whenever it matters.
+ * The server with clocks that a test sets, with frequent sweeps, and with a key-value engine that uses the names the test wants. The server
+ * reads its orders from a file whenever they matter.
  */
 import { readFileSync } from "node:fs";
 import type { EngineHost } from "../../../packages/server/src/engines/host/host.ts";
@@ -17,14 +17,14 @@ const orders = (): Orders => JSON.parse(readFileSync(env.SVC_TEST_ORDERS ?? "", 
 let list = "";
 let given = 0;
 
-/** The next name of the list; undefined at its end. A new list begins at its start. */
+/** Returns the next name of the list; undefined at its end. A new list starts from its beginning. */
 function nextName(): string | undefined {
 	const { names } = orders();
 	if (list !== names.join()) [list, given] = [names.join(), 0];
 	return names[given++];
 }
 
-/** The engine has a clock of its own, which nobody sets: it is set here. */
+/** Sets the end and name in the engine's answer: the engine has its own clock, which nobody else sets. */
 function steer(host: EngineHost): EngineHost {
 	return {
 		...host,
@@ -45,7 +45,7 @@ function steer(host: EngineHost): EngineHost {
 	};
 }
 
-/** For how many milliseconds the clocks have been stopped. */
+/** Returns the milliseconds for which the clocks have been stopped. */
 function stoppedFor(): number {
 	const { stopped_at } = orders();
 	return stopped_at === null ? 0 : Date.now() - stopped_at;

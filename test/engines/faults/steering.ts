@@ -3,39 +3,39 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ServerOptions } from "../../harness.ts";
 
-/** What a steered server is to do. */
+/** Orders for a steered server. */
 export interface Orders {
-	/** Milliseconds by which its wall clock is ahead. */
+	/** Milliseconds that its wall clock is ahead. */
 	readonly wall_ms: number;
-	/** Milliseconds by which its machine has been up for longer. */
+	/** Milliseconds added to its machine's uptime. */
 	readonly uptime_ms: number;
 	/** Unix milliseconds at which both clocks were stopped; null while they run. */
 	readonly stopped_at: number | null;
-	/** Names that the key-value engine gives, one after the other; then it gives its own. */
+	/** Names for the key-value engine to use, one after the other; afterwards it uses its own. */
 	readonly names: readonly string[];
 }
 
-/** How a test steers a server. */
+/** Lets a test steer a server. */
 export interface Steering {
-	/** What to start the server with. */
+	/** Options to start the server with. */
 	readonly options: ServerOptions;
-	/** Changes the orders that are given; the others stay. The server follows at once. */
+	/** Changes the given orders; the others stay. The server follows immediately. */
 	order(changes: Partial<Orders>): Promise<void>;
-	/** The orders that are given now. */
+	/** Returns the current orders. */
 	orders(): Orders;
-	/** Lets so many seconds pass, on both clocks. */
+	/** Advances both clocks by this many seconds. */
 	pass(seconds: number): Promise<void>;
 	remove(): Promise<void>;
 }
 
-/** Prepares the orders of one server: no order at first. */
+/** Prepares the orders of one server, none at first. */
 export async function prepareSteering(): Promise<Steering> {
 	const folder = await mkdtemp(join(tmpdir(), "svc-orders-"));
 	const file = join(folder, "orders.json");
 	let orders: Orders = { wall_ms: 0, uptime_ms: 0, stopped_at: null, names: [] };
 	const order = async (changes: Partial<Orders>) => {
 		orders = { ...orders, ...changes };
-		// The server must never read one half.
+		// The server must never read half of the file.
 		await writeFile(`${file}.new`, JSON.stringify(orders));
 		await rename(`${file}.new`, file);
 	};

@@ -6,13 +6,13 @@ import { useKeyValueWorld } from "./keyvalue-world.ts";
 
 const { options, world } = useKeyValueWorld("plain");
 
-/** Makes so many at once; answers their names. */
+/** Makes this many credentials at once; returns their names. */
 async function makeMany(count: number, ttl: string): Promise<string[]> {
 	const made = await Promise.all(Array.from({ length: count }, () => world.made({ ttl })));
 	return made.map(({ username }) => username);
 }
 
-/** Seconds between each credential's end and the moment at which taking it back began. */
+/** Returns the seconds from each credential's end to the start of its revocation. */
 async function lateness(names: readonly string[]): Promise<number[]> {
 	const leases = await world.leases();
 	const stories = await Promise.all(names.map((name) => world.history(name)));
@@ -39,7 +39,7 @@ test("what ends at once is taken back at once", options, async (t) => {
 });
 
 test("a target that is away is asked now and then; all are taken back when it returns", options, async (t) => {
-	// Longer than a slow machine needs to make them.
+	// Lives longer than a slow machine needs to make them.
 	const names = await makeMany(40, "15s");
 	world.proxy.refuse();
 	const before = world.proxy.accepted();

@@ -7,7 +7,7 @@ import { useKeyValueWorld } from "./keyvalue-world.ts";
 
 const { options, world, steering } = useKeyValueWorld("steered");
 
-/** Works with an administrator of its own, to whom rights can be denied. */
+/** Configures an administrator of its own, whose rights can be denied. */
 async function workAs(name: string): Promise<void> {
 	await world.redis.admin("ACL", "SETUSER", name, "on", `>${name}`, "~*", "&*", "+@all");
 	await world.set({ username: name, password: name });

@@ -12,7 +12,7 @@ import { prepareSteering } from "./steering.ts";
 
 const LEFT_BEHIND = "svc-0badcafe";
 
-/** Keeps names in a file, one a line. */
+/** Keeps names in a file, one per line. */
 const PROGRAM = `#!/bin/sh
 while IFS= read -r line; do
   name=\${line##*'"name":"'}
@@ -37,7 +37,7 @@ const DESCRIPTOR = {
 	default_roles: [{ name: "readonly", config: {} }],
 };
 
-/** A server with that engine, which is configured, and the file that it works on. */
+/** Starts a server with that engine configured, and returns the file that the engine works on. */
 async function startShelf(t: TestContext) {
 	const folder = await mkdtemp(join(tmpdir(), "svc-engines-"));
 	const file = join(folder, "names");

@@ -8,7 +8,7 @@ import { type Given, walk } from "./walk.ts";
 const { options, world, steering } = useKeyValueWorld("steered", { aclfile: true });
 const { seed, walk_seconds } = faultSettings();
 const FIXED_SEED = 20_261_121;
-/** So few that the limit is met. */
+/** Low enough that the walk reaches the limit. */
 const MAX_CONNECTIONS = 60;
 
 const given: Given[] = [];

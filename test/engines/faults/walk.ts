@@ -4,16 +4,16 @@ import { type Random, seededRandom } from "../../faults/random.ts";
 import { type Answer, type Api, api } from "../../harness/client.ts";
 import type { Credential, KeyValueWorld } from "./keyvalue-world.ts";
 
-/** A credential that somebody was given. */
+/** A credential that a client received. */
 export interface Given {
 	readonly name: string;
 	readonly lease_id: string;
 }
 
-/** What came of a walk. */
+/** The result of a walk. */
 export interface Walked {
 	readonly given: readonly Given[];
-	/** How often each kind of answer came, and each fault was made. */
+	/** How often each kind of answer and each fault occurred. */
 	readonly counts: ReadonlyMap<string, number>;
 }
 
@@ -22,7 +22,7 @@ const LONGEST_FAULT_MS = 1500;
 /** Longer than the server waits for an answer. */
 const LONGEST_HOLD_MS = 6000;
 
-/** Lets several clients ask for credentials and give them back, while everything fails in turn. Each has its own chance, drawn from the seed. */
+/** Lets several clients ask for credentials and give them back, while everything fails in turn. Each draws its own random choices from the seed. */
 export async function walk(world: KeyValueWorld, seed: number, seconds: number): Promise<Walked> {
 	const walker = new Walker(world);
 	const seeds = seededRandom(seed);
@@ -31,13 +31,13 @@ export async function walk(world: KeyValueWorld, seed: number, seconds: number):
 	const isOver = () => performance.now() >= end;
 	const failing = chance();
 	const clients = Array.from({ length: CLIENTS }, () => walker.ask(chance(), isOver));
-	// Whoever fails first must not leave the others behind.
+	// When one fails first, the others must still end.
 	const ends = await Promise.allSettled([...clients, walker.fail(failing, isOver)]);
 	for (const end of ends) if (end.status === "rejected") throw end.reason;
 	return walker;
 }
 
-/** Chooses one of them. */
+/** Chooses one item. */
 const pick = <T>(random: Random, list: readonly T[]): T =>
 	list[random.below(list.length)] ?? assert.fail("an empty list");
 
@@ -45,7 +45,7 @@ class Walker implements Walked {
 	readonly given: Given[] = [];
 	readonly counts = new Map<string, number>();
 	readonly #world: KeyValueWorld;
-	/** The server in its present life: its address stays known when that is over. */
+	/** The server in its present life: its address stays known afterwards. */
 	#client: Api;
 	/** Settles when the server runs. */
 	#running: Promise<void> = Promise.resolve();
@@ -56,7 +56,7 @@ class Walker implements Walked {
 		this.#client = api({ ...world.server });
 	}
 
-	/** One client, which does one thing after the other. */
+	/** Runs one client, which does one thing after the other. */
 	async ask(random: Random, isOver: () => boolean): Promise<void> {
 		while (!isOver()) {
 			await this.#running;
@@ -64,7 +64,7 @@ class Walker implements Walked {
 			try {
 				await this.#askOnce(client, random);
 			} catch (error) {
-				// Only a server that ends may leave a client without an answer.
+				// Only a server that is ending may leave a client without an answer.
 				const isBroken = !(error instanceof AssertionError) && (this.#isEnding || client !== this.#client);
 				if (!isBroken) throw error;
 				this.#count("no answer");
@@ -72,7 +72,7 @@ class Walker implements Walked {
 		}
 	}
 
-	/** Makes one fault after the other, and undoes each. */
+	/** Makes one fault after the other and undoes each. */
 	async fail(random: Random, isOver: () => boolean): Promise<void> {
 		const { redis, proxy } = this.#world;
 		const during = async (begin: () => unknown, end: () => unknown) => {

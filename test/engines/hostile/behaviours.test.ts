@@ -1,4 +1,4 @@
-/* An engine that misbehaves harms only itself: each does one thing wrong while its neighbour and the rest of the API are asked. */
+/* A misbehaving engine harms only itself: each does one thing wrong while the test asks its neighbour and the rest of the API. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -21,7 +21,7 @@ const FLOODS = ["lines", "binary", "line"];
 
 let folder: string;
 let world: EngineWorld;
-/** What the server held before any engine misbehaved. */
+/** The server's resources before any engine misbehaved. */
 let quiet: { descriptors: number; memory: number };
 
 before(async () => {
@@ -51,7 +51,7 @@ after(async () => {
 	await rm(folder, { recursive: true });
 });
 
-/** Asks an engine, and meanwhile its neighbour and the rest of the API, which answer as ever. */
+/** Asks an engine, and at the same time its neighbour and the rest of the API, which must answer as usual. */
 async function misbehave<T = Record<string, unknown>>(
 	type: string,
 	params: object,
@@ -68,7 +68,7 @@ async function misbehave<T = Record<string, unknown>>(
 	return answer;
 }
 
-/** Fails unless the engine was given up for this reason, which is told. */
+/** Fails unless the server gave the engine up for this reason and says so. */
 function givenUp(answer: Answer, type: string, reason: RegExp): void {
 	refused(answer, 503, "engine_unavailable");
 	const { message } = (answer.body as { error: { message: string } }).error;
@@ -84,7 +84,7 @@ async function ended(wanted: string): Promise<void> {
 	);
 }
 
-/** Has an engine write down what it is asked; answers what it wrote. */
+/** Makes an engine record its requests; returns a function that reads the record. */
 async function keepJournal(type: string): Promise<() => string[]> {
 	const file = join(folder, `${type}.journal`);
 	ok(await world.configure(type, { journal: file }));
@@ -124,7 +124,7 @@ test("an answer that comes byte by byte is an answer", async () => {
 	assert.deepEqual(ok(await misbehave("byte-by-byte", { of: "a" })), { of: "a" });
 });
 
-/** Two lines that are written 10 ms apart are read as one write by a server that is held up: then the first is not believed either. */
+/** A busy server reads two lines written 10 ms apart as one write: then it does not believe the first one either. */
 function ownOrNone(answer: Answer, type: string, own: object): void {
 	if (answer.status === 200) assert.deepEqual(answer.body, own);
 	else givenUp(answer, type, /with more than one line$/);
@@ -133,7 +133,7 @@ function ownOrNone(answer: Answer, type: string, own: object): void {
 test("a second answer 10 ms later is nobody's", async () => {
 	for (const caller of ["a", "b"]) {
 		ownOrNone(await misbehave("twice", { of: caller, wait_ms: 10 }), "twice", { of: caller });
-		// While the next request is under way, nothing in a line says that it belongs to the one before: until it has come, nobody else asks.
+		// While the next request is under way, a line cannot show that it answers the previous one: so nobody asks until the line has come.
 		await ended("twice");
 	}
 });
@@ -219,7 +219,7 @@ for (const kind of FLOODS) {
 		const known = world.server.stderr().length;
 		const start = performance.now();
 		while (performance.now() - start < 1000) ok(await misbehave(`floods-${kind}`, {}));
-		// The last line may be half of one.
+		// The last line may be incomplete.
 		const lines = world.server.stderr().slice(known).split("\n").slice(0, -1);
 		const own = lines.filter((line) => {
 			const { event, engine } = JSON.parse(line);
@@ -241,7 +241,7 @@ test("afterwards there are no zombies, no descriptors and no memory more than be
 		running = (await world.details()).engines.reduce((sum, { processes }) => sum + processes, 0);
 		return childrenOf(server.pid).length === running;
 	});
-	// Each process has three pipes; this file's own connections come and go.
+	// Each process has three pipes; this file's own connections vary.
 	const descriptors = descriptorsOf(server.pid) - 3 * running;
 	assert.ok(descriptors <= quiet.descriptors + 32, `${descriptors} descriptors after ${quiet.descriptors}`);
 	const growth = (await residentBytes(client)) - quiet.memory;

@@ -1,4 +1,4 @@
-/* The server with two of its own engines in hostile hands: they answer with whatever command the caller names. */
+/* The server with two of its own engines under hostile control: they answer with any command the caller names. */
 import { fileURLToPath } from "node:url";
 import type { BuiltInEngine } from "../../../packages/server/src/main.ts";
 import documentdb from "../../../plugins/documentdb/plugin.json" with { type: "json" };

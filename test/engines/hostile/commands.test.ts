@@ -1,4 +1,4 @@
-/* What an engine asks the core to run is run only when it is the one thing that it may be. Spec: ENGINES › keyvalue, documentdb operations. */
+/* The core runs an engine's command only when it is the one allowed. Spec: ENGINES › keyvalue, documentdb operations. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Answer } from "../../harness/client.ts";
@@ -36,7 +36,7 @@ before(async () => {
 
 const end = () => new Date(Date.now() + HOUR_MS).toISOString();
 
-/** Fails unless the answer says that the engine wanted too much, without what it wanted, and the log has it. */
+/** Fails unless the answer says that the engine asked for too much, does not quote the command, and the log has the event. */
 async function forbidden(answer: Answer, engine: string, method: string): Promise<void> {
 	refused(answer, 503, "engine_unavailable");
 	assert.match(answer.text, new RegExp(`engine ${engine} answered with a command that is not allowed: `));
@@ -47,7 +47,7 @@ async function forbidden(answer: Answer, engine: string, method: string): Promis
 	assert.deepEqual(await world.leases(), [], "nothing was begun");
 }
 
-/** Everything that the store was told beside questions: users, and how often each command that changes something came. */
+/** Returns all changes to the store: its users, and how often each command that changes something was run. */
 async function stateOfRedis({ admin }: Redis): Promise<unknown> {
 	const statistics = String(await admin("INFO", "commandstats"));
 	const changing = statistics.match(/^cmdstat_(?:config|acl\|(?:setuser|deluser)|flush|set|eval)\S*?calls=\d+/gm);

@@ -4,8 +4,8 @@ import { type EngineProgram, installEngine } from "../../harness/install-engine.
 const FIXTURES = new URL("../../../packages/server/src/engines/host/fixtures/", import.meta.url);
 
 /**
- * A script of the host's own tests as a third party's program. Its file is called like the type, because that is what it says it is.
- * @param script below the host's fixtures, such as `hostile/deaf.mjs`
+ * Wraps a script of the host's own tests as a third party's program. Its file has the type's name, because that is the name it gives.
+ * @param script path below the host's fixtures, such as `hostile/deaf.mjs`
  */
 function programOf(type: string, script: string): EngineProgram {
 	const path = new URL(script, FIXTURES);
@@ -13,10 +13,10 @@ function programOf(type: string, script: string): EngineProgram {
 	return { file: `${type}.mjs`, text: `#!${process.execPath}\nimport ${JSON.stringify(path.href)};\n` };
 }
 
-/** A configuration field that the engine's process gets as this variable. */
+/** A configuration field that the engine's process receives as this variable. */
 const variable = (env: string) => ({ type: "string", env });
 
-/** What scripts are told by their configuration: `journal`, a file to write down in what they are asked; `changes`, `kind`, `password`. */
+/** Configuration of the scripts: `journal`, a file in which they record their requests; `changes`, `kind`, `password`. */
 const CONFIG_SCHEMA = {
 	type: "object",
 	properties: {
@@ -29,7 +29,7 @@ const CONFIG_SCHEMA = {
 
 /**
  * Installs scripts of the host's own tests in a folder of engines, by type.
- * @param changes fields of plugin.json that are not the usual ones
+ * @param changes fields of plugin.json that differ from the usual ones
  */
 export async function installHostile(
 	folder: string,

@@ -1,4 +1,4 @@
-/* What members do to an engine of a third party is theirs alone, and nothing keeps the core from revoking and listing. */
+/* Members' actions on a third party's engine affect only themselves, and nothing keeps the core from revoking and listing. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { installEngine } from "../../harness/install-engine.ts";
 
 const CANARY = "canary0123456789canary";
 
-/** Ends when a request says so; answers with commands when one says that. */
+/** Ends when a request says so; answers with commands when a request says that. */
 const engine = (type: string, capabilities: string) => `#!/bin/sh
 while IFS= read -r line; do
   case $line in
@@ -32,7 +32,7 @@ while IFS= read -r line; do
 done
 `;
 
-/** Failures after which a breaker opens. */
+/** Enough failures to open a breaker. */
 const MANY = 6;
 
 let world: EngineWorld;

@@ -1,4 +1,4 @@
-/* Engines that are not what they say, or that somebody else could change, are not used; those that are see nothing of the server. */
+/* Engines that are not what they claim, or that others could change, are not used; those in use see nothing of the server. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -12,10 +12,10 @@ import { apiToken } from "../../harness/fixtures.ts";
 import { installHostile } from "./hostile-engines.ts";
 import { childrenOf, isRunning } from "./processes.ts";
 
-/** Where the kernel can be told to end a process with its parent. */
+/** Program that tells the kernel to end a process with its parent. */
 const SETPRIV = "/usr/bin/setpriv";
 
-/** What spoils an engine that is installed in a folder of its own, by what is said of it. */
+/** Changes that spoil an installed engine, each with the reason that the server gives. */
 const SPOILED: [type: string, changes: object, spoil: (home: string) => Promise<unknown>, reason: RegExp][] = [
 	["other-name", { name: "another" }, nothing, /^plugin\.json has another name than its folder$/],
 	["other-sdk", { sdk_version: 2 }, nothing, /^plugin\.json: sdk_version is not 1$/],
@@ -44,7 +44,7 @@ const SPOILED: [type: string, changes: object, spoil: (home: string) => Promise<
 	["keyvalue", {}, nothing, /^an engine of this type comes with the server$/],
 ];
 
-/** What an engine says of itself to `describe`, other than its plugin.json. */
+/** Engines whose answer to `describe` differs from their plugin.json. */
 const IMPOSTORS: [type: string, changes: object, reason: RegExp][] = [
 	["says-name", { name: "another" }, /^describe answers another name than plugin\.json has$/],
 	["says-capability", { capabilities: ["secret_generation", "mind_reading"] }, /^describe: capabilities/],
@@ -95,7 +95,7 @@ after(async () => {
 	await rm(join(folder, ".."), { recursive: true });
 });
 
-/** How the engine is, as anybody may see. Of two with one type, the one that cannot be used. */
+/** Returns an engine's public state. Of two with the same type, that of the unusable one. */
 async function stateOf(wanted: string): Promise<EngineState> {
 	return (
 		(await world.details()).engines.findLast(({ type }) => type === wanted) ?? assert.fail(`${wanted} is not listed`)

@@ -4,7 +4,7 @@ import { TargetError } from "../../../packages/server/src/engines/kinds/connecto
 import type { Kind } from "../../../packages/server/src/engines/kinds/kind.ts";
 import { isManagedName } from "../../../packages/server/src/engines/kinds/managed-user.ts";
 
-/** A folder in which every file is a user: its name is the user's, its content the password. */
+/** A folder in which every file is a user: the file's name is the user's name, its content the password. */
 export const folder: Kind = {
 	descriptor: {
 		...{ name: "folder", display_name: "Folder", description: "Makes users that are files of a folder" },
@@ -44,7 +44,7 @@ export const folder: Kind = {
 	},
 };
 
-/** Says what went wrong at the target, without a secret. */
+/** Reports errors at the target without a secret. */
 function reach<T>(work: Promise<T>): Promise<T> {
 	return work.catch((error: NodeJS.ErrnoException) => {
 		throw new TargetError("unreachable", `the folder cannot be used (${error.code})`);

@@ -1,4 +1,4 @@
-/* A kind of engine takes one file and one line of the registry. The page for its authors shows this one. */
+/* A kind of engine takes one file and one line of the registry. The page for authors shows this one. */
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/* The server with one kind of engine more: one line of the registry. */
+/* The server with one more kind of engine: one line of the registry. */
 import { BUILT_IN } from "../../../packages/svc/src/built-in-engines.ts";
 import { runOwnServer } from "../../harness/own-server.ts";
 import { folder } from "./folder.ts";

@@ -1,4 +1,4 @@
-/* `svc engine install`, and the way from nothing to an installed engine as the page of the SDK has it, word by word. */
+/* `svc engine install`, and the way from nothing to an installed engine, word by word as the SDK's page describes it. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -47,7 +47,7 @@ after(async () => {
 	await rm(scratch, { recursive: true });
 });
 
-/** Runs a line of the page as a person would, in a folder. */
+/** Runs a line of the page in a folder, as a person would. */
 function shell(line: string, cwd: string, variables: Record<string, string> = {}) {
 	const script = `npx() { shift; "${process.execPath}" "${MAIN}" "$@"; }\n${line}`;
 	const cacert = join(server.data, "tls.crt");
@@ -61,7 +61,7 @@ function shell(line: string, cwd: string, variables: Record<string, string> = {}
 	return { status, stdout, stderr };
 }
 
-/** Commands of the page, each with the lines that it is to print; `…` is one line or more, or the end of a line, of which nothing is said. */
+/** Commands of the page, each with its expected lines; `…` stands for one or more lines, or for the rest of a line. */
 function commandsOf(chapter: string): [command: string, lines: string[]][] {
 	const blocks = [...chapter.matchAll(/^```console\n(.*?)^```$/gms)].map(([, block = ""]) => block);
 	return blocks.flatMap((block) =>
@@ -93,7 +93,7 @@ test("who does what the page says has an engine in the end, and sees what the pa
 
 let folder: string;
 
-/** A folder with the example in sh, under another name each time. */
+/** Makes a folder with the example in sh, under a new name each time. */
 let counter = 0;
 beforeEach(() => {
 	counter += 1;
@@ -165,7 +165,7 @@ test("root tries the engine as nobody", { skip }, () => {
 
 const SERVICE = 65_534;
 
-/** A data directory of the service's account, with these links in it; and a folder that only root may write. */
+/** Makes a data directory of the service's account with these links, and a folder that only root may write to. */
 function foreignData(links: Record<string, string>) {
 	const data = join(scratch, `data-${counter}`);
 	const treasure = join(scratch, `treasure-${counter}`);

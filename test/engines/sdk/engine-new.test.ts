@@ -1,4 +1,4 @@
-/* `svc engine new`: what an author gets is an engine that works, in every language. */
+/* `svc engine new` gives an author a working engine, in every language. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { goBuild } from "../../harness/go-build.ts";
 
 const MAIN = fileURLToPath(new URL("../../../packages/svc/src/main.ts", import.meta.url));
 
-/** Longer than a start takes on a machine that is busy. */
+/** Longer than a start takes on a busy machine. */
 const PATIENCE_MS = 30_000;
 
 const scratch = mkdtempSync(join(tmpdir(), "svc-engine-new-"));
@@ -27,17 +27,17 @@ function svc(...args: string[]) {
 	return { status, stdout, stderr };
 }
 
-/** The files of each language, and what starts the program. */
+/** The files of each language, and the command that starts the program. */
 const LANGUAGES: Record<string, [files: string[], command: (folder: string) => string[]]> = {
 	go: [["README.md", "go.mod", "main.go", "plugin.json"], (folder) => [join(folder, "engine")]],
 	python: [["README.md", "engine.py", "plugin.json"], (folder) => [join(folder, "engine.py")]],
 	sh: [["LIMITS.md", "README.md", "engine.sh", "plugin.json"], (folder) => [join(folder, "engine.sh")]],
-	// By this Node: the one where the server looks may be too old for TypeScript.
+	// Uses this Node: the one on the server's path may be too old for TypeScript.
 	ts: [["README.md", "engine.mts", "plugin.json"], (folder) => [process.execPath, join(folder, "engine.mts")]],
 };
 
 for (const [language, [files, command]] of Object.entries(LANGUAGES)) {
-	// In Python, a program of its own name would stand in the place of a module that it needs.
+	// In Python, a program with its own name would shadow a module that it needs.
 	const name = "secrets";
 	test(`a new engine in ${language} keeps the contract as it is, under its own name`, async (t) => {
 		const folder = join(scratch, language);

@@ -22,7 +22,7 @@ function engineTest(...args: string[]) {
 	return { status, lines: stdout.trimEnd().split("\n"), stderr };
 }
 
-/** The example in sh, changed. */
+/** Changes the example in sh. */
 function changed(change: (script: string) => string): string {
 	const directory = mkdtempSync(join(scratch, "engine-"));
 	copyFileSync(join(SH, "plugin.json"), join(directory, "plugin.json"));

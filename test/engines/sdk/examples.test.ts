@@ -1,4 +1,4 @@
-/* The same small engine in several languages: each keeps the contract, and they understand each other's vouchers. */
+/* The same small engine in several languages: each keeps the contract, and each accepts the others' vouchers. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -11,10 +11,10 @@ import { goBuild } from "../../harness/go-build.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../../packages/plugin-sdk/examples", import.meta.url));
 
-/** Longer than a start takes on a machine that is busy. */
+/** Longer than a start takes on a busy machine. */
 const PATIENCE_MS = 30_000;
 
-/** Where the server looks for programs. */
+/** The server's search path for programs. */
 const PATH = "/usr/local/bin:/usr/bin:/bin";
 
 const hasProgram = (name: string) => PATH.split(":").some((folder) => existsSync(`${folder}/${name}`));
@@ -36,7 +36,7 @@ const LANGUAGES = [
 		tested: { directory: `${EXAMPLES}/typescript` },
 		skip: false,
 	},
-	// By this Node: the one where the server looks may be too old for TypeScript.
+	// Uses this Node: the one on the server's path may be too old for TypeScript.
 	{ name: "TypeScript without the SDK", command: NODE.command, tested: NODE, skip: false },
 	{
 		name: "go",
@@ -60,7 +60,7 @@ const LANGUAGES = [
 
 type Request = [method: string, params?: unknown];
 
-/** The responses of one process to these lines. */
+/** Returns one process's responses to these lines. */
 function send([program = "", ...args]: readonly string[], lines: readonly string[]) {
 	const input = lines.map((line) => `${line}\n`).join("");
 	const { stdout, status, stderr } = spawnSync(program, args, {
@@ -115,7 +115,7 @@ const VALID = { data: { valid: true, message: "the check digit is right" } };
 const INVALID = { data: { valid: false, message: "not a voucher of ours" } };
 const LETTERS = { error: "prefix must be 1 to 10 capital letters" };
 
-/** A Luhn number from elsewhere. */
+/** A Luhn number from another source. */
 const KNOWN = "SHOP-4111111111111111";
 
 const TABLE: [request: Request, response: object][] = [
@@ -163,7 +163,7 @@ for (const { name, command, skip } of LANGUAGES) {
 	});
 }
 
-/** Values of a member that the engine does not need and must see the end of. */
+/** Values of a member that the engine ignores, but whose end it must find. */
 const JSON_TEXTS = [
 	...["null", "true", "-0", "1.5e+300", "1E-2", '""', "[]", "{}", " \t{ } ", '{"a":{"a":1}}', '[{"a":[1,[]]},{}]'],
 	...['"\\u0000\\ud83d\\udd11"', '"\\"\\\\\\/\\b\\f\\n\\r\\t"', '"é\u2028"', '{"a\\\\":1,"\\"}":2}', '{"":0}'],

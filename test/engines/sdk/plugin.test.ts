@@ -1,4 +1,4 @@
-/* Built-in engines as the server starts them: `svc plugin <type>`, without permission for anything but reading the program. */
+/* Built-in engines as the server starts them: `svc plugin <type>`, with permission only to read the program. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const FLAGS = ["--permission", `--allow-fs-read=${ROOT}`];
 
-/** `svc plugin …` with an empty environment, until it has answered the requests. */
+/** Runs `svc plugin …` with an empty environment until it has answered the requests. */
 function plugin(args: readonly string[], requests: readonly [method: string, params: object][] = []) {
 	const input = requests.map(([method, params]) => `${JSON.stringify({ method, params })}\n`).join("");
 	const { status, stdout, stderr } = spawnSync(

@@ -1,4 +1,4 @@
-/* The two packages as they are published: built to JavaScript, and used from a folder that has nothing else of this repository. */
+/* The two packages as published: built to JavaScript, and used from a folder with nothing else of this repository. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
@@ -25,7 +25,7 @@ const scratch = mkdtempSync(join(tmpdir(), "svc-published-"));
 const author = join(scratch, "author");
 after(() => rmSync(scratch, { recursive: true }));
 
-/** What `npm run build` runs, in a copy of the two packages. */
+/** Runs the commands of `npm run build` in a copy of the two packages. */
 function build(): void {
 	const copies = join(scratch, "packages");
 	cpSync(join(ROOT, "tsconfig.base.json"), join(scratch, "tsconfig.base.json"));
@@ -45,7 +45,7 @@ function build(): void {
 	run(TSC, args, join(copies, "plugin-sdk"));
 }
 
-/** What is published of the two packages, as an author's node_modules holds it: pnpm puts publishConfig in place of exports. */
+/** Installs the published part of the two packages as in an author's node_modules: pnpm replaces exports with publishConfig. */
 function install(): void {
 	for (const name of PACKAGES) {
 		const from = join(scratch, "packages", name);

@@ -1,4 +1,4 @@
-/* What the page of the contract says is what engines do: its conversations are held again. */
+/* Engines behave as the page of the contract says: the test repeats its conversations. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const ENGINES: Record<string, readonly string[]> = {
 const PAGE = readFileSync(path("packages/protocol/README.md"), "utf8");
 const TRANSCRIPT = /^```transcript (\w+)\n(.*?)^```$/gms;
 
-/** What is new every time, by its shape. */
+/** Replaces values that are new every time with their shape. */
 function shapeOf(line: string): string {
 	return line
 		.replace(/svc_[0-9a-f]{8}/g, "NAME")
