@@ -12,18 +12,18 @@ const START_TIMEOUT_MS = 180_000;
 const STOP_TIMEOUT_MS = 120_000;
 const LISTENING = /listening on (https:\/\/\S+)/;
 
-/** Settings of one test server: environment variables on top of the few that every test server has. */
+/** Settings of one test server: environment variables in addition to the few of every test server. */
 export interface ServerOptions {
 	readonly env?: Readonly<Record<string, string>>;
-	/** What Node runs in place of `svc server`: a test's own program that starts the server in its own way, always from source. */
+	/** Program for Node to run instead of `svc server`: a test's own, which starts the server in its own way, always from source. */
 	readonly program?: string;
 }
 
-/** A real server process on loopback with its own folder of data. Nothing of it is shared with another test file. */
+/** A real server process on loopback with its own data folder. It shares nothing with other test files. */
 export interface Server {
-	/** Where it listens now, such as `https://127.0.0.1:40123`; a restart changes it. */
+	/** Its current address, such as `https://127.0.0.1:40123`; a restart changes it. */
 	readonly url: string;
-	/** Its process; a restart changes it. */
+	/** Its process id; a restart changes it. */
 	readonly pid: number;
 	/** Its data directory, which `close` removes. */
 	readonly data: string;
@@ -33,13 +33,13 @@ export interface Server {
 	stdout(): string;
 	/** Everything written to stderr since the first start. */
 	stderr(): string;
-	/** Sends the signal and waits for the end; answers the exit code, or null when the signal ended it. */
+	/** Sends the signal and waits for the end; returns the exit code, or null when the signal ended it. */
 	kill(signal: NodeJS.Signals): Promise<number | null>;
-	/** Waits until it has ended by itself; answers the signal that it was ended by, if there was one. The data stays. */
+	/** Waits until the server has ended by itself; returns the signal that ended it, if any. The data stays. */
 	ended(): Promise<NodeJS.Signals | null>;
-	/** Ends it with SIGTERM, which must give exit code 0. The data stays. */
+	/** Stops it with SIGTERM, which must give exit code 0. The data stays. */
 	stop(): Promise<void>;
-	/** Stops it when it runs and starts it on the same data, with these variables changed. */
+	/** Stops it if it runs and starts it on the same data, with these variables changed. */
 	restart(env?: Readonly<Record<string, string>>): Promise<void>;
 	/** Stops it and removes its data. */
 	close(): Promise<void>;
@@ -47,7 +47,7 @@ export interface Server {
 
 interface Running {
 	child: ChildProcess;
-	/** Settles when it has ended and everything that it wrote was read. */
+	/** Settles when the process has ended and all its output has been read. */
 	closed: Promise<unknown>;
 	url: string;
 	ca: string;
@@ -55,7 +55,7 @@ interface Running {
 
 /**
  * Starts a server on a free port of the loopback interface and waits until it listens.
- * @throws Error with what the server wrote to stderr when it ends or stays silent for three minutes
+ * @throws Error with the server's stderr when it ends or stays silent for three minutes
  */
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
 	const data = await mkdtemp(join(tmpdir(), "svc-test-"));
@@ -110,7 +110,7 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
 	};
 }
 
-/** Built from nothing, so that no variable of the person who runs the tests changes their outcome. */
+/** Built from nothing, so that the variables of your shell cannot change the outcome. */
 function environment(data: string): Record<string, string> {
 	return {
 		PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
@@ -172,7 +172,7 @@ function listening(child: ChildProcess, written: { stdout: string; stderr: strin
 	});
 }
 
-/** Waits for the streams too, so that the last lines of the log are there. One that goes on is killed: the tests would wait for it for ever. */
+/** Waits for the streams too, so that the last lines of the log are there. Kills a server that goes on, or the tests would wait forever. */
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
 	const late = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
 	const closed = once(child, "close");

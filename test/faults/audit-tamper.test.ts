@@ -12,7 +12,7 @@ import { newOwner, type Owner } from "./owner.ts";
 import { plainApi } from "./plain-api.ts";
 import { runServer } from "./process.ts";
 
-/** What verification answers. Design: §10. */
+/** The result of a verification. Design: §10. */
 interface Report {
 	readonly status: string;
 	readonly message: string;
@@ -20,13 +20,13 @@ interface Report {
 	readonly last_hash: string;
 }
 
-/** The event that is tampered with. */
+/** The event that the tests tamper with. */
 const VICTIM = 5;
 
 const root = mkdtempSync(join(tmpdir(), "svc-tamper-"));
 const honest = join(root, "honest");
 let owner: Owner;
-/** The end of the chain as somebody outside keeps it. */
+/** The end of the chain as an outsider keeps it. */
 let outside: Report;
 
 before(async () => {
@@ -43,7 +43,7 @@ after(() => rmSync(root, { recursive: true }));
 
 const INSERT_COPY = `INSERT INTO audit_event SELECT $seq, timestamp, type, actor, realm_id, realm, data, hash FROM audit_event`;
 
-/** What somebody with a database tool does, and the number of the event that verification must name. */
+/** Changes made with a database tool, and the number of the event that verification must name. */
 const ATTACKS: Record<string, { sql: string; names: (last: number) => number }> = {
 	...Object.fromEntries(
 		["timestamp", "type", "actor", "realm_id", "realm", "data"].map((column) => [
@@ -129,7 +129,7 @@ test("an untouched log with a checkpoint kept outside is intact", async () => {
 	assert.equal(report.status, "intact");
 });
 
-/** Tampers with a copy of the honest database, starts a server on it and asks for verification. */
+/** Tampers with a copy of the honest database, starts a server on it and asks for a verification. */
 async function verifyAfter(tamper: (database: DatabaseSync) => void, query = ""): Promise<Report> {
 	const data = mkdtempSync(join(root, "tampered-"));
 	assert.equal(spawnSync("cp", ["-a", `${honest}/.`, data]).status, 0);
@@ -145,7 +145,7 @@ async function verifyAfter(tamper: (database: DatabaseSync) => void, query = "")
 	}
 }
 
-/** Changes an event as somebody would who knows the format, so that the chain itself is right again. */
+/** Changes an event as an expert in the format would, so that the chain itself is right again. */
 function rewriteHistory(database: DatabaseSync): void {
 	database.exec(`UPDATE audit_event SET type = 'auth.logout' WHERE seq = ${VICTIM}`);
 	const update = database.prepare("UPDATE audit_event SET hash = ? WHERE seq = ?");

@@ -15,7 +15,7 @@ import { injectFault, skipWithoutStrace } from "./strace.ts";
 const RECOVERY_TIMEOUT_MS = 120_000;
 const RECOVERY_PAUSE_MS = 50;
 
-/** What is asked of a server that cannot write: every mutation, and every read that has to be audited. */
+/** Requests that a server which cannot write must refuse: every mutation, and every read that has to be audited. */
 const NEEDS_THE_DISK: Record<string, (api: Api, owner: Owner) => Promise<Answer>> = {
 	"write of a secret": (api, owner) => setSecret(api, owner, KEPT_KEY, "new"),
 	"write of another secret": (api, owner) => setSecret(api, owner, "other", "new"),
@@ -65,7 +65,7 @@ test("a file system without a free block does what the injected error does", { s
 	const { run, data, api, owner } = await startKeeper(t, {
 		wrap: (command) => ["unshare", "--mount", "sh", "-c", mount, "sh", ...command],
 	});
-	// The disk is mounted for the server alone; this is its data directory seen from here.
+	// Only the server sees the mounted disk; this path leads to its data directory from here.
 	const ballast = join(`/proc/${run.pid}/root`, data, "ballast");
 	fillDisk(ballast);
 	await assertRefusesAll(api, owner);
@@ -111,7 +111,7 @@ test("a disk that fills up shows in health before the first write fails, and slo
 	assert.equal((await reads()).get(200)?.length, 60);
 });
 
-/** What somebody sees who uses the command at that moment. */
+/** Checks the command's output at that moment. */
 async function assertCommandSaysSo(url: string, { token, slug }: Owner): Promise<void> {
 	const cli = await createCli({ url, ca: "" }, { token });
 	const { code, stdout, stderr } = await cli.run(["secret", "get", KEPT_KEY, "--realm", slug]);
@@ -142,7 +142,7 @@ async function assertRecovered(api: Api, owner: Owner): Promise<void> {
 	await assertChainIntact(api, owner);
 }
 
-/** Asks until the answer is no 503 any more; answers the last one when the time is up. */
+/** Asks until the answer is no longer a 503; returns the last one when the time is up. */
 async function untilRecovered<T>(ask: () => Promise<Answer<T>>): Promise<Answer<T>> {
 	const deadline = Date.now() + RECOVERY_TIMEOUT_MS;
 	let answer = await ask();

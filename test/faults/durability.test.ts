@@ -23,7 +23,7 @@ const OTHER_VALUE = "the value of the other secret";
 test("everything answered is there after kill -9, and the audit chain is intact", async (t) => {
 	const keeper = await startKeeper(t);
 	const values = new Map(Array.from({ length: 200 }, (_, index) => [`key-${index}`, `value ${index} \u0000 ☃`]));
-	// Fewer at once than the requests of one source that may wait.
+	// Fewer at a time than the requests of one source that may wait.
 	const left = values.entries();
 	const writer = async () => {
 		for (const [key, value] of left) ok(await setSecret(keeper.api, keeper.owner, key, value), 201);
@@ -79,7 +79,7 @@ test("a destroyed page of the database answers nothing and ends the server with 
 	assert.equal(await exitCode(keeper.run), 74);
 });
 
-/** Rows of the secrets 1 and 2 moved about with a database tool: values would be served under names they were not written to. */
+/** Swaps of the rows of secrets 1 and 2 with a database tool: values would be served under names they were not written to. */
 const SWAPS: Record<string, string> = {
 	"the values of two secrets": `CREATE TEMP TABLE swap AS SELECT 3 - secret_id AS secret_id, value FROM secret_version;
 		UPDATE secret_version SET value = (SELECT value FROM swap WHERE swap.secret_id = secret_version.secret_id)`,
@@ -124,18 +124,18 @@ test("an earlier version put in the place of the current one is refused", async 
 async function stoppedWithTwoSecrets(t: TestContext): Promise<Keeper> {
 	const keeper = await startKeeper(t);
 	ok(await setSecret(keeper.api, keeper.owner, "other", OTHER_VALUE), 201);
-	// Ended in good order, so that everything is in the database file and nothing in the log.
+	// Stopped in good order, so that everything is in the database file and nothing in the log.
 	assert.equal((await keeper.run.kill("SIGTERM")).code, 0);
 	return keeper;
 }
 
-/** Refused as the server's own trouble, or (for a name that does not exist any more) not found; never a value. */
+/** Fails unless the request is refused as the server's own trouble or (for a name that no longer exists) as not found; never with a value. */
 function assertNoValue(answer: Answer): void {
 	assert.ok([404, 500, 503].includes(answer.status), `${answer.status}: ${answer.text}`);
 	assert.ok(!answer.text.includes(KEPT_VALUE) && !answer.text.includes(OTHER_VALUE), "a value was answered");
 }
 
-/** The operator deletes what it is told does not exist, so for it trouble is always 503. Design: §7. */
+/** The operator deletes a secret that is not found, so trouble must always be a 503 for it. Design: §7. */
 function assertUnhealthy(answer: Answer): void {
 	assert.equal(answer.status, 503, answer.text);
 	assertNoValue(answer);

@@ -18,15 +18,15 @@ import {
 import { assertRefusal, refusedStart, runServer } from "./process.ts";
 import { faultyCommand, injectFault, skipWithoutStrace } from "./strace.ts";
 
-/** EX_IOERR: what systemd and people see. Design: §4. */
+/** EX_IOERR, which systemd and people see. Design: §4. */
 const STORAGE_EXIT_CODE = 74;
 const WRITES = 8;
-/** Twice as many as make the log so long that the writer moves the last of it. */
+/** Twice the number that makes the log so long that the writer moves the last of it. */
 const MOST_LONG_WRITES = 250;
 
 /**
- * A sync that fails once is followed by syncs that succeed, although the pages of the failed one may be gone from memory and disk:
- * a server that goes on would answer for writes that are lost.
+ * After one failed sync the next ones succeed, although memory and disk may have lost the pages of the failed one:
+ * a server that goes on would confirm writes that are lost.
  */
 for (const fault of [
 	"fsync:error=EIO:when=1",
@@ -76,7 +76,7 @@ test("a failed sync of the database during a checkpoint ends the server too", {
 }, async (t) => {
 	const keeper = await startKeeper(t);
 	const answered = await writeUntilMoved(keeper);
-	// The database is synced when all of the log is in it: after a move that nobody wrote beside, or at the latest by the writer itself.
+	// The database is synced once all of the log is in it: after a move without concurrent writes, or at the latest by the writer itself.
 	await injectFault(keeper.run.pid, "fsync:error=EIO:when=1", join(keeper.data, "svc.db"));
 	let isAnswering = true;
 	for (let write = 1; isAnswering && write <= MOST_LONG_WRITES; write += 1) {
@@ -120,7 +120,7 @@ for (const call of [1, 5]) {
 	});
 }
 
-/** The answer, or undefined when the connection broke or could not be made. */
+/** Returns the answer, or undefined when the connection broke or could not be made. */
 async function unlessGone<T>(ask: () => Promise<Answer<T>>): Promise<Answer<T> | undefined> {
 	return ask().catch(() => undefined);
 }

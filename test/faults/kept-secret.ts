@@ -12,15 +12,15 @@ import { newOwner, type Owner } from "./owner.ts";
 import { plainApi } from "./plain-api.ts";
 import { type Run, type RunOptions, runServer } from "./process.ts";
 
-/** The key of the secret that every one of these servers holds. */
+/** The key of the secret that each of these servers holds. */
 export const KEPT_KEY = "kept";
 
-/** Its value, which must never be answered where the read cannot be audited. */
+/** Its value, which the server must never answer when it cannot audit the read. */
 export const KEPT_VALUE = "the value that must not be answered";
 
 const LONG_BYTES = 250_000;
 
-/** More than is moved at once. */
+/** More than one move takes. */
 const MOVED_BYTES = 4 * 1024 * 1024;
 const MOST_LONG_WRITES = 150;
 
@@ -34,11 +34,11 @@ export interface Keeper {
 	readonly run: Run;
 	/** A client of the newest process. */
 	readonly api: Api;
-	/** Starts the server again on the same data, after it has ended. */
+	/** Restarts the server on the same data after it has ended. */
 	restart(): Promise<void>;
 }
 
-/** Starts a server on an empty folder and stores the secret; both are gone when the test ends. */
+/** Starts a server on an empty folder and stores the secret; the end of the test removes both. */
 export async function startKeeper(t: TestContext, options: Omit<RunOptions, "data"> = {}): Promise<Keeper> {
 	const data = await mkdtemp(join(tmpdir(), "svc-fault-"));
 	let run = await runServer({ data, ...options });
@@ -71,12 +71,12 @@ export function setSecret(api: Api, { slug, token }: Owner, key: string, value: 
 	return api.post<Secret>(`/realms/${slug}/secrets`, { key, value }, { token });
 }
 
-/** A value that takes some sixty pages of the log. */
+/** Returns a value that takes some sixty pages of the log. */
 export function longValue(key: string): string {
 	return `value of ${key}`.padEnd(LONG_BYTES, ".");
 }
 
-/** Writes long secrets until much of the log is in the database. Answers their keys. */
+/** Writes long secrets until much of the log is in the database. Returns their keys. */
 export async function writeUntilMoved({ api, owner, data }: Keeper): Promise<string[]> {
 	const sizeOf = async () => (await stat(join(data, "svc.db"))).size;
 	const [before, keys] = [await sizeOf(), [] as string[]];
@@ -100,7 +100,7 @@ export async function assertChainIntact(api: Api, { admin }: Owner): Promise<voi
 	assert.equal(status, "intact");
 }
 
-/** The exit code of a server that is expected to end; fails when it goes on for two minutes. */
+/** Returns the exit code of a server that is expected to end; fails when it runs for two more minutes. */
 export async function exitCode(run: Run): Promise<number | null> {
 	const patience = new AbortController();
 	const timeout = pass(EXIT_TIMEOUT_MS, undefined, { signal: patience.signal });

@@ -24,7 +24,7 @@ const isRoot = process.getuid?.() === 0;
 const skipUnlessRoot = isRoot ? false : "only root can give files to another user";
 
 const root = mkdtempSync(join(tmpdir(), "svc-ownership-"));
-/** Data directories as a server left them, the second one under a master key of its own; every test damages a copy. */
+/** Data directories as a server left them, the second with its own master key; every test damages a copy. */
 const sound = join(root, "sound");
 const foreign = join(root, "foreign");
 
@@ -39,7 +39,7 @@ before(async () => {
 });
 after(() => rmSync(root, { recursive: true }));
 
-/** Something wrong with a data directory, and what the sentence on stderr has to name: the thing, and what to do. */
+/** A fault of a data directory, and the content of the sentence on stderr: the damaged thing, and the remedy. */
 interface Damage {
 	readonly what: string;
 	readonly damage: (data: string) => void;
@@ -135,7 +135,7 @@ test("a second server on the same data directory is refused and the first one se
 	} finally {
 		await first.kill("SIGKILL");
 	}
-	// The data directory is free again after a kill.
+	// A kill frees the data directory.
 	await (await runServer({ data })).kill("SIGKILL");
 });
 

@@ -4,7 +4,7 @@ const PREFIX = "/api/v1";
 const ANSWER_TIMEOUT_MS = 120_000;
 
 /**
- * The client of a server that speaks plain HTTP; keeps its connections. Unlike the client over HTTPS it accepts every answer,
+ * The client of a server that speaks plain HTTP; keeps its connections. Unlike the client for HTTPS it accepts every answer,
  * because an injected fault may well end in a 500.
  */
 export function plainApi(url: string): Api {

@@ -11,33 +11,33 @@ const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const START_TIMEOUT_MS = 180_000;
 const LISTENING = /listening on (https?:\/\/\S+)/;
 
-/** How a server is run for a fault test. */
+/** Options of a server in a fault test. */
 export interface RunOptions {
-	/** Its data directory; may hold the data of an earlier run. */
+	/** The server's data directory; may hold the data of an earlier run. */
 	readonly data: string;
-	/** Variables on top of the few that every run has. */
+	/** Variables in addition to the few of every run. */
 	readonly env?: Readonly<Record<string, string>>;
-	/** Arguments of node in place of the server's own, for one with weaker promises. */
+	/** Arguments of node that replace the server's own, for one with weaker promises. */
 	readonly script?: readonly string[];
-	/** Puts another program in front of the command, such as strace. */
+	/** Puts another program, such as strace, in front of the command. */
 	readonly wrap?: (command: string[]) => string[];
 }
 
-/** How a process ended, and all that it wrote to stderr. */
+/** The end of a process, and its whole output to stderr. */
 export interface Ending {
 	readonly code: number | null;
 	readonly signal: NodeJS.Signals | null;
 	readonly stderr: string;
 }
 
-/** A server that listens, over plain HTTP: its answers are then legible in the record of its system calls. */
+/** A server that listens on plain HTTP, so that its answers are legible in the record of its system calls. */
 export interface Run {
-	/** The server itself, also where it runs under strace. */
+	/** The id of the server itself, even under strace. */
 	readonly pid: number;
 	readonly url: string;
-	/** What it has written to stdout. */
+	/** Returns the output to stdout so far. */
 	stdout(): string;
-	/** Settles when it has ended, by whatever cause. */
+	/** Settles when the server has ended, for any reason. */
 	readonly ended: Promise<Ending>;
 	/** Sends the signal and waits for the end. */
 	kill(signal: NodeJS.Signals): Promise<Ending>;
@@ -45,7 +45,7 @@ export interface Run {
 
 /**
  * Starts a server and waits until it listens.
- * @throws Error with what it wrote to stderr when it ends first or stays silent for three minutes
+ * @throws Error with its stderr when it ends first or stays silent for three minutes
  */
 export async function runServer(options: RunOptions): Promise<Run> {
 	const child = launch(options);
@@ -75,7 +75,7 @@ export async function runServer(options: RunOptions): Promise<Run> {
 }
 
 /**
- * Starts a server that is expected to refuse, and answers how it ended.
+ * Starts a server that is expected to refuse, and returns its end.
  * @throws Error when it listens instead, after ending it
  */
 export async function refusedStart(options: RunOptions): Promise<Ending> {
@@ -105,7 +105,7 @@ function launch({ data, env, script, wrap = (command) => command }: RunOptions):
 	});
 }
 
-/** A killed strace lets its server live on, so the server is what has to be signalled. */
+/** When strace is killed its server lives on, so signals must go to the server. */
 function serverPid(child: ChildProcess): number {
 	return child.spawnfile === "strace" ? tracedPid(child) : (child.pid ?? 0);
 }
@@ -119,7 +119,7 @@ async function endingOf(child: ChildProcess): Promise<Ending> {
 	return { code, signal, stderr };
 }
 
-/** The address that it listens on, or how it ended without; killed when it does neither in time. */
+/** Returns the address on which the server listens, or its end; kills it when neither comes in time. */
 async function startOf(child: ChildProcess, ended: Promise<Ending>): Promise<string | Ending> {
 	const silence = globalThis.setTimeout(() => process.kill(serverPid(child), "SIGKILL"), START_TIMEOUT_MS);
 	const outcome = await Promise.race([listening(child), ended]);
@@ -139,7 +139,7 @@ function listening(child: ChildProcess): Promise<string> {
 	});
 }
 
-/** Kills a start on the way, so many milliseconds after it began. */
+/** Kills a starting server this many milliseconds after its start. */
 export async function killedStart(options: RunOptions, afterMs: number): Promise<void> {
 	const child = launch(options);
 	const ended = endingOf(child);
@@ -148,7 +148,7 @@ export async function killedStart(options: RunOptions, afterMs: number): Promise
 	await ended;
 }
 
-/** Fails unless a start was refused with one sentence for a person, no stack and no second line, and a failure's exit code. */
+/** Fails unless the start was refused with one sentence for people, without a stack or second line, and with a failure's exit code. */
 export function assertRefusal({ code, signal, stderr }: Ending, says: RegExp): void {
 	assert.ok(signal === null && code !== null && code > 0 && code < 128, `ended with ${code ?? signal}: ${stderr}`);
 	assert.match(stderr, /^[^\n]+\n$/, "stderr is one line");

@@ -1,8 +1,8 @@
-/** Repeatable chance: one seed gives one sequence, so a failing run can be played again. */
+/** Repeatable chance: one seed gives one sequence, so you can repeat a failing run. */
 export interface Random {
-	/** A number in [0, 1). */
+	/** Returns a number in [0, 1). */
 	next: () => number;
-	/** A whole number in [0, below). */
+	/** Returns a whole number in [0, below). */
 	below: (below: number) => number;
 }
 

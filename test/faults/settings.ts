@@ -1,12 +1,12 @@
 import { randomInt } from "node:crypto";
 
-/** How long and with what chance the fault tests run. */
+/** The length and the randomness of the fault tests. */
 export interface FaultSettings {
-	/** Seed of every random choice; printed by the tests, so that a failure can be repeated. */
+	/** Seed of every random choice; the tests print it so that you can repeat a failure. */
 	seed: number;
-	/** How many times the server is killed under load. */
+	/** Number of times that the server is killed under load. */
 	kills: number;
-	/** How many seconds credentials are made and taken back while everything fails. */
+	/** Seconds for which credentials are made and revoked while everything fails. */
 	walk_seconds: number;
 }
 
@@ -17,7 +17,7 @@ const WALK_SECONDS = 30;
 /**
  * Reads SVC_TEST_SEED (default: a new one), SVC_TEST_KILLS (default: 200 in CI, which takes minutes, else 25) and SVC_TEST_WALK_SECONDS
  * (default: 30).
- * @throws Error when one is not a whole number
+ * @throws Error when a value is not a whole number
  */
 export function faultSettings(): FaultSettings {
 	// biome-ignore lint/style/noProcessEnv: settings of the test run itself, read nowhere else

@@ -10,7 +10,7 @@ import { faultyCommand, skipWithoutStrace } from "./strace.ts";
 const READERS = 64;
 const READS_PER_READER = 30;
 const SYNC_MS = 50;
-/** Reads that have to be served by one sync; a commit for each read would make it one. */
+/** Reads that one sync must serve; a commit for each read would make it one. */
 const READS_PER_SYNC = 10;
 
 test("on a slow disk many readers share a sync, and who needs no disk does not wait for it", {
@@ -35,7 +35,7 @@ test("on a slow disk many readers share a sync, and who needs no disk does not w
 	await Promise.all(Array.from({ length: READERS }, reader));
 	finished.abort();
 	await watcher;
-	// Both wait for this machine, however slow it is; only an audited read waits for the disk, too.
+	// Both depend on the speed of this machine; only an audited read waits for the disk, too.
 	const [with_ms, without_ms] = [median(audited), median(unaudited)];
 	assert.ok(with_ms - without_ms > SYNC_MS / 2, `${with_ms} ms with the disk, ${without_ms} ms without it`);
 	await run.kill("SIGTERM");
@@ -44,7 +44,7 @@ test("on a slow disk many readers share a sync, and who needs no disk does not w
 	assert.ok(readsPerSync > READS_PER_SYNC, `${readsPerSync.toFixed(1)} reads for each of ${syncs} syncs`);
 });
 
-/** Milliseconds that it takes. */
+/** Returns the milliseconds that the request takes. */
 async function duration(ask: () => Promise<unknown>): Promise<number> {
 	const asked = performance.now();
 	await ask();

@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * What lies in a folder: for each name its kind, owner, permissions and content, so that two snapshots are equal when nothing was
+ * Returns the content of a folder: for each name its kind, owner, permissions and content, so that two snapshots are equal when nothing
  * changed.
  */
 export function snapshot(folder: string): Record<string, string> {

@@ -4,7 +4,7 @@ import { readCorpus } from "./corpus.ts";
 import { findCostly } from "./cost.ts";
 import { loadTarget, TARGETS } from "./targets.ts";
 
-// `npm run fuzz` found the kept inputs, and can find more: see CONTRIBUTING.md.
+// `npm run fuzz` found these inputs, and can find more: see CONTRIBUTING.md.
 for (const { name } of TARGETS) {
 	test(`${name}: what it promises holds for every kept input`, async () => {
 		const target = await loadTarget(name);

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 
 const fileOf = (name: string) => fileURLToPath(new URL(`vectors/${name}.json`, import.meta.url));
 
-/** The inputs that a search found and kept: text where it is text, else `base64:` and bytes. */
+/** Reads the inputs that a search found and kept: text where possible, else `base64:` and bytes. */
 export function readCorpus(name: string): Buffer[] {
 	const file = fileOf(name);
 	if (!existsSync(file)) return [];
@@ -11,7 +11,7 @@ export function readCorpus(name: string): Buffer[] {
 	return inputs.map((text) => (text.startsWith("base64:") ? Buffer.from(text.slice(7), "base64") : Buffer.from(text)));
 }
 
-/** Keeps inputs, with the seed of the search that found them. */
+/** Keeps inputs with the seed of the search that found them. */
 export function writeCorpus(name: string, seed: number, runs: number, inputs: readonly Buffer[]): void {
 	const texts = inputs.map((input) => {
 		const text = input.toString();

@@ -1,23 +1,23 @@
 import type { Target } from "./target.ts";
 
-/** Milliseconds of its thread's time that one input may take. */
+/** Milliseconds of thread time that one input may take. */
 export const MAX_MS = 50;
 
-/** Inputs that are measured: the largest of a corpus, which takes the most ways. */
+/** Number of inputs measured: the largest of a corpus, which take the most branches. */
 const MAX_MEASURED = 24;
 
-/** Measurements of one input, of which the smallest counts. */
+/** Measurements of one input; the smallest counts. */
 const ROUNDS = 3;
 
 /** An input that takes too long. */
 export interface Costly {
-	/** What it was grown from. */
+	/** The input from which it was grown. */
 	input: Buffer;
 	bytes: number;
 	milliseconds: number;
 }
 
-/** Grows each input to the largest that reaches the parser, and tells which of them take too long. Needs sources that count nothing. */
+/** Grows each input to the largest that reaches the parser, and returns those that take too long. Needs sources without counters. */
 export async function findCostly(target: Target, inputs: readonly Buffer[]): Promise<Costly[]> {
 	const found: Costly[] = [];
 	if (target.is_own_file) return found;
@@ -30,7 +30,7 @@ export async function findCostly(target: Target, inputs: readonly Buffer[]): Pro
 	return found;
 }
 
-/** Inputs as large as the target takes them, each made by repeating a piece of the given one. */
+/** Yields inputs as large as the target accepts, each made by repeating a piece of the given one. */
 function* grown(input: Buffer, max_bytes: number): Generator<Buffer> {
 	const size = input.length;
 	const cuts: [start: number, end: number][] = [
@@ -50,7 +50,7 @@ function* grown(input: Buffer, max_bytes: number): Generator<Buffer> {
 	}
 }
 
-/** What the thread itself worked: other programs and other threads take none of it. */
+/** Returns the thread's own work, without that of other programs and threads. */
 async function costOf(target: Target, input: Buffer): Promise<number> {
 	let best = Number.POSITIVE_INFINITY;
 	for (let round = 0; round < ROUNDS && best > MAX_MS / 2; round++) {

@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** Heads that are nearly requests: lines of a valid one with pieces of the grammar put in, left out and put together anew. */
+/** Pieces of nearly valid heads: lines of a valid one with parts of the grammar inserted, omitted and recombined. */
 const PIECES = [
 	...["GET ", "POST ", "HEAD ", "PRI * ", "/api/v1/health", "/api/v1/eso/x", "http://h/", "*", "%", "%00", " HTTP/1.1"],
 	...[" HTTP/1.0", " HTTP/2.0", "\r\n", "\n", "\r", ": ", ":", " ", "\t", "\0", "\x7f", "\xff", "Host: localhost"],
@@ -25,7 +25,7 @@ const piece = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...PIECES) }, { w
 test("whatever bytes come in place of a request, the answer is a refusal or a page, and the server lives", async () => {
 	const head = fc.array(piece, { minLength: 1, maxLength: 24 }).map((pieces) => pieces.join(""));
 	const property = fc.asyncProperty(head, async (bytes) => {
-		// What ends the message ends the exchange: else the server would wait for more, rightly.
+		// The request that ends the message also ends the exchange: otherwise the server would wait for more, and rightly so.
 		const end = "\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 		const statuses = statusesIn(await exchangeBytes(server, Buffer.from(bytes + end, "latin1")));
 		assert.deepEqual(

@@ -15,7 +15,7 @@ import { element } from "../../packages/x509/src/der.ts";
 import { readElements } from "../../packages/x509/src/der-reader.ts";
 import { decodePem, encodePem } from "../../packages/x509/src/pem.ts";
 
-/** Kept, so that every run tries the same: `npm run fuzz` is for what is new. */
+/** Fixed, so that every run tries the same inputs: `npm run fuzz` finds new ones. */
 const RUNS = { seed: 16, numRuns: 300 };
 const { randomBytes } = createTestSystem();
 const bytes = (maxLength = 64) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array));

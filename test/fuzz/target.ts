@@ -1,22 +1,22 @@
-/** A parser that outsiders reach, and what holds for it whatever it is given. */
+/** A parser that outsiders reach, and the property that must hold for every input. */
 export interface Target {
 	/** Paths of the sources whose branches guide the search. */
 	readonly sources: RegExp;
-	/** Bytes of the largest input that gets as far as the parser. */
+	/** Bytes of the largest input that reaches the parser. */
 	readonly max_bytes: number;
-	/** A file of whoever runs the program, which does nothing else meanwhile: its cost is theirs. */
+	/** Set for a file of the person who runs the program, which does nothing else meanwhile: only they pay for its cost. */
 	readonly is_own_file?: true;
-	/** Inputs to begin with: at least one that the parser accepts. */
+	/** First inputs: at least one that the parser accepts. */
 	readonly seeds: readonly (string | Buffer)[];
-	/** Pieces of the grammar, for mutations that bytes would hardly find. */
+	/** Pieces of the grammar, for mutations that random bytes would hardly find. */
 	readonly tokens: readonly string[];
 	/** Runs the parser. @throws Error when the property does not hold */
 	check(input: Buffer): void | Promise<void>;
-	/** Runs the parser alone, where comparing what it gives takes longer than the parser. */
+	/** Runs the parser alone, where comparing its result takes longer than parsing. */
 	parse?(input: Buffer): unknown;
 }
 
-/** Runs what may refuse its input with one kind of error, and with no other. @returns undefined when it was refused */
+/** Runs code that may refuse its input only with one kind of error. @returns undefined when it refused */
 export function accepted<T>(refusal: abstract new (...args: never[]) => Error, attempt: () => T): T | undefined {
 	try {
 		return attempt();

@@ -1,6 +1,6 @@
 import type { Target } from "./target.ts";
 
-/** Where each target is declared. They are loaded when they are wanted: the search instruments what they import. */
+/** The file of each target. They are loaded on demand: the search instruments their imports. */
 const FILES = {
 	json: ["json"],
 	http: ["query", "forwarded", "cookies"],
@@ -11,7 +11,7 @@ const FILES = {
 	documents: ["toml", "dotenv", "manifest", "kubeconfig"],
 } as const;
 
-/** Every target's name, and the file that it is in. */
+/** Every target's name and file. */
 export const TARGETS: readonly { name: string; file: string }[] = Object.entries(FILES).flatMap(([file, names]) =>
 	names.map((name) => ({ name, file })),
 );

@@ -7,17 +7,17 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Milliseconds for a page to become what a test waits for. */
+/** Milliseconds in which a page must reach the state that a test waits for. */
 const PATIENCE_MS = 60_000;
 
-/** No window, no sandbox (root has none in a container), any certificate, and no way to anything but this machine. */
+/** No window, no sandbox (root has none in a container), any certificate, and no access beyond this machine. */
 const FLAGS = [
 	...["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"],
 	...["--disable-background-networking", "--disable-component-update", "--ignore-certificate-errors"],
 	...["--remote-debugging-pipe", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
 ];
 
-/** Why a test with a browser is skipped; false when there is one. */
+/** The reason to skip a test with a browser; false when one is installed. */
 export const skipWithoutChromium: string | false = isInstalled() ? false : "chromium is not installed";
 
 function isInstalled(): boolean {
@@ -31,13 +31,13 @@ function isInstalled(): boolean {
 
 /** One page of a real browser. */
 export interface Page {
-	/** Evaluates an expression in the page, again until it is truthy; answers its value. */
+	/** Evaluates an expression in the page until it is truthy; returns its value. */
 	until<T>(expression: string): Promise<T>;
-	/** Types into the element that has the focus. */
+	/** Types into the focused element. */
 	type(text: string): Promise<void>;
-	/** Address of everything that the page has asked for. */
+	/** Address of every request of the page. */
 	readonly requested: readonly string[];
-	/** What the browser found wrong: errors of scripts, refusals of the page's policy, answers of 400 and more. */
+	/** Errors that the browser found: of scripts, refusals of the page's policy, answers of 400 and more. */
 	readonly complaints: readonly string[];
 	/** Ends the browser and removes its folder. */
 	close(): Promise<void>;
@@ -51,7 +51,7 @@ interface Message {
 	readonly error?: { readonly message: string };
 }
 
-/** Starts a browser of its own and opens the address. */
+/** Starts a new browser and opens the address. */
 export async function openPage(address: string): Promise<Page> {
 	const profile = await mkdtemp(join(tmpdir(), "svc-chromium-"));
 	const child = spawn("chromium", [...FLAGS, `--user-data-dir=${profile}`], {
@@ -87,7 +87,7 @@ export async function openPage(address: string): Promise<Page> {
 	};
 }
 
-/** What the browser tells, as far as it is read. */
+/** The part of the browser's messages that the harness reads. */
 interface Told {
 	readonly request: { readonly url: string };
 	readonly exceptionDetails: { readonly text: string };
@@ -96,7 +96,7 @@ interface Told {
 
 type Send = (method: string, params: object, sessionId?: string) => Promise<Record<string, never>>;
 
-/** The DevTools protocol over a pair of pipes: JSON, each message ended by a zero byte. */
+/** Speaks the DevTools protocol over a pair of pipes: JSON, each message followed by a zero byte. */
 function speak(child: ChildProcess, onEvent: (event: Message) => void): Send {
 	const [toBrowser, fromBrowser] = [child.stdio[3] as Writable, child.stdio[4] as Readable];
 	const waiting = new Map<number, PromiseWithResolvers<Record<string, never>>>();

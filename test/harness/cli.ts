@@ -10,27 +10,27 @@ import { PROGRAM } from "./program.ts";
 
 const TIMEOUT_MS = 300_000;
 
-/** What a command did. */
+/** The result of a command. */
 export interface Outcome {
-	/** What the process ended with. */
+	/** The exit code of the process. */
 	readonly code: number | null;
 	readonly stdout: string;
 	readonly stderr: string;
 }
 
-/** Is told everything on stderr so far, whenever more is written. */
+/** Receives all of stderr so far, whenever more is written. */
 export type Hearer = (stderr: string, child: ChildProcess) => void;
 
-/** Runs `svc` as a process of its own, as somebody who is logged in to a server, or as nobody yet. */
+/** Runs `svc` in its own process, as somebody who is logged in to a server, or as nobody yet. */
 export interface Cli {
-	/** @param stdin what the command reads; it is no terminal */
+	/** @param stdin input of the command; not a terminal */
 	run(args: readonly string[], stdin?: string, heard?: Hearer): Promise<Outcome>;
 	/** A folder for its files, removed by `close`. */
 	readonly home: string;
 	close(): Promise<void>;
 }
 
-/** Prepares one; nothing of whoever runs the tests reaches the commands. Without `who` it has the session of its own logins. */
+/** Prepares a Cli; nothing from your own environment reaches the commands. Without `who` it has the session of its own logins. */
 export async function createCli(server: Pick<Server, "url" | "ca">, who?: Pick<Person, "token">): Promise<Cli> {
 	const home = await mkdtemp(join(tmpdir(), "svc-cli-"));
 	const cacert = join(home, "server.pem");

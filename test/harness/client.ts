@@ -8,19 +8,19 @@ import type { Server } from "../harness.ts";
 const PREFIX = "/api/v1";
 const ANSWER_TIMEOUT_MS = 120_000;
 
-/** What can be said about a request beyond its method, path and JSON body. */
+/** Options of a request beyond its method, path and JSON body. */
 export interface RequestOptions {
 	readonly token?: string | undefined;
 	readonly headers?: Readonly<Record<string, string>>;
-	/** Body bytes exactly as they are sent; the content type stays `application/json` unless `headers` says otherwise. */
+	/** Body bytes, sent exactly as they are; the content type stays `application/json` unless `headers` changes it. */
 	readonly raw?: string | Buffer;
-	/** Sends the body in chunks, without its length. */
+	/** Sends the body in chunks, without a length. */
 	readonly chunked?: boolean;
-	/** Sends no content type at all. */
+	/** Sends no content type. */
 	readonly untyped?: boolean;
 }
 
-/** An answer that was read to its end. `body` is the parsed JSON, and undefined when the answer is no JSON. */
+/** An answer read to its end. `body` is the parsed JSON, and undefined when the answer is not JSON. */
 export interface Answer<T = unknown> {
 	readonly status: number;
 	readonly headers: IncomingHttpHeaders;
@@ -28,16 +28,16 @@ export interface Answer<T = unknown> {
 	readonly body: T;
 }
 
-/** A client of one server that trusts exactly its certificate and keeps its connections. Paths are below `/api/v1`. */
+/** A client of one server that trusts only its certificate and keeps its connections. Paths are below `/api/v1`. */
 export interface Api {
 	get<T = unknown>(path: string, options?: RequestOptions): Promise<Answer<T>>;
 	post<T = unknown>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer<T>>;
 	delete<T = unknown>(path: string, options?: RequestOptions): Promise<Answer<T>>;
-	/** Any method on any path, taken from the root of the server. */
+	/** Sends any method to any path, from the root of the server. */
 	send<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<Answer<T>>;
 }
 
-/** Makes the client. Every answer, whatever the test is about, must keep the promises of `assertPromises`. */
+/** Makes the client. Every answer, in any test, must keep the promises of `assertPromises`. */
 export function api(server: Server): Api {
 	const agent = new Agent({ keepAlive: true, maxSockets: 32 });
 	const send = async <T>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<T>> => {
@@ -67,7 +67,7 @@ async function exchange(
 	const { hostname, port } = new URL(server.url);
 	const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
 	const outgoing = request({ agent, ca: server.ca, hostname, port, method, path, headers: headersOf(options), signal });
-	// After the answer to a body that is too large, the rest of it may fail to be written; only the answer counts.
+	// After the answer to an oversized body, writing the rest of it may fail; only the answer counts.
 	outgoing.on("error", () => undefined);
 	outgoing.end(options.raw);
 	const incoming = await once(outgoing, "response").then(
@@ -75,7 +75,7 @@ async function exchange(
 		(error: NodeJS.ErrnoException) => error,
 	);
 	if (incoming instanceof Error) {
-		// An idle connection that the server closed in this very moment took nothing of the request with it.
+		// An idle connection that the server closed at this very moment took nothing of the request with it.
 		if (outgoing.reusedSocket && incoming.code === "ECONNRESET") return exchange(server, agent, method, path, options);
 		throw incoming;
 	}
@@ -92,7 +92,7 @@ function headersOf({ token, headers, raw, chunked, untyped }: RequestOptions): O
 	};
 }
 
-/** Text is decoded strictly: a byte that is no UTF-8 fails the test, and a byte order mark is kept. Of a file, each byte becomes a character. */
+/** Decodes text strictly: a byte that is not UTF-8 fails the test, and a byte order mark is kept. In a file, each byte becomes a character. */
 function readAnswer(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Answer {
 	const isFile = headers["content-type"] === "application/octet-stream";
 	const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -102,7 +102,7 @@ function readAnswer(status: number, headers: IncomingHttpHeaders, bytes: Buffer)
 }
 
 /**
- * What holds for every answer: a request id, no caching below the prefix, never an internal error, and errors only in
+ * Checks the promises of every answer: a request id, no caching below the prefix, never an internal error, and errors only in
  * the shape of the error object.
  * Design: §7, §7.2.
  */

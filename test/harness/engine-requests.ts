@@ -4,7 +4,7 @@ import type { World } from "./world.ts";
 
 const V1 = "/api/v1";
 
-/** Engines of the kind of memo-engine.ts that the requests need: some use one up. */
+/** Number of engines of memo-engine.ts that the requests need: some use one up. */
 export const MEMO_ENGINES = 30;
 
 const EVERYBODY = { allowed_realms: ["*"] };
@@ -12,7 +12,7 @@ const TYPE = "memo-1";
 const CONFIGURED = "memo-2";
 let used = 2;
 
-/** An engine that no request has configured. */
+/** Returns an engine that no request has configured. */
 function freshType(): string {
 	used += 1;
 	return `memo-${used}`;
@@ -20,7 +20,7 @@ function freshType(): string {
 
 let maker: Promise<Person> | undefined;
 
-/** A credential of a realm of its own, made by somebody who has no other role there. */
+/** Makes a credential in a new realm, for somebody who has no other role there. */
 async function freshLease({ api, people, freshRealm }: World): Promise<{ slug: string; id: string; name: string }> {
 	const slug = await freshRealm();
 	maker ??= person(api, "maker");

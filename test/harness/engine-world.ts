@@ -5,17 +5,17 @@ import { type Answer, type Api, api } from "./client.ts";
 import { ok } from "./expect.ts";
 import { type Person, person, realm } from "./fixtures.ts";
 
-/** Longer than a slow machine needs, and shorter than the minute after which the server asks a blocked target of its own accord. */
+/** Longer than a slow machine needs, and shorter than the minute after which the server itself asks a blocked target again. */
 const PATIENCE_S = 50;
 
 /** A lease as `GET /realms/{slug}/leases/{id}` shows it. Design: §7.1 */
 export interface Lease {
 	readonly id: string;
 	readonly engine: string;
-	/** Slug. */
+	/** Slug of the realm. */
 	readonly realm: string;
 	readonly role: string;
-	/** User or service account; empty when the engine does not say. */
+	/** User or service account; empty when the engine does not name one. */
 	readonly name: string;
 	readonly state: string;
 	readonly expires_at: string;
@@ -23,18 +23,18 @@ export interface Lease {
 	readonly last_error: string;
 }
 
-/** How an engine is, as anybody may see. */
+/** An engine's public state. */
 export interface EngineState {
 	readonly type: string;
 	readonly status: string;
 	readonly breaker: string;
 	readonly refused_realms: number;
 	readonly processes: number;
-	/** Why it cannot be used; empty when it can. */
+	/** The reason why it cannot be used; empty when it can. */
 	readonly message: string;
 }
 
-/** What health says of engines, targets and leases. Design: §9 */
+/** Health's report on engines, targets and leases. Design: §9 */
 export interface Details {
 	readonly engines: readonly EngineState[];
 	readonly targets: readonly { readonly target: string; readonly status: string; readonly since: string }[];
@@ -48,14 +48,14 @@ export interface Details {
 	readonly clock: string;
 }
 
-/** A server with an instance admin who owns a realm, and what tests of engines ask of it. */
+/** A server with an instance admin who owns a realm, and methods for tests of engines. */
 export interface EngineWorld {
 	readonly server: Server;
 	readonly client: Api;
 	readonly admin: Person;
 	/** The admin's realm. */
 	readonly slug: string;
-	/** Configures an engine for every realm, or for those that the fields name, or for one; answers the configuration and what a ping says. */
+	/** Configures an engine for every realm, for those in the fields, or for one; returns the configuration and the status of a ping. */
 	configure(
 		type: string,
 		fields: object,
@@ -63,18 +63,18 @@ export interface EngineWorld {
 	): Promise<Answer<{ status: string; [field: string]: unknown }>>;
 	/** Asks an engine for a credential, as the admin. */
 	generate<T>(type: string, params: object, where?: string): Promise<Answer<T>>;
-	/** Asks an engine to validate, as the admin; for a credential that is to revoke it. */
+	/** Asks an engine to validate, as the admin; for a credential this revokes it. */
 	validate<T = { valid: boolean; message: string }>(type: string, params: object, where?: string): Promise<Answer<T>>;
-	/** The lease of the credential in that answer. */
+	/** Returns the lease of the credential in that answer. */
 	leaseOf(answer: Answer, where?: string): Promise<Lease>;
-	/** All leases of a realm that are in the state; of all states when none is named. */
+	/** Returns all leases of a realm in the state, or in any state. */
 	leases(state?: string, where?: string): Promise<Lease[]>;
-	/** What health says. */
+	/** Returns health's report. */
 	details(): Promise<Details>;
 	close(): Promise<void>;
 }
 
-/** Starts one, and ends it again when that fails. Costs two password hashes. */
+/** Starts a world, and stops it when that fails. Costs two password hashes. */
 export async function startEngineWorld(options: ServerOptions = {}): Promise<EngineWorld> {
 	const server = await startServer(options);
 	try {
@@ -115,7 +115,7 @@ async function settleIn(server: Server): Promise<EngineWorld> {
 	};
 }
 
-/** Waits for something that has to happen soon. @param seconds how soon at the latest, where that is no proof of speed */
+/** Waits for something that must happen soon. @param seconds the limit, where it does not test speed */
 export async function eventually(
 	what: string,
 	holds: () => Promise<boolean> | boolean,

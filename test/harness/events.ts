@@ -3,10 +3,10 @@ import { ok } from "./expect.ts";
 import type { Person } from "./fixtures.ts";
 import type { AuditEvent, Page } from "./resources.ts";
 
-/** An audit event with its data read. */
+/** An audit event with parsed data. */
 export type ReadEvent = Omit<AuditEvent, "data"> & { readonly data: Readonly<Record<string, unknown>> };
 
-/** Every event that the person may see, newest first, over all pages. `filter` is a query such as `type=secret.set`. */
+/** Returns every event that the person may see, newest first, over all pages. `filter` is a query such as `type=secret.set`. */
 export async function events(api: Api, who: Pick<Person, "token">, filter = ""): Promise<ReadEvent[]> {
 	const found: ReadEvent[] = [];
 	let cursor: string | undefined = "";
@@ -19,7 +19,7 @@ export async function events(api: Api, who: Pick<Person, "token">, filter = ""):
 	return found;
 }
 
-/** The newest event of a type that the person may see, if there is one. */
+/** Returns the newest event of a type that the person may see, if any. */
 export async function newest(api: Api, who: Pick<Person, "token">, type: string): Promise<ReadEvent | undefined> {
 	return (await events(api, who, `type=${type}`))[0];
 }

@@ -5,13 +5,13 @@ import type { ErrorBody } from "./resources.ts";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)$/;
 
-/** Fails unless the answer has the status; answers its body. */
+/** Fails unless the answer has the status; returns its body. */
 export function ok<T>(answer: Answer<T>, status = 200): T {
 	assert.equal(answer.status, status, answer.text);
 	return answer.body;
 }
 
-/** Fails unless the answer is the error object with this status and, when one is given, this code. */
+/** Fails unless the answer is the error object with this status and, if given, this code. */
 export function refused(answer: Answer, status: number, code?: string): void {
 	assert.equal(answer.status, status, answer.text);
 	const { error } = answer.body as ErrorBody;
@@ -21,7 +21,7 @@ export function refused(answer: Answer, status: number, code?: string): void {
 	if (code !== undefined) assert.equal(error.code, code, answer.text);
 }
 
-/** The body of a 404, 401 and the like, which must not tell two causes apart. */
+/** Fails unless two refusals, such as 404 or 401, have the same body: it must not reveal the cause. */
 export function sameRefusal(one: Answer, other: Answer): void {
 	assert.equal(one.status, other.status);
 	assert.equal(one.text, other.text);

@@ -2,7 +2,7 @@ import type { Answer, Api } from "./client.ts";
 import { ok } from "./expect.ts";
 import type { ApiToken, Binding, Login, Realm, Secret, User } from "./resources.ts";
 
-/** The password of every person that a test does not give one of its own. */
+/** The default password of every person. */
 export const PASSWORD = "a password for tests only";
 
 /** Somebody with an account and an open session. */
@@ -16,7 +16,7 @@ export interface Person {
 
 let counter = 0;
 
-/** A name that no other test of this file has: lower case, usable as slug, key and local part of an e-mail. */
+/** Returns a name that no other test of this file has: lower case, usable as slug, key and local part of an e-mail. */
 export function unique(stem: string): string {
 	counter += 1;
 	return `${stem}-${counter}`;
@@ -30,13 +30,13 @@ export async function person(api: Api, name: string): Promise<Person> {
 	return { ...account, token: await login(api, account) };
 }
 
-/** Opens another session and answers its token. */
+/** Opens another session and returns its token. */
 export async function login(api: Api, who: Pick<Person, "email" | "password">): Promise<string> {
 	const body = { email: who.email, password: who.password };
 	return ok(await api.post<Login>("/auth/login", body)).token;
 }
 
-/** Runs work for each item, four at once: of one source no more password checks may wait. Answers in the order of the items. */
+/** Runs work for each item, four at once: only four password checks of one source may wait. Returns the results in the order of the items. */
 export async function fewAtOnce<Item, Result>(
 	items: readonly Item[],
 	work: (item: Item) => Promise<Result>,
@@ -68,7 +68,7 @@ export async function bind(api: Api, owner: Person, slug: string, who: Person, r
 	return ok(await api.post<Binding>(`/realms/${slug}/policy/bindings`, body, { token: owner.token }), 201);
 }
 
-/** Writes one secret. `more` may hold environment, comment and the other optional fields. */
+/** Writes one secret. `more` may include environment, comment and the other optional fields. */
 export async function secret(
 	api: Api,
 	who: Person,
@@ -81,7 +81,7 @@ export async function secret(
 	return ok(await api.post<Secret>(`/realms/${slug}/secrets`, body, { token: who.token }), 201);
 }
 
-/** Makes what ends as soon as this machine can make it: an end that is over when the server hears of it is refused. Answers it and its end. */
+/** Makes something that ends as soon as this machine allows: the server refuses an end in the past. Returns it and its end. */
 export async function ending<T>(make: (expires_at: string) => Promise<Answer<T>>): Promise<[made: T, end_ms: number]> {
 	for (let life_ms = 300; ; life_ms *= 2) {
 		const end_ms = Date.now() + life_ms;
@@ -90,7 +90,7 @@ export async function ending<T>(make: (expires_at: string) => Promise<Answer<T>>
 	}
 }
 
-/** The path of a secret below `/api/v1`, with the key encoded as one segment. */
+/** Returns the path of a secret below `/api/v1`, with the key encoded as one segment. */
 export function secretPath(slug: string, key: string): string {
 	return `/realms/${slug}/secrets/${encodeURIComponent(key)}`;
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 
-/** Longer than the standard library takes where nothing is kept of it. */
+/** Longer than a build of the standard library takes without a cache. */
 const BUILD_TIMEOUT_MS = 900_000;
 
-/** Builds the Go program of a folder; answers false where there is no Go. @throws AssertionError with what the compiler says */
+/** Builds the Go program of a folder; returns false where Go is missing. @throws AssertionError with the compiler's output */
 export function goBuild(folder: string, output: string): boolean {
 	const { error, status, stderr } = spawnSync("go", ["build", "-o", output, "."], {
 		cwd: folder,

@@ -2,15 +2,15 @@ import { hash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The program of a third party's engine, as a file with that name. */
+/** The program of a third party's engine, and the name of its file. */
 export interface EngineProgram {
 	readonly file: string;
 	readonly text: string;
 }
 
 /**
- * Installs a third party's engine in a folder of engines, as somebody would who read how.
- * @param changes fields of plugin.json that are not the usual ones
+ * Installs a third party's engine in a folder of engines, as its instructions say.
+ * @param changes fields of plugin.json that differ from the usual ones
  * @returns the engine's own folder
  */
 export async function installEngine(

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installEngine } from "./install-engine.ts";
 
-/** A third party's engine that needs no target: its credentials live nowhere, its core chooses their names. */
+/** A third party's engine without a target: its credentials live nowhere, and the core chooses their names. */
 const SCRIPT = `#!/bin/sh
 while IFS= read -r line; do
   case $line in
@@ -15,7 +15,7 @@ while IFS= read -r line; do
 done
 `;
 
-/** What plugin.json says of it. */
+/** The engine's plugin.json. */
 const DESCRIPTOR = {
 	display_name: "Memo",
 	capabilities: ["engine:dynamic_credentials", "engine:lease_hint"],
@@ -30,7 +30,7 @@ export interface MemoEngines {
 	remove(): Promise<void>;
 }
 
-/** Installs so many engines of this kind, \`memo-1\` and on. */
+/** Installs this many engines of this kind, \`memo-1\` and on. */
 export async function installMemoEngines(count: number): Promise<MemoEngines> {
 	const folder = await mkdtemp(join(tmpdir(), "svc-engines-"));
 	const types = Array.from({ length: count }, (_, at) => `memo-${at + 1}`);

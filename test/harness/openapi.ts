@@ -1,7 +1,7 @@
 import type { Api } from "./client.ts";
 import { ok } from "./expect.ts";
 
-/** A JSON schema, as far as the tests read it. */
+/** The part of a JSON schema that the tests read. */
 export interface Schema {
 	readonly $ref?: string;
 	readonly type?: string | readonly string[];
@@ -45,7 +45,7 @@ export interface Operation {
 	>;
 }
 
-/** The document, as far as the tests read it. */
+/** The part of the document that the tests read. */
 export interface OpenApi {
 	readonly openapi: string;
 	readonly info: { readonly title: string; readonly version: string };
@@ -55,7 +55,7 @@ export interface OpenApi {
 	readonly security?: readonly object[];
 }
 
-/** A route of the running server as its own document tells it. */
+/** A route of the running server, from its own document. */
 export interface Route {
 	readonly method: string;
 	readonly path: string;
@@ -69,7 +69,7 @@ export async function openApi(api: Api): Promise<OpenApi> {
 	return ok(await api.get<OpenApi>("/openapi.json"));
 }
 
-/** Every route in the document. Methods are upper case. */
+/** Returns every route in the document. Methods are upper case. */
 export function routesOf(document: OpenApi): Route[] {
 	return Object.entries(document.paths).flatMap(([path, item]) =>
 		Object.entries(item)
@@ -84,7 +84,7 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
 	email: /^[^@\s]+@[^@\s]+$/,
 };
 
-/** What is wrong with the value, as `path: reason` lines; an empty list when it conforms to the schema. */
+/** Returns the value's errors as `path: reason` lines; an empty list when it conforms to the schema. */
 export function problems(document: OpenApi, schema: Schema, value: unknown, at = "$"): string[] {
 	const inner = (next: Schema, item: unknown, where: string): string[] => problems(document, next, item, where);
 	if (schema.$ref !== undefined) return inner(resolve(document, schema.$ref), value, at);

@@ -1,7 +1,7 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** How `svc` is started: a program, and the arguments before the words of a command. */
+/** The way to start `svc`: a program, and the arguments before the words of a command. */
 export interface Program {
 	readonly file: string;
 	readonly arguments: readonly string[];
@@ -15,5 +15,5 @@ const FROM_SOURCE: Program = {
 // biome-ignore lint/style/noProcessEnv: which program the test run is about
 const binary = process.env.SVC_TEST_BINARY;
 
-/** What is tested: svc from source, or the single binary that SVC_TEST_BINARY names. */
+/** The program under test: svc from source, or the single binary that SVC_TEST_BINARY names. */
 export const PROGRAM: Program = binary === undefined ? FROM_SOURCE : { file: binary, arguments: [] };

@@ -4,8 +4,8 @@ import type { Server } from "../harness.ts";
 const CLOSE_TIMEOUT_MS = 15_000;
 
 /**
- * Sends these bytes over TLS, however little they look like a request, and answers everything that comes back until the
- * server closes the connection. A connection that is reset counts as closed.
+ * Sends these bytes over TLS, however little they look like a request, and returns everything that comes back until the
+ * server closes the connection. A reset connection counts as closed.
  * @throws Error when the server keeps the connection open for 15 s
  */
 export async function exchangeBytes(server: Server, bytes: string | Buffer): Promise<string> {
@@ -24,7 +24,7 @@ export async function exchangeBytes(server: Server, bytes: string | Buffer): Pro
 	return received;
 }
 
-/** Status codes of the answers in what `exchangeBytes` received. */
+/** Returns the status codes of the answers in the result of `exchangeBytes`. */
 export function statusesIn(received: string): number[] {
 	return [...received.matchAll(/HTTP\/1\.[01] (\d{3}) /g)].map((match) => Number(match[1]));
 }

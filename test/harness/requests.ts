@@ -4,15 +4,15 @@ import { apiToken, bind, PASSWORD, type Person, unique } from "./fixtures.ts";
 import { SSO_REQUESTS } from "./sso-requests.ts";
 import { freshSecret, type World } from "./world.ts";
 
-/** Who sends the request: nobody, or a person with a token of these scopes. */
+/** The sender of a request: nobody, or a person with a token of these scopes. */
 export interface Caller {
 	readonly person: Person | undefined;
 	readonly scopes: string;
 }
 
-/** Everything of a request but its method and its token. */
+/** A request without its method and its token. */
 export interface PreparedRequest {
-	/** From the root of the server. */
+	/** Path from the root of the server. */
 	readonly path: string;
 	readonly body?: object;
 }
@@ -21,7 +21,7 @@ type Prepare = (world: World, caller: Caller) => PreparedRequest | Promise<Prepa
 
 const V1 = "/api/v1";
 
-/** For each row of the endpoint table a request that succeeds when the caller may make it, on fixtures of its own. */
+/** A request for each row of the endpoint table, on its own fixtures, which succeeds when the caller may make it. */
 export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	"GET /api/v1/health": () => ({ path: `${V1}/health` }),
 	"GET /metrics": () => ({ path: "/metrics" }),
@@ -118,7 +118,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	"POST /api/v1/keys/rotate": () => ({ path: `${V1}/keys/rotate`, body: { purpose: "portable" } }),
 };
 
-/** The name of a backup of the server. */
+/** Returns the name of a backup of the server. */
 async function aBackup({ api, people }: World): Promise<string> {
 	const { token } = people.instance;
 	const { backups } = ok(await api.get<{ backups: { name: string }[] }>("/backups", { token }));

@@ -14,7 +14,7 @@ export interface Login {
 	readonly user: Pick<User, "id" | "email" | "name">;
 }
 
-/** Spec: API › API tokens. `token` is in the answer to the creation alone. */
+/** Spec: API › API tokens. `token` is only in the answer to the creation. */
 export interface ApiToken {
 	readonly id: string;
 	readonly name: string;
@@ -73,7 +73,7 @@ export interface AuditEvent {
 	readonly data: string;
 }
 
-/** What every paginated list carries beside its collection. Spec: API › Pagination convention. */
+/** The fields of every paginated list beside its collection. Spec: API › Pagination convention. */
 export interface Page {
 	readonly pagination: { readonly next_cursor?: string; readonly has_more: boolean; readonly total?: number };
 }

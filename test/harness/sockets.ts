@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Server } from "../harness.ts";
 
-/** Opens connections that say nothing by themselves, all from one address of the loopback network. An error of theirs is no error of the test. */
+/** Opens silent connections, all from one address of the loopback network. Their errors do not fail the test. */
 export async function openSockets(server: Server, count: number, from: string): Promise<Socket[]> {
 	const port = Number(new URL(server.url).port);
 	const sockets = Array.from({ length: count }, () =>
@@ -14,7 +14,7 @@ export async function openSockets(server: Server, count: number, from: string): 
 	return sockets;
 }
 
-/** Opens connections whose TLS handshake is done. */
+/** Opens connections and completes their TLS handshakes. */
 export async function openSecure(server: Server, count: number, from: string): Promise<Socket[]> {
 	const raw = await openSockets(server, count, from);
 	return Promise.all(
@@ -27,7 +27,7 @@ export async function openSecure(server: Server, count: number, from: string): P
 	);
 }
 
-/** Counts the sockets on the server's port that wait for the server, not for their other end. */
+/** Counts the sockets on the server's port that wait for the server rather than for their other end. */
 export function socketStates(server: Server): { ESTABLISHED: number; CLOSE_WAIT: number } {
 	const port = Number(new URL(server.url).port).toString(16).toUpperCase().padStart(4, "0");
 	const states = readFileSync("/proc/net/tcp", "latin1")

@@ -4,7 +4,7 @@ import type { World } from "./world.ts";
 
 const V1 = "/api/v1/auth";
 
-/** A provider that nobody has to be asked for. */
+/** A provider that the server need not contact. */
 const PROVIDER = {
 	type: "ldap",
 	display_name: "The directory",
@@ -24,7 +24,7 @@ async function fresh({ api, tokens }: World): Promise<string> {
 	return path;
 }
 
-/** For each row of single sign-on a request. Nobody has the provider `none`: the flows themselves are tried with real ones in `test/sso`. */
+/** A request for each row of single sign-on. Nobody has the provider `none`: `test/sso` tests the flows themselves with real ones. */
 export const SSO_REQUESTS: Readonly<Record<string, (world: World) => PreparedRequest | Promise<PreparedRequest>>> = {
 	"GET /api/v1/auth/oidc/{provider}/login": () => ({ path: `${V1}/oidc/none/login` }),
 	"GET /api/v1/auth/oidc/{provider}/callback": () => ({ path: `${V1}/oidc/none/callback?code=a&state=b` }),
@@ -46,7 +46,7 @@ export const SSO_REQUESTS: Readonly<Record<string, (world: World) => PreparedReq
 	"POST /api/v1/auth/providers/{name}/test": async (world) => ({ path: `${await fresh(world)}/test` }),
 };
 
-/** What whoever may call is answered where success would take an identity provider: of the flows, `test/sso` has the rest. */
+/** Statuses for permitted callers where success would take an identity provider: `test/sso` covers the rest of the flows. */
 export const WITHOUT_PROVIDER: Readonly<Record<string, number>> = {
 	"GET /api/v1/auth/oidc/{provider}/login": 404,
 	"GET /api/v1/auth/oidc/{provider}/callback": 404,

@@ -1,13 +1,13 @@
 import type { Api } from "./client.ts";
 import { apiToken, bind, type Person, person, realm, unique } from "./fixtures.ts";
 
-/** The people of the access rules: `owner` made the realm, the next three are bound to it, `stranger` is not in it. */
+/** The people of the access rules: `owner` made the realm, the next three have roles in it, `stranger` is not in it. */
 export const PERSONAS = ["stranger", "viewer", "member", "admin", "owner", "instance"] as const;
 
-/** What somebody can be to a realm. `instance` is the instance admin, who is not in it. */
+/** A person's relation to a realm. `instance` is the instance admin, who is not in it. */
 export type Persona = (typeof PERSONAS)[number];
 
-/** How a caller proves who they are: a session, or an API token with one scope. */
+/** A caller's proof of identity: a session, or an API token with one scope. */
 export const CREDENTIALS = ["session", "read", "write", "delete"] as const;
 
 /** The kinds of token in the access rules. */
@@ -18,11 +18,11 @@ export interface World {
 	readonly api: Api;
 	readonly people: Readonly<Record<Persona, Person>>;
 	readonly tokens: Readonly<Record<Persona, Readonly<Record<Credential, string>>>>;
-	/** Belongs to nothing: the one who is bound, unbound, disabled and enabled. */
+	/** Belongs to nothing: the person whom tests bind, unbind, disable and enable. */
 	readonly target: Person;
 	/** Slug of a realm in which the people have their roles. */
 	readonly slug: string;
-	/** Another realm like it, for a request that uses it up. Answers its slug. */
+	/** Makes another such realm, for a request that uses it up. Returns its slug. */
 	freshRealm(): Promise<string>;
 }
 
@@ -61,7 +61,7 @@ async function credentialsOf(api: Api, who: Person): Promise<Record<Credential, 
 	};
 }
 
-/** A key of its own that holds one version in the environment, written by the owner. */
+/** Writes a new key with one version in the environment, as the owner. */
 export async function freshSecret(world: World, environment = "dev"): Promise<string> {
 	const key = unique("KEY");
 	const body = { key, value: "a value", environment };

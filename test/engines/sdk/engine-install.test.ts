@@ -93,7 +93,7 @@ test("who does what the page says has an engine in the end, and sees what the pa
 
 let folder: string;
 
-/** Makes a folder with the example in sh, under a new name each time. */
+/** Numbers the folders, each with the example in sh. */
 let counter = 0;
 beforeEach(() => {
 	counter += 1;

@@ -12,9 +12,9 @@ import { type Client, loadUntilKilled, newClients, settle } from "./load.ts";
 import { assertDatabaseKeeps } from "./verification.ts";
 
 const CLIENTS = 8;
-/** The longest life under load, in milliseconds; once all kills are done and a slow machine has not written every key, each may be twice as long. */
+/** The longest life under load, in milliseconds; twice as long after all kills, while a slow machine has not yet written every key. */
 const LONGEST_LIFE_MS = 400;
-/** The longest life of a start that is killed on the way, in milliseconds: it covers the whole start. */
+/** The longest life of a start that is killed before it ends, in milliseconds: it covers the whole start. */
 const LONGEST_START_MS = 700;
 const KILLS_PER_VERIFICATION = 20;
 const KILLS_PER_KILLED_START = 8;
@@ -47,7 +47,7 @@ async function killUnderLoad(
 	lifeMs: number,
 ): Promise<void> {
 	let isKilled = false;
-	// The address of this life, which stays readable when it is over.
+	// The address in this life, which stays readable afterwards.
 	const life = { ...server };
 	const loads = clients.map((client) => loadUntilKilled(api(life), owner, client, random, () => isKilled));
 	const moment = pass(lifeMs).then(async () => {

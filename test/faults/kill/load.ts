@@ -9,24 +9,24 @@ import { deleted, newSlot, read, type Slot, wrote } from "./slot.ts";
 
 const KEYS_PER_CLIENT = 4;
 
-/** One client: the keys that only it writes. */
+/** A client: the keys that only it writes. */
 export type Client = readonly Slot[];
 
-/** Makes the clients, each with keys of its own. */
+/** Makes the clients, each with its own keys. */
 export function newClients(count: number): Client[] {
 	return Array.from({ length: count }, (_, client) =>
 		Array.from({ length: KEYS_PER_CLIENT }, (_, key) => newSlot(`client-${client}/key-${key}`)),
 	);
 }
 
-/** Reads every key of the client and compares; to be called first after each start. */
+/** Reads every key of the client and compares. Call it first after each start. */
 export async function settle(api: Api, { slug, token }: Owner, client: Client): Promise<void> {
 	for (const slot of client) read(slot, await api.get<Secret>(secretPath(slug, slot.key), { token }));
 }
 
 /**
  * Writes, reads and deletes one request after the other until the connection breaks.
- * @param isKilled whether the server was killed: only then may a request fail
+ * @param isKilled tells whether the server was killed: only then may a request fail
  * @throws AssertionError when an answer contradicts an earlier one
  */
 export async function loadUntilKilled(

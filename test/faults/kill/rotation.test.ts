@@ -1,4 +1,4 @@
-/* Keys are replaced while clients read and write, and the server is killed in the middle of it. */
+/* Clients read and write while keys are replaced, and the server is killed in the middle of it. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { loadUntilKilled, newClients, settle } from "./load.ts";
 const CLIENTS = 4;
 const REALMS = 20;
 const LIVES = 6;
-/** The longest life under load, in milliseconds: about twenty rotations. Further lives that a slow machine needs may be twice as long each. */
+/** The longest life under load, in milliseconds: about twenty rotations. Extra lives that a slow machine needs may each be twice as long. */
 const LONGEST_LIFE_MS = 600;
 const PATIENCE_MS = 120_000;
 
@@ -59,7 +59,7 @@ test("whatever moment of a rotation the server is killed at, everything is reada
 	assert.equal(verified.status, "intact");
 });
 
-/** Waits until the next master key lies beside the one in use: which of them holds is not known then. */
+/** Waits until the next master key lies next to the one in use: at that moment it is open which of them is valid. */
 async function nextKeyLies(data: string): Promise<void> {
 	const end = Date.now() + PATIENCE_MS;
 	while (!existsSync(join(data, "master.key.next"))) {
@@ -68,7 +68,7 @@ async function nextKeyLies(data: string): Promise<void> {
 	}
 }
 
-/** One rotation after the other until the connection breaks. @returns how many were answered */
+/** Rotates one key after the other until the connection breaks. @returns the number of answers */
 async function rotateUntilKilled(
 	client: Api,
 	token: string,

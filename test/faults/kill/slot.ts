@@ -3,12 +3,12 @@ import type { Answer } from "../../harness/client.ts";
 import { ok } from "../../harness/expect.ts";
 import type { Secret } from "../../harness/resources.ts";
 
-/** What a client knows of one of its keys: what was answered last, and what was asked and never answered. */
+/** A client's knowledge of one of its keys: the last answers, and the requests never answered. */
 export interface Slot {
 	readonly key: string;
 	/** The highest version answered; 0 before the first write. */
 	version: number;
-	/** The value answered last; undefined when there is none or it was deleted. */
+	/** The value answered last; undefined when none was written or it was deleted. */
 	value: string | undefined;
 	/** A write or a deletion (value undefined) whose answer never came: it may or may not have happened. */
 	doubt: { value: string | undefined } | undefined;
@@ -20,12 +20,12 @@ export interface Slot {
 	reads: number;
 }
 
-/** A key that nobody has written yet. */
+/** Returns a key that nobody has written yet. */
 export function newSlot(key: string): Slot {
 	return { key, version: 0, value: undefined, doubt: undefined, written: [], deletions: 0, reads: 0 };
 }
 
-/** Takes over the answer to a write of `value`. A version that does not follow the last one means that a write was lost. */
+/** Records the answer to a write of `value`. A version that does not follow the last one means that a write was lost. */
 export function wrote(slot: Slot, value: string, answer: Answer<Secret>): void {
 	const { version } = ok(answer, 201);
 	assert.equal(version, slot.version + 1, `${slot.key} was at version ${slot.version}`);
@@ -33,14 +33,14 @@ export function wrote(slot: Slot, value: string, answer: Answer<Secret>): void {
 	Object.assign(slot, { version, value, doubt: undefined });
 }
 
-/** Takes over the answer to a deletion. */
+/** Records the answer to a deletion. */
 export function deleted(slot: Slot, answer: Answer): void {
 	assert.equal(answer.status, slot.value === undefined ? 404 : 200, `deletion of ${slot.key}`);
 	if (answer.status === 200) slot.deletions += 1;
 	Object.assign(slot, { value: undefined, doubt: undefined });
 }
 
-/** Compares what is read with what is known; after a kill this settles what was in doubt. */
+/** Compares the read with the record; after a kill this settles any doubt. */
 export function read(slot: Slot, answer: Answer<Secret>): void {
 	const { key, version, value, doubt } = slot;
 	slot.doubt = undefined;

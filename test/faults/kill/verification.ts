@@ -6,8 +6,8 @@ import { DatabaseSync } from "node:sqlite";
 import type { Slot } from "./slot.ts";
 
 /**
- * Examines the database of a killed server, in a copy: it is sound, every version has exactly one event and every event a
- * version, and no answered deletion or read is without one.
+ * Examines a copy of a killed server's database: it is sound, versions and events match one to one, and every answered
+ * deletion and read has its event.
  */
 export function assertDatabaseKeeps(data: string, slots: Slot[]): void {
 	const folder = mkdtempSync(join(tmpdir(), "svc-kill-"));

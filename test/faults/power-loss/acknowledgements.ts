@@ -1,4 +1,4 @@
-/** What an answer promised: that this request's event is durable and, for a write of a secret, that this version is. */
+/** The promise of an answer: this request's event is durable and, for a write of a secret, so is this version. */
 export interface Promised {
 	readonly requestId: string;
 	readonly key?: string;
@@ -7,7 +7,7 @@ export interface Promised {
 }
 
 /**
- * Finds the promise in what the server wrote to a socket: the identifiers of every successful answer in it, as text for `promised`.
+ * Finds promises in the server's output to a socket: the identifiers in every successful answer, as texts for `promised`.
  * Spec: API › Secrets and encryption.
  */
 export function acknowledgements(written: string): string[] {
@@ -20,7 +20,7 @@ export function acknowledgements(written: string): string[] {
 	return [JSON.stringify(isWrite ? { requestId, key, environment, version } : { requestId })];
 }
 
-/** Reads back one text of `acknowledgements`. */
+/** Parses a text of `acknowledgements`. */
 export function promised(id: string): Promised {
 	return JSON.parse(id);
 }

@@ -63,7 +63,7 @@ async function record(synchronous: string) {
 function rowsAfter(crash: Crash): { sound: boolean; ids: Set<string> } {
 	const database = new DatabaseSync(join(crash.folder, "loop.db"));
 	try {
-		// The image is thrown away: syncing it would only cost time.
+		// The image is thrown away, so a sync would only cost time.
 		database.exec("PRAGMA synchronous = OFF");
 		const sound = database.prepare("PRAGMA quick_check").get()?.quick_check === "ok";
 		const created = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'item'").get() !== undefined;

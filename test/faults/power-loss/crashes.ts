@@ -4,14 +4,14 @@ import type { Random } from "../random.ts";
 import { createDisk, type Fate, type Image } from "./disk.ts";
 import type { DiskEvent } from "./recording.ts";
 
-/** A folder after a power cut, written out, and what had been acknowledged at that moment; it holds until the next one is asked for. */
+/** The written folder after a power cut, and the acknowledgements until then; valid until you ask for the next crash. */
 export interface Crash {
 	readonly folder: string;
 	readonly acked: readonly string[];
 	readonly description: string;
 }
 
-/** At how many moments the power is cut (four images each), where the images are written, and by what chance. */
+/** The number of power cuts (four images each), the folder for the images, and the source of chance. */
 export interface CrashPlan {
 	readonly moments: number;
 	readonly folder: string;
@@ -21,8 +21,8 @@ export interface CrashPlan {
 const FATES: Fate[] = ["none", "all", "some", "some"];
 
 /**
- * Cuts the power at many moments of the recording and yields the folder that would be found each time; the next one
- * overwrites it. Half of the moments come right after an acknowledgement, where a lost commit shows first.
+ * Cuts the power at many moments of the recording and yields the folder left by each cut; the next one overwrites it.
+ * Half of the moments come right after an acknowledgement, where a lost commit shows first.
  */
 export function* crashes(events: DiskEvent[], plan: CrashPlan): Generator<Crash> {
 	const moments = chooseMoments(events, plan);

@@ -1,10 +1,10 @@
 import type { Random } from "../random.ts";
 import type { DiskEvent } from "./recording.ts";
 
-/** What became of the unsynced part when the power went: nothing of it reached the disk, all of it, or some sectors. */
+/** The fate of the unsynced part in a power cut: none of it reached the disk, all of it, or some sectors. */
 export type Fate = "none" | "all" | "some";
 
-/** The content of every file, by its name in the folder. */
+/** The content of every file, by name in the folder. */
 export type Image = Map<string, Buffer>;
 
 type Change = { at: number; offset: number | "end"; bytes: Buffer } | { at: number; size: number };
@@ -14,17 +14,17 @@ type NameChange = { at: number; directory: string; apply: (names: Names) => void
 
 const SECTOR_BYTES = 512;
 
-/** A folder on a disk that keeps what was synced and may lose the rest. */
+/** A folder on a disk that keeps synced data and may lose the rest. */
 export interface Disk {
-	/** Takes over the next event. */
+	/** Applies the next event. */
 	apply: (event: DiskEvent) => void;
-	/** The folder as it would be found after a power cut now. */
+	/** Returns the folder as a power cut would leave it now. */
 	crash: (fate: Fate, random: Random) => Image;
 }
 
 /**
- * Makes a disk that follows the letter of POSIX, not the kindness of one file system: syncing a file makes its content
- * durable but not its name, syncing a directory makes the names in it durable. Names change in order; sectors do not.
+ * Makes a disk that follows the letter of POSIX rather than the kindness of one file system: a sync of a file makes its content
+ * durable but not its name, a sync of a directory makes the names in it durable. Names change in order; sectors do not.
  */
 export function createDisk(): Disk {
 	const names: Names = new Map();
@@ -98,7 +98,7 @@ function contentOf(file: File, fate: Fate, random: Random): Buffer {
 	return replay(file.durable, reached);
 }
 
-/** A third of the unsynced changes is lost, a third arrives whole, a third is torn: every second sector, by chance. */
+/** Loses a third of the unsynced changes, keeps a third whole and tears a third: every second sector, by chance. */
 function survivors(pending: Change, random: Random): Change[] {
 	const luck = random.below(3);
 	if (luck === 0) return [];

@@ -38,7 +38,7 @@ test("a power cut during the first start leaves a folder that starts, and the an
 	assert.deepEqual(problems, []);
 });
 
-/** What the server tells a person to rely on: clients pin the one, an operator notes the other. */
+/** Returns the fingerprints on which people rely: clients pin one, an operator notes the other. */
 function fingerprints(written: string): string[] {
 	return written.match(/(?:[0-9A-F]{2}:){31}[0-9A-F]{2}|(?<=fingerprint )[0-9a-f]{16}/g) ?? [];
 }

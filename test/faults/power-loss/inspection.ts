@@ -11,14 +11,14 @@ import { type Promised, promised } from "./acknowledgements.ts";
 import type { Crash } from "./crashes.ts";
 import type { Written } from "./traffic.ts";
 
-/** Looks at the files alone; answers the first thing that is wrong, undefined when everything promised is there. */
+/** Inspects the files alone; returns the first error, or undefined when everything promised is there. */
 export function findLoss(crash: Crash, masterKey: Buffer): string | undefined {
 	const file = join(crash.folder, "svc.db");
 	const promises = crash.acked.map(promised);
 	if (!existsSync(file)) return promises.length > 0 ? "the database is gone" : undefined;
 	const database = new DatabaseSync(file);
 	try {
-		// The image is thrown away: syncing it would only cost time.
+		// The image is thrown away, so a sync would only cost time.
 		database.exec("PRAGMA synchronous = OFF");
 		const verdict = database.prepare("PRAGMA quick_check").get()?.quick_check;
 		if (verdict !== "ok") return `quick_check: ${verdict}`;
@@ -59,7 +59,7 @@ function findLostPromise(database: DatabaseSync, promises: Promised[]): string |
 	return undefined;
 }
 
-/** Rows that a change makes and the event that describes it: in one transaction, so always as many of one as of the other. */
+/** Rows of a change and the event that describes it: written in one transaction, so their numbers must always match. */
 const HALVES: Record<string, string> = {
 	"SELECT count(*) FROM account": "auth.register",
 	"SELECT count(*) FROM api_token": "auth.token.created",
@@ -76,7 +76,7 @@ function findHalfChange(database: DatabaseSync): string | undefined {
 	return undefined;
 }
 
-/** Starts a server on the image; answers the first thing that it says wrong, undefined when everything holds. */
+/** Starts a server on the image; returns its first wrong answer, or undefined when all are right. */
 export async function findWrongAnswer(crash: Crash, owner: Owner, written: Written): Promise<string | undefined> {
 	let run: Awaited<ReturnType<typeof runServer>>;
 	try {

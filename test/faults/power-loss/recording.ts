@@ -1,14 +1,14 @@
 /*
- * Reads the log of `strace -f -y -xx` and keeps what happened to one folder: which bytes were written to which file,
- * which names came and went, what was synced, and when an acknowledgement left the process.
- * One line is one call: `PID NAME(ARGUMENTS) = RESULT`; a call that another thread interrupts is split in two lines,
- * `… <unfinished ...>` and `<... NAME resumed> …`. -y writes the path behind every descriptor, -xx writes every
+ * Reads the log of `strace -f -y -xx` and keeps the history of one folder: the bytes written to each file, the names that came
+ * and went, the syncs, and the moment at which each acknowledgement left the process.
+ * One line is one call: `PID NAME(ARGUMENTS) = RESULT`; a call interrupted by another thread takes two lines,
+ * `… <unfinished ...>` and `<... NAME resumed> …`. -y adds the path to every descriptor, -xx writes every
  * string as `\xNN`, so that quotes, commas and brackets are never part of a string.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 
-/** Something that happened to the folder, or an acknowledgement. `at` is the line of the log at which it was done. */
+/** A change of the folder, or an acknowledgement. `at` is the line of the log at which it took effect. */
 export type DiskEvent =
 	| { kind: "open"; at: number; file: string; create: boolean; truncate: boolean }
 	| { kind: "write"; at: number; file: string; offset: number | "end"; bytes: Buffer }
@@ -19,10 +19,10 @@ export type DiskEvent =
 	| { kind: "sync"; at: number; file: string; begun: number }
 	| { kind: "ack"; at: number; ids: string[] };
 
-/** Finds the identifiers acknowledged by what was written to a socket or pipe (text is latin1). */
+/** Finds the identifiers that output to a socket or pipe acknowledges (text is latin1). */
 export type AckRecogniser = (written: string) => string[];
 
-/** The calls that the recording needs; whoever runs strace passes them as `-e trace=`. */
+/** The calls that the recording needs; pass them to strace as `-e trace=`. */
 export const TRACED_CALLS = [
 	...["open", "creat", "openat", "openat2", "lseek", "write", "writev", "pwrite64", "pwritev", "pwritev2"],
 	...["ftruncate", "truncate", "fallocate", "copy_file_range", "sendfile", "sendto", "sendmsg"],
@@ -30,19 +30,19 @@ export const TRACED_CALLS = [
 	...["fsync", "fdatasync", "sync_file_range", "io_uring_setup"],
 ];
 
-/** The longest string that strace is asked to print, in bytes: more than any single write of the recorded programs (the binary unpacks an addon of 2 MB). */
+/** The longest string that strace prints, in bytes: more than any single write of the recorded programs (the binary unpacks an addon of 2 MB). */
 export const STRING_LIMIT_BYTES = 4_194_304;
 
-// A file that was unlinked while open is shown as `3<path>(deleted)`: what happens to it can never be seen again.
+// strace shows a file unlinked while open as `3<path>(deleted)`: nobody can see its changes again.
 const DESCRIPTOR = /(\d+)<([^>]*)>(?!\(deleted\))/g;
 const FIRST_DESCRIPTOR = /^(\d+)<([^>]*)>(?!\(deleted\))/;
 
 type Call = { name: string; args: string; result: number; resultPath: string | undefined; begun: number; at: number };
 
 /**
- * Reads the log into the events of `root` (an absolute, real path) in the order in which they were done. The -shm file is left
- * out: SQLite rebuilds it.
- * @throws Error when the folder was changed by a call that cannot be replayed
+ * Reads the log into the events of `root` (an absolute, real path) in the order in which they took effect. Leaves out the -shm
+ * file: SQLite rebuilds it.
+ * @throws Error when a call that cannot be replayed changed the folder
  */
 export async function readRecording(log: string, root: string, recognise: AckRecogniser): Promise<DiskEvent[]> {
 	const events: DiskEvent[] = [];
@@ -81,7 +81,7 @@ function acksOf(text: string, at: number, recognise: AckRecogniser): DiskEvent[]
 	return ids.length > 0 ? [{ kind: "ack", at, ids }] : [];
 }
 
-/** Keeps the position of every open descriptor, because a plain write does not say where it goes. */
+/** Keeps the position of every open descriptor, because a plain write does not name its offset. */
 function eventsOf(root: string): (call: Call) => DiskEvent[] {
 	const positions = new Map<string, number | "end">();
 	return (call) => {
@@ -150,7 +150,7 @@ function descriptorOf(args: string): { fd: string; path: string | undefined } {
 	return { fd, path: path && unhex(path).toString() };
 }
 
-/** The path below the root, `''` for the root itself, undefined for what is elsewhere or rebuilt anyway. */
+/** Returns the path below the root, `''` for the root itself, undefined for files elsewhere or those that are rebuilt anyway. */
 function nameIn(root: string, path: string | undefined): string | undefined {
 	if (path === undefined || path.endsWith("-shm")) return undefined;
 	if (path === root) return "";

@@ -1,6 +1,6 @@
 /*
- * The server with the one promise taken away that the power-loss replay is about: commits are not synced. Nothing that is shipped
- * can be told to do this; the replay must notice it.
+ * The server without the one promise that the power-loss replay tests: it does not sync commits. No shipped program has such a
+ * setting; the replay must detect it.
  */
 import { readConfig, startServer } from "../../../packages/server/src/main.ts";
 

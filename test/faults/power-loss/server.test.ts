@@ -16,14 +16,14 @@ import { type DiskEvent, readRecording, STRING_LIMIT_BYTES, TRACED_CALLS } from 
 import { type Written, writeAndRead } from "./traffic.ts";
 
 const MOMENTS = 150;
-/** Every so many images one is given to a server, which must start on it and answer. */
+/** One in this many images goes to a server, which must start on it and answer. */
 const IMAGES_PER_START = 25;
 
 const { seed } = faultSettings();
 const root = realpathSync(mkdtempSync(join(tmpdir(), "svc-power-loss-")));
 after(() => rmSync(root, { recursive: true }));
 
-/** What was recorded: the disk, the folder as it was left, and whose data it is. */
+/** The recorded data: the disk, the folder as it was left, and its owner. */
 interface Recording {
 	events: DiskEvent[];
 	data: string;
@@ -61,7 +61,7 @@ test("the replay finds what a server loses that does not sync its commits", { sk
 	assert.ok(losses > MOMENTS, `only ${losses} images show a loss`);
 });
 
-/** Three lives on one folder: killed, ended in good order, killed again, so that recovery and clean-up are recorded too. */
+/** Records three lives on one folder: killed, stopped in good order, killed again, so that it includes recovery and clean-up. */
 async function recordLives(name: string, script?: readonly string[]): Promise<Recording> {
 	const data = join(root, name);
 	mkdirSync(data, { mode: 0o700 });

@@ -11,8 +11,8 @@ const TURNS = 12;
 export type Written = Map<string, string>;
 
 /**
- * Four clients at once write, overwrite, read and delete secrets of their own until each has had its turns. Every request
- * leaves an event.
+ * Lets four clients write, overwrite, read and delete their own secrets in parallel until each has had its turns. Every
+ * request leaves an event.
  */
 export async function writeAndRead(api: Api, owner: Owner, written: Written): Promise<void> {
 	const clients = Array.from({ length: CLIENTS }, (_, client) => client);
@@ -22,7 +22,7 @@ export async function writeAndRead(api: Api, owner: Owner, written: Written): Pr
 async function takeTurns(api: Api, { slug, token }: Owner, client: string, written: Written): Promise<void> {
 	for (let turn = 0; turn < TURNS; turn += 1) {
 		const key = `${client}.${turn % 3}`;
-		// Long values now and then, so that a commit is more than a page.
+		// Occasional long values make commits longer than a page.
 		const value = `${key}, write ${written.size} `.repeat(turn % 4 === 3 ? 400 : 1);
 		const { version } = ok(await api.post<Secret>(`/realms/${slug}/secrets`, { key, value }, { token }), 201);
 		written.set(`${key} ${version}`, value);

@@ -21,7 +21,7 @@ const { certificate } = issueCertificate(authority, {
 });
 const leaf = decodePem(certificate)?.der ?? Buffer.alloc(0);
 
-/** What is read as DER is the input cut into pieces: nothing is lost, nothing is invented. */
+/** The elements read as DER are the input cut into pieces: nothing is lost, nothing is invented. */
 export const der: Target = {
 	sources: /x509\/src\/(der-reader|certificate-fields)\.ts$/,
 	max_bytes: 64 * 1024,
@@ -34,7 +34,7 @@ export const der: Target = {
 	},
 };
 
-/** The readers throw plain errors, whose texts say what is wrong with the bytes; what Buffer refuses ends outside of them. */
+/** The readers throw plain errors that describe the invalid bytes; Buffer's own errors must not leave them. */
 function attempt<T>(read: () => T): T | undefined {
 	try {
 		return read();
@@ -44,7 +44,7 @@ function attempt<T>(read: () => T): T | undefined {
 	}
 }
 
-/** A text is one block or none, and a block that was read is written as one that reads the same. */
+/** A text has one block or none; a block that was read, written again, reads the same. */
 export const pem: Target = {
 	sources: /x509\/src\/pem\.ts$/,
 	max_bytes: 1024 * 1024,
@@ -56,7 +56,7 @@ export const pem: Target = {
 	},
 };
 
-/** A certificate holds when it is the one that the authority signed; everything else is refused in words of ours. */
+/** Only the certificate that the authority signed is valid; all others are refused with our own messages. */
 export const signedCertificate: Target = {
 	sources: /x509\/src\/(verify|pem|profile|name|name-constraints|certificate-fields|der-reader|directory-name)\.ts$/,
 	max_bytes: 64 * 1024,

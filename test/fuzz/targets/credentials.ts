@@ -36,7 +36,7 @@ const needs = {
 	},
 } as unknown as IdentityNeeds;
 
-/** Nobody is let in but who brings a token that this server made, to the letter. */
+/** Only a token that this server made, to the letter, lets anybody in. */
 export const bearer: Target = {
 	sources: /http\/authenticate\.ts$|crypto\/(session|api-token)\.ts$/,
 	max_bytes: HEADERS,
@@ -78,7 +78,7 @@ const cursorOfB = (
 	)
 ).pagination.next_cursor as string;
 
-/** A cursor leads on when this list gave it, however base64url spells it, and is refused otherwise. */
+/** A cursor is valid when this list gave it, in any base64url spelling, and is refused otherwise. */
 export const cursor: Target = {
 	sources: /src\/pagination\.ts$/,
 	max_bytes: HEADERS,
@@ -98,7 +98,7 @@ export const cursor: Target = {
 const key = dataKey(Buffer.alloc(8, 7), Buffer.alloc(32, 9));
 const sealed = sealPortable(key, "a plain text", system.randomBytes);
 
-/** Portable ciphertext opens when it is what was sealed, to the letter. */
+/** Portable ciphertext opens only when it is exactly the sealed text. */
 export const portable: Target = {
 	sources: /crypto\/(seal|xaes)\.ts$/,
 	max_bytes: 1024 * 1024,
@@ -111,7 +111,7 @@ export const portable: Target = {
 	},
 };
 
-/** A key that is taken needs no escaping in a path but for its slashes, and cannot walk. */
+/** An accepted key needs no escaping in a path except for its slashes, and cannot walk. */
 export const secretKey: Target = {
 	sources: /secrets\/model\.ts$|http\/input\.ts$/,
 	max_bytes: 1024 * 1024,

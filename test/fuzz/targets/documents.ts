@@ -10,7 +10,7 @@ import { readKubeconfig } from "../../../plugins/containerorch/kubeconfig.ts";
 import { ConfigError } from "../../../plugins/containerorch/source.ts";
 import { accepted, type Target } from "../target.ts";
 
-/** Files of these targets. Their content is what is tried; nothing else reads them. */
+/** Folder of the files for these targets. Their content is the input; nothing else reads them. */
 const folder = mkdtempSync(join(tmpdir(), "svc-fuzz-"));
 process.once("exit", () => process.getBuiltinModule("node:fs").rmSync(folder, { recursive: true, force: true }));
 const fileOf = (name: string, content: Buffer): string => {
@@ -19,7 +19,7 @@ const fileOf = (name: string, content: Buffer): string => {
 	return path;
 };
 
-/** A settings file gives settings, or ends the start with a sentence. */
+/** A settings file gives settings, or ends the start with one sentence. */
 export const toml: Target = {
 	sources: /server\/src\/config\.ts$/,
 	is_own_file: true,
@@ -32,7 +32,7 @@ export const toml: Target = {
 	},
 };
 
-/** A .env file gives entries, each key once, or an error that names a line of it. */
+/** A .env file gives entries, each key once, or an error that names one of its lines. */
 export const dotenv: Target = {
 	sources: /cli\/src\/dotenv\.ts$/,
 	is_own_file: true,
@@ -52,7 +52,7 @@ const signed = {
 	...{ events: 1, last_hash: "cd", restore_epoch: 0, bytes: 3, sha256: "ef", key_id: "01", signature: "AAAA" },
 };
 
-/** What a backup says of itself is the last line of its file, to the letter, or it is no backup. */
+/** A backup's description of itself is the last line of its file, to the letter; otherwise it is not a backup. */
 export const manifest: Target = {
 	sources: /backups\/manifest\.ts$/,
 	is_own_file: true,
@@ -68,7 +68,7 @@ export const manifest: Target = {
 	},
 };
 
-/** A client configuration says where an orchestrator is, or is refused. */
+/** A client configuration names an orchestrator's address, or is refused. */
 export const kubeconfig: Target = {
 	sources: /containerorch\/kubeconfig\.ts$/,
 	is_own_file: true,

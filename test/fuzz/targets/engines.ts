@@ -8,10 +8,10 @@ import { accepted, type Target } from "../target.ts";
 
 const MAX_LINE = 256;
 
-/** However a stream is cut into chunks, its lines are the same, and none is longer than the limit. */
+/** However a stream is cut into chunks, its lines are the same, and none exceeds the limit. */
 export const lines: Target = {
 	sources: /protocol\/src\/lines\.ts$/,
-	// A pipe hands over no more than this in one turn.
+	// A pipe delivers no more than this in one turn.
 	max_bytes: 64 * 1024,
 	seeds: ['{"data":{}}\n{"error":"x"}\n', "\n\n", `${"x".repeat(MAX_LINE)}\n`, "x".repeat(MAX_LINE + 1)],
 	tokens: ["\n", "\r\n", "x".repeat(100), "{}"],
@@ -37,7 +37,7 @@ function linesOf(input: Buffer, step: number): { lines: string[]; isOver: boolea
 	return found;
 }
 
-/** An engine's line is exactly one of data and error, survives being written again, or ends the engine. */
+/** An engine's line has exactly one of data and error and survives being rewritten, or it ends the engine. */
 export const response: Target = {
 	sources: /protocol\/src\/(envelope|json)\.ts$/,
 	max_bytes: 1024 * 1024,
@@ -52,7 +52,7 @@ export const response: Target = {
 	},
 };
 
-/** A descriptor has the fields that are specified, or is refused with an error that quotes nothing. */
+/** A descriptor has the specified fields, or is refused with an error that quotes nothing. */
 export const descriptor: Target = {
 	sources: /protocol\/src\/descriptor\.ts$/,
 	max_bytes: 256 * 1024,
@@ -70,7 +70,7 @@ export const descriptor: Target = {
 	},
 };
 
-/** A duration is a whole number of nanoseconds' worth of time, and reads the same when it is written again. */
+/** A duration is a whole number of nanoseconds, and reads the same when it is rewritten. */
 export const duration: Target = {
 	sources: /protocol\/src\/duration\.ts$/,
 	max_bytes: 1024 * 1024,

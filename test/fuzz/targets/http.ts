@@ -8,10 +8,10 @@ import { createFlows } from "../../../packages/server/src/sso/flows.ts";
 import { createTestSystem } from "../../../packages/server/src/testing/system.ts";
 import { accepted, type Target } from "../target.ts";
 
-/** Bytes that all headers may have together. */
+/** Limit for all headers together, in bytes. */
 const HEADERS = 16 * 1024;
 
-/** A query is split as URLSearchParams does it, or a name in it is given twice. */
+/** A query splits as with URLSearchParams, or has a name twice. */
 export const query: Target = {
 	sources: /http\/input\.ts$/,
 	max_bytes: HEADERS,
@@ -20,7 +20,7 @@ export const query: Target = {
 	check(input) {
 		const text = input.toString().replace(/^\?+/, "");
 		const found = accepted(AppError, () => parseQuery(`/path?${text}`));
-		// URLSearchParams replaces what is no UTF-8 and keeps what is no percent-encoding; we keep both.
+		// URLSearchParams replaces invalid UTF-8 and keeps invalid percent-encoding; we keep both.
 		if (found === undefined || /%(?![\da-f]{2})|%[89a-f]/i.test(text) || !text.isWellFormed()) return;
 		assert.deepEqual({ ...found }, { ...Object.fromEntries(new URLSearchParams(text)) });
 	},
@@ -34,7 +34,7 @@ function sourceBehind(peer: string, header: string): string {
 	return sourceOf(incoming as unknown as IncomingMessage);
 }
 
-/** The source of a request is an address; nobody but a trusted proxy has a say in it, and what stands left of it has none. */
+/** The source of a request is an address; only a trusted proxy can set it, and addresses left of it have no effect. */
 export const forwarded: Target = {
 	sources: /http\/source\.ts$/,
 	max_bytes: HEADERS,
@@ -54,7 +54,7 @@ const provider = { name: "corp", id: "1" };
 const begun = flows.begin(provider, null);
 const cookie = begun.cookie.slice(0, begun.cookie.indexOf(";"));
 
-/** A login that a browser brings back is one that this server began, for this provider. */
+/** A browser can only bring back a login that this server began, for this provider. */
 export const cookies: Target = {
 	sources: /sso\/flows\.ts$|crypto\/(seal|xaes)\.ts$/,
 	max_bytes: HEADERS,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { JsonError, parseJson } from "../../../packages/protocol/src/json.ts";
 import { accepted, type Target } from "../target.ts";
 
-/** A body is parsed as JSON.parse does it, or refused; what JSON.parse refuses is refused. */
+/** A body parses as with JSON.parse or is refused; input that JSON.parse refuses is always refused. */
 export const json: Target = {
 	sources: /protocol\/src\/json\.ts$/,
 	max_bytes: 1024 * 1024,

@@ -13,10 +13,10 @@ const RESPONSE = [
 	"</a:Assertion></p:Response>",
 ].join("");
 
-/** What passes the gate has one Response and one Assertion, and no text that two readers may read as different trees. */
+/** Accepted documents have one Response and one Assertion, and no text that two readers could read as different trees. */
 export const saml: Target = {
 	sources: /sso\/saml\/(text|document|xml)\.ts$/,
-	// Two thirds of what a form may hold: base64 takes the rest.
+	// Two thirds of a form's limit, or a little less: base64 takes the rest.
 	max_bytes: 192 * 1024,
 	seeds: [RESPONSE, `<?xml version="1.0"?>${RESPONSE}`],
 	tokens: [
@@ -46,7 +46,7 @@ export const saml: Target = {
 
 const BASE = { user_base_dn: "ou=people,dc=example,dc=com" };
 
-/** A distinguished name reads the same when it is written again, and one person has one account to count guesses under. */
+/** A distinguished name reads the same when it is rewritten, and one person has one account for counting guesses. */
 export const distinguishedName: Target = {
 	sources: /sso\/ldap\/(dn|account)\.ts$/,
 	max_bytes: 1024 * 1024,
@@ -67,7 +67,7 @@ export const distinguishedName: Target = {
 		"uid=",
 		",ou=people,dc=example,dc=com",
 	],
-	// What counts guesses is asked with whatever somebody types; the rest runs in a thread of its own.
+	// The guess counter receives anything that people type; the rest runs in its own thread.
 	parse: (input) => accountOf(BASE, input.toString()),
 	check(input) {
 		const text = input.toString();
@@ -79,7 +79,7 @@ export const distinguishedName: Target = {
 	},
 };
 
-/** A filter of an administrator is one filter with the placeholder in a value, or is refused. */
+/** An administrator's filter is one filter with the placeholder in a value, or is refused. */
 export const filter: Target = {
 	sources: /sso\/ldap\/filter\.ts$/,
 	max_bytes: 4096,
