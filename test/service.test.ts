@@ -41,7 +41,7 @@ after(async () => {
 	await rm(folder, { recursive: true, force: true });
 });
 
-/** Waits, at most two minutes, for one more message like that, and answers it. */
+/** Waits up to two minutes for one more such message, and returns it. */
 async function hears(pattern: RegExp, before = 0): Promise<string> {
 	for (let tries = 0; tries < 6000; tries++) {
 		const found = heard.filter((message) => pattern.test(message))[before];

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 const root = resolve(import.meta.dirname, "..");
 
-/** Folders of the server that a folder may import, beside itself and the leaves. The arrows of CONTRIBUTING.md. */
+/** Folders of the server that a folder may import, in addition to itself and the leaves. The arrows of CONTRIBUTING.md. */
 const LEAVES = [
 	"errors.ts",
 	"messages.ts",
@@ -32,12 +32,12 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			may: /^(errors|messages|system|redacted|log)\.ts$/,
 		},
 		{ from: /^crypto\//, may: /^(crypto\/|audit\/model\.ts$)/ },
-		// A backup is of everything.
+		// A backup covers everything.
 		{ from: /^backups\/model\.ts$/, may: /\/(model|keyring-model)\.ts$/ },
 		{ from: /^(\w|-)+\/model\.ts$/, may: /^(policy|audit|accounts)\/model\.ts$|^crypto\/(keyring-model|seal)\.ts$/ },
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model)\.ts$/ },
 		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },
-		// What must be decided within a transaction is decided there by the nouns' own words.
+		// Decisions within a transaction use the nouns' own rules.
 		{
 			from: /^store\/sqlite\//,
 			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify)\.ts$/,

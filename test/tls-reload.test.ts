@@ -20,7 +20,7 @@ after(() => server.close());
 const newPair = () =>
 	createServerCertificate({ names: ["127.0.0.1"], now: new Date(performance.timeOrigin), days: 1, randomBytes });
 
-/** What a new connection is shown. */
+/** Returns the certificate that a new connection gets. */
 async function presented(): Promise<string> {
 	const socket = connect({ port: Number(new URL(server.url).port), host: "127.0.0.1", rejectUnauthorized: false });
 	await once(socket, "secureConnect");
@@ -29,7 +29,7 @@ async function presented(): Promise<string> {
 	return fingerprint256;
 }
 
-/** Puts files in place of the server's and tells it; answers once it has said so. */
+/** Replaces the server's files and signals it; returns after it has reported the event. */
 async function reload(certificate: string, key: string, event: string): Promise<void> {
 	await writeFile(join(server.data, "tls.crt"), certificate);
 	await writeFile(join(server.data, "tls.key"), key);

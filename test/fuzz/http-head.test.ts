@@ -25,7 +25,7 @@ const piece = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...PIECES) }, { w
 test("whatever bytes come in place of a request, the answer is a refusal or a page, and the server lives", async () => {
 	const head = fc.array(piece, { minLength: 1, maxLength: 24 }).map((pieces) => pieces.join(""));
 	const property = fc.asyncProperty(head, async (bytes) => {
-		// The request that ends the message also ends the exchange: otherwise the server would wait for more, and rightly so.
+		// The text that ends the message also ends the connection: otherwise the server would rightly wait for more.
 		const end = "\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 		const statuses = statusesIn(await exchangeBytes(server, Buffer.from(bytes + end, "latin1")));
 		assert.deepEqual(

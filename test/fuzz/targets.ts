@@ -1,6 +1,6 @@
 import type { Target } from "./target.ts";
 
-/** The file of each target. They are loaded on demand: the search instruments their imports. */
+/** Targets by file. They are loaded on demand: the search instruments their imports. */
 const FILES = {
 	json: ["json"],
 	http: ["query", "forwarded", "cookies"],

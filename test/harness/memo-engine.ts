@@ -30,7 +30,7 @@ export interface MemoEngines {
 	remove(): Promise<void>;
 }
 
-/** Installs this many engines of this kind, \`memo-1\` and on. */
+/** Installs this many engines of this kind, `memo-1` and on. */
 export async function installMemoEngines(count: number): Promise<MemoEngines> {
 	const folder = await mkdtemp(join(tmpdir(), "svc-engines-"));
 	const types = Array.from({ length: count }, (_, at) => `memo-${at + 1}`);

@@ -14,7 +14,7 @@ export interface Login {
 	readonly user: Pick<User, "id" | "email" | "name">;
 }
 
-/** Spec: API › API tokens. `token` is only in the answer to the creation. */
+/** Spec: API › API tokens. `token` is in the answer to the creation alone. */
 export interface ApiToken {
 	readonly id: string;
 	readonly name: string;

@@ -26,7 +26,7 @@ function setSecret(raw: string | Buffer, options: RequestOptions = {}): Promise<
 	return client.post(`/realms/${world.slug}/secrets`, undefined, { token: world.owner.token, raw, ...options });
 }
 
-/** A body that sets a secret, filled with an unknown field up to exactly this many bytes. */
+/** Makes a body that sets a secret, padded with an unknown field to exactly this many bytes. */
 function bodyOf(bytes: number): string {
 	const start = `{"key":"${unique("KEY")}","value":"a value","filling":"`;
 	return `${start}${"x".repeat(bytes - start.length - 2)}"}`;

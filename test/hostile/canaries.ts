@@ -3,12 +3,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * Where a planted text may be found again. `nowhere`: values, passwords, tokens, and whatever was refused. `database`:
- * what is stored for people to read, such as names and comments. `audit`: what events tell, which is in the database too.
+ * Places where a planted text may be found. `nowhere`: values, passwords, tokens, and everything refused. `database`:
+ * data stored for people to read, such as names and comments. `audit`: data of events, which are in the database too.
  */
 export type Allowed = "nowhere" | "database" | "audit";
 
-/** Where the process writes. `error` is the body or a header of an answer. */
+/** The outputs of the process. `error` is the body or a header of an answer. */
 export type Place = "stdout" | "stderr" | "metrics" | "error" | "events" | "data";
 
 const FORBIDDEN: Readonly<Record<Allowed, readonly Place[]>> = {
@@ -17,28 +17,28 @@ const FORBIDDEN: Readonly<Record<Allowed, readonly Place[]>> = {
 	audit: ["stdout", "stderr", "metrics", "error"],
 };
 
-/** Texts that are unlike any other, and the places in which each of them must not be found. */
+/** Unmistakable texts, and the places where each of them must not appear. */
 export class Canaries {
 	readonly #planted = new Map<string, { allowed: Allowed; what: string }>();
 
-	/** Makes a new one, of lower-case letters and digits, so that it fits in every field. `what` names it in a finding. */
+	/** Makes a new text of lower-case letters and digits, which fits in every field. `what` names it in a finding. */
 	plant(allowed: Allowed, what: string): string {
 		const canary = `canary${randomBytes(12).toString("hex")}`;
 		this.#planted.set(canary, { allowed, what });
 		return canary;
 	}
 
-	/** Adds a text that somebody else made, such as a token. */
+	/** Adds a text from another source, such as a token. */
 	add(text: string, what: string): void {
 		this.#planted.set(text, { allowed: "nowhere", what });
 	}
 
-	/** How many there are. */
+	/** Number of planted texts. */
 	get size(): number {
 		return this.#planted.size;
 	}
 
-	/** Names what was found in a place where it must not be, in clear or in a common encoding. */
+	/** Names the texts found in a place where they must not be, as plain text or in a common encoding. */
 	findIn(place: Place, written: string | Buffer): string[] {
 		const haystack = Buffer.from(written);
 		return [...this.#planted]
@@ -48,18 +48,18 @@ export class Canaries {
 	}
 }
 
-/** Each as it may be written down: plain, in UTF-16, in hexadecimal, and in base64 at the three offsets it can begin at. */
+/** Returns each form in which it may be written: plain, in UTF-16, in hexadecimal, and in base64 at its three possible offsets. */
 function spellings(canary: string): Buffer[] {
 	const base64 = [0, 1, 2].map((offset) => {
 		const text = Buffer.from(" ".repeat(offset) + canary).toString("base64");
-		// The first and last characters depend on what stands before and behind.
+		// The first and last characters depend on the neighbouring text.
 		return Buffer.from(text.slice(4, -4));
 	});
 	const hex = Buffer.from(Buffer.from(canary).toString("hex"));
 	return [Buffer.from(canary), Buffer.from(canary, "utf16le"), hex, ...base64];
 }
 
-/** The bytes of every file below the directory, by name. */
+/** Returns the bytes of every file below the directory, by name. */
 export async function filesBelow(directory: string): Promise<Map<string, Buffer>> {
 	const entries = await readdir(directory, { recursive: true, withFileTypes: true });
 	const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

@@ -33,7 +33,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** Sends a request and looks at what comes back; the bodies of successes are the only place for what was received. */
+/** Sends a request and searches the answer; only the body of a success may contain the data received. */
 async function post<T = unknown>(path: string, body: object, options: RequestOptions = {}): Promise<Answer<T>> {
 	return inspect(await client.post<T>(path, body, { token: alice.token, ...options }));
 }
@@ -53,7 +53,7 @@ function assertFoundNothing(): void {
 	assert.deepEqual([...new Set(findings)], []);
 }
 
-/** Every field of every route that takes a body. The values are all wrong together, so that none of it is accepted. */
+/** Returns every field of every route that takes a body. All values are wrong together, so that the server accepts none. */
 function everyField(): Field[] {
 	const routes: Record<string, string[]> = {
 		"/auth/register": ["email", "password", "name"],

@@ -9,9 +9,9 @@ import { api } from "../harness/client.ts";
 import { descriptorsOf, openSecure, openSockets, socketStates } from "../harness/sockets.ts";
 import { type Server, startServer } from "../harness.ts";
 
-/** The first bytes of a TLS handshake, which never goes on. */
+/** The first bytes of a TLS handshake that never continues. */
 const HALF_HELLO = Buffer.from("16030100f0010000ec0303", "hex");
-/** Milliseconds after which a connection without a whole head must be gone, wherever it stopped. */
+/** Milliseconds after which a connection without a complete head must be gone, wherever it stopped. */
 const SILENCE_MS = 13_500;
 
 let server: Server;
@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** Waits until nothing is left of connections: descriptors as before, and no socket on the port that is the server's to close. */
+/** Waits until all connections are gone: as many descriptors as before, and no socket on the port for the server to close. */
 async function isQuiet(descriptors: number, within_ms: number): Promise<void> {
 	const until = performance.now() + within_ms;
 	for (;;) {
@@ -38,7 +38,7 @@ const end = (sockets: readonly Socket[]) => {
 	for (const socket of sockets) socket.destroy();
 };
 
-/** Whether an ordinary client that connects anew is served. */
+/** Fails unless the server answers an ordinary client on a new connection. */
 async function isServed(): Promise<void> {
 	const asked = request(`${server.url}/api/v1/health`, { ca: server.ca, agent: false }).end();
 	const [response] = (await once(asked, "response")) as [IncomingMessage];
@@ -67,7 +67,7 @@ test("connections that stop before, in or after their handshake leave nothing be
 	const spoken = await openSecure(server, 50, "127.0.3.4");
 	for (const socket of spoken.slice(0, 25)) socket.write("GET / HTTP/1.1\r\nhost: a\r\n");
 	assert.ok(descriptorsOf(server) >= before_count + 140);
-	// As whoever attacks: their end is closed only when the server has given up.
+	// As an attacker would: their end closes only after the server has given up.
 	await sleep(SILENCE_MS);
 	end(held.flat());
 	await isQuiet(before_count, 1500);

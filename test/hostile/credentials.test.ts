@@ -25,7 +25,7 @@ function ask(token: string): Promise<Answer> {
 	return client.get("/realms", { token });
 }
 
-/** Every wrong token must be answered exactly as this one is. */
+/** Fails unless a wrong token gets the same answer as all others. */
 async function assertWrong(token: string, what: string): Promise<void> {
 	const [answer, wrong] = [await ask(token), await ask("wrong")];
 	refused(answer, 401, "unauthorized");

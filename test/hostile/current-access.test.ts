@@ -13,18 +13,18 @@ import { createWorld, type World } from "../harness/world.ts";
 import { ENDPOINTS } from "../spec/endpoints.ts";
 import { type HoldingServer, startHoldingServer } from "./door.ts";
 
-/** What a change was decided on beside the caller's session or token: nothing, a role in the realm of its path, or the instance. */
+/** The basis of a decision besides the caller's session or token: nothing, a role in the realm of its path, or the instance. */
 type On = "own" | "viewer" | "member" | "admin" | "instance";
 
 interface Options {
 	sessionOnly?: true;
 	inRealm?: true;
-	/** The engine that is asked, in place of one whose credentials have leases. */
+	/** The engine in the request, when not the one whose credentials have leases. */
 	engine?: string;
 	body?: object;
 }
 
-/** Every route that changes something, and what it is decided on. A new one has no row yet, and fails below. Design: §13 */
+/** Every route that changes something, and the basis of its decision. A new route without a row fails below. Design: §13 */
 const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/auth/logout", "own", { sessionOnly: true }],
 	["POST /api/v1/auth/password", "own", { sessionOnly: true }],
@@ -70,7 +70,7 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/keys/rotate", "instance"],
 ];
 
-/** Routes with a method of change that have no row, and why. */
+/** Routes without a row although their method changes something, and the reason. */
 const BESIDE: Readonly<Record<string, string>> = {
 	"POST /api/v1/auth/register": "nobody is signed in; where the instance admin must be, the test below says so",
 	"POST /api/v1/auth/login": "opens a session for whoever has just proved who they are",
@@ -110,7 +110,7 @@ function query<T>(ask: (db: DatabaseSync) => T, readOnly = false): T {
 	}
 }
 
-/** Everything that is stored but the log, and what goes on by itself: leases are counted only. */
+/** Returns everything stored except the log and background changes: leases are only counted. */
 function everything(): object {
 	const backups = join(holding.server.data, "backups");
 	return query((db) => {
@@ -126,15 +126,15 @@ function everything(): object {
 	}, true);
 }
 
-/** A caller with what is to be taken from it. */
+/** A caller, and the access to take away from it. */
 interface Victim {
 	person: Person;
-	/** What it calls with. */
+	/** The caller's token. */
 	token: string;
 	slug: string;
 }
 
-/** Changes a flag of the instance admin's account, which no route does. */
+/** Changes a flag of the instance admin's account, which no route can do. */
 function setAdmin(set: string): void {
 	query((db) => db.prepare(`UPDATE account SET ${set} WHERE id = ?`).run(world.people.instance.id));
 }
@@ -211,7 +211,7 @@ function endsOf(route: string, on: On, { sessionOnly = false, inRealm = false } 
 	];
 }
 
-/** The request of a row in the table. */
+/** Makes the request of a row in the table. */
 async function requestOf(route: string, options: Options, ...[own, caller]: Parameters<(typeof REQUESTS)[string]>) {
 	const prepare = REQUESTS[route] ?? assert.fail("the route has a request");
 	const { path, body = {} } = await prepare(own, caller);

@@ -12,13 +12,13 @@ const PATIENCE_MS = 60_000;
 export interface HoldingServer {
 	readonly server: Server;
 	/**
-	 * Holds the next change that is asked for, does something meanwhile, and lets it through.
-	 * @returns the answer of what was held, and its name: noun and verb
+	 * Holds the next change requested, runs `meanwhile`, and lets the change through.
+	 * @returns the answer to the held request, and its name: noun and verb
 	 */
 	during<T>(ask: () => Promise<T>, meanwhile: () => Promise<unknown>): Promise<{ answer: T; held: string }>;
 }
 
-/** Starts it. */
+/** Starts such a server. */
 export async function startHoldingServer({ env = {} }: Pick<ServerOptions, "env"> = {}): Promise<HoldingServer> {
 	const door = join(tmpdir(), `svc-door-${crypto.randomUUID()}`);
 	const [armed, held] = [`${door}.armed`, `${door}.held`];

@@ -1,6 +1,6 @@
 /*
- * The server with a door before its store: once it is armed, the next change that somebody asks for is held there, decided and not made, until
- * the test lets it through. What others ask for meanwhile passes.
+ * The server with a door before its store: once armed, it holds the next change that somebody requests, decided but not made, until the test
+ * lets it through. Other requests pass meanwhile.
  */
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
@@ -21,7 +21,7 @@ async function passDoor(name: string): Promise<void> {
 	while (existsSync(held)) await pause(POLL_MS);
 }
 
-/** Whether it is the event of what somebody asked for. */
+/** Tells whether it is the event of a request. */
 function isAsked(event: unknown): boolean {
 	return typeof event === "object" && event !== null && "actor" in event && "data" in event && event.actor !== "system";
 }

@@ -3,14 +3,14 @@ import { PASSWORD, type Person, person, realm, secret, unique } from "../harness
 
 /** A route that takes a JSON body, with a body that it accepts. */
 export interface JsonRoute {
-	/** Below `/api/v1`. */
+	/** Path below `/api/v1`. */
 	readonly path: string;
 	readonly token: string;
-	/** Every field, optional ones too; made anew for each request, because slugs and e-mails are taken once. */
+	/** Returns every field, even optional ones; new for each request, because slugs and e-mails must be unique. */
 	readonly valid: () => Record<string, unknown>;
-	/** Fields without which the body is refused. */
+	/** Fields that the body must have. */
 	readonly required: readonly string[];
-	/** Whether an accepted body costs a password hash, which is what makes a long table of bodies slow. */
+	/** Tells whether an accepted body costs a password hash, which slows down a long table of bodies. */
 	readonly costly: boolean;
 }
 

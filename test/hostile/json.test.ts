@@ -33,7 +33,7 @@ async function refusedEverywhere(body: (route: JsonRoute) => string | Buffer): P
 	}
 }
 
-/** Sends the body to every route and expects that it is either refused or taken for what it says. */
+/** Sends the body to every route and expects a refusal, or the value that the body states. */
 async function survivedEverywhere(body: (route: JsonRoute) => string | Buffer): Promise<void> {
 	for (const route of world.routes) {
 		const answer = await send(route, body(route));
@@ -151,7 +151,7 @@ test("a lone surrogate is refused in every field of every route", async () => {
 			if (typeof value !== "string") continue;
 			for (const lone of ["\ud800", "\udc00", "a\udbffb", "\udc00\ud800"]) {
 				const answer = await send(route, JSON.stringify({ ...route.valid(), [field]: value + lone }));
-				// What names something that cannot exist is as well not found, or not the password.
+				// A reference to something that cannot exist may also be not found, or not be the password.
 				assert.ok([400, 401, 403, 404].includes(answer.status), `${route.path} ${field}: ${answer.text}`);
 			}
 		}

@@ -8,7 +8,7 @@ import { type Server, startServer } from "../harness.ts";
 import { isPlain, isText, NAUGHTY_STRINGS } from "./naughty-strings.ts";
 
 const NAME_BYTES = 255;
-/** Registering costs a password hash, so of the e-mails that are accepted only every fourth is tried. */
+/** Tries only one in this many of the accepted e-mails, because registering costs a password hash. */
 const STRIDE = 4;
 
 let server: Server;
@@ -26,7 +26,7 @@ function register(body: object): Promise<Answer<User>> {
 	return client.post("/auth/register", { email: `${unique("naughty")}@example.test`, password: PASSWORD, ...body });
 }
 
-/** The plain strings, several to a name, because a name each would cost a password hash each. */
+/** Returns the plain strings, several per name, because one name each would cost one password hash each. */
 function plainNames(): string[] {
 	const names: string[] = [];
 	for (const text of NAUGHTY_STRINGS.filter(isPlain)) {
@@ -37,7 +37,7 @@ function plainNames(): string[] {
 	return names;
 }
 
-/** What an e-mail becomes, or undefined when it is none; invisible characters count as controls. Design: §7.2. */
+/** Returns the canonical form of an e-mail, or undefined when it is invalid; invisible characters count as controls. Design: §7.2. */
 function canonical(email: string): string | undefined {
 	if (!isText(email)) return;
 	const plain = email.normalize("NFKC").trim().toLowerCase();
@@ -103,7 +103,7 @@ test("every string comes back as the name of a token, or is refused", async () =
 test("every string as a token is refused like any other wrong one", async () => {
 	const wrong = await client.get("/realms", { token: "wrong" });
 	for (const text of NAUGHTY_STRINGS) {
-		// A header cannot hold what is beyond Latin-1, nor a control character.
+		// A header cannot hold characters beyond Latin-1 or control characters.
 		if (!/^[\x20-\x7e\x80-\xff]+$/.test(text)) continue;
 		const answer = await client.get("/realms", { headers: { authorization: `Bearer ${text}` } });
 		assert.deepEqual([answer.status, answer.text], [wrong.status, wrong.text], text);

@@ -27,7 +27,7 @@ function set(body: object): Promise<Answer<Secret>> {
 	return client.post(`/realms/${slug}/secrets`, body, { token: alice.token });
 }
 
-/** Runs the check on every string and tells which ones failed, with why. */
+/** Runs the check on every string; reports those that failed, with the reason. */
 async function onEveryString(check: (text: string) => Promise<void>): Promise<void> {
 	const failures = await Promise.all(
 		NAUGHTY_STRINGS.map((text) =>

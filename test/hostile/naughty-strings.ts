@@ -1,4 +1,4 @@
-/** Strings that have broken programs before, by what they are mistaken for. None has more bytes than a name may have. */
+/** Strings that have broken programs before, grouped by what they are mistaken for. None has more bytes than a name may have. */
 export const NAUGHTY_STRINGS: readonly string[] = [
 	// Reserved words and the literals of many languages.
 	...[
@@ -27,7 +27,7 @@ export const NAUGHTY_STRINGS: readonly string[] = [
 		"\\N",
 		"(null)",
 	],
-	// Numbers, and what only looks like one.
+	// Numbers, and look-alikes of numbers.
 	...["0", "-0", "00", "1.00", "$1.00", "1/2", "1E2", "1e400", "-1", "0x0", "0b1", "1_000", "1,000.00", "0.0000001"],
 	...["9007199254740993", "123456789012345678901234567890", "١٢٣", "Ⅷ", "½", "²", "--1", "+1", "1#INF", "2026-02-31"],
 	// Punctuation, quotes and brackets.
@@ -182,7 +182,7 @@ export const NAUGHTY_STRINGS: readonly string[] = [
 		"*/",
 		"//",
 	],
-	// Almost what this server hands out itself.
+	// Near copies of this server's own values.
 	...[
 		"svc:v1:",
 		"svc:v1:AAAA",
@@ -190,16 +190,16 @@ export const NAUGHTY_STRINGS: readonly string[] = [
 		"Bearer x",
 		"eyJhbGciOiJub25lIn0.e30.",
 	],
-	// As long as a name may be.
+	// As long as a name can be.
 	...["x".repeat(255), "🔑".repeat(60), "e\u0301".repeat(80)],
 ];
 
-/** Whether a string can be written down in UTF-8 at all, which a lone surrogate cannot. */
+/** Tells whether UTF-8 can encode a string: a lone surrogate it cannot. */
 export function isText(text: string): boolean {
 	return text.isWellFormed();
 }
 
-/** Whether nobody can have a reason to refuse the string as a name: text without control characters that is not blank. */
+/** Tells whether nobody has a reason to refuse the string as a name: text without control characters that is not blank. */
 export function isPlain(text: string): boolean {
 	return isText(text) && !/\p{Cc}/u.test(text) && text.trim() === text && /[\p{L}\p{N}\p{P}\p{S}]/u.test(text);
 }

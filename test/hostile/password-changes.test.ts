@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => holding.server.close());
 
-/** Somebody whose password a thief has learned, and the thief's session. */
+/** Makes somebody whose password a thief has learned, and the thief's session. */
 async function robbed(): Promise<{ owner: Person; thief: string }> {
 	const owner = await person(client, "owner");
 	return { owner, thief: await login(client, owner) };

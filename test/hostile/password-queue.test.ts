@@ -8,7 +8,7 @@ import { type Api, api } from "../harness/client.ts";
 import { PASSWORD, type Person, person } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 
-/** Sources of the attack, checks that each of them may have waiting, and what runs meanwhile. */
+/** Number of attacking sources, of checks that each may have waiting, and of checks running meanwhile. */
 const SOURCES = 6;
 const WAITING = 4;
 const RUNNING = 2;
@@ -33,7 +33,7 @@ interface Attempt {
 	ended_ms: number;
 }
 
-/** Signs in from an address of its own, on a connection of its own. */
+/** Signs in from an address and a connection of its own. */
 async function attempt(localAddress: string, email: string, password = "not the password"): Promise<Attempt> {
 	const { hostname, port } = new URL(server.url);
 	const agent = new Agent({ localAddress, ca: server.ca });
@@ -47,7 +47,7 @@ async function attempt(localAddress: string, email: string, password = "not the 
 	return { status: answer.statusCode ?? 0, message, wait: answer.headers["retry-after"], ended_ms: performance.now() };
 }
 
-/** Guesses the passwords of people who do not exist. */
+/** Guesses passwords of people who do not exist. */
 const flood = (source: string, count: number) =>
 	Array.from({ length: count }, (_, index) => attempt(source, `nobody-${index}@example.test`));
 

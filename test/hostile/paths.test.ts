@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** Below `/api/v1`; the realm of the test is written as SLUG. */
+/** Paths below `/api/v1`; SLUG stands for the test's realm. */
 const LEADING_NOWHERE = [
 	...["/realms/", "/realms//", "//realms", "/./realms", "/x/../realms", "/realms/.", "/realms/..", "/realms/SLUG/"],
 	...[

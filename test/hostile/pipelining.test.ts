@@ -16,7 +16,7 @@ let client: Api;
 before(async () => {
 	server = await startServer();
 	client = api(server);
-	// Whatever is loaded at the first request is loaded.
+	// Loads everything that the server loads at the first request.
 	await client.send("GET", "/docs/swagger-ui-bundle.js");
 });
 after(() => server.close());
@@ -34,7 +34,7 @@ async function metric(name: string): Promise<number> {
 	);
 }
 
-/** Asks as an ordinary client would, for as long as the attack goes on. Answers the most memory that the server had, and its longest turn in seconds. */
+/** Asks as an ordinary client during the attack. Returns the growth of the server's memory, and its longest turn in seconds. */
 async function watch(attack: () => Promise<Socket[]>): Promise<{ grown: number; turn: number }> {
 	ok(await client.get("/health"));
 	await metric("svc_event_loop_longest_turn_seconds");

@@ -22,7 +22,7 @@ function send({ path, token }: JsonRoute, raw: string): ReturnType<Api["post"]> 
 	return client.post(path, undefined, { token, raw });
 }
 
-/** The server must be as it was: no field has come from nowhere. */
+/** Fails unless the server is as before: no field has come from nowhere. */
 async function assertClean(): Promise<void> {
 	const made = await realm(client, world.owner);
 	fields(made, ["id", "slug", "name", "description", "user_id", "created_at"]);
@@ -60,7 +60,7 @@ for (const name of [
 			for (const route of world.routes.filter(({ costly }) => !costly || inner.includes("description"))) {
 				const raw = `{"${name}":${inner},${JSON.stringify(route.valid()).slice(1)}`;
 				const answer = await send(route, raw);
-				// The version to roll back to leaves the history after twenty rollbacks.
+				// After twenty rollbacks the version to roll back to has left the history.
 				assert.ok([200, 201, 400, 404, 409].includes(answer.status), `${route.path}: ${answer.text}`);
 				assert.ok(!answer.text.includes("polluted"), answer.text);
 			}

@@ -24,7 +24,7 @@ function rivals<T>(send: (index: number) => Promise<T>): Promise<T[]> {
 	return Promise.all(Array.from({ length: RIVALS }, (_, index) => send(index)));
 }
 
-/** One answer with the first status, and all others with the second. */
+/** Fails unless one answer has the first status, and all others the second. */
 function oneWinner(answers: readonly Answer[], won: number, lost: number): void {
 	const statuses = answers.map(({ status }) => status).sort((a, b) => a - b);
 	assert.deepEqual(statuses, [won, ...Array.from({ length: RIVALS - 1 }, () => lost)]);

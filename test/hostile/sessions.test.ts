@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** Warms whatever the server may keep about a token, so that a forgotten cache shows. */
+/** Fills any cache of the server for a token, so that a forgotten cache shows. */
 async function used(token: string): Promise<string> {
 	for (let count = 0; count < 3; count += 1) ok(await client.get("/realms", { token }));
 	return token;

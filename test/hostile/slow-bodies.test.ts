@@ -19,13 +19,13 @@ before(async () => {
 });
 after(() => server.close());
 
-/** A login whose body, which anybody may send, does not come to its end. */
+/** A login whose body, which anybody may send, never ends. */
 interface SlowBody {
 	socket: Socket;
 	answer: string;
 }
 
-/** Opens connections of one source that send bodies of 1 MiB but for the last byte. */
+/** Opens connections of one source that send bodies of 1 MiB without the last byte. */
 async function sendSlowly(count: number, from: string): Promise<SlowBody[]> {
 	const sockets = await openSecure(server, count, from);
 	const head = `POST /api/v1/auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${MIB}\r\n\r\n`;

@@ -35,7 +35,7 @@ function get(...headers: string[]): string {
 	return lines("GET /api/v1/health HTTP/1.1", "Host: localhost", "Connection: close", ...headers);
 }
 
-/** What a parser answers that has seen no valid request: a 4xx, or nothing but the end of the connection. */
+/** Input that is never a valid request: the parser answers with a 4xx, or only closes the connection. */
 const REJECTED = [
 	[
 		"two lengths",

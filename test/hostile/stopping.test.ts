@@ -14,7 +14,7 @@ test("SIGTERM ends the server within 10 s, whatever its connections do", async (
 	const upload =
 		"POST /api/v1/auth/login HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{";
 	for (const socket of spoken.slice(10, 20)) socket.write(upload);
-	// Answers that nobody reads.
+	// Requests whose answers nobody reads.
 	const bundle = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: a\r\n\r\n";
 	for (const socket of spoken.slice(20, 24)) socket.pause().write(bundle.repeat(20));
 	const started = performance.now();

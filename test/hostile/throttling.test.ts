@@ -8,7 +8,7 @@ import { type Server, startServer } from "../harness.ts";
 
 const WRONG = "not the password at all";
 const MOST_FAILURES = 20;
-/** Seconds of a wait that is not over before the next few requests are there; the first wait of one second may be, on a slow machine. */
+/** Seconds of a wait that outlasts the next few requests; on a slow machine the first wait of one second may not. */
 const LONG_S = 2;
 
 let server: Server;
@@ -28,7 +28,7 @@ function attempt(email: string, password: string): Promise<Answer> {
 	return client.post("/auth/login", { email, password });
 }
 
-/** Answers for how many seconds. */
+/** Fails unless the answer is throttled; returns the seconds to wait. */
 function throttled(answer: Answer): number {
 	refused(answer, 429, "rate_limited");
 	const seconds = Number(answer.headers["retry-after"]);
@@ -36,7 +36,7 @@ function throttled(answer: Answer): number {
 	return seconds;
 }
 
-/** Fails to log in until that is throttled for long; answers how often it could before it was at all. The spellings take turns. */
+/** Fails to log in until the wait is long; returns the number of failures before the first wait. The spellings take turns. */
 async function failUntilThrottled(spellings: readonly string[]): Promise<number> {
 	let before: number | undefined;
 	for (let count = 0; count < MOST_FAILURES; ) {

@@ -2,10 +2,10 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below those that Linux gives to whoever wants any, from 32768 on: nobody is given one of these while it is not taken yet, or not again. */
+/** Ports below those that Linux assigns by itself, from 32768 on: nobody else receives one of these before or between our uses. */
 const [LOWEST, COUNT] = [11_000, 20_000];
 
-/** A port that nobody listens on at this moment. */
+/** Returns a port on which nobody listens at this moment. */
 export async function freePort(): Promise<number> {
 	for (;;) {
 		const port = LOWEST + randomInt(COUNT);

@@ -10,7 +10,7 @@ export interface ServerIdentity {
 	readonly key: string;
 }
 
-/** Makes an authority and a server's certificate that is valid for a day. @param names host names and addresses */
+/** Makes an authority and a server's certificate, valid for a day. @param names host names and addresses */
 export async function createIdentity(names: readonly string[]): Promise<ServerIdentity> {
 	const now = new Date();
 	const kept = await createAuthority({ common_name: "test CA", organization: "", now, randomBytes });

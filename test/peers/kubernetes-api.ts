@@ -4,25 +4,25 @@ import { json } from "node:stream/consumers";
 /** An answer of an API server. */
 export interface ApiAnswer {
 	readonly status: number;
-	/** Empty when there was none, or no JSON. */
+	/** Empty when the answer had no body, or no JSON. */
 	readonly body: Record<string, unknown>;
 }
 
-/** A client that a test asks with. */
+/** A test's client of an API server. */
 export interface KubernetesApi {
 	/**
 	 * Sends one request, as the administrator unless a token is given.
 	 * @param body a text is sent as YAML, anything else as JSON
-	 * @throws Error when there is no answer within 10 s
+	 * @throws Error when no answer comes within 10 s
 	 */
 	request(method: string, path: string, body?: object | string, token?: string): Promise<ApiAnswer>;
-	/** Ends its connections. */
+	/** Closes its connections. */
 	close(): void;
 }
 
 const TIMEOUT_MS = 120_000;
 
-/** A client of an API server. @param ca PEM */
+/** Makes a client of an API server. @param ca PEM */
 export function apiClient(url: string, ca: string, adminToken: string): KubernetesApi {
 	const agent = new https.Agent({ ca, keepAlive: true });
 	return {
@@ -38,7 +38,7 @@ export function apiClient(url: string, ca: string, adminToken: string): Kubernet
 					authorization: `Bearer ${token}`,
 					accept: "application/json",
 					"content-type": isYaml ? "application/yaml" : "application/json",
-					// Node would leave it out of a DELETE, and the server would take the body for the next request.
+					// Node would omit it from a DELETE, and the server would read the body as the next request.
 					"content-length": Buffer.byteLength(payload),
 				},
 			});

@@ -3,16 +3,16 @@ import { freePort } from "./free-port.ts";
 import type { KubernetesApi } from "./kubernetes-api.ts";
 import { startPeer } from "./kubernetes-process.ts";
 
-/** A Kubernetes that runs. */
+/** A running Kubernetes. */
 export interface Launched {
 	readonly url: string;
 	end(): Promise<void>;
 }
 
 /**
- * Starts etcd and kube-apiserver as they are released, in a folder that holds the files of `startKubernetes`. There are no controllers.
+ * Starts the released etcd and kube-apiserver in a folder with the files of `startKubernetes`. There are no controllers.
  * @param assets the folder of the two programs
- * @param connect makes a client of the administrator
+ * @param connect makes a client for the administrator
  */
 export async function startAssets(
 	assets: string,
@@ -26,7 +26,7 @@ export async function startAssets(
 		[
 			`--data-dir=${join(dir, "etcd")}`,
 			`--listen-client-urls=${store}`,
-			// Must have a port, and is a label that nobody dials.
+			// Must have a port, but nobody connects to this address.
 			"--advertise-client-urls=http://localhost:2379",
 			`--listen-peer-urls=unix://${join(dir, "peer.sock")}`,
 			"--unsafe-no-fsync",
@@ -70,7 +70,7 @@ function serverFlags(dir: string, store: string, port: string): string[] {
 	];
 }
 
-/** Fills view, edit and admin with the rules of the roles that are made for them, which a controller would do. */
+/** Fills view, edit and admin with the rules of the roles that aggregate to them, as a controller would. */
 async function aggregateRoles(request: KubernetesApi["request"]): Promise<void> {
 	const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 	for (const name of ["view", "edit", "admin"]) {

@@ -12,17 +12,17 @@ import { fileURLToPath } from "node:url";
 const SOURCES = fileURLToPath(new URL("kubernetes", import.meta.url));
 const CACHE = fileURLToPath(new URL("../../.cache/kubepeer", import.meta.url));
 
-/** What a Kubernetes can be started from: our own program, or a folder with kube-apiserver and etcd. Else why there is nothing. */
+/** The means to start a Kubernetes: our own program, or a folder with kube-apiserver and etcd. Otherwise the reason why both are missing. */
 export type Found = { readonly program: string } | { readonly assets: string } | { readonly missing: string };
 
-/** Niceness of the build, which has every core for some three minutes the first time. */
+/** Niceness of the build, which uses every core for some three minutes the first time. */
 const PRIORITY = 10;
 const LOCK_POLL_MS = 500;
 
 // biome-ignore lint/style/noProcessEnv: settings of the test run itself; go needs its own
 const env = process.env;
 
-/** Finds what there is to start. Builds our own program when that has not been done yet: it takes minutes, once. */
+/** Finds a Kubernetes to start. Builds our own program first if necessary: it takes minutes, once. */
 export async function findKubernetes(): Promise<Found> {
 	const assets = env.KUBEBUILDER_ASSETS;
 	if (assets !== undefined && existsSync(join(assets, "kube-apiserver"))) return { assets };
@@ -43,7 +43,7 @@ function hashOfSources(): string {
 	return hash.digest("hex").slice(0, 16);
 }
 
-/** @returns the last lines that the compiler wrote, if it failed */
+/** @returns the last lines of the compiler's output if it failed */
 async function build(program: string): Promise<string | undefined> {
 	process.stderr.write("building the Kubernetes peer: once, about three minutes\n");
 	const partial = `${program}.${process.pid}`;
@@ -66,7 +66,7 @@ async function build(program: string): Promise<string | undefined> {
 	return undefined;
 }
 
-/** Runs something while no other process does. The lock is an abstract socket: whatever ends its owner frees it. */
+/** Runs work while no other process does. The lock is an abstract socket: any end of its owner frees it. */
 async function alone<Result>(name: string, run: () => Promise<Result>): Promise<Result> {
 	let lock = await take(name);
 	while (lock === undefined) {
@@ -80,7 +80,7 @@ async function alone<Result>(name: string, run: () => Promise<Result>): Promise<
 	}
 }
 
-/** Undefined while another process has it. */
+/** Returns undefined while another process has it. */
 async function take(name: string): Promise<Server | undefined> {
 	const server = createServer().listen(`\0${name}`);
 	try {

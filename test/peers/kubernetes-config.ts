@@ -1,4 +1,4 @@
-/** A client configuration, in YAML, with one cluster and one user. @param ca PEM */
+/** Writes a client configuration, in YAML, with one cluster and one user. @param ca PEM */
 export function kubeconfigOf(url: string, ca: string, token: string): string {
 	const data = Buffer.from(ca).toString("base64");
 	return `apiVersion: v1

@@ -8,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import { createIdentity } from "./identity.ts";
 import { kubeconfigOf } from "./kubernetes-config.ts";
 
-/** What an engine asks an API server for. `read` is any GET but that of ping. */
+/** An engine's request to an API server. `read` is any GET except that of ping. */
 export type Step =
 	| "ping"
 	| "create_account"
@@ -22,25 +22,25 @@ export type Step =
 /** A JSON object of the API. */
 export type ApiObject = Record<string, unknown>;
 
-/** What happens to the calls of a step in place of the right thing. */
+/** A fault that replaces the right answer to the calls of a step. */
 export type Fault = {
-	/** Whether the call has its effect all the same; always with `break`, `drip` and `delay`. */
+	/** Tells whether the call still takes effect; always true for `break`, `drip` and `delay`. */
 	readonly acts?: boolean;
-	/** How many calls it happens to; all when it is left out. */
+	/** Number of calls that fail; all by default. */
 	readonly times?: number;
 } & (
 	| {
 			readonly does: "answer";
 			readonly status: number;
-			/** Sent as JSON when it is no text. */
+			/** Sent as JSON unless it is a text. */
 			readonly body?: string | object;
 			readonly headers?: Readonly<Record<string, string>>;
 	  }
-	/** No answer, and the connection stays. `drop`: the connection ends. `break`: it ends in the middle of the right answer. */
+	/** No answer on an open connection. `drop`: the connection ends. `break`: it ends in the middle of the right answer. */
 	| { readonly does: "hang" | "drop" | "break" }
-	/** The right answer, its bytes `ms` apart, or `ms` late. */
+	/** The right answer, with its bytes `ms` apart, or `ms` late. */
 	| { readonly does: "drip" | "delay"; readonly ms: number }
-	/** The right thing, but not before that. */
+	/** The right answer, but not before that. */
 	| { readonly does: "wait"; readonly until: Promise<unknown> }
 );
 
@@ -48,39 +48,39 @@ export type Fault = {
 export interface SeenCall {
 	readonly step: Step;
 	readonly method: string;
-	/** Path and query as they were sent. */
+	/** Path and query as sent. */
 	readonly path: string;
 	readonly headers: http.IncomingHttpHeaders;
-	/** Undefined without one. */
+	/** Undefined when the call has none. */
 	readonly body: ApiObject | undefined;
 }
 
-/** How a fake is set up. */
+/** Options of a fake. */
 export interface FakeOptions {
-	/** Names and addresses in its certificate; those of the loopback interface when left out. */
+	/** Names and addresses in its certificate; by default those of the loopback interface. */
 	readonly names?: readonly string[];
 	/** Speaks plain HTTP. */
 	readonly plain?: boolean;
 }
 
-/** A server on loopback that answers as a Kubernetes API server does, as far as the engine asks, and fails as it is told to. */
+/** A server on loopback that answers like a Kubernetes API server, as far as the engine asks, and fails on demand. */
 export interface FakeOrchestrator {
 	readonly url: string;
-	/** PEM of the authority that has signed its certificate. */
+	/** PEM of the authority that signed its certificate. */
 	readonly ca: string;
-	/** The one bearer token that it takes. */
+	/** The only bearer token that it accepts. */
 	readonly token: string;
 	/** A client configuration for it, in YAML. */
 	readonly kubeconfig: string;
-	/** Everything that it was asked, in order. */
+	/** All calls that it received, in order. */
 	readonly calls: SeenCall[];
-	/** Rights that its account does not have, as `create rolebindings in default`. Written to. */
+	/** Rights that its account lacks, such as `create rolebindings in default`. Tests write to it. */
 	readonly denied: Set<string>;
-	/** What is there, by path. Written to as well as read. */
+	/** Its objects, by path. Tests read and write them. */
 	readonly objects: Map<string, ApiObject>;
-	/** Makes the calls of a step fail from now on, or no longer. */
+	/** Makes the calls of a step fail from now on; without a fault they work again. */
 	fault(step: Step, fault: Fault | undefined): void;
-	/** The steps that it was asked for since the last time this was asked. */
+	/** Returns the steps called since the last use of this method. */
 	steps(): Step[];
 	stop(): Promise<void>;
 }
@@ -207,7 +207,7 @@ async function drip(response: http.ServerResponse, { status, body }: Answer, ms:
 	response.end();
 }
 
-/** What the API server does and answers. */
+/** Carries out a call and returns the API server's answer. */
 function perform({ objects, denied }: Pick<FakeOrchestrator, "objects" | "denied">, call: SeenCall): Answer {
 	if (call.path.endsWith("/selfsubjectaccessreviews")) return reviewed(denied, call.body ?? {});
 	const { pathname, searchParams } = new URL(call.path, "https://fake");
@@ -249,7 +249,7 @@ function mint(objects: Map<string, ApiObject>, account: string, body: ApiObject)
 	return success(201, { ...body, status });
 }
 
-/** Only selectors of the form `name=value,name=value`. `continue` is the number of those that were answered before. */
+/** Lists objects; supports only selectors of the form `name=value,name=value`. `continue` is the number of items already answered. */
 function list(objects: Map<string, ApiObject>, collection: string, query: URLSearchParams): Answer {
 	const kind = collection.slice(collection.lastIndexOf("/"));
 	const wanted = (query.get("labelSelector") ?? "").split(",").filter((term) => term !== "");

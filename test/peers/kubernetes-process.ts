@@ -5,23 +5,23 @@ import { setTimeout } from "node:timers/promises";
 const START_TIMEOUT_MS = 300_000;
 const STOP_TIMEOUT_MS = 60_000;
 const POLL_MS = 50;
-/** Characters of what it wrote that are kept. */
+/** Characters of its output that are kept. */
 const OUTPUT_CHARACTERS = 4096;
 
 /** A program that serves a test. */
 export interface PeerProcess {
-	/** The last of what it wrote, to either stream. */
+	/** Returns the end of its output, to either stream. */
 	output(): string;
 	/**
-	 * Asks again and again until there is an answer.
-	 * @throws Error with what it wrote when it ends first, or after 60 s
+	 * Asks again and again until an answer comes.
+	 * @throws Error with its output when it ends first, or after 60 s
 	 */
 	until<Answer>(ask: () => Answer | undefined | Promise<Answer | undefined>): Promise<Answer>;
-	/** Ends it, in good order unless that takes more than 15 s. */
+	/** Stops it, in good order unless that takes more than 15 s. */
 	end(): Promise<void>;
 }
 
-/** Starts a program. Its standard input stays open while this process lives. */
+/** Starts a program. Its standard input stays open for the life of this process. */
 export function startPeer(program: string, args: readonly string[], cwd: string): PeerProcess {
 	const child = spawn(program, args, { cwd, stdio: ["pipe", "pipe", "pipe"] });
 	const closed = once(child, "close");

@@ -53,7 +53,7 @@ test("it ends and leaves no folder", options, async () => {
 	await assert.rejects(other.request("GET", CORE), { code: "ECONNREFUSED" });
 });
 
-/** The calls of a credential's life, and some that go wrong. */
+/** The calls in a credential's life, and some that fail. */
 const CALLS: [method: string, path: string, body?: object][] = [
 	["GET", CORE],
 	["POST", `${CORE}/serviceaccounts`, { metadata: { name: "svc-00000001", labels: { a: "b" } } }],

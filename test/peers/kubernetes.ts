@@ -11,7 +11,7 @@ import { startPeer } from "./kubernetes-process.ts";
 
 const found = await findKubernetes();
 
-/** `false` where a Kubernetes can be started, else the reason to give for a skipped test. Whoever imports this first builds it: minutes, once. */
+/** `false` where a Kubernetes can be started, else the reason to skip the test. The first import builds it: minutes, once. */
 export const skipWithoutKubernetes: string | false = "missing" in found ? found.missing : false;
 
 /** A rule of a cluster role. */
@@ -22,28 +22,28 @@ export interface PolicyRule {
 	readonly resourceNames?: readonly string[];
 }
 
-/** A real Kubernetes API server on loopback, without nodes: nothing ever runs in it. */
+/** A real Kubernetes API server on loopback without nodes: nothing ever runs in it. */
 export interface Kubernetes {
 	readonly url: string;
-	/** PEM of the authority that has signed its certificate. */
+	/** PEM of the authority that signed its certificate. */
 	readonly ca: string;
-	/** May do everything. */
+	/** Token of an account that may do everything. */
 	readonly adminToken: string;
 	/** A client configuration of the administrator, in YAML. */
 	readonly kubeconfig: string;
-	/** Sends one request, as the administrator unless a token is given. A text is sent as YAML. */
+	/** Sends one request, as the administrator unless you pass a token. A text is sent as YAML. */
 	request(method: string, path: string, body?: object | string, token?: string): Promise<ApiAnswer>;
 	/** Makes a namespace. */
 	namespace(name: string): Promise<void>;
-	/** The token of a new service account that these rules hold for: in the namespaces, or everywhere when none are given. */
+	/** Returns the token of a new service account with these rules: in the namespaces, or everywhere without any. */
 	restrictedToken(rules: readonly PolicyRule[], namespaces?: readonly string[]): Promise<string>;
-	/** Ends it and removes its folder. */
+	/** Stops it and removes its folder. */
 	stop(): Promise<void>;
 }
 
 /**
- * Starts a Kubernetes: some three seconds.
- * @throws Error when there is none to start, or with what it wrote when it does not get ready
+ * Starts a Kubernetes, which takes some three seconds.
+ * @throws Error when none is available, or with its output when it does not become ready
  */
 export async function startKubernetes(): Promise<Kubernetes> {
 	const dir = await mkdtemp(join(tmpdir(), "svc-kubernetes-"));
@@ -71,7 +71,7 @@ export async function startKubernetes(): Promise<Kubernetes> {
 	}
 }
 
-/** Writes what the server needs to know of itself and of its administrator. */
+/** Writes the files with which the server knows itself and its administrator. */
 async function writeFiles(dir: string): Promise<{ ca: string; token: string }> {
 	const { ca, cert, key } = await createIdentity(["127.0.0.1", "localhost"]);
 	const token = randomBytes(32).toString("base64url");

@@ -4,7 +4,7 @@ import { TLSSocket } from "node:tls";
 import { createIdentity, type ServerIdentity } from "./identity.ts";
 
 /*
- * A directory that can lie. A message is a sequence of its id and an operation with a tag of its own, all in BER.
+ * A directory that can lie. A message is a sequence of its id and an operation with its own tag, all in BER.
  * https://www.rfc-editor.org/rfc/rfc4511#section-4
  */
 
@@ -12,48 +12,48 @@ const START_TLS = "1.3.6.1.4.1.1466.20037";
 const WHO_AM_I = "1.3.6.1.4.1.4203.1.11.3";
 const OPERATIONS: Readonly<Record<number, Request["operation"]>> = { 96: "bind", 66: "unbind", 99: "search" };
 
-/** What a client asks. */
+/** A client's request. */
 export interface Request {
 	readonly id: number;
 	readonly operation: "bind" | "unbind" | "search" | "start_tls" | "who_am_i" | "other";
-	/** The operation's bytes, in which names and passwords stand as they are. */
+	/** The operation's bytes, in which names and passwords appear as they are. */
 	readonly body: Buffer;
-	/** Whether it came through TLS. */
+	/** Tells whether it came over TLS. */
 	readonly isEncrypted: boolean;
 }
 
-/** What becomes of a request: bytes to be sent; the end of the connection; or TLS, after bytes in clear. */
+/** The reply to a request: bytes to send; the end of the connection; or TLS, after bytes in plain text. */
 export type Reply = Buffer | "drop" | { readonly clear: Buffer; readonly next: "tls" } | ((socket: Socket) => void);
 
-/** How a fake is set up. */
+/** Options of a fake. */
 export interface FakeLdapOptions {
-	/** Whether it speaks TLS from the first byte. */
+	/** Tells whether it speaks TLS from the first byte. */
 	readonly tls?: boolean;
-	/** In its certificate. */
+	/** Names in its certificate. */
 	readonly names?: readonly string[];
-	/** Where it listens; 127.0.0.1 when it is left out. */
+	/** The address to listen on; 127.0.0.1 by default. */
 	readonly host?: string;
-	/** Called with every new connection, before anything is read. */
+	/** Called with every new connection, before any read. */
 	readonly greet?: (socket: Socket) => void;
 }
 
-/** A server on loopback that does what it is told. */
+/** A server on loopback that replies as the test wants. */
 export interface FakeLdap {
 	/** ldap://host:port, or ldaps. */
 	readonly url: string;
 	readonly ca: string;
-	/** Everything that was asked, oldest first. */
+	/** All requests, oldest first. */
 	readonly requests: Request[];
-	/** Everything that came in clear. */
+	/** Returns everything received in plain text. */
 	received(): Buffer;
-	/** Connections that were made. */
+	/** Returns the number of connections so far. */
 	connections(): number;
-	/** Connections that are there. */
+	/** Returns the number of open connections. */
 	open(): number;
 	stop(): Promise<void>;
 }
 
-/** Starts one on a free port. */
+/** Starts a fake on a free port. */
 export async function startFakeLdap(
 	reply: (request: Request) => Reply,
 	options: FakeLdapOptions = {},
@@ -96,7 +96,7 @@ export async function startFakeLdap(
 	const server = createServer((socket) => {
 		connections++;
 		sockets.add(socket);
-		// Clients that are told lies break off.
+		// Clients break off when they detect a lie.
 		socket.on("error", () => undefined);
 		socket.once("close", () => sockets.delete(socket));
 		options.greet?.(socket);
@@ -122,7 +122,7 @@ export async function startFakeLdap(
 
 const identities = new Map<string, Promise<ServerIdentity>>();
 
-/** Made once for the same names: it takes longer than most lies. */
+/** Makes an identity once per set of names: it takes longer than most lies. */
 function identityOf(...names: string[]): Promise<ServerIdentity> {
 	const key = names.join();
 	const identity = identities.get(key) ?? createIdentity(names);
@@ -130,7 +130,7 @@ function identityOf(...names: string[]): Promise<ServerIdentity> {
 	return identity;
 }
 
-/** Where the first message ends; undefined when it has not come whole, or is none. */
+/** Returns the end of the first message; undefined when it is incomplete or invalid. */
 function endOf(bytes: Buffer): number | undefined {
 	const [, first] = bytes;
 	if (first === undefined) return undefined;
@@ -140,7 +140,7 @@ function endOf(bytes: Buffer): number | undefined {
 	return bytes.length < end ? undefined : end;
 }
 
-/** Ids are small here: one byte. */
+/** Parses a request. Ids are small here: one byte. */
 function requestOf(message: Buffer, isEncrypted: boolean): Request {
 	const start = message.indexOf(0x02, 2);
 	const id = message[start + 2] ?? 0;
@@ -150,7 +150,7 @@ function requestOf(message: Buffer, isEncrypted: boolean): Request {
 	return { id, operation: OPERATIONS[body[0] ?? 0] ?? named, body, isEncrypted };
 }
 
-/** One value in BER: a tag, the length, and what is in it. */
+/** Encodes one value in BER: a tag, the length, and the content. */
 export function ber(tag: number, ...parts: readonly (Buffer | string)[]): Buffer {
 	const content = Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 	const length = Buffer.alloc(4);
@@ -158,12 +158,12 @@ export function ber(tag: number, ...parts: readonly (Buffer | string)[]): Buffer
 	return Buffer.concat([Buffer.from([tag, 0x84]), length, content]);
 }
 
-/** A message that answers a request. */
+/** Makes a message that answers a request. */
 export function message(id: number, ...operation: readonly Buffer[]): Buffer {
 	return ber(0x30, ber(0x02, Buffer.from([id])), ...operation);
 }
 
-/** The result of an operation. @param code of RFC 4511 @param more fields after the common ones */
+/** Makes the result of an operation. @param code of RFC 4511 @param more fields after the common ones */
 export function result({ id, operation }: Pick<Request, "id" | "operation">, code: number, ...more: Buffer[]): Buffer {
 	const tag = operation === "bind" ? 0x61 : operation === "search" ? 0x65 : 0x78;
 	return message(
@@ -172,7 +172,7 @@ export function result({ id, operation }: Pick<Request, "id" | "operation">, cod
 	);
 }
 
-/** An entry that a search has found. */
+/** Makes an entry that a search has found. */
 export function entry(
 	id: number,
 	dn: string,
@@ -187,7 +187,7 @@ export function entry(
 /** Alice, as an honest directory shows her. */
 export const ALICE = "uid=alice,ou=people,dc=test";
 
-/** What an honest directory in which there is nobody but Alice, whatever her password, answers. */
+/** Answers as an honest directory in which only Alice exists, whatever her password. */
 export function honest(request: Request): Buffer {
 	const { id, operation } = request;
 	if (operation === "who_am_i") return result(request, 0, ber(0x8b, `dn:${ALICE}`));
@@ -196,7 +196,7 @@ export function honest(request: Request): Buffer {
 	return Buffer.concat([found, result(request, 0)]);
 }
 
-/** The right thing, but at one step. */
+/** Answers honestly except at one step. */
 export function honestBut(
 	operation: Request["operation"],
 	reply: (request: Request) => Reply,
@@ -204,7 +204,7 @@ export function honestBut(
 	return (request) => (request.operation === operation ? reply(request) : honest(request));
 }
 
-/** These bytes again and again, as fast as it goes, for as long as the client is there. */
+/** Sends these bytes again and again, as fast as possible, for as long as the client stays. */
 export function flood(bytes: Buffer): Reply {
 	return (socket) => {
 		const more = () => {
@@ -215,10 +215,10 @@ export function flood(bytes: Buffer): Reply {
 	};
 }
 
-/** The beginning of a message that is longer than any memory. */
+/** The beginning of a message longer than any memory. */
 export const ENDLESS = Buffer.concat([Buffer.from("30847fffffff", "hex"), Buffer.alloc(65_536)]);
 
-/** An entry with a value that claims to be longer than the message: a careless reader looks for its end for ever. */
+/** Makes an entry with a value that claims to be longer than the message: a careless reader looks for its end forever. */
 export function loop(id: number): Buffer {
 	const value = Buffer.from([0x04, 0x84, 0x00, 0xff, 0xff, 0xff]);
 	return message(id, ber(0x64, ber(0x04, ALICE), ber(0x30, ber(0x30, ber(0x04, "cn"), ber(0x31, value)))));

@@ -3,8 +3,8 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { BSON, type Document } from "mongodb";
 
 /*
- * A document database that can lie. Each message: length, id, id of what it answers, operation (four int32, little-endian), then for OP_MSG
- * flags and a section of kind 0 with one document. The first hello comes as OP_QUERY and is answered with OP_REPLY. Nobody logs in.
+ * A document database that can lie. Each message: length, id, id of the request answered, operation (four int32, little-endian), then for OP_MSG
+ * flags and a section of kind 0 with one document. The first hello comes as OP_QUERY and gets an OP_REPLY. Nobody logs in.
  * https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/
  */
 
@@ -25,27 +25,27 @@ const HELLO = {
 	maxWriteBatchSize: 100_000,
 };
 
-/** What becomes of a command: whether it takes effect, and what is answered; nothing at all, or the end of the connection. */
+/** The fate of a command: whether it takes effect, and its answer; or no answer, or the end of the connection. */
 export interface Fault {
 	readonly applies: boolean;
 	readonly answer: Document | "nothing" | "reset";
 }
 
-/** A MongoDB-wire server on loopback that knows users only. */
+/** A MongoDB-wire server on loopback that only knows users. */
 export interface FakeMongo {
-	/** A connection string, without a user. */
+	/** A connection string without a user. */
 	readonly uri: string;
 	readonly port: number;
-	/** Every command that came, the driver's own left out, oldest first. */
+	/** Every command received, except the driver's own, oldest first. */
 	readonly commands: Document[];
-	/** Names of the users that are there. */
+	/** Returns the names of its users. */
 	users(): string[];
-	/** Makes every command of this name go wrong from now on; `undefined` ends it. */
+	/** Makes every command of this name fail from now on; `undefined` ends that. */
 	fault(command: string, fault: Fault | undefined): void;
 	stop(): Promise<void>;
 }
 
-/** Starts one. */
+/** Starts a fake. */
 export async function startFakeMongo(): Promise<FakeMongo> {
 	const users = new Map<string, Document>();
 	const faults = new Map<string, Fault>();
@@ -120,14 +120,14 @@ function readMessages(socket: Socket, answerTo: (document: Document) => Fault["a
 
 function documentOf(message: Buffer): Document {
 	const isQuery = message.readInt32LE(12) === OP_QUERY;
-	// OP_QUERY: flags, name of a collection that ends with 0, two counts. OP_MSG: flags, kind of the section.
+	// OP_QUERY: flags, name of a collection that ends in 0, two counts. OP_MSG: flags, kind of the section.
 	const start = isQuery ? message.indexOf(0, HEADER_BYTES + 4) + 1 + 8 : HEADER_BYTES + 4 + 1;
 	return BSON.deserialize(message.subarray(start, start + message.readInt32LE(start)));
 }
 
 function reply(message: Buffer, answer: Document): Buffer {
 	const isQuery = message.readInt32LE(12) === OP_QUERY;
-	// OP_REPLY: flags, cursor (int64), where it starts, how many documents. OP_MSG: flags, kind of the section.
+	// OP_REPLY: flags, cursor (int64), start, number of documents. OP_MSG: flags, kind of the section.
 	const front = Buffer.alloc(isQuery ? 20 : 5);
 	if (isQuery) front.writeInt32LE(1, 16);
 	const body = Buffer.concat([front, BSON.serialize(answer)]);

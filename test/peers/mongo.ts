@@ -8,35 +8,35 @@ import { type Document, MongoClient } from "mongodb";
 import { freePort } from "./free-port.ts";
 
 const START_TIMEOUT_MS = 120_000;
-/** Making the environment downloads about 50 MB, once for each copy of the repository. */
+/** Making the environment downloads about 50 MB, once for each checkout of the repository. */
 const PREPARE_TIMEOUT_MS = 900_000;
 
 const SECANTUS = [join(import.meta.dirname, "mongo_peer.py"), resolve(import.meta.dirname, "../../.cache/secantus")];
 
-/** A server that somebody else runs, as an administrator's connection string. */
+/** A server that somebody else runs, given as an administrator's connection string. */
 // biome-ignore lint/style/noProcessEnv: the tests have no configuration of their own
 const foreignUri = process.env.SVC_TEST_MONGODB_URI;
 const hasMongod = spawnSync("mongod", ["--version"]).status === 0;
 
-/** A MongoDB-wire server in which users and roles count. SecantusDB is told to end the logins of dropped users, as mongod does. */
+/** A MongoDB-wire server in which users and roles count. SecantusDB runs with the option to end the logins of dropped users, as mongod does. */
 export interface Mongo {
-	/** Whether somebody else runs it: then it cannot be held, and its users may be somebody else's. */
+	/** Tells whether somebody else runs it: then tests cannot pause it, and its users may be somebody else's. */
 	readonly isForeign: boolean;
 	/** An administrator's connection string. */
 	readonly uri: string;
-	/** host:port, of the first host. */
+	/** host:port of the first host. */
 	readonly address: string;
-	/** One command of the administrator. Rejects with the driver's own error. */
+	/** Runs one command as the administrator. Rejects with the driver's own error. */
 	admin(database: string, command: Document): Promise<Document>;
-	/** Names of the users that live in the database. */
+	/** Returns the names of the users in the database. */
 	users(database?: string): Promise<string[]>;
-	/** Holds the process: connections are accepted, and nothing is answered. */
+	/** Pauses the process: connections are accepted, but nothing is answered. */
 	pause(): void;
 	resume(): void;
 	stop(): Promise<void>;
 }
 
-/** Prepares what `startMongo` starts. @returns `false`, or the reason to give for a skipped test */
+/** Prepares the program for `startMongo`. @returns `false`, or the reason to skip the test */
 export async function skipWithoutMongo(): Promise<string | false> {
 	if (foreignUri !== undefined || hasMongod) return false;
 	const child = spawn("python3", [...SECANTUS, "--prepare"], { stdio: "pipe", timeout: PREPARE_TIMEOUT_MS });
@@ -50,7 +50,7 @@ export async function skipWithoutMongo(): Promise<string | false> {
 		: `no mongod, and SecantusDB could not be installed: ${written.trim().split("\n").at(-1) ?? code}`;
 }
 
-/** The server of SVC_TEST_MONGODB_URI, else a mongod from PATH, else SecantusDB. @throws Error with what it wrote when it does not start */
+/** Starts the server of SVC_TEST_MONGODB_URI, else a mongod from PATH, else SecantusDB. @throws Error with its output when it does not start */
 export async function startMongo(): Promise<Mongo> {
 	if (foreignUri !== undefined) return handle(foreignUri, undefined, async () => undefined);
 	return hasMongod ? startMongod() : startSecantus();
@@ -70,7 +70,7 @@ async function startMongod(): Promise<Mongo> {
 	const child = launch("mongod", ["--dbpath", folder, "--port", port, "--bind_ip", "127.0.0.1", "--auth"]);
 	await written(child, "Waiting for connections");
 	const password = randomBytes(16).toString("hex");
-	// The first user may be made by anybody on the same machine.
+	// Anybody on the same machine may make the first user.
 	const nobody = new MongoClient(`mongodb://${address}/`);
 	await nobody.db("admin").command({ createUser: "root", pwd: password, roles: ["root"] });
 	await nobody.close();
@@ -109,7 +109,7 @@ function launch(command: string, args: string[]): ChildProcess {
 	return child;
 }
 
-/** What the process has written by the time that the text is there. */
+/** Returns the output of the process once it contains the text. */
 function written(child: ChildProcess, text: string): Promise<string> {
 	return new Promise((found, reject) => {
 		let all = "";
@@ -129,7 +129,7 @@ function written(child: ChildProcess, text: string): Promise<string> {
 	});
 }
 
-/** A process that is held takes no other signal than these. Nothing of it is kept, so it need not end in good order. */
+/** Kills the process: a paused one takes no other signal. Nothing of it is kept, so it need not end in good order. */
 async function end(child: ChildProcess): Promise<void> {
 	const closed = once(child, "close");
 	child.kill("SIGKILL");

@@ -4,13 +4,13 @@ import { Agent, request } from "node:https";
 
 const MAX_REDIRECTS = 10;
 
-/** A person's browser, as far as a login needs one: it keeps cookies, by origin, and follows redirects. */
+/** A person's browser, as far as a login needs one: it keeps cookies by origin, and follows redirects. */
 export interface Browser {
-	/** Opens an address, and follows redirects until one leads to `end`, which it answers without opening it. */
+	/** Opens an address and follows redirects until one leads to `end`, which it returns without opening it. */
 	follow(address: string, end: string): Promise<URL>;
 }
 
-/** Starts without cookies. @param ca PEM of the authorities that it trusts */
+/** Makes a browser without cookies. @param ca PEM of the authorities that it trusts */
 export function createBrowser(ca: string): Browser {
 	const agent = new Agent({ ca });
 	const jars = new Map<string, Map<string, string>>();

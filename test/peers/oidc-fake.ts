@@ -7,42 +7,42 @@ import { type OidcPeer, startTlsServer } from "./oidc-server.ts";
 /** A JSON object. */
 export type Json = Record<string, unknown>;
 
-/** What the provider is asked. `elsewhere` is any other address. */
+/** A request to the provider. `elsewhere` is any other address. */
 export type Endpoint = "discovery" | "authorize" | "keys" | "token" | "userinfo" | "elsewhere";
 
-/** What an endpoint does in place of the right thing. */
+/** A fault that replaces an endpoint's right answer. */
 export type Fault =
 	| { readonly does: "answer"; readonly status: number; readonly body?: string; readonly location?: string }
-	/** No answer; the connection ends; the right answer, but a byte every 200 ms; an answer without an end. */
+	/** No answer; the connection ends; the right answer, but one byte every 200 ms; an endless answer; a broken body. */
 	| { readonly does: "hang" | "drop" | "drip" | "flood" | "garble" };
 
-/** What the provider says in place of the truth. */
+/** A lie that replaces the truth. */
 export interface Lie {
 	readonly metadata?: (truth: Json) => Json;
 	readonly keys?: (truth: Json[]) => unknown;
 	readonly header?: (truth: Json) => Json;
 	readonly claims?: (truth: Json) => Json;
-	/** Makes the signature of an id_token in place of its key. */
+	/** Signs an id_token instead of the provider's key. */
 	readonly sign?: (signed: string) => Buffer;
-	/** Takes its client's secret in the form in place of the header. */
+	/** Takes its client's secret from the form instead of the header. */
 	readonly takes_form?: boolean;
-	/** The answer to a code. */
+	/** Changes the answer to a code. */
 	readonly token?: (truth: Json) => unknown;
 	readonly userinfo?: (truth: Json) => unknown;
-	/** What browsers are sent back with. */
+	/** Changes the parameters with which browsers are sent back. */
 	readonly callback?: (truth: Record<string, string>) => Record<string, string>;
 	readonly faults?: Readonly<Partial<Record<Endpoint, Fault>>>;
 }
 
-/** An OpenID Connect provider on loopback that logs in whoever comes, as `mallory`, and lies as it is told to. */
+/** An OpenID Connect provider on loopback that logs in everybody as `mallory`, and lies on demand. */
 export interface FakeProvider extends OidcPeer {
-	/** Everything that it was asked, in order. */
+	/** All requests, in order. */
 	readonly asked: Endpoint[];
 	lie: Lie;
 	stop(): Promise<void>;
 }
 
-/** What belongs to a code until it is used. */
+/** The data of a code until it is used. */
 interface Login {
 	readonly nonce: string;
 	readonly challenge: string;
@@ -57,18 +57,18 @@ const PATHS: Readonly<Record<string, Endpoint>> = {
 	"/userinfo": "userinfo",
 };
 
-/** A key pair for ES256, and the public one as it stands among a provider's keys. */
+/** Makes a key pair for ES256, with the public one as it appears among a provider's keys. */
 export function newSigningKey(kid: string): { key: KeyObject; jwk: Json } {
 	const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 	return { key: privateKey, jwk: { ...publicKey.export({ format: "jwk" }), kid, use: "sig", alg: "ES256" } };
 }
 
-/** Signs with ES256. */
+/** Returns a function that signs with ES256. */
 export function signWith(key: KeyObject): (signed: string) => Buffer {
 	return (signed) => sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
 }
 
-/** Starts a provider on a free port. It says the truth until `lie` is set. */
+/** Starts a provider on a free port. It tells the truth until `lie` is set. */
 export async function startFakeProvider(lie: Lie = {}): Promise<FakeProvider> {
 	const { origin, ca, answer, stop } = await startTlsServer();
 	const peer: FakeProvider = {
@@ -135,7 +135,7 @@ function authorize(
 	response.setHeader("location", `${redirect_uri}?${new URLSearchParams(back)}`);
 }
 
-/** Takes every code once, with the verifier, the address and the secret that belong to it. */
+/** Accepts every code once, with its verifier, address and secret. */
 async function redeem(
 	peer: FakeProvider,
 	logins: Map<string, Login>,
@@ -183,7 +183,7 @@ function idTokenOf(peer: FakeProvider, nonce: string, access_token: string, key:
 function misbehave(fault: Fault, response: ServerResponse): void {
 	if (fault.does === "drop") response.destroy();
 	if (fault.does === "flood") flood(response);
-	// In one piece, so that the body is found to be broken in the turn in which the answer begins.
+	// In one piece, so that the reader finds the broken body in the turn in which the answer begins.
 	if (fault.does === "garble") response.socket?.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZZ\r\n");
 	if (fault.does !== "answer") return;
 	const { status, body = "", location } = fault;
@@ -191,7 +191,7 @@ function misbehave(fault: Fault, response: ServerResponse): void {
 	response.end(body);
 }
 
-/** Writes blanks, which JSON may begin with, for as long as they are taken. */
+/** Writes blanks, which may precede JSON, for as long as the client accepts them. */
 function flood(response: ServerResponse): void {
 	response.setHeader("content-type", "application/json");
 	const blanks = Buffer.alloc(65_536, " ");

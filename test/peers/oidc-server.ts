@@ -4,20 +4,20 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createIdentity } from "./identity.ts";
 
-/** What a server that signs people in has to know of a provider. */
+/** The data about a provider that a server needs to sign people in. */
 export interface OidcPeer {
 	readonly issuer: string;
 	readonly client_id: string;
 	readonly client_secret: string;
-	/** PEM of the authority that has signed its certificate. */
+	/** PEM of the authority that signed its certificate. */
 	readonly ca_cert: string;
 }
 
-/** An HTTPS server on loopback with an authority of its own. */
+/** An HTTPS server on loopback with its own authority. */
 export interface TlsServer {
-	/** Such as `https://127.0.0.1:40123`. */
+	/** Origin, such as `https://127.0.0.1:40123`. */
 	readonly origin: string;
-	/** PEM of the authority that has signed its certificate. */
+	/** PEM of the authority that signed its certificate. */
 	readonly ca: string;
 	answer(listener: RequestListener): void;
 	stop(): Promise<void>;

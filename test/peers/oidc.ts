@@ -2,29 +2,29 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import Provider, { type Configuration, type InteractionResults } from "oidc-provider";
 import { type OidcPeer, startTlsServer } from "./oidc-server.ts";
 
-/** Somebody at the provider: the claims of the id_token and userinfo. `sub` is the key by which they are found. */
+/** A person at the provider: the claims of the id_token and userinfo. `sub` is the person's key. */
 export type Person = Readonly<Record<string, unknown>>;
 
-/** How a provider is set up. */
+/** Options of a provider. */
 export interface OidcProviderOptions {
-	/** Where browsers may be sent back to. */
+	/** Addresses to which browsers may be sent back. */
 	readonly redirect_uris: readonly string[];
 	/** Claims by subject. */
 	readonly people: Readonly<Record<string, Person>>;
-	/** Puts all claims into the id_token; otherwise they are in userinfo. */
+	/** Puts all claims into the id_token instead of userinfo. */
 	readonly claims_in_id_token?: boolean;
 }
 
-/** A real OpenID Connect provider (npm oidc-provider) on loopback, over TLS with an authority of its own. */
+/** A real OpenID Connect provider (npm oidc-provider) on loopback, over TLS with its own authority. */
 export interface OidcProvider extends OidcPeer {
-	/** Who logs in next. */
+	/** The person who logs in next. */
 	person: string;
-	/** Makes the next logins end with this error in place of a code. */
+	/** Makes the next logins end with this error instead of a code. */
 	error: string | undefined;
 	stop(): Promise<void>;
 }
 
-/** Starts a provider on a free port, which takes everybody for `person` and asks nobody for anything. */
+/** Starts a provider on a free port, which takes everybody for `person` and asks no questions. */
 export async function startOidcProvider(options: OidcProviderOptions): Promise<OidcProvider> {
 	const { origin: issuer, ca: ca_cert, answer, stop } = await startTlsServer();
 	const peer: OidcProvider = {
@@ -63,7 +63,7 @@ function configurationOf(
 	};
 }
 
-/** What a person would do on the provider's pages: logs in, agrees, or is refused. */
+/** Acts as a person on the provider's pages: logs in, agrees, or is refused. */
 async function interact(
 	provider: Provider,
 	peer: OidcProvider,

@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { startProxy, type TcpProxy } from "./proxy.ts";
 
-/** What a server behind a proxy has read, and the proxy. It answers each chunk with the same. */
+/** Starts a server behind a proxy; returns the proxy and the server's input. It echoes each chunk. */
 async function serverFor(t: TestContext): Promise<{ proxy: TcpProxy; read: () => string }> {
 	let read = "";
 	const server = createServer((socket) => {
@@ -37,7 +37,7 @@ async function answerTo(socket: Socket, text: string): Promise<string> {
 	return String((await once(socket, "data"))[0]);
 }
 
-/** Whether nothing comes for a while. */
+/** Tells whether nothing comes for a while. */
 async function staysSilent(socket: Socket): Promise<boolean> {
 	const answer = once(socket, "data").then(() => false);
 	return Promise.race([answer, setTimeout(100, true)]);

@@ -2,44 +2,44 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
-/** What a client sent and the server has not got yet, the end of its connection included. */
+/** A client's data that the server has not received yet, including the end of its connection. */
 export interface Held {
-	/** Settles when the text has come. */
+	/** Settles when the text has arrived. */
 	readonly caught: Promise<unknown>;
 	/**
-	 * Sends it on as a slow network would, whether or not the client is still there. Where it is not, this settles when the server has read
-	 * everything and closed the connection, or had closed it before: nothing of it can have an effect afterwards.
+	 * Sends it on as a slow network would, even if the client has gone. In that case this settles when the server has read everything and
+	 * closed the connection, or had closed it before: nothing of it can take effect afterwards.
 	 */
 	release(): Promise<void>;
 }
 
-/** A TCP proxy on loopback that can be made to misbehave. */
+/** A TCP proxy on loopback that misbehaves on demand. */
 export interface TcpProxy {
 	readonly port: number;
 	/** host:port */
 	readonly address: string;
-	/** Holds a connection's way to the server from the next chunk on that contains this text; all other connections pass. */
+	/** Holds the client's data on one connection, from the next chunk that contains this text; all other connections pass. */
 	hold(text: string): Held;
-	/** Passes a connection's next chunk that contains this text, and nothing of what the server says on it afterwards. */
+	/** Passes a connection's next chunk that contains this text, but nothing that the server sends on it afterwards. */
 	mute(text: string): void;
-	/** Swallows everything in both directions, and accepts new connections all the same. */
+	/** Swallows everything in both directions, yet accepts new connections. */
 	blackhole(): void;
-	/** Delays what goes to the server. */
+	/** Delays data on its way to the server. */
 	delay(ms: number): void;
-	/** Changes what goes to the server, chunk by chunk; the text has a character for each byte. */
+	/** Changes data on its way to the server, chunk by chunk; the text has one character per byte. */
 	alter(change: (text: string) => string): void;
-	/** How many connections were asked of it so far, those that it refused included. */
+	/** Returns the number of connections so far, refused ones included. */
 	accepted(): number;
 	/** Ends every connection with a reset. */
 	reset(): void;
-	/** Resets every connection, and each new one too. */
+	/** Resets every connection, now and later. */
 	refuse(): void;
-	/** Ends the misbehaviour; what was swallowed is lost. */
+	/** Ends the misbehaviour; swallowed data is lost. */
 	restore(): void;
 	stop(): Promise<void>;
 }
 
-/** How the proxy treats what passes. */
+/** The proxy's treatment of its traffic. */
 interface Conduct {
 	mode: "pass" | "swallow" | "refuse";
 	delay_ms: number;
@@ -50,7 +50,7 @@ interface Conduct {
 
 const PASS: Conduct = { mode: "pass", delay_ms: 0, alter: undefined, trap: undefined, muted: undefined };
 
-/** `caught` gives the function that waits until the held connection has run its course. */
+/** `caught` resolves to a function that waits until the held connection has run its course. */
 interface Trap {
 	text: string;
 	caught: PromiseWithResolvers<() => Promise<void>>;
@@ -77,7 +77,7 @@ export async function startProxy(target_port: number, target_host = "127.0.0.1")
 	await once(server.listen(0, "127.0.0.1"), "listening");
 	const { port } = server.address() as AddressInfo;
 	const reset = () => {
-		// A reset after an end leaves a handle that Node waits for, busily, when the process ends.
+		// A reset after an end leaves a handle for which Node waits busily when the process ends.
 		for (const socket of sockets) socket.writableEnded ? socket.destroy() : socket.resetAndDestroy();
 	};
 	return {
@@ -110,12 +110,12 @@ export async function startProxy(target_port: number, target_host = "127.0.0.1")
 	};
 }
 
-/** Ties a client's connection to one of its own to the server. */
+/** Joins a client's connection with a new one to the server. */
 function join(client: Socket, upstream: Socket, conduct: Conduct): void {
 	const closed = new Promise((resolve) => upstream.once("close", resolve));
 	let trap: Trap | undefined;
 	let way: Promise<unknown> = Promise.resolve();
-	/** Lets a step follow all those before it, after the delay and the release that hold now. */
+	/** Runs a step after all previous ones, after the current delay and release. */
 	const follow = (step: () => unknown) => {
 		const { delay_ms } = conduct;
 		const released = trap?.released.promise;

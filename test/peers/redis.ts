@@ -9,36 +9,36 @@ import { freePort } from "./free-port.ts";
 
 const START_TIMEOUT_MS = 120_000;
 
-/** `false` where Redis is installed, else the reason to give for a skipped test. */
+/** `false` where Redis is installed, else the reason to skip the test. */
 export const skipWithoutRedis: string | false =
 	spawnSync("redis-server", ["--version"]).status === 0 ? false : "redis-server is not installed";
 
 const FIXTURES = resolve(import.meta.dirname, "../../packages/cli/src/fixtures");
 
-/** Files of a certificate for 127.0.0.1 that signed itself, which the TLS of a test's Redis uses, and of another one. */
+/** Files of a self-signed certificate for 127.0.0.1, which a test's Redis uses for TLS, and of another one. */
 export const CERTIFICATES = {
 	own: join(FIXTURES, "first-certificate.pem"),
 	own_key: join(FIXTURES, "first-key.pem"),
 	other: join(FIXTURES, "second-certificate.pem"),
 };
 
-/** How a test's Redis is set up. */
+/** Options of a test's Redis. */
 export interface RedisOptions {
-	/** A free one when it is left out. */
+	/** The port; a free one by default. */
 	readonly port?: number;
-	/** Whether `ACL SAVE` keeps the users over a restart. */
+	/** Tells whether `ACL SAVE` keeps the users over a restart. */
 	readonly aclfile?: boolean;
-	/** Where it keeps its files; a temporary folder, removed at the end, when it is left out. */
+	/** The folder of its files; by default a temporary one, removed at the end. */
 	readonly directory?: string;
-	/** Whether it speaks nothing but TLS. */
+	/** Tells whether it speaks only TLS. */
 	readonly tls?: boolean;
 }
 
-/** Somebody who is logged in. */
+/** A session of a logged-in user. */
 export interface RedisSession {
 	/** Sends one command. Rejects with Redis's own error. */
 	send(...command: string[]): Promise<unknown>;
-	/** Settles when the connection has ended, by whatever cause. */
+	/** Settles when the connection has ended, for any reason. */
 	readonly ended: Promise<void>;
 	end(): void;
 }
@@ -48,30 +48,30 @@ export interface Redis {
 	readonly port: number;
 	/** host:port */
 	readonly address: string;
-	/** Of the default user, who may do everything. */
+	/** Password of the default user, who may do everything. */
 	readonly password: string;
-	/** Logs in over a connection of its own. Not with TLS. */
+	/** Logs in on a new connection. Does not work with TLS. */
 	login(username: string, password: string): Promise<RedisSession>;
-	/** One command of the default user. */
+	/** Runs one command as the default user. */
 	admin(...command: string[]): Promise<unknown>;
-	/** Names of all users but the default one. */
+	/** Returns the names of all users except the default one. */
 	users(): Promise<string[]>;
-	/** Holds the process: connections are accepted, and nothing is answered. */
+	/** Pauses the process: connections are accepted, but nothing is answered. */
 	pause(): void;
 	resume(): void;
-	/** Ends it without warning, as a power cut would. */
+	/** Kills it without warning, as a power cut would. */
 	kill(): Promise<void>;
-	/** Starts it again on the same port and files after `kill`. */
+	/** Starts it again after `kill`, on the same port and files. */
 	start(): Promise<void>;
-	/** Ends it in good order and starts it again. */
+	/** Stops it in good order and starts it again. */
 	restart(): Promise<void>;
-	/** Ends it and removes its temporary folder. */
+	/** Stops it and removes its temporary folder. */
 	stop(): Promise<void>;
 }
 
 /**
  * Starts a Redis and waits until it takes connections.
- * @throws Error with what it wrote when it ends first or stays silent for 10 s
+ * @throws Error with its output when it ends first or stays silent for 10 s
  */
 export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
 	const port = options.port ?? (await freePort());
@@ -117,7 +117,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
 	};
 }
 
-/** It is read from standard input, so that no process list shows the password. */
+/** Makes the configuration, which Redis reads from standard input so that no process list shows the password. */
 function configuration(options: RedisOptions, port: number, directory: string, access: string): string {
 	const files = `tls-cert-file ${CERTIFICATES.own}\ntls-key-file ${CERTIFICATES.own_key}\ntls-auth-clients no`;
 	const listen = options.tls === true ? ["port 0", `tls-port ${port}`, files] : [`port ${port}`];
@@ -153,7 +153,7 @@ function ready(child: ChildProcess): Promise<void> {
 	});
 }
 
-/** One that is held takes no other signal than these. */
+/** Ends the process. A paused one takes only SIGKILL and SIGCONT. */
 async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 	if (child.exitCode !== null || child.signalCode !== null) return;
 	const ended = once(child, "close");

@@ -17,33 +17,33 @@ const SP = { entity_id: "https://svc.example.com/metadata", acs_url: "https://sv
 const REQUEST_ID = "_request-1";
 const SOURCE = "192.0.2.1";
 
-/** What the settings of every type of provider have. */
+/** Settings that every type of provider has. */
 export const COMMON = { auto_provision: true, allowed_domains: [], trusted_email_domains: [], role_mappings: [] };
 
-/** The part of the server that reads responses, with a provider whose key a test has. */
+/** The part of the server that reads responses, with a provider whose key the test has. */
 export interface Examiner {
 	saml: Saml;
 	key: SigningKey;
 	settings: SamlSettings;
 	sp: typeof SP;
-	/** What an honest response says. */
+	/** The content of an honest response. */
 	said: Said;
-	/** Reads a response to an open request. @param document its text, or the bytes of it */
+	/** Reads a response to an open request. @param document its text or bytes */
 	identify(document: string | Buffer, changes?: Partial<SamlSettings>): Promise<SamlIdentity>;
-	/** The same for another address than the one that all others come from. */
+	/** Reads a response from another source address than the usual one. */
 	identifyFrom(source: string, document: string): Promise<SamlIdentity>;
-	/** The same with the form's field as it is. */
+	/** Reads the form's field as it is. */
 	identifyField(field: string): Promise<SamlIdentity>;
 	/** Writes a response with one change. */
 	write(change: Change): string;
-	/** Why each of these is refused, or "accepted". */
+	/** Returns the reason for each refusal, or "accepted". */
 	verdicts(documents: Record<string, string | Buffer>): Promise<Record<string, string>>;
-	/** Holds every response with one of these changes against one verdict. */
+	/** Fails unless every response with one of these changes gets the same verdict. */
 	expect(changes: Record<string, Change>, verdict: RefusalReason | "accepted"): Promise<void>;
 	stop(): Promise<void>;
 }
 
-/** Makes it for a test file, with a new key, and ends it with the file. */
+/** Makes an examiner with a new key for a test file, and stops it at the end of the file. */
 export function useExaminer(): () => Examiner {
 	let examiner: Examiner | undefined;
 	before(() => {
@@ -98,7 +98,7 @@ function startExaminer(): Examiner {
 	};
 }
 
-/** @throws the error itself when it is no refusal */
+/** @throws the error itself when it is not a refusal */
 async function verdictOf(reading: Promise<SamlIdentity>): Promise<string> {
 	try {
 		await reading;
@@ -109,7 +109,7 @@ async function verdictOf(reading: Promise<SamlIdentity>): Promise<string> {
 	}
 }
 
-/** The same verdict for each of these documents: what a table of them is held against. */
+/** Returns the same verdict for each document, as the expected value of a table. */
 export function each(documents: Record<string, unknown>, verdict: RefusalReason | "accepted"): Record<string, string> {
 	return Object.fromEntries(Object.keys(documents).map((name) => [name, verdict]));
 }

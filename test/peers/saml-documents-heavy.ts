@@ -1,35 +1,35 @@
 import { type Change, swap } from "./saml-documents.ts";
 
-/** Bytes of a document whose base64 text is as long as a form's field may be. */
+/** Bytes of a document whose base64 text has the maximum length of a form's field. */
 export const LARGEST = (262_144 / 4) * 3;
 
-/** What an honest response takes, of those bytes. */
+/** Bytes of these that an honest response takes. */
 const HONEST = 6000;
 
-/** Puts something into the response, outside of what is signed. */
+/** Inserts text into the response, outside the signed part. */
 const beside = (text: string): Change => ({ finished: swap("<samlp:Status>", `${text}<samlp:Status>`) });
 
-/** Puts something among the attributes, and signs it. */
+/** Inserts text among the attributes, and signs it. */
 export const inside = (text: string): Change => ({
 	assertion: swap("</saml:AttributeStatement>", `${text}</saml:AttributeStatement>`),
 });
 
-/** Puts something among the attributes after they were signed. */
+/** Inserts text among the attributes after they were signed. */
 export const slippedIn = (text: string): Change => ({
 	finished: swap("</saml:AttributeStatement>", `${text}</saml:AttributeStatement>`),
 });
 
 const nested = (count: number): string => "<a>".repeat(count) + "</a>".repeat(count);
 
-/** More than a form may hold. */
+/** Documents that exceed a form's limit. */
 export const TOO_LARGE: Record<string, Change> = {
 	"200,000 nested elements": beside(nested(200_000)),
 	"50,000 attributes": beside(`<a ${Array.from({ length: 50_000 }, (_, at) => `a${at}=""`).join(" ")}></a>`),
 };
 
 /**
- * What is below every limit and takes the longest to read: thousands of elements with attributes, under many namespaces. It is read once
- * for each certificate of the provider.
+ * Makes the document that takes longest to read below every limit: thousands of elements with attributes, under many namespaces. It is
+ * read once for each certificate of the provider.
  */
 export function longest(): string {
 	const spaces = Array.from({ length: 30 }, (_, at) => ` xmlns:n${at}="u${at}"`).join("");
@@ -38,13 +38,13 @@ export function longest(): string {
 	return `<a${spaces}>`.repeat(levels) + `<b${attributes}/>`.repeat(1900) + "</a>".repeat(levels);
 }
 
-/** Certificates of a provider with which `longest` takes about as long as anything may. */
+/** Number of a provider's certificates with which `longest` takes about the longest time allowed. */
 export const MANY_CERTIFICATES = 5;
 
-/** Responses that were made to take long. @param size bytes of each */
+/** Makes responses that take long to read. @param size bytes of each */
 export function heavyDocuments(size: number): Record<string, Change> {
 	const room = size - HONEST;
-	/** As many of them as fit beside an honest response. */
+	/** Makes as many pieces as fit next to an honest response. */
 	const fill = (piece: (at: number) => string): string => {
 		const pieces: string[] = [];
 		for (let at = 0, taken = 0; ; at++) {

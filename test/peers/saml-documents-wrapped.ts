@@ -10,28 +10,28 @@ import {
 	writeSignature,
 } from "./saml-documents.ts";
 
-/** Where the element that does not count for one reader lies, beside or in the one that counts. */
+/** Places of the element that does not count for one reader, next to or inside the one that counts. */
 export const PLACES = ["before", "after", "Extensions", "Object", "SubjectConfirmationData", "Advice"] as const;
 
 export type Place = (typeof PLACES)[number];
 
-/** A document in which a signature fits, and somebody else's name stands. */
+/** A document with a valid signature and somebody else's name. */
 export interface Wrapped {
 	name: string;
 	document: string;
 }
 
-/** The parts of an honest response, and what the attacker wrote. */
+/** The parts of an honest response, and the attacker's text. */
 interface Parts {
-	/** The signed assertion, and without its signature. */
+	/** The signed assertion, with and without its signature. */
 	assertion: string;
 	bare: string;
 	/** The whole honest response, signed as it is, and without its own signature. */
 	response: string;
 	unsigned: string;
-	/** The signature that is moved about: the response's, if it has one, else the assertion's. */
+	/** The signature that the attack moves: the response's, if it has one, else the assertion's. */
 	signature: string;
-	/** The attacker's assertion, unsigned, and what it says. */
+	/** The attacker's assertion, unsigned, and its content. */
 	evil: string;
 	said: Said;
 }
@@ -40,7 +40,7 @@ const EVIL: Partial<Said> = { name_id: "mallory", assertion_id: "_evil-assertion
 
 /**
  * The eight classic wrappings (https://www.usenix.org/conference/usenixsecurity12/technical-sessions/presentation/somorovsky), each with
- * every kind of signed response, and with every place for what is wrapped.
+ * every kind of signed response, and with every place for the wrapped element.
  */
 export function wrappedDocuments(said: Said, key: SigningKey): Wrapped[] {
 	const all: Wrapped[] = [];
@@ -73,7 +73,7 @@ function partsOf(said: Said, key: SigningKey, signed: Signed): Parts {
 	};
 }
 
-/** Puts an element into a response, at a place that is named after the assertion that the response has. */
+/** Inserts an element into a response, at a place relative to the assertion in the response. */
 function put(response: string, element: string, place: Place): string {
 	const start = response.indexOf("<saml:Assertion ");
 	const end = response.lastIndexOf("</saml:Assertion>") + "</saml:Assertion>".length;
@@ -102,26 +102,26 @@ function put(response: string, element: string, place: Place): string {
 type Wrapping = (parts: Parts, place: Place) => string;
 
 const WRAPPINGS: readonly Wrapping[] = [
-	// 1: the attacker's response bears the signature, and the honest response lies in it.
+	// 1: the attacker's response has the signature, and contains the honest response.
 	({ said, evil, signature, unsigned }, place) =>
 		put(withSignature(writeResponse(said, evil), signature), unsigned, place),
-	// 2: the attacker's response is unsigned, and the honest one lies in it with its signature.
+	// 2: the attacker's response is unsigned, and contains the honest one with its signature.
 	({ said, evil, response }, place) => put(writeResponse(said, evil), response, place),
-	// 3: the attacker's assertion stands where the honest one stood, which lies elsewhere.
+	// 3: the attacker's assertion takes the place of the honest one, which lies elsewhere.
 	({ response, evil, assertion }, place) => put(response.replace(assertion, evil), assertion, place),
-	// 4: the attacker's assertion has a copy of the honest one as its child.
+	// 4: the attacker's assertion contains a copy of the honest one.
 	({ response, evil, assertion }, place) =>
 		put(response, evil.replace("<saml:Conditions ", `${assertion}<saml:Conditions `), place),
-	// 5: the attacker's assertion bears the signature, and what it signs lies elsewhere.
+	// 5: the attacker's assertion has the signature, and the signed element lies elsewhere.
 	({ said, evil, signature, bare }, place) => put(writeResponse(said, withSignature(evil, signature)), bare, place),
-	// 6: as 5, with the identifier of the honest one.
+	// 6: like 5, with the identifier of the honest one.
 	({ said, evil, signature, bare }, place) => {
 		const named = evil.replace("_evil-assertion", / ID="([^"]*)"/.exec(bare)?.[1] ?? "");
 		return put(writeResponse(said, withSignature(named, signature)), bare, place);
 	},
 	// 7: the attacker's assertion comes with a copy of the signature.
 	({ response, evil, signature }, place) => put(response, withSignature(evil, signature), place),
-	// 8: the signed assertion is wrapped in the attacker's response, with the signature between them.
+	// 8: the attacker's response wraps the signed assertion, with the signature between them.
 	({ said, evil, signature, bare }, place) =>
 		put(
 			writeResponse(said, evil),

@@ -5,7 +5,7 @@ import { inflateRawSync } from "node:zlib";
 /* A provider whose responses a test writes as it likes: honest ones, and with one change ones that no provider would send. Everything is
    written in its canonical form, so that what is signed is the text itself. */
 
-/** `false` where keys can be made, else the reason to give for a skipped test. */
+/** `false` where keys can be made, else the reason to skip the test. */
 export const skipWithoutOpenssl: string | false =
 	spawnSync("openssl", ["version"]).status === 0 ? false : "openssl is not installed";
 
@@ -16,13 +16,13 @@ export const EXCLUSIVE = "http://www.w3.org/2001/10/xml-exc-c14n#";
 export const ENCRYPTION = "http://www.w3.org/2001/04/xmlenc#";
 export const ENVELOPED = `${DS}enveloped-signature`;
 
-/** A key and the certificate that it signed itself, PEM. */
+/** A key and its self-signed certificate, PEM. */
 export interface SigningKey {
 	private_key: string;
 	certificate: string;
 }
 
-/** Makes a key that is not known to anybody. @param kind as `openssl req -newkey` has it */
+/** Makes a key that nobody knows. @param kind value of `openssl req -newkey` */
 export function makeKey(kind: string, ...options: string[]): SigningKey {
 	const text = execFileSync(
 		"openssl",
@@ -33,10 +33,10 @@ export function makeKey(kind: string, ...options: string[]): SigningKey {
 	return { private_key: text.slice(0, at), certificate: text.slice(at) };
 }
 
-/** The certificate as XML has it: base64 without the lines around it. */
+/** Returns the certificate as XML has it: base64 without the lines around it. */
 export const bare = ({ certificate }: SigningKey): string => certificate.replace(/-----[^-]+-----|\s/g, "");
 
-/** What an honest response says. Times are seconds from now. */
+/** The content of an honest response. Times are seconds from now. */
 export interface Said {
 	issuer: string;
 	audience: string;
@@ -54,7 +54,7 @@ export interface Said {
 	session_until_s: number;
 }
 
-/** Identifier of the request that a browser is sent to the provider with. */
+/** Returns the identifier of the request in a browser's redirect to the provider. */
 export function requestIdOf(location: string): string {
 	const request = new URL(location).searchParams.get("SAMLRequest") ?? "";
 	return / ID="([^"]*)"/.exec(inflateRawSync(Buffer.from(request, "base64")).toString())?.[1] ?? "";
@@ -62,7 +62,7 @@ export function requestIdOf(location: string): string {
 
 let documents = 0;
 
-/** What a provider says of Alice now; each response has identifiers of its own. */
+/** Returns a provider's current statement about Alice; each response has its own identifiers. */
 export function honestly(about: Pick<Said, "issuer" | "audience" | "acs_url" | "request_id">): Said {
 	documents++;
 	return {
@@ -82,7 +82,7 @@ export function honestly(about: Pick<Said, "issuer" | "audience" | "acs_url" | "
 
 const at = (now: Date, seconds: number): string => new Date(now.getTime() + seconds * 1000).toISOString();
 
-/** An assertion without a signature. */
+/** Writes an assertion without a signature. */
 export function writeAssertion(said: Said): string {
 	const { now } = said;
 	const confirmation =
@@ -106,13 +106,13 @@ export function writeAssertion(said: Said): string {
 	].join("");
 }
 
-/** An attribute with its values. */
+/** Writes an attribute with its values. */
 export function attribute(name: string, ...values: string[]): string {
 	const written = values.map((value) => `<saml:AttributeValue>${value}</saml:AttributeValue>`);
 	return `<saml:Attribute Name="${name}">${written.join("")}</saml:Attribute>`;
 }
 
-/** A response around something, without a signature. */
+/** Writes a response around the given content, without a signature. */
 export function writeResponse(said: Said, inner: string): string {
 	return [
 		`<samlp:Response xmlns:samlp="${SAMLP}" Destination="${said.acs_url}" ID="${said.response_id}"`,
@@ -123,32 +123,32 @@ export function writeResponse(said: Said, inner: string): string {
 	].join("");
 }
 
-/** How something is signed. */
+/** The way to sign an element. */
 export interface Signing {
 	key: SigningKey;
-	/** Name of the algorithm, and what makes the bytes: from the key and the text. */
+	/** Name of the algorithm, and the function that makes the signature from the key and the text. */
 	method: string;
 	make(text: string, key: SigningKey): Buffer;
 	digest: string;
 	hash: string;
 	transforms: string[];
-	/** In place of the element's own identifier. */
+	/** Replaces the element's own identifier. */
 	uri: string | undefined;
-	/** In place of the element's own text. */
+	/** Replaces the element's own text. */
 	over: string | undefined;
-	/** What the signature brings along. */
+	/** Key information in the signature. */
 	key_info: string;
-	/** Last change to the signed information, before it is signed. */
+	/** Makes the last change to the signed information before it is signed. */
 	signed_info(text: string): string;
 }
 
-/** RSA with a hash, as `openssl` names it. */
+/** Signs with RSA and a hash, as `openssl` names it. */
 export const rsa =
 	(hash: string): Signing["make"] =>
 	(text, { private_key }) =>
 		signBytes(hash, Buffer.from(text), private_key);
 
-/** What providers do. */
+/** Signs as providers do. */
 export function plainSigning(key: SigningKey): Signing {
 	return {
 		key,
@@ -167,7 +167,7 @@ export function plainSigning(key: SigningKey): Signing {
 	};
 }
 
-/** The signature of an element. */
+/** Writes the signature of an element. */
 export function writeSignature(element: string, signing: Signing): string {
 	const id = / ID="([^"]*)"/.exec(element)?.[1] ?? "";
 	const digest = createHash(signing.hash)
@@ -188,13 +188,13 @@ export function writeSignature(element: string, signing: Signing): string {
 	return `<ds:Signature xmlns:ds="${DS}">${info}<ds:SignatureValue>${value}</ds:SignatureValue>${signing.key_info}</ds:Signature>`;
 }
 
-/** An element with its signature where the schema wants it: after the issuer. */
+/** Inserts a signature where the schema wants it: after the issuer. */
 export function withSignature(element: string, signature: string): string {
 	const end = element.indexOf("</saml:Issuer>") + "</saml:Issuer>".length;
 	return element.slice(0, end) + signature + element.slice(end);
 }
 
-/** What is signed. */
+/** The signed part. */
 export type Signed = "assertion" | "response" | "both" | "nothing";
 
 /** A response with one change somewhere. */
@@ -206,11 +206,11 @@ export interface Change {
 	assertion?(text: string): string;
 	/** Changes the response before it is signed, with the signed assertion in it. */
 	response?(text: string): string;
-	/** Changes the finished text. */
+	/** Changes the finished text of the response. */
 	finished?(text: string): string;
 }
 
-/** Writes a response that differs from an honest one in nothing but the change. */
+/** Writes a response that differs from an honest one only by the change. */
 export function writeDocument(said: Said, key: SigningKey, change: Change = {}): string {
 	const all = { ...said, ...change.said };
 	const signed = change.signed ?? "assertion";
@@ -223,7 +223,7 @@ export function writeDocument(said: Said, key: SigningKey, change: Change = {}):
 	return (change.finished ?? same)(sign(response, signed === "response" || signed === "both"));
 }
 
-/** Puts one text in the place of another, which must be there once. */
+/** Replaces one text, which must occur once, with another. */
 export function swap(from: string, to: string): (text: string) => string {
 	return (text) => {
 		const pieces = text.split(from);
@@ -232,5 +232,5 @@ export function swap(from: string, to: string): (text: string) => string {
 	};
 }
 
-/** The form's field. */
+/** Encodes the document for the form's field. */
 export const asField = (document: string | Buffer): string => Buffer.from(document).toString("base64");

@@ -9,13 +9,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 import { makeKey, type SigningKey, skipWithoutOpenssl } from "./saml-documents.ts";
 
-/** Where Debian's package has it, and the schemas of SAML. */
+/** The folder of Debian's package, and that of the SAML schemas. */
 const PACKAGE = "/usr/share/simplesamlphp";
 export const SCHEMAS = join(PACKAGE, "schemas");
 
 const START_TIMEOUT_MS = 120_000;
 
-/** `false` where SimpleSAMLphp can be started, else the reason to give for a skipped test. */
+/** `false` where SimpleSAMLphp can be started, else the reason to skip the test. */
 export const skipWithoutSimplesaml: string | false = whyNot();
 
 function whyNot(): string | false {
@@ -26,7 +26,7 @@ function whyNot(): string | false {
 	return skipWithoutOpenssl;
 }
 
-/** Somebody whom the provider knows: her password, and what it says about her. */
+/** A person whom the provider knows: her password and attributes. */
 export interface Person {
 	password: string;
 	attributes: Record<string, string[]>;
@@ -34,19 +34,19 @@ export interface Person {
 
 /** A real SAML identity provider on loopback. */
 export interface Simplesaml {
-	/** Its metadata, XML. */
+	/** Returns its metadata, XML. */
 	metadata(): Promise<string>;
-	/** Lets it answer to these service providers, and no others. @param metadata XML of each */
+	/** Makes it answer these service providers only. @param metadata XML of each */
 	trust(...metadata: string[]): Promise<void>;
 	/**
-	 * Does what a browser does: follows the address of a login, signs in, and answers the form that it would send to us.
-	 * @throws Error with what the provider showed when it is no such form
+	 * Acts as a browser: follows the address of a login, signs in, and returns the form that it would post to us.
+	 * @throws Error with the provider's page when it has no such form
 	 */
 	signIn(loginUrl: string, username: string, password: string): Promise<PostedForm>;
 	stop(): Promise<void>;
 }
 
-/** What a browser would post, and where. */
+/** The form that a browser would post, and its address. */
 export interface PostedForm {
 	action: string;
 	fields: Record<string, string>;
@@ -54,8 +54,8 @@ export interface PostedForm {
 
 /**
  * Starts SimpleSAMLphp under PHP's own web server and waits until it answers.
- * @param people by user name; `uid` of their attributes names them for good, `email` is their NameID where that is asked for
- * @throws Error with what it wrote when it does not answer in time
+ * @param people by user name; `uid` in their attributes is their permanent id, `email` is their NameID when requested
+ * @throws Error with its output when it does not answer in time
  */
 export async function startSimplesaml(people: Record<string, Person>): Promise<Simplesaml> {
 	const folder = await mkdtemp(join(tmpdir(), "svc-simplesaml-"));
@@ -80,7 +80,7 @@ export async function startSimplesaml(people: Record<string, Person>): Promise<S
 	};
 }
 
-/** A value as PHP writes it. Texts of JSON are texts of PHP too, as long as there is no dollar sign in them. */
+/** Writes a value in PHP. JSON texts are also PHP texts as long as they contain no dollar sign. */
 function php(value: unknown): string {
 	if (Array.isArray(value)) return `[${value.map(php).join(",")}]`;
 	if (typeof value !== "object" || value === null) return JSON.stringify(value).replaceAll("$", "\\$");
@@ -98,7 +98,7 @@ async function configure(folder: string, base: string, key: SigningKey, people: 
 	await write("config/config.php", `<?php $config = ${php(configuration(folder, base))};`);
 	const users = Object.entries(people).map(([name, { password, attributes }]) => [`${name}:${password}`, attributes]);
 	const sources = { people: { 0: "exampleauth:UserPass", ...Object.fromEntries(users) } };
-	// A list's first item has the key 0 of a number: the source's class.
+	// The first item of a list, the source's class, has the number 0 as its key.
 	await write("config/authsources.php", `<?php $config = ${php(sources).replace('"0"=>', "0=>")};`);
 	await write("metadata/saml20-idp-hosted.php", `<?php $metadata = ${php({ "__DYNAMIC:1__": HOSTED })};`);
 	await write("router.php", ROUTER);
@@ -147,7 +147,7 @@ const HOSTED = {
 	},
 };
 
-/** Does for PHP's web server what the package's own configuration does for Apache. */
+/** Configures PHP's web server as the package's own configuration does for Apache. */
 const ROUTER = `<?php
 $path = preg_replace("#^/simplesaml#", "", parse_url($_SERVER["REQUEST_URI"], PHP_URL_PATH));
 if (!preg_match("#^(/.*?\\.php)(/.*)?$#", $path, $match)) { readfile("${PACKAGE}/www" . $path); return true; }
@@ -195,7 +195,7 @@ async function endProcess(child: ChildProcess): Promise<void> {
 	await ended;
 }
 
-/** Pages that lie between a login's address and our own: the redirect, the form of the password, the answer. */
+/** Walks the pages between a login's address and our own: the redirect, the password form, the answer. */
 async function browse(start: string, credentials: Record<string, string>): Promise<PostedForm> {
 	const cookies = new Map<string, string>();
 	const ask = async (url: string, body?: URLSearchParams): Promise<Response> => {
@@ -220,7 +220,7 @@ async function browse(start: string, credentials: Record<string, string>): Promi
 	return form;
 }
 
-/** The first form of a page. */
+/** Returns the first form of a page. */
 function formOf(html: string): PostedForm {
 	const plain = (text = "") =>
 		text.replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");

@@ -9,60 +9,60 @@ import { freePort } from "./free-port.ts";
 import { createIdentity } from "./identity.ts";
 
 const START_TIMEOUT_MS = 120_000;
-/** Debian puts it where only administrators look. */
+/** Debian puts it on administrators' search path only. */
 const SLAPD = "/usr/sbin/slapd";
 const SCHEMAS = "/etc/ldap/schema";
 
-/** `false` where OpenLDAP's server is installed, else the reason to give for a skipped test. */
+/** `false` where OpenLDAP's server is installed, else the reason to skip the test. */
 export const skipWithoutSlapd: string | false = existsSync(SLAPD) ? false : "slapd is not installed";
 
-/** How a test's directory is set up. */
+/** Options of a test's directory. */
 export interface SlapdOptions {
-	/** LDIF of entries beside those that are always there. */
+	/** LDIF of entries in addition to the usual ones. */
 	readonly entries?: string;
-	/** Whether anybody may search without a password. */
+	/** Tells whether anybody may search without a password. */
 	readonly anonymous?: boolean;
-	/** Whether it has a certificate. */
+	/** Tells whether it has a certificate. */
 	readonly tls?: boolean;
 }
 
 /** A real OpenLDAP on loopback, unprivileged, with its files in a temporary folder. */
 export interface Slapd {
-	/** Of plain LDAP and StartTLS, with 127.0.0.1. */
+	/** Address of plain LDAP and StartTLS, with 127.0.0.1. */
 	readonly ldap_url: string;
 	readonly ldaps_url: string;
 	readonly ldap_port: number;
 	readonly ldaps_port: number;
 	/** PEM of the authority that signed its certificate, which is for 127.0.0.1, ::1 and localhost. */
 	readonly ca: string;
-	/** Who may search, and nothing else. */
+	/** Account that may only search. */
 	readonly bind_dn: string;
 	readonly bind_password: string;
-	/** Holds the process: connections are accepted, and nothing is answered. */
+	/** Pauses the process: connections are accepted, but nothing is answered. */
 	pause(): void;
 	resume(): void;
 	stop(): Promise<void>;
 }
 
-/** Where people are, and where their groups are. */
+/** Containers of people and of their groups. */
 export const PEOPLE = "ou=people,dc=test";
 export const GROUPS = "ou=groups,dc=test";
 
-/** Somebody of `PEOPLE`, as LDIF. @param uid needs no escape in a name */
+/** Returns a member of `PEOPLE`, as LDIF. @param uid needs no escape in a name */
 export function person(uid: string, password: string, more = ""): string {
 	const fields = `uid: ${uid}\ncn: ${uid} Example\nsn: Example\nmail: ${uid}@example.com\nuserPassword: ${password}\n`;
 	return `dn: uid=${uid},${PEOPLE}\nobjectClass: inetOrgPerson\n${fields}${more}\n`;
 }
 
-/** A group of `GROUPS`, as LDIF. */
+/** Returns a group of `GROUPS`, as LDIF. */
 export function group(cn: string, ...members: string[]): string {
 	const lines = members.map((member) => `member: ${member}\n`);
 	return `dn: cn=${cn},${GROUPS}\nobjectClass: groupOfNames\ncn: ${cn}\n${lines.join("")}\n`;
 }
 
 /**
- * Starts a directory and waits until it takes connections.
- * @throws Error with what it wrote when it ends first or stays silent for 10 s
+ * Starts a directory and waits until it accepts connections.
+ * @throws Error with its output when it ends first or stays silent for 10 s
  */
 export async function startSlapd(options: SlapdOptions = {}): Promise<Slapd> {
 	const folder = await mkdtemp(join(tmpdir(), "svc-slapd-"));
@@ -160,7 +160,7 @@ function fill(folder: string): void {
 }
 
 async function launch(folder: string, hosts: string): Promise<ChildProcess> {
-	// It stays in the foreground, and says when it is ready.
+	// It stays in the foreground, and reports when it is ready.
 	const child = spawn(SLAPD, ["-d", "stats", "-f", join(folder, "slapd.conf"), "-h", hosts], { stdio: "pipe" });
 	const killWithTest = () => void child.kill("SIGKILL");
 	process.once("exit", killWithTest);

@@ -1,4 +1,4 @@
-/* `svc k8s` as a person runs it: processes, against the real server and a real Kubernetes. */
+/* `svc k8s` as a person runs it: real processes against the real server and a real Kubernetes. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -32,7 +32,7 @@ before(async () => {
 
 const node = (script: string, ...args: string[]) => ada.run(["k8s", ...args, "--", "node", "-e", script]);
 
-/** Nothing is left: no lease that is open, and no account. */
+/** Fails unless everything is gone: no open lease, and no account. */
 async function assertGone(): Promise<void> {
 	const states = (await world.leases()).map(({ state }) => state);
 	assert.deepEqual(new Set(states), new Set(["revoked"]));

@@ -32,7 +32,7 @@ before(async () => {
 const LEASE = ["run", "--lease", "keyvalue:readonly"];
 const sh = (script: string, ...more: string[]) => [...LEASE, ...more, "--", "sh", "-c", script];
 
-/** No credential is left, and its line in the ledger is closed. */
+/** Fails unless no credential is left and its entry in the ledger is closed. */
 async function assertRevoked(): Promise<void> {
 	assert.deepEqual(await redis.users(), []);
 	assert.deepEqual(new Set((await world.leases()).map(({ state }) => state)), new Set(["revoked"]));
@@ -96,7 +96,7 @@ test("a signal that comes before the program starts keeps it from starting", opt
 		if (url.includes("/secrets")) return page("secrets", []);
 		if (!url.includes("/generate")) return { body: { message: "lease revoked" } };
 		svc?.child.kill("SIGTERM");
-		// The signal is on its way at once, and heard long before this answer.
+		// The signal leaves immediately, and arrives long before this answer.
 		await sleep(500);
 		const made = { username: "svc_1", password: "p", address: "127.0.0.1:1" };
 		return { body: made, headers: { "x-lease-id": "a-lease" } };

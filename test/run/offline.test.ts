@@ -1,4 +1,4 @@
-/* `svc run --offline` and `--watch`: with the server there, changed, and away. */
+/* `svc run --offline` and `--watch`: with the server running, changed, and down. */
 import assert from "node:assert/strict";
 import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -9,36 +9,36 @@ import type { Server } from "../harness.ts";
 
 const TIMEOUT_MS = 300_000;
 
-/** `false` where `script` of util-linux is, which gives a process a terminal; else the reason to give for a skipped test. */
+/** `false` where `script` of util-linux, which gives a process a terminal, is installed; else the reason to skip the test. */
 export const skipWithoutTerminal: string | false =
 	spawnSync("script", ["--version"]).status === 0 ? false : "script is not installed";
 
-/** A `svc` that was started. */
+/** A started `svc`. */
 export interface Svc {
 	readonly child: ChildProcess;
-	/** Everything on stdout so far. */
+	/** Returns everything on stdout so far. */
 	stdout(): string;
 	stderr(): string;
-	/** Waits until stdout holds what is sought. */
+	/** Waits until stdout contains the text. */
 	shows(text: string | RegExp): Promise<RegExpExecArray>;
-	/** Waits until it has ended and all is read. */
+	/** Waits until it has ended and all output is read. */
 	ended(): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
 }
 
-/** Starts `svc` as somebody on a machine of their own. */
+/** Starts `svc` as somebody on their own machine. */
 export interface Person extends AsyncDisposable {
-	/** Their home. */
+	/** The person's home. */
 	readonly home: string;
-	/** Variables of everything that they start. */
+	/** Variables of everything that the person starts. */
 	readonly env: Record<string, string>;
 	start(args: readonly string[], env?: Record<string, string>): Svc;
-	/** Starts it in the foreground of a terminal of its own, whose keys are typed into `child.stdin`. */
+	/** Starts it in the foreground of a new terminal, whose keys are typed into `child.stdin`. */
 	startOnTerminal(args: readonly string[]): Svc;
 	/** Starts it and waits for its end. */
 	run(args: readonly string[], env?: Record<string, string>): ReturnType<Svc["ended"]>;
 }
 
-/** Prepares one; what still runs at the end is killed. */
+/** Prepares a person; the end kills whatever still runs. */
 export async function startPerson(server: Server, token: string): Promise<Person> {
 	const home = await mkdtemp(join(tmpdir(), "svc-run-"));
 	const cacert = join(home, "server.pem");
@@ -75,7 +75,7 @@ export async function startPerson(server: Server, token: string): Promise<Person
 	};
 }
 
-/** It gets a session of its own, so that it has no terminal whoever runs the tests. */
+/** Starts a process in a new session, so that it has no terminal even when you run the tests from one. */
 function startProcess(command: string, args: readonly string[], env: Record<string, string>): Svc {
 	const onTerminal = command === "script";
 	const child = spawn(command, args, { env, detached: true, stdio: [onTerminal ? "pipe" : "ignore", "pipe", "pipe"] });
@@ -109,12 +109,12 @@ function startProcess(command: string, args: readonly string[], env: Record<stri
 	};
 }
 
-/** Its programs belong to its session, and may have outlived it. */
+/** Kills the programs of its session, which may have outlived it. */
 function killSession({ pid }: ChildProcess): void {
 	if (pid === undefined) return;
 	try {
 		process.kill(-pid, "SIGKILL");
 	} catch {
-		// All have ended.
+		// All have already ended.
 	}
 }

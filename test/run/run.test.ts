@@ -1,4 +1,4 @@
-/* `svc run` as a person runs it: processes, against the real server. */
+/* `svc run` as a person runs it: real processes against the real server. */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { constants } from "node:os";
@@ -39,7 +39,7 @@ before(async () => {
 /** Runs a script in a shell under svc. */
 const sh = (script: string, ...options: string[]) => ada.run(["run", ...options, "--", "sh", "-c", script]);
 
-/** What a program would print, without the mask. */
+/** Returns the output of a program without the mask. */
 async function plain(script: string, ...options: string[]): Promise<string> {
 	const { code, stdout, stderr } = await sh(script, "--no-masking", ...options);
 	assert.deepEqual([code, stderr], [0, ""]);

@@ -6,11 +6,11 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Counts, Target } from "./attack.ts";
 import type { RequestText } from "./connection.ts";
 
-/** Milliseconds that an answer may take, and those before the next request where there was none. */
+/** Milliseconds to wait for an answer, and before the next request after a failure. */
 const PATIENCE_MS = 60_000;
 const AGAIN_MS = 100;
 
-/** Where a request goes. */
+/** The destination of a request. */
 type Place = Pick<Target, "host" | "port">;
 
 async function send({ host, port }: Place, agent: Agent, text: RequestText): Promise<IncomingMessage> {
@@ -27,20 +27,20 @@ async function send({ host, port }: Place, agent: Agent, text: RequestText): Pro
 /** Connections that ask as fast as they are answered, and read each answer to its end. */
 export interface Askers {
 	readonly connections: number;
-	/** Address of each. */
+	/** Returns the address of a connection. */
 	source(at: number): string;
-	/** What a connection asks. */
+	/** Returns the next request of a connection. */
 	next(at: number): RequestText;
-	/** Milliseconds from one request to the next; without it there is no pause. */
+	/** Milliseconds from one request to the next; without a value they do not pause. */
 	readonly everyMs?: number;
 }
 
-/** Lets them ask until it is over. Answers count by their status, those that do not come or end too early as `cut`. */
+/** Lets them ask until it is over. Counts answers by status, and missing or incomplete ones as `cut`. */
 export async function keepAsking(target: Target, askers: Askers, counts: Counts, over: AbortSignal): Promise<void> {
 	const { connections, source, next, everyMs = 0 } = askers;
 	const one = async (at: number): Promise<void> => {
 		const agent = new Agent({ keepAlive: true, maxSockets: 1, localAddress: source(at), rejectUnauthorized: false });
-		// Not all in one moment, as they would not be.
+		// Spread over time, as real clients would be.
 		await wait((Math.max(everyMs, AGAIN_MS) * at) / connections);
 		while (!over.aborted) {
 			const pause = wait(everyMs);
@@ -60,8 +60,8 @@ export async function keepAsking(target: Target, askers: Askers, counts: Counts,
 }
 
 /**
- * Sends one request that has to succeed.
- * @throws Error with the status when it does not
+ * Sends one request that must succeed.
+ * @throws Error with the status when it fails
  */
 export async function ask(place: Place, text: RequestText, token?: string): Promise<Told> {
 	const agent = new Agent({ rejectUnauthorized: false });
@@ -73,24 +73,24 @@ export async function ask(place: Place, text: RequestText, token?: string): Prom
 	return { headers: incoming.headers, body };
 }
 
-/** Sends requests at once, and reads their answers, whatever these are: for the scene, where something begins with the first of a kind. */
+/** Sends requests in parallel and reads their answers, whatever they are: it prepares whatever the first request of a kind starts. */
 export async function touch(place: Place, ...texts: readonly RequestText[]): Promise<void> {
 	const agent = new Agent({ rejectUnauthorized: false });
 	await Promise.all(texts.map(async (text) => buffer(await send(place, agent, text))));
 }
 
-/** An answer that was read to its end. */
+/** An answer read to its end. */
 export interface Told {
 	readonly headers: IncomingHttpHeaders;
 	readonly body: string;
 }
 
-/** The headers of whoever has a token. */
+/** Returns the headers for a token. */
 export function signedIn({ token }: Pick<Target, "token">): Record<string, string> {
 	return { authorization: `Bearer ${token}` };
 }
 
-/** A JSON request. */
+/** Makes a JSON request. */
 export function posting(path: string, body: object | string, headers: Record<string, string> = {}): RequestText {
 	const text = typeof body === "string" ? body : JSON.stringify(body);
 	return { method: "POST", path, headers: { ...headers, "content-type": "application/json" }, body: text };

@@ -1,56 +1,56 @@
-/** What an attacker is told of the server that it attacks. */
+/** The server under attack, as the attacker knows it. */
 export interface Target {
 	readonly host: string;
 	readonly port: number;
-	/** Whether it is the bare server, which answers everything alike and where nothing can be prepared. */
+	/** Tells whether it is the bare server, which answers all requests alike and needs no preparation. */
 	readonly isBare: boolean;
-	/** First two bytes of the addresses on loopback that the attacker comes from, such as `127.66`. */
+	/** First two bytes of the attacker's loopback addresses, such as `127.66`. */
 	readonly network: string;
 	/** Part of its strength that an attack uses, from 0 to 1. */
 	readonly strength: number;
-	/** What an ordinary account has: its token, the realm that it filled, and a secret there. */
+	/** An ordinary account's means: its token, the realm that it filled, and a secret there. */
 	readonly token: string;
 	readonly slug: string;
 	readonly key: string;
-	/** Token of the instance admin, for what is prepared. */
+	/** Token of the instance admin, for preparations. */
 	readonly admin: string;
 }
 
-/** What happened to an attacker, by words such as `opened` or the status of an answer. */
+/** Counts of what happened to an attacker, by words such as `opened` or the status of an answer. */
 export class Counts {
 	readonly #counts = new Map<string, number>();
 
-	/** Counts one more. */
+	/** Adds to a count. */
 	add(what: string | number, by = 1): void {
 		this.#counts.set(String(what), (this.#counts.get(String(what)) ?? 0) + by);
 	}
 
-	/** All of them, as they are sent to whoever started the attacker. */
+	/** Returns all counts, as sent to the process that started the attacker. */
 	toJSON(): Record<string, number> {
 		return Object.fromEntries([...this.#counts].sort(([a], [b]) => a.localeCompare(b)));
 	}
 }
 
-/** One way to wear the server out. It is bounded in what it opens and holds, and works until it is told that its time is over. */
+/** One way to wear the server out. It limits what it opens and holds, and works until its time is over. */
 export interface Attack {
-	/** What `--only` takes. */
+	/** Value for `--only`. */
 	readonly name: string;
-	/** What the table says. */
+	/** Title in the table. */
 	readonly title: string;
-	/** Whether the server has to free what it holds even if the attacker never closes anything. */
+	/** Tells whether the server must free what it holds even if the attacker never closes anything. */
 	readonly isCutOff?: true;
-	/** Does what belongs to the scene and not to the attack, also what the server begins once and keeps: threads, processes. */
+	/** Prepares the scene before the attack; this includes what the server starts once and keeps: threads, processes. */
 	prepare?(target: Target): Promise<void>;
-	/** Attacks until `over`; the connections that are open then stay so until the attacker's process ends. */
+	/** Attacks until `over`; connections open at that time stay open until the attacker's process ends. */
 	run(target: Target, counts: Counts, over: AbortSignal): Promise<void>;
 }
 
-/** A source of an attacker; each is an address of its own. */
+/** Returns a source of an attacker; each has its own address. */
 export function sourceOf({ network }: Target, at: number): string {
 	return `${network}.${Math.floor(at / 250)}.${(at % 250) + 1}`;
 }
 
-/** So many at full strength, and at least one. */
+/** Scales a number to the attack's strength; at least one. */
 export function scaled({ strength }: Target, atFullStrength: number): number {
 	return Math.max(1, Math.round(atFullStrength * strength));
 }

@@ -1,17 +1,17 @@
 /**
- * An attacker, a program of its own. Reads its order as a line of JSON from stdin, prepares the scene and says `ready`; at the next line it
- * attacks; at the one after it does nothing new, keeps what it has open, and says `counted` with what happened to it. It ends, and all that
- * it has open with it, when stdin does, and in any case when its time is over.
+ * An attacker, as a separate program. Reads its order as a line of JSON from stdin, prepares the scene and writes `ready`; at the next line it
+ * attacks; at the one after it starts nothing new, keeps its connections open, and writes `counted` with its counts. It ends, and closes all
+ * its connections, when stdin ends, and in any case when its time is over.
  */
 import { createInterface } from "node:readline";
 import { Counts, type Target } from "./attack.ts";
 import { attackNamed } from "./attacks.ts";
 
-/** What an attacker is told. */
+/** An attacker's order. */
 export interface Order {
 	readonly attack: string;
 	readonly target: Target;
-	/** Milliseconds after which it ends, whatever it does. */
+	/** Milliseconds after which it ends in any case. */
 	readonly lifeMs: number;
 }
 
@@ -29,7 +29,7 @@ say("ready");
 await told.next();
 const counts = new Counts();
 const over = new AbortController();
-// Each connection listens to it.
+// Each connection adds a listener.
 process.setMaxListeners(0);
 const attacking = attack.run(target, counts, over.signal);
 await told.next();

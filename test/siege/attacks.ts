@@ -16,13 +16,13 @@ export const ATTACKS: ReadonlyMap<string, Attack> = new Map(
 	]),
 );
 
-/** Two attacks at once that use up the same thing. */
+/** Pairs of simultaneous attacks that use up the same resource. */
 export const PAIRS: readonly (readonly [string, string])[] = [
 	["unread", "argon2-many"],
 	["silent-plain", "flood"],
 ];
 
-/** The attack of this name. @throws Error naming all when there is none */
+/** Returns the attack of this name. @throws Error naming all attacks when none matches */
 export function attackNamed(name: string): Attack {
 	const found = ATTACKS.get(name);
 	if (found === undefined) throw new Error(`the attacks are ${[...ATTACKS.keys()].join(", ")}`);

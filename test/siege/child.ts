@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Order } from "./attacker.ts";
 import type { ProbeOrder, Seen } from "./probe.ts";
 
-/** Most memory of the heap that a child of a siege may take, MB. */
+/** Maximum heap of a siege's child process, in MB. */
 const HEAP_MB = 1024;
 
 function start(program: "attacker.ts" | "probe.ts"): ChildProcess {
@@ -26,18 +26,18 @@ function linesOf(child: ChildProcess): AsyncIterator<string> {
 	return createInterface({ input: child.stdout })[Symbol.asyncIterator]();
 }
 
-/** An attacker in a process of its own. */
+/** An attacker in a separate process. */
 export interface Attacker {
 	readonly pid: number;
-	/** Begins. */
+	/** Starts the attack. */
 	attack(): void;
-	/** Does nothing new, and keeps what it has open. Answers what happened to it. */
+	/** Starts nothing new, and keeps connections open. Returns the counts of what happened to it. */
 	hold(): Promise<Readonly<Record<string, number>>>;
-	/** Ends, and all that it has open. */
+	/** Ends, and closes all its connections. */
 	leave(): Promise<void>;
 }
 
-/** Starts an attacker that has prepared the scene and waits. @throws Error when it cannot */
+/** Starts an attacker, which prepares the scene and waits. @throws Error when it cannot */
 export async function startAttacker(order: Order): Promise<Attacker> {
 	const child = start("attacker.ts");
 	const lines = linesOf(child);
@@ -62,7 +62,7 @@ export async function startAttacker(order: Order): Promise<Attacker> {
 	};
 }
 
-/** Starts an ordinary client, and answers what it sees, window by window, from when it begins. */
+/** Starts an ordinary client, and yields its observations, window by window, from its beginning. */
 export async function startProbe(order: ProbeOrder): Promise<AsyncIterable<Seen>> {
 	const child = start("probe.ts");
 	const lines = linesOf(child);

@@ -4,29 +4,29 @@ import { setTimeout as wait } from "node:timers/promises";
 import { connect as connectSecure, type TLSSocket } from "node:tls";
 import type { Counts, Target } from "./attack.ts";
 
-/** How often an attacker looks whether it has connections to open, and how many it opens in all at most. */
+/** Milliseconds between two looks for connections to open, and the maximum number of connections opened in total. */
 const TICK_MS = 50;
 const MOST_OPENED = 40_000;
 
-/** Opens a TCP connection from this address. Whatever becomes of it is no error. */
+/** Opens a TCP connection from this address. Its failures are not errors. */
 export function openPlain({ host, port }: Target, source: string): Socket {
 	return connectPlain({ host, port, localAddress: source }).on("error", () => undefined);
 }
 
-/** Opens a TLS connection from this address. The certificate is not checked: both ends are ours and on this machine. */
+/** Opens a TLS connection from this address. It does not check the certificate: both ends are ours and on this machine. */
 export function openSecure({ host, port }: Target, source: string): TLSSocket {
 	const options = { host, port, localAddress: source, rejectUnauthorized: false };
 	return connectSecure(options).on("error", () => undefined);
 }
 
-/** How many connections are to stand, and how many are opened in a twentieth of a second. */
+/** Number of connections to keep open, and of those to open in a twentieth of a second. */
 export interface Crowd {
 	readonly standing: number;
 	readonly perTick: number;
 	open(at: number): Socket;
 }
 
-/** Keeps connections standing: opens them little by little, and others for those that the server closed. */
+/** Keeps connections open: opens them little by little, and replaces those that the server closed. */
 export async function keepStanding({ standing, perTick, open }: Crowd, counts: Counts, over: AbortSignal) {
 	const sockets = new Set<Socket>();
 	let opened = 0;
@@ -45,7 +45,7 @@ export async function keepStanding({ standing, perTick, open }: Crowd, counts: C
 	counts.add("standing at the end", sockets.size);
 }
 
-/** A request in the bytes in which it is sent. */
+/** A request in the form in which it is sent. */
 export interface RequestText {
 	readonly method?: string;
 	readonly path: string;
@@ -53,7 +53,7 @@ export interface RequestText {
 	readonly body?: string;
 }
 
-/** Writes a request. */
+/** Returns the bytes of a request. */
 export function bytesOf({ method = "GET", path, headers = {}, body }: RequestText): Buffer {
 	const all = {
 		host: "localhost",
@@ -64,12 +64,12 @@ export function bytesOf({ method = "GET", path, headers = {}, body }: RequestTex
 	return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${body ?? ""}`);
 }
 
-/** Milliseconds before an attacker connects again where it was cut off. */
+/** Milliseconds before an attacker connects again after a cut. */
 const AGAIN_MS = 100;
 
 /**
- * Asks on one connection after the other as fast as it is answered. The answers must be so small that each begins what arrives at once.
- * @param next the bytes of the request; an attacker that has only one makes them once
+ * Asks on one connection after the other as fast as it is answered. Answers must be so small that each chunk starts with a new one.
+ * @param next returns the bytes of the request; an attacker with only one request makes them once
  */
 export async function askWithoutPause(
 	target: Target,

@@ -2,23 +2,23 @@ import { readMemory } from "./readings.ts";
 
 const LOOK_MS = 50;
 
-/** Kills processes that take too much of the machine. */
+/** Kills processes that use too much of the machine. */
 export interface Guard {
 	/** Watches a process. */
 	watch(pid: number, mostMb: number): Watched;
 	stop(): void;
 }
 
-/** A process that is watched. */
+/** A watched process. */
 export interface Watched {
 	wasKilled(): boolean;
-	/** The most memory that it was seen with. */
+	/** Returns the most memory seen. */
 	peakMb(): number;
-	/** No longer watches it: its id may soon be another's. */
+	/** Stops watching: the id may soon belong to another process. */
 	leave(): void;
 }
 
-/** Looks every 50 ms: what waits to be written fills the machine within seconds. */
+/** Starts a guard that looks every 50 ms: data waiting to be written fills the machine within seconds. */
 export function startGuard(): Guard {
 	const watched = new Map<number, { mostMb: number; peakMb: number; wasKilled: boolean }>();
 	const look = () => {

@@ -1,38 +1,38 @@
 /**
- * An ordinary client, a program of its own. It asks for a secret at a constant rate, whether or not the last answer has come: on connections
- * that it keeps, and on a new one each. Reads its order as JSON from stdin, says when it begins, and tells each window when its last answer has
- * come. What fails counts as what takes longer than it waits.
+ * An ordinary client, as a separate program. It asks for a secret at a constant rate, whether or not the last answer has come: on connections
+ * that it keeps, and on a new one each time. Reads its order as JSON from stdin, reports its beginning, and reports each window after its last
+ * answer. A failure counts as an answer slower than its patience.
  */
 import { Agent, request } from "node:https";
 import { json } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** What a probe is told. */
+/** A probe's order. */
 export interface ProbeOrder {
-	/** Such as `https://127.0.0.1:40123`. */
+	/** Origin, such as `https://127.0.0.1:40123`. */
 	readonly url: string;
 	readonly path: string;
 	readonly token: string;
-	/** Address that it asks from. */
+	/** Address from which it asks. */
 	readonly source: string;
 	readonly windows: number;
 	readonly windowMs: number;
-	/** Requests in a second on kept connections, and on new ones. */
+	/** Requests per second on kept connections, and on new ones. */
 	readonly keptPerSecond: number;
 	readonly freshPerSecond: number;
 }
 
-/** What a probe saw of the requests that began in a window: milliseconds from when each was due. */
+/** A probe's observations of the requests in a window: milliseconds from the time when each was due. */
 export interface Seen {
 	readonly kept: readonly number[];
 	readonly fresh: readonly number[];
 	readonly failures: number;
 }
 
-/** Milliseconds that an answer may take. */
+/** Milliseconds to wait for an answer. */
 export const PATIENCE_MS = 10_000;
 
-/** Connections that are kept; further requests wait for one of them, and that counts. */
+/** Number of kept connections; further requests wait for one of them, and that wait counts. */
 const KEPT = 32;
 
 if (import.meta.main) {
@@ -45,7 +45,7 @@ async function probe(order: ProbeOrder, tell: (line: object) => void): Promise<v
 	const { source: localAddress, windows, windowMs, keptPerSecond, freshPerSecond } = order;
 	const options = { localAddress, rejectUnauthorized: false };
 	const kept = new Agent({ ...options, keepAlive: true, maxSockets: KEPT });
-	// Without a session to resume, as somebody who comes for the first time.
+	// Without a session to resume, like somebody who comes for the first time.
 	const fresh = new Agent({ ...options, keepAlive: false, maxCachedSessions: 0 });
 	const ask = asker(order);
 	const started = performance.now();
@@ -68,7 +68,7 @@ async function probe(order: ProbeOrder, tell: (line: object) => void): Promise<v
 	await Promise.all(telling);
 }
 
-/** Asks at a constant rate, from this time on. Answers how long each took. */
+/** Asks at a constant rate from this time on. Returns the duration of each request. */
 async function atRate(from: number, forMs: number, perSecond: number, ask: (due: number) => Promise<number>) {
 	const all: Promise<number>[] = [];
 	for (let at = 0; at < (perSecond * forMs) / 1000; at++) {
@@ -79,7 +79,7 @@ async function atRate(from: number, forMs: number, perSecond: number, ask: (due:
 	return Promise.all(all);
 }
 
-/** Makes what asks once, and answers the milliseconds from when it was due to the answer's end. */
+/** Makes a function that asks once and returns the milliseconds from the due time to the answer's end. */
 function asker({ url, path, token }: ProbeOrder) {
 	const headers = { authorization: `Bearer ${token}` };
 	return (agent: Agent, due: number): Promise<number> =>

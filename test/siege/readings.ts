@@ -5,25 +5,25 @@ import { ask } from "./asking.ts";
 /** States of a TCP connection as Linux numbers them. https://www.kernel.org/doc/html/latest/networking/proc_net_tcp.html */
 const STATES = { established: "01", fin_wait2: "05", close_wait: "08" } as const;
 
-/** What a server holds. */
+/** A server's resources in use. */
 export interface Held {
 	readonly descriptors: number;
 	readonly established: number;
-	/** Closed by the other end alone; by us alone. */
+	/** Closed by the other end only; by us only. */
 	readonly close_wait: number;
 	readonly fin_wait2: number;
 	/** Use of each limit, by name. */
 	readonly limits: Readonly<Record<string, number>>;
 }
 
-/** What the server says of itself. */
+/** The server's own report. */
 export interface Said {
 	readonly limits: Held["limits"];
-	/** Milliseconds of the event loop's longest turn since it was last asked; undefined when it does not say. */
+	/** Milliseconds of the event loop's longest turn since the last report; undefined when the server does not report it. */
 	readonly longestTurnMs: number | undefined;
 }
 
-/** A server that is read. */
+/** A server to read. */
 export interface Read {
 	readonly pid: number;
 	readonly port: number;
@@ -40,10 +40,10 @@ export async function readMetrics({ port }: Pick<Read, "port">): Promise<Said> {
 	};
 }
 
-/** Counts what the server holds. @throws Error when it has ended */
+/** Counts the server's resources. @throws Error when it has ended */
 export async function readHeld(server: Read): Promise<Held> {
 	const { limits } = await readMetrics(server);
-	// Until the connection of this question is closed.
+	// Until the connection of this request is closed.
 	await wait(200);
 	const sockets = socketsOf(server.port);
 	return {
@@ -68,7 +68,7 @@ function socketsOf(port: number): (state: string) => number {
 	return (state) => states.filter((one) => one === state).length;
 }
 
-/** Resident memory in MB of 10^6 bytes: now, and the most since `forgetPeak`. Not a number when the process has ended. */
+/** Resident memory in MB of 10^6 bytes: now, and the maximum since `forgetPeak`. NaN when the process has ended. */
 export function readMemory(pid: number): { nowMb: number; peakMb: number } {
 	const status = statusOf(pid);
 	const mb = (name: string) => (Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) * 1024) / 1e6;
@@ -83,12 +83,12 @@ function statusOf(pid: number): string {
 	}
 }
 
-/** Lets the most that a process had begin anew. https://docs.kernel.org/filesystems/proc.html */
+/** Resets a process's memory peak. https://docs.kernel.org/filesystems/proc.html */
 export function forgetPeak(pid: number): void {
 	writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** Processor time in seconds: of the machine, and of a process with all that it started. */
+/** Processor time in seconds: of the machine, and of a process with all its descendants. */
 export interface Busy {
 	readonly allS: number;
 	readonly oursS: number;
@@ -96,7 +96,7 @@ export interface Busy {
 
 const TICKS_PER_S = 100;
 
-/** Reads it for this process. */
+/** Reads the processor times for this process. */
 export function readBusy(): Busy {
 	const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = readFileSync("/proc/stat", "utf8")
 		.split("\n", 1)
@@ -109,7 +109,7 @@ export function readBusy(): Busy {
 		const fields = fieldsOf(pid);
 		if (fields === undefined) continue;
 		parents.set(pid, Number(fields[1]));
-		// utime, stime, and those of children that have ended.
+		// utime, stime, and those of ended children.
 		used.set(
 			pid,
 			fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0),
@@ -120,7 +120,7 @@ export function readBusy(): Busy {
 	return { allS: (user + nice + system + irq + softirq + steal) / TICKS_PER_S, oursS: ours / TICKS_PER_S };
 }
 
-/** What stands in /proc/PID/stat after the name, which may hold spaces; undefined when the process has ended. */
+/** Returns the fields of /proc/PID/stat after the name, which may contain spaces; undefined when the process has ended. */
 function fieldsOf(pid: number): string[] | undefined {
 	try {
 		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

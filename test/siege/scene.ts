@@ -9,36 +9,36 @@ import { startServer } from "../harness.ts";
 import type { Target } from "./attack.ts";
 import { FLOODING } from "./attacks/engine.ts";
 
-/** Secrets of the realm that the attacker has filled, and what is in each: every character of it is six in JSON. */
+/** Number of secrets in the realm that the attacker has filled, and the value of each: every character takes six in JSON. */
 const SECRETS = 300;
 const VALUE = "\u0001".repeat(170_000);
 
-/** What there is at every server of a siege, in a folder of data that is copied for each. */
+/** The data of every server of a siege, in a folder that is copied for each. */
 export interface Scene {
-	/** What attackers know, whatever server it is. */
+	/** Attackers' knowledge, the same for every server. */
 	readonly known: Pick<Target, "token" | "slug" | "key" | "admin">;
-	/** What an ordinary client asks for. */
+	/** An ordinary client's request. */
 	readonly asked: { readonly path: string; readonly token: string };
-	/** Starts a server of its own on a copy. */
+	/** Starts a new server on a copy. */
 	start(): Promise<Besieged>;
 	remove(): Promise<void>;
 }
 
-/** A server that is attacked. */
+/** A server under attack. */
 export interface Besieged {
 	readonly run: Run;
 	readonly pid: number;
 	readonly port: number;
 	readonly data: string;
-	/** Removes its data, when it has ended. */
+	/** Removes its data after it has ended. */
 	remove(): Promise<void>;
 }
 
-/** How much there is. */
+/** The size of the scene. */
 export interface SceneOptions {
-	/** Part of the largest realm that is filled. */
+	/** The part of the largest realm to fill. */
 	readonly strength: number;
-	/** Events of the audit log beside the few that all this makes. */
+	/** Events of the audit log, in addition to the few from the preparation. */
 	readonly events: number;
 }
 

@@ -1,4 +1,4 @@
-/* Each attack for a moment, and with a part of its strength: judged by counts, bytes and turns of the event loop. `npm run siege` does it at length. */
+/* Short attacks at part of their strength, judged by counts, bytes and turns of the event loop. `npm run siege` runs them at length. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
@@ -16,7 +16,7 @@ const STRENGTH = 0.2;
 const ATTACK_MS = 1000;
 const LIFE_MS = 60_000;
 
-/** What others do on the machine is in it. */
+/** Includes the work of others on the machine. */
 const LONGEST_TURN_MS = 300;
 const MOST_TRIES = 3;
 const MORE_MB = 256;
@@ -60,7 +60,7 @@ function startAttack(attack: string, network: number): Promise<Attacker> {
 	return startAttacker({ attack, target, lifeMs: LIFE_MS });
 }
 
-/** Lets it attack for a moment, while an ordinary client asks. @returns the longest turn of the event loop meanwhile */
+/** Lets it attack for a moment while an ordinary client asks. @returns the longest turn of the event loop during the attack */
 async function attackFor(attacker: Attacker): Promise<number> {
 	await readMetrics(server);
 	attacker.attack();
@@ -79,7 +79,7 @@ for (const [at, { name, title }] of [...ATTACKS.values()].entries()) {
 		const { nowMb } = readMemory(server.pid);
 		forgetPeak(server.pid);
 		const turns: number[] = [];
-		// A turn takes longer while others have the processor: what is too long each time is the server's own.
+		// A turn takes longer while others have the processor: only a turn that is too long in every try is the server's own.
 		while (turns.length < MOST_TRIES && !(Math.min(...turns) < LONGEST_TURN_MS)) {
 			const attacker = await startAttack(name, 100 + at);
 			t.after(() => attacker.leave());

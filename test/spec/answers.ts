@@ -1,21 +1,21 @@
-/** How an answer is made: at once; a page of a list, too; piece by piece while it is sent, whatever its length; from a file. Design: §13 */
+/** The form of an answer: made whole; so made as a page of a list; made piece by piece while it is sent, of any length; from a file. Design: §13 */
 type Form = "whole" | "page" | "streamed" | "file";
 
-/** A route, how it answers, and KiB of its largest answer, which is none for what is sent piece by piece. */
+/** A route, the form of its answer, and its largest answer in KiB, except for answers made piece by piece. */
 export type AnswerRow = readonly [name: string, form: Form, kib: number];
 
-/** What an answer of a few fields has at most: names are in it six times as long as they are, if they are control characters. */
+/** Limit of an answer with a few fields: names take six times their length if they consist of control characters. */
 const FEW = 16;
 
-/** What says again what a request of 1 MiB said. */
+/** Limit of an answer that repeats a request of 1 MiB. */
 const AS_REQUEST = 1088;
 
-/** What an engine may answer, with how to connect. */
+/** Limit of an engine's answer, including connection details. */
 const AS_ENGINE = 1152;
 
 const V1 = "/api/v1";
 
-/** Every route of the endpoint table. Only what is streamed, or a file, may be longer than a request or an engine's answer. */
+/** Every route of the endpoint table. Only streamed answers and files may be longer than a request or an engine's answer. */
 export const ANSWERS: readonly AnswerRow[] = [
 	[`GET ${V1}/health`, "whole", FEW],
 	["GET /metrics", "whole", 256],

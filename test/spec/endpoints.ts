@@ -1,13 +1,13 @@
-/** Who may call: everybody, any valid token, an admin of the realm, or the instance admin. Spec: API › Endpoints. */
+/** The permitted callers: everybody, any valid token, an admin of the realm, or the instance admin. Spec: API › Endpoints. */
 export type Auth = "none" | "token" | "admin" | "instance";
 
 /** One row of the specification's endpoint tables, or of Design §7.1. */
 export interface Endpoint {
 	readonly method: "GET" | "POST" | "PUT" | "DELETE";
-	/** From the root of the server, with parameters in braces. */
+	/** Path from the root of the server, with parameters in braces. */
 	readonly path: string;
 	readonly auth: Auth;
-	/** Status of the answer when all is well. */
+	/** Status of a successful answer. */
 	readonly success: 200 | 201 | 302;
 }
 
@@ -30,7 +30,7 @@ const ROWS: readonly Row[] = [
 	["POST", "/api/v1/auth/saml/{provider}/acs", "none", 200],
 	["GET", "/api/v1/auth/saml/{provider}/metadata", "none", 200],
 	["POST", "/api/v1/auth/ldap/{provider}/login", "none", 200],
-	// In neither document: how the command line signs in with a browser, and how an identity is linked with one's own account.
+	// In neither document: browser logins of the command line, and linking an identity to one's own account.
 	["POST", "/api/v1/auth/sso/token", "none", 200],
 	["POST", "/api/v1/auth/sso/link", "token", 200],
 	["POST", "/api/v1/auth/ldap/{provider}/link", "token", 200],
@@ -45,7 +45,7 @@ const ROWS: readonly Row[] = [
 	["POST", "/api/v1/users/{id}/disable", "instance", 200],
 	["POST", "/api/v1/users/{id}/enable", "instance", 200],
 
-	// In neither document: `svc users show` and `svc revoke`.
+	// In neither document: for `svc users show` and `svc revoke`.
 	["GET", "/api/v1/users/{id}", "instance", 200],
 	["PUT", "/api/v1/users/{id}/limits", "instance", 200],
 	["POST", "/api/v1/revoke", "instance", 200],
@@ -70,7 +70,7 @@ const ROWS: readonly Row[] = [
 	["POST", "/api/v1/encrypt", "token", 200],
 
 	["GET", "/api/v1/policy/roles", "token", 200],
-	// In neither document: what `svc policy explain` asks.
+	// In neither document: for `svc policy explain`.
 	["GET", "/api/v1/policy/explain", "token", 200],
 	["POST", "/api/v1/realms/{slug}/policy/bindings", "admin", 201],
 	["GET", "/api/v1/realms/{slug}/policy/bindings", "token", 200],
@@ -99,14 +99,14 @@ const ROWS: readonly Row[] = [
 	["GET", "/api/v1/eso/{realm}", "token", 200],
 
 	["GET", "/api/v1/audit/events", "token", 200],
-	// In neither document: what `svc audit verify` and `svc audit export` ask.
+	// In neither document: for `svc audit verify` and `svc audit export`.
 	["GET", "/api/v1/audit/verify", "instance", 200],
 	["GET", "/api/v1/audit/export", "token", 200],
-	// Nor these: what `svc backup` asks.
+	// Also in neither: for `svc backup`.
 	["POST", "/api/v1/backups", "instance", 201],
 	["GET", "/api/v1/backups", "instance", 200],
 	["GET", "/api/v1/backups/{name}", "instance", 200],
-	// In neither document: what `svc doctor` and `svc keys` ask.
+	// In neither document: for `svc doctor` and `svc keys`.
 	["GET", "/api/v1/doctor", "instance", 200],
 	["GET", "/api/v1/keys", "instance", 200],
 	["POST", "/api/v1/keys/rotate", "instance", 200],
@@ -120,7 +120,7 @@ export const ENDPOINTS: readonly Endpoint[] = ROWS.map(([method, path, auth, suc
 	success,
 }));
 
-/** Method and path with the names of the parameters left out, by which two descriptions of one route are compared. */
+/** Returns method and path with the names of the parameters left out, to compare two descriptions of one route. */
 export function routeName({ method, path }: Pick<Endpoint, "path"> & { readonly method: string }): string {
 	return `${method.toUpperCase()} ${path.replaceAll(/\{[^}]*\}/g, "{}")}`;
 }

@@ -1,4 +1,4 @@
-/** What an API token is limited to; `own` is the realm, the environment or the role that the request is about. */
+/** The limits of an API token; `own` is the realm, the environment or the role that the request concerns. */
 export const LIMITS = [
 	"its realm",
 	"another realm",
@@ -13,16 +13,16 @@ export const LIMITS = [
 	"its environment and its role of the engine",
 ] as const;
 
-/** One of them. */
+/** One of these limits. */
 export type Limit = (typeof LIMITS)[number];
 
 /** `ok` as without limits, `scope` 403 insufficient_scope, `hidden` 404 not_found, `admins` 403 forbidden. */
 export type Outcome = "ok" | "scope" | "hidden" | "admins";
 
-/** The scope that a token needs: every session has all of them, and `session` is what no API token can be. */
+/** The scope that a token needs: every session has all of them, and no API token can have `session`. */
 export type Needed = "any" | "read" | "write" | "delete" | "read,write" | "session";
 
-/** What a limited token reaches of a kind of route: a closed one but for what is opened by name. Design: §13 */
+/** The reach of a limited token on a kind of route: closed except for the limits named. Design: §13 */
 const closed = <Opened extends Partial<Record<Limit, Outcome>>>(opened: Opened): Readonly<Record<Limit, Outcome>> => ({
 	"its realm": "scope",
 	"another realm": "scope",
@@ -38,7 +38,7 @@ const closed = <Opened extends Partial<Record<Limit, Outcome>>>(opened: Opened):
 	...opened,
 });
 
-/** In a realm, which hides from tokens of another one. */
+/** Routes in a realm, which is hidden from tokens of another one. */
 const IN_REALM = {
 	"its realm": "ok",
 	"another realm": "hidden",
@@ -54,22 +54,22 @@ const IN_ENVIRONMENT = {
 
 const EVERYWHERE = Object.fromEntries(LIMITS.map((limit) => [limit, "ok"] as const)) as Record<Limit, "ok">;
 
-/** Kinds of routes by what their limited callers reach. */
+/** Kinds of routes, by the reach of their limited callers. */
 export const KINDS = {
-	/** Looks at no token. */
+	/** Ignores tokens. */
 	public: EVERYWHERE,
-	/** For people who are signed in. */
+	/** For signed-in people. */
 	session: EVERYWHERE,
-	/** What every token does with itself and what it made. */
+	/** A token's actions on itself and on the tokens it made. */
 	self: EVERYWHERE,
-	/** Manages the instance, or makes what is no part of a realm yet. */
+	/** Manages the instance, or makes something that is not yet part of a realm. */
 	instance: closed({}),
-	/** Another token of the same owner's. */
+	/** Another token of the same owner. */
 	"others of its owner": closed({}),
-	/** The same for everybody, or what the token's realm has of it. */
+	/** The same for everybody, or the part of it that belongs to the token's realm. */
 	anywhere: closed({ "its realm": "ok", "another realm": "ok" }),
 	realm: closed(IN_REALM),
-	/** Only admins may, and nobody is told whether there is such a realm. */
+	/** For admins only; hides from all others whether the realm exists. */
 	"admins of a realm": closed({
 		"its realm": "ok",
 		"another realm": "admins",
@@ -77,7 +77,7 @@ export const KINDS = {
 		"its role of the engine in another realm": "admins",
 	}),
 	environment: closed({ ...IN_REALM, ...IN_ENVIRONMENT }),
-	/** Without a named environment, that of the token. */
+	/** Without a named environment, uses the token's. */
 	"list of an environment": closed({
 		...IN_REALM,
 		...IN_ENVIRONMENT,
@@ -92,7 +92,7 @@ export const KINDS = {
 	},
 } as const satisfies Readonly<Record<string, Readonly<Record<Limit, Outcome>>>>;
 
-/** A route, the scope that it needs, and its kind; for one of an environment also how a request names it and which is meant when none is named. */
+/** A route, its scope and its kind; for one of an environment also where a request names it, and the default. */
 export type Row = readonly [
 	route: string,
 	Needed,
@@ -170,7 +170,7 @@ export const ROWS: readonly Row[] = [
 	["GET /api/v1/realms/{slug}/leases", "read", "realm"],
 	["GET /api/v1/realms/{slug}/leases/{id}", "read", "realm"],
 	["DELETE /api/v1/realms/{slug}/leases/{id}", "delete", "realm"],
-	// They concern two environments.
+	// These concern two environments.
 	["GET /api/v1/realms/{slug}/diff", "read", "realm"],
 	["POST /api/v1/realms/{slug}/promote", "read,write", "realm"],
 	["DELETE /api/v1/realms/{slug}", "delete", "admins of a realm"],

@@ -1,10 +1,10 @@
-/** Who can make a table grow: anybody, somebody who is signed in, the instance admin, or the server by itself. */
+/** Those who can make a table grow: anybody, a signed-in person, the instance admin, or the server by itself. */
 export type Grower = "stranger" | "account" | "instance admin" | "server";
 
-/** A table, who makes it grow, where that ends, and what comes of more. SECURITY.md shows them. */
+/** A table, who makes it grow, its bound, and the effect of more. SECURITY.md shows them. */
 export type RowBound = readonly [table: string, by: Grower, bound: string, beyond: string];
 
-/** Every table of the schema. One that is added has no row yet, and the test fails. Design: §13 */
+/** Every table of the schema. A new table without a row fails the test. Design: §13 */
 export const ROW_BOUNDS: readonly RowBound[] = [
 	[
 		"account",

@@ -39,14 +39,14 @@ before(async () => {
 	ends.defer(slapd.stop);
 });
 
-/** Runs a command that has to end with this code. */
+/** Runs a command that must end with this code. */
 async function svc(cli: Cli, code: number, line: string, stdin?: string, heard?: Hearer): Promise<Outcome> {
 	const outcome = await cli.run(line.split(" "), stdin, heard);
 	assert.equal(outcome.code, code, `svc ${line}: ${outcome.stdout}${outcome.stderr}`);
 	return outcome;
 }
 
-/** Somebody at a machine of their own, with a browser that is new for each login, and what that browser showed last. */
+/** Makes a person at their own machine, with a new browser for each login, and the last page in that browser. */
 async function newcomer() {
 	const cli = await createCli(world.server);
 	ends.defer(cli.close);

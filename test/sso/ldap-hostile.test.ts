@@ -20,7 +20,7 @@ import {
 } from "../peers/ldap-fake.ts";
 import { type LdapWorld, startLdapWorld } from "./ldap-world.ts";
 
-/** What a login may take in all; the server waits four seconds for a directory. */
+/** Milliseconds that a whole login may take; the server waits four seconds for a directory. */
 const LIMIT_MS = 5000;
 /** Milliseconds that the server waits for a directory. */
 const WAITS_MS = 4000;
@@ -72,10 +72,10 @@ const LIES: readonly (readonly [
 	["another-name", 503, honest, { tls: true, names: ["ldap.example.com"] }],
 ];
 
-/** These are given up when the time is over. */
+/** Directories that the server gives up when the time is over. */
 const SLOW = ["never-answers", "never-binds", "loops"];
 
-/** Answers how many milliseconds the answer took. */
+/** Tries a login; returns the milliseconds until the answer. */
 async function tryLie(name: string, status: number): Promise<number> {
 	const began = performance.now();
 	const answer = await world.signIn(name, `ada-${name}`, PASSWORD);
@@ -109,7 +109,7 @@ test("whatever a directory does, the login ends in time, nobody comes in, and ev
 	const quick = LIES.filter(([name]) => !SLOW.includes(name));
 	let slow_ms: number[];
 	try {
-		// Those that take their time take it together; the others do not wait for each other's threads.
+		// The slow ones run in parallel; the others do not wait for each other's threads.
 		[slow_ms] = await Promise.all([Promise.all(SLOW.map((name) => tryLie(name, 503))), inOrder(quick)]);
 	} finally {
 		isOver = true;

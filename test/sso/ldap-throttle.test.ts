@@ -7,10 +7,10 @@ import { type LdapWorld, startLdapWorld } from "./ldap-world.ts";
 
 const real = { skip: skipWithoutSlapd };
 const PASSWORD = "canary of a password";
-/** Failures of one person from one source that cost nothing. Design: §7.2 */
+/** Number of failures of one person from one source that have no consequence. Design: §7.2 */
 const FREE = 5;
 const MOST_GUESSES = 20;
-/** Seconds of a wait that is not over before the next request is there. */
+/** Seconds of a wait that outlasts the next request. */
 const LONG_S = 4;
 
 const ends = new AsyncDisposableStack();
@@ -30,7 +30,7 @@ before(async () => {
 	await world.set("corp", { url, ca_cert, bind_dn, bind_password });
 });
 
-/** Who is told to wait is told for how long, whether the password is right or wrong. */
+/** Fails unless the login is throttled with a number of seconds; right and wrong passwords get the same answer. */
 async function isThrottled(username: string, password: string): Promise<void> {
 	const answer = await world.signIn("corp", username, password);
 	refused(answer, 429, "rate_limited");
@@ -38,7 +38,7 @@ async function isThrottled(username: string, password: string): Promise<void> {
 	assert.ok(Number.isInteger(seconds) && seconds > 0, `Retry-After: ${String(answer.headers["retry-after"])}`);
 }
 
-/** Guesses until that is throttled for some seconds; answers how often it could guess before. The spellings take turns. */
+/** Guesses until the wait takes some seconds; returns the number of guesses before the first wait. The spellings take turns. */
 async function guess(spellings: readonly string[]): Promise<number> {
 	let guesses = 0;
 	let before: number | undefined;
@@ -47,7 +47,7 @@ async function guess(spellings: readonly string[]): Promise<number> {
 		const wait_s = Number(answer.headers["retry-after"] ?? 0);
 		if (answer.status === 401) guesses++;
 		else before ??= guesses;
-		// On a slow machine the first waits may be over before somebody else has asked.
+		// On a slow machine the first waits may be over before the next person asks.
 		if (before !== undefined && wait_s >= LONG_S) return before;
 		if (wait_s > 0) await sleep(100);
 	}

@@ -4,11 +4,11 @@ import type { Login } from "../harness/resources.ts";
 import { PEOPLE } from "../peers/slapd.ts";
 import { type SsoWorld, startSsoWorld } from "./world.ts";
 
-/** A server at which people sign in with a directory's password. */
+/** A server where people sign in with a directory's password. */
 export interface LdapWorld extends Omit<SsoWorld, "set"> {
-	/** Sets a provider. @param config its settings, those with a default left out */
+	/** Sets a provider. @param config its settings; some have defaults */
 	set(name: string, config: object): Promise<void>;
-	/** What the test of the provider says. */
+	/** Returns the result of the provider's test. */
 	tested(name: string): Promise<{ status: string; message?: string }>;
 	signIn(name: string, username: string, password: string): Promise<Answer<Login>>;
 }

@@ -8,7 +8,7 @@ import type { Login } from "../harness/resources.ts";
 import { type HoldingServer, startHoldingServer } from "../hostile/door.ts";
 import { honest, startFakeLdap } from "../peers/ldap-fake.ts";
 
-/** Somebody who signs in to an account at a provider. */
+/** A person who signs in to an account at a provider. */
 interface Identity {
 	readonly id: string;
 	readonly provider: string;
@@ -32,7 +32,7 @@ before(async () => {
 	root = await person(client, "root");
 });
 
-/** Sets up a directory of its own, at which the thief is alice, whatever the password. */
+/** Sets up a new directory where the thief is alice, with any password. */
 async function directory(more: object = {}): Promise<string> {
 	const fake = await startFakeLdap(honest);
 	ends.defer(fake.stop);
@@ -125,7 +125,7 @@ test("without a password it takes a sign-in of just now, and the identity that m
 	assert.equal(ok(await signIn(corp)).user.id, user.id);
 });
 
-/** What ends a caller while its change is decided and not made. */
+/** Events that end a caller between the decision on its change and the change. */
 const ENDINGS: readonly (readonly [why: string, status: number, end: (owner: Person) => Promise<unknown>])[] = [
 	["its session is ended", 401, async ({ token }) => ok(await client.post("/auth/logout", undefined, { token }))],
 	[

@@ -91,7 +91,7 @@ test("a provider that is silent, endless or points elsewhere: 503 in time, while
 		let [isOver, healthy] = [false, 0];
 		const answer = world.finish(name, query, begun.cookie).finally(() => (isOver = true));
 		const started = performance.now();
-		// A silent one is given up after five seconds.
+		// The server gives a silent one up after five seconds.
 		do {
 			const asked = performance.now();
 			ok(await world.client.get("/health"));
@@ -109,7 +109,7 @@ test("a provider that is silent, endless or points elsewhere: 503 in time, while
 	assert.deepEqual(reasons, Array(3).fill(["unavailable", "replay"]).flat());
 });
 
-/** Somebody signs in whose address is another's. */
+/** Signs in somebody who has another person's e-mail address. */
 async function taken(name: string): Promise<Answer> {
 	await world.refusals();
 	const answer = await world.signIn(name);

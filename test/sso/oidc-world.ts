@@ -5,25 +5,25 @@ import { createBrowser } from "../peers/oidc-browser.ts";
 import type { OidcPeer } from "../peers/oidc-server.ts";
 import { cookieOf, type SsoWorld, startSsoWorld } from "./world.ts";
 
-/** A login that a browser has begun: the provider's address, and the browser's cookie. */
+/** A login begun by a browser: the provider's address, and the browser's cookie. */
 export interface Begun {
 	readonly location: string;
 	readonly cookie: string;
 }
 
-/** A server at which people sign in with OpenID Connect. */
+/** A server where people sign in with OpenID Connect. */
 export interface OidcWorld extends Omit<SsoWorld, "set"> {
-	/** Where the provider of this name has to send browsers back to. */
+	/** Returns the address to which the provider of this name must send browsers back. */
 	redirectUri(name: string): string;
-	/** Sets a provider. @param more of its settings */
+	/** Sets a provider. @param more further settings */
 	set(name: string, peer: OidcPeer, more?: object): Promise<void>;
 	/** @param query of the address where a login begins */
 	begin(name: string, query?: string): Promise<Begun>;
-	/** Logs in at the provider. @returns the query that the browser comes back with */
+	/** Logs in at the provider. @returns the query with which the browser comes back */
 	visit(name: string, begun: Begun): Promise<URLSearchParams>;
-	/** Comes back. @param cookie none when it is left out */
+	/** Returns from the provider to the server. @param cookie none by default */
 	finish(name: string, query: URLSearchParams | Record<string, string>, cookie?: string): Promise<Answer<Login>>;
-	/** All of it. */
+	/** Runs the whole login. */
 	signIn(name: string): Promise<Answer<Login>>;
 }
 

@@ -1,4 +1,4 @@
-/* How a program gets the session that its browser signed in for: `cli_port`, `cli_challenge`, and what they are worth to others. */
+/* A program receives the session that its browser signed in for: `cli_port`, `cli_challenge`, and their worth to others. */
 import assert from "node:assert/strict";
 import { hash, randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
@@ -28,7 +28,7 @@ interface Proof {
 	readonly verifier: string;
 }
 
-/** Signs in with a browser that was sent by a program. @returns what the program proves itself with */
+/** Signs in with a browser that a program sent. @returns the program's proof */
 async function signInForProgram(name = "corp"): Promise<Proof> {
 	const verifier = randomBytes(32).toString("base64url");
 	const query = `cli_port=40001&cli_challenge=${hash("sha256", verifier, "base64url")}`;
@@ -114,7 +114,7 @@ test("who has neither a name nor an address is shown by what names them at the p
 	assert.deepEqual(identity, { provider: "corp", email: "", name: "nameless-17" });
 });
 
-/** The query with which the browser of a program is sent back; its port is 40001. */
+/** The query that sends a program's browser back; the program's port is 40001. */
 const WAITING = `cli_port=40001&cli_challenge=${"c".repeat(43)}`;
 const sentBack = (answer: { readonly status: number; readonly headers: object }) => [
 	answer.status,
@@ -144,7 +144,7 @@ test("a program hears that its login was refused, and only the browser that bega
 	assert.equal((await world.refusals()).length, 6);
 });
 
-// The last one: nobody signs in from here for a minute afterwards.
+// Comes last: nobody can sign in from here for a minute afterwards.
 test("a source has so many refusals written down, and then hears that they are too many, whatever it tries", async () => {
 	const nobody = { code: "no such code", verifier: "v".repeat(43) };
 	await world.refusals();

@@ -9,10 +9,10 @@ const options = { skip: skipWithoutOpenssl };
 const inAssertion = (from: string, to: string): Change => ({ assertion: swap(from, to) });
 const inResponse = (from: string, to: string): Change => ({ finished: swap(from, to) });
 
-/** Takes an attribute away, wherever it is. */
+/** Removes an attribute everywhere. */
 const without = (name: string) => (text: string) => text.replace(new RegExp(` ${name}="[^"]*"`), "");
 
-/** Puts another time into the response, whose own tag is the first. */
+/** Sets another time in the response, whose own tag is the first. */
 const issuedAt = (value: string) => (text: string) => text.replace(/ IssueInstant="[^"]*"/, ` IssueInstant="${value}"`);
 
 const ENTITY = "https://svc.example.com/metadata";
@@ -164,7 +164,7 @@ test("a time that is missing or is none is refused", options, async () => {
 			changes[`response IssueInstant ${value}, ${signed} signed`] = { signed, response: issuedAt(value) };
 		}
 	}
-	// The profile forbids it, even when it has passed.
+	// The profile forbids it, even when it lies in the past.
 	changes["a beginning of the confirmation"] = {
 		assertion: (text) => text.replace(/(Data InResponseTo="[^"]*")/, '$1 NotBefore="2020-01-01T00:00:00Z"'),
 	};

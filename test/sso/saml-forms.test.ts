@@ -6,9 +6,9 @@ import { each, useExaminer } from "../peers/saml-documents-examiner.ts";
 const examiner = useExaminer();
 const options = { skip: skipWithoutOpenssl };
 
-/** Changes of what is signed, with a signature that fits. */
+/** Changes the signed part, and signs the result. */
 const inAssertion = (from: string, to: string): Change => ({ assertion: swap(from, to) });
-/** Changes of the text after it was signed. */
+/** Changes the text after it was signed. */
 const afterwards = (from: string, to: string): Change => ({ finished: swap(from, to) });
 
 const NAME_ID = "<saml:NameID>alice</saml:NameID>";

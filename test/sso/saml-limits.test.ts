@@ -16,11 +16,11 @@ import {
 const examiner = useExaminer();
 const options = { skip: skipWithoutOpenssl };
 
-/** Milliseconds of the event loop's thread that one document may take, and of anybody's time: by a timer that is begun with the reading. */
+/** Milliseconds that one document may take: of the event loop's thread, and of real time, by a timer started with the reading. */
 const MAX_LOOP_MS = 50;
 const MAX_MS = 3000;
 
-/** Reads a document, and answers why it was refused, when it took no more than it may. The thread is there: the last one may have ended it. */
+/** Reads a document within its limits, and returns the reason for its refusal. First starts the thread, which the last document may have ended. */
 async function timed(document: string): Promise<string | undefined> {
 	await examiner().identify(examiner().write({}));
 	const cpu = process.threadCpuUsage();
@@ -78,7 +78,7 @@ test("the most that is read, honest and not, is read in time", options, async ()
 	const honest = write({ assertion: swap(attribute("groups", "admins", "staff"), groups) });
 	assert.equal(await timed(honest), "accepted");
 	const outcomes = [await timed(write(inside(longest()))), await timed(write(slippedIn(longest())))];
-	// Where two seconds are not enough for it, it counts as malformed.
+	// If two seconds are not enough to read it, it counts as malformed.
 	for (const outcome of outcomes) assert.match(outcome ?? "", /^(?:signature|malformed)$/);
 	assert.equal(await timed(write({})), "accepted", "the next one is read");
 });
@@ -99,7 +99,7 @@ test("one source may send what takes long as often as it likes, and the others g
 	await saml.loginUrl("settings", settings, sp, "_id", said.now);
 	const slow = write(slippedIn(longest()));
 	const troubles: string[] = [];
-	// This test is the last one: nobody waits for what is still to be read then.
+	// Comes last: nobody waits for the documents still to be read.
 	for (let count = 0; count < 20; count++) {
 		const reading = identify(slow, { idp_certificate: key.certificate.repeat(MANY_CERTIFICATES) });
 		reading.catch(({ trouble, reason }) => troubles.push(trouble ?? reason));

@@ -15,10 +15,10 @@ import { type Begun, issuerOf, type SamlWorld, startSamlWorld } from "./saml-wor
 const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());
 
-/** Bytes of a form, of which its escapes take a part. */
+/** Limit of a form in bytes, escapes included. */
 const MAX_FORM = 262_144;
 
-/** Answers that others have while two documents are read that take two seconds each: whoever waited for one would have three. */
+/** Answers that others must get while the server reads two documents for two seconds each: with a wait for one of them it would be three. */
 const LEAST_SERVED = 10;
 
 let world: SamlWorld;
@@ -34,7 +34,7 @@ before(async () => {
 	ok(await world.signIn("corp"));
 });
 
-/** The largest of each that a form can hold. One of them says what an honest response does, in other characters. */
+/** Returns the largest document of each kind that fits in a form. One of them is an honest response in other characters. */
 function largestThatFit(write: (change: object) => string): string[] {
 	const found = new Map<string, string>();
 	for (let size = LARGEST; size > LARGEST / 2; size *= 0.95) {
@@ -48,7 +48,7 @@ function largestThatFit(write: (change: object) => string): string[] {
 	return [...found.values()];
 }
 
-/** Asks for the server's health, again and again, until something else is over; answers how often. */
+/** Asks for the server's health again and again until `other` is over; returns the number of answers. */
 async function servedDuring(other: Promise<unknown>): Promise<number> {
 	let isOver = false;
 	const ending = other.finally(() => {
@@ -63,7 +63,7 @@ async function servedDuring(other: Promise<unknown>): Promise<number> {
 	return count;
 }
 
-/** Posts them one after the other. */
+/** Posts documents one after the other. */
 async function post(documents: string[], { cookie }: Begun, status: 401 | 413): Promise<void> {
 	for (const document of documents) {
 		const answer = await world.finish("corp", document, cookie);

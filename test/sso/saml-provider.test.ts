@@ -19,7 +19,7 @@ const keyDescriptor = (key: SigningKey, use = ' use="signing"') =>
 	`<md:KeyDescriptor${use}><ds:KeyInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:X509Data><ds:X509Certificate>
 	${bare(key)}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`;
 
-/** Metadata of a provider. */
+/** Writes metadata of a provider. */
 function write(keys: string, changes: { entity?: string; role?: string; service?: string } = {}): string {
 	const location = SSO.replaceAll("&", "&amp;");
 	const service = changes.service ?? `<md:SingleSignOnService Binding="${REDIRECT}" Location="${location}"/>`;
@@ -34,7 +34,7 @@ function write(keys: string, changes: { entity?: string; role?: string; service?
 
 const described = (idp_metadata: string): SamlSettings => ({ idp_metadata, email_attribute: "mail", ...COMMON });
 
-/** What is wrong with a provider, or "nothing". */
+/** Returns the error in a provider's settings, or "nothing". */
 async function troubleOf(settings: SamlSettings): Promise<string> {
 	const { saml, said } = examiner();
 	try {
@@ -157,14 +157,14 @@ const withoutXmllint =
 		? "xmllint, or the schemas of simplesamlphp, are not installed"
 		: skipWithoutOpenssl;
 
-/** What xmllint finds in a text that is not as a schema has it. */
+/** Returns xmllint's errors for a text against a schema. */
 function problemsOf(schema: string, text: string): string {
 	const args = ["--nonet", "--noout", "--schema", join(SCHEMAS, schema), "-"];
 	const { status, stderr } = spawnSync("xmllint", args, { input: text, encoding: "utf8", timeout: 120_000 });
 	return status === 0 ? "" : stderr;
 }
 
-/** Names with every character that means something to XML. */
+/** Names with every character that has a meaning in XML. */
 const AWKWARD = {
 	entity_id: `https://svc.example.com/"<&>'?a=1&b=2`,
 	acs_url: "https://svc.example.com/acs?a=1&b='2'",

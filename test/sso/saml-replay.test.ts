@@ -25,7 +25,7 @@ before(async () => {
 	ok(await world.signIn("corp"));
 });
 
-/** A login that was begun, and the honest answer to it. */
+/** Begins a login, and makes the honest answer to it. */
 async function answered(name = "corp") {
 	const begun = await world.begin(name);
 	const said = world.said(name, begun);
@@ -41,7 +41,7 @@ test("the same answer opens one session, when it comes again and when it comes o
 	const send = async () => {
 		for (let count = 0; count < 10; count++) answers.push(await world.finish("corp", document, begun.cookie));
 	};
-	// More of one source do not wait.
+	// No more than these may wait from one source.
 	await Promise.all(Array.from({ length: 5 }, send));
 	assert.equal(answers.filter(({ status }) => status === 200).length, 1);
 	for (const answer of answers.filter(({ status }) => status !== 200)) refused(answer, 401, "unauthorized");

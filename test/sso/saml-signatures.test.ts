@@ -28,7 +28,7 @@ const options = { skip: skipWithoutOpenssl };
 const MORE = "http://www.w3.org/2001/04/xmldsig-more#";
 const C14N = "http://www.w3.org/TR/2001/REC-xml-c14n-20010315";
 
-/** Each way of signing, with each part of the response signed in this way. */
+/** Tests each way of signing, with each part of the response signed in this way. */
 async function allAre(ways: Record<string, Partial<Signing>>, verdict: RefusalReason | "accepted") {
 	const changes: Record<string, Change> = {};
 	for (const signed of ["assertion", "response", "both"] satisfies Signed[]) {

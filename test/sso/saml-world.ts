@@ -13,7 +13,7 @@ import {
 } from "../peers/saml-documents.ts";
 import { cookieOf, type SsoWorld, startSsoWorld } from "./world.ts";
 
-/** A login that a browser has begun. */
+/** A login begun by a browser. */
 export interface Begun {
 	/** The provider's address, with the request. */
 	readonly location: string;
@@ -22,26 +22,26 @@ export interface Begun {
 	readonly request_id: string;
 }
 
-/** A server at which people sign in with SAML. Providers that are not real have the key `key`. */
+/** A server where people sign in with SAML. Fake providers have the key `key`. */
 export interface SamlWorld extends Omit<SsoWorld, "set"> {
 	readonly key: SigningKey;
-	/** Where the provider of this name sends its answers, and our metadata for it. */
+	/** Returns the address to which the provider of this name sends its answers, or that of our metadata for it. */
 	addressOf(name: string, of: "acs" | "metadata"): string;
-	/** Sets a provider; one that is not real when nothing else is said. */
+	/** Sets a provider; a fake one by default. */
 	set(name: string, config?: object): Promise<void>;
 	/** @param query of the address, for logins of programs */
 	begin(name: string, query?: string): Promise<Begun>;
-	/** What a provider says that answers this request. */
+	/** Returns a provider's honest answer to this request. */
 	said(name: string, begun: Begun, changes?: Partial<Said>): Said;
-	/** Posts the form that a provider makes a browser post. @param document XML. @param cookie none when it is left out */
+	/** Posts the form with the provider's answer, as a browser does. @param document XML. @param cookie none by default */
 	finish(name: string, document: string, cookie?: string): Promise<Answer<Login>>;
-	/** The same with the form's field as it is. */
+	/** Posts the form's fields as they are. */
 	post(name: string, fields: Record<string, string>, cookie?: string): Promise<Answer<Login>>;
-	/** All of it, at a provider that is not real. */
+	/** Runs the whole login at a fake provider. */
 	signIn(name: string, change?: Change): Promise<Answer<Login>>;
 }
 
-/** Settings of a provider that is not real. */
+/** Returns the issuer of a fake provider. */
 export const issuerOf = (name: string): string => `https://${name}.example.com/`;
 
 /** Starts a server without providers. */

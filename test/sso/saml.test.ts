@@ -53,7 +53,7 @@ async function metadata(name: string): Promise<string> {
 	return text;
 }
 
-/** Goes to the provider and comes back to where the provider sends the browser. */
+/** Visits the provider and returns to the address to which it sends the browser. */
 async function visit(name: string, who: Name) {
 	const begun = await world.begin(name);
 	const { action, fields } = await corp.signIn(begun.location, who, PEOPLE[who].password);

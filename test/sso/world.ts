@@ -4,20 +4,20 @@ import { ok } from "../harness/expect.ts";
 import { type Person, person } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 
-/** A server at which people sign in through providers, whatever they speak. */
+/** A server where people sign in through providers of any protocol. */
 export interface SsoWorld {
 	readonly server: Server;
 	readonly client: Api;
 	/** The instance admin. */
 	readonly root: Person;
-	/** Sets a provider. @param config its settings, those with a default left out. @param more of them, which count more */
+	/** Sets a provider. @param config its settings; some have defaults. @param more further settings, which override those */
 	set(name: string, type: "ldap" | "oidc" | "saml", config: object, more?: object): Promise<void>;
-	/** Every refusal that was written down since the last time this was asked, oldest first. */
+	/** Returns every recorded refusal since the last call, oldest first. */
 	refusals(): Promise<ReadEvent[]>;
 	close(): Promise<void>;
 }
 
-/** Starts a server without providers, and ends it again when that fails. */
+/** Starts a server without providers, and stops it again when that fails. */
 export async function startSsoWorld(): Promise<SsoWorld> {
 	const server = await startServer();
 	try {
@@ -50,7 +50,7 @@ async function settleIn(server: Server): Promise<SsoWorld> {
 	};
 }
 
-/** The cookie that the answer sets, as a browser sends it back; empty when it sets none. */
+/** Returns the cookie that the answer sets, as a browser sends it back; empty when it sets none. */
 export function cookieOf(answer: Answer): string {
 	const [cookie = ""] = answer.headers["set-cookie"] ?? [];
 	return cookie.split(";", 1).join();

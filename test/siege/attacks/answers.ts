@@ -6,13 +6,13 @@ const page = ({ slug }: Target): string => `/api/v1/realms/${slug}/secrets?env=d
 const whole = ({ slug }: Target): string => `/api/v1/eso/${slug}?env=dev`;
 const from = (target: Target) => () => sourceOf(target, 0);
 
-/** Takes turns with these requests. */
+/** Takes these requests in turn. */
 function inTurn(target: Target, ...paths: readonly string[]): (at: number) => RequestText {
 	let asked = 0;
 	return (at) => ({ path: paths[(at + asked++) % paths.length] ?? "", headers: signedIn(target) });
 }
 
-/** Lets the threads that read the log begin. */
+/** Makes the server start the threads that read the log. */
 function beginReading(target: Target): Promise<void> {
 	const path = "/api/v1/audit/events?actor=nobody";
 	return touch(
@@ -22,7 +22,7 @@ function beginReading(target: Target): Promise<void> {
 	);
 }
 
-/** Answers that are large, or cost much to find, and those that nobody reads. */
+/** Answers that are large or expensive to find, and answers that nobody reads. */
 export const ANSWERS: readonly Attack[] = [
 	{
 		name: "unread",

@@ -2,7 +2,7 @@ import { ask, keepAsking, posting, signedIn, touch } from "../asking.ts";
 import { type Attack, sourceOf, type Target } from "../attack.ts";
 import type { RequestText } from "../connection.ts";
 
-/** Type of the third party's engine that writes to its standard error without end. */
+/** Type of the third party's engine that writes to its standard error endlessly. */
 export const FLOODING = "floods";
 
 const CONNECTIONS = 4;
@@ -11,7 +11,7 @@ function asking(target: Target): RequestText {
 	return posting(`/api/v1/realms/${target.slug}/engines/${FLOODING}/generate`, {}, signedIn(target));
 }
 
-/** A third party's engine that is not well. */
+/** A third party's engine that misbehaves. */
 export const ENGINE: Attack = {
 	name: "engine-stderr",
 	title: "an engine that floods its standard error, 4 connections that ask it",

@@ -2,21 +2,21 @@ import { keepAsking, posting, touch } from "../asking.ts";
 import { type Attack, scaled, sourceOf, type Target } from "../attack.ts";
 import type { RequestText } from "../connection.ts";
 
-/** Combining marks by their class, highest first: sorting them is what normalizing has to do. */
+/** Combining marks by class, highest first: to normalize them the server must sort them. */
 const DESCENDING = [0x345, 0x35c, 0x300, 0x315, 0x31b, 0x323, 0x321, 0x334].map((code) => String.fromCodePoint(code));
 const MARKS = `a${DESCENDING.map((mark) => mark.repeat(8192 / DESCENDING.length - 1)).join("")}`;
 
-/** Signs in as somebody who does not exist, each time somebody else. */
+/** Signs in as somebody who does not exist, each time with a new name. */
 function stranger(): () => RequestText {
 	let asked = 0;
 	return () =>
 		posting("/api/v1/auth/login", { email: `nobody-${asked++}@example.test`, password: "a password, but no account" });
 }
 
-/** Lets all threads that hash begin. */
+/** Makes the server start all hashing threads. */
 const prepare = (target: Target): Promise<void> => touch(target, ...Array.from({ length: 4 }, stranger()));
 
-/** Passwords: their hashes, and what is done to them before. */
+/** Passwords: their hashes, and their processing before that. */
 export const PASSWORDS: readonly Attack[] = [
 	{
 		name: "combining-marks",

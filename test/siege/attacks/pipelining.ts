@@ -5,15 +5,15 @@ import { bytesOf, keepStanding, openSecure } from "../connection.ts";
 const BUNDLE = bytesOf({ path: "/docs/swagger-ui-bundle.js" });
 const BUNDLES = Buffer.concat(Array.from({ length: 290 }, () => BUNDLE));
 
-/** 64 KiB of whole requests, each as small as one can be. */
+/** 64 KiB of complete requests of the smallest possible size. */
 const SMALLEST = Buffer.from("GET / HTTP/1.1\r\nHost:a\r\n\r\n");
 const TINY = Buffer.concat(Array.from({ length: Math.floor(65_536 / SMALLEST.length) }, () => SMALLEST));
 
-/** Answers that one batch has, and how many batches a connection sends. */
+/** Number of answers to one batch, and of batches per connection. */
 const ANSWERS = TINY.length / SMALLEST.length;
 const MOST_BATCHES = 50;
 
-/** Sends a batch, and the next when every answer of it has come. */
+/** Sends a batch, and the next one after all answers to it. */
 function sendBatches(target: Target): Socket {
 	const socket = openSecure(target, sourceOf(target, 0));
 	let batches = 1;
@@ -28,7 +28,7 @@ function sendBatches(target: Target): Socket {
 	return socket;
 }
 
-/** Many requests at once on one connection. */
+/** Many requests at the same time on one connection. */
 export const PIPELINING: readonly Attack[] = [
 	{
 		name: "pipelined-bundle",

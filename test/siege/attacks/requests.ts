@@ -2,17 +2,17 @@ import { keepAsking, posting, signedIn } from "../asking.ts";
 import { type Attack, scaled, sourceOf } from "../attack.ts";
 import { askWithoutPause, bytesOf } from "../connection.ts";
 
-/** Just below what a body may have. */
+/** Just below the limit of a body. */
 const BODY_BYTES = 950_000;
 
-/** Repeats a text that differs with its number, up to the size of a body. */
+/** Repeats a numbered text up to the size of a body. */
 function repeated(begin: string, unit: (at: number) => string): string {
 	let text = begin;
 	for (let at = 0; text.length < BODY_BYTES; at++) text += unit(at);
 	return text;
 }
 
-/** Bodies that cost much to refuse. */
+/** Bodies that are expensive to refuse. */
 const MALFORMED = [
 	() => repeated("{", (at) => `"\\x${at}":`),
 	() => repeated("{", (at) => `"\\n${at}":`),
@@ -28,7 +28,7 @@ const MALFORMED = [
 	() => "[".repeat(BODY_BYTES),
 ];
 
-/** Many requests, and requests that are hard to understand. */
+/** Many requests, and requests that are hard to parse. */
 export const REQUESTS: readonly Attack[] = [
 	{
 		name: "flood",

@@ -13,10 +13,10 @@ const DIRECTORY = "ou=people,dc=test";
 const LDAP = posting(`${V1}/ldap/ldap/login`, { username: "lin", password: "not the password" });
 const OIDC = { path: `${V1}/oidc/oidc/callback?code=${"c".repeat(1000)}&state=${"s".repeat(1000)}` };
 
-/** The cookie of a browser that has begun to sign in with SAML; without one nothing that is posted is read. */
+/** The cookie of a browser that has begun to sign in with SAML; without one the server reads no posted form. */
 let cookie = "";
 
-/** A document that takes as long to read as one may, and that the provider did not sign. */
+/** Makes a document with the longest reading time allowed, which the provider did not sign. */
 function heavyForm(): RequestText {
 	const about = { issuer: IDP, audience: IDP, acs_url: IDP, request_id: "_none" };
 	const document = writeDocument(honestly(about), makeKey("rsa:2048"), slippedIn(longest()));
@@ -46,7 +46,7 @@ async function prepare(target: Target): Promise<void> {
 	await touch(target, heavyForm(), LDAP, OIDC);
 }
 
-/** Sign-ins through providers that are not what they say. */
+/** Sign-ins through providers that are not what they claim. */
 export const SIGN_IN: Attack = {
 	name: "sso",
 	title: "SAML documents, OpenID Connect callbacks and LDAP logins that are none, 12 connections",

@@ -1,14 +1,14 @@
 import { type Attack, scaled, sourceOf, type Target } from "../attack.ts";
 import { type Crowd, keepStanding, openPlain, openSecure } from "../connection.ts";
 
-/** Begins a ClientHello of 512 bytes and says no more of it. */
+/** The beginning of a ClientHello of 512 bytes, without the rest. */
 const HALF_A_HELLO = Buffer.from("16030102000100", "hex");
 
 function crowd(name: string, title: string, of: (target: Target) => Crowd): Attack {
 	return { name, title, isCutOff: true, run: (target, counts, over) => keepStanding(of(target), counts, over) };
 }
 
-/** Connections that say nothing, at each of the places where one can fall silent. */
+/** Connections that fall silent, at each place where they can. */
 export const SILENCE: readonly Attack[] = [
 	crowd("silent-plain", "4,000 connections that say nothing", (target) => ({
 		standing: scaled(target, 4000),

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { type Attack, scaled, sourceOf, type Target } from "../attack.ts";
 import { bytesOf, keepStanding, openSecure } from "../connection.ts";
 
-/** Sends the beginning, and then one more piece every second. */
+/** Sends the beginning, and then another piece every second. */
 function sendSlowly(target: Target, beginning: Buffer | string, piece: string): Socket {
 	const socket = openSecure(target, sourceOf(target, 0));
 	socket.once("secureConnect", () => {
@@ -14,7 +14,7 @@ function sendSlowly(target: Target, beginning: Buffer | string, piece: string): 
 	return socket;
 }
 
-/** Requests that never arrive whole. */
+/** Requests that never arrive completely. */
 export const SLOWNESS: readonly Attack[] = [
 	{
 		name: "slow-headers",
