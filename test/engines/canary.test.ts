@@ -1,6 +1,6 @@
 /*
  * Engines' secrets are written down nowhere: neither those in their configurations, nor those they make, nor those somebody sends for
- * validation. The test first tries whatever succeeds and fails, then searches everything that was written.
+ * validation. The test first runs many successes and failures, then searches everything that was written.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

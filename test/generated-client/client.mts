@@ -1,7 +1,7 @@
 import createClient, { type Middleware } from "openapi-fetch";
 import type { components, paths } from "./.generated/schema.d.ts";
 
-// What somebody would write who has only the API's document: every path, body and answer below is checked against it.
+// A client written with only the API's document: every path, body and answer below is checked against it.
 const [, , baseUrl = "", email = "", password = ""] = process.argv;
 const client = createClient<paths>({ baseUrl });
 

@@ -1,4 +1,4 @@
-"""Runs a program with the system calls that a unit of systemd leaves it: a call that it does not gives EPERM.
+"""Runs a program with the system calls that a systemd unit allows: any other call fails with EPERM.
 
 usage: call_filter.py UNIT COMMAND...
 """
@@ -8,7 +8,7 @@ ALLOW, EPERM, NO_NEW_PRIVILEGES = 0x7FFF0000, 0x00050001, 38
 
 
 def calls(name):
-    """The calls of one word of SystemCallFilter=."""
+    """Returns the calls of one word of SystemCallFilter=."""
     if not name.startswith("@"):
         return {name}
     shown = subprocess.run(["systemd-analyze", "syscall-filter", name], capture_output=True, text=True, check=True)
@@ -16,7 +16,7 @@ def calls(name):
     return set().union(*(calls(word) for word in words if word and not word.startswith("#")))
 
 
-# What systemd always leaves, as no program could be started without.
+# Systemd always allows these calls: no program starts without them.
 always = calls("@default") | {"execve"}
 allowed = set()
 for line in open(sys.argv[1]):
@@ -33,7 +33,7 @@ ctypes.CDLL(None).prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
 rules = seccomp.seccomp_init(EPERM)
 for name in sorted(allowed | always):
     number = seccomp.seccomp_syscall_resolve_name(name.encode())
-    # Calls of other architectures have no number here.
+    # Calls of other architectures have no number on this machine.
     if number >= 0 and seccomp.seccomp_rule_add(rules, ALLOW, number, 0) != 0:
         sys.exit(f"no rule for {name}")
 if seccomp.seccomp_load(rules) != 0:

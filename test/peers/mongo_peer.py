@@ -2,12 +2,12 @@
 
     python3 mongo_peer.py FOLDER [--prepare] [--revoke-live]
 
-Run by any Python, it makes a virtual environment with SecantusDB in FOLDER, once, and goes on inside of it. One JSON line tells the connection
-string of an administrator; it ends with SIGTERM, or when standard input does.
+With any Python, it makes a virtual environment with SecantusDB in FOLDER, once, and continues inside it. It prints an administrator's connection
+string as one JSON line, and ends on SIGTERM or when standard input ends.
 
 --prepare      makes the environment and ends
---revoke-live  not SecantusDB's own behaviour: before each command the users of its connection are looked up again, so that dropping one
-               reaches connections that are already open, as in mongod
+--revoke-live  not SecantusDB's own behaviour: looks up the users of the connection again before each command, so that dropping one
+               affects connections that are already open, as in mongod
 """
 
 import argparse
@@ -34,7 +34,7 @@ def arguments():
 
 
 def enter_environment(folder):
-    """Goes on inside the virtual environment, and makes it first when it is not there. The lock goes with the process that holds it."""
+    """Continues inside the virtual environment, after making it if necessary. The lock ends with the process that holds it."""
     if pathlib.Path(sys.prefix) == folder:
         return
     folder.mkdir(parents=True, exist_ok=True)

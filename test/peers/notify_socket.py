@@ -1,4 +1,4 @@
-"""What systemd is to a service: a datagram socket that messages of sd_notify(3) come in at. Each is printed as a line of JSON.
+"""Systemd's part for a service: a datagram socket that receives messages of sd_notify(3). Prints each as a line of JSON.
 
 usage: notify_socket.py PATH
 """
@@ -9,7 +9,7 @@ listener.bind(sys.argv[1])
 print(json.dumps("listening"), flush=True)
 while True:
     message, ancillary, _, _ = listener.recvmsg(4096, socket.CMSG_SPACE(4))
-    # Who sends a descriptor waits until it is closed.
+    # The sender of a descriptor waits until it is closed.
     for _, kind, data in ancillary:
         for descriptor in array.array("i", data) if kind == socket.SCM_RIGHTS else []:
             os.close(descriptor)

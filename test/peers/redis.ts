@@ -153,7 +153,7 @@ function ready(child: ChildProcess): Promise<void> {
 	});
 }
 
-/** Ends the process. A paused one takes only SIGKILL and SIGCONT. */
+/** Ends the process. A paused one needs SIGCONT to react to the signal. */
 async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 	if (child.exitCode !== null || child.signalCode !== null) return;
 	const ended = once(child, "close");

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { createHash, sign as signBytes } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
 
-/* A provider whose responses a test writes as it likes: honest ones, and with one change ones that no provider would send. Everything is
-   written in its canonical form, so that what is signed is the text itself. */
+/* A provider whose responses the test writes: honest ones and, with one change, ones that no provider would send. Everything is in
+   canonical form, so that the signed data is the text itself. */
 
 /** `false` where keys can be made, else the reason to skip the test. */
 export const skipWithoutOpenssl: string | false =

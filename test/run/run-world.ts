@@ -38,7 +38,7 @@ export interface Person extends AsyncDisposable {
 	run(args: readonly string[], env?: Record<string, string>): ReturnType<Svc["ended"]>;
 }
 
-/** Prepares a person; the end kills whatever still runs. */
+/** Prepares a person; disposing of it kills all processes that still run. */
 export async function startPerson(server: Server, token: string): Promise<Person> {
 	const home = await mkdtemp(join(tmpdir(), "svc-run-"));
 	const cacert = join(home, "server.pem");

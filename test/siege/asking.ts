@@ -73,7 +73,7 @@ export async function ask(place: Place, text: RequestText, token?: string): Prom
 	return { headers: incoming.headers, body };
 }
 
-/** Sends requests in parallel and reads their answers, whatever they are: it prepares whatever the first request of a kind starts. */
+/** Sends requests in parallel and reads their answers, whatever they are: prepares what the first request of a kind starts. */
 export async function touch(place: Place, ...texts: readonly RequestText[]): Promise<void> {
 	const agent = new Agent({ rejectUnauthorized: false });
 	await Promise.all(texts.map(async (text) => buffer(await send(place, agent, text))));

@@ -68,7 +68,7 @@ export function bytesOf({ method = "GET", path, headers = {}, body }: RequestTex
 const AGAIN_MS = 100;
 
 /**
- * Asks on one connection after the other as fast as it is answered. Answers must be so small that each chunk starts with a new one.
+ * Asks on one connection after the other as fast as it is answered. Answers must be small enough to arrive in one chunk.
  * @param next returns the bytes of the request; an attacker with only one request makes them once
  */
 export async function askWithoutPause(

@@ -13,7 +13,7 @@ export interface Given {
 /** The result of a walk. */
 export interface Walked {
 	readonly given: readonly Given[];
-	/** How often each kind of answer and each fault occurred. */
+	/** Number of answers of each kind, and of faults of each kind. */
 	readonly counts: ReadonlyMap<string, number>;
 }
 
