@@ -158,7 +158,7 @@ async function attempt(endpoint: Endpoint, persona?: Persona, credential: Creden
 	return world.api.send(endpoint.method, path, { token, ...(body && { raw: JSON.stringify(body) }) });
 }
 
-/** Returns nothing for the expected answer, else a line with the difference. */
+/** Returns no line for the expected answer, else one with the difference. */
 function difference(who: string, answer: Answer, { status, code }: Expected): string[] {
 	const got = (answer.body as Partial<ErrorBody> | undefined)?.error?.code;
 	if (answer.status !== status)

@@ -137,7 +137,7 @@ function send({ 0: name }: Row, { path, body }: PreparedRequest, token: string):
 	return world.api.send(method, path, { token, ...(body && { raw: JSON.stringify(body) }) });
 }
 
-/** Returns nothing for the expected answer, else a line with the difference. */
+/** Returns no line for the expected answer, else one with the difference. */
 function difference(what: string, answer: Answer, { status, code }: Expected): string[] {
 	const got = (answer.body as Partial<ErrorBody> | undefined)?.error?.code;
 	const isRight = answer.status === status && (code === undefined || code === got);

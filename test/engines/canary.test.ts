@@ -91,7 +91,7 @@ const newSecret = (what: string) => hold(canaries.plant("nowhere", what), what);
 /** A secret in a field that is not secret, so the person who set it sees it. */
 const misplaced = (what: string) => canaries.plant("nowhere", what);
 
-/** Fails when the answer contains an administrator's secret or, for an error, any secret. */
+/** Records a finding when the answer contains an administrator's secret or, for an error, any secret. */
 function inspect<T>(answer: Answer<T>): Answer<T> {
 	findings.push(...ofAdministrators.findIn("error", answer.text + JSON.stringify(answer.headers)));
 	if (answer.status >= 400) findings.push(...canaries.findIn("error", answer.text));

@@ -37,7 +37,7 @@ export interface Attack {
 	readonly name: string;
 	/** Title in the table. */
 	readonly title: string;
-	/** Tells whether the server must free what it holds even if the attacker never closes anything. */
+	/** Set when the server must free what it holds even if the attacker never closes anything. */
 	readonly isCutOff?: true;
 	/** Prepares the scene before the attack; this includes what the server starts once and keeps: threads, processes. */
 	prepare?(target: Target): Promise<void>;

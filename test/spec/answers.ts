@@ -1,4 +1,4 @@
-/** The form of an answer: made whole; so made as a page of a list; made piece by piece while it is sent, of any length; from a file. Design: §13 */
+/** The form of an answer: whole; whole, as a page of a list; made piece by piece while it is sent, of any length; from a file. Design: §13 */
 type Form = "whole" | "page" | "streamed" | "file";
 
 /** A route, the form of its answer, and its largest answer in KiB, except for answers made piece by piece. */

@@ -18,7 +18,7 @@ after(() => ends.disposeAsync());
 /** Limit of a form in bytes, escapes included. */
 const MAX_FORM = 262_144;
 
-/** Answers that others must get while the server reads two documents for two seconds each: with a wait for one of them it would be three. */
+/** Answers that others must get while the server reads two documents for two seconds each; if they had to wait for one, they would get three. */
 const LEAST_SERVED = 10;
 
 let world: SamlWorld;

@@ -6,7 +6,7 @@ import type { Target } from "./target.ts";
 
 const OPEN = ["intent", "active", "uncertain", "revoking"];
 
-/** Between two looks at a credential that a create may still make. */
+/** Tells whether a lease is between two looks at a credential that a create may still make. */
 const isLookedAt = ({ state, last_error }: Lease) => state === "uncertain" && /may still land/.test(last_error);
 
 /** Returns every lease of every realm. */

@@ -34,7 +34,7 @@ export const der: Target = {
 	},
 };
 
-/** The readers throw plain errors that describe the invalid bytes; Buffer's own errors must not leave them. */
+/** The readers throw plain errors that describe the invalid bytes, or Buffer's RangeError. */
 function attempt<T>(read: () => T): T | undefined {
 	try {
 		return read();
