@@ -20,12 +20,12 @@ import type { System } from "./system.ts";
 /** sysexits EX_CANTCREAT. */
 const CANNOT_CREATE = 73;
 
-/** What is the same wherever a backup is judged: in the server, before a migration, and without a server. */
+/** Makes the checker of backups, the same in the server, before a migration, and without a server. */
 export function createChecker(openKeys: CheckNeeds["openKeys"], system: System): CheckNeeds {
 	return { openSnapshot, openKeys, openSamples: (keyring, samples) => openSamples(keyring, samples, system) };
 }
 
-/** What the running server makes backups with. */
+/** Makes the parts that the running server needs for backups. */
 export function createBackupParts(parts: { config: Config; store: Store; keyring: Keyring; system: System }) {
 	const { config, store, keyring, system } = parts;
 	return {
@@ -39,9 +39,9 @@ export function createBackupParts(parts: { config: Config; store: Store; keyring
 }
 
 /**
- * Makes a backup before a database is migrated, with the master key that the server is about to use.
+ * Backs up the database before a migration, with the master key that the server is about to use.
  * @returns its name
- * @throws FatalError saying what to do; nothing was changed then
+ * @throws FatalError that says what to do, with nothing changed
  */
 export async function backUpBefore(
 	{ config, system }: { config: Config; system: System },
@@ -56,7 +56,7 @@ export async function backUpBefore(
 	try {
 		return await makeBackup(needs, `before-${migration}`, system.now());
 	} catch (cause) {
-		// The master key is missing or another one: that is what has to be mended.
+		// The master key is missing or the wrong one: that needs fixing first.
 		if (cause instanceof FatalError) throw cause;
 		const { message: reason } = explainFailure(cause);
 		throw new FatalError(

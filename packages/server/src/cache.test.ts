@@ -19,6 +19,6 @@ test("a cache holds as many entries as it may, those that were used last", () =>
 
 test("a cache of many entries takes their room when they come", () => {
 	const many = Array.from({ length: 200 }, () => createCache<string, number>(1_000_000));
-	// Their room would be 5 GB.
+	// Allocated at once, they would take 5 GB.
 	assert.equal(many.length, 200);
 });

@@ -28,7 +28,7 @@ const Flag = v.union([
 	),
 ]);
 
-/** A whole number between these two. */
+/** Makes the schema of a whole number from `least` to `most`. */
 function whole(least: number, most: number) {
 	const range = v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(most));
 	const written = v.pipe(
@@ -40,7 +40,7 @@ function whole(least: number, most: number) {
 	return [v.union([range, written]), `a whole number from ${least} to ${most}`] as const;
 }
 
-/** What each setting must be; a setting that is absent keeps its default. The order is the order of the documentation. */
+/** Schema of each setting; an absent one keeps its default. The documentation lists them in this order. */
 const SETTINGS = {
 	data_dir: [v.pipe(v.string(), v.minLength(1)), "a path"],
 	listen: [Address, "host:port"],
@@ -70,38 +70,38 @@ type Given = { [N in Name]?: v.InferOutput<(typeof SETTINGS)[N][0]> };
 export interface Config {
 	data_dir: string;
 	listen: { host: string; port: number };
-	/** Address that people and identity providers reach us at, without a trailing slash; undefined until the port is known. */
+	/** Address at which people and identity providers reach us, without a trailing slash; undefined until the port is known. */
 	base_url: string | undefined;
 	tls: { mode: "self-signed" | "files" | "off"; certificate_file: string | undefined; key_file: string | undefined };
 	master_key_file: string | undefined;
-	/** Where the next master key is given before a rotation to it. */
+	/** File with the next master key, provided before a rotation to it. */
 	next_master_key_file: string | undefined;
-	/** `SVC_MASTER_KEY`, when it was given. */
+	/** `SVC_MASTER_KEY`, when it is set. */
 	master_key: Redacted<string> | undefined;
-	/** systemd's folder of credentials. */
+	/** systemd's credentials folder. */
 	credentials_dir: string | undefined;
-	/** `SVC_BOOT_ID`: names this start of the machine, where the unit hides it from the process. */
+	/** `SVC_BOOT_ID`: identifies this boot of the machine, where the unit hides it from the process. */
 	boot_id: string | undefined;
 	registration: { mode: "open" | "domain" | "admin" | "closed"; allowed_domains: string[] };
 	plugins_dir: string;
 	log_level: (typeof LOG_LEVELS)[number];
 	trusted_proxies: string[];
 	enforce_expiry: boolean;
-	/** Where backups are kept, and how many of them. */
+	/** Folder of the backups, and how many it keeps. */
 	backup: { directory: string; keep: number };
-	/** Connections at a time; and, unless the instance admin gave an account others, bytes that a realm may hold and realms that an account may own. Design: §13. */
+	/** Concurrent connections; bytes per realm and realms per account, unless the instance admin gave the account its own limits. Design: §13. */
 	limits: { connections: number; realm_bytes: number; realms_per_account: number };
-	/** Variables that are for engines. Spec: ENGINES › Container orchestrator engine configuration, Certificate authority engine */
+	/** Variables for engines. Spec: ENGINES › Container orchestrator engine configuration, Certificate authority engine */
 	engine_environment: Readonly<Record<string, string>>;
 }
 
-/** Variables of the command line client, of engines and of tests: they share the prefix and are none of the server's. */
+/** Variables of the command line client, of engines and of tests: they share the prefix but are not the server's. */
 const FOREIGN = /^SVC_(CONFIG|ADDRESS|TOKEN|REALM|ENV|CACERT|FINGERPRINT|ORCH_.*|PKI_.*|TEST_.*)$/;
 
 /**
- * Reads the settings: environment before `svc.toml` before defaults.
- * @param env the process's environment; the only place of the server that sees it
- * @param cwd folder that relative paths start from
+ * Reads the settings: the environment overrides `svc.toml`, which overrides the defaults.
+ * @param env the process's environment, which nothing else in the server sees
+ * @param cwd base folder of relative paths
  * @throws FatalError naming the setting that is unknown or wrong and what it must be
  */
 export function readConfig(env: Record<string, string | undefined>, cwd: string): Config {
@@ -166,7 +166,7 @@ function refuseContradictions(config: Config): void {
 	}
 }
 
-/** Whether an address or host name stays on this machine. */
+/** Tells whether an address or host name stays on this machine. */
 export function isLoopback(host: string): boolean {
 	return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
@@ -199,7 +199,7 @@ function readFile(named: string | undefined, cwd: string): Given {
 	return check(flat, (name) => `${name} in ${file}`);
 }
 
-/** Variables that have no place in a file. */
+/** Variables that have no counterpart in the file. */
 const VARIABLES_ONLY = new Set(["SVC_MASTER_KEY", "SVC_BOOT_ID"]);
 
 function readEnvironment(env: Record<string, string | undefined>): Given {

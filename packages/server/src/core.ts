@@ -49,7 +49,7 @@ import type { Store } from "./store/store.ts";
 import type { System } from "./system.ts";
 import { tokenRoutes } from "./tokens/routes.ts";
 
-/** What the server is put together from. */
+/** Parts that the server is assembled from. */
 export interface Parts {
 	config: Config;
 	store: Store;
@@ -63,17 +63,17 @@ export interface Parts {
 	protocols: Protocols;
 	setup_code: SetupCode;
 	connections: ConnectionMetricsNeeds;
-	/** Whoever keeps a bound adds it here. */
+	/** Each part that enforces a limit adds it here. */
 	limits: Limits;
 	/** Address that browsers reach the server at, known once it listens. */
 	address(): string;
 	isStopping(): boolean;
 }
 
-/** API tokens whose last use is remembered, so that it is written once a minute. */
+/** API tokens whose last use is cached, so that it is written only once a minute. */
 const MAX_NOTED = 10_000;
 
-/** Puts the server together: every noun's routes with the parts that its rules need, and the app that carries requests to them. */
+/** Assembles the server: each noun's routes with the parts that its rules need, and the app that dispatches requests to them. */
 export function createCore(parts: Parts) {
 	const { config, store, system, keyring, log, build, limits } = parts;
 	const signing = createSigning(parts);
@@ -130,7 +130,7 @@ export function createCore(parts: Parts) {
 	return { app: app as never, newHeaders, admit };
 }
 
-/** What every way to sign in goes through. */
+/** Makes the parts that all ways to sign in share. */
 function createSigning({ keyring, system, store, limits }: Parts) {
 	const known_sources = createKnownSources({ store, keyring, system });
 	const passwords = createPasswordQueue(WIDTH);

@@ -8,7 +8,7 @@ import { TLS_FILES } from "./http/tls-files.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
 import { openSnapshot } from "./store/sqlite/snapshots.ts";
 
-/** What the doctor looks at, put together from the parts of the running server. */
+/** Gathers what the doctor examines from the parts of the running server. */
 export function createDoctorParts(
 	parts: Pick<Parts, "config" | "store" | "master" | "engines" | "backups" | "limits">,
 ) {

@@ -18,7 +18,7 @@ import type { Log } from "./log.ts";
 import type { Store } from "./store/store.ts";
 import type { System } from "./system.ts";
 
-/** What engines and leases are put together from. */
+/** Parts that engines and leases are assembled from. */
 export interface EnginePartsInput {
 	config: Config;
 	store: Store;
@@ -30,25 +30,25 @@ export interface EnginePartsInput {
 	around: Around;
 }
 
-/** What a test lays around the parts on the way of a credential, to stop or break them between any two steps. */
+/** Wrappers that a test puts around the parts that a credential passes through, to stop or break them between any two steps. */
 export interface Around {
 	store?(store: Store): Store;
 	host?(host: EngineHost): EngineHost;
 	kinds?(kinds: typeof KINDS): typeof KINDS;
-	/** Milliseconds between two sweeps, in place of ten minutes. */
+	/** Milliseconds between two sweeps, instead of ten minutes. */
 	sweep_ms?: number;
 }
 
 export type EngineParts = Awaited<ReturnType<typeof createEngineParts>>;
 
-/** A kind without a program is in the catalogue as its own descriptor says. */
+/** Lists a kind without a program in the catalogue by its own descriptor. */
 function withoutProgram({ descriptor }: Kind): BuiltInEngine[] {
 	return descriptor === undefined
 		? []
 		: [{ descriptor, network: true, node: false, launch: { file: "", arguments: [] } }];
 }
 
-/** Puts engines and leases together. Leases know no engines: they are handed the functions that reach them. */
+/** Assembles engines and leases. Leases do not know engines: they receive functions that reach them. */
 export async function createEngineParts(input: EnginePartsInput) {
 	const { config, store, keyring, system, log, built_in, version, around } = input;
 	const all = around.kinds?.(KINDS) ?? KINDS;
@@ -93,16 +93,16 @@ export async function createEngineParts(input: EnginePartsInput) {
 		reaper,
 		sweeper,
 		delivery,
-		/** Calls the listener with how late each credential was taken back, in milliseconds. */
+		/** Reports to the listener how late each credential was revoked, in milliseconds. */
 		watchLag(listener: (lag_ms: number) => void): void {
 			lagListeners.push(listener);
 		},
-		/** Begins to take credentials back. */
+		/** Starts revoking credentials that are due. */
 		start(): void {
 			reaper.start();
 			sweeper.start();
 		},
-		/** Ends what is under way; engines' processes end. */
+		/** Ends work in progress and the engines' processes. */
 		async stop(): Promise<void> {
 			await Promise.all([reaper.stop(), sweeper.stop()]);
 			await runtime.close();

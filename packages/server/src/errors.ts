@@ -1,5 +1,5 @@
 /**
- * Every error code a caller can meet, with the HTTP status it is answered with. The list is closed and is published in OpenAPI.
+ * Every error code that a caller can receive, with its HTTP status. The list is closed and published in OpenAPI.
  * Spec: API › Errors. Design: §7.
  */
 export const STATUS = {
@@ -44,10 +44,10 @@ export const STATUS = {
 
 export type ErrorCode = keyof typeof STATUS;
 
-/** What a caller is told: `code` is stable, `message` is for people and never holds anything that was received. */
+/** An error that a caller receives: `code` is stable, `message` is for people and never repeats input. */
 export class AppError extends Error {
 	readonly code: ErrorCode;
-	/** Further headers of the answer, such as `Retry-After` or `Allow`. */
+	/** Additional headers of the answer, such as `Retry-After` or `Allow`. */
 	readonly headers: Record<string, string>;
 
 	constructor(code: ErrorCode, message: string, options: ErrorOptions & { headers?: Record<string, string> } = {}) {
@@ -68,7 +68,7 @@ export class AppError extends Error {
 	}
 }
 
-/** A bound is reached that a caller can be told about; refusals are counted by the name of the limit. Design: §13 */
+/** A refusal because of a limit that the caller may know; refusals are counted by the limit's name. Design: §13 */
 export class LimitReached extends AppError {
 	readonly limit: string;
 
@@ -78,7 +78,7 @@ export class LimitReached extends AppError {
 	}
 }
 
-/** The server cannot start, or cannot go on, and a person has to act: `message` says what to do, `exitCode` follows sysexits. */
+/** An error after which the server cannot start or continue until a person acts: `message` says what to do, `exitCode` follows sysexits. */
 export class FatalError extends Error {
 	readonly exitCode: number;
 
@@ -89,7 +89,7 @@ export class FatalError extends Error {
 	}
 }
 
-/** The answer to every session and token that is not valid, for whatever reason. */
+/** Makes the answer to every invalid session or token, whatever the reason. */
 export function unauthorized(): AppError {
 	return new AppError(
 		"unauthorized",

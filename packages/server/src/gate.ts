@@ -3,7 +3,7 @@ import { leavePlace } from "./place.ts";
 /** Runs a task when its turn comes. */
 export type Gate = <T>(task: () => Promise<T>) => Promise<T>;
 
-/** Lets `width` tasks run at once, which take long. All others wait, and run in the order they came; none holds a request's place meanwhile. */
+/** Lets `width` long tasks run at once. The others wait and run in the order they came; none holds a request's place meanwhile. */
 export function createGate(width: number): Gate {
 	const waiting: (() => void)[] = [];
 	let running = 0;
@@ -14,7 +14,7 @@ export function createGate(width: number): Gate {
 		try {
 			return await task();
 		} finally {
-			// Whoever waits longest takes over this place, so `running` stays as it is.
+			// The longest waiting task takes over, so `running` stays the same.
 			const next = waiting.shift();
 			if (next === undefined) running--;
 			else next();

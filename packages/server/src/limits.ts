@@ -1,25 +1,25 @@
-/** A bound of this process, and how much of it is in use. Everybody may read it: it names no realm, account or address. */
+/** A limit of this process and its current use. Everybody may read it: it names no realm, account or address. */
 export interface Limit {
-	/** Such as `connections_per_source`, as answers, metrics and `svc doctor` call it. */
+	/** Name such as `connections_per_source`, as in answers, metrics and `svc doctor`. */
 	name: string;
 	max: number;
-	/** Tells how much is in use now; of a bound that holds for each source, account or realm, how much the fullest uses. */
+	/** Tells the current use; for a limit per source, account or realm, that of the fullest one. */
 	used(): number | Promise<number>;
-	/** Tells how often it refused since the start. */
+	/** Counts its refusals since the start. */
 	refused?(): number;
-	/** Names those who are nearest to a bound of each realm or account, for the instance admin alone. */
+	/** Names the realms or accounts nearest to their limit, for the instance admin alone. */
 	nearest?(): Promise<{ name: string; used: number; max: number }[]>;
-	/** Advises the instance admin what to do when it is nearly reached. */
+	/** Advice to the instance admin when the limit is nearly reached. */
 	hint: string;
 }
 
-/** The limits of this process. Whoever keeps one adds it; metrics and doctor show them. */
+/** The limits of this process. Each part that enforces one adds it; metrics and doctor show them. */
 export interface Limits {
 	add(limit: Limit): void;
 	all(): readonly Limit[];
 	/** Counts a refusal by a limit that keeps no count of its own. */
 	refuse(name: string): void;
-	/** How often that was counted. */
+	/** Tells how many refusals by a limit were counted here. */
 	refusals(name: string): number;
 }
 
@@ -36,7 +36,7 @@ export function createLimits(): Limits {
 	};
 }
 
-/** The bound of those who fill a disk that is low. Design: §13 */
+/** Makes the limit on events that one account or address causes while the disk is nearly full. Design: §13 */
 export function lowDiskLimit(store: { eventsOnLowDisk(): { most: number; refused: number } }): Limit {
 	return {
 		name: "low_disk_events_per_second",

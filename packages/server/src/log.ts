@@ -8,7 +8,7 @@ export type LogLevel = (typeof LEVELS)[number];
 interface LogFields {
 	request_id?: string;
 	method?: string;
-	/** The route's pattern, not the path that was asked for. */
+	/** The route's pattern, not the requested path. */
 	route?: string;
 	status?: number;
 	/** Milliseconds. */
@@ -54,7 +54,7 @@ export function createLog(minimum: LogLevel, system: Pick<System, "now">, write:
 	};
 }
 
-/** An error's name, code and stack. Our own messages hold nothing that was received; a driver's may, so only its stack's frames are kept. */
+/** Returns an error's name, code and stack. Our own messages never repeat input; a driver's may, so only its stack frames are kept. */
 function describe(error: unknown): object {
 	if (!(error instanceof Error)) return { name: typeof error };
 	const frames = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));

@@ -11,21 +11,21 @@ import type { Synchronous } from "./store/sqlite/open.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
 import { system as realSystem, type System } from "./system.ts";
 
-/** What a test may replace. */
+/** Parts that a test may replace. */
 export interface StartOptions {
 	system?: System;
-	/** Receives each line of the log; standard error when it is absent. */
+	/** Receives each log line; standard error by default. */
 	writeLog?: (line: string) => void;
-	/** Less than FULL loses answered writes at a power cut: only the test that proves this asks for it. */
+	/** Less than FULL loses acknowledged writes in a power cut: only the test that proves this sets it. */
 	synchronous?: Synchronous;
 	around?: Around;
-	/** Told that the server cannot go on. */
+	/** Receives the error after which the server cannot go on. */
 	onFatal?: (error: FatalError) => void;
 }
 
 /**
- * Starts the server: settings, files, database, then what serves, which is loaded while the writer's thread starts; when one fails, nothing is left open.
- * @param built_in the engines that come with it
+ * Starts the server: settings, files, database, then the serving code, which loads while the writer's thread starts. If one fails, nothing stays open.
+ * @param built_in the engines shipped with it
  * @throws FatalError whose message says what to do
  */
 export async function startServer(
@@ -59,7 +59,7 @@ export async function startServer(
 	}
 }
 
-/** The machine's own, but for what the unit hides. */
+/** Returns the machine's own system, except for what the unit hides. */
 function systemOf({ boot_id }: Config): System {
 	return boot_id === undefined ? realSystem : { ...realSystem, bootId: () => boot_id };
 }

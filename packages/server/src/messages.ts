@@ -4,16 +4,15 @@ import type { ErrorCode } from "./errors.ts";
 const CODES = new Map<string, ErrorCode>();
 
 /**
- * A schema's message together with the error code it is answered with. Only messages made here reach a caller: valibot's own quote
- * what they received.
- * @returns the text, to be given to a valibot action
+ * Registers a schema's message with its error code. Only messages made here reach a caller: valibot's own messages quote their input.
+ * @returns the text, for a valibot action
  */
 export function says(code: ErrorCode, text: string): string {
 	CODES.set(text, code);
 	return text;
 }
 
-/** The code of a message made by `says`; undefined for every other text. */
+/** Finds the code of a message made by `says`; undefined for any other text. */
 export function codeOf(text: string): ErrorCode | undefined {
 	return CODES.get(text);
 }
@@ -24,8 +23,7 @@ export const Text = v.pipe(
 	v.check((text) => text.isWellFormed(), says("validation_failed", "text must not hold lone surrogates")),
 );
 
-/** A required string: `""` counts as missing. */
-/** Text as names and comments are: without U+0000, which not every store and terminal takes. Values and passwords may hold it. */
+/** Text of names and comments: without U+0000, which not every store and terminal accepts. Values and passwords may contain it. */
 export const PlainText = v.pipe(
 	Text,
 	v.check((text) => !text.includes("\0"), says("validation_failed", "text must not hold the character U+0000")),
@@ -34,6 +32,7 @@ export const PlainText = v.pipe(
 /** Plain text that is not empty. */
 export const RequiredPlainText = v.pipe(PlainText, v.nonEmpty(says("missing_field", "a required field is empty")));
 
+/** A required string: `""` counts as missing. */
 export const RequiredText = v.pipe(Text, v.nonEmpty(says("missing_field", "a required field is empty")));
 
 /** A string of at most `bytes` bytes of UTF-8. */
@@ -56,12 +55,12 @@ export const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 /** In answers: an instant, ISO 8601 UTC. */
 export const Instant = v.pipe(v.string(), v.isoTimestamp());
 
-/** In answers: an id that this server drew. */
+/** In answers: an id that this server generated. */
 export const Uuid = v.pipe(v.string(), v.uuid());
 
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
-/** An RFC 3339 instant with an offset or Z, kept as ISO 8601 UTC; a day that no calendar has is refused. Design: §7.2. */
+/** An RFC 3339 instant with an offset or Z, kept as ISO 8601 UTC; a day that no calendar has fails. Design: §7.2. */
 export const instantOf = (field: string) =>
 	v.pipe(
 		v.string(),

@@ -2,24 +2,24 @@ import * as v from "valibot";
 import { AppError } from "./errors.ts";
 import { says } from "./messages.ts";
 
-/** Combining marks in a row that a text may have: Unicode's own limit for a text that is normalized as it comes (UAX 15). */
+/** Combining marks that a text may have in a row: Unicode's own limit for normalizing a stream (UAX 15). */
 const MAX_MARKS = 30;
 
-/** The two halfwidth ones become marks in NFKC. */
+/** Matches too many marks in a row; NFKC makes marks of the two halfwidth characters, too. */
 const LONG_RUN = new RegExp(`[\\p{M}\\uff9e\\uff9f]{${MAX_MARKS + 1}}`, "u");
 
 const tooMany = (field: string) => `${field} must not have more than ${MAX_MARKS} combining marks in a row`;
 
-/** Whether a text can be normalized in linear time: NFKC sorts each run of combining marks, in quadratic time. */
+/** Tells whether a text can be normalized in linear time: NFKC sorts each run of combining marks in quadratic time. */
 export function isNormalizable(text: string): boolean {
 	return !LONG_RUN.test(text);
 }
 
-/** Checks a field that is going to be normalized; it stands before whatever normalizes. Design: §13 */
+/** Checks a field before it is normalized. Design: §13 */
 export const normalizable = (field: string) => v.check(isNormalizable, says("validation_failed", tooMany(field)));
 
 /**
- * Normalizes an e-mail as it is compared and kept everywhere: NFKC, trimmed, lower case.
+ * Normalizes an e-mail to the form compared and stored everywhere: NFKC, trimmed, lower case.
  * @throws AppError validation_failed when it has too many combining marks in a row
  * Design: §6
  */

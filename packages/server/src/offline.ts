@@ -13,16 +13,16 @@ import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/s
 import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } from "./store/sqlite/restored.ts";
 import { system } from "./system.ts";
 
-/** What can be done with a backup on the server's machine while no server runs. */
+/** Options of a restore on the server's machine while no server runs. */
 export interface RestoreOptions {
-	/** A database that is there is moved aside. */
+	/** Moves an existing database aside. */
 	replace: boolean;
-	/** Asked before anything is changed, with what will be restored. */
+	/** Asks for confirmation before anything changes, given what will be restored. */
 	confirm(found: Sound): Promise<boolean>;
 }
 
 /**
- * Judges a backup with the master key that the settings name. Nothing is changed.
+ * Checks a backup with the master key that the settings name. Changes nothing.
  * @throws UnsoundBackup saying what is wrong with it; FatalError naming the fingerprint of the master key that it needs
  */
 export async function verifyBackup(config: Config, file: string): Promise<Sound> {
@@ -33,9 +33,9 @@ export async function verifyBackup(config: Config, file: string): Promise<Sound>
 }
 
 /**
- * Puts a backup in the place of the database. Whatever cuts it off leaves the old database or the restored one.
+ * Replaces the database with a backup. An interruption leaves the old database or the restored one.
  * @returns what was restored; undefined when it was not confirmed
- * @throws UnsoundBackup, FatalError as verifyBackup; FatalError when a server runs, or when there is a database that is not to be replaced
+ * @throws UnsoundBackup, FatalError as verifyBackup; FatalError when a server runs, or a database exists and `replace` is not set
  */
 export async function restoreBackup(
 	config: Config,
@@ -59,7 +59,7 @@ export async function restoreBackup(
 	}
 }
 
-/** The key of the present database may be in FILE.next alone: the restored one's start would take it for what a rotation left, and remove it. */
+/** Refuses while FILE.next may be the current database's only key: the restored one's start would take it for a rotation's remains and remove it. */
 function refuseUnsettledKey(config: Config): void {
 	const staged = findStagedKey(config);
 	if (staged === undefined) return;
@@ -70,7 +70,7 @@ function refuseUnsettledKey(config: Config): void {
 
 async function putInPlace(data_dir: string, file: string, { manifest }: Sound): Promise<Restore> {
 	const draft = restoringFile(data_dir);
-	// The manifest behind the database stays behind.
+	// Leaves out the manifest that follows the database.
 	await pipeline(
 		createReadStream(file, { end: manifest.bytes - 1 }),
 		createWriteStream(draft, { mode: 0o600, flush: true }),

@@ -1,4 +1,4 @@
-/** Caches in front of the store: who may do what, sealed secrets, configurations of engines. A change names those that it makes void. */
+/** Caches in front of the store: access, sealed secrets, engine configurations. A change names those it invalidates. */
 export const CACHES = ["access", "secrets", "configs"] as const;
 
 export type CacheName = (typeof CACHES)[number];
@@ -7,41 +7,41 @@ type Signature = (...args: never[]) => unknown;
 
 declare const signature: unique symbol;
 
-/** Carries the arguments and the result of an operation, which exist at compile time only. */
+/** Carries an operation's arguments and result, at compile time only. */
 interface Typed<Run> {
 	readonly [signature]?: Run;
 }
 
-/** How the answer to a read is remembered. */
+/** Caching of a read's answers. */
 export interface Cached<Run extends Signature = Signature> {
 	in: CacheName;
-	/** Names the question by its arguments; two that differ in their answers have different names. */
+	/** Makes the cache key from the arguments; questions with different answers have different keys. */
 	key(...args: Parameters<Run>): string;
-	/** Whether it is also remembered that nothing was found. */
+	/** Caches empty answers, too. */
 	absence?: true;
-	/** Length of an answer, where answers can be long: they share a few MiB. */
+	/** Tells an answer's length, where answers can be long: they share a few MiB. */
 	bytesOf?(answer: NonNullable<ReturnType<Run>>): number;
 }
 
-/** A read that looks at few rows. An adapter may answer it at once, without a promise: a request that only reads then waits for nothing. */
+/** A read that looks at few rows. An adapter may answer it without a promise: a request that only reads then waits for nothing. */
 export interface Read<Run extends Signature = Signature> extends Typed<Run> {
 	kind: "read";
 	cached: Cached<Run> | undefined;
 }
 
-/** A read that may look at all rows of a table. It never holds up whoever asks for something else. */
+/** A read that may look at all rows of a table. It never delays other operations. */
 export interface Scan<Run extends Signature = Signature> extends Typed<Run> {
 	kind: "scan";
 }
 
-/** A change with its event, in one transaction; answered once it is durable. What it decides comes back as its result. */
+/** A change with its event, in one transaction; answered once it is durable. Its result says what it decided. */
 export interface Write<Run extends Signature = Signature> extends Typed<Run> {
 	kind: "write";
-	/** Caches that hold something that the change may make untrue. */
+	/** Caches that the change may invalidate. */
 	forgets: readonly CacheName[];
-	/** Events that count while the disk is low; 0 for a change that is made all the same. Of a list of inputs each one counts. */
+	/** Events that count while the disk is nearly full; 0 for a change that is always allowed. Each of a list of inputs counts. */
 	events: number;
-	/** Whether it does a bounded part, and is run again until it answers 0, so that others get their turn between. */
+	/** Does a bounded part at a time, and runs again until it answers 0, so that others get their turn in between. */
 	inParts: boolean;
 }
 
@@ -63,22 +63,22 @@ export function scan<Run extends Signature>(): Scan<Run> {
 	return { kind: "scan" };
 }
 
-/** Declares a change. One that does not say what it leaves true makes every cache void. */
+/** Declares a change. Without `forgets` it invalidates every cache. */
 export function write<Run extends Signature>(
 	options: Partial<Pick<Write, "forgets" | "events" | "inParts">> = {},
 ): Write<Run> {
 	return { kind: "write", forgets: CACHES, events: 1, inParts: false, ...options };
 }
 
-/** Declares how events that stand alone are appended. */
+/** Declares an append of events that stand alone. */
 export function append<Run extends Signature>(): Append<Run> {
 	return { kind: "append" };
 }
 
-/** An answer, at once or later: whoever asks awaits it either way. */
+/** An answer, now or later: the caller awaits it either way. */
 export type Awaitable<Value> = Value | Promise<Value>;
 
-/** Operations as whoever asks sees them. */
+/** Operations as their caller sees them. */
 export type Port<Operations> = {
 	[Name in keyof Operations]: Operations[Name] extends Read<infer Run>
 		? (...args: Parameters<Run>) => Awaitable<ReturnType<Run>>

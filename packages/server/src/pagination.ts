@@ -4,13 +4,13 @@ import { AppError } from "./errors.ts";
 import { Count, says } from "./messages.ts";
 import type { Awaitable } from "./operation.ts";
 
-/** Largest page, and the usual one. Spec: API › Limits. */
+/** Largest page, and the default. Spec: API › Limits. */
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 25;
 
 const MAC_BYTES = 16;
 
-/** Longest cursor that we make, in characters. */
+/** Length of our longest cursor, in characters. */
 const MAX_CURSOR = 256;
 
 const Limit = (usual: number) =>
@@ -34,7 +34,7 @@ export const pageQuery = (usual = DEFAULT_LIMIT) => ({
 	),
 });
 
-/** What a caller asked of a list. */
+/** A caller's request for a page of a list. */
 export interface PageRequest {
 	limit: number;
 	cursor?: string | undefined;
@@ -54,9 +54,9 @@ export const PaginationSchema = v.object({
 	total: v.optional(Count),
 });
 
-/** Where a list is read from. */
+/** Source of a list's rows. */
 interface Source<Row> {
-	/** Names the list and its filters: a cursor is good for this list only. */
+	/** Names the list and its filters: a cursor is valid for this list only. */
 	list: string;
 	/** Rows after the position (undefined: from the start), at most `limit`. */
 	read(after: string | undefined, limit: number): Awaitable<Row[]>;
@@ -68,7 +68,7 @@ interface Source<Row> {
 /**
  * Reads one page of a list.
  * @param macKey authenticates cursors, so that a caller can neither read nor forge a position
- * @throws AppError invalid_cursor when the cursor is not one that this list gave
+ * @throws AppError invalid_cursor when this list did not issue the cursor
  * Spec: API › Pagination convention
  */
 export async function readPage<Row>(

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 
 const HIDDEN = "[redacted]";
 
-/** Carries a secret through code that may print it: every textual form is `[redacted]`, only `reveal()` gives the value. */
+/** Carries a secret through code that may print it: every textual form is `[redacted]`, only `reveal()` returns the value. */
 export class Redacted<T> {
 	readonly #value: T;
 
@@ -10,7 +10,7 @@ export class Redacted<T> {
 		this.#value = value;
 	}
 
-	/** The secret itself. */
+	/** Returns the secret. */
 	reveal(): T {
 		return this.#value;
 	}

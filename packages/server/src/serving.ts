@@ -27,17 +27,17 @@ export interface Running {
 	url: string;
 	tls: ServerTls | undefined;
 	masterKey: Pick<MasterKey, "file" | "fingerprint" | "origin" | "generated">;
-	/** Holds what the first account needs; undefined when nothing asks for it. */
+	/** File with the setup code for the first account; undefined when none is needed. */
 	setup_code_file: string | undefined;
-	/** Whether anybody has registered. */
+	/** True once anybody has registered. */
 	has_accounts: boolean;
-	/** Answers what is under way, then lets go of everything: 10 s at most. */
+	/** Finishes requests in progress, then releases everything: 10 s at most. */
 	stop(): Promise<void>;
-	/** Reads the certificate files anew. */
+	/** Reloads the certificate files. */
 	reload(): Promise<void>;
 }
 
-/** What a server serves with. */
+/** Dependencies of `serve`. */
 interface Needs {
 	config: Config;
 	store: Store;
@@ -45,18 +45,18 @@ interface Needs {
 	log: Log;
 	built_in: readonly BuiltInEngine[];
 	around: Around;
-	/** The backup that was made before a migration. */
+	/** The backup made before a migration. */
 	before: string | undefined;
 }
 
-/** Milliseconds that requests and engines have to end: what is under way then is in the ledger, and taken up at the next start. */
+/** Milliseconds for requests and engines to end: the ledger has what is unfinished then, and the next start takes it up. */
 const STOP_MS = 9_000;
 const CHECKPOINT_MS = 1000;
 const HOUSEKEEPING_MS = 60 * 60 * 1000;
 
 /**
- * Serves what an open store holds: keys, certificate, engines, listener, in this order.
- * @throws FatalError whose message says what to do; the store is the caller's to close
+ * Serves an open store: keys, certificate, engines, listener, in this order.
+ * @throws FatalError whose message says what to do; the caller closes the store
  */
 export async function serve({ config, store, system, log, built_in, around, before }: Needs): Promise<Running> {
 	const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
@@ -100,7 +100,7 @@ export async function serve({ config, store, system, log, built_in, around, befo
 	};
 }
 
-/** What was done to the database's files before it was opened is written to its log. @param before the backup that was made before a migration */
+/** Records in the database's log what was done to its files before it was opened. @param before the backup made before a migration */
 async function tellFiles(
 	{ store, system, log }: Pick<Needs, "store" | "system" | "log">,
 	before: string | undefined,
@@ -116,7 +116,7 @@ async function tellFiles(
 	log("info", "backup.created", { file: before });
 }
 
-/** What cannot be used is told, and the certificate that is in use stays: whoever renews one must not end the service. */
+/** Takes the renewed certificate into use. Logs one that is unusable and keeps the current one: a failed renewal must not end the service. */
 function reloadTls(config: Config, system: System, listener: Listener, log: Log): void {
 	try {
 		const renewed = loadTls(config, system);
@@ -132,7 +132,7 @@ function reloadTls(config: Config, system: System, listener: Listener, log: Log)
 
 type ChoreNeeds = Parameters<typeof createCheckpointer>[0] & Parameters<typeof purgeRealms>[0] & { store: Store };
 
-/** What has to be done from time to time. A failure is logged and tried again. */
+/** Starts the periodic chores. A failed one is logged and tried again. */
 function startChores(needs: ChoreNeeds): { stop(): Promise<void> } {
 	const checkpoint = createCheckpointer(needs);
 	const attempt = (event: string, work: () => Promise<unknown>) => () =>
@@ -149,7 +149,7 @@ function startChores(needs: ChoreNeeds): { stop(): Promise<void> } {
 		await forgetExpiredTokens(needs);
 		await purgeRealms(needs);
 	});
-	// Not before whoever waits for the server is told that it listens.
+	// Only after those who wait for the server learn that it listens.
 	let tidying = nextTurn().then(tidy);
 	const tidyAgain = () => {
 		tidying = tidy();

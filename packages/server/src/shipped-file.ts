@@ -3,8 +3,8 @@ import { getAsset, getRawAsset } from "node:sea";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 
 /*
- * Files that come with the program. The bundler finds each by its call, `startThread(new URL(…))` or `readShipped(new URL(…))`, puts it into the single binary and leaves an address with this protocol in its place. Nothing else may name a file
- * beside a source: the bundler refuses it.
+ * Files shipped with the program. The bundler finds each by its call, `startThread(new URL(…))` or `readShipped(new URL(…))`, puts it into the single
+ * binary and leaves an address with this protocol in its place. It refuses any other code that names a file beside a source.
  */
 const IN_BINARY = "asset:";
 

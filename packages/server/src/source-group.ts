@@ -1,8 +1,8 @@
 import { isIPv6 } from "node:net";
 
 /**
- * Names the group of addresses that counts as one source: an IPv4 address by itself, also where a version 6 socket spells it; an IPv6 address
- * with all of its /64, the least that a provider gives to one line. Each bound per source counts by it. What is no address stays as it is.
+ * Names the group of addresses that counts as one source: a single IPv4 address, also as an IPv6 socket spells it; an IPv6 address with its whole
+ * /64, the least that a provider gives to one line. Each limit per source counts by it. Returns text that is not an address unchanged.
  */
 export function sourceGroup(ip: string): string {
 	if (!ip.includes(":") || !isIPv6(ip)) return ip;
@@ -17,8 +17,8 @@ export function sourceGroup(ip: string): string {
 }
 
 /**
- * Names the /48 of an IPv6 source: what one site may have, 65,536 sources. Undefined for any other.
- * @param source what `sourceGroup` answered
+ * Names the /48 of an IPv6 source, which one site may have: 65,536 sources. Undefined for any other source.
+ * @param source as `sourceGroup` returns it
  */
 export function siteOf(source: string): string | undefined {
 	return source.endsWith("::/64") ? `${source.split(":", 3).join(":")}::/48` : undefined;

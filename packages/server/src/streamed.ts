@@ -1,14 +1,14 @@
-/** Characters of a piece of an answer. */
+/** Characters per piece of an answer. */
 export const PIECE_CHARS = 64 * 1024;
 
-/** Characters of a text that are escaped at once: of control characters each becomes six. */
+/** Characters of a text escaped at once: each control character becomes six. */
 const SLICE_CHARS = 16 * 1024;
 
-/** An answer that may be large: made piece by piece, while it is sent. Whoever makes it has written its event before. Design: §13 */
+/** An answer that may be large: made piece by piece, while it is sent. Its event is written first. Design: §13 */
 export class Streamed {
-	/** Begun once, and returned early when nobody wants the rest. A piece may be empty. What is thrown in the middle cuts the connection. */
+	/** Runs once, and ends early when nobody wants the rest. A piece may be empty. An error midway cuts the connection. */
 	readonly pieces: AsyncGenerator<string | Uint8Array>;
-	/** Bytes that it holds until its end, beside the piece that is on its way. */
+	/** Bytes held until the end, besides the piece being sent. */
 	readonly held: number;
 
 	constructor(pieces: AsyncGenerator<string | Uint8Array>, held = 0) {
@@ -17,7 +17,7 @@ export class Streamed {
 	}
 }
 
-/** A list or map as it is streamed. */
+/** A list or map to be streamed. */
 interface Items<Item> {
 	/** JSON before the first item, and after the last. */
 	before: string;
@@ -48,7 +48,7 @@ async function* piecesOf<Item>({ before, after, groups, write }: Items<Item>): A
 				text = "";
 			}
 		}
-		// Others may have their turn here, too: making a group is work, however short its text.
+		// Others get their turn here, too: making a group is work, however short its text.
 		yield "";
 	}
 	yield text + after;
@@ -79,7 +79,7 @@ export function* jsonText(text: string): Generator<string> {
 	yield '"';
 	for (let start = 0, end = 0; start < text.length; start = end) {
 		end = start + SLICE_CHARS;
-		// Half of a pair would be escaped.
+		// Half of a surrogate pair would be escaped.
 		if (isHighSurrogate(text.charCodeAt(end - 1))) end--;
 		yield JSON.stringify(text.slice(start, end)).slice(1, -1);
 	}

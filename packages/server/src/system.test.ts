@@ -37,7 +37,7 @@ test("every byte value comes as often as any other", () => {
 	const counts = new Uint32Array(256);
 	for (let count = 0; count < 4000; count++)
 		for (const byte of system.randomBytes(32)) counts[byte] = (counts[byte] ?? 0) + 1;
-	// 500 of each on average, with a deviation of 22: eight of them are beyond chance.
+	// 500 of each on average, with a deviation of 22: eight deviations are beyond chance.
 	assert.ok(
 		counts.every((count) => count > 320 && count < 680),
 		String(counts),

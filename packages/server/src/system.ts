@@ -8,18 +8,18 @@ export interface System {
 	now(): Date;
 	/** `size` cryptographically random bytes. */
 	randomBytes(size: number): Buffer;
-	/** Milliseconds since the machine started, those in which it slept included. */
+	/** Milliseconds since the machine started, including sleep. */
 	uptimeMs(): number;
-	/** Names this start of the machine; empty where there is no such name. */
+	/** Identifies this boot of the machine; empty where the machine has no such id. */
 	bootId(): string;
-	/** A new identifier: UUID version 7, so that rows made one after the other lie side by side. */
+	/** A new identifier: UUID version 7, so that rows made in sequence lie side by side. */
 	uuid(): string;
 }
 
 /** Random bytes fetched at once: asking the kernel for 24 costs as much as asking for 4,096. */
 const POOL_BYTES = 4096;
 
-/** Gives out bytes of a pool, each once, and wipes what it gave. */
+/** Gives out the bytes of a pool, each once, and wipes them from the pool. */
 function pooled(): System["randomBytes"] {
 	let pool = Buffer.alloc(0);
 	return (size) => {
@@ -32,10 +32,10 @@ function pooled(): System["randomBytes"] {
 	};
 }
 
-/** How long the machine's uptime is counted on from its last reading, in milliseconds. */
+/** Milliseconds for which the uptime is counted on from its last reading. */
 const UPTIME_READ_MS = 100;
 
-/** Reading the uptime opens a file, which takes 10 µs. In between the process's own clock counts on; it stands still while the machine sleeps. */
+/** Reads the uptime rarely, since that opens a file: 10 µs. In between, the process's own clock counts; it stands still while the machine sleeps. */
 function steadyUptime(): System["uptimeMs"] {
 	let read_at = Number.NEGATIVE_INFINITY;
 	let ahead_ms = 0;
