@@ -19,7 +19,7 @@ import { newSession } from "./session.ts";
 import type { SetupCode } from "./setup-code.ts";
 import type { Throttle } from "./throttle.ts";
 
-/** What the rules of accounts need. */
+/** Dependencies of the account rules. */
 export interface AccountNeeds {
 	store: { accounts: AccountStore; audit: Pick<AuditStore, "append">; sso: Pick<SsoStore, "identitiesOf"> };
 	system: System;
@@ -41,7 +41,7 @@ export interface Person {
 
 /**
  * Registers an account; the first one becomes instance admin, and needs the setup code unless everybody may register.
- * @param registrar who is signed in, where the policy asks for it
+ * @param registrar the signed-in caller, where the policy requires one
  * @throws AppError registration_disabled, registration_admin_only, conflict (e-mail registered, not the first), limit_reached, rate_limited, overloaded
  * Spec: API › Accounts and login. Design: §6
  */
@@ -72,7 +72,7 @@ export async function register(
 	return { id, email, name, created_at };
 }
 
-/** Whether somebody may register; answers whether only as the first. Two who are first at once are told apart by the store. */
+/** Refuses visitors who may not register; answers whether the account must be the first. If two are first at once, the store decides. */
 async function admit(
 	{ store, registration, setup_code }: AccountNeeds,
 	given: { email: string; setup_code?: string | undefined },
@@ -124,8 +124,8 @@ function refuseByPolicy(
 }
 
 /**
- * Signs in with a password. Unknown, disabled and wrong look and take the same.
- * @returns the session token and when it ends, in Unix seconds
+ * Signs in with a password. Unknown e-mail, disabled account and wrong password give the same answer in the same time.
+ * @returns the session token and its end in Unix seconds
  * @throws AppError invalid_credentials, rate_limited, overloaded (too many at once)
  * Spec: API › Accounts and login
  */
@@ -152,7 +152,7 @@ async function tryLogin(
 	}
 	failed();
 	const facts = { method: "password", reason: failure(account, isRight) };
-	// Only what looks like an e-mail is kept: people type passwords into the wrong field.
+	// The log keeps only text that looks like an e-mail: people type passwords into the wrong field.
 	const actor = account?.id ?? (v.is(Email, input.email) ? input.email : "unknown");
 	await needs.store.audit.append(visitorEvent(visitor, needs.system.now(), "auth.login.failed", actor, facts));
 	throw new AppError("invalid_credentials", "invalid email or password");
@@ -187,9 +187,9 @@ export async function logout(needs: AccountNeeds, actor: Actor): Promise<void> {
 }
 
 /**
- * Changes the caller's password: its other sessions end, this one and its API tokens live on;
- * where it was known, it is a stranger but here. Of changes at once the first holds: it ended the
- * other sessions, and `current_password` is not the account's any more.
+ * Changes the caller's password. The account's other sessions end; this one and its API tokens live on.
+ * Only the source of this request stays known. Of simultaneous changes the first wins: it ended the
+ * other sessions, and `current_password` is no longer the account's.
  * @throws AppError unsupported_operation (not a session), wrong_password (or no password), rate_limited, unauthorized (the session was ended
  * meanwhile)
  * Design: §7.1, §7.2
@@ -211,7 +211,7 @@ export async function changePassword(
 	if (outcome === "changed") throw wrongPassword();
 }
 
-/** One page of all accounts. @throws AppError forbidden, insufficient_scope. Design: §7.1 */
+/** Reads one page of all accounts. @throws AppError forbidden, insufficient_scope. Design: §7.1 */
 export async function listUsers(
 	needs: AccountNeeds,
 	actor: Actor,
@@ -227,7 +227,7 @@ export async function listUsers(
 }
 
 /**
- * One account, how much it holds, its own limits, and by which identities somebody signs in to it.
+ * Reads one account: what it holds, its own limits, and the identities that sign in to it.
  * @param who id or e-mail
  * @throws AppError forbidden, insufficient_scope, not_found, validation_failed
  */
@@ -245,13 +245,13 @@ export async function getUser(
 	return { ...account, ...holdings, limits: await accounts.limits(account.id), identities };
 }
 
-/** The answer for an account that does not exist. */
+/** Makes the answer for an account that does not exist. */
 export function userNotFound(): AppError {
 	return new AppError("not_found", "user not found: `svc users list` shows the accounts");
 }
 
 /**
- * Disables an account, which ends its sessions and puts its API tokens to sleep, or enables it again.
+ * Disables an account, which ends its sessions and suspends its API tokens, or enables it again.
  * @throws AppError forbidden, insufficient_scope, not_found, conflict (oneself)
  * Design: §7.1, §7.2
  */

@@ -1,23 +1,23 @@
 import type { Account, OwnerProof } from "./model.ts";
 
-/** What is asked of a registration. */
+/** Terms of a registration. */
 export interface Registration {
 	instance_admin: boolean;
-	/** It is the first account, or none. */
+	/** Refuses every account but the first. */
 	only_first?: boolean;
-	/** None when there are as many. */
+	/** Refuses the account when this many exist. */
 	most?: number;
 }
 
-/** What is known when an account is registered. */
+/** Facts known when an account is registered. */
 export interface RegistrationFacts {
 	isFirst: boolean;
 	isEmailTaken: boolean;
-	/** Accounts that there are. */
+	/** Existing accounts. */
 	count: number;
 }
 
-/** Decides whether an account is made, and whether it manages the instance: the first of all does, whatever was asked. Design: §6 */
+/** Decides whether an account is made, and whether it manages the instance: the very first does, whatever was asked. Design: §6 */
 export function decideRegistration(
 	{ instance_admin, only_first = false, most }: Registration,
 	{ isFirst, isEmailTaken, count }: RegistrationFacts,
@@ -31,10 +31,10 @@ export function decideRegistration(
 }
 
 /**
- * Decides whether what showed that somebody owns an account still does: the password that is kept, or for an account without one an identity at
- * the provider of the session. Design: §13
+ * Decides whether a proof of an account's ownership still holds: the stored password or, for an account without one, an identity at the
+ * session's provider. Design: §13
  * @param providers of the account's identities
- * @param signed_in_at the provider of the session; empty for a password's, undefined when it has ended
+ * @param signed_in_at the session's provider; empty for a sign-in with a password, undefined when the session has ended
  */
 export function isProofOf(
 	account: Pick<Account, "password"> | undefined,

@@ -5,30 +5,30 @@ import { sourceGroup } from "../source-group.ts";
 import type { System } from "../system.ts";
 import type { AccountStore, KnownSource } from "./model.ts";
 
-/** Milliseconds for which a source is known after a sign-in, and after which a further one is written down. Design: §13 */
+/** Milliseconds for which a source is known after a sign-in, and after which a further sign-in renews it. Design: §13 */
 const KNOWN_MS = 30 * 24 * 60 * 60 * 1000;
 const RENEWED_MS = 24 * 60 * 60 * 1000;
 
-/** Needs of the known sources. */
+/** Dependencies of the known sources. */
 export interface KnownSourceNeeds {
 	store: { accounts: Pick<AccountStore, "isKnownSource"> };
 	keyring: { session(): KeySet<MacKey> };
 	system: Pick<System, "now">;
 }
 
-/** Where accounts sign in from. The database holds no address in clear. */
+/** Sources that accounts sign in from. The database holds no address in clear text. */
 export interface KnownSources {
 	/**
-	 * Whether an account signed in from a source in the last 30 days. One that does not exist never did, and is looked up alike.
-	 * @param account under which its guesses are counted: see `Throttle`
+	 * Tells whether an account signed in from a source in the last 30 days. One that does not exist never did; the look-up is the same.
+	 * @param account the name under which its guesses are counted: see `Throttle`
 	 * @param source as `sourceGroup` names it
 	 */
 	knows(account: string, source: string): Awaitable<boolean>;
-	/** Makes what the transaction that opens a session keeps. */
+	/** Makes the record that the transaction opening a session stores. */
 	note(account: string, ip: string): KnownSource;
 }
 
-/** Makes it. A session key that was retired still finds what was written under it. */
+/** Makes the known sources. A retired session key still finds the records written under it. */
 export function createKnownSources({ store, keyring, system }: KnownSourceNeeds): KnownSources {
 	return {
 		knows(account, source) {
@@ -43,7 +43,7 @@ export function createKnownSources({ store, keyring, system }: KnownSourceNeeds)
 	};
 }
 
-/** When what was seen before it need not be remembered. */
+/** Returns the instant before which a sighting may be forgotten. */
 export function endOfKnown(now: Date): string {
 	return before(now, KNOWN_MS);
 }
@@ -52,7 +52,7 @@ function before(now: Date, ms: number): string {
 	return new Date(now.getTime() - ms).toISOString();
 }
 
-/** Account and source under a key of their own: the two of them are found together or not at all. */
+/** Authenticates account and source under a key of their own: they are found together or not at all. */
 function pairOf({ bytes }: MacKey, account: string, source: string): Buffer {
 	const key = Buffer.from(hkdfSync("sha256", bytes, "", "svc known source", 32));
 	return createHmac("sha256", key)

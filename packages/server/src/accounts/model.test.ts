@@ -137,7 +137,7 @@ test("what is far too long is not made longer before it is refused", () => {
 	assert.throws(register({ password: long }), { code: "validation_failed", message: /^password must be at most/ });
 });
 
-/** Runs the check and answers what it was refused with, and how many texts were normalized on the way. */
+/** Runs the check and answers the refusal's message and how many texts were normalized. */
 function normalizing(t: TestContext, run: () => unknown): { message: string; normalized: number } {
 	const { normalize } = String.prototype;
 	let normalized = 0;

@@ -7,14 +7,14 @@ import { type Port, read, write } from "../operation.ts";
 /** Shortest and longest password in code points after NFKC. Spec: API › Limits. Design: §7.2. */
 const PASSWORD_LENGTH = { min: 12, max: 1024 } as const;
 
-/** UTF-16 units that are looked at before anything is made of them: normalizing can make 18 of one. */
+/** UTF-16 units accepted before normalizing, which can turn one into 18. */
 const MAX_RAW = { email: 1024, password: 8192 } as const;
 
 /** Code points of an e-mail, counted after NFKC. Design: §7.2. */
 const MAX_EMAIL = 254;
 const EMAIL_TOO_LONG = says("validation_failed", `email must be at most ${MAX_EMAIL} characters`);
 
-/** An e-mail as it is compared and kept everywhere: NFKC, trimmed, lower case. Design: §6. */
+/** An e-mail in the form compared and stored everywhere: NFKC, trimmed, lower case. Design: §6. */
 export const Email = v.pipe(
 	RequiredText,
 	v.metadata({ type: "string", format: "email", minLength: 3, maxLength: MAX_RAW.email }),
@@ -31,7 +31,7 @@ export const Email = v.pipe(
 
 const codePoints = (text: string) => [...text.normalize("NFKC")].length;
 
-/** A new password. Its length is counted after NFKC, which is also what is hashed. */
+/** A new password. Its length is counted after NFKC, the form that is hashed. */
 export const NewPassword = v.pipe(
 	RequiredText,
 	v.metadata({ type: "string", format: "password", minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max }),
@@ -55,13 +55,13 @@ export const Register = v.object({
 	email: Email,
 	password: NewPassword,
 	name: v.nullish(v.pipe(PlainText, atMost(255, "name")), ""),
-	/** Whoever sends it wants the first account or none. Design: §6 */
+	/** Asks for the first account or none. Design: §6 */
 	setup_code: v.optional(v.pipe(Text, atMost(255, "setup_code"))),
 });
 
 /**
- * A password to be compared; one that is longer than any is as wrong, and takes as long, as any other. One that cannot be normalized is
- * refused before anything is looked up: that depends on nothing but the text.
+ * A password to be compared; one beyond the maximum length is as wrong, and takes as long, as any other. One that cannot be normalized is
+ * refused before any look-up, since that depends on the text alone.
  */
 const givenPassword = (field: string) =>
 	v.pipe(
@@ -70,7 +70,7 @@ const givenPassword = (field: string) =>
 		normalizable(field),
 	);
 
-/** The e-mail of a login is compared as it is registered; one that is longer than any is simply unknown. Spec: API › Accounts and login. */
+/** A login's e-mail is compared in its registered form; one beyond the maximum length is simply unknown. Spec: API › Accounts and login. */
 export const Login = v.object({
 	email: v.pipe(
 		RequiredText,
@@ -81,7 +81,7 @@ export const Login = v.object({
 	password: givenPassword("password"),
 });
 
-/** The password that an account has, asked for once more. */
+/** The account's password, requested once more. */
 export const CurrentPassword = givenPassword("current_password");
 
 /** Design: §7.1. */
@@ -90,18 +90,18 @@ export const ChangePassword = v.object({
 	new_password: NewPassword,
 });
 
-/** What an account may have in place of what the settings say; null, or not given, where the setting holds. Design: §13. */
+/** Limits of an account in place of the settings; null or absent where the setting applies. Design: §13. */
 export const SetLimits = v.object({ realm_bytes: limit(2 ** 40), realms: limit(1_000_000) });
 
 function limit(most: number) {
 	return v.nullish(v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(most)), null);
 }
 
-/** Limits of one account's own; null where the setting holds. */
+/** An account's own limits; null where the setting applies. */
 export interface AccountLimits {
 	/** Bytes that each of its realms may hold. */
 	realm_bytes: number | null;
-	/** Realms that it may own, those included that were deleted and can be restored. */
+	/** Realms that it may own, including deleted ones that can be restored. */
 	realms: number | null;
 }
 
@@ -109,7 +109,7 @@ export interface Account {
 	id: string;
 	email: string;
 	name: string;
-	/** argon2id; null for accounts that only sign in through a provider. */
+	/** argon2id; null for an account that signs in only through a provider. */
 	password: string | null;
 	instance_admin: boolean;
 	/** ISO 8601 UTC. */
@@ -131,53 +131,53 @@ export interface Session {
 	/** ISO 8601 UTC. */
 	created_at: string;
 	expires_at: string;
-	/** Where its owner signed in; empty when it was here, with a password. */
+	/** Provider at which its owner signed in; empty for a password. */
 	provider: string;
 }
 
 /**
- * What showed that whoever holds a session is its owner: the password, as it is kept, or for an account without one the session's own sign-in at a
- * provider that it is linked with. A change that asks for it looks at it again. Design: §13
+ * Proof that a session is in its owner's hands: the stored password or, for an account without one, the session's own sign-in at a provider that the
+ * account is linked with. A change that requires the proof checks it again. Design: §13
  */
 export interface OwnerProof {
 	password: string | null;
 	jti: string;
 }
 
-/** How much an account holds. */
+/** Counts of an account's holdings. */
 export interface Holdings {
-	/** Those that are open. */
+	/** Open sessions. */
 	sessions: number;
 	/** API tokens. */
 	tokens: number;
-	/** Realms that it owns, those included that were deleted and not yet purged. */
+	/** Realms that it owns, including deleted ones that are not yet purged. */
 	realms: number;
 }
 
-/** Accounts beyond which only the instance admin and providers of single sign-on make further ones. Design: §13 */
+/** Number of accounts beyond which only the instance admin and single sign-on make more. Design: §13 */
 export const MAX_ACCOUNTS = 100_000;
 
-/** Sessions of one account: a new one beyond it ends the oldest. Design: §13 */
+/** Sessions of one account: a new one beyond this ends the oldest. Design: §13 */
 export const MAX_SESSIONS = 200;
 
-/** Sources of one account that are kept. Design: §13 */
+/** Sources kept for one account. Design: §13 */
 export const MAX_KNOWN_SOURCES = 32;
 
-/** That an account signed in from a source. */
+/** A sign-in of an account from a source. */
 export interface KnownSource {
-	/** 32 bytes that stand for the account and the source. */
+	/** 32 bytes that identify the account and the source. */
 	pair: Buffer;
 	/** ISO 8601 UTC. */
 	seen_at: string;
-	/** When it was seen since then, that stays. */
+	/** A sighting at or after this instant is kept as it is. */
 	renew_before: string;
 }
 
 /** Operations of the store on accounts and sessions. */
 export const accountOperations = {
 	/**
-	 * Adds an account; the first of all becomes instance admin, whatever `instance_admin` says. With `only_first` it is that one or none, with `most` none when there
-	 * are as many.
+	 * Adds an account; the very first becomes instance admin, whatever `instance_admin` says. `only_first` refuses any other account, `most` refuses it
+	 * when this many exist.
 	 */
 	register: write<
 		(
@@ -187,16 +187,16 @@ export const accountOperations = {
 	>({ forgets: [] }),
 	byEmail: read<(email: string) => Account | undefined>(),
 	byId: read<(id: string) => Account | undefined>(),
-	/** Whether any account exists. */
+	/** Tells whether any account exists. */
 	any: read<() => boolean>(),
 	list: read<(after: string, limit: number) => Account[]>(),
-	/** How much the account holds at the instant. */
+	/** Counts what the account holds at the instant. */
 	holdings: read<(user_id: string, now: string) => Holdings>(),
 	limits: read<(user_id: string) => AccountLimits>(),
 	/** Replaces the account's own limits. False when there is no such account. */
 	setLimits: write<(input: AccountLimits & { user_id: string }, event: AuditEvent) => boolean>(),
 	count: read<() => number>(),
-	/** Replaces the hash, if it is still that one, ends every session of the account but `keep`, and makes all its sources strangers but `known`. */
+	/** Replaces the hash if it is still `from`, ends all of the account's sessions but `keep`, and forgets all its sources but `known`. */
 	setPassword:
 		write<
 			(
@@ -204,17 +204,17 @@ export const accountOperations = {
 				event: AuditEvent,
 			) => "done" | "changed"
 		>(),
-	/** Disabling ends the sessions and makes all sources strangers. False when there is no such account. */
+	/** Disabling ends the account's sessions and forgets its sources. False when there is no such account. */
 	setDisabled: write<(input: { user_id: string; disabled_at: string | null }, event: AuditEvent) => boolean>(),
 	/**
-	 * Opens a session unless the account is gone, disabled or has another password by now, and keeps the source. Beyond MAX_SESSIONS the oldest one of the
-	 * account ends.
+	 * Opens a session and stores the source, unless the account is gone, disabled or has another password by now. Beyond MAX_SESSIONS the account's oldest
+	 * session ends.
 	 */
 	openSession: write<
 		(input: { session: Session; password: string | null; known?: KnownSource }, event: AuditEvent) => boolean
 	>({ forgets: ["access"] }),
 	closeSession: write<(jti: string, event: AuditEvent) => boolean>(),
-	/** The account of a session that has not ended, unless it is disabled. */
+	/** Finds the account of a session that has not ended, unless it is disabled. */
 	sessionOwner: read<(jti: string, user_id: string, now: string) => SessionOwner | undefined>({
 		in: "access",
 		key: (jti, user_id) => `${jti} ${user_id}`,
@@ -222,9 +222,9 @@ export const accountOperations = {
 	session: read<(jti: string) => Session | undefined>(),
 	/** Forgets sessions that ended before the instant. */
 	dropSessions: write<(ended_before: string) => number>({ forgets: [] }),
-	/** Whether one of the pairs was seen after the instant. */
+	/** Tells whether one of the pairs was seen after the instant. */
 	isKnownSource: read<(pairs: readonly Buffer[], since: string) => boolean>(),
-	/** Forgets sources that were last seen before the instant. */
+	/** Forgets sources last seen before the instant. */
 	dropKnownSources: write<(before: string) => number>({ forgets: [] }),
 };
 

@@ -9,13 +9,13 @@ import type { AccountStore, OwnerProof } from "./model.ts";
 import type { PasswordQueue } from "./password-queue.ts";
 import type { Throttle } from "./throttle.ts";
 
-/** What comparing a password once more asks. */
+/** Parts of the store that comparing a password again uses. */
 interface CheckedStore {
 	accounts: Pick<AccountStore, "byId">;
 	audit: Pick<AuditStore, "append">;
 }
 
-/** What finding out whether a session is in its owner's hands needs. */
+/** Dependencies of proving that a session is in its owner's hands. */
 export interface OwnerNeeds {
 	store: CheckedStore & { accounts: Pick<AccountStore, "session">; sso: Pick<SsoStore, "identitiesOf"> };
 	system: Pick<System, "now">;
@@ -24,18 +24,18 @@ export interface OwnerNeeds {
 	throttle: Pick<Throttle, "attempt">;
 }
 
-/** How long ago somebody without a password may have signed in. Design: §13 */
+/** Maximum age of the sign-in of an account without a password, in milliseconds. Design: §13 */
 const RECENT_MS = 5 * 60 * 1000;
 
-/** Changes who can sign in, so it takes somebody who signed in. @throws AppError unsupported_operation */
+/** Requires a session, since the operation changes who can sign in. @throws AppError unsupported_operation */
 export function requireSession({ jti }: Actor, doing: string): string {
 	if (jti !== undefined) return jti;
 	throw new AppError("unsupported_operation", `an API token cannot ${doing}: sign in with \`svc login\``);
 }
 
 /**
- * Asks whoever holds a session for what only its owner has: the account's password or, without one, a sign-in of just now at a provider that the
- * account is linked with.
+ * Asks the holder of a session for what only its owner has: the account's password or, without one, a recent sign-in at a provider that the account
+ * is linked with.
  * @throws AppError unsupported_operation (not a session), missing_field, wrong_password, forbidden (signed in too long ago), rate_limited
  * Design: §13
  */
@@ -62,7 +62,7 @@ export async function proveOwner(
 	throw await logRefusal(needs, actor, notRecent(), "owner");
 }
 
-/** The answer to whoever has no password and did not sign in just now. */
+/** Makes the answer to an owner who has no password and did not sign in recently. */
 export function notRecent(): AppError {
 	return new AppError(
 		"forbidden",
@@ -71,8 +71,8 @@ export function notRecent(): AppError {
 }
 
 /**
- * Compares the account's password once more, in its turn.
- * @param failed told of a wrong one
+ * Compares the account's password again.
+ * @param failed called when it is wrong
  * @returns its hash
  * @throws AppError wrong_password
  */
@@ -90,7 +90,7 @@ export async function checkPassword(
 	throw wrongPassword();
 }
 
-/** The answer to whoever gives another password than the account's. */
+/** Makes the answer to a wrong password. */
 export function wrongPassword(): AppError {
 	return new AppError("wrong_password", "current_password is not the account's password");
 }

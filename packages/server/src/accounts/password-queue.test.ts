@@ -4,7 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { AppError } from "../errors.ts";
 import { type Asker, createPasswordQueue } from "./password-queue.ts";
 
-/** A queue whose checks end when the test says so, in the order in which they began. */
+/** A queue whose checks end when the test says so, in the order they began. */
 function setUp(width = 2) {
 	const queue = createPasswordQueue(width, async () => undefined);
 	const began: string[] = [];
@@ -19,7 +19,7 @@ function setUp(width = 2) {
 			refused[name] = error;
 		});
 	};
-	/** Ends the oldest of those that run, so many times; answers which began by that. */
+	/** Ends the oldest running check, so many times; answers which checks began as a result. */
 	const next = async (times = 1): Promise<string[]> => {
 		await turn();
 		const before = began.length;
@@ -36,7 +36,7 @@ function setUp(width = 2) {
 const stranger = (source: string): Asker => ({ source });
 const owner = (known: string, source: string): Asker => ({ source, known, pair: `${known} ${source}` });
 
-/** Refused with this status, which names the limit. */
+/** Asserts a refusal with this status, which names the limit. */
 function isRefused(error: AppError | undefined, status: number, limit: RegExp): void {
 	assert.equal(error?.status, status);
 	assert.match(error.message, limit);

@@ -4,19 +4,19 @@ import type { Limit } from "../limits.ts";
 import { leavePlace, REFUSAL_MS } from "../place.ts";
 import { siteOf } from "../source-group.ts";
 
-/** Checks that wait: of one source, of one IPv6 /48, of one account where it is known, and of all who are not known. Design: §13 */
+/** Waiting checks: of one source, of one IPv6 /48, of one account at its known sources, and of all strangers. Design: §13 */
 const MOST = { source: 4, site: 16, account: 4, strangers: 1024 } as const;
 
-/** Turns of the known, one after the other, before a stranger has one. */
+/** Turns in a row for the known before a stranger gets one. */
 const KNOWN_TURNS = 3;
 
-/** Who asks for a password to be hashed or compared. */
+/** The originator of a request to hash or compare a password. */
 export interface Asker {
-	/** As `sourceGroup` names it. */
+	/** Source as `sourceGroup` names it. */
 	source: string;
 	/** The account whose password it is, if it is known to sign in from this source. */
 	known?: string;
-	/** Account and source. Checks of one pair run one after the other: what the first one costs is known before the next begins. */
+	/** Account and source. Checks of one pair run one after the other: the first one's failure counts before the next begins. */
 	pair?: string;
 }
 
@@ -24,22 +24,22 @@ export interface Asker {
 export interface PasswordQueue {
 	/** @throws AppError rate_limited or overloaded, with Retry-After, when too many wait already */
 	run<T>(asker: Asker, check: () => Promise<T>): Promise<T>;
-	/** Its bounds, for whoever shows them. */
+	/** Its limits, for display. */
 	limits: readonly Limit[];
 }
 
 interface Waiting {
 	pair: string | undefined;
-	/** Whose turns it takes: the first is served in turn with other first ones, the second in turn with others of the same first one. */
+	/** Owners of its turn: the first takes turns with other first ones, the second with others under the same first one. */
 	keys: readonly [string, string];
 	begin: () => void;
 }
 
 /**
- * Makes the queue: some run at once, the others wait in two lanes. In that of the known sources take turns, and in each its accounts; in that of
- * strangers sites, and in each its sources. Strangers cannot fill the lane of the known, and take one turn of four from it.
- * @param width checks at once: each holds 64 MiB
- * @param beforeRefusal what whoever is one too many waits for
+ * Makes the queue: some checks run at once, the others wait in two lanes. In the lane of the known, sources take turns, and within each its accounts;
+ * in the lane of strangers, sites, and within each its sources. Strangers cannot fill the lane of the known, and take one turn of four from it.
+ * @param width checks that run at once: each holds 64 MiB
+ * @param beforeRefusal delay that a refused check waits for
  * Design: §13
  */
 export function createPasswordQueue(
@@ -110,10 +110,10 @@ export function createPasswordQueue(
 	};
 }
 
-/** Those who wait of one kind. */
+/** The waiting checks of one kind. */
 class Lane {
 	readonly #waiting = new Set<Waiting>();
-	/** How many wait of a key, and when it last had a turn, or came. */
+	/** Number of a key's waiting checks, and its last turn or arrival. */
 	readonly #keys = new Map<string, { size: number; turn: number }>();
 	#turns = 0;
 
@@ -125,7 +125,7 @@ class Lane {
 		return this.#keys.get(key)?.size ?? 0;
 	}
 
-	/** How many wait of the inner key that has most. */
+	/** Counts the waiting checks of the inner key that has most. */
 	fullest(): number {
 		return Math.max(0, ...[...this.#waiting].map(({ keys }) => this.count(keys[1])));
 	}
@@ -138,7 +138,7 @@ class Lane {
 		}
 	}
 
-	/** Takes out whose keys had their turns longest ago. */
+	/** Takes out the check whose keys had their turns longest ago. */
 	take(isFree: (entry: Waiting) => boolean): Waiting | undefined {
 		let next: Waiting | undefined;
 		for (const entry of this.#waiting)

@@ -21,9 +21,9 @@ const MessageSchema = v.object({ message: v.string() });
 
 const PersonSchema = v.object({ id: Uuid, email: v.string(), name: v.string() });
 
-/** What these routes need beyond the rules. */
+/** Dependencies of these routes, beyond those of the rules. */
 export interface AccountRouteNeeds extends AccountNeeds {
-	/** Who a bare Authorization header belongs to: where registration is for the instance admin only. */
+	/** Finds the owner of a bare Authorization header, for registration by the instance admin only. */
 	identify(authorization: string | undefined, request_id: string, ip: string): Promise<Actor>;
 }
 

@@ -2,13 +2,13 @@ import { SESSION_SECONDS, type SessionTokens } from "../crypto/session.ts";
 import type { System } from "../system.ts";
 import type { Session } from "./model.ts";
 
-/** What making a session needs. */
+/** Dependencies of making a session. */
 export interface SessionNeeds {
 	system: Pick<System, "now" | "uuid">;
 	sessions: SessionTokens;
 }
 
-/** A session that is signed and not stored yet, and its end in Unix seconds. */
+/** A session that is signed but not yet stored, and its end in Unix seconds. */
 export interface NewSession {
 	token: string;
 	expires_at: number;
@@ -16,8 +16,8 @@ export interface NewSession {
 }
 
 /**
- * Signs a session of an account; it holds once the store has it.
- * @param provider where its owner signed in; empty for here
+ * Signs a session of an account; it is valid once the store has it.
+ * @param provider the provider at which its owner signed in; empty for a password
  * Spec: API › Limits
  */
 export async function newSession(

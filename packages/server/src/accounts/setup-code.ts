@@ -12,18 +12,18 @@ export const SETUP_CODE_FILE = "setup-code";
 const CODE_BYTES = 24;
 const CODE = /^[\w-]{32}$/;
 
-/** What shows that whoever registers the first account, and so becomes instance admin, is the one who installed the server. */
+/** Proof that the person registering the first account, who becomes instance admin, installed the server. */
 export interface SetupCode {
-	/** Where it can be read; undefined when nothing asks for it. */
+	/** File that contains it; undefined when no code is needed. */
 	file: string | undefined;
-	/** Whether it is the code; anything is, when nothing asks for it. */
+	/** Tells whether it is the code; accepts anything when no code is needed. */
 	admits(given: string): boolean;
-	/** Forgets it: the first account is there. */
+	/** Forgets it, since the first account exists. */
 	end(): void;
 }
 
 /**
- * Reads the setup code of a server without accounts, or makes it. Where everybody may register there is none.
+ * Reads the setup code of a server without accounts, or makes it. There is none where everybody may register.
  * @throws the system's error when its file cannot be written
  * Design: §6
  */
@@ -42,7 +42,7 @@ export async function openSetupCode(needs: {
 	return { file, admits: (given) => timingSafeEqual(digest(given.trim()), digest(code)), end };
 }
 
-/** One that was cut off while it was written counts as none. */
+/** Reads the code; one whose writing was interrupted counts as none. */
 function readCode(file: string): string | undefined {
 	try {
 		const code = readFileSync(file, "utf8").trim();

@@ -1,4 +1,4 @@
-/** What happened under one name: how often in the window that ends then, and until when the name has to wait, in the clock's milliseconds. */
+/** Record of one name: its count in the window that ends at `ends`, and until when it has to wait, in the clock's milliseconds. */
 interface Entry {
 	count: number;
 	ends: number;
@@ -7,28 +7,28 @@ interface Entry {
 
 /** Bounds of a tally. */
 export interface TallyLimits {
-	/** Milliseconds from the first of what counts to its being forgotten. */
+	/** Milliseconds from the first event that counts until it is forgotten. */
 	window_ms: number;
-	/** Names that are kept. */
+	/** Maximum number of names kept. */
 	most: number;
 }
 
-/** Entries that are looked at, from the oldest, for one that may be forgotten. */
+/** Entries examined, from the oldest, for one that may be forgotten. */
 const MAX_LOOKS = 64;
 
-/** Milliseconds that names wait which there is no room for. */
+/** Milliseconds that names wait when there is no room for them. */
 const FULL_MS = 1000;
 
 /**
- * Counts by name, in bounded room: the oldest name that does not have to wait is forgotten for a new one. A block is never forgotten before its
- * end; when every name has one, all others have to wait, too.
+ * Counts by name in bounded memory: a new name replaces the oldest one that does not have to wait. A block is never forgotten before its end; when
+ * every name has one, all others have to wait, too.
  */
 export class Tally {
 	// Oldest first.
 	readonly #entries = new Map<string, Entry>();
 	readonly #limits: TallyLimits;
 	readonly #now: () => number;
-	/** Until when names that are not kept wait. */
+	/** End of the wait of names that are not kept. */
 	#fullUntil = 0;
 
 	/** @param now monotonic milliseconds */
@@ -37,7 +37,7 @@ export class Tally {
 		this.#now = now;
 	}
 
-	/** Counts one more; answers how many there are in the window, this one included. */
+	/** Counts one more; answers the count in the window, this one included. */
 	add(name: string): number {
 		const now = this.#now();
 		const found = this.#entries.get(name);
@@ -52,14 +52,14 @@ export class Tally {
 		return 1;
 	}
 
-	/** Answers how many there are in the window, and how many milliseconds it lasts. */
+	/** Answers the count in the window, and the milliseconds left of it. */
 	get(name: string): { count: number; left_ms: number } {
 		const found = this.#entries.get(name);
 		const left_ms = (found?.ends ?? 0) - this.#now();
 		return found === undefined || left_ms <= 0 ? { count: 0, left_ms: 0 } : { count: found.count, left_ms };
 	}
 
-	/** Makes a name that was counted wait. */
+	/** Makes a counted name wait. */
 	block(name: string, wait_ms: number): void {
 		const found = this.#entries.get(name);
 		if (found !== undefined) found.blocked = this.#now() + wait_ms;
@@ -76,7 +76,7 @@ export class Tally {
 			if (this.#entries.size < this.#limits.most) return true;
 			if (looks++ === MAX_LOOKS) return false;
 			this.#entries.delete(name);
-			// One that waits is put behind the others.
+			// One that has to wait moves behind the others.
 			if (entry.blocked > now) this.#entries.set(name, entry);
 		}
 		return this.#entries.size < this.#limits.most;

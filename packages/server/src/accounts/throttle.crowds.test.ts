@@ -1,4 +1,4 @@
-/* Whom failures count for, to the very number, when many fail at once and some of them are known. */
+/* Exact counts of failures, and whom they count against, when many fail at once and some of them are known. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";
@@ -10,7 +10,7 @@ const BOB = "bob@example.com";
 const HERE = "192.0.2.1";
 const ELSEWHERE = "198.51.100.7";
 
-/** A throttle whose clock the test moves, and which knows the pairs that the test tells it; its queue tells who came to it. */
+/** A throttle whose clock and known pairs the test sets; its queue records who came to it. */
 function setUp() {
 	const pairs = new Set<string>();
 	let now = 0;
@@ -27,7 +27,7 @@ function setUp() {
 	const pass = (seconds: number) => {
 		now += seconds * 1000;
 	};
-	/** Seconds that an attempt which would succeed has to wait. */
+	/** Seconds that an attempt with the right password has to wait. */
 	const waitOf = async (account = ADA, ip = HERE) => {
 		try {
 			await throttle.attempt(queue, account, ip, async () => undefined);
@@ -37,7 +37,7 @@ function setUp() {
 			return Number(error.headers["retry-after"]);
 		}
 	};
-	/** Guesses that are all let in before the first has failed. */
+	/** Makes guesses that are all admitted before the first has failed. */
 	const fail = async (times: number, account = (_: number) => ADA, ip = (_: number) => HERE) => {
 		const begun = Promise.withResolvers<void>();
 		const guesses = Array.from({ length: times }, (_, at) =>

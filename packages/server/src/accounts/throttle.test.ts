@@ -8,10 +8,10 @@ const ADA = "ada@example.com";
 const HERE = "192.0.2.1";
 const ELSEWHERE = "198.51.100.7";
 
-/** Runs a check at once: whether it waits for others is the queue's business. */
+/** Runs a check immediately: the real queue would make it wait for others. */
 const queue = { run: <T>(_: unknown, check: () => Promise<T>) => check() };
 
-/** A throttle whose clock is moved by the test, and pairs of account and source that it knows. */
+/** A throttle whose clock the test moves, and which knows these pairs of account and source. */
 function setUp(known: [account: string, source: string][] = []) {
 	let now = 0;
 	const knows = async (account: string, source: string) =>
@@ -37,7 +37,7 @@ async function waitOf(attempt: () => unknown): Promise<number> {
 const login = (throttle: Throttle, email: string, ip: string) => () =>
 	throttle.attempt(queue, email, ip, async () => undefined);
 
-/** Wrong guesses that come at the same moment: all are let in before the first has failed. */
+/** Makes wrong guesses at the same moment: all are admitted before the first has failed. */
 async function failAll(throttle: Throttle, guesses: readonly (readonly [email: string, ip: string])[]): Promise<void> {
 	const begun = Promise.withResolvers<void>();
 	const attempts = guesses.map(([email, ip]) =>

@@ -5,33 +5,33 @@ import type { KnownSources } from "./known-sources.ts";
 import type { Asker, PasswordQueue } from "./password-queue.ts";
 import { Tally } from "./tally.ts";
 
-/** Failed logins that cost nothing but themselves, and the window in which they count, in seconds. Design: §6, §7.2. */
+/** Failed logins without a wait, and the window in which they count, in seconds. Design: §6, §7.2. */
 const FREE_FAILURES = { perAccountAndSource: 5, perSource: 50, perAccount: 100 } as const;
 const WINDOW_S = 15 * 60;
 
 /** Longest wait for one source after failures on one account. It doubles from one second. */
 const MAX_WAIT_S = 15 * 60;
 
-/** Wait of all strangers after very many failures on one account from everywhere: long enough to slow a guesser, too short to lock anybody out. */
+/** Wait of all strangers after very many failures on one account from anywhere: long enough to slow a guesser, too short to lock anybody out. */
 const ACCOUNT_WAIT_S = 5;
 
 const REGISTRATIONS_PER_MINUTE = 300;
 
-/** Refused logins of one source that are written down. What begins nowhere costs its sender nothing, and us an event. */
+/** Refused logins of one source that are logged. A login that was never begun costs its sender nothing, but us an event. */
 const REFUSALS_PER_MINUTE = 600;
 
-/** Names that are counted at once, 150 bytes each: more than can fail in a window. */
+/** Names counted at the same time, 150 bytes each: more than can fail in a window. */
 const MOST_NAMES = 131_072;
 
 /**
- * Slows down guessing without locking anybody out: only failures count, and what is refused is a source, hardly ever an account. An account
- * that is known where it is asked for has a count of its own there, which nobody else's failures touch.
+ * Slows down guessing without locking anybody out: only failures count, and it refuses sources, hardly ever an account. An account known at a
+ * source has its own count there, which nobody else's failures touch.
  */
 export interface Throttle {
 	/**
-	 * Runs an attempt on an account's password when its turn in the queue comes; those of one account from one source one after the other.
-	 * @param account under which it is counted: an e-mail, or a name of a directory
-	 * @param attempt calls `failed` when it was a wrong guess
+	 * Runs an attempt on an account's password when its turn in the queue comes; attempts on one account from one source run one after the other.
+	 * @param account the name under which it is counted: an e-mail, or a directory's user name
+	 * @param attempt calls `failed` on a wrong guess
 	 * @throws AppError rate_limited, overloaded, with the seconds to wait in Retry-After, before any work is done
 	 */
 	attempt<T>(
@@ -42,7 +42,7 @@ export interface Throttle {
 	): Promise<T>;
 	/** @throws AppError rate_limited */
 	registration(ip: string): void;
-	/** Whether a source has had too many logins of a browser or program refused. @throws AppError rate_limited */
+	/** Refuses a source that has had too many logins of a browser or program refused. @throws AppError rate_limited */
 	checkRefusals(ip: string): void;
 	refused(ip: string): void;
 }
@@ -53,7 +53,7 @@ export function createThrottle(
 	now: () => number = () => performance.now(),
 ): Throttle {
 	const tally = (window_s: number) => new Tally({ window_ms: window_s * 1000, most: MOST_NAMES }, now);
-	// Whatever strangers do, those who are known are counted in a place of their own.
+	// The known are counted separately, whatever strangers do.
 	const [strangers, owners] = [createFailures(tally(WINDOW_S)), createFailures(tally(WINDOW_S))];
 	const perMinute = { registrations: tally(60), "refused logins": tally(60) };
 
@@ -87,7 +87,7 @@ interface Guesser extends Asker {
 	account: string;
 }
 
-/** The account is a digest: it is as long as the caller likes. */
+/** Names the account by a digest, since callers choose its length. */
 async function askerOf(known: Pick<KnownSources, "knows">, account: string, ip: string): Promise<Guesser> {
 	const source = sourceGroup(ip);
 	const digest = hash("sha256", account, "base64url").slice(0, 22);
@@ -95,13 +95,13 @@ async function askerOf(known: Pick<KnownSources, "knows">, account: string, ip: 
 	return (await known.knows(account, source)) ? { ...asker, known: digest } : asker;
 }
 
-/** Counts failures, and has names wait that have too many. */
+/** Counts failures, and makes names with too many wait. */
 function createFailures(tally: Tally): { check(who: Guesser): void; fail(who: Guesser): void } {
 	const count = (name: string, free: number, wait_s: (excess: number) => number) => {
 		const excess = tally.add(name) - free;
 		if (excess >= 0) tally.block(name, Math.min(wait_s(excess), MAX_WAIT_S) * 1000);
 	};
-	/** Of the known only the pair: they need not wait for what others do. */
+	/** Returns only the pair of the known: others' failures do not make them wait. */
 	const namesOf = ({ pair, source, account, known }: Guesser) =>
 		known === undefined ? [pair, source, account] : [pair];
 	return {
