@@ -28,7 +28,7 @@ async function setUp(t: Cleanup) {
 		await sign(true);
 		return store.audit.tip();
 	};
-	/** Changes the database behind the server's back, as somebody with a database tool can. */
+	/** Changes the database behind the server's back, as anybody with a database tool can. */
 	const tamper = (statements: string) => {
 		const db = openWriter(file, "FULL");
 		db.exec(`DROP TRIGGER IF EXISTS audit_event_keep; DROP TRIGGER IF EXISTS audit_event_stay; ${statements}`);

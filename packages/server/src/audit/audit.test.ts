@@ -14,7 +14,7 @@ import type { AuditEvent, EventType } from "./model.ts";
 
 const ALL: PageRequest = { limit: 100 };
 
-/** Two realms, their people, and an event of everybody everywhere. Events are told apart by `mark`. */
+/** Sets up two realms, their people, and an event of everybody everywhere. `mark` tells events apart. */
 async function setUp(t: Cleanup) {
 	const rules = await openTestRules(t);
 	const { store } = rules;

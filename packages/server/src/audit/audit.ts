@@ -10,14 +10,14 @@ import type { System } from "../system.ts";
 import { type Anchor, type AuditStore, type ChainReport, type EventQuery, eventBy, type StoredEvent } from "./model.ts";
 import { proveLog } from "./proof.ts";
 
-/** What the rules of the log need. */
+/** Dependencies of the rules of the log. */
 export interface AuditNeeds {
 	store: { audit: AuditStore; realms: Pick<RealmStore, "list">; accounts: Pick<AccountStore, "byEmail" | "byId"> };
 	system: System;
 	keyring: Pick<Keyring, "cursorKey" | "checkpoint">;
 }
 
-/** What a caller filters the log by. */
+/** A caller's filter of the log. */
 export interface EventFilter {
 	/** Slug. */
 	realm?: string | undefined;
@@ -29,8 +29,8 @@ export interface EventFilter {
 const MAX_REALMS = 10_000;
 
 /**
- * One page of the log, newest first: the events of realms in which the caller may read it, and of what the caller did outside any realm;
- * the instance admin sees all of the latter.
+ * Reads one page of the log, newest first: the events of realms whose log the caller may read, and the caller's own events outside any realm;
+ * the instance admin sees all events outside realms.
  * @throws AppError insufficient_scope
  * Spec: API › Audit. Design: §7.2
  */
@@ -52,8 +52,8 @@ export async function listEvents(
 }
 
 /**
- * What the caller may see of the log, and of that what the filter lets through: events of the caller's realms; those without a realm, and a
- * realm's deletion, if the caller caused them, or is the instance admin. Design: §7.2
+ * Builds the query for the events that the caller may see and the filter matches: events of the caller's realms; those without a realm, and
+ * realms' deletions, if the caller caused them or is the instance admin. Design: §7.2
  */
 export async function visibleTo(
 	needs: AuditNeeds,
@@ -75,28 +75,28 @@ export async function visibleTo(
 	};
 }
 
-/** A token for one realm shows nothing outside it: nobody has the empty id. */
+/** Names the actor of the caller's own events. A token for one realm shows nothing outside it: nobody has the empty id. */
 function ownEvents(actor: Actor): string {
 	return actor.realm_id === null ? actor.user_id : "";
 }
 
-/** An account's id and e-mail are one actor: a failed login is logged under the e-mail when nobody has it yet. */
+/** Names an actor by id and e-mail: a failed login is logged under an e-mail that has no account yet. */
 async function namesOf(needs: AuditNeeds, actor: string): Promise<string[]> {
 	const email = normalEmail(actor);
 	const account = (await needs.store.accounts.byEmail(email)) ?? (await needs.store.accounts.byId(actor));
 	return account === undefined ? [actor, email] : [account.id, account.email];
 }
 
-/** What verifying the log showed. */
+/** Result of verifying the log. */
 export interface Verification extends ChainReport {
-	/** Signed checkpoints that were compared. */
+	/** Signed checkpoints compared. */
 	checkpoints: number;
-	/** Whether a checkpoint from outside was among them: without one, a log cut off or rolled back as a whole looks intact. */
+	/** True if a checkpoint from outside was among them: without one, a log that was cut off or rolled back as a whole looks intact. */
 	is_anchored: boolean;
 }
 
 /**
- * Recomputes the chain and compares it with every signed checkpoint, and with one from outside the database if there is one.
+ * Recomputes the chain and compares it with every signed checkpoint, and with one from outside the database if given.
  * @throws AppError forbidden, insufficient_scope
  * Design: §10
  */
@@ -108,7 +108,7 @@ export async function verifyLog(needs: AuditNeeds, actor: Actor, outside: Anchor
 	return { ...report, checkpoints, is_anchored: outside !== undefined };
 }
 
-/** Reads an outside checkpoint as the log line gives it. @throws AppError validation_failed */
+/** Reads an outside checkpoint in the form of the log line. @throws AppError validation_failed */
 export function parseAnchor(seq: number | undefined, hash: string | undefined): Anchor | undefined {
 	if (seq === undefined && hash === undefined) return undefined;
 	if (seq === undefined || hash === undefined)

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { checkpointText, eventHash, eventId, GENESIS } from "./chain.ts";
 import type { StoredEvent } from "./model.ts";
 
-/** A fixed event and what is expected of it: whoever verifies a log elsewhere can start from this vector. */
+/** A fixed event and its expected hashes: a test vector for verifying a log elsewhere. */
 const EVENT: Omit<StoredEvent, "hash"> = {
 	seq: 1,
 	timestamp: "2030-01-02T03:04:05.678Z",

@@ -12,7 +12,7 @@ import type { Checkpoint } from "./model.ts";
 const EVERY_EVENTS = 10_000;
 const EVERY_MS = 60_000;
 
-/** A checkpointer over a chain that is as long as it is said to be. */
+/** A checkpointer over a chain of a given length. */
 async function setUp(length = 0) {
 	const system = createTestSystem();
 	const keyring = await openKeyring({ keys: createMemoryKeyStore(), master: Buffer.alloc(32, 1), system });

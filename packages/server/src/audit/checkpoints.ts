@@ -8,7 +8,7 @@ import type { AuditStore } from "./model.ts";
 const EVERY_EVENTS = 10_000;
 const EVERY_MS = 60_000;
 
-/** What signing checkpoints needs. */
+/** Dependencies of signing checkpoints. */
 export interface CheckpointNeeds {
 	store: { audit: Pick<AuditStore, "addCheckpoint" | "tip"> };
 	system: System;
@@ -17,9 +17,9 @@ export interface CheckpointNeeds {
 }
 
 /**
- * Makes the function that signs the end of the chain when enough was added to it, keeps the signature, and writes it to the log, from
- * where it can be kept elsewhere. It is called every second or so.
- * @returns signs now when `isForced` and anything is new, else when it is due
+ * Makes the function that signs the end of the chain after enough additions, stores the signature, and writes it to the server's log, so
+ * that you can keep it elsewhere. Call it every second or so.
+ * @returns a function that signs now if `isForced` and anything is new, else when it is due
  */
 export function createCheckpointer(needs: CheckpointNeeds): (isForced: boolean) => Promise<void> {
 	let last = needs.store.audit.tip().seq;

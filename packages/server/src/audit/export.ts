@@ -4,7 +4,7 @@ import type { Actor } from "../policy/model.ts";
 import { type AuditNeeds, type EventFilter, visibleTo } from "./audit.ts";
 import type { ChainedEvent } from "./model.ts";
 
-/** What is exported: events of a realm, or of all that the caller may see, from an instant on and before another. */
+/** Filter of an export: events of a realm, or all that the caller may see, from one instant until before another. */
 export interface ExportFilter extends Pick<EventFilter, "realm"> {
 	/** ISO 8601 UTC. */
 	since?: string | undefined;
@@ -12,8 +12,8 @@ export interface ExportFilter extends Pick<EventFilter, "realm"> {
 }
 
 /**
- * One page of the log, oldest first, with what is needed to check each event outside: its number, its hash and the one before. It ends with
- * the event that was the newest at the first page, so that following the cursors comes to an end however much happens meanwhile.
+ * Reads one page of the log, oldest first, with the number, hash and previous hash that checking each event elsewhere takes. The last page ends with
+ * the newest event at the time of the first, so that following the cursors ends however much happens meanwhile.
  * @throws AppError insufficient_scope
  * Design: §10
  */

@@ -59,23 +59,23 @@ const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Flat facts of an event: names and numbers, never a value, a password, a token or a comment. What is undefined is left out. */
+/** Flat facts of an event: names and numbers, never a value, a password, a token or a comment. Undefined ones are left out. */
 export type EventData = Record<string, string | number | boolean | undefined>;
 
-/** An event as it is handed to the store; sequence number, hash and id are given to it in the transaction. */
+/** An event as it is passed to the store; the transaction assigns its sequence number, hash and id. */
 export interface AuditEvent {
 	/** ISO 8601 UTC. */
 	timestamp: string;
 	type: EventType;
-	/** User id, or the e-mail that was tried when nobody has it. */
+	/** User id, or the e-mail that was tried if it has no account. */
 	actor: string;
 	/** Empty when the event belongs to no realm. */
 	realm_id: string;
 	realm: string;
 	data: EventData;
-	/** Who must still stand for the change to be made; it is not written down. Absent when nobody asked for it, or nobody who is signed in. */
+	/** The signed-in caller who must still be entitled to the change; not stored. Absent when no signed-in caller asked for it. */
 	maker?: Maker;
-	/** The account that causes it, or the address of whoever is not signed in; it is not written down. Absent for what the server does by itself. */
+	/** The account that causes it, or the address of a visitor who is not signed in; not stored. Absent for the server's own actions. */
 	cause?: string;
 }
 
@@ -93,7 +93,7 @@ export interface StoredEvent {
 	hash: Buffer;
 }
 
-/** A signed statement that the chain had this hash at this event. */
+/** A signed statement of the chain's hash at an event. */
 export interface Checkpoint {
 	seq: number;
 	timestamp: string;
@@ -104,27 +104,27 @@ export interface Checkpoint {
 	signature: Buffer;
 }
 
-/** An event together with the hash that the chain had before it. */
+/** An event with the chain's hash before it. */
 export interface ChainedEvent extends StoredEvent {
 	previous_hash: Buffer;
 }
 
-/** Events of which everything holds that is given. */
+/** Events that match every given field. */
 export interface EventScope {
-	/** In one of these realms; the empty id stands for none. */
+	/** One of these realms; the empty id stands for none. */
 	realm_ids?: string[];
 	type?: EventType;
 	actor?: string | undefined;
 }
 
-/** What the caller may see of the log, and what it asked for. */
+/** Query of the log: the events that the caller may see, and the filter. */
 export interface EventQuery {
-	/** What the caller may see: the events of any of these. */
+	/** Events that the caller may see: those in any of these scopes. */
 	scopes: EventScope[];
-	/** Only events that say they belong to this realm. */
+	/** Only events that name this realm. */
 	realm: string | undefined;
 	type: string | undefined;
-	/** Any of these actors: a user's id and e-mail. */
+	/** Only events of these actors: a user's id and e-mail. */
 	actors: string[] | undefined;
 	/** Only events at this instant and later, ISO 8601 UTC. */
 	since?: string | undefined;
@@ -135,7 +135,7 @@ export interface EventQuery {
 	limit: number;
 }
 
-/** A stretch of what a caller may see, in the order of the chain: events after one, up to and with another. */
+/** A range of the events that a caller may see, in the order of the chain: those after one, up to and including another. */
 export interface ExportQuery extends Omit<EventQuery, "before"> {
 	after: number;
 	last: number;
@@ -145,7 +145,7 @@ export interface ExportQuery extends Omit<EventQuery, "before"> {
 export const auditOperations = {
 	/** Appends events that stand alone: reads and denials. Resolves once they are durable. */
 	append: append<(event: AuditEvent) => void>(),
-	/** Appends the event of what is given away next, or done outside the database, if its maker still may. */
+	/** Appends the event of a disclosure or an action outside the database that comes next, if its maker is still entitled to it. */
 	record: write<(event: AuditEvent) => void>({ forgets: [] }),
 	addCheckpoint: write<(checkpoint: Checkpoint) => void>({ forgets: [] }),
 	list: scan<(query: EventQuery) => StoredEvent[]>(),
@@ -153,7 +153,7 @@ export const auditOperations = {
 	/** Oldest first. */
 	export: scan<(query: ExportQuery) => ChainedEvent[]>(),
 	checkpoints: scan<() => Checkpoint[]>(),
-	/** Recomputes the whole chain and compares it with hashes that are known from elsewhere. */
+	/** Recomputes the whole chain and compares it with hashes known from elsewhere. */
 	verify: scan<(anchors: Anchor[]) => ChainReport>(),
 };
 
@@ -163,19 +163,19 @@ export type AuditStore = Port<typeof auditOperations> & {
 	tip(): { seq: number; hash: Buffer };
 };
 
-/** A hash that the chain is known to have had at an event. */
+/** A known hash of the chain at an event. */
 export interface Anchor {
 	seq: number;
 	hash: Buffer;
 }
 
-/** What recomputing the chain showed. */
+/** Result of recomputing the chain. */
 export interface ChainReport {
 	/** `altered`: an event, or the order, is not what was hashed. `truncated`: the chain ends before an anchor. */
 	status: "intact" | "altered" | "truncated";
 	/** Events read. */
 	events: number;
-	/** First event that is not as it was, or the first one missing. */
+	/** First event that was altered or is missing. */
 	seq: number | undefined;
 	last: { seq: number; hash: Buffer };
 }
@@ -187,8 +187,8 @@ export interface RealmRef {
 }
 
 /**
- * Builds an event of a signed-in caller: every event carries the request, the source address and the API token used. The change that it
- * belongs to is made only if the caller still may.
+ * Builds an event of a signed-in caller: every event carries the request, the source address and the API token used. Its change is made
+ * only if the caller is still entitled to it.
  * @param data facts of the event, by type as in Design §10
  */
 export function eventBy(
@@ -203,12 +203,12 @@ export function eventBy(
 	return event;
 }
 
-/** Names who makes a change. */
+/** Names the maker of a change. */
 export function makerOf({ user_id, jti, token_id, grants }: Actor): Maker {
 	return { user_id, jti, token_id, grants };
 }
 
-/** Builds an event of what happened because of a caller, and is true whether that caller still may ask for it or not. */
+/** Builds an event that a caller caused, valid even if the caller has lost access since. */
 export function noteBy(
 	actor: Actor,
 	now: Date,
@@ -233,7 +233,7 @@ export interface Visitor {
 	ip: string;
 }
 
-/** Builds an event of somebody who has not signed in, which belongs to no realm. @param actor user id, or what was tried */
+/** Builds an event of a caller who has not signed in; it belongs to no realm. @param actor user id, or the name that was tried */
 export function visitorEvent(
 	{ request_id, ip }: Visitor,
 	now: Date,
@@ -242,7 +242,7 @@ export function visitorEvent(
 	data: EventData,
 ): AuditEvent {
 	const facts = { ...data, request_id, ip };
-	// What somebody tried may hold U+0000, which not every store takes.
+	// The name that was tried may contain U+0000, which not every store accepts.
 	const named = actor.replaceAll("\0", "\ufffd");
 	return { timestamp: now.toISOString(), type, actor: named, realm_id: "", realm: "", data: facts, cause: ip };
 }

@@ -3,8 +3,8 @@ import { checkpointText } from "./chain.ts";
 import type { Anchor, AuditStore, ChainReport } from "./model.ts";
 
 /**
- * Recomputes a log's chain and compares it with every signed checkpoint that is kept beside it, and with one from outside if there is one.
- * @returns what was found, and how many checkpoints were compared
+ * Recomputes a log's chain and compares it with every signed checkpoint stored beside it, and with one from outside if given.
+ * @returns the findings, and how many checkpoints were compared
  */
 export async function proveLog(
 	audit: Pick<AuditStore, "checkpoints" | "verify">,

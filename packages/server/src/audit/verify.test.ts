@@ -6,7 +6,7 @@ import { verifyChain } from "./verify.ts";
 
 const LENGTH = 10;
 
-/** A chain as it is written. */
+/** A correct chain. */
 function chainOf(length: number, first = "a"): StoredEvent[] {
 	let previous: Buffer = GENESIS;
 	return Array.from({ length }, (_, index) => {

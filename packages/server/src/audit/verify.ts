@@ -3,7 +3,7 @@ import type { Anchor, ChainReport, StoredEvent } from "./model.ts";
 
 /**
  * Recomputes the chain from its first event: numbers without gaps, every hash from its fields and the one before, and every anchor
- * where it is said to be. An anchor before the first event cannot be met.
+ * at its event. An anchor before the first event never matches.
  * @param events in order of the chain
  */
 export function verifyChain(events: Iterable<StoredEvent>, anchors: readonly Anchor[]): ChainReport {
