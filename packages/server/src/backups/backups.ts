@@ -12,7 +12,7 @@ import { type MakeNeeds, makeBackup } from "./make.ts";
 import { UnsoundBackup } from "./manifest.ts";
 import type { Backup } from "./model.ts";
 
-/** What the rules of backups need. */
+/** Dependencies of the backup rules. */
 export interface BackupNeeds extends MakeNeeds {
 	store: { audit: Pick<AuditStore, "append" | "record"> };
 	system: System;
@@ -22,7 +22,7 @@ export interface BackupNeeds extends MakeNeeds {
 }
 
 /**
- * Makes a backup while the server goes on. Its event is in the log before the copy is taken, so it is in the backup, too.
+ * Makes a backup while the server keeps running. Its event is logged before the copy is taken, so the backup contains it, too.
  * @throws AppError forbidden, insufficient_scope, unhealthy (the disk is full or fails, or the copy is not sound)
  */
 export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Backup> {
@@ -45,7 +45,7 @@ export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Ba
 	});
 }
 
-/** The backups that are kept and can be read, the newest first. @throws AppError forbidden, insufficient_scope, unhealthy (the folder cannot be read) */
+/** Lists the stored backups that can be read, newest first. @throws AppError forbidden, insufficient_scope, unhealthy (the folder cannot be read) */
 export async function listBackups(needs: BackupNeeds, actor: Actor): Promise<Backup[]> {
 	await requireInstanceAdmin(needs, actor, "read");
 	const onUnreadable = (file: string, error: unknown) => needs.log("error", "backup.unreadable", { file, error });
@@ -53,7 +53,7 @@ export async function listBackups(needs: BackupNeeds, actor: Actor): Promise<Bac
 }
 
 /**
- * Opens a backup to be read to its end. The reading is in the log before the first byte leaves.
+ * Opens a backup for download. The access is logged before the first byte leaves.
  * @throws AppError forbidden, insufficient_scope, not_found, unhealthy (it, or the folder, cannot be read)
  */
 export async function downloadBackup(
@@ -62,7 +62,7 @@ export async function downloadBackup(
 	name: string,
 ): Promise<{ backup: Backup; content: Streamed }> {
 	await requireInstanceAdmin(needs, actor, "read");
-	// Only names that are in the folder count: no path leads out of it.
+	// Only names in the folder are accepted, so that no path leads out of it.
 	const file = await fileOf(needs.folder, name).catch(refuseUnreadable);
 	const backup = file === undefined ? undefined : await describe(needs.folder, name).catch(refuseUnreadable);
 	if (file === undefined || backup === undefined) throw noBackup();
@@ -70,10 +70,10 @@ export async function downloadBackup(
 	return { backup, content: new Streamed(piecesOf(file)) };
 }
 
-/** Bytes that are read at once. */
+/** Bytes read at once. */
 const PIECE_BYTES = 64 * 1024;
 
-/** The file is opened with the first reading: an answer to HEAD is never read. */
+/** Reads the file in pieces, opened only at the first: an answer to HEAD is never read. */
 async function* piecesOf(file: string): AsyncGenerator<Uint8Array> {
 	const handle = await promises.open(file, "r");
 	try {
@@ -99,7 +99,7 @@ function refuseUnreadable(cause: unknown): never {
 
 const FULL = /^(SQLITE_FULL|ENOSPC|EDQUOT)/;
 
-/** What to do about a backup that failed. Nothing of the server's own data was touched. */
+/** Explains what to do about a failed backup. The server's own data is untouched. */
 export function explainFailure(cause: unknown): AppError {
 	const code = (cause as NodeJS.ErrnoException).code ?? "";
 	if (FULL.test(code)) {

@@ -77,7 +77,7 @@ test("a file that was cut off, has something behind it, or is no backup is refus
 	await assert.rejects(verifyBackup(config, file), noBackup);
 });
 
-/** Alters the database of a copy, and lets the instance's own key vouch for the result. */
+/** Alters the database of a copy and signs the result with the instance's own key. */
 async function altered(t: TestContext, change: string, signs = true): Promise<string> {
 	const file = await copyOf(t);
 	truncateSync(file, manifest.bytes);
@@ -97,7 +97,7 @@ async function altered(t: TestContext, change: string, signs = true): Promise<st
 	return file;
 }
 
-/** Its last byte is another one. */
+/** SQL for a value with its last byte replaced. */
 const spoilt = (column: string) => `CAST(substr(${column}, 1, length(${column}) - 1) || x'00' AS BLOB)`;
 const ALTERATIONS: Record<string, [change: string, says: RegExp]> = {
 	"an event of the log": ["UPDATE audit_event SET actor = 'nobody' WHERE seq = 2", /audit log was altered at event 2/],

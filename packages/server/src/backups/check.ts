@@ -4,29 +4,29 @@ import type { KeyRow, KeyStore } from "../crypto/keyring-model.ts";
 import { digestOf, readManifest, type Signed, textOf, UnsoundBackup } from "./manifest.ts";
 import type { Samples, Snapshot, SnapshotFacts } from "./model.ts";
 
-/** What judging a database file needs. */
+/** Dependencies of checking a backup file. */
 export interface CheckNeeds {
 	openSnapshot(file: string): Snapshot;
-	/** Opens the keyring of a copy under the master key. @throws FatalError naming the fingerprint that is needed */
+	/** Opens a copy's keyring under the master key. @throws FatalError naming the required fingerprint */
 	openKeys(keys: KeyStore): Promise<Keyring>;
 	/** Opens each sealed row. @throws Error when one does not open */
 	openSamples(keyring: Keyring, samples: Samples): Promise<void>;
 }
 
-/** What was found in a sound backup. */
+/** Findings in a sound backup. */
 export interface Sound extends Signed {
 	/** Signed checkpoints of its audit log that were compared. */
 	checkpoints: number;
 	/** Keys that open under the master key. */
 	keys: number;
-	/** Sealed rows that were opened. */
+	/** Sealed rows that opened. */
 	samples: number;
 }
 
 /**
- * Judges a backup: every byte as it was written, the database sound, the audit log unbroken up to where the manifest says, every key under the
- * master key, one sealed row of each kind.
- * @throws UnsoundBackup saying what is wrong; FatalError naming the fingerprint of the master key that it needs
+ * Checks a backup: every byte is as it was written, the database is sound, the audit log is unbroken up to the event that the manifest names, every
+ * key opens under the master key, and so does one sealed row of each kind.
+ * @throws UnsoundBackup saying what is wrong; FatalError naming the fingerprint of the required master key
  */
 export async function checkBackup(needs: CheckNeeds, file: string): Promise<Sound> {
 	const signed = await readManifest(file);
@@ -52,7 +52,7 @@ export async function checkBackup(needs: CheckNeeds, file: string): Promise<Soun
 	});
 }
 
-/** Asks a copy, and lets go of it. */
+/** Queries a copy, then closes it. */
 export async function withCopy<T>(
 	{ openSnapshot }: Pick<CheckNeeds, "openSnapshot">,
 	file: string,
@@ -66,7 +66,7 @@ export async function withCopy<T>(
 	}
 }
 
-/** Keys of a copy, which nobody changes. */
+/** Makes a read-only key store of a copy's keys. */
 export function frozenKeys(fingerprint: string | undefined, rows: KeyRow[]): KeyStore {
 	return {
 		fingerprint: async () => fingerprint,
@@ -80,7 +80,7 @@ export function frozenKeys(fingerprint: string | undefined, rows: KeyRow[]): Key
 	};
 }
 
-/** The manifest is what the instance itself signed, and says what is in the database. */
+/** Checks that the instance itself signed the manifest, and that it matches the database. */
 function checkSignature(keyring: Keyring, { manifest, key_id, signature }: Signed, facts: SnapshotFacts): void {
 	const key = keyring.checkpoint().byId.get(key_id);
 	if (key?.verify(textOf(manifest), signature) !== true) {
@@ -100,7 +100,7 @@ async function checkLog({ audit }: Snapshot, keyring: Keyring): Promise<number> 
 	return checkpoints;
 }
 
-/** Keys that are opened in one turn of the event loop: about 5 ms. */
+/** Keys opened in one turn of the event loop: about 5 ms. */
 const KEYS_PER_TURN = 500;
 
 async function openEvery(keyring: Keyring, rows: KeyRow[]): Promise<void> {

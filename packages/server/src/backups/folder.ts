@@ -4,30 +4,30 @@ import { syncDirectory } from "../durable-file.ts";
 import { digestOf, readManifest, UnsoundBackup } from "./manifest.ts";
 import type { Backup } from "./model.ts";
 
-/** `svc-` when somebody asked for it, `before-<migration>-` when the server made it by itself; then the time. */
+/** `svc-` for a requested backup, `before-<migration>-` for one that the server made by itself; then the time. */
 const NAME = /^(svc|before-[a-z0-9-]{1,100})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.db$/;
 
-/** What a file ends in until it is a backup. */
+/** Suffix of a file until it is a backup. */
 const DRAFT = ".new";
 
-/** Where backups are. */
+/** Folder of the backups. */
 export interface BackupFolder {
 	directory: string;
-	/** Backups of each kind that are kept: asked for, and before migrations. */
+	/** Backups kept of each kind: requested ones, and those before migrations. */
 	keep: number;
 }
 
-/** A backup's file name. @param kind `svc`, or `before-<migration>` */
+/** Makes a backup's file name. @param kind `svc`, or `before-<migration>` */
 export function backupName(kind: string, now: Date): string {
 	return `${kind}-${now.toISOString().replace(/[-:.]/g, "")}.db`;
 }
 
-/** The file of a backup while it is made. */
+/** Names the file of a backup in the making. */
 export function draftOf(folder: BackupFolder, name: string): string {
 	return join(folder.directory, `${name}${DRAFT}`);
 }
 
-/** Makes the folder (0700) with its name durable, and removes what a backup left that was cut off. */
+/** Makes the folder (0700), durably, and removes what an interrupted backup left. */
 export function prepareFolder({ directory }: BackupFolder): void {
 	const first = mkdirSync(directory, { recursive: true, mode: 0o700 });
 	if (first !== undefined) syncDirectory(dirname(first));
@@ -36,15 +36,15 @@ export function prepareFolder({ directory }: BackupFolder): void {
 	}
 }
 
-/** Removes the oldest of one kind that are more than are kept. */
+/** Removes the oldest backups of one kind beyond the number to keep. */
 export function forgetOldest({ directory, keep }: BackupFolder, kind: "svc" | "before"): void {
 	const names = namesIn(directory).filter((name) => name.startsWith(`${kind}-`));
 	for (const name of names.toSorted(byTime).slice(keep)) rmSync(join(directory, name), { force: true });
 }
 
 /**
- * The backups of a folder, the newest first. What says nothing of itself is left out.
- * @param onUnreadable told of a file that the system does not let us read, which takes nothing else with it
+ * Lists the backups of a folder, newest first. Leaves out files without a manifest.
+ * @param onUnreadable called for each file that the system does not let us read; the others are still listed
  * @throws the system's error when the folder cannot be read
  */
 export async function listFolder(
@@ -62,21 +62,21 @@ export async function listFolder(
 	return found;
 }
 
-/** The file of a backup; undefined when there is none of that name. @throws the system's error when the folder cannot be read */
+/** Finds the file of a backup; undefined when none has that name. @throws the system's error when the folder cannot be read */
 export async function fileOf({ directory }: BackupFolder, name: string): Promise<string | undefined> {
 	return namesIn(directory).includes(name) ? join(directory, name) : undefined;
 }
 
-/** When the newest backup was made, in Unix milliseconds; undefined when there is none. */
+/** Tells when the newest backup was made, in Unix milliseconds; undefined when there is none. */
 export function newestAt({ directory }: BackupFolder): number | undefined {
 	const [newest] = namesIn(directory).toSorted(byTime);
 	return newest === undefined ? undefined : Date.parse(timeOf(newest));
 }
 
-/** Digests by name, length and time of the file: reading a large one takes seconds. */
+/** Digests by the file's name, length and time: reading a large file takes seconds. */
 const digests = new Map<string, string>();
 
-/** What is known of one backup; undefined when it is gone by now or says nothing of itself. @throws the system's error when it cannot be read */
+/** Describes one backup; undefined when it is gone by now or has no manifest. @throws the system's error when it cannot be read */
 export async function describe({ directory }: BackupFolder, name: string): Promise<Backup | undefined> {
 	const file = join(directory, name);
 	try {

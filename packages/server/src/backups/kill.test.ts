@@ -11,9 +11,9 @@ import { ACCOUNTS, makeBackedUp } from "../testing/backups.ts";
 import { makeFolder, openTestStore } from "../testing/store.ts";
 
 const PROCESS = join(import.meta.dirname, "../testing/backup-process.ts");
-/** Steps that no task has: a loop that gets there does not die where it should. */
+/** More steps than any task has: a loop that gets there does not die where it should. */
 const MOST_STEPS = 60;
-/** After how many of the steps the restore is repeated. */
+/** Steps between two restores that are repeated. */
 const EVERY = 3;
 process.umask(0o077);
 const compiled = await makeFolder({ after });
@@ -21,7 +21,7 @@ const compiled = await makeFolder({ after });
 const server = await makeBackedUp({ after });
 const images = await makeFolder({ after });
 
-/** @returns the signal that it ended by, and what it said */
+/** @returns the signal that ended it, and its error output */
 async function run(directory: string, task: BackupTask, target: string): Promise<[signal: unknown, said: string]> {
 	const child = spawn(process.execPath, [PROCESS, directory, task, target, server.backup], {
 		stdio: ["ignore", "ignore", "pipe"],
@@ -42,7 +42,7 @@ async function imageOf(title: string): Promise<string> {
 	return directory;
 }
 
-/** Everything that has a backup's name opens and is sound. @returns how many there are */
+/** Asserts that every file with a backup's name opens and is sound. @returns how many there are */
 async function countSound(directory: string, where: string): Promise<number> {
 	const folder = join(directory, "backups");
 	const names = (await readdir(folder)).filter((name) => name.endsWith(".db"));
@@ -53,7 +53,7 @@ async function countSound(directory: string, where: string): Promise<number> {
 	return names.length;
 }
 
-/** Who has an account after a start on what is left. */
+/** Lists the accounts after a start on what is left. */
 async function accountsOf(directory: string): Promise<string[]> {
 	const cleanups: (() => Promise<void>)[] = [];
 	const { store, failures } = await openTestStore({ after: (clean) => cleanups.push(clean) }, directory);

@@ -6,7 +6,7 @@ import { type BackupFolder, backupName, draftOf, forgetOldest, prepareFolder } f
 import { digestOf, sealManifest } from "./manifest.ts";
 import type { BackupStore, Manifest } from "./model.ts";
 
-/** What making a backup needs. */
+/** Dependencies of making a backup. */
 export interface MakeNeeds extends CheckNeeds {
 	folder: BackupFolder;
 	/** Copies the database into an empty file. */
@@ -16,10 +16,10 @@ export interface MakeNeeds extends CheckNeeds {
 }
 
 /**
- * Makes a backup: a copy that is judged before it gets its name, so that what has one is sound. Older ones go when it has.
+ * Makes a backup: a copy that is checked before it gets its name, so that every named backup is sound. Then removes older ones beyond the limit.
  * @param kind `svc`, or `before-<migration>`
  * @returns its name
- * @throws Error of the file system or SQLite, UnsoundBackup when the copy is not what it should be; no file is left then
+ * @throws Error of the file system or SQLite, UnsoundBackup when the copy is not sound; then no file is left
  */
 export async function makeBackup(needs: MakeNeeds, kind: string, now: Date): Promise<string> {
 	const { folder } = needs;
@@ -41,7 +41,7 @@ export async function makeBackup(needs: MakeNeeds, kind: string, now: Date): Pro
 	return name;
 }
 
-/** Writes the manifest behind the copy, signed with the instance's own key, and makes both durable. */
+/** Appends the manifest to the copy, signed with the instance's own key, and makes both durable. */
 async function describeCopy(needs: MakeNeeds, draft: string, name: string, now: Date): Promise<void> {
 	const { facts, keys } = await withCopy(needs, draft, async (copy) => ({
 		facts: await copy.facts(),

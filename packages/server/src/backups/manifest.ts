@@ -5,13 +5,13 @@ import * as v from "valibot";
 import type { SigningKey } from "../crypto/signing-key.ts";
 import type { Manifest } from "./model.ts";
 
-/** No manifest comes near it. */
+/** Far more than any manifest needs. */
 const MAX_BYTES = 4096;
 
 const Hex = v.pipe(v.string(), v.regex(/^[0-9a-f]+$/));
 const Whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
-/** In the order in which the fields are written, and signed. */
+/** Fields in the order in which they are written and signed. */
 const Fields = v.strictObject({
 	format: v.literal(1),
 	name: v.string(),
@@ -28,7 +28,7 @@ const Fields = v.strictObject({
 	signature: v.string(),
 });
 
-/** A manifest, and who vouches for it: the key that signs the checkpoints of the audit log. */
+/** A manifest signed with the key that signs the checkpoints of the audit log. */
 export interface Signed {
 	manifest: Manifest;
 	/** Hexadecimal. */
@@ -37,7 +37,7 @@ export interface Signed {
 	signature: Buffer;
 }
 
-/** A file that is not, or not any more, what a server made of its database. `message` says what is wrong with it. */
+/** A file that is not, or no longer, the backup that a server made. `message` says what is wrong with it. */
 export class UnsoundBackup extends Error {
 	constructor(message: string, options?: ErrorOptions) {
 		super(message, options);
@@ -45,7 +45,7 @@ export class UnsoundBackup extends Error {
 	}
 }
 
-/** Writes the manifest behind the database and makes the whole file durable. SQLite does not look beyond its last page. */
+/** Appends the manifest to the database and makes the whole file durable. SQLite does not look beyond its last page. */
 export async function sealManifest(file: string, manifest: Manifest, key: SigningKey): Promise<void> {
 	const handle = await promises.open(file, "r+");
 	try {
@@ -59,7 +59,7 @@ export async function sealManifest(file: string, manifest: Manifest, key: Signin
 	}
 }
 
-/** Reads what a backup says of itself. @throws UnsoundBackup when it is none, or was cut off */
+/** Reads a backup's manifest. @throws UnsoundBackup when it is no backup, or was cut off */
 export async function readManifest(file: string): Promise<Signed> {
 	const handle = await promises.open(file, "r");
 	try {
@@ -77,14 +77,14 @@ export async function readManifest(file: string): Promise<Signed> {
 	}
 }
 
-/** SHA-256 of the first bytes of a file, hexadecimal. @param bytes of the whole file when it is left out */
+/** Computes the SHA-256 of a file's first bytes, hexadecimal. @param bytes the whole file by default */
 export async function digestOf(file: string, bytes = Number.POSITIVE_INFINITY): Promise<string> {
 	const digest = createHash("sha256");
 	if (bytes > 0) for await (const chunk of createReadStream(file, { end: bytes - 1 })) digest.update(chunk);
 	return digest.digest("hex");
 }
 
-/** What the key signs. */
+/** Writes the text that the key signs. */
 export function textOf(manifest: Manifest): Buffer {
 	return Buffer.from(`svc-backup-v1\n${JSON.stringify(manifest)}\n`);
 }

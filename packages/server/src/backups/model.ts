@@ -5,11 +5,11 @@ import { type Port, read, scan, write } from "../operation.ts";
 import type { SecretVersion } from "../secrets/model.ts";
 import type { ProviderRow } from "../sso/model.ts";
 
-/** What a backup says of itself: the last line of its file, behind the database, as JSON. Design: §5 */
+/** A backup's description: the last line of its file, after the database, as JSON. Design: §5 */
 export interface Manifest {
-	/** Of this form of file; one that is not known is refused. */
+	/** Version of the file format; an unknown one is refused. */
 	format: 1;
-	/** File name that it was made under. */
+	/** Its original file name. */
 	name: string;
 	/** ISO 8601 UTC. */
 	created_at: string;
@@ -23,7 +23,7 @@ export interface Manifest {
 	events: number;
 	/** Hash of the newest of them, hexadecimal. */
 	last_hash: string;
-	/** How often this instance was restored before. */
+	/** Number of earlier restores of this instance. */
 	restore_epoch: number;
 	/** Length of the database. */
 	bytes: number;
@@ -31,7 +31,7 @@ export interface Manifest {
 	sha256: string;
 }
 
-/** A backup as it is listed. */
+/** A backup in a list. */
 export interface Backup extends Pick<Manifest, "name" | "created_at" | "fingerprint" | "events"> {
 	/** Length of the file. */
 	bytes: number;
@@ -39,11 +39,11 @@ export interface Backup extends Pick<Manifest, "name" | "created_at" | "fingerpr
 	sha256: string;
 }
 
-/** What is read of a database to describe it. */
+/** Facts that describe a database. */
 export interface SnapshotFacts {
 	/** Newest migration; empty when there is none. */
 	schema: string;
-	/** Why this program cannot use the schema; empty when it can. */
+	/** Reason why this program cannot use the schema; empty when it can. */
 	schema_problem: string;
 	fingerprint: string | undefined;
 	events: number;
@@ -51,7 +51,7 @@ export interface SnapshotFacts {
 	restore_epoch: number;
 }
 
-/** Sealed rows: if these open, the keys of the rest are there. */
+/** Sealed rows: if these open, the keys of the rest exist. */
 export interface Samples {
 	/** One of each realm. */
 	secrets: SecretVersion[];
@@ -60,41 +60,41 @@ export interface Samples {
 	sso_providers: ProviderRow[];
 }
 
-/** A database file. Its questions may take long; they are asked of another thread. */
+/** A database file. Queries may take long; another thread runs them. */
 export interface Snapshot {
 	audit: Pick<AuditStore, "checkpoints" | "verify">;
 	facts(): Promise<SnapshotFacts>;
-	/** What is wrong with its pages; empty when nothing is. */
+	/** Lists problems of its pages. */
 	glance(): Promise<string[]>;
-	/** What is wrong with its pages, indexes and references; empty when nothing is. */
+	/** Lists problems of its pages, indexes and references. */
 	inspect(): Promise<string[]>;
 	keys(): Promise<KeyRow[]>;
 	samples(): Promise<Samples>;
 	close(): Promise<void>;
 }
 
-/** A restore that the audit log of the restored database does not tell of yet. */
+/** A restore that the restored database's audit log does not contain yet. */
 export interface Restore {
 	/** The backup's name. */
 	name: string;
-	/** When it was restored, ISO 8601 UTC. */
+	/** Time of the restore, ISO 8601 UTC. */
 	restored_at: string;
-	/** How often this instance was restored, this time included. */
+	/** Number of restores of this instance, this one included. */
 	epoch: number;
-	/** Events in the log that it came with. */
+	/** Events in the restored log. */
 	events: number;
 }
 
 /** Operations of the store on backups. */
 export const backupOperations = {
 	/**
-	 * Copies the database as it is at this instant into an empty file, while it goes on being written.
+	 * Copies the database as it is at this instant into an empty file, while writes go on.
 	 * @throws Error whose `code` says why, such as SQLITE_FULL or ENOSPC
 	 */
 	copyTo: scan<(file: string) => void>(),
-	/** The restore that is to be written to the log. */
+	/** Finds the restore that is not in the log yet. */
 	restored: read<() => Restore | undefined>(),
-	/** Writes it to the log, once. */
+	/** Writes the restore to the log, once. */
 	noteRestored: write<(event: AuditEvent) => boolean>(),
 };
 
