@@ -90,6 +90,6 @@ test("every digit is drawn equally often", () => {
 		(sum, digit) => sum + ((counts.get(digit) ?? 0) - expected) ** 2 / expected,
 		0,
 	);
-	// 61 degrees of freedom: fair digits exceed 150 once in a hundred million runs, a plain remainder lies near 500.
+	// 61 degrees of freedom: fair digits exceed 150 once in a hundred million runs, a plain remainder is near 500.
 	assert.ok(chiSquared < 150, `chi squared ${chiSquared}`);
 });

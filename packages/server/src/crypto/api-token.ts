@@ -1,6 +1,6 @@
 /**
- * API tokens: `svc_`, 40 random characters of base62 (238 bits), and 6 more that are the CRC-32 of what stands before them,
- * so that a mistyped token and a scanner's false find are told apart without asking the store.
+ * API tokens: `svc_`, 40 random characters of base62 (238 bits), and 6 more that are the CRC-32 of all before them,
+ * so that mistyped tokens and a scanner's false finds are recognised without asking the store.
  * Design: §6.
  */
 import { hash } from "node:crypto";
@@ -11,19 +11,19 @@ const RANDOM_CHARACTERS = 40;
 const CHECKSUM_CHARACTERS = 6;
 const SHOWN_CHARACTERS = 12;
 const SHAPE = /^svc_[0-9A-Za-z]{46}$/;
-/** The largest multiple of 62 that a byte holds: bytes from there on would favour the first digits. */
+/** The largest multiple of 62 that a byte can hold: bytes from here up would favour the first digits. */
 const UNBIASED_BELOW = 248;
 
-/** Loaded with the first token: what else is in its module takes two milliseconds of a start. */
+/** Loaded with the first token: the rest of its module takes two milliseconds at startup. */
 let crc32: ((text: string) => number) | undefined;
 
-/** A token that was just made. */
+/** A new token. */
 export interface NewApiToken {
 	/** The full token, shown once and never stored. */
 	token: string;
-	/** Its first 12 characters, by which people recognise it. Spec: API › Resources. */
+	/** Its first 12 characters, so that people recognise it. Spec: API › Resources. */
 	prefix: string;
-	/** SHA-256 of the token: what is stored. */
+	/** SHA-256 of the token, which is stored. */
 	digest: Buffer;
 }
 
@@ -34,7 +34,7 @@ export function makeToken(randomBytes: RandomBytes): NewApiToken {
 	return { token, prefix: token.slice(0, SHOWN_CHARACTERS), digest: digestOf(token) };
 }
 
-/** SHA-256 of a token, 32 bytes, to look it up by; undefined when it is malformed or its checksum is wrong. */
+/** Computes the SHA-256 that a token is looked up by, 32 bytes; undefined when it is malformed or its checksum is wrong. */
 export function tokenDigest(text: string): Buffer | undefined {
 	if (!SHAPE.test(text) || checksum(text.slice(0, -CHECKSUM_CHARACTERS)) !== text.slice(-CHECKSUM_CHARACTERS))
 		return undefined;

@@ -5,13 +5,13 @@ import { hashSync, verifySync } from "@node-rs/argon2";
 /** Argon2id, 64 MiB, three passes, one lane: 40 ms. Design: §6. */
 const COST = { memoryCost: 65_536, timeCost: 3, parallelism: 1 };
 
-/** A hash that was made here. The stored text decides what comparing with it costs: another one may take 2 GiB and 13 s. Design: §13 */
+/** A hash of our own cost. The stored text sets the cost of a comparison: a foreign one may take 2 GiB and 13 s. Design: §13 */
 const OURS = /^\$argon2id\$v=19\$m=65536,t=3,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/;
 
 /** Lower than that of the threads that answer requests: a storm of logins takes only what they leave. */
 const PRIORITY = 10;
 
-/** What the thread is asked: to hash, or to compare with a stored hash. */
+/** A request to the thread: to hash, or to compare with a stored hash. */
 export interface PasswordQuestion {
 	password: string;
 	stored: string | undefined;
@@ -36,7 +36,7 @@ function answer(password: string, stored: string | undefined): PasswordAnswer {
 	}
 }
 
-/** On Linux this is the priority of the calling thread alone. The unit of the service forbids it, and nothing depends on it. */
+/** Lowers the priority, on Linux of the calling thread alone. The service's unit forbids it, and nothing depends on it. */
 function stepBack(): void {
 	try {
 		setPriority(PRIORITY);

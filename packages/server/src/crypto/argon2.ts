@@ -4,19 +4,19 @@ import { createGate } from "../gate.ts";
 import { startThread } from "../shipped-file.ts";
 import type { PasswordAnswer, PasswordQuestion } from "./argon2-thread.ts";
 
-/** Hashes computed at once: each holds 64 MiB. Who waits for them is bounded by the queue of passwords. Design: §6, §13 */
+/** Hashes computed at once: each holds 64 MiB. The password queue limits the waiting ones. Design: §6, §13 */
 export const WIDTH = 2;
 
-/** Milliseconds after which a thread that nobody asked ends. */
+/** Milliseconds after which an idle thread ends. */
 const IDLE_MS = 30_000;
 
-/** Threads that wait for a question, with the timers that end them. */
+/** Idle threads, with the timers that end them. */
 const idle: { thread: Worker; timer: NodeJS.Timeout }[] = [];
 
 const turn = createGate(WIDTH);
 
 /**
- * Computes argon2id in a thread of low priority, so that signing in holds up nobody else: neither the event loop, nor the threads that
+ * Computes argon2id in a thread of low priority, so that sign-ins delay nobody else: they block neither the event loop, nor the threads that
  * read files, nor the cores while others need them.
  * @throws AppError internal_error when the thread fails
  */

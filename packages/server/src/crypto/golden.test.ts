@@ -28,7 +28,7 @@ async function openAt(keyring: Keyring, place: Place, box: Buffer): Promise<stri
 	return key && openRecord(key, place, box)?.toString();
 }
 
-/** Opens everything that must open, and nothing of what must not. */
+/** Checks that everything opens that must, and nothing that must not. */
 async function checkGolden(golden: Golden): Promise<void> {
 	const keyring = await openGolden(golden);
 	assert.equal(golden.fingerprint, masterFingerprint(bytes(golden.master)));

@@ -1,5 +1,5 @@
 /**
- * Golden ciphertexts: what a release sealed, with the keys it sealed it under, kept for ever to prove that later releases open it. Design: §5.
+ * Golden ciphertexts: sealed by a release and kept for ever with its keys, to prove that later releases open them. Design: §5.
  * For a new release: node golden.ts VERSION > vectors/golden-VERSION.json
  */
 import type { AuditEvent } from "../audit/model.ts";
@@ -30,10 +30,10 @@ export interface Golden {
 		created_at: string;
 	}[];
 	records: { place: Place; plaintext: string; box: string }[];
-	/** Boxes that must not open at their place. */
+	/** Boxes that must not open in their place. */
 	broken_records: { what: string; place: Place; box: string }[];
 	portable: { plaintext: string; text: string }[];
-	/** Texts that must not be taken for ours. */
+	/** Texts that must not pass as ours. */
 	broken_portable: { what: string; text: string }[];
 	checkpoints: { key_id: string; message: string; signature: string }[];
 	session: { token: string; sub: string; jti: string; iat: number; exp: number };
@@ -44,7 +44,7 @@ export interface Golden {
 const PLAINTEXTS = ["a secret", "", "line one\nline two\0 ключ 🔑", "x".repeat(300)];
 const PASSWORD = "correct horse battery ﬁlé";
 
-/** Seals one of everything, before and after each key was rotated once. */
+/** Seals one of everything, before and after one rotation of each key. */
 export async function makeGolden(release: string): Promise<Golden> {
 	const keys = createMemoryKeyStore();
 	const master = system.randomBytes(32);

@@ -2,10 +2,10 @@ import type { KeyPurpose, KeyRow } from "./keyring-model.ts";
 import { type DataKey, dataKey } from "./seal.ts";
 import { type SigningKey, signingKey } from "./signing-key.ts";
 
-/** The keys of one purpose: one that new work is done with, and every one that old work may need. */
+/** The keys of one purpose: the active one for new work, and all that old work may need. */
 export interface KeySet<T> {
 	readonly active: T;
-	/** By id in hexadecimal, the active one included. */
+	/** Keys by hexadecimal id, including the active one. */
 	readonly byId: Map<string, T>;
 }
 
@@ -15,7 +15,7 @@ export interface MacKey {
 	readonly id: string;
 	/** 32 bytes. */
 	readonly bytes: Buffer;
-	/** When its successor took over; undefined while it is active. */
+	/** Time when its successor took over; undefined while it is active. */
 	readonly retired_at: Date | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface SharedKeys {
 
 /**
  * Opens the keys that belong to no realm.
- * @param unwrap gives the 32 bytes of a row's key, or throws
+ * @param unwrap returns the 32 bytes of a row's key, or throws
  * @throws Error when a purpose has no active key
  */
 export function openShared(rows: KeyRow[], unwrap: (row: KeyRow) => Buffer): SharedKeys {
@@ -44,7 +44,7 @@ export function openShared(rows: KeyRow[], unwrap: (row: KeyRow) => Buffer): Sha
 	};
 }
 
-/** The row's key for sealing; `bytes` are overwritten. */
+/** Makes the row's key for sealing, and overwrites `bytes`. */
 export function recordKey(row: KeyRow, bytes: Buffer): DataKey {
 	const key = dataKey(row.id, bytes);
 	bytes.fill(0);
@@ -74,7 +74,7 @@ function openSet<T>(
 	return { active, byId };
 }
 
-/** Oldest first, and the active one last even if the clock once went backwards. */
+/** Sorts the oldest first, and the active one last even if the clock was once set back. */
 function byAge(a: KeyRow, b: KeyRow): number {
 	if (a.state !== b.state) return a.state === "active" ? 1 : -1;
 	return a.created_at < b.created_at ? -1 : 1;

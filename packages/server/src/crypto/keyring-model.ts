@@ -2,21 +2,21 @@ import type { AuditEvent } from "../audit/model.ts";
 import { type Port, read, write } from "../operation.ts";
 
 /**
- * What a key of the keyring is for: a key is bound to its purpose and opens nothing else. Every instance has one active key of each.
+ * Purposes of the keyring's keys: a key is bound to its purpose and opens nothing else. Every instance has one active key of each.
  * Design: §5.
  */
 export const KEY_PURPOSES = ["record", "portable", "session", "cursor", "checkpoint"] as const;
 
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
-/** A key of the keyring as it is stored: wrapped under the master key. Design: §5. */
+/** A stored key of the keyring, wrapped under the master key. Design: §5. */
 export interface KeyRow {
 	/** 8 random bytes; every ciphertext names the key that made it. */
 	id: Buffer;
 	purpose: KeyPurpose;
 	/** Empty when the key belongs to no realm. */
 	realm_id: string;
-	/** There is exactly one active key of a purpose and realm; retired ones open what they sealed, for ever. */
+	/** Exactly one key per purpose and realm is active; retired ones open what they sealed, for ever. */
 	state: "active" | "retired";
 	/** 73 bytes, sealed under the master key: see wrap.ts. */
 	wrapped: Buffer;
@@ -24,7 +24,7 @@ export interface KeyRow {
 	created_at: string;
 }
 
-/** Operations of the store on the keyring. Every write is one transaction together with its event. */
+/** Operations of the store on the keyring. Every write is one transaction with its event. */
 export const keyOperations = {
 	/** Fingerprint of the master key that wraps every row; undefined before `initialize`. */
 	fingerprint: read<() => string | undefined>(),
@@ -34,11 +34,11 @@ export const keyOperations = {
 	ofRealm: read<(realm_id: string) => KeyRow[]>(),
 	byId: read<(id: Buffer) => KeyRow | undefined>(),
 	all: read<() => KeyRow[]>(),
-	/** Fills a new store. `exists`, and nothing changed, when it has a fingerprint, any key or any realm. */
+	/** Fills a new store. Answers `exists` and changes nothing if it has a fingerprint, any key or any realm. */
 	initialize: write<(input: { fingerprint: string; keys: KeyRow[] }, event: AuditEvent) => "done" | "exists">(),
-	/** Retires the active key of the same purpose and realm and adds this one. */
+	/** Adds this key and retires the active one of the same purpose and realm. */
 	rotate: write<(input: { key: KeyRow }, event: AuditEvent) => "done">(),
-	/** Replaces every wrapped key. `changed`, and nothing written, when the fingerprint is not `from` or the ids are not exactly the stored ones. */
+	/** Replaces every wrapped key. Answers `changed` and writes nothing if the fingerprint is not `from` or the ids differ from the stored ones. */
 	rewrap:
 		write<
 			(

@@ -18,7 +18,7 @@ const open = (keys: MemoryKeyStore, master = MASTER) => openKeyring({ keys, mast
 const addRealm = (keyring: Keyring, keys: MemoryKeyStore, realm_id: string) =>
 	keyring.withNewKey("record", realm_id, async (row) => void keys.state.rows.push(row));
 
-/** A keyring with two realms in a store that counts how often keys of realms are read. */
+/** Opens a keyring with two realms in a store that counts its reads of realms' keys. */
 async function openWithRealms() {
 	const keys = createMemoryKeyStore();
 	const reads = { ofRealm: 0, byId: 0 };

@@ -14,16 +14,16 @@ const MAX_REALMS = 16_384;
 /** sysexits EX_DATAERR. */
 const DATA_DAMAGED = 65;
 
-/** What the keyring needs of the rest. */
+/** Dependencies of the keyring. */
 export interface KeyringNeeds {
 	keys: KeyStore;
 	system: Pick<System, "now" | "randomBytes">;
 }
 
 /**
- * Opens the keyring, or makes one in a store that is new.
- * @param master the master key's 32 bytes; the caller may overwrite them afterwards
- * @throws FatalError naming the fingerprint that is needed when this is not the master key of the data, and when keys are damaged or missing
+ * Opens the keyring, or makes one in a new store.
+ * @param master the master key's 32 bytes; you may overwrite them afterwards
+ * @throws FatalError naming the required fingerprint when this is not the data's master key, and when keys are damaged or missing
  * Design: §5.
  */
 export async function openKeyring(needs: KeyringNeeds & { master: Buffer }): Promise<Keyring> {
@@ -73,15 +73,15 @@ function unwrapWith(masters: DataKey[], row: KeyRow): Buffer {
 	return bytes;
 }
 
-/** Every key of the server, opened. Shared keys are in memory from the start, those of realms from their first use. Design: §5. */
+/** All keys of the server, opened. Shared keys are in memory from the start, those of realms from their first use. Design: §5. */
 export class Keyring {
 	readonly #needs: KeyringNeeds;
 	readonly #realms = createCache<string, KeySet<DataKey>>(MAX_REALMS);
 	readonly #loading = new Map<string, Promise<KeySet<DataKey>>>();
-	/** Adding a key is shared, changing the master key exclusive: no row may be added under a master key that is gone a moment later. */
+	/** Shared while a key is added, exclusive while the master key changes: no row may be added under a master key that is gone a moment later. */
 	readonly #latch = createLatch();
 	#master: DataKey;
-	/** The next master key while rows are being moved to it. */
+	/** The next master key while rows move to it. */
 	#incoming: DataKey | undefined;
 	#shared: SharedKeys;
 
@@ -92,20 +92,20 @@ export class Keyring {
 		this.#shared = shared;
 	}
 
-	/** Fingerprint of the master key in use. */
+	/** Returns the fingerprint of the master key in use. */
 	get fingerprint(): string {
 		return fingerprintOf(this.#master);
 	}
 
 	/**
-	 * The key that seals new records of a realm, or of the instance itself when `realm_id` is empty; at once when it is in memory.
+	 * Finds the key that seals new records of a realm, or of the instance itself when `realm_id` is empty; without a promise when it is in memory.
 	 * @throws AppError internal_error when the realm has no key
 	 */
 	record(realm_id: string): DataKey | Promise<DataKey> {
 		return this.#inMemory(realm_id)?.active ?? this.#load(realm_id).then((keys) => keys.active);
 	}
 
-	/** The key that a box of this realm was sealed with, active or retired; undefined when the box names no key of this realm. */
+	/** Finds the key that sealed a box of this realm, active or retired; undefined when the box names no key of this realm. */
 	recordFor(realm_id: string, box: Buffer): DataKey | undefined | Promise<DataKey | undefined> {
 		const id = keyIdOf(box);
 		if (id === undefined) return undefined;
@@ -113,40 +113,40 @@ export class Keyring {
 		return (keys && find(keys, id)) ?? this.#resolve(realm_id, id);
 	}
 
-	/** The key for new `svc:v1:` text. */
+	/** Returns the key for new `svc:v1:` text. */
 	portable(): DataKey {
 		return this.#shared.portable.active;
 	}
 
-	/** The key of that id for `svc:v1:` text, active or retired. */
+	/** Finds the key with that id for `svc:v1:` text, active or retired. */
 	portableById(id: Buffer): DataKey | undefined {
 		return find(this.#shared.portable, id);
 	}
 
-	/** The keys that sign sessions. */
+	/** Returns the keys that sign sessions. */
 	session(): KeySet<MacKey> {
 		return this.#shared.session;
 	}
 
-	/** The 32 bytes that authenticate cursors; a rotation makes the cursors handed out before it invalid. */
+	/** Returns the 32 bytes that authenticate cursors; a rotation invalidates all earlier cursors. */
 	cursorKey(): Buffer {
 		return this.#shared.cursor.active.bytes;
 	}
 
-	/** The keys that sign the checkpoints of the audit log. */
+	/** Returns the keys that sign the checkpoints of the audit log. */
 	checkpoint(): KeySet<SigningKey> {
 		return this.#shared.checkpoint;
 	}
 
 	/**
-	 * Makes a fresh key and gives its row to `insert`, which stores it before it resolves. The master key is not changed meanwhile.
+	 * Makes a fresh key and passes its row to `insert`, which stores it before it resolves. The master key does not change meanwhile.
 	 * @returns what `insert` returned
 	 */
 	withNewKey<T>(purpose: KeyPurpose, realm_id: string, insert: (row: KeyRow) => Promise<T>): Promise<T> {
 		return this.#latch.shared(() => insert(newKeyRow(this.#master, purpose, realm_id, this.#needs.system)));
 	}
 
-	/** Whether a stored key opens under the master key. */
+	/** Tells whether a stored key opens under the master key. */
 	holds(row: KeyRow): boolean {
 		return this.#masters().some((master) => wraps(master, row) && unwrapKey(master, row)?.fill(0) !== undefined);
 	}
@@ -159,21 +159,21 @@ export class Keyring {
 		return openUnder(this.#master, { ...this.#needs, keys });
 	}
 
-	/** Drops a realm's keys from memory: when it was purged, and when they were rotated. */
+	/** Drops a realm's keys from memory, after a purge or a rotation. */
 	forgetRealm(realm_id: string): void {
 		this.#realms.delete(realm_id);
 		this.#loading.delete(realm_id);
 	}
 
-	/** Reads the shared keys anew. */
+	/** Reads the shared keys again. */
 	async reload(): Promise<void> {
 		const rows = await this.#read(() => this.#needs.keys.shared());
 		this.#shared = openShared(rows, (row) => this.#unwrap(row));
 	}
 
 	/**
-	 * Changes to another master key; keys open under either meanwhile. Use `rotateMasterKey`.
-	 * @param rewrap moves every stored row; the store decides afterwards which master key holds, also when this failed
+	 * Changes to another master key; meanwhile keys open under either. Use `rotateMasterKey`.
+	 * @param rewrap moves every stored row; afterwards, even if it failed, the store decides which master key applies
 	 * @throws AppError conflict when it is the key in use
 	 */
 	changeMaster(next: Buffer, rewrap: (from: DataKey, to: DataKey) => Promise<void>): Promise<void> {
@@ -201,7 +201,7 @@ export class Keyring {
 		this.#loading.set(realm_id, reading);
 		try {
 			const keys = await reading;
-			// forgetRealm takes the entry away: what was read before it must not be kept.
+			// After forgetRealm the entry is gone: keys read before must not be kept.
 			if (this.#loading.get(realm_id) === reading) this.#realms.set(realm_id, keys);
 			return keys;
 		} finally {
@@ -209,7 +209,7 @@ export class Keyring {
 		}
 	}
 
-	/** The realm's active key; retired ones join it when a box asks for them. */
+	/** Reads the realm's active key; retired ones follow when a box needs them. */
 	async #readRealm(realm_id: string): Promise<KeySet<DataKey>> {
 		const rows = await this.#read(() => this.#needs.keys.ofRealm(realm_id));
 		const row = rows.find((candidate) => candidate.state === "active");
@@ -232,7 +232,7 @@ export class Keyring {
 		return key;
 	}
 
-	/** Reads rows, and once more when the master key was changed after they were read. */
+	/** Reads rows, and again if the master key changed after the first reading. */
 	async #read(query: () => Awaitable<KeyRow[]>): Promise<KeyRow[]> {
 		const rows = await query();
 		const masters = this.#masters();

@@ -1,6 +1,6 @@
-/** Lets any number of tasks run side by side, and now and then one that must be alone. */
+/** Lets any number of tasks run side by side, and now and then one alone. */
 export interface Latch {
-	/** Runs the task once no exclusive one is running or waiting for its turn. */
+	/** Runs the task once no exclusive one is running or waiting. */
 	shared<T>(task: () => Promise<T>): Promise<T>;
 	/** Keeps further tasks out, waits for those inside to end, and runs the task alone. */
 	exclusive<T>(task: () => Promise<T>): Promise<T>;

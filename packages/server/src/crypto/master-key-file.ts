@@ -8,15 +8,15 @@ import { KEY_BYTES } from "./xaes.ts";
 const ROOT = 0;
 const OTHERS = 0o077;
 const READ_ONLY = 0o400;
-/** No form of a key comes near it. */
+/** Far more than any form of a key needs. */
 const MAX_FILE_BYTES = 1024;
 const NOT_WRITABLE = new Set(["EACCES", "EPERM", "EROFS"]);
 const FORMS = "32 random bytes, 64 hexadecimal digits, or the base64 of 32 bytes";
 
 /**
  * Reads a master key written as text: 64 hexadecimal digits, or base64 or base64url of 32 bytes, with or without a newline.
- * @param where what the message calls the source
- * @throws FatalError that names the forms and shows nothing of the content
+ * @param where the source's name in the message
+ * @throws FatalError that names the accepted forms and reveals none of the content
  */
 export function parseKeyText(content: string, where: string): Buffer {
 	const text = content.replace(/\r?\n$/, "");
@@ -30,37 +30,37 @@ export function parseKeyText(content: string, where: string): Buffer {
 
 /**
  * Reads the master key from a file, where it may also be 32 raw bytes.
- * @param owner user id that the file must belong to if not to root, and then nobody else may read it; undefined for systemd's credentials, which are guarded in another way
+ * @param owner user id that must own the file, unless root does; nobody else may read it. Undefined for systemd's credentials, guarded in another way
  * @returns undefined when there is no such file
  * @throws FatalError saying what to do
  */
 export async function readKeyFile(file: string, owner: number | undefined): Promise<Buffer | undefined> {
 	const content = readSmallFile(file, owner);
 	if (content?.length !== KEY_BYTES) return content && parseKeyText(content.toString("latin1"), file);
-	// 32 printable characters are a password or half a key; random bytes look like that once in 10^14.
+	// 32 printable characters are a password or half a key; random bytes look like this once in 10^14.
 	if (content.every((byte) => byte >= 0x20 && byte < 0x7f)) {
 		throw new FatalError(`${file} holds 32 characters of text: a master key is ${FORMS}`);
 	}
 	return content;
 }
 
-/** Makes a file of mode 0400 with a new key, durably; it never replaces one. */
+/** Makes a file of mode 0400 with a new key, durably; never replaces a file. */
 export async function createKeyFile(file: string, key: Buffer): Promise<void> {
 	const draft = draftOf(file);
 	await promises.rm(draft, { force: true });
 	await writeKey(draft, key);
-	// Complete or absent, whenever we are cut off; and unlike a rename, a link does not take the place of another file.
+	// Complete or absent whenever we are interrupted; and unlike a rename, a link does not replace another file.
 	await promises.link(draft, file);
 	await promises.rm(draft);
 	await syncFolder(file);
 }
 
-/** The place of a master key that is kept in a file. While it is rotated the next key lies beside it, in FILE.next. */
+/** Makes the home of a master key in a file. During a rotation the next key lies beside it, in FILE.next. */
 export function masterKeyHome(file: string): MasterKeyHome {
 	const staged = stagedBeside(file);
 	return {
 		async stage(next) {
-			// A first start that was cut off may have left a copy of the present key, which must not outlive it.
+			// An interrupted first start may have left a copy of the present key, which must not outlive it.
 			await promises.rm(draftOf(file), { force: true });
 			await writeKey(staged, next);
 			await syncFolder(file);
@@ -75,7 +75,7 @@ export function masterKeyHome(file: string): MasterKeyHome {
 	};
 }
 
-/** Where the next key lies while the one in a file is rotated. */
+/** Names the file of the next key during a rotation. */
 export function stagedBeside(file: string): string {
 	return `${file}.next`;
 }
@@ -89,13 +89,13 @@ async function fingerprintIn(file: string): Promise<string | undefined> {
 		const key = await readKeyFile(file, undefined);
 		return key && masterFingerprint(key);
 	} catch (error) {
-		// Cut off while it was written: it is the key of nothing.
+		// Its writing was interrupted: nothing needs this key.
 		if (error instanceof FatalError) return undefined;
 		throw error;
 	}
 }
 
-/** At once: for so little the way to another thread and back is longer, and every start goes it. */
+/** Reads synchronously: for so few bytes a round trip to another thread takes longer, and every start would pay it. */
 function readSmallFile(file: string, owner: number | undefined): Buffer | undefined {
 	const handle = openSmallFile(file);
 	if (handle === undefined) return undefined;
@@ -113,7 +113,7 @@ function readSmallFile(file: string, owner: number | undefined): Buffer | undefi
 
 function openSmallFile(file: string): number | undefined {
 	try {
-		// Without blocking: a pipe in the file's place must not hold the start for ever.
+		// Without blocking: a pipe in the file's place must not block the start for ever.
 		return openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;

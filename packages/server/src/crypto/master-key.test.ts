@@ -24,7 +24,7 @@ import { findNextMasterKey, loadMasterKey, type MasterKeySources } from "./maste
 import { createKeyFile, parseKeyText, readKeyFile } from "./master-key-file.ts";
 import { masterFingerprint } from "./wrap.ts";
 
-/** Its base64 holds both characters that base64url spells otherwise. */
+/** A key whose base64 has both characters that base64url spells differently. */
 const KEY = Buffer.from("fbefbe00112233445566778899aabbccddeeff00112233445566778899fffff0", "hex");
 const OTHER = Buffer.alloc(32, 0xee);
 const OWNER = process.geteuid?.();
@@ -107,7 +107,7 @@ test("a key file is read with no bits for others and refused with any, naming th
 
 test("a key file of another user is refused", async (t) => {
 	const file = await writeKeyFile(await makeFolder(t), "key", KEY);
-	// As root the file is given away, since root's own files are accepted from everybody.
+	// Root gives the file away, since files owned by root are accepted for everybody.
 	if (OWNER === 0) await chown(file, 12_345, 12_345);
 	await assert.rejects(readKeyFile(file, 54_321), saying(/belongs to another user/));
 });

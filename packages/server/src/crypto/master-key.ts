@@ -8,17 +8,17 @@ import type { MasterKeyHome } from "./rotation.ts";
 import { masterFingerprint } from "./wrap.ts";
 import { KEY_BYTES } from "./xaes.ts";
 
-/** Where a master key may come from, in this order: credential, file, environment. Design: §5, §7.1. */
+/** Possible sources of a master key, in this order: credential, file, environment. Design: §5, §7.1. */
 export interface MasterKeySources {
 	/** Folder of systemd's credentials; the key is `master-key` in it. */
 	credentials_dir: string | undefined;
 	/** The file that the configuration names. */
 	master_key_file: string | undefined;
-	/** Without a named file it is `master.key` in here. */
+	/** Folder of the default file, `master.key`. */
 	data_dir: string;
 	/** `SVC_MASTER_KEY`. */
 	master_key: Redacted<string> | undefined;
-	/** The file that holds the next master key before a rotation to it; the credential `next-master-key` comes before it. */
+	/** The file that holds the next master key before a rotation to it; the credential `next-master-key` overrides it. */
 	next_master_key_file?: string | undefined;
 }
 
@@ -30,18 +30,18 @@ export interface MasterKey {
 	origin: "credential" | "file" | "environment";
 	/** Undefined when it came from the environment. */
 	file: string | undefined;
-	/** It was made just now: tell people to keep a copy. */
+	/** True when it was made just now: tell people to keep a copy. */
 	generated: boolean;
-	/** What its rotation works on; undefined when it is not in a file of ours. */
+	/** Home that its rotation changes; undefined when it is not in a file of ours. */
 	home: MasterKeyHome | undefined;
 	/** Sentences for the log. */
 	warnings: string[];
 }
 
 /**
- * Finds the master key, and makes one in the default place when the store is new and nothing else is said. A rotation that was cut off is brought to its end first.
- * After a rotation to a key that was given beforehand, that one is found as well, wherever the other one still is.
- * @param needed fingerprint that the store wants; undefined when the store is new
+ * Finds the master key, and makes one in the default place if the store is new and no source has one. Completes an interrupted rotation first.
+ * After a rotation to a key provided beforehand, finds that one, too, wherever the earlier one still is.
+ * @param needed fingerprint that the store requires; undefined when the store is new
  * @throws FatalError saying what to do when there is none, or it is malformed, or its file is open to others
  * Design: §5.
  */
@@ -62,8 +62,8 @@ export async function loadMasterKey(
 }
 
 /**
- * The next master key, given beforehand: the credential `next-master-key`, else the file of `next_master_key_file`.
- * @returns undefined when there is neither; without a home, since its place is not ours to change
+ * Finds the next master key, provided beforehand: the credential `next-master-key`, else the file of `next_master_key_file`.
+ * @returns undefined when there is neither; without a home, since we must not change its place
  * @throws FatalError when it is malformed, or its file is open to others
  * Design: §5.
  */
@@ -83,8 +83,8 @@ function inUse({ file }: MasterKey): string {
 }
 
 /**
- * Finds the master key of this fingerprint, and changes nothing on the way: not even a rotation that was cut off.
- * @throws FatalError naming the fingerprint when there is none or it is another one, or saying what is wrong with its file
+ * Finds the master key with this fingerprint and changes nothing, not even an interrupted rotation.
+ * @throws FatalError naming the fingerprint when there is no key or another one, or saying what is wrong with its file
  */
 export async function requireMasterKey(sources: MasterKeySources, needed: string): Promise<MasterKey> {
 	const found = (await fromCredential(sources)) ?? (await fromFile(sources, needed)) ?? fromEnvironment(sources);
@@ -110,7 +110,7 @@ async function fromCredential({ credentials_dir, master_key }: MasterKeySources)
 	return key && { ...describe(key, "credential", file), warnings: ignoring(master_key, file) };
 }
 
-/** A rotation that was cut off is brought to its end first. */
+/** Reads the key from its file, after completing an interrupted rotation. */
 async function fromSettledFile(sources: MasterKeySources, needed: string | undefined): Promise<MasterKey | undefined> {
 	const file = sources.master_key_file ?? defaultFile(sources);
 	if (needed !== undefined) await masterKeyHome(file).settle(needed);
@@ -153,7 +153,7 @@ function ignoring(master_key: Redacted<string> | undefined, file: string): strin
 	return master_key === undefined ? [] : [`SVC_MASTER_KEY is ignored: ${file} comes first`];
 }
 
-/** What a rotation that was cut off left beside the master key's file, for the next start to settle; one with a credential looks at neither. */
+/** Finds the key that an interrupted rotation left beside the master key's file, for the next start to settle; none when a credential has the key. */
 export function findStagedKey(sources: MasterKeySources): string | undefined {
 	const { credentials_dir, master_key_file } = sources;
 	if (credentials_dir !== undefined && existsSync(join(credentials_dir, "master-key"))) return undefined;

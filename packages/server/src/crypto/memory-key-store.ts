@@ -1,7 +1,7 @@
 import type { AuditEvent } from "../audit/model.ts";
 import type { KeyRow, KeyStore } from "./keyring-model.ts";
 
-/** A store of keys in memory, for tests: its rows lie open so that a test can damage them. */
+/** A store of keys in memory, for tests: its rows are exposed so that a test can damage them. */
 export interface MemoryKeyStore extends KeyStore {
 	state: { fingerprint: string | undefined; rows: KeyRow[]; events: AuditEvent[] };
 }

@@ -2,14 +2,14 @@ import { AppError } from "../errors.ts";
 import { computeArgon2 } from "./argon2.ts";
 
 /**
- * A hash of the same cost that no password is known to match: its salt and tag were drawn at random.
- * Whoever has no account is checked against it, so that the time of an answer does not tell which e-mails have one.
+ * A hash of the same cost that no known password matches: its salt and tag are random.
+ * Logins without an account are checked against it, so that the time of an answer does not tell which e-mails have one.
  */
 export const NOBODYS_HASH =
 	"$argon2id$v=19$m=65536,t=3,p=1$imXguMoHmobb19CpX+JQtg$Ze11aEmHheb6skFfs3iAP2pHY1pOFIwiW7/+d2gzXA8";
 
 /**
- * Hashes a password for storage, after NFKC so that every keyboard's form of it is the same.
+ * Hashes a password for storage, after NFKC, so that every keyboard's form of it is the same.
  * @returns PHC text with its own random salt
  * @throws AppError internal_error
  */
@@ -20,8 +20,8 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether the password is the one that was hashed. It takes as long when there is no hash.
- * @throws AppError internal_error when the stored hash is malformed or not of our cost
+ * Tells whether the password matches the hash. Takes as long when there is no hash.
+ * @throws AppError internal_error when the stored hash is malformed or of another cost
  */
 export async function verifyPassword(stored: string | undefined, password: string): Promise<boolean> {
 	const answer = await computeArgon2({ password, stored: stored ?? NOBODYS_HASH });

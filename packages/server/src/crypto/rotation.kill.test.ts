@@ -33,7 +33,7 @@ const REALMS = 12;
 const NEW = masterFingerprint(NEXT);
 const system = createTestSystem();
 
-/** Starts as the server does: settles the key file, then opens the keyring with what is in it. */
+/** Starts as the server does: settles the key file, then opens the keyring with the key in it. */
 async function start(t: Cleanup, directory: string) {
 	const { store } = await openTestStore(t, directory);
 	const sources = {
@@ -47,7 +47,7 @@ async function start(t: Cleanup, directory: string) {
 	return { store, master, keyring, system, sessions: createSessionTokens(() => keyring.session(), system) };
 }
 
-/** A data directory as a server leaves it, with something made with every key. */
+/** Makes a data directory as a server leaves it, with something made with every key. */
 async function makeServer() {
 	const directory = await makeFolder({ after });
 	const needs = await start({ after }, directory);
@@ -75,10 +75,10 @@ async function makeServer() {
 
 const server = await makeServer();
 
-/** What node has compiled once, the processes need not compile again. */
+/** Cache of compiled code, so that the processes need not compile it again. */
 const compiled = await makeFolder({ after });
 
-/** Runs the process. @returns the signal that ended it, and what it said */
+/** Runs the process. @returns the signal that ended it, and its error output */
 async function run(directory: string, task: Task, step: Step | "never"): Promise<[signal: unknown, said: string]> {
 	const child = spawn(process.execPath, [PROCESS, directory, task, step], {
 		stdio: ["ignore", "ignore", "pipe"],
@@ -104,13 +104,13 @@ async function copyOf(from: string, t: Cleanup): Promise<string> {
 	return directory;
 }
 
-// Only a process that ends by itself leaves what it compiled.
+// Only a process that ends by itself saves what it compiled.
 assert.deepEqual(await run(await copyOf(server.directory, { after }), "recover", "never"), [null, ""]);
 
 const images = await makeFolder({ after });
 const killed = new Map<Step, Promise<string>>();
 
-/** What a rotation of the master key leaves when it is killed there; it is killed there once. */
+/** Returns what a rotation of the master key leaves when it is killed at a step; each step is killed once. */
 function killedAt(step: (typeof MASTER_STEPS)[number]): Promise<string> {
 	const left = killed.get(step) ?? kill(step);
 	killed.set(step, left);
@@ -124,7 +124,7 @@ async function kill(step: Step): Promise<string> {
 	return directory;
 }
 
-/** Starts a server on what is left and reads everything back. @param fingerprint of the master key that must hold */
+/** Starts a server on what is left and reads everything back. @param fingerprint of the expected master key */
 async function assertWhole(t: TestContext, directory: string, fingerprint: string) {
 	const needs = await start(t, directory);
 	const { store, keyring, master, sessions } = needs;

@@ -18,7 +18,7 @@ const NEXT = Buffer.alloc(32, 2);
 const PLACE: Place = { label: "test", realm_id: "a", environment: "", name: "", row_id: "" };
 const ROTATED = { timestamp: "", type: "key.rotated", actor: "", realm_id: "", realm: "", data: {} } as const;
 
-/** A server's keys: store, key file and keyring, with one realm and something sealed under each kind of key. */
+/** Sets up a server's keys: store, key file and keyring, with one realm and something sealed under each kind of key. */
 async function start(folder: string, keys: MemoryKeyStore) {
 	const sources = { credentials_dir: undefined, master_key_file: undefined, data_dir: folder, master_key: undefined };
 	const master = await loadMasterKey(sources, await keys.fingerprint(), system);
@@ -68,7 +68,7 @@ test("the master key is replaced while the keyring goes on working, and the file
 	);
 });
 
-/** Cuts everything off at one step: that step and all later ones fail, as after the death of the process. */
+/** Interrupts at one step: it and all later ones fail, as after the death of the process. */
 function cutOff(keys: KeyStore, home: MasterKeyHome, at: string) {
 	let isDead = false;
 	const step = async <T>(name: string, work: () => T | Promise<T>): Promise<T> => {
@@ -224,7 +224,7 @@ test("a rotation waits for a realm that is being made, so that its key is not le
 		keys.state.rows.push(row);
 	});
 	const rotating = rotateMasterKey({ keys, keyring, home: undefined, system }, NEXT, ROTATED);
-	// All that the rotation could do meanwhile is done within this turn of the event loop.
+	// In this turn of the event loop the rotation does all that it can do meanwhile.
 	await setImmediate();
 	held.resolve();
 	await Promise.all([making, rotating]);

@@ -6,32 +6,32 @@ import type { KeyPurpose } from "./keyring-model.ts";
 import type { DataKey } from "./seal.ts";
 import { fingerprintOf, masterFingerprint, rewrapKey } from "./wrap.ts";
 
-/** Where the master key is kept, seen by its rotation: see master-key-file.ts. */
+/** Home of the master key, as its rotation sees it: see master-key-file.ts. */
 export interface MasterKeyHome {
 	/** Puts the next key beside the present one, durably. */
 	stage(next: Buffer): Promise<void>;
-	/** Lets the staged key take the present one's place, or drops it: whichever leaves the key of this fingerprint. Nothing staged: nothing done. */
+	/** Replaces the present key with the staged one or drops the staged one, whichever leaves the key of this fingerprint. No-op if none is staged. */
 	settle(fingerprint: string): Promise<void>;
 }
 
-/** What a rotation of the master key needs. */
+/** Dependencies of a rotation of the master key. */
 export interface RotationNeeds extends KeyringNeeds {
 	keyring: Keyring;
-	/** Undefined when the key comes from a credential or the environment: then the operator puts the next one there. */
+	/** Undefined when the key comes from a credential or the environment: then the operator replaces it there. */
 	home: MasterKeyHome | undefined;
 }
 
-/** A purge may take keys away between the reading and the writing of them; as often as this in a row it does not. */
+/** A purge may remove keys between their reading and writing, but not this often in a row. */
 const MAX_ATTEMPTS = 10;
-/** Keys that are re-wrapped in one turn of the event loop: about 5 ms. */
+/** Keys re-wrapped in one turn of the event loop: about 5 ms. */
 const KEYS_PER_TURN = 500;
 
 /**
- * Wraps every key of the keyring under `next` while the server goes on working. The data itself is not touched.
- * It may be cut off at any point: the store changes in one transaction, and at the next start its fingerprint says which of the two files holds.
+ * Wraps every key of the keyring under `next` while the server keeps working. The data itself stays untouched.
+ * You may interrupt it at any point: the store changes in one transaction, and at the next start its fingerprint says which of the two files applies.
  * @param next 32 bytes
- * @returns the fingerprints of the key before and of this one
- * @throws AppError conflict when `next` is the key in use, or when keys come and go too fast
+ * @returns the fingerprints of the old key and the new one
+ * @throws AppError conflict when `next` is the key in use, or when keys keep coming and going
  * Design: §5.
  */
 export async function rotateMasterKey(
@@ -48,7 +48,7 @@ export async function rotateMasterKey(
 		try {
 			await rewrapAll(needs, from, to, event);
 		} finally {
-			// A transaction that failed may have been committed all the same: the store knows.
+			// A failed transaction may still have been committed: the store knows.
 			await home?.settle((await keys.fingerprint()) ?? fingerprintOf(from));
 		}
 	});
@@ -79,7 +79,7 @@ async function rewrapAll(
 }
 
 /**
- * Replaces the active key of a purpose, and of a realm when `realm_id` is not empty. What the old key sealed stays readable for ever.
+ * Replaces the active key of a purpose, and of a realm when `realm_id` is not empty. Anything that the old key sealed stays readable for ever.
  * @returns the new key's id
  * Design: §5.
  */

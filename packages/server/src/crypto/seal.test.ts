@@ -23,7 +23,7 @@ const openText = (text: string) => openPortable(text, keyById);
 const portable = (box: Buffer) => `svc:v1:${box.toString("base64url")}`;
 const boxOf = (text: string) => Buffer.from(text.slice("svc:v1:".length), "base64url");
 
-/** Every copy of a box with one bit of one byte turned over. */
+/** Yields every copy of a box with one bit flipped. */
 function* flips(box: Buffer): Generator<Buffer> {
 	for (let bit = 0; bit < box.length * 8; bit++) {
 		const flipped = Buffer.from(box);

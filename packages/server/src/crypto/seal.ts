@@ -1,13 +1,13 @@
 /**
- * Ciphertext as it is stored and handed out: suite (1 byte, 1 = XAES-256-GCM), key id (8), nonce (24), ciphertext, tag (16).
- * What a box is bound to is its associated data: the suite and key id, and for a record everything that says where it belongs.
+ * Ciphertext in the store and in answers: suite (1 byte, 1 = XAES-256-GCM), key id (8), nonce (24), ciphertext, tag (16).
+ * A box is bound to its associated data: the suite and key id, and for a record everything that says where it belongs.
  * Design: §5.
  */
 import { importKey, NONCE_BYTES, open, seal, TAG_BYTES, type XaesKey } from "./xaes.ts";
 
 /** Bytes of a key's id. */
 export const KEY_ID_BYTES = 8;
-/** What portable ciphertext begins with. Spec: API › Versioning. */
+/** Prefix of portable ciphertext. Spec: API › Versioning. */
 export const PORTABLE_PREFIX = "svc:v1:";
 
 const SUITE = 1;
@@ -20,7 +20,7 @@ const HEADER_CHARACTERS = 12;
 export interface DataKey {
 	/** 8 bytes. */
 	readonly id: Buffer;
-	/** What its boxes begin with: suite and id. */
+	/** Header of its boxes: suite and id. */
 	readonly header: Buffer;
 	readonly cipher: XaesKey;
 }
@@ -33,38 +33,38 @@ export interface Place {
 	realm_id: string;
 	/** Empty when the record belongs to no environment. */
 	environment: string;
-	/** Secret key, or whatever names the record among its kind. */
+	/** Secret key, or another name of the record among its kind. */
 	name: string;
-	/** Row id; one that is new for each version also binds the version. */
+	/** Row id; if it is new for each version, it also binds the version. */
 	row_id: string;
 }
 
 /** `size` cryptographically random bytes. */
 export type RandomBytes = (size: number) => Buffer;
 
-/** Makes a key from an id of 8 bytes and 32 secret bytes, which may be overwritten afterwards. */
+/** Makes a key from an id of 8 bytes and 32 secret bytes, which you may overwrite afterwards. */
 export function dataKey(id: Buffer, bytes: Buffer): DataKey {
 	if (id.length !== KEY_ID_BYTES) throw new RangeError(`a key id has ${KEY_ID_BYTES} bytes`);
 	return { id, header: Buffer.concat([Buffer.from([SUITE]), id]), cipher: importKey(bytes) };
 }
 
-/** Seals a record for one place: the box to be stored, 49 bytes longer than the plaintext. */
+/** Seals a record for one place. Returns the box to store, 49 bytes longer than the plaintext. */
 export function sealRecord(key: DataKey, place: Place, plaintext: Uint8Array, randomBytes: RandomBytes): Buffer {
 	return sealBox(key, bindingOf(key, place), plaintext, randomBytes);
 }
 
-/** Opens a record of this place: its plaintext, or undefined when it was altered, moved, or sealed with another key. */
+/** Opens a record of this place. Returns undefined when it was altered, moved, or sealed with another key. */
 export function openRecord(key: DataKey, place: Place, box: Buffer): Buffer | undefined {
 	return openBox(key, bindingOf(key, place), box);
 }
 
-/** The id of the key that a box was sealed with, or undefined when it is no box of ours. */
+/** Reads the id of the key that sealed a box; undefined when it is no box of ours. */
 export function keyIdOf(box: Buffer): Buffer | undefined {
 	if (box.length < CIPHERTEXT_AT + TAG_BYTES || box[0] !== SUITE) return undefined;
 	return box.subarray(1, HEADER_BYTES);
 }
 
-/** Seals a text for whoever may have it opened by this server: `svc:v1:` and base64url without padding. Spec: API › Secrets and encryption. */
+/** Seals a text as portable ciphertext, which only this server opens: `svc:v1:` and base64url without padding. Spec: API › Secrets and encryption. */
 export function sealPortable(key: DataKey, plaintext: string, randomBytes: RandomBytes): string {
 	const box = sealBox(key, portableBinding(key), Buffer.from(plaintext), randomBytes);
 	return PORTABLE_PREFIX + box.toString("base64url");
@@ -72,18 +72,18 @@ export function sealPortable(key: DataKey, plaintext: string, randomBytes: Rando
 
 /**
  * Opens portable ciphertext.
- * @returns the text, or undefined when this is not exactly what `sealPortable` once made with a key we have; it never throws
+ * @returns the text, or undefined unless `sealPortable` made exactly this with a key we have; never throws
  */
 export function openPortable(text: string, keyById: (id: Buffer) => DataKey | undefined): string | undefined {
 	if (!text.startsWith(PORTABLE_PREFIX)) return undefined;
 	const bodyAt = PORTABLE_PREFIX.length;
-	// The header alone tells whether the key is ours, before work is spent on a long text that is not.
+	// The header alone tells whether the key is ours, before any work on a long foreign text.
 	const header = Buffer.from(text.slice(bodyAt, bodyAt + HEADER_CHARACTERS), "base64url");
 	const key = keyById(header.subarray(1));
 	if (key === undefined) return undefined;
 	const body = text.slice(bodyAt);
 	const box = Buffer.from(body, "base64url");
-	// Node's decoder forgives; a text that does not come out the same again was not canonical.
+	// Node's decoder is lenient; a text that does not encode to itself again was not canonical.
 	if (box.toString("base64url") !== body) return undefined;
 	return openBox(key, portableBinding(key), box)?.toString();
 }
@@ -102,7 +102,7 @@ function portableBinding(key: DataKey): Buffer {
 	return Buffer.concat([Buffer.from(PORTABLE_PREFIX), key.header]);
 }
 
-/** Every part is preceded by its length in four bytes, so no two places have the same binding. */
+/** Precedes every part with its length in four bytes, so that no two places have the same binding. */
 function bindingOf(key: DataKey, place: Place): Buffer {
 	const parts = [place.label, place.realm_id, place.environment, place.name, place.row_id];
 	let size = HEADER_BYTES;

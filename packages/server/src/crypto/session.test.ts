@@ -14,7 +14,7 @@ const keySet = (active: MacKey, ...others: MacKey[]) => ({
 	byId: new Map([active, ...others].map((key) => [key.id, key])),
 });
 
-/** Tokens at a clock that a test may turn. */
+/** Makes tokens with a clock that a test may turn. */
 function tokensAt(seconds: number, keys = keySet(KEY, RETIRED)) {
 	const clock = { seconds };
 	const tokens = createSessionTokens(() => keys, { now: () => new Date(clock.seconds * 1000) });
@@ -25,7 +25,7 @@ const HEADER = { alg: "HS256", typ: "svc-session+jwt", kid: KEY.id };
 const encode = (part: unknown) =>
 	Buffer.from(typeof part === "string" ? part : JSON.stringify(part)).toString("base64url");
 
-/** Any JWT, with its signature made by hand. */
+/** Makes any JWT, signed by hand. */
 function forge(header: unknown, claims: unknown, bytes = KEY.bytes, digest = "sha256"): string {
 	const body = `${encode(header)}.${encode(claims)}`;
 	return `${body}.${createHmac(digest, bytes).update(body).digest("base64url")}`;

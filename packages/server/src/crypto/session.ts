@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { JOSEError, JWKSNoMatchingKey } from "jose/errors";
-// From their own modules: the whole of jose costs 9 MiB more.
+// Imported from their own modules: all of jose takes 9 MiB more.
 import { SignJWT } from "jose/jwt/sign";
 import { jwtVerify } from "jose/jwt/verify";
 import { createCache } from "../cache.ts";
@@ -15,12 +15,12 @@ const ALGORITHM = "HS256";
 const TYPE = "svc-session+jwt";
 const MAX_TOKEN_CHARACTERS = 4096;
 const MAX_REMEMBERED = 10_000;
-/** Seconds by which the clock may have been set back since a token was issued. */
+/** Seconds that the clock may have been set back since a token was issued. */
 const SET_BACK = 5;
-/** Milliseconds for which a key may go on signing while its successor is being stored. */
+/** Milliseconds for which a key may keep signing while its successor is being stored. */
 const TAKEOVER_MS = 10_000;
 
-/** What a session token says. */
+/** Claims of a session token. */
 interface SessionClaims {
 	/** User id. */
 	sub: string;
@@ -34,13 +34,13 @@ interface SessionClaims {
 export interface SessionTokens {
 	/** Signs a token. @param claims `iat` and `exp` in Unix seconds, at most SESSION_SECONDS apart */
 	sign(claims: SessionClaims & { iat: number }): Promise<string>;
-	/** What the token says, or undefined when it is not exactly a valid session token of ours. Whether its session still lives is the store's to say. */
+	/** Returns the claims, or undefined unless it is exactly a valid session token of ours. The store knows whether its session still lives. */
 	verify(token: string): Promise<SessionClaims | undefined>;
 }
 
 /**
- * Makes the checker of session tokens. It remembers the tokens it has verified, at most until they expire.
- * @param keys the session keys as they are now
+ * Makes the signer and checker of session tokens. It remembers verified tokens, at most until they expire.
+ * @param keys returns the current session keys
  * Design: §6.
  */
 export function createSessionTokens(keys: () => KeySet<MacKey>, system: Pick<System, "now">): SessionTokens {
@@ -65,7 +65,7 @@ export function createSessionTokens(keys: () => KeySet<MacKey>, system: Pick<Sys
 	};
 }
 
-/** Whether the signature is spelled the one way it should be: a decoder forgives padding and the last character's unused bits. */
+/** Tells whether the signature has its only canonical spelling: decoders accept padding and any unused bits in the last character. */
 export function isCanonical(token: string): boolean {
 	const signature = token.slice(token.lastIndexOf(".") + 1);
 	return Buffer.from(signature, "base64url").toString("base64url") === signature;
@@ -90,7 +90,7 @@ async function verifyToken(token: string, keys: KeySet<MacKey>, now: Date): Prom
 		});
 		const { sub, jti, exp = Number.NaN, iat = Number.NaN } = payload;
 		if (typeof sub !== "string" || typeof jti !== "string" || !Number.isSafeInteger(exp)) return undefined;
-		// A retired key vouches for what it signed before, and for nothing that somebody signs with it now.
+		// A retired key is trusted for tokens that it signed before, not for any that somebody signs with it now.
 		if (retired_at !== undefined && iat * 1000 >= retired_at.getTime() + TAKEOVER_MS) return undefined;
 		return { sub, jti, exp };
 	} catch (error) {

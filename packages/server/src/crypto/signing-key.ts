@@ -8,11 +8,11 @@ export interface SigningKey {
 	readonly publicKey: Buffer;
 	/** Signs a message: 64 bytes. */
 	sign(message: Buffer): Buffer;
-	/** Whether this key signed the message. */
+	/** Tells whether this key signed the message. */
 	verify(message: Buffer, signature: Buffer): boolean;
 }
 
-/** What stands before the seed in a private key's PKCS #8 encoding. RFC 8410 section 7. */
+/** Bytes before the seed in a private key's PKCS #8 encoding. RFC 8410 section 7. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 const PUBLIC_BYTES = 32;
 

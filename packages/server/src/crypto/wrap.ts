@@ -13,18 +13,18 @@ import {
 } from "./seal.ts";
 import { KEY_BYTES } from "./xaes.ts";
 
-/** The name by which people tell master keys apart: 16 hexadecimal digits, which reveal nothing of the key. Design: §5. */
+/** Computes the name by which people tell master keys apart: 16 hexadecimal digits that reveal nothing of the key. Design: §5. */
 export function masterFingerprint(bytes: Buffer): string {
 	const digest = createHash("sha256").update("svc master key v1").update(bytes).digest();
 	return digest.toString("hex", 0, KEY_ID_BYTES);
 }
 
-/** Makes a master key ready for wrapping. Its id is its fingerprint, so each wrapped key says which master key opens it. */
+/** Imports a master key for wrapping. Its id is its fingerprint, so each wrapped key says which master key opens it. */
 export function importMaster(bytes: Buffer): DataKey {
 	return dataKey(Buffer.from(masterFingerprint(bytes), "hex"), bytes);
 }
 
-/** The fingerprint of an imported master key. */
+/** Returns the fingerprint of an imported master key. */
 export function fingerprintOf(master: DataKey): string {
 	return master.id.toString("hex");
 }
@@ -43,12 +43,12 @@ export function newKeyRow(
 	return { ...name, state: "active", wrapped, created_at: system.now().toISOString() };
 }
 
-/** The 32 bytes of a wrapped key, or undefined when the row was altered or another master key wraps it. */
+/** Unwraps a key's 32 bytes; undefined when the row was altered or another master key wraps it. */
 export function unwrapKey(master: DataKey, row: KeyRow): Buffer | undefined {
 	return openRecord(master, placeOf(row), row.wrapped);
 }
 
-/** The same key wrapped under another master key, or undefined when `from` does not open it. */
+/** Wraps the same key under another master key; undefined when `from` does not open it. */
 export function rewrapKey(from: DataKey, to: DataKey, row: KeyRow, randomBytes: RandomBytes): Buffer | undefined {
 	const bytes = unwrapKey(from, row);
 	if (bytes === undefined) return undefined;
@@ -57,12 +57,12 @@ export function rewrapKey(from: DataKey, to: DataKey, row: KeyRow, randomBytes: 
 	return wrapped;
 }
 
-/** Whether this master key is the one that the row names. */
+/** Tells whether the row names this master key. */
 export function wraps(master: DataKey, row: KeyRow): boolean {
 	return keyIdOf(row.wrapped)?.equals(master.id) ?? false;
 }
 
-/** The state is not bound: it changes when keys are rotated. */
+/** Names a row's place. The state is not bound, since rotations change it. */
 function placeOf(row: Pick<KeyRow, "id" | "purpose" | "realm_id">): Place {
 	return {
 		label: "keyring.wrapped",

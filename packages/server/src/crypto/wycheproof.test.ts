@@ -14,7 +14,7 @@ import rsa from "./vectors/wycheproof/rsa-pkcs1-2048-sha256.json" with { type: "
 
 const hex = (text: string) => Buffer.from(text, "hex");
 
-/** What is neither valid nor invalid may be either. */
+/** Compares a verdict with ours; an "acceptable" one may be either. */
 function compare(
 	name: string,
 	{ tcId, comment, result }: { tcId: number; comment: string; result: string },
@@ -69,7 +69,7 @@ test("JWS with HS256, by which sessions are signed, is verified when it is well-
 					return false;
 				},
 			);
-			// jose forgives how a signature is spelled: such a token is refused before it gets there.
+			// jose accepts other spellings of a signature: we refuse such a token before it gets there.
 			compare("jws", one, isValid && isCanonical(one.jws));
 		}
 	}

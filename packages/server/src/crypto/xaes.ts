@@ -16,7 +16,7 @@ export const TAG_BYTES = 16;
 
 const BLOCK_BYTES = 16;
 const DERIVING_BYTES = 12;
-/** Where the nonce begins within M1 and M2. */
+/** Offset of the nonce in M1 and M2. */
 const NONCE_AT = 4;
 /** M1 and M2 for a nonce of zeros. */
 const MESSAGES = Buffer.from(`00015800${"00".repeat(12)}00025800${"00".repeat(12)}`, "hex");
@@ -24,7 +24,7 @@ const GCM = { authTagLength: TAG_BYTES };
 
 /** An imported key. It holds no copy of the bytes it was made from. */
 export interface XaesKey {
-	/** AES-256-ECB: it keeps no state between blocks, so one object serves every message and its set-up is paid once. */
+	/** AES-256-ECB keeps no state between blocks, so one object serves every message and is set up once. */
 	readonly aes: Cipheriv;
 	/** M1 ^ K1 and M2 ^ K1 for a nonce of zeros. */
 	readonly blocks: Uint8Array;
@@ -33,7 +33,7 @@ export interface XaesKey {
 }
 
 /**
- * Prepares a key of 32 bytes for any number of messages; the caller may overwrite the bytes afterwards.
+ * Prepares a key of 32 bytes for any number of messages; you may overwrite the bytes afterwards.
  * @throws RangeError when the length is wrong
  */
 export function importKey(bytes: Buffer): XaesKey {
@@ -60,7 +60,7 @@ export function seal(key: XaesKey, nonce: Buffer, plaintext: Uint8Array, aad: Ui
 	return Buffer.concat([ciphertext, cipher.getAuthTag()]);
 }
 
-/** Checks and decrypts what `seal` made: the plaintext, or undefined when the key, nonce, box or associated data is not the one it was sealed with. */
+/** Checks and decrypts the output of `seal`; undefined when key, nonce, box or associated data differ from those it was sealed with. */
 export function open(key: XaesKey, nonce: Buffer, box: Buffer, aad: Uint8Array): Buffer | undefined {
 	if (nonce.length !== NONCE_BYTES || box.length < TAG_BYTES) return undefined;
 	const subkey = deriveKey(key, nonce);
@@ -72,7 +72,7 @@ export function open(key: XaesKey, nonce: Buffer, box: Buffer, aad: Uint8Array):
 	try {
 		cipher.final();
 	} catch {
-		// The one thing `final` throws for is a tag that does not match.
+		// `final` throws only when the tag does not match.
 		return undefined;
 	}
 	return plaintext;
@@ -88,7 +88,7 @@ function deriveKey({ aes, blocks, mixed }: XaesKey, nonce: Buffer): Buffer {
 	return aes.update(mixed);
 }
 
-/** Doubling in GF(2^128), as in the subkey generation of CMAC (NIST SP 800-38B, 6.1). */
+/** Doubles a block in GF(2^128), as in the subkey generation of CMAC (NIST SP 800-38B, 6.1). */
 function doubled(block: Buffer): Buffer {
 	const value = BigInt(`0x${block.toString("hex")}`) << 1n;
 	const reduced = value >> 128n === 0n ? value : (value & ((1n << 128n) - 1n)) ^ 0x87n;
