@@ -20,7 +20,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
 const found = (checks: readonly Check[]) => checks.map(({ status, message }) => `${status}: ${message}`).join("\n");
 
-/** Settings and files as a new server has them. */
+/** Sets up settings and files like those of a new server. */
 async function settings(t: TestContext, certificate_made: Date) {
 	const data_dir = await makeFolder(t);
 	const names = ["svc.example.com", "127.0.0.1"];

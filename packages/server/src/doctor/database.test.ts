@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createGate } from "../gate.ts";
 import { type DatabaseNeeds, lookAtDatabase } from "./database.ts";
 
-/** A database whose looks end when they are told to. */
+/** A database whose examinations end when the test says so. */
 function setUp() {
 	const begun: PromiseWithResolvers<string[]>[] = [];
 	let open = 0;

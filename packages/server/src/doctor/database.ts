@@ -6,18 +6,18 @@ import { type Check, ok } from "./model.ts";
 
 type OpenDatabase = Pick<Snapshot, "audit" | "glance" | "inspect" | "close">;
 
-/** What looking at the database needs. */
+/** Dependencies of examining the database. */
 export interface DatabaseNeeds {
 	keyring: Pick<Keyring, "checkpoint">;
 	/** Opens the live database beside the server's own connections. */
 	openDatabase(): OpenDatabase;
-	/** Lets one look at the database be taken at a time: each has a thread of its own, and reads all of it. */
+	/** Lets one examination of the database run at a time: each has its own thread and reads all of it. */
 	oneAtATime: Gate;
 }
 
 const REPAIR = "stop the server, keep a copy of the data directory, and restore a backup: `svc restore --help`";
 
-/** Whether the database's pages are sound; with `deep` its indexes and references, too. */
+/** Checks the database's pages; with `deep` its indexes and references, too. */
 export async function lookAtDatabase(needs: DatabaseNeeds, deep: boolean, signal: AbortSignal): Promise<Check[]> {
 	const look = (database: OpenDatabase) => (deep ? database.inspect() : database.glance());
 	const problems = await withDatabase(needs, signal, look).catch(asProblem);
@@ -27,14 +27,14 @@ export async function lookAtDatabase(needs: DatabaseNeeds, deep: boolean, signal
 	return [{ name: "database", status: "failed", message, hint: REPAIR }];
 }
 
-/** A database that is too damaged to be looked at. */
+/** Reports a database that is too damaged to be examined. */
 function asProblem(error: unknown): string[] {
 	const code = error instanceof Error && "code" in error ? String(error.code) : "";
 	if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return [code];
 	throw error;
 }
 
-/** Whether the audit log is as it was written, as far as the checkpoints beside it can tell. */
+/** Checks that the audit log is as it was written, as far as the checkpoints beside it can tell. */
 export async function lookAtLog(needs: DatabaseNeeds, signal: AbortSignal): Promise<Check[]> {
 	const { report, checkpoints } = await withDatabase(needs, signal, ({ audit }) =>
 		proveLog(audit, needs.keyring, undefined),
@@ -49,7 +49,7 @@ export async function lookAtLog(needs: DatabaseNeeds, signal: AbortSignal): Prom
 	return [{ name: "audit", status: "failed", message, hint: "compare the log with a backup: `svc backup list`" }];
 }
 
-/** Its thread ends with the work, or with the time for it; whose time was over before its turn came starts none. */
+/** Examines the database in a thread that ends with the work or its time limit; starts none if the time ran out before its turn. */
 function withDatabase<Found>(
 	{ openDatabase, oneAtATime }: DatabaseNeeds,
 	signal: AbortSignal,

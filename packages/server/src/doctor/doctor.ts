@@ -7,28 +7,28 @@ import { lookAtBackups, lookAtDisk, lookAtFiles, type MachineNeeds } from "./mac
 import type { Check } from "./model.ts";
 import { lookAtCertificate, lookAtMasterKey, lookAtRegistration, type SettingNeeds } from "./settings.ts";
 
-/** What looking at everything needs. */
+/** Dependencies of the doctor. */
 export interface DoctorNeeds extends RefusalNeeds, DatabaseNeeds, LeaseNeeds, LimitNeeds, MachineNeeds, SettingNeeds {
 	/** Asks every configured engine and its target whether they work, and for the rights that it needs there. */
 	askTargets(): Promise<(() => Promise<Check[]>)[]>;
-	/** Finds what engines go on serving because nobody has said whom yet. */
+	/** Reports engines that keep serving their former realms because nobody has named any yet. */
 	lookAtFormer(): Promise<Check[]>;
 }
 
 /**
- * Milliseconds for one thing that is looked at: whoever waits for the answer is a person. `deep` reads the whole database, however large it is.
- * An engine may have to be started, and has 35 s for each of its answers. Design: §8
+ * Milliseconds for each check, since a person waits for the answer. `deep` reads the whole database, however large it is.
+ * An engine may have to start, and has 35 s for each of its answers. Design: §8
  */
 const LIMIT_MS = 20_000;
 const ENGINE_LIMIT_MS = 45_000;
 const DEEP_LIMIT_MS = 30 * 60_000;
 
-/** One thing to look at. @param signal ends with the time for it */
+/** A check. @param signal aborts when its time is over */
 type Look = (signal: AbortSignal) => Check[] | Promise<Check[]>;
 
 /**
- * Looks whether everything is as it should be: the machine, the settings, the database, the log, the engines and what they need at their targets.
- * Nothing is changed. What does not answer in time is told, and holds up nothing else.
+ * Examines everything: the machine, the settings, the database, the log, the engines and what they need at their targets.
+ * Changes nothing. A check that does not answer in time is reported and delays no other.
  * @param deep reads the whole database and the whole log, however long that takes
  * @throws AppError forbidden, insufficient_scope
  */
@@ -62,7 +62,7 @@ async function within(name: string, limit_ms: number, look: Look): Promise<Check
 	try {
 		return await Promise.race([look(signal), late.promise]);
 	} catch (error) {
-		// Its text may hold anything.
+		// Its text may contain anything.
 		const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
 		const message = `it could not be looked at (${code})`;
 		return [{ name, status: "failed", message, hint: "the server's log may say more" }];

@@ -3,7 +3,7 @@ import type { TargetState } from "../leases/model.ts";
 import type { System } from "../system.ts";
 import { type Check, ok } from "./model.ts";
 
-/** What looking at engines and leases needs. */
+/** Dependencies of examining engines and leases. */
 export interface LeaseNeeds {
 	system: Pick<System, "now">;
 	clock: { now(): number; lastJump(): { at: string; ahead_ms: number } | undefined };
@@ -14,10 +14,10 @@ export interface LeaseNeeds {
 	};
 }
 
-/** Seconds that the wall clock may be behind the one by which leases end: it is set back a little now and then. */
+/** Seconds that the wall clock may lag behind the lease clock: it is set back a little now and then. */
 const BEHIND_SECONDS = 10;
 
-/** Whether the wall clock went ahead of the time that has passed, or back. */
+/** Checks whether the wall clock jumped ahead or was set back. */
 export function lookAtClock({ clock, system }: LeaseNeeds): Check[] {
 	const name = "clock";
 	const hint = "see that the machine keeps its time (`timedatectl`): tokens, certificates and leases end by it";
@@ -32,7 +32,7 @@ export function lookAtClock({ clock, system }: LeaseNeeds): Check[] {
 	return [{ name, status: "failed", message, hint }];
 }
 
-/** Whether every engine can be asked. */
+/** Checks that every engine can be asked. */
 export function lookAtEngines({ host }: LeaseNeeds): Check[] {
 	const engines = host.state();
 	const checks = engines.flatMap(({ type, unavailable, breaker, refused_realms, last_failure }): Check[] => {
@@ -60,7 +60,7 @@ function installHint(type: string): string {
 	return `mend it and install it again with \`svc engine install\`, or remove the folder ${type} of plugins_dir; then restart the server`;
 }
 
-/** Whether everything that should be gone is gone. */
+/** Checks that no lease is late to end. */
 export function lookAtLeases({ reaper }: LeaseNeeds): Check[] {
 	const name = "leases";
 	const { overdue, stuck } = reaper.lateness();

@@ -1,15 +1,15 @@
 import type { Limit, Limits } from "../limits.ts";
 import { type Check, ok } from "./model.ts";
 
-/** What looking at limits needs. */
+/** Dependencies of examining limits. */
 export interface LimitNeeds {
 	limits: Limits;
 }
 
-/** Share of a limit from which on it is told. */
+/** Share of a limit above which it is reported. */
 const NEARLY = 0.8;
 
-/** Whether a limit of the server, of a realm or of an account is nearly reached, so that it will soon refuse. */
+/** Checks whether a limit of the server, a realm or an account is nearly reached, so that it will soon refuse. */
 export async function lookAtLimits({ limits }: LimitNeeds): Promise<Check[]> {
 	const checks = await Promise.all(limits.all().map(lookAt));
 	const near = checks.flat();

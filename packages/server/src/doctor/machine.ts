@@ -4,28 +4,28 @@ import { FatalError } from "../errors.ts";
 import type { System } from "../system.ts";
 import { type Check, ok } from "./model.ts";
 
-/** What looking at files and disk needs. */
+/** Dependencies of examining files and disk. */
 export interface MachineNeeds {
 	data_dir: string;
 	system: Pick<System, "now">;
-	/** @throws FatalError naming what others may read or write, and the command that mends it */
+	/** @throws FatalError naming the files that others may read or write, and the command that fixes it */
 	checkFiles(): void;
-	/** When the newest backup was made, in Unix milliseconds; undefined when there is none. */
+	/** Tells when the newest backup was made, in Unix milliseconds; undefined when there is none. */
 	newestBackupAt(): number | undefined;
 }
 
 const MIB = 1024 * 1024;
-/** Less than this, and the next writes are at risk. */
+/** Free space below which the next writes are at risk. */
 const LEAST_FREE_BYTES = 256 * MIB;
 /** A write-ahead log starts over at 32 MiB; the file is cut to 64 MiB. */
 const LONG_LOG_BYTES = 128 * MIB;
-/** Share of the disk below which one account may only cause so many events. Design: §13. */
+/** Free share of the disk below which each account may cause only so many events. Design: §13. */
 const LOW_SHARE = 0.15;
 const SLOWED = "less than 15 %, so that no account may cause more than 20 events a second";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const OLD_BACKUP_DAYS = 7;
 
-/** Whether nobody but the server's user may read or write what is in the data directory. */
+/** Checks that only the server's user may read or write the contents of the data directory. */
 export function lookAtFiles({ data_dir, checkFiles }: MachineNeeds): Check[] {
 	try {
 		checkFiles();
@@ -36,7 +36,7 @@ export function lookAtFiles({ data_dir, checkFiles }: MachineNeeds): Check[] {
 	}
 }
 
-/** Whether there is room for the database to grow and for a backup of it, and whether the write-ahead log is emptied. */
+/** Checks for room for the database to grow and for a backup of it, and that the write-ahead log is emptied. */
 export function lookAtDisk({ data_dir }: MachineNeeds): Check[] {
 	const { bavail, bfree, blocks, bsize } = statfsSync(data_dir);
 	const free = bavail * bsize;
@@ -61,7 +61,7 @@ export function lookAtDisk({ data_dir }: MachineNeeds): Check[] {
 	];
 }
 
-/** Whether there is a backup, and how old it is. */
+/** Checks for a backup, and its age. */
 export function lookAtBackups({ newestBackupAt, system }: MachineNeeds): Check[] {
 	const made_at = newestBackupAt();
 	const hint = "`svc backup create`, better still daily by a timer";

@@ -1,16 +1,16 @@
-/** What was looked at, and how it is. Nothing of a secret is in it. */
+/** Result of a check. It contains no part of a secret. */
 export interface Check {
-	/** Such as `clock`, or `keyvalue` for an engine. */
+	/** Name such as `clock`, or `keyvalue` for an engine. */
 	name: string;
-	/** `warning`: it works, and should be otherwise. `failed`: somebody has to act. */
+	/** `warning`: it works but should be changed. `failed`: somebody has to act. */
 	status: "ok" | "warning" | "failed";
-	/** What was found, in a sentence. */
+	/** Finding in a sentence. */
 	message: string;
-	/** What to do about it; empty when there is nothing to be done. */
+	/** Advice on what to do about it; empty when there is nothing to do. */
 	hint: string;
 }
 
-/** Something was found to be well. */
+/** Makes the result of a check that found no problem. */
 export function ok(name: string, message: string): Check {
 	return { name, status: "ok", message, hint: "" };
 }

@@ -10,7 +10,7 @@ const CheckSchema = v.object({
 	hint: v.string(),
 });
 
-/** What `svc doctor` asks. */
+/** Makes the route that `svc doctor` calls. */
 export function doctorRoutes(needs: DoctorNeeds): Route[] {
 	return [
 		route({

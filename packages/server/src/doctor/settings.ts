@@ -6,20 +6,20 @@ import { type Config, isLoopback } from "../config.ts";
 import type { System } from "../system.ts";
 import { type Check, ok } from "./model.ts";
 
-/** What looking at settings needs. */
+/** Dependencies of examining settings. */
 export interface SettingNeeds {
 	config: Pick<Config, "data_dir" | "tls" | "base_url" | "listen" | "registration">;
-	/** Where certificate and key are; undefined when TLS is off. */
+	/** Files of certificate and key; undefined when TLS is off. */
 	tls_files: readonly [certificate: string, key: string] | undefined;
 	master: { origin: "credential" | "file" | "environment"; file: string | undefined };
 	system: Pick<System, "now">;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Days before the end of a certificate from which on it is told. */
+/** Days before the end of a certificate from which it is reported. */
 const RENEWAL_DAYS = 30;
 
-/** Whether the certificate on disk is good today, for the name that people use, and whether others may read its key. */
+/** Checks that the certificate on disk is valid today and for the name that people use, and that others cannot read its key. */
 export function lookAtCertificate({ config, tls_files, system }: SettingNeeds): Check[] {
 	const name = "certificate";
 	if (tls_files === undefined) return [ok(name, "TLS is off: a proxy or this machine alone speaks to the server")];
@@ -58,7 +58,7 @@ function isFor(certificate: X509Certificate, hostname: string): boolean {
 	return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
-/** Whether the master key lies where a thief of the data does not get it. */
+/** Checks that the master key is out of reach of a thief of the data. */
 export function lookAtMasterKey({ config, master }: SettingNeeds): Check[] {
 	const name = "master_key";
 	const hint = "hand it over as a systemd credential, or name a file elsewhere in master_key_file";
@@ -84,7 +84,7 @@ export function lookAtMasterKey({ config, master }: SettingNeeds): Check[] {
 	return [ok(name, origin === "credential" ? "it is a systemd credential" : "it lies apart from the data")];
 }
 
-/** Whether strangers can make accounts. */
+/** Checks whether strangers can make accounts. */
 export function lookAtRegistration({ config }: SettingNeeds): Check[] {
 	const { mode } = config.registration;
 	const name = "registration";
