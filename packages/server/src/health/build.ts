@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** What is running. Spec: API › Health and metrics. */
+/** The running program. Spec: API › Health and metrics. */
 export interface Build {
 	version: string;
 	/** Abbreviated commit, or `unknown`. */
@@ -11,13 +11,13 @@ export interface Build {
 
 export const VERSION = "0.1.0";
 
-/** Put into the single binary when it is made; there is no checkout around it. */
+/** Put into the single binary when it is made, since there is no checkout around it. */
 declare const SVC_BUILD: Build | undefined;
 
-/** The environment of git: it needs none of ours. */
+/** Environment of git, which needs none of ours. */
 const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin" };
 
-/** What the single binary was made of; else commit and its time from git in a checkout. */
+/** Reads the build of the single binary; else commit and its time from git in a checkout. */
 export function readBuild(): Build {
 	if (typeof SVC_BUILD !== "undefined") return SVC_BUILD;
 	try {

@@ -3,17 +3,17 @@ import { prometheus } from "./prometheus.ts";
 
 const { Counter, Gauge } = prometheus;
 
-/** What metrics of connections need. */
+/** Dependencies of the metrics of connections. */
 export interface ConnectionMetricsNeeds {
-	/** Counts connections by what they are doing. */
+	/** Counts connections by activity. */
 	counts(): Readonly<Record<string, number>>;
-	/** Counts those that the server closed, by why. */
+	/** Counts those that the server closed, by reason. */
 	closed(): Readonly<Record<string, number>>;
-	/** Tells the longest turn of the event loop since it was last asked, in seconds. */
+	/** Tells the longest turn of the event loop since the last call, in seconds. */
 	longestTurn(): number;
 }
 
-/** Adds the series of connections, and of the time that everybody waits for one. Design: §13 */
+/** Adds the series of connections, and of the longest turn of the event loop. Design: §13 */
 export function addConnectionMetrics(needs: ConnectionMetricsNeeds, registers: Registry[]): void {
 	new Gauge({
 		name: "svc_connections",

@@ -1,7 +1,7 @@
 import type { EngineState } from "../engines/host/model.ts";
 import { type LeaseState, type LeaseStore, OPEN_STATES, type TargetState } from "../leases/model.ts";
 
-/** What looking after engines and leases needs. */
+/** Dependencies of the health of engines and leases. */
 export interface EngineHealthNeeds {
 	store: { leases: Pick<LeaseStore, "counts" | "nextDue"> };
 	host: { state(): EngineState[] };
@@ -13,14 +13,14 @@ export interface EngineHealthNeeds {
 	};
 }
 
-/** Engines, targets and leases, for anybody to see: no realm, name or address is in it. */
+/** Health of engines, targets and leases. Anybody may see it: it contains no realm, name or address. */
 export interface EngineHealth {
 	engines: {
 		type: string;
 		status: "healthy" | "unhealthy";
 		processes: number;
 		breaker: "closed" | "open";
-		/** Realms whose own requests made it fail so often that these alone are refused. */
+		/** Realms whose own requests made it fail so often that only they are refused. */
 		refused_realms: number;
 		message: string;
 	}[];
@@ -29,16 +29,16 @@ export interface EngineHealth {
 		open: Partial<Record<LeaseState, number>>;
 		/** Leases that failed, and targets at which leases wait, that are more than a minute late. */
 		overdue: number;
-		/** Those that are more than a quarter of an hour late. */
+		/** Those more than a quarter of an hour late. */
 		stuck: number;
 		oldest_overdue_seconds: number;
-		/** Whether they rest since a restore, until they are resumed. */
+		/** True while leases are paused after a restore, until they are resumed. */
 		paused: boolean;
 	};
 	clock: "steady" | "jumped";
 }
 
-/** Looks at engines, targets and leases. Design: §9, §12 */
+/** Describes the health of engines, targets and leases. Design: §9, §12 */
 export async function describeEngines(needs: EngineHealthNeeds): Promise<EngineHealth> {
 	const open: Partial<Record<LeaseState, number>> = Object.fromEntries(OPEN_STATES.map((state) => [state, 0]));
 	for (const { state, count } of await needs.store.leases.counts()) open[state] = (open[state] ?? 0) + count;
@@ -64,7 +64,7 @@ export async function describeEngines(needs: EngineHealthNeeds): Promise<EngineH
 	};
 }
 
-/** Seconds by which the longest due lease is late; one that failed is, however long it is put off. */
+/** Tells by how many seconds the longest overdue lease is late; a failed one counts however long it is postponed. */
 export async function oldestOverdue({
 	store,
 	clock,

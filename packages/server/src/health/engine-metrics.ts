@@ -5,10 +5,10 @@ import { prometheus } from "./prometheus.ts";
 
 const { Gauge, Histogram } = prometheus;
 
-/** What metrics of engines and leases need. */
+/** Dependencies of the metrics of engines and leases. */
 export interface EngineMetricsNeeds extends EngineHealthNeeds {
 	sweeper: { orphans(): number };
-	/** Calls the listener with how late each credential was taken back, in milliseconds. */
+	/** Reports to the listener how late each credential was revoked, in milliseconds. */
 	watchLag(listener: (lag_ms: number) => void): void;
 }
 

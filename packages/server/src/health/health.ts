@@ -5,14 +5,14 @@ import type { System } from "../system.ts";
 import type { Build } from "./build.ts";
 import { describeEngines, type EngineHealth, type EngineHealthNeeds } from "./engine-health.ts";
 
-/** What looking after itself needs. */
+/** Dependencies of the health check. */
 export interface HealthNeeds {
 	store: Pick<Store, "isWritable" | "keys" | "leases">;
 	engines: Omit<EngineHealthNeeds, "store">;
 	system: System;
 	keyring: Keyring;
 	build: Build;
-	/** Whether the server is stopping. */
+	/** Tells whether the server is stopping. */
 	isStopping(): boolean;
 }
 
@@ -23,11 +23,11 @@ export interface Health extends Build {
 	status: State;
 	mode: "standalone";
 	checks: { database: State; encryption: State };
-	/** Ours: engines, targets and leases. A target that is away does not make the server unhealthy. Absent when the database cannot tell. */
+	/** Ours: engines, targets and leases. An unreachable target does not make the server unhealthy. Absent when the database cannot answer. */
 	details?: EngineHealth;
 }
 
-/** Looks whether the database can be read and written and whether text can be sealed and opened. Never throws. */
+/** Checks that the database can be read and written and that text can be sealed and opened. Never throws. */
 export async function checkHealth(needs: HealthNeeds): Promise<Health> {
 	const [database, encryption] = await Promise.all([checkDatabase(needs), checkEncryption(needs)]);
 	const details = await describeEngines({ ...needs.engines, store: needs.store }).catch(() => undefined);

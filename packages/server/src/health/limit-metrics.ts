@@ -4,7 +4,7 @@ import { prometheus } from "./prometheus.ts";
 
 const { Counter, Gauge } = prometheus;
 
-/** Adds the series of limits: what is in use, what may be, and how often each refused. Design: §13 */
+/** Adds the series of limits: use, maximum and refusals of each. Design: §13 */
 export function addLimitMetrics({ limits }: { limits: Limits }, registers: Registry[]): void {
 	const about = { labelNames: ["limit"], registers } as const;
 	new Gauge({

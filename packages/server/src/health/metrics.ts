@@ -9,16 +9,16 @@ import { prometheus } from "./prometheus.ts";
 
 const { Counter, Gauge, Histogram, Registry } = prometheus;
 
-/** What the server counts. Labels are patterns and codes: never a realm, key, user or token, because everybody may read them. */
+/** The server's metrics. Labels are patterns and codes, never a realm, key, user or token, because everybody may read them. */
 export interface Metrics {
 	/** Notes an answered request. @param route the route's pattern @param seconds time to answer */
 	answered(method: string, route: string, status: number, seconds: number): void;
-	/** All series in the text exposition format. */
+	/** Renders all series in the text exposition format. */
 	render(): Promise<string>;
 	contentType: string;
 }
 
-/** What rendering needs to ask the store. */
+/** Dependencies of the metrics. */
 export interface MetricsNeeds {
 	store: EngineMetricsNeeds["store"] & {
 		secrets: Pick<SecretStore, "countExpiring">;
@@ -30,13 +30,13 @@ export interface MetricsNeeds {
 	connections: ConnectionMetricsNeeds;
 	engines: Omit<EngineMetricsNeeds, "store">;
 	backups: {
-		/** When the newest was made, in Unix milliseconds; undefined when there is none. */
+		/** Tells when the newest was made, in Unix milliseconds; undefined when there is none. */
 		newestAt(): number | undefined;
 	};
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Milliseconds for which what has to be counted in the database is kept. */
+/** Milliseconds for which counts from the database are kept. */
 const FRESH_MS = 15_000;
 
 const BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
@@ -121,7 +121,7 @@ function addGauges(needs: MetricsNeeds, registers: InstanceType<typeof Registry>
 	addExpiry(needs, registers);
 }
 
-/** In seconds. A folder that cannot be read must not take the other series with it. */
+/** Tells the newest backup's age in seconds. An unreadable folder must not break the other series. */
 function backupAge({ backups, system }: Pick<MetricsNeeds, "backups" | "system">): number | undefined {
 	try {
 		const made_at = backups.newestAt() ?? Number.NEGATIVE_INFINITY;

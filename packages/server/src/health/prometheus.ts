@@ -4,7 +4,7 @@ const require = createRequire(import.meta.url);
 
 type Parts = Pick<typeof import("prom-client"), "Counter" | "Gauge" | "Histogram" | "Registry">;
 
-/** The parts of prom-client that are used. Its entry point loads OpenTelemetry, a gateway and what a cluster of processes needs, too. */
+/** The parts of prom-client in use. Its entry point also loads OpenTelemetry, a gateway and the support for clusters of processes. */
 export const prometheus = {
 	Counter: require("prom-client/lib/counter"),
 	Gauge: require("prom-client/lib/gauge"),
