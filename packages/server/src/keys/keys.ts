@@ -12,13 +12,13 @@ import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import type { ListedKeyStore } from "./model.ts";
 
-/** Where the master key was found at the start, and the next one when it was given beforehand. */
+/** Source of the master key at the start, and of the next one when it was provided beforehand. */
 export interface MasterKeySource extends Pick<MasterKey, "fingerprint" | "origin" | "file" | "home"> {
 	/** Looks for it now. @throws FatalError when it is malformed, or its file is open to others */
 	next(): Promise<MasterKey | undefined>;
 }
 
-/** What the rules of keys need. */
+/** Dependencies of the key rules. */
 export interface KeyNeeds extends RefusalNeeds {
 	store: RefusalNeeds["store"] & { keys: ListedKeyStore; realms: Pick<RealmStore, "access"> };
 	system: System;
@@ -26,18 +26,18 @@ export interface KeyNeeds extends RefusalNeeds {
 	master: MasterKeySource;
 }
 
-/** The keyring as the instance admin sees it: names and numbers, nothing of a key. */
+/** The keyring as the instance admin sees it: names and numbers, no part of a key. */
 interface KeyStatus {
-	/** `next` is the fingerprint of the next one, when it was given beforehand and is not in use yet. */
+	/** `next` is the fingerprint of the next one, when it was provided beforehand and is not in use yet. */
 	master: { fingerprint: string; origin: MasterKey["origin"]; file: string; next: string };
-	/** Of the realm that was asked for, else those of the instance. */
+	/** Keys of the requested realm, else those of the instance. */
 	keys: KeyRow[];
 	realm_keys: { active: number; retired: number };
 }
 
 /**
- * What keys there are.
- * @param slug the realm whose keys are meant; those of the instance without it
+ * Lists the keys.
+ * @param slug the realm that owns the keys; the instance by default
  * @throws AppError forbidden, insufficient_scope, not_found, conflict (the next master key cannot be read)
  * Design: §5
  */
@@ -63,19 +63,19 @@ async function describeMaster({ master, keyring }: KeyNeeds): Promise<KeyStatus[
 	};
 }
 
-/** What a rotation did. */
+/** Result of a rotation. */
 interface Rotation {
-	/** The new key; of the master key its fingerprint. */
+	/** Id of the new key; for the master key its fingerprint. */
 	id: string;
-	/** Fingerprint of the master key before; empty for other keys. */
+	/** Fingerprint of the previous master key; empty for other keys. */
 	previous: string;
-	/** What is to be done now. */
+	/** Advice on what to do now. */
 	message: string;
 }
 
 /**
- * Replaces the active key of a purpose, the record key of a realm when one is named, or the master key. What older keys sealed and
- * signed stays good; only cursors that were handed out before end with their key.
+ * Replaces the active key of a purpose, the record key of a named realm, or the master key. Anything that older keys sealed or
+ * signed stays valid, except for cursors, which end with their key.
  * @throws AppError forbidden, insufficient_scope, not_found, validation_failed, conflict (there is no next master key, it is no key, or
  * its place cannot be written)
  * Design: §5
@@ -95,7 +95,7 @@ export async function rotateKey(
 	return { id: id.toString("hex"), previous: "", message: AFTER[purpose] };
 }
 
-/** What the rotation of a key means for what is there. */
+/** Effects of a key's rotation on existing data. */
 const AFTER: Record<KeyPurpose, string> = {
 	record: "new values are sealed with the new key; what is there stays readable with its own",
 	portable: "new svc:v1: text is sealed with the new key; older text opens for ever",
@@ -126,7 +126,7 @@ async function rotateMaster(needs: KeyNeeds, actor: Actor): Promise<Rotation> {
 const NOT_OURS =
 	"the server cannot replace a master key that comes from a credential or the environment: give it the next one as the credential next-master-key, or in the file of next_master_key_file (SVC_NEXT_MASTER_KEY_FILE), restart it, then `svc keys rotate --master`";
 
-/** What would stand in the way of a start is an answer here: the server goes on. */
+/** Finds the next key. An error that would prevent a start is an answer here, and the server goes on. */
 function findNext(master: MasterKeySource): Promise<MasterKey | undefined> {
 	return master.next().catch((error: unknown) => {
 		throw error instanceof FatalError ? new AppError("conflict", error.message) : error;

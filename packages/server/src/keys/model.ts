@@ -3,7 +3,7 @@ import { KEY_PURPOSES, keyOperations } from "../crypto/keyring-model.ts";
 import { RequiredText, says } from "../messages.ts";
 import { type Port, read } from "../operation.ts";
 
-/** What is to be replaced: the master key, or the active key of a purpose; with a realm, its record key. Design: §5. */
+/** The key to replace: the master key, or the active key of a purpose; with a realm, its record key. Design: §5. */
 export const RotateKey = v.object({
 	purpose: v.picklist(
 		["master", ...KEY_PURPOSES],
@@ -16,7 +16,7 @@ export const RotateKey = v.object({
 /** Operations of the store on the keyring, as its noun needs it. */
 export const listedKeyOperations = {
 	...keyOperations,
-	/** How many keys belong to a realm, of all realms together. */
+	/** Counts the keys that belong to realms, of all realms together. */
 	countOfRealms: read<() => { active: number; retired: number }>(),
 };
 
