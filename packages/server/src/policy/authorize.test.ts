@@ -20,7 +20,7 @@ import { type Actor, type Capability, ROLES, type Role, SCOPES, type Scope } fro
 const REALM = aRealm("owner", { slug: "payments" });
 const CAPABILITIES: readonly Capability[] = ROLES.admin;
 
-/** Needs with one realm, in which the caller has this role, and what was written to the log. */
+/** Makes needs with one realm, in which the caller has this role, and the log's events. */
 function needsWith(role: Role | null) {
 	const events: AuditEvent[] = [];
 	const access: RealmAccess = { ...REALM, role };
@@ -31,7 +31,7 @@ function needsWith(role: Role | null) {
 	return { events, store, system: createTestSystem() };
 }
 
-/** The code of the refusal, or `allowed`. */
+/** Returns the code of the refusal, or `allowed`. */
 async function outcome(attempt: Promise<unknown>): Promise<ErrorCode | "allowed"> {
 	try {
 		await attempt;
@@ -42,7 +42,7 @@ async function outcome(attempt: Promise<unknown>): Promise<ErrorCode | "allowed"
 	}
 }
 
-/** What each role can do, written down once more: the table of the specification. */
+/** Capabilities of each role, repeated from the table of the specification. */
 const CAN: Record<Role, readonly Capability[]> = {
 	admin: ["secrets:read", "secrets:write", "secrets:delete", "realms:manage", "policy:manage", "audit:read"],
 	member: ["secrets:read", "secrets:write", "audit:read"],

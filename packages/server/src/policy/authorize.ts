@@ -5,35 +5,35 @@ import type { System } from "../system.ts";
 import { notInstanceAdmin, realmNotFound, refuseRole } from "./decide.ts";
 import type { Actor, Capability, RealmGrant, Scope } from "./model.ts";
 
-/** What refusing needs: every refusal is in the log before it is answered. */
+/** Dependencies of a refusal: each is logged before it is answered. */
 export interface RefusalNeeds {
 	store: { audit: Pick<AuditStore, "append"> };
 	system: Pick<System, "now">;
 }
 
-/** What deciding about access to a realm needs. */
+/** Dependencies of a decision on access to a realm. */
 export interface AccessNeeds extends RefusalNeeds {
 	store: RefusalNeeds["store"] & { realms: Pick<RealmStore, "access"> };
 }
 
-/** What is to be done in a realm. */
+/** An intended action in a realm. */
 export interface Access {
 	capability: Capability;
-	/** Scope that a token needs for it; none when any token will do. */
+	/** Scope that a token needs for it; absent when any token will do. */
 	scope?: Scope;
-	/** The environment concerned. Without it whoever is limited to one is refused. */
+	/** The environment concerned. Without it, tokens limited to one are refused. */
 	environment?: string | undefined;
-	/** The type of the engine concerned. Without it whoever is limited to roles of engines is refused. */
+	/** The type of the engine concerned. Without it, tokens limited to roles of engines are refused. */
 	engine?: string | undefined;
-	/** The role of that engine; any when it is left out. */
+	/** The role of that engine; any role when absent. */
 	role?: string | undefined;
-	/** Refuses whoever is not an admin of an existing realm with 403 instead of hiding the realm. Spec: API › Admin-only operations. */
+	/** Answers 403 to anybody but an admin of an existing realm instead of hiding the realm. Spec: API › Admin-only operations. */
 	isAdminOnly?: boolean;
 }
 
 /**
- * Decides whether the caller may do something in a realm: capability of the role ∩ scopes and restrictions of the token. What the caller is
- * let in by goes with every change that follows, and is decided again inside its transaction.
+ * Decides whether the caller may do something in a realm: capability of the role ∩ scopes and restrictions of the token. The grant goes
+ * along with every change that follows, and is decided again inside its transaction.
  * @returns the realm
  * @throws AppError not_found (no such realm, or not a member of it), forbidden, insufficient_scope
  * Design: §6
@@ -47,20 +47,20 @@ export async function authorize(needs: AccessNeeds, actor: Actor, slug: string, 
 	return realm;
 }
 
-/** Decides whether the token may do something that no realm governs. @throws AppError insufficient_scope */
+/** Requires a scope for an action outside any realm. @throws AppError insufficient_scope */
 export async function requireScope(needs: RefusalNeeds, actor: Actor, scope: Scope): Promise<void> {
 	await requireWithinLimits(needs, actor, scope);
 	await requireScopeOfAny(needs, actor, scope);
 }
 
-/** Decides the same for what a limited token may do, too. @throws AppError insufficient_scope */
+/** Requires a scope for an action that limited tokens may do, too. @throws AppError insufficient_scope */
 export async function requireScopeOfAny(needs: RefusalNeeds, actor: Actor, scope: Scope): Promise<void> {
 	if (!actor.scopes.includes(scope)) throw await logRefusal(needs, actor, missingScope(scope), scope);
 }
 
 /**
- * Refuses a limited token what its limits do not name.
- * @param named what is concerned that a limit can name; nothing for most
+ * Refuses a limited token anything that its limits do not name.
+ * @param named the part of the action that a limit can name; none for most actions
  * @throws AppError insufficient_scope
  * Design: §13
  */
@@ -74,7 +74,7 @@ export async function requireWithinLimits(
 	if (refusal !== undefined) throw await logRefusal(needs, actor, refusal, wanted);
 }
 
-/** Whether the caller manages the instance, with a token that allows it. @throws AppError forbidden, insufficient_scope */
+/** Requires the instance admin, with a token that allows it. @throws AppError forbidden, insufficient_scope */
 export async function requireInstanceAdmin(needs: RefusalNeeds, actor: Actor, scope: Scope): Promise<void> {
 	if (!actor.instance_admin) throw await logRefusal(needs, actor, notInstanceAdmin(), "instance");
 	await requireUnrestricted(needs, actor);
@@ -82,19 +82,19 @@ export async function requireInstanceAdmin(needs: RefusalNeeds, actor: Actor, sc
 	actor.grants.push("instance");
 }
 
-/** Refuses limited tokens what concerns more than a realm. @throws AppError insufficient_scope */
+/** Refuses limited tokens any action that concerns more than a realm. @throws AppError insufficient_scope */
 export async function requireUnrestricted(needs: RefusalNeeds, actor: Actor): Promise<void> {
 	if (isUnrestricted(actor)) return;
 	const refusal = new AppError("insufficient_scope", "the token is limited to a part of what its user may do");
 	throw await logRefusal(needs, actor, refusal, "instance");
 }
 
-/** Whether the caller may use all that its account may, as far as its scopes go. */
+/** Tells whether the caller may do all that its account may, within its scopes. */
 export function isUnrestricted(actor: Actor): boolean {
 	return actor.realm_id === null && actor.environment === null && actor.engines === null;
 }
 
-/** Writes a refusal to the log. @returns it, to be thrown */
+/** Logs a refusal. @returns the refusal, for you to throw */
 export async function logRefusal(
 	needs: RefusalNeeds,
 	actor: Actor,
@@ -107,7 +107,7 @@ export async function logRefusal(
 	return refusal;
 }
 
-/** The decision itself: why somebody may not do something in a realm, or undefined when they may. Design: §6 */
+/** Makes the decision itself: returns the refusal, or undefined when the actor may do it. Design: §6 */
 export function decide(actor: Actor, realm: RealmAccess, access: Access): AppError | undefined {
 	const isElsewhere = actor.realm_id !== null && actor.realm_id !== realm.id;
 	const refusal = refuseRole(isElsewhere ? null : realm.role, grantOf(realm, access));
@@ -116,10 +116,10 @@ export function decide(actor: Actor, realm: RealmAccess, access: Access): AppErr
 	return beyondLimits(actor, access);
 }
 
-/** What a limit of a token can name. */
+/** Parts of an action that a token's limit can name. */
 type Named = Pick<Access, "environment" | "engine" | "role">;
 
-/** Deny by default: a limited token may do what one of its limits names, and nothing that none of them names. Design: §13 */
+/** Deny by default: a limited token may do only what one of its limits names. Design: §13 */
 function beyondLimits({ environment, engines }: Actor, named: Named): AppError | undefined {
 	if (environment === null && engines === null) return undefined;
 	if (environment !== null && environment === named.environment) return undefined;

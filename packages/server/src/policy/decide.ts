@@ -1,7 +1,7 @@
 import { AppError, unauthorized } from "../errors.ts";
 import { type Capability, MAX_BINDINGS, type Maker, type RealmGrant, ROLES, type Role } from "./model.ts";
 
-/** Why a role, or none, does not give a capability, or undefined when it does. Spec: API › Role capabilities, Admin-only operations */
+/** Refuses a role, or none, that lacks a capability; undefined when it has it. Spec: API › Role capabilities, Admin-only operations */
 export function refuseRole(
 	role: Role | null,
 	{ capability, isAdminOnly }: Pick<RealmGrant, "capability" | "isAdminOnly">,
@@ -23,17 +23,17 @@ function adminOnly(capability: Capability): string {
 		: `insufficient permissions: the capability ${capability} is needed`;
 }
 
-/** The answer for realms that do not exist, and for those that the caller is not a member of. */
+/** Makes the answer for realms that do not exist, and for those that the caller is not a member of. */
 export function realmNotFound(): AppError {
 	return new AppError("not_found", "realm not found: `svc realm list` shows yours");
 }
 
-/** The answer to everybody who does not manage the instance. */
+/** Makes the answer to everybody who does not manage the instance. */
 export function notInstanceAdmin(): AppError {
 	return new AppError("forbidden", "only the instance admin can do this");
 }
 
-/** What is known when somebody is to be bound in a realm. */
+/** Facts known when a user is to be bound in a realm. */
 export interface BindingFacts {
 	/** Undefined when there is no such realm. */
 	owner_id: string | undefined;
@@ -43,7 +43,7 @@ export interface BindingFacts {
 	count: number;
 }
 
-/** Decides whether a user is bound in a realm. Its owner never is: the owner is its admin without a binding. Design: §6, §13 */
+/** Decides whether to bind a user in a realm. Its owner is never bound: the owner is its admin without a binding. Design: §6, §13 */
 export function decideBinding(
 	user_id: string,
 	{ owner_id, hasAccount, isBound, count }: BindingFacts,
@@ -55,22 +55,22 @@ export function decideBinding(
 	return count >= MAX_BINDINGS ? "limit_reached" : "done";
 }
 
-/** What is known, at the moment of a change, of who makes it. */
+/** Facts known about the maker of a change at the moment it is made. */
 export interface CurrentAccess {
-	/** The account whose session or API token it is, if that holds and the account is enabled. */
+	/** Finds the account of the session or API token, if that is valid and the account is enabled. */
 	account(maker: Maker): { instance_admin: boolean } | undefined;
-	/** The role in a realm, null without one; undefined when there is no such realm. */
+	/** Finds the role in a realm, null without one; undefined when there is no such realm. */
 	role(realm_id: string, user_id: string): Role | null | undefined;
 }
 
-/** A change that is not made, because its maker may not make it any more. */
+/** A refusal of a change whose maker is no longer entitled to it. */
 export interface Refused {
 	answer: AppError;
-	/** What was wanted, as the log has it; undefined for what the log does not have: nobody stands behind it, or there is no realm. */
+	/** The refused action, as logged; undefined when it is not logged: there is no account behind it, or no realm. */
 	wanted: string | undefined;
 }
 
-/** Decides once more what a rule has decided about the maker of a change, by what is known now. Design: §13 */
+/** Decides again about the maker of a change, by the facts known now. Design: §13 */
 export function refuseMaker(access: CurrentAccess, maker: Maker): Refused | undefined {
 	const account = access.account(maker);
 	if (account === undefined) return { answer: unauthorized(), wanted: undefined };

@@ -6,43 +6,43 @@ import type { RealmAccess } from "../realms/model.ts";
 import { type AccessNeeds, authorize, decide, isUnrestricted } from "./authorize.ts";
 import { type Actor, type Capability, ROLES, type Role, SCOPES, type Scope } from "./model.ts";
 
-/** What explaining needs. */
+/** Dependencies of an explanation. */
 export interface ExplainNeeds extends AccessNeeds {
 	store: AccessNeeds["store"] & { accounts: Pick<AccountStore, "byId" | "byEmail"> };
 }
 
-/** What somebody asks. */
+/** A caller's question. */
 interface Question {
 	/** Slug. */
 	realm: string;
-	/** Id or e-mail; the caller when it is undefined. */
+	/** Id or e-mail; the caller when undefined. */
 	user: string | undefined;
-	/** All of them when it is undefined. */
+	/** Capability; all of them when undefined. */
 	capability: Capability | undefined;
 	environment: Environment | undefined;
 }
 
-/** Whether something is allowed, and why. */
+/** A decision and its reason. */
 interface Verdict {
 	capability: Capability;
-	/** What a token needs for it. */
+	/** Scope that a token needs for it. */
 	scope: Scope;
 	allowed: boolean;
 	reason: string;
-	/** The command that would allow it; empty when it is allowed. */
+	/** Command that would allow it; empty when it is allowed. */
 	command: string;
 }
 
-/** What somebody may do in a realm, and by what. */
+/** A user's rights in a realm, and their origin. */
 interface Explanation {
 	realm: string;
 	user_id: string;
-	/** Empty for whoever is not in the realm. */
+	/** Empty for a user who is not in the realm. */
 	role: Role | "";
 	is_owner: boolean;
 	instance_admin: boolean;
 	disabled: boolean;
-	/** What the caller asked with; null for others: nobody sees their tokens. */
+	/** Token of the caller's request; null for other users, whose tokens nobody sees. */
 	token: { scopes: string; environment: string; expires_at: string } | null;
 	verdicts: Verdict[];
 }
@@ -58,10 +58,11 @@ const SCOPES_OF: Record<Capability, readonly Scope[]> = {
 };
 
 /**
- * Says what somebody may do in a realm and why, by the very decision that a request meets. Everybody may ask about themselves, with the
- * token that they ask with, if it is not limited to an environment or roles of engines; who manages the policy of the realm, about others in it, as if these had signed in. About whoever has no role
- * there only the instance admin may: anybody can own a realm, and would learn who has an account.
- * @throws AppError not_found (the realm, as ever for whoever is not in it; the user, known or not), forbidden, insufficient_scope
+ * Explains what a user may do in a realm and why, by the same decision that requests meet. Everybody may ask about themselves, with the token
+ * of the request, unless it is limited to an environment or roles of engines. Those who manage the realm's policy may ask about others in it, as
+ * if these had signed in. Only the instance admin may ask about users without a role there: anybody can own a realm, and would learn who has an
+ * account.
+ * @throws AppError not_found (the realm, as always for callers who are not in it; the user, known or not), forbidden, insufficient_scope
  * Design: §6
  */
 export async function explainAccess(needs: ExplainNeeds, actor: Actor, question: Question): Promise<Explanation> {
@@ -103,7 +104,7 @@ function userNotFound(): AppError {
 	);
 }
 
-/** Everything that a session has and a token may lack. */
+/** Rights that every session has and a token may lack. */
 const SIGNED_IN = { scopes: SCOPES, realm_id: null, environment: null, engines: null, token_id: undefined } as const;
 
 async function findAccount({ store }: ExplainNeeds, user: string): Promise<Account | undefined> {

@@ -3,7 +3,7 @@ import type { AuditEvent } from "../audit/model.ts";
 import { RequiredText, says } from "../messages.ts";
 import { type Port, read, write } from "../operation.ts";
 
-/** What a role can do in a realm. Spec: API › Role capabilities. */
+/** Capabilities of each role in a realm. Spec: API › Role capabilities. */
 export const ROLES = {
 	admin: ["secrets:read", "secrets:write", "secrets:delete", "realms:manage", "policy:manage", "audit:read"],
 	member: ["secrets:read", "secrets:write", "audit:read"],
@@ -24,12 +24,12 @@ export const CapabilityName = v.picklist(
 
 export type Scope = (typeof SCOPES)[number];
 
-/** Who is asking: a verified token and the request it came with. */
+/** The caller: a verified token and the request it came with. */
 export interface Actor {
 	user_id: string;
 	email: string;
 	name: string;
-	/** Manages accounts, keys and engines; reads no realm it is not a member of. */
+	/** Manages accounts, keys and engines, but reads only realms that it is a member of. */
 	instance_admin: boolean;
 	scopes: readonly Scope[];
 	/** Set when an API token was used. */
@@ -39,28 +39,28 @@ export interface Actor {
 	/** Restrictions of an API token; null allows everything. */
 	realm_id: string | null;
 	environment: string | null;
-	/** Roles of engines, as `type:role`, or the type alone of an engine without roles. What this and environment allow adds up. */
+	/** Roles of engines, as `type:role`, or the type alone of an engine without roles. This and environment add up. */
 	engines: readonly string[] | null;
 	/** End of the token, ISO 8601 UTC; null when it has none. */
 	expires_at: string | null;
 	request_id: string;
 	ip: string;
-	/** What the rules have let the caller in by so far. */
+	/** Grants by which the rules have admitted the caller so far. */
 	grants: Grant[];
 }
 
-/** Something that a rule found the caller to have: a capability in a realm, or the instance to manage. */
+/** A right that a rule found the caller to have: a capability in a realm, or the management of the instance. */
 export type Grant = "instance" | RealmGrant;
 
 /** A capability in a realm. */
 export interface RealmGrant {
 	realm_id: string;
 	capability: Capability;
-	/** Whoever lacks it hears so, in place of that there is no such realm. Spec: API › Admin-only operations. */
+	/** Refuses callers who lack it with 403 instead of hiding the realm. Spec: API › Admin-only operations. */
 	isAdminOnly: boolean;
 }
 
-/** Who makes a change, and all that it was decided on: it must hold still when the change is made. Design: §13 */
+/** The maker of a change, and the grants of the decision: they must still hold when the change is made. Design: §13 */
 export type Maker = Readonly<Pick<Actor, "user_id" | "jti" | "token_id" | "grants">>;
 
 export const Role = v.picklist(
@@ -86,11 +86,11 @@ export interface Binding {
 
 /** Operations of the store on bindings. */
 export const policyOperations = {
-	/** Adds the binding, unless the realm has MAX_BINDINGS; all but `done` change nothing. */
+	/** Adds the binding, unless the realm has MAX_BINDINGS; any answer but `done` means that nothing changed. */
 	bind: write<
 		(binding: Binding, event: AuditEvent) => "done" | "exists" | "owner" | "no_user" | "realm_gone" | "limit_reached"
 	>(),
-	/** Removes it; false when there was none. */
+	/** Removes the binding; false when there was none. */
 	unbind: write<(input: { realm_id: string; user_id: string }, event: AuditEvent) => boolean>(),
 	list: read<(realm_id: string, after: string, limit: number) => Binding[]>(),
 	count: read<(realm_id: string) => number>(),

@@ -24,7 +24,7 @@ import {
 	type Scope,
 } from "./model.ts";
 
-/** What the rules of policy need. */
+/** Dependencies of the policy rules. */
 export interface PolicyNeeds extends AccessNeeds {
 	store: AccessNeeds["store"] & { policy: PolicyStore };
 	system: System;
@@ -35,7 +35,7 @@ const ROLE_LIST: readonly { name: string; capabilities: readonly Capability[] }[
 	([name, capabilities]) => ({ name, capabilities }),
 );
 
-/** The roles and what they can do. @throws AppError insufficient_scope. Spec: API › Policy */
+/** Lists the roles and their capabilities. @throws AppError insufficient_scope. Spec: API › Policy */
 export async function listRoles(needs: RefusalNeeds, actor: Actor): Promise<typeof ROLE_LIST> {
 	await requireWithinLimits(needs, actor, "roles");
 	return ROLE_LIST;
@@ -84,7 +84,7 @@ export async function createBinding(
 }
 
 /**
- * Takes a user's role in a realm away.
+ * Removes a user's role in a realm.
  * @throws AppError not_found (realm or binding), forbidden, insufficient_scope
  * Spec: API › Policy
  */
@@ -96,7 +96,7 @@ export async function deleteBinding(needs: PolicyNeeds, actor: Actor, slug: stri
 	}
 }
 
-/** One page of a realm's bindings. @throws AppError not_found, insufficient_scope. Spec: API › Policy */
+/** Reads one page of a realm's bindings. @throws AppError not_found, insufficient_scope. Spec: API › Policy */
 export async function listBindings(
 	needs: PolicyNeeds,
 	actor: Actor,
@@ -112,7 +112,7 @@ export async function listBindings(
 	});
 }
 
-/** Break-glass: the instance admin may bind and unbind itself in any realm, which everybody there can see in the log. Design: §6, §7.2. */
+/** Requires management of policy. Break-glass: the instance admin may bind and unbind itself in any realm, visibly in its log. Design: §6, §7.2. */
 async function manage(
 	needs: PolicyNeeds,
 	actor: Actor,
