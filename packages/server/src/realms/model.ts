@@ -35,22 +35,22 @@ export interface Realm {
 	created_at: string;
 }
 
-/** A realm that is to be made. */
+/** A realm to be made. */
 export interface NewRealm {
 	realm: Realm;
 	/** Its record key. */
 	key: KeyRow;
-	/** Realms that an account may own, unless it has a limit of its own. */
+	/** Realms that an account may own, unless it has its own limit. */
 	realms_per_account: number;
 }
 
-/** A live realm as one user meets it. */
+/** A live realm as one user sees it. */
 export interface RealmAccess extends Realm {
-	/** The user's role; the owner is its admin; null for whoever is not a member. */
+	/** The user's role; the owner is its admin; null for users who are not members. */
 	role: Role | null;
 }
 
-/** What the settings say of realms. */
+/** Limits of realms in the settings. */
 export interface RealmLimits {
 	/** Bytes that a realm may hold. */
 	realm_bytes: number;
@@ -58,7 +58,7 @@ export interface RealmLimits {
 	realms_per_account: number;
 }
 
-/** How much of its limit somebody has used. */
+/** Use of a limit. */
 export interface Filled {
 	/** A realm's slug, or an account's e-mail; empty for the whole server. */
 	name: string;
@@ -66,7 +66,7 @@ export interface Filled {
 	max: number;
 }
 
-/** What bounds rows. */
+/** Limits of rows. */
 export type RowLimit =
 	| "accounts"
 	| "realm_bytes"
@@ -75,30 +75,30 @@ export type RowLimit =
 	| "tokens_per_account"
 	| "sessions_per_account";
 
-/** Of each limit the realms or accounts that used the largest share of it, the fullest first; deleted realms count. */
+/** For each limit, the realms or accounts that used the largest share of it, fullest first; deleted realms count. */
 export type Fullest = Record<RowLimit, Filled[]>;
 
-/** Operations of the store on realms. Deleted realms are invisible to every reading. */
+/** Operations of the store on realms. No read sees deleted realms. */
 export const realmOperations = {
-	/** Adds the realm and its record key, unless its owner has as many as the account may, the deleted ones included. */
+	/** Adds the realm and its record key, unless its owner has as many as the account may, including deleted ones. */
 	create: write<(input: NewRealm, event: AuditEvent) => "done" | "slug_taken" | "limit_reached">(),
-	/** The realm and the role that the user has in it. */
+	/** Finds the realm and the user's role in it. */
 	access: read<(slug: string, user_id: string) => RealmAccess | undefined>({
 		in: "access",
 		key: (slug, user_id) => `${user_id} ${slug}`,
 	}),
-	/** Ids and slugs of those of the realms that are live. */
+	/** Finds ids and slugs of the live ones among these realms. */
 	named: read<(ids: readonly string[]) => Pick<Realm, "id" | "slug">[]>(),
-	/** Realms that the user owns or is bound in. `only` narrows the list to one realm. */
+	/** Lists realms that the user owns or is bound in. `only` narrows the list to one realm. */
 	list: read<(user_id: string, only: string | undefined, after: string, limit: number) => Realm[]>(),
 	count: read<(user_id: string, only: string | undefined) => number>(),
 	/** Soft-deletes it; false when it was not live. */
 	remove: write<(input: { id: string; deleted_at: string }, event: AuditEvent) => boolean>(),
-	/** Realms deleted before the instant. */
+	/** Finds realms deleted before the instant. */
 	deletedBefore: read<(instant: string) => { id: string; slug: string }[]>(),
-	/** Looks at all realms and accounts for those that are nearest to their limits at the instant. */
+	/** Finds the realms and accounts nearest to their limits at the instant, among all. */
 	fullest: scan<(input: { max: Record<RowLimit, number>; now: string }) => Fullest>(),
-	/** Removes what a deleted realm holds, in parts. It and its keys stay until it is purged. @returns how many rows */
+	/** Removes a deleted realm's contents, in parts. The realm and its keys stay until it is purged. @returns how many rows */
 	empty: write<(id: string) => number>({ inParts: true }),
 	/** Removes a deleted realm with all rows and record keys. */
 	purge: write<(id: string, event: AuditEvent) => boolean>(),

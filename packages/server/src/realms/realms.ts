@@ -7,17 +7,17 @@ import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { PURGE_AFTER_DAYS, type Realm, type RealmStore } from "./model.ts";
 
-/** What the rules of realms need. */
+/** Dependencies of the realm rules. */
 export interface RealmNeeds extends AccessNeeds {
 	store: AccessNeeds["store"] & { realms: RealmStore };
 	system: System;
 	keyring: Pick<Keyring, "withNewKey" | "forgetRealm" | "cursorKey">;
-	/** Realms that an account may own, unless it has a limit of its own. */
+	/** Realms that an account may own, unless it has its own limit. */
 	realms_per_account: number;
 }
 
 /**
- * Makes a realm, owned by the caller, with a record key of its own.
+ * Makes a realm, owned by the caller, with its own record key.
  * @throws AppError insufficient_scope, conflict (slug taken by a live realm), limit_reached
  * Spec: API › Realms
  */
@@ -46,7 +46,7 @@ function tooManyRealms(): AppError {
 	);
 }
 
-/** One page of the realms that the caller owns or has a role in. Spec: API › Realms */
+/** Reads one page of the realms that the caller owns or has a role in. Spec: API › Realms */
 export async function listRealms(
 	needs: RealmNeeds,
 	actor: Actor,
@@ -62,14 +62,14 @@ export async function listRealms(
 	});
 }
 
-/** A realm. @throws AppError not_found, insufficient_scope. Spec: API › Realms */
+/** Reads a realm. @throws AppError not_found, insufficient_scope. Spec: API › Realms */
 export async function getRealm(needs: RealmNeeds, actor: Actor, slug: string): Promise<Realm> {
 	const { role: _, ...realm } = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read" });
 	return realm;
 }
 
 /**
- * Soft-deletes a realm with everything in it: nothing of it can be reached from then on, and its slug is free.
+ * Soft-deletes a realm with everything in it: from then on nothing in it can be reached, and its slug is free.
  * @throws AppError not_found, forbidden, insufficient_scope
  * Spec: API › Realms, States and transitions
  */
@@ -101,7 +101,7 @@ export async function purgeRealms(needs: Pick<RealmNeeds, "store" | "system" | "
 			realm: slug,
 			data: {},
 		} as const;
-		// One transaction for all of it would hold up everybody for a second.
+		// A single transaction would delay everybody for a second.
 		await needs.store.realms.empty(id);
 		await needs.store.realms.purge(id, event);
 		needs.keyring.forgetRealm(id);

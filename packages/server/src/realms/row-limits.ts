@@ -5,7 +5,7 @@ import type { System } from "../system.ts";
 import { MAX_TOKENS } from "../tokens/model.ts";
 import type { Filled, Fullest, RealmLimits, RealmStore, RowLimit } from "./model.ts";
 
-/** Milliseconds for which a look at all rows holds. */
+/** Milliseconds for which the result of a scan of all rows is kept. */
 const FRESH_MS = 60_000;
 
 const RAISE = "`svc users limits` raises it for the owner";
@@ -18,15 +18,15 @@ const HINTS: Record<RowLimit, string> = {
 	sessions_per_account: "sign out, or use an API token in place of a login: beyond it the oldest session ends",
 };
 
-/** What the limits of rows need. */
+/** Dependencies of the limits of rows. */
 export interface RowLimitNeeds {
 	store: { realms: Pick<RealmStore, "fullest"> };
 	system: Pick<System, "now">;
-	/** How often a limit refused. */
+	/** Counts the refusals of a limit. */
 	refusals(name: string): number;
 }
 
-/** The limits of accounts, realms and what they hold, with who is nearest to them. Whoever has a limit of its own counts by its share of that. Design: §13 */
+/** Makes the limits of accounts, realms and their contents, with those nearest to them. One with its own limit counts by its share of that. Design: §13 */
 export function rowLimits({ store, system, refusals }: RowLimitNeeds, settings: RealmLimits): Limit[] {
 	const max = {
 		...settings,
