@@ -3,40 +3,40 @@ import type { AuditEvent } from "../audit/model.ts";
 import { RequiredText } from "../messages.ts";
 import { type Port, write } from "../operation.ts";
 
-/** Whose access is taken back: at least one of the two is given. */
+/** Subject of a revocation: at least one of user and realm. */
 export const Revoke = v.object({
 	user_id: v.nullish(RequiredText),
 	/** Slug. */
 	realm: v.nullish(RequiredText),
-	/** Identities that were linked with the account of late stay. */
+	/** Keeps identities that were recently linked with the account. */
 	keep_links: v.nullish(v.boolean(), false),
 });
 
-/** What is taken back: of a user everything, of a realm what is for that realm alone, of both what they have in common. */
+/** Extent of a revocation: everything of a user, everything for a realm alone, or with both what they have in common. */
 export interface Revocation {
 	user_id: string | undefined;
 	realm_id: string | undefined;
-	/** The session or API token that asks, which stays. */
+	/** The session or API token of the request, which stays. */
 	keep: string;
-	/** Links made after it are removed, but for the one that made the account; ISO 8601 UTC. */
+	/** Removes links made after this instant, except for the one that made the account; ISO 8601 UTC. */
 	links_since: string | undefined;
-	/** When the credentials are due, in milliseconds of the lease clock. */
+	/** Time when the credentials become due, in milliseconds of the lease clock. */
 	now_ms: number;
 }
 
-/** How much was taken back. */
+/** Counts of a revocation. */
 export interface Revoked {
 	sessions: number;
 	tokens: number;
 	/** Credentials that are being removed from now on. */
 	leases: number;
-	/** Links of identities, by which somebody else could have signed in. */
+	/** Links of identities, with which somebody else could have signed in. */
 	identities: number;
 }
 
-/** Operations of the store on taking access back. */
+/** Operations of the store on revocations. */
 export const revocationOperations = {
-	/** Ends sessions and API tokens, removes links and makes leases due, those that are being made included, with one event that counts them. */
+	/** Ends sessions and API tokens, removes links and makes leases due, including those being made, with one event that counts them. */
 	revoke: write<(input: Revocation, event: AuditEvent) => Revoked>(),
 };
 

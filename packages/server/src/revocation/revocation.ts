@@ -10,7 +10,7 @@ import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import type { RevocationStore, Revoked } from "./model.ts";
 
-/** What taking access back needs. */
+/** Dependencies of a revocation. */
 export interface RevocationNeeds extends RefusalNeeds {
 	store: RefusalNeeds["store"] & {
 		accounts: Pick<AccountStore, "byId">;
@@ -22,14 +22,14 @@ export interface RevocationNeeds extends RefusalNeeds {
 	reaper: Pick<Reaper, "wake">;
 }
 
-/** How far back links are removed: somebody who had the account may have made them. Design: §13 */
+/** Maximum age in milliseconds of the links that are removed: an intruder in the account may have made them. Design: §13 */
 const LINKS_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * Takes back at once what a user holds: sessions, API tokens, credentials of engines, and identities that were linked in the last 30 days, but for
- * the one that made the account: whoever had the account may have linked their own. Of a realm: the API tokens that are limited to it,
- * and its credentials; sessions are for no realm. With both: what they have in common. What asks stays, so that whoever revokes themselves
- * in an emergency is not locked out in the middle of it. Nobody is disabled by it: who knows a password can sign in again.
+ * Revokes immediately what a user holds: sessions, API tokens, credentials of engines, and identities linked in the last 30 days, except for the
+ * one that made the account: an intruder may have linked their own. For a realm: the API tokens that are limited to it, and its credentials;
+ * sessions belong to no realm. For both: what they have in common. The session or token of the request stays, so that you are not locked out when
+ * you revoke yourself in an emergency. It disables nobody: anybody who knows a password can sign in again.
  * @throws AppError forbidden, insufficient_scope, validation_failed, not_found (user or realm)
  * Design: §6, §9
  */
