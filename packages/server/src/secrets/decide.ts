@@ -1,49 +1,49 @@
 import { KEY_BYTES, MAX_VERSIONS, SUPERSEDED_MS } from "./model.ts";
 
-/** How much a live realm holds, and how much it may. */
+/** Use and limit of a live realm. */
 export interface Room {
 	bytes: number;
 	keys: number;
 	limit: number;
 }
 
-/** A version that is to be written. */
+/** A version to be written. */
 export interface Coming {
 	version: number;
-	/** What it counts in its realm. */
+	/** Bytes that it counts in its realm. */
 	bytes: number;
 	created_at: string;
-	/** Whether its key was never written before. */
+	/** True if its key was never written before. */
 	isNewKey: boolean;
 }
 
-/** A version that is kept. */
+/** A stored version. */
 export interface Kept {
 	version: number;
 	bytes: number;
 	created_at: string;
 }
 
-/** Versions that give way: those up to a number, what they hold together, and how many would have been kept in a realm that is not full. */
+/** Versions to drop: those up to a number, their total bytes, and how many of them a realm with room would have kept. */
 export interface Giving {
 	up_to: number;
 	bytes: number;
 	dropped: number;
 }
 
-/** Bytes that have to be freed for a version. What is over the limit already may stay, and does not grow. */
+/** Counts the bytes to free for a version. A realm already over its limit may stay there but not grow. */
 function excessOf({ bytes, limit }: Room, coming: Coming): number {
 	return bytes + coming.bytes - Math.max(limit, bytes);
 }
 
-/** The newest version that may have to give way: the decision needs those that are kept up to it. */
+/** Finds the newest version that may have to be dropped: the decision needs the stored versions up to it. */
 export function lastToConsider(room: Room, coming: Coming): number {
 	return excessOf(room, coming) > 0 ? coming.version - 1 : coming.version - MAX_VERSIONS;
 }
 
 /**
- * Decides what gives way to a version: the last MAX_VERSIONS are kept, and in a full realm as few of the oldest go as have to, but none that was
- * superseded in the last minute. Undefined when it has no room.
+ * Decides which versions to drop for a new one: the last MAX_VERSIONS are kept, and a full realm loses as few of the oldest as possible, but none
+ * that was superseded in the last minute. Undefined when there is no room.
  * @param kept versions of the same secret up to `lastToConsider`, oldest first
  * Design: §7, §13
  */

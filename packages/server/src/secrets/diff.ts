@@ -8,10 +8,10 @@ import { readVersions, unpackPairs, type VersionPair } from "./snapshot.ts";
 import { openValue } from "./value.ts";
 
 /**
- * Compares two environments as they are at one moment, key by key, as whoever reads them sees their values. No value leaves; one event for all of them,
+ * Compares two environments at one moment, key by key, by the values that a reader sees. No value leaves; one event for all of them is written
  * before any value is read.
- * @returns the differences in order of their keys, one at a time, and the bytes that remembering their names takes
- * @throws AppError not_found, forbidden, insufficient_scope; overloaded in the middle, when a secret has gone meanwhile
+ * @returns the differences in order of their keys, one at a time, and the bytes that hold their names
+ * @throws AppError not_found, forbidden, insufficient_scope; overloaded midway, when a secret has gone meanwhile
  */
 export async function diffSecrets(
 	needs: SecretNeeds,

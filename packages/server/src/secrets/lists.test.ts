@@ -23,7 +23,7 @@ const actor = actorOf(account, { jti: session.jti });
 
 let realms = 0;
 
-/** A realm with as many secrets. */
+/** Makes a realm with this many secrets. */
 async function realmOf(count: number, value: string, environment: "dev" | "prod" = "prod"): Promise<string> {
 	const slug = `realm-${++realms}`;
 	await addRealm(rules.store, { id: actor.user_id }, { id: slug, slug, keyring: rules.keyring });

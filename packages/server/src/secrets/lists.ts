@@ -8,14 +8,14 @@ import { isExpired, type SecretNeeds, type SecretValue } from "./secrets.ts";
 import { readVersions, unpack } from "./snapshot.ts";
 import { openValue } from "./value.ts";
 
-/** A secret in a list; without its value when that was not asked for. */
+/** A secret in a list; without its value unless values were requested. */
 type ListedSecret = Omit<SecretValue, "is_expired" | "value"> & { value?: string };
 
 /**
- * One page of a realm's secrets, of one environment or all; one event for the page, which says when no values were asked for, before any value is
- * read.
+ * Reads one page of a realm's secrets, of one environment or all. One event for the page is written before any value is read; it says if no values
+ * were requested.
  * @returns the secrets, a few at a time
- * @throws AppError not_found, forbidden, insufficient_scope; overloaded in the middle, when one has gone meanwhile
+ * @throws AppError not_found, forbidden, insufficient_scope; overloaded midway, when one has gone meanwhile
  * Spec: API › Secrets and encryption. Design: §13
  */
 export async function listSecrets(
@@ -64,10 +64,10 @@ async function* reveal(needs: SecretNeeds, groups: AsyncIterable<SecretVersion[]
 }
 
 /**
- * Every secret of an environment, for a cluster's operator: it deletes what is missing, so the answer is one state of all of them, or it breaks off. Its
- * event is written before any value is read.
- * @returns keys and values, a few at a time, and the bytes that remembering their names takes
- * @throws AppError not_found, forbidden, insufficient_scope; overloaded in the middle, when one has gone meanwhile
+ * Reads every secret of an environment, for a cluster's operator, which deletes any that are missing: the answer is one consistent state of all, or it
+ * breaks off. Its event is written before any value is read.
+ * @returns keys and values, a few at a time, and the bytes that hold their names
+ * @throws AppError not_found, forbidden, insufficient_scope; overloaded midway, when one has gone meanwhile
  * Spec: API › Operator-sync endpoints. Design: §13
  */
 export async function syncSecrets(

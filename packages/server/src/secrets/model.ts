@@ -7,13 +7,13 @@ import { type Port, read, scan, write } from "../operation.ts";
 /** Bytes of UTF-8 in a value. Design: §7.2. */
 export const MAX_VALUE_BYTES = 256 * 1024;
 
-/** Bytes that a version counts in its realm, beside those of its value as it is stored. Design: §13. */
+/** Bytes that a version counts in its realm, in addition to those of its stored value. Design: §13. */
 export const VERSION_BYTES = 512;
 
-/** Versions of a secret that are kept, the current one included. Design: §7. */
+/** Versions kept of a secret, including the current one. Design: §7. */
 export const MAX_VERSIONS = 20;
 
-/** Bytes of a realm's limit for every key that was ever written there: of a deleted one the number of its last version is kept. */
+/** Bytes of a realm's limit for every key ever written there: the last version number of a deleted key is kept. */
 export const KEY_BYTES = 256;
 
 /** Milliseconds for which a version is kept after the next one, however full its realm is. Design: §13. */
@@ -59,12 +59,12 @@ export const Diff = v.pipe(
 	v.check(({ from, to }) => from !== to, PAIR_RULE),
 );
 
-/** Secrets that are promoted at once. */
+/** Maximum number of secrets promoted at once. */
 const MAX_PROMOTED = 1000;
 
 const VersionNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(1));
 
-/** What is to be copied. A version that is named must be the current one; null says that there must be none. */
+/** Secrets to copy. A named version must be the current one; null means that there must be none. */
 export const Promote = v.pipe(
 	v.object({
 		from: Environment,
@@ -90,21 +90,21 @@ export const Promote = v.pipe(
 
 export type Promote = v.InferOutput<typeof Promote>;
 
-/** A key of two environments that are compared. */
+/** A key in a comparison of two environments. */
 export interface Difference {
 	key: string;
 	status: "only_in_from" | "only_in_to" | "different" | "equal";
-	/** Null where it is not. */
+	/** Null where the key is missing. */
 	from_version: number | null;
 	to_version: number | null;
-	/** ISO 8601 UTC; null where it is not, or does not expire. */
+	/** ISO 8601 UTC; null where the key is missing or does not expire. */
 	from_expires_at: string | null;
 	to_expires_at: string | null;
 }
 
-/** One version of a secret as it is stored; the value is sealed. */
+/** A stored version of a secret; the value is sealed. */
 export interface SecretVersion {
-	/** Row id: part of what the seal is bound to. */
+	/** Row id; the seal is bound to it, among others. */
 	id: string;
 	realm_id: string;
 	environment: Environment;
@@ -112,26 +112,26 @@ export interface SecretVersion {
 	version: number;
 	/** Sealed text. */
 	value: Buffer;
-	/** The text was sealed by the caller: it is opened once more when read. */
+	/** True if the caller sealed the text: a reading opens it once more. */
 	pre_encrypted: boolean;
 	comment: string;
 	/** ISO 8601 UTC. */
 	expires_at: string | null;
 	created_by: string;
-	/** When this version was written: the secret's updated_at while it is the current one. */
+	/** Time when this version was written: the secret's updated_at while it is the current one. */
 	created_at: string;
 }
 
-/** A version that is to be written. */
+/** A version to be written. */
 export interface NewVersion extends Omit<SecretVersion, "version"> {
-	/** Bytes that its realm may hold, unless the owner's account has a limit of its own. */
+	/** Bytes that its realm may hold, unless the owner's account has its own limit. */
 	realm_bytes: number;
 }
 
-/** Why nothing was written: the realm was deleted meanwhile, or has no room. */
+/** Reason why nothing was written: the realm was deleted meanwhile, or has no room. */
 export type NotWritten = "realm_gone" | "limit_reached";
 
-/** Where a version is, and how long its sealed value. */
+/** Place of a version, and the length of its sealed value. */
 export interface VersionPlace {
 	/** Orders secrets by their creation. */
 	secret_id: number;
@@ -153,11 +153,11 @@ export interface VersionInfo {
 /** A secret on its way to another environment. */
 export interface Promoted {
 	row: NewVersion;
-	/** What its event says beside what the events of all of them say. */
+	/** Facts of its event, in addition to those that all the events share. */
 	facts: EventData;
-	/** What was read, and must still be the current version. */
+	/** The version that was read, which must still be the current one. */
 	from: { environment: Environment; version: number };
-	/** What must be the current version there; null when there must be none, absent when it does not matter. */
+	/** The required current version there; null if there must be none, absent if any will do. */
 	to_version?: number | null;
 }
 
@@ -170,11 +170,11 @@ export const secretOperations = {
 	set: write<(input: NewVersion, event: AuditEvent) => { version: number; created_at: string } | NotWritten>({
 		forgets: ["secrets"],
 	}),
-	/** Writes all of them as `set` does, or none: `changed` when a version is not the one it must be. */
+	/** Writes all of them as `set` does, or none: `changed` when a version is not the required one. */
 	promote: write<
 		(secrets: Promoted[], event: AuditEvent) => { version: number; created_at: string }[] | NotWritten | "changed"
 	>({ forgets: ["secrets"] }),
-	/** The current version; `id` orders a list. */
+	/** Finds the current version; `id` orders a list. */
 	get: read<(realm_id: string, environment: Environment, key: string) => SecretVersion | undefined>({
 		in: "secrets",
 		key: (realm_id, environment, key) => `${realm_id} ${environment} ${key}`,
@@ -182,25 +182,25 @@ export const secretOperations = {
 	}),
 	version:
 		read<(realm_id: string, environment: Environment, key: string, version: number) => SecretVersion | undefined>(),
-	/** Current versions of one environment or all, in order of creation, after a secret's number in that order. */
+	/** Lists current versions of one environment or all, in order of creation, after a secret's number in that order. */
 	list: read<
 		(realm_id: string, environment: Environment | undefined, after: number, limit: number) => ListedVersion[]
 	>(),
 	/**
-	 * All current versions of an environment, in order of creation, each as secret_id, version and bytes.
+	 * Lists all current versions of an environment, in order of creation, each as secret_id, version and bytes.
 	 * @param expired_by leaves out those that had expired by then
 	 */
 	currentVersions: scan<(realm_id: string, environment: Environment, expired_by: string) => Float64Array>(),
-	/** All current versions of two environments, by key: secret_id, version and bytes of each, zeros where there is none. */
+	/** Lists all current versions of two environments, by key: secret_id, version and bytes of each, zeros where there is none. */
 	pairs: scan<(realm_id: string, from: Environment, to: Environment, expired_by: string) => Float64Array>(),
-	/** The versions at these places; undefined for what is gone. */
+	/** Reads the versions at these places; undefined for those that are gone. */
 	versionsAt: read<(places: readonly VersionPlace[]) => (SecretVersion | undefined)[]>(),
 	count: read<(realm_id: string, environment: Environment | undefined) => number>(),
-	/** Newest first; undefined when there is no such secret. */
+	/** Lists versions, newest first; undefined when there is no such secret. */
 	history:
 		read<(realm_id: string, environment: Environment, key: string, before: number, limit: number) => VersionInfo[]>(),
 	countHistory: read<(realm_id: string, environment: Environment, key: string) => number>(),
-	/** Current values that expire, or expired, before the instant. */
+	/** Counts current values that expire, or expired, before the instant. */
 	countExpiring: read<(before: string) => number>(),
 	/** Removes every version; the number continues if the key is written again. */
 	remove: write<

@@ -10,10 +10,10 @@ import { realmFull, secretNotFound } from "./refusals.ts";
 import { isExpired, type SecretNeeds, type SecretWritten } from "./secrets.ts";
 import { openStored, sealValue } from "./value.ts";
 
-/** Bytes of sealed values that are promoted at once: they cross to the writer in one message. */
+/** Bytes of sealed values promoted at once: they reach the writer in one message. */
 const MAX_PROMOTED_BYTES = 16 * 1024 * 1024;
 
-/** Bytes that are sealed anew in one turn of the event loop. */
+/** Bytes resealed in one turn of the event loop. */
 const REST_BYTES = 1024 * 1024;
 
 async function liveRow(needs: SecretNeeds, realm_id: string, environment: Environment, key: string) {
@@ -26,10 +26,10 @@ function isThere(needs: SecretNeeds, row: SecretVersion): boolean {
 }
 
 /**
- * Copies secrets from one environment to another, all or none: value, comment and expires_at, sealed anew for their place. A version that
- * is named must be the current one.
- * @throws AppError not_found (realm or a secret), forbidden, insufficient_scope, conflict (not the version that is named, or changed
- * meanwhile), payload_too_large, limit_reached
+ * Copies secrets from one environment to another, all or none: value, comment and expires_at, resealed for their place. A named version
+ * must be the current one.
+ * @throws AppError not_found (realm or a secret), forbidden, insufficient_scope, conflict (not the named version, or changed meanwhile),
+ * payload_too_large, limit_reached
  */
 export async function promoteSecrets(
 	needs: SecretNeeds,
@@ -37,7 +37,7 @@ export async function promoteSecrets(
 	slug: string,
 	{ from, to, secrets }: Promote,
 ): Promise<SecretWritten[]> {
-	// Whoever may write everywhere and read in one place would read all by copying it there.
+	// A caller who may write everywhere and read in one place could read everything by copying it there.
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment: from });
 	await authorize(needs, actor, slug, { capability: "secrets:write", scope: "write", environment: to });
 	const now = needs.system.now();
@@ -80,13 +80,13 @@ export async function promoteSecrets(
 	}));
 }
 
-/** The version that stands where whoever compared saw nothing, because it has expired; null when none does. */
+/** Finds the expired version where a comparison showed nothing; null when there is none. */
 async function expiredVersion(needs: SecretNeeds, realm_id: string, environment: Environment, key: string) {
 	const row = await needs.store.secrets.get(realm_id, environment, key);
 	return row === undefined || isThere(needs, row) ? null : row.version;
 }
 
-/** A row for another environment, with the value sealed for it: text that the caller sealed stays as it is. */
+/** Makes a row for another environment, with the value sealed for it: text that the caller sealed stays as it is. */
 async function copyOf(
 	needs: SecretNeeds,
 	source: SecretVersion,

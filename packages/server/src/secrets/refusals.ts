@@ -1,11 +1,11 @@
 import { AppError, LimitReached } from "../errors.ts";
 
-/** The answer for a secret that does not exist. */
+/** Makes the answer for a secret that does not exist. */
 export function secretNotFound(): AppError {
 	return new AppError("not_found", "secret not found: `svc secret list` shows the keys of an environment");
 }
 
-/** The answer where a realm has no room. */
+/** Makes the answer for a realm without room. */
 export function realmFull(): AppError {
 	return new LimitReached(
 		"realm_bytes",

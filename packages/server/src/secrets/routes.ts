@@ -17,7 +17,7 @@ import {
 	setSecret,
 } from "./secrets.ts";
 
-/** The environment of these routes when none is named. Spec: API › Secrets and encryption. */
+/** The default environment of these routes. Spec: API › Secrets and encryption. */
 const env = v.optional(Environment, "dev");
 
 const Version = v.pipe(
@@ -37,7 +37,7 @@ const ValueSchema = v.object({
 
 const ListedSchema = v.object({ ...ValueSchema.entries, value: v.optional(v.string()) });
 
-/** Not in the specification: for whoever wants the names only. Nothing is opened then. */
+/** Not in the specification: `false` asks for the names only. Nothing is opened then. */
 const WithValues = v.optional(
 	v.picklist(["true", "false"], says("validation_failed", "values must be true or false")),
 	"true",

@@ -13,25 +13,25 @@ import type { SecretStore, SecretVersion, SetSecret, VersionInfo } from "./model
 import { realmFull, secretNotFound } from "./refusals.ts";
 import { openStored, openValue, sealValue } from "./value.ts";
 
-/** What the rules of secrets need. */
+/** Dependencies of the secret rules. */
 export interface SecretNeeds extends AccessNeeds {
 	store: AccessNeeds["store"] & { secrets: SecretStore };
 	system: System;
 	keyring: Pick<Keyring, "record" | "recordFor" | "portable" | "portableById" | "cursorKey">;
-	/** Whether a secret past its expires_at is answered as if it were not there. */
+	/** Treats a secret past its expires_at as missing. */
 	enforce_expiry: boolean;
-	/** Bytes that a realm may hold, unless its owner's account has a limit of its own. */
+	/** Bytes that a realm may hold, unless its owner's account has its own limit. */
 	realm_bytes: number;
 }
 
-/** Which secret is meant. */
+/** Name of a secret. */
 export interface SecretName {
 	slug: string;
 	environment: Environment;
 	key: string;
 }
 
-/** A secret as it is read. */
+/** A secret that was read. */
 export interface SecretValue {
 	key: string;
 	value: string;
@@ -39,11 +39,11 @@ export interface SecretValue {
 	version: number;
 	/** ISO 8601 UTC. */
 	updated_at: string;
-	/** Whether its expires_at has passed. */
+	/** True if its expires_at has passed. */
 	is_expired: boolean;
 }
 
-/** A secret as it was written. */
+/** A secret that was written. */
 export interface SecretWritten {
 	key: string;
 	environment: Environment;
@@ -103,8 +103,8 @@ async function write(
 }
 
 /**
- * Reads a secret, its current version or one of its history. The reading is in the log before the value is given.
- * @param via what the log says about the way it was read
+ * Reads a secret, its current version or one of its history. The access is logged before the value is returned.
+ * @param via the way of access to name in the log
  * @throws AppError not_found (realm, secret or version), forbidden, insufficient_scope
  * Spec: API › Secrets and encryption, Operator-sync endpoints
  */
@@ -151,13 +151,13 @@ function describe({ key, environment, version, created_at }: SecretVersion) {
 	return { key, environment, version, updated_at: created_at };
 }
 
-/** Whether a version's expires_at has passed. */
+/** Tells whether a version's expires_at has passed. */
 export function isExpired(row: Pick<SecretVersion, "expires_at">, now: Date): boolean {
 	return row.expires_at !== null && row.expires_at <= now.toISOString();
 }
 
 /**
- * One page of a secret's versions, newest first.
+ * Reads one page of a secret's versions, newest first.
  * @throws AppError not_found, forbidden, insufficient_scope
  * Design: §7.1
  */
@@ -180,7 +180,7 @@ export async function listVersions(
 }
 
 /**
- * Writes an earlier version's value and comment again as the next version. Its expiry is not brought back.
+ * Writes an earlier version's value and comment again as the next version, without its expiry.
  * @throws AppError not_found (realm, secret or version), forbidden, insufficient_scope, limit_reached
  * Design: §7.1, §7.2
  */
@@ -218,7 +218,7 @@ export async function deleteSecret(needs: SecretNeeds, actor: Actor, name: Secre
 }
 
 /**
- * Seals a text so that it can be kept anywhere and stored as a pre-encrypted secret.
+ * Seals a text that you can keep anywhere and store as a pre-encrypted secret.
  * @throws AppError insufficient_scope (a token for roles of engines only)
  * Spec: API › Secrets and encryption
  */

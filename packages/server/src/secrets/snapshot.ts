@@ -1,7 +1,7 @@
 import { AppError } from "../errors.ts";
 import type { SecretStore, SecretVersion, VersionPlace } from "./model.ts";
 
-/** Rows, and bytes of sealed values, that are read at once. */
+/** Rows, and bytes of sealed values, read at once. */
 const GROUP_ROWS = 200;
 const GROUP_BYTES = 256 * 1024;
 
@@ -10,8 +10,8 @@ interface Needs {
 }
 
 /**
- * Reads the versions that a list named, a group at a time. They never change, so that what is read is the state in which the list was made; one
- * that has gone meanwhile ends it.
+ * Reads the versions that a list named, a group at a time. Versions never change, so the reader sees the state of the list's time; one that has
+ * gone meanwhile ends the reading.
  * @throws AppError overloaded
  * Design: §13
  */
@@ -39,7 +39,7 @@ function* groupsOf(places: Iterable<VersionPlace>): Generator<VersionPlace[]> {
 	if (group.length > 0) yield group;
 }
 
-/** The places in a packed snapshot. */
+/** Yields the places in a packed snapshot. */
 export function* unpack(snapshot: Float64Array): Generator<VersionPlace> {
 	for (let at = 0; at < snapshot.length; at += 3) {
 		const [secret_id = 0, version = 0, bytes = 0] = snapshot.subarray(at, at + 3);
@@ -53,7 +53,7 @@ export interface VersionPair {
 	to: VersionPlace | undefined;
 }
 
-/** The pairs in a packed comparison. */
+/** Yields the pairs in a packed comparison. */
 export function* unpackPairs(pairs: Float64Array): Generator<VersionPair> {
 	for (let at = 0; at < pairs.length; at += 6) {
 		const [from, to] = unpack(pairs.subarray(at, at + 6));

@@ -15,7 +15,7 @@ const owner = await addAccount(store);
 const realm = await addRealm(store, owner, { keyring });
 const other = await addRealm(store, owner, { keyring });
 
-/** A row whose value is sealed for it. */
+/** Makes a row whose value is sealed for it. */
 async function row(text: string, given: Partial<SecretVersion> = {}): Promise<SecretVersion> {
 	const made = { ...aVersion(realm.id, "DB/URL", given), version: 1 };
 	return { ...made, value: await sealValue(rules, made, text) };
@@ -60,7 +60,7 @@ test("readings of one row share an opening for a second, and not for long", asyn
 	await assert.rejects(openStored(rules, sealed), isAltered);
 });
 
-/** What a row is changed into by somebody with a database tool. */
+/** Changes that somebody with a database tool makes to a row. */
 const MOVES: Record<string, (row: SecretVersion) => SecretVersion> = {
 	"to another row": (sealed) => ({ ...sealed, id: "another" }),
 	"to another key": (sealed) => ({ ...sealed, key: "DB/USER" }),

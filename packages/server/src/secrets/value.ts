@@ -7,7 +7,7 @@ import type { SecretVersion } from "./model.ts";
 type Keys = Pick<Keyring, "record" | "recordFor" | "portableById">;
 type Location = Pick<SecretVersion, "id" | "realm_id" | "environment" | "key" | "pre_encrypted">;
 
-/** Where a value belongs: sealed for one place, it opens in no other. Whether the caller sealed it before is part of that. Design: §5 */
+/** Names the place of a value: sealed for one, it opens in no other. The place includes whether the caller sealed it before. Design: §5 */
 function placeOf(row: Location): Place {
 	return {
 		label: row.pre_encrypted ? "secret_version.value pre_encrypted" : "secret_version.value",
@@ -28,7 +28,7 @@ export async function sealValue(
 	return sealRecord(key, placeOf(row), Buffer.from(value), needs.system.randomBytes);
 }
 
-/** Milliseconds for which the readings of one remembered row share an opening, a fifth of a reading's work. No plaintext is kept for longer. */
+/** Milliseconds for which the readings of one cached row share an opening, a fifth of a reading's work. No plaintext is kept for longer. */
 const SHARED_MS = 1000;
 
 let opened: WeakMap<SecretVersion, string> | undefined;
@@ -63,7 +63,7 @@ export async function openStored(needs: { keyring: Keys }, row: SecretVersion): 
 }
 
 /**
- * Opens a stored value as it is read: text that the caller sealed is opened with our portable key, or given back as it is when it is
+ * Opens a stored value for reading: opens text that the caller sealed with our portable key, too, or returns it as it is when it is
  * not ours.
  * @throws AppError internal_error as openStored
  */

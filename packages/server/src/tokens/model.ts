@@ -4,7 +4,7 @@ import { atMost, Environment, instantOf, RequiredPlainText, says, Text } from ".
 import { type Port, read, scan, write } from "../operation.ts";
 import { SCOPES, type Scope } from "../policy/model.ts";
 
-/** Comma-separated scopes: blanks trimmed, repeats dropped, answered in one order; absent, null and `""` mean read. Design: §7.2. */
+/** Comma-separated scopes: blanks trimmed, repeats dropped, sorted in one order; absent, null and `""` mean read. Design: §7.2. */
 const Scopes = v.pipe(
 	v.nullish(Text, ""),
 	v.transform((text) => text.split(",").map((part) => part.trim())),
@@ -21,7 +21,7 @@ const ENGINES = says(
 	"engines must be a list of 1 to 32 roles of engines, such as keyvalue:readonly",
 );
 
-/** Roles of engines, each once, in the order of the alphabet. */
+/** Roles of engines, each once, in alphabetical order. */
 const Engines = v.pipe(
 	v.array(v.pipe(Text, v.maxLength(160, ENGINES)), ENGINES),
 	v.minLength(1, ENGINES),
@@ -74,35 +74,35 @@ interface TokenOwner {
 	expires_at: string | null;
 }
 
-/** API tokens of one account that have not expired, at most; and of those that have, how many are kept. Design: §13 */
+/** Maximum number of an account's API tokens that have not expired, and of expired ones that are kept. Design: §13 */
 export const MAX_TOKENS = 1000;
 
-/** Days for which an expired token is still listed. */
+/** Days for which an expired token stays listed. */
 export const TOKEN_KEPT_DAYS = 30;
 
-/** A token that is to be revoked. */
+/** A token to be revoked. */
 export interface TokenEnd {
 	id: string;
 	user_id: string;
-	/** The token that must have made it, however deep, or be it. */
+	/** The token that must be this one or have made it, directly or indirectly. */
 	within?: string | undefined;
 }
 
 /** Operations of the store on API tokens. */
 export const tokenOperations = {
-	/** Adds a token, unless its account has MAX_TOKENS that have not expired. Of the expired ones as many stay, the latest. */
+	/** Adds a token, unless its account has MAX_TOKENS that have not expired. Of the expired ones, the latest MAX_TOKENS stay. */
 	create: write<(token: ApiToken, event: AuditEvent) => "done" | "limit_reached">({ forgets: [] }),
-	/** The token and its account, unless the account is disabled; expiry is for the caller to check. */
+	/** Finds the token and its account, unless the account is disabled; the caller checks the expiry. */
 	owner: read<(digest: Buffer) => TokenOwner | undefined>({ in: "access", key: (digest) => digest.toString("latin1") }),
 	byId: read<(id: string) => ApiToken | undefined>(),
 	list: read<(user_id: string, after: string, limit: number) => ApiToken[]>(),
 	count: read<(user_id: string) => number>(),
-	/** The token and what it made, however deep. */
+	/** Lists the token and those that it made, directly or indirectly. */
 	listLine: scan<(id: string, after: string, limit: number) => ApiToken[]>(),
 	countLine: scan<(id: string) => number>(),
-	/** Removes a token of that user, and with it what it made, however deep; `none` and `outside` change nothing. */
+	/** Removes a token of that user and those that it made, directly or indirectly; `none` and `outside` mean that nothing changed. */
 	revoke: write<(input: TokenEnd, event: AuditEvent) => "done" | "none" | "outside">(),
-	/** Forgets tokens that expired before the instant; whoever finds one that is remembered looks at its end. @returns how many */
+	/** Forgets tokens that expired before the instant; readers of a cached one check its end. @returns how many */
 	forgetExpired: write<(before: string) => number>({ forgets: [], inParts: true }),
 	/** Notes the last use; not an audited change. */
 	used: write<(input: { id: string; at: string }) => void>({ forgets: [] }),

@@ -27,13 +27,13 @@ await store.tokens.create(aToken(owner.id, { id: "t" }), anEvent());
 const SOON = "2030-06-01T00:00:00.000Z";
 const LATER = "2031-06-01T00:00:00.000Z";
 
-/** The owner, with a session or, when restrictions are given, with an API token that has them. */
+/** Makes the owner as a caller, with a session or, given restrictions, with an API token that has them. */
 const maker = (given?: Partial<Actor>) =>
 	actorOf(owner, given === undefined ? { jti: `of ${owner.id}` } : { token_id: "t", jti: undefined, ...given });
 const make = (actor: Actor, given: Partial<NewToken> = {}) =>
 	createToken(rules, actor, { name: "ci", scopes: ["read"], ...given });
 
-/** The code of the refusal, or what the token may do. */
+/** Returns the code of the refusal, or the token's restrictions. */
 async function outcome(attempt: ReturnType<typeof createToken>) {
 	try {
 		const { realm_id, environment, engines, expires_at } = await attempt;
@@ -59,10 +59,10 @@ test("a token never has a scope that its maker lacks, whatever sets the two have
 
 type Found = Awaited<ReturnType<typeof outcome>>;
 
-/** A token that is for roles of engines only. */
+/** A token for roles of engines only. */
 const LIMITED: Partial<Actor> = { realm_id: first.id, engines: ["keyvalue:readonly", "totp"] };
 
-/** What the maker is limited to (a session when undefined), what it asks for, and what comes of it. */
+/** Limits of the maker (a session when undefined), its request, and the result. */
 const LIMITS: [maker: Partial<Actor> | undefined, wanted: Partial<NewToken>, found: Found][] = [
 	[undefined, {}, NONE],
 	[undefined, { realm: null, environment: null, expires_at: null }, NONE],

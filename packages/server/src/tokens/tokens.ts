@@ -10,34 +10,34 @@ import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
 import { type ApiToken, MAX_TOKENS, TOKEN_KEPT_DAYS, type TokenStore } from "./model.ts";
 
-/** What the rules of API tokens need. */
+/** Dependencies of the rules of API tokens. */
 export interface TokenNeeds {
 	store: { tokens: TokenStore; realms: Pick<RealmStore, "access"> } & Pick<Store, "audit">;
 	system: System;
 	keyring: { cursorKey(): Buffer };
-	/** Whether there is such a role of an engine. */
+	/** Tells whether an engine has such a role. */
 	hasRole(name: string): boolean;
 }
 
-/** What a new token shall be able to do. */
+/** Request for a new token. */
 export interface NewToken {
 	name: string;
 	scopes: Scope[];
-	/** Slug of the only realm it is for. */
+	/** Slug of the only realm that it is for. */
 	realm?: string | null | undefined;
 	environment?: string | null | undefined;
-	/** Roles of engines that it is for, in that realm; beside its environment, if it has one. */
+	/** Roles of engines that it is for, in that realm, in addition to its environment, if it has one. */
 	engines?: readonly string[] | null | undefined;
 	/** ISO 8601 UTC. */
 	expires_at?: string | null | undefined;
 }
 
 /**
- * Makes an API token that exceeds its maker in nothing: scopes, realm, environment, engines, lifetime. Restrictions of the maker are passed on;
- * where an environment or engines are named, these are all that it is for.
- * @returns the token's row and, this once, the token
+ * Makes an API token that never exceeds its maker: scopes, realm, environment, engines, lifetime. It inherits the maker's restrictions; if the
+ * request names an environment or engines, the token is for these alone.
+ * @returns the token's row and, only this once, the token
  * @throws AppError insufficient_scope, not_found (realm), validation_failed (expires_at in the past, engines that are unknown or without a
- * realm), unauthorized (the maker's own session or token was ended meanwhile), limit_reached
+ * realm), unauthorized (the maker's own session or token ended meanwhile), limit_reached
  * Spec: API › API tokens. Design: §6, §7.2, §13
  */
 export async function createToken(
@@ -105,7 +105,7 @@ async function inheritLimits(
 	return { realm_id, environment, engines, expires_at };
 }
 
-/** The environment and the roles of engines that a new token is for: those that are named, else its maker's. */
+/** Determines the environment and the roles of engines that a new token is for: the requested ones, else its maker's. */
 async function placesOf(
 	needs: TokenNeeds,
 	actor: Actor,
@@ -136,12 +136,12 @@ async function memberRealm(needs: TokenNeeds, actor: Actor, slug: string): Promi
 	return realm.id;
 }
 
-/** The token that somebody manages no other tokens with than itself and what it made; undefined when it is not limited. Design: §13 */
+/** Finds the caller's limited token, which manages only itself and the tokens that it made; undefined when the caller is not limited. Design: §13 */
 function limitedToken(actor: Actor): string | undefined {
 	return isUnrestricted(actor) && actor.expires_at === null ? undefined : actor.token_id;
 }
 
-/** One page of the caller's own tokens; of a limited token's, itself and what it made. Spec: API › API tokens. Design: §13 */
+/** Reads one page of the caller's own tokens; for a limited token, itself and those that it made. Spec: API › API tokens. Design: §13 */
 export async function listTokens(
 	needs: TokenNeeds,
 	actor: Actor,
@@ -160,8 +160,8 @@ export async function listTokens(
 }
 
 /**
- * Revokes one of the caller's own tokens, and what it made: the one in use always, another with scope delete. A limited one revokes only
- * itself and what it made.
+ * Revokes one of the caller's own tokens and those that it made: the one in use always, another with scope delete. A limited token revokes
+ * only itself and those that it made.
  * @throws AppError not_found, insufficient_scope
  * Spec: API › API tokens. Design: §7.2, §13
  */
