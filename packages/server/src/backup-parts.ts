@@ -67,7 +67,7 @@ export async function backUpBefore(
 	}
 }
 
-/** Opens a sealed row of each kind with the keys beside it. @throws AppError when one does not open */
+/** Opens the sealed rows of each kind with the keyring. @throws AppError when one does not open */
 async function openSamples(keyring: Keyring, samples: Samples, system: System): Promise<void> {
 	const sealer = createConfigSealer({ keyring, system });
 	for (const row of samples.secrets) await openStored({ keyring }, row);

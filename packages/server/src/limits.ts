@@ -36,7 +36,7 @@ export function createLimits(): Limits {
 	};
 }
 
-/** Makes the limit on events that one account or address causes while the disk is nearly full. Design: §13 */
+/** Makes the limit on events that one account or address causes while the disk is low on space. Design: §13 */
 export function lowDiskLimit(store: { eventsOnLowDisk(): { most: number; refused: number } }): Limit {
 	return {
 		name: "low_disk_events_per_second",

@@ -60,7 +60,7 @@ export const Uuid = v.pipe(v.string(), v.uuid());
 
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
-/** An RFC 3339 instant with an offset or Z, kept as ISO 8601 UTC; a day that no calendar has fails. Design: §7.2. */
+/** An RFC 3339 instant with an offset or Z, kept as ISO 8601 UTC; a day that no calendar has is refused. Design: §7.2. */
 export const instantOf = (field: string) =>
 	v.pipe(
 		v.string(),

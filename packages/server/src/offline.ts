@@ -13,7 +13,7 @@ import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/s
 import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } from "./store/sqlite/restored.ts";
 import { system } from "./system.ts";
 
-/** Options of a restore on the server's machine while no server runs. */
+/** Options of a restore, made on the server's machine while no server runs. */
 export interface RestoreOptions {
 	/** Moves an existing database aside. */
 	replace: boolean;

@@ -39,7 +39,7 @@ export interface Write<Run extends Signature = Signature> extends Typed<Run> {
 	kind: "write";
 	/** Caches that the change may invalidate. */
 	forgets: readonly CacheName[];
-	/** Events that count while the disk is nearly full; 0 for a change that is always allowed. Each of a list of inputs counts. */
+	/** Events that count while the disk is low on space; 0 for a change that is always allowed. Each of a list of inputs counts. */
 	events: number;
 	/** Does a bounded part at a time, and runs again until it answers 0, so that others get their turn in between. */
 	inParts: boolean;

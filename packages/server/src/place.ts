@@ -16,7 +16,7 @@ export const REFUSAL_MS = 1000;
 
 const ofRequests = new WeakMap<object, Place>();
 
-// The alternative is an argument through every rule down to engines, providers and drivers. This makes promises slower: 10 µs per request.
+// The alternative is an argument through every rule down to engines, providers and drivers. AsyncLocalStorage makes promises slower: 10 µs per request.
 const places = new AsyncLocalStorage<Place>();
 
 /** Stores the place of a node:http request. */

@@ -5,7 +5,7 @@ import { type AccountNeeds, userNotFound } from "./accounts.ts";
 import type { AccountLimits } from "./model.ts";
 
 /**
- * Gives an account its own limits in place of the settings; null restores the setting. Anything already over a limit stays.
+ * Gives an account its own limits instead of those in the settings; null restores the setting. Anything already over a limit stays.
  * @throws AppError forbidden, insufficient_scope, not_found
  * Design: §13
  */

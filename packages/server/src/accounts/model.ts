@@ -90,7 +90,7 @@ export const ChangePassword = v.object({
 	new_password: NewPassword,
 });
 
-/** Limits of an account in place of the settings; null or absent where the setting applies. Design: §13. */
+/** Limits of an account instead of those in the settings; null or absent where the setting applies. Design: §13. */
 export const SetLimits = v.object({ realm_bytes: limit(2 ** 40), realms: limit(1_000_000) });
 
 function limit(most: number) {

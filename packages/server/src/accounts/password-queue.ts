@@ -10,7 +10,7 @@ const MOST = { source: 4, site: 16, account: 4, strangers: 1024 } as const;
 /** Turns in a row for the known before a stranger gets one. */
 const KNOWN_TURNS = 3;
 
-/** The originator of a request to hash or compare a password. */
+/** A source that asks for a password to be hashed or compared. */
 export interface Asker {
 	/** Source as `sourceGroup` names it. */
 	source: string;
@@ -30,7 +30,7 @@ export interface PasswordQueue {
 
 interface Waiting {
 	pair: string | undefined;
-	/** Owners of its turn: the first takes turns with other first ones, the second with others under the same first one. */
+	/** Keys that take turns: the first with other first ones, the second with others under the same first one. */
 	keys: readonly [string, string];
 	begin: () => void;
 }

@@ -42,7 +42,7 @@ async function imageOf(title: string): Promise<string> {
 	return directory;
 }
 
-/** Asserts that every file with a backup's name opens and is sound. @returns how many there are */
+/** Asserts that every file with a backup's name opens and is sound. @returns their number */
 async function countSound(directory: string, where: string): Promise<number> {
 	const folder = join(directory, "backups");
 	const names = (await readdir(folder)).filter((name) => name.endsWith(".db"));

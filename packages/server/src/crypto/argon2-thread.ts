@@ -17,7 +17,7 @@ export interface PasswordQuestion {
 	stored: string | undefined;
 }
 
-/** A hash, whether it matches, or that the stored hash is malformed. */
+/** A hash, the result of a comparison, or a sign that the stored hash is malformed. */
 export type PasswordAnswer = { hash: string } | { matches: boolean } | { malformed: true };
 
 if (process.platform === "linux") stepBack();

@@ -6,7 +6,7 @@ export interface Latch {
 	exclusive<T>(task: () => Promise<T>): Promise<T>;
 }
 
-/** Makes a latch that nobody holds. */
+/** Makes a free latch. */
 export function createLatch(): Latch {
 	const inside = new Set<Promise<unknown>>();
 	let closed: Promise<unknown> | undefined;

@@ -89,7 +89,7 @@ async function fingerprintIn(file: string): Promise<string | undefined> {
 		const key = await readKeyFile(file, undefined);
 		return key && masterFingerprint(key);
 	} catch (error) {
-		// Its writing was interrupted: nothing needs this key.
+		// The file was cut off in writing, so nothing is wrapped under its key.
 		if (error instanceof FatalError) return undefined;
 		throw error;
 	}

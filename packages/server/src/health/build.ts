@@ -11,7 +11,7 @@ export interface Build {
 
 export const VERSION = "0.1.0";
 
-/** Put into the single binary when it is made, since there is no checkout around it. */
+/** Embedded in the single binary when it is made, since it has no checkout around it. */
 declare const SVC_BUILD: Build | undefined;
 
 /** Environment of git, which needs none of ours. */

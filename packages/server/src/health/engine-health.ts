@@ -27,7 +27,7 @@ export interface EngineHealth {
 	targets: { target: string; status: TargetState; since: string }[];
 	leases: {
 		open: Partial<Record<LeaseState, number>>;
-		/** Leases that failed, and targets at which leases wait, that are more than a minute late. */
+		/** Failed leases, and targets at which leases wait, that are more than a minute late. */
 		overdue: number;
 		/** Those more than a quarter of an hour late. */
 		stuck: number;

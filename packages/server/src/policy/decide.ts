@@ -66,7 +66,7 @@ export interface CurrentAccess {
 /** A refusal of a change whose maker is no longer entitled to it. */
 export interface Refused {
 	answer: AppError;
-	/** The refused action, as logged; undefined when it is not logged: there is no account behind it, or no realm. */
+	/** The refused action, as logged; undefined when it is not logged, for lack of an account or a realm. */
 	wanted: string | undefined;
 }
 

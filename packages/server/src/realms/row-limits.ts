@@ -26,7 +26,7 @@ export interface RowLimitNeeds {
 	refusals(name: string): number;
 }
 
-/** Makes the limits of accounts, realms and their contents, with those nearest to them. One with its own limit counts by its share of that. Design: §13 */
+/** Makes the limits of accounts, realms and their contents, and finds those nearest to them. Own limits count by the share used. Design: §13 */
 export function rowLimits({ store, system, refusals }: RowLimitNeeds, settings: RealmLimits): Limit[] {
 	const max = {
 		...settings,

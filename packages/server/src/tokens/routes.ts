@@ -18,7 +18,7 @@ const TokenSchema = v.object({
 	engines: v.optional(v.array(v.string())),
 });
 
-/** Spec: API › API tokens. The other fields are ours: restrictions, and the time of its last use. */
+/** Spec: API › API tokens. The other fields are ours: restrictions, and when it was last used. */
 function shown(token: ApiToken) {
 	const { id, name, prefix, scopes, created_at, realm_id, environment, expires_at, last_used_at } = token;
 	const engines = token.engines === null ? {} : { engines: JSON.parse(token.engines) as string[] };
