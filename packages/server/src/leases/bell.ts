@@ -2,11 +2,11 @@
 export interface Bell {
 	/** Wakes the loop, or keeps it from falling asleep. */
 	ring(): void;
-	/** Whether it rang since it was last taken notice of. */
+	/** Tells whether it rang since the last `answer`. */
 	hasRung(): boolean;
-	/** Takes notice. */
+	/** Clears past rings. */
 	answer(): void;
-	/** Sleeps until it rings, if it has not, for at most that many milliseconds. */
+	/** Sleeps until it rings, at most that many milliseconds; not at all if it has rung. */
 	sleep(longest_ms: number): Promise<void>;
 }
 

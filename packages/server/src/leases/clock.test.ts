@@ -10,7 +10,7 @@ const START = Date.parse("2030-01-01T00:00:00Z");
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** A clock on the real store. */
+/** Opens a clock on the real store. */
 async function setUp(t: TestContext) {
 	const { store } = await openTestStore(t);
 	const system = createTestSystem();

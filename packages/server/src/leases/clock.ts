@@ -3,62 +3,62 @@ import type { Log } from "../log.ts";
 import type { System } from "../system.ts";
 import type { ClockMark, LeaseStore } from "./model.ts";
 
-/** What the lease clock needs. */
+/** Dependencies of the lease clock. */
 export interface ClockNeeds {
 	store: { leases: Pick<LeaseStore, "clock" | "saveClock">; audit: Pick<AuditStore, "append"> };
 	system: Pick<System, "now" | "uptimeMs" | "bootId">;
 	log: Log;
 }
 
-/** The wall clock went ahead of the time that has passed. */
+/** A jump of the wall clock ahead of the time that has passed. */
 interface ClockJump {
-	/** When it was noticed, ISO 8601 UTC by the clock that jumped. */
+	/** Time at which it was noticed, ISO 8601 UTC by the clock that jumped. */
 	at: string;
-	/** How far it went ahead, in milliseconds. */
+	/** Milliseconds by which it jumped. */
 	ahead_ms: number;
-	/** Whether revocations by expiry still wait because of it. */
+	/** True while revocations by expiry still wait because of it. */
 	is_holding: boolean;
 }
 
 /**
- * The clock by which leases end: Unix milliseconds that neither stop nor go back. It advances with the machine's uptime and is raised to
- * the wall clock whenever that is ahead, so a wall clock that is set back never prolongs a lease. Design: §9
+ * The clock by which leases end: Unix milliseconds that neither stop nor go back. It advances with the machine's uptime and catches up with
+ * the wall clock whenever that is ahead, so setting the wall clock back never prolongs a lease. Design: §9
  */
 export interface LeaseClock {
 	/** Milliseconds. */
 	now(): number;
-	/** Writes the clock down when it is time to, and reports a jump. It is called every second or so. */
+	/** Saves the clock when that is due, and reports a jump. Call it about every second. */
 	tick(): Promise<void>;
 	/**
-	 * Whether a lease that is due since then may be revoked for its expiry now; a yes is used up by one lease. Leases that only a jump made
-	 * due are held for a minute and then let through at 100 a second, so that a wrong clock does not end everything silently.
+	 * Tells whether a lease that is due since then may be revoked for its expiry now; each yes is good for one lease. Leases that only a jump
+	 * made due wait for a minute and then pass at 100 a second, so that a wrong clock does not silently end everything.
 	 */
 	admits(due_at: number): boolean;
-	/** Leases that are due since then or later are held by no jump; in milliseconds of the lease clock. */
+	/** Milliseconds of the lease clock: no jump holds leases that became due then or later. */
 	heldUntil(): number;
-	/** The last jump since the server was started. */
+	/** The last jump since the server started. */
 	lastJump(): ClockJump | undefined;
 }
 
-/** Milliseconds between two savings. */
+/** Milliseconds between two saves. */
 const SAVE_MS = 10_000;
 
-/** A raise by more is saved with the next tick, because leases that are made from now on count from it. */
+/** Milliseconds: a bigger raise is saved with the next tick, because new leases count from it. */
 const RAISE_MS = 1000;
 
-/** A wall clock that gets further ahead at once was set, not corrected. */
+/** Milliseconds: a wall clock that leaps further ahead was set, not corrected. */
 const JUMP_MS = 5 * 60 * 1000;
 
-/** How long revocations by expiry wait after a jump, and how many a second follow then. */
+/** Milliseconds for which revocations by expiry wait after a jump, and the number admitted each second from then on. */
 const HOLD_MS = 60_000;
 const ADMITTED_A_SECOND = 100;
 
 interface Jump {
 	at: string;
 	ahead_ms: number;
-	/** Leases that are due later, in milliseconds of the lease clock, were not touched. */
+	/** Milliseconds of the lease clock: the jump did not affect leases that are due later. */
 	until_ms: number;
-	/** The offset as it would be without the jump. */
+	/** The offset without the jump. */
 	steady_offset: number;
 	/** Uptime until which revocations by expiry wait. */
 	held_until: number;
@@ -67,15 +67,15 @@ interface Jump {
 interface State {
 	/** Milliseconds of the lease clock when the machine started: its uptime is added. */
 	offset: number;
-	/** Uptime at the last saving; undefined when it is to be saved at once. */
+	/** Uptime at the last save; undefined when the clock must be saved immediately. */
 	saved_at: number | undefined;
 	jump: Jump | undefined;
 	is_reported: boolean;
-	/** Uptime at which the current second of admissions began, and how many there were in it. */
+	/** Uptime at which the current second of admissions began, and the number admitted in it. */
 	second: { began_at: number; admitted: number };
 }
 
-/** Lets the clock go on from where it was written down. A jump while the server was not running is noticed too. */
+/** Resumes the clock from its last save, and notices a jump while the server was not running. */
 export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
 	const { system } = needs;
 	const state: State = {
@@ -104,8 +104,8 @@ export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
 }
 
 /**
- * In the same boot the uptime says how much time has passed. After another one only the wall clock can, and what it adds is no jump: the
- * uptime may be that of a host which has run for months, under a container that was started or moved there just now.
+ * Within one boot the uptime tells how much time has passed. After a reboot only the wall clock can, and what it adds is no jump: the
+ * uptime may be that of a host which has run for months, under a container that just started or moved there.
  */
 function startOffset(system: ClockNeeds["system"], mark: ClockMark | undefined): number {
 	const uptime_ms = system.uptimeMs();
@@ -125,7 +125,7 @@ function read(system: ClockNeeds["system"], state: State): number {
 			at: now.toISOString(),
 			ahead_ms,
 			until_ms: now.getTime(),
-			// Of several jumps the first counts: what it made due must not get through with the second.
+			// The first of several jumps counts: the leases that it made due must not pass with the second.
 			steady_offset: state.jump?.steady_offset ?? state.offset,
 			held_until: uptime_ms + HOLD_MS,
 		};

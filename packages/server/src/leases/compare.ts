@@ -6,7 +6,7 @@ import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
 import type { Lease, LeaseState, LeaseStore, Removal } from "./model.ts";
 
-/** What comparing a target with the ledger needs. */
+/** Dependencies of a comparison between a target and the ledger. */
 export interface CompareNeeds {
 	store: {
 		leases: Pick<LeaseStore, "byId" | "byNames" | "activeAt" | "reopen" | "markLost">;
@@ -15,40 +15,40 @@ export interface CompareNeeds {
 	system: Pick<System, "now" | "uptimeMs">;
 	log: Log;
 	clock: Pick<LeaseClock, "now">;
-	/** Ends the comparison between two chunks. */
+	/** Ends the comparison after the current chunk. */
 	stopping: AbortSignal;
 }
 
 /** A target, or one scope of it, whose managed names can be listed. */
 export interface SweepTarget {
 	target: string;
-	/** Authentication database, namespace, or empty. */
+	/** Authentication database or namespace; empty for none. */
 	scope: string;
-	/** Whether nobody else makes managed names there. */
+	/** True if nobody else makes managed names there. */
 	exclusive: boolean;
 	/** @returns undefined when the target is away or cannot list */
 	list(): Promise<string[] | undefined>;
-	/** Removes a name that no lease knows; without it none is removed. */
+	/** Removes a name that no lease knows. If undefined, such names stay. */
 	remove?(name: string): Promise<Removal>;
 }
 
 /** A managed name that no lease knows. */
 interface Orphan {
-	/** Uptime at which it was first seen. */
+	/** Uptime when it was first seen. */
 	seen_at: number;
 	is_removing: boolean;
 }
 
-/** The orphans of each target and scope. They are kept in memory: each is reported once per start. */
+/** The orphans of each target and scope, kept in memory: each is reported once per start. */
 export type Orphans = Map<string, Map<string, Orphan>>;
 
-/** Names that are looked up at once. */
+/** Names in one lookup. */
 const CHUNK = 500;
 
-/** An orphan of an exclusive target is removed when it is seen again after that time, in milliseconds. */
+/** Milliseconds after which an orphan of an exclusive target is removed when it is seen again. */
 const ORPHAN_MS = 15 * 60 * 1000;
 
-/** A lease that is younger is not missed: a target may list late. */
+/** Milliseconds: a younger lease is never missing, because a target may list it late. */
 const YOUNG_MS = 60_000;
 
 const LOST = "it is not at its target any more";
@@ -57,21 +57,21 @@ const CLOSED: readonly LeaseState[] = ["revoked", "aborted", "abandoned"];
 
 type Row = Pick<Lease, "id" | "name">;
 
-/** Of a lease whose create was refused nothing was made: who has its name has it from elsewhere. */
+/** A refused create made nothing: a credential with the name of that lease comes from elsewhere. */
 const hadCredential = ({ state, reason }: Pick<Lease, "state" | "reason">) => state !== "aborted" || reason !== "";
 
 type Place = Pick<SweepTarget, "target" | "scope">;
 
-/** By what the orphans of a target and scope are found. */
+/** Builds the key of a target and scope among the orphans. */
 export function keyOf({ target, scope }: Place): string {
 	return JSON.stringify([target, scope]);
 }
 
 /**
- * Compares the managed names at a target with the ledger. What is closed and there is taken back again; what is active and not there is
- * marked; what no lease knows is reported, and removed only where nobody else makes such names.
- * @param all every target: some of them may be other addresses of this one
- * @returns how many are taken back again
+ * Compares the managed names at a target with the ledger. Closed leases whose names are there are reopened; active ones whose names are
+ * missing are marked; names that no lease knows are reported, and removed only where nobody else makes such names.
+ * @param all every target: some may be other addresses of this one
+ * @returns the number of leases reopened
  */
 export async function compareTarget(
 	needs: CompareNeeds,
@@ -86,7 +86,7 @@ export async function compareTarget(
 	await meetOrphans(needs, at, await withoutOurs(needs, at, all, unknown), orphans);
 	const missing = await findMissing(needs, at, present);
 	if (closed.length + missing.length === 0) return 0;
-	// Leases were made and closed while the first list was on its way. What the ledger said before the second one is older than that.
+	// Leases may have begun and ended during the first list. The second list is newer than what was read from the ledger.
 	const again = await at.list();
 	if (again === undefined) return 0;
 	const seen = new Set(again);
@@ -97,7 +97,7 @@ export async function compareTarget(
 	return zombies.length;
 }
 
-/** Looks every name up. */
+/** Looks up every name: those of closed leases, and those that no lease knows. */
 async function lookUp(
 	needs: CompareNeeds,
 	at: SweepTarget,
@@ -115,8 +115,8 @@ async function lookUp(
 }
 
 /**
- * Leaves out the names that are open leases' at another target of the same engine: a system may have several addresses, and a
- * configuration may have gone from one to the other.
+ * Leaves out names that belong to open leases at another target of the same engine: a system may have several addresses, and a
+ * configuration may have moved from one to another.
  */
 async function withoutOurs(
 	needs: CompareNeeds,
@@ -136,7 +136,7 @@ async function withoutOurs(
 	return unknown.filter((name) => !ours.has(name));
 }
 
-/** Reports names that were not seen before, and removes those that have been seen for long enough where they can be nobody else's. */
+/** Reports new names and, where they can be nobody else's, removes those known for long enough. */
 async function meetOrphans(needs: CompareNeeds, at: SweepTarget, names: string[], orphans: Orphans): Promise<void> {
 	const uptime_ms = needs.system.uptimeMs();
 	const before = orphans.get(keyOf(at));
@@ -176,7 +176,7 @@ async function reportOrphan(
 	});
 }
 
-/** Active leases whose names are not there. */
+/** Finds active leases whose names are not at the target. */
 async function findMissing(needs: CompareNeeds, at: SweepTarget, present: Set<string>): Promise<Lease[]> {
 	const grown = new Date(needs.system.now().getTime() - YOUNG_MS).toISOString();
 	const isMissing = ({ scope, name, created_at, last_error }: Lease) =>
@@ -202,7 +202,7 @@ async function reopen({ store, system, clock }: CompareNeeds, { id }: Row): Prom
 	await store.leases.reopen({ id, due_at: clock.now() }, leaseEvent(system, "lease.zombie", lease));
 }
 
-/** Lets others have their turn between two chunks: a target may hold 80,000 names. */
+/** Yields to other work between two chunks: a target may hold 80,000 names. */
 async function inChunks<Item>(
 	{ stopping }: Pick<CompareNeeds, "stopping">,
 	items: Item[],

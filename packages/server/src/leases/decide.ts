@@ -1,23 +1,23 @@
 import type { LeaseState, RevokeReason } from "./model.ts";
 
-/** What is known when a lease is to begin. */
+/** Facts known when a lease is about to begin. */
 export interface BeginningFacts {
 	isRealmLive: boolean;
-	/** Whether the configuration that the caller was let in by is still the one that holds: another may serve other realms. */
+	/** True if the configuration that admitted the caller is still current: another may serve other realms. */
 	isConfigCurrent: boolean;
-	/** Whether anybody ever had the name at that target. */
+	/** True if anybody ever had the name at that target. */
 	isNameTaken: boolean;
-	/** Open leases of the configuration. */
+	/** Number of open leases of the configuration. */
 	open: number;
-	/** Open leases of the realm under the configuration of all realms. */
+	/** Number of open leases of the realm under the configuration of all realms. */
 	openOfRealm: number;
 }
 
-/** How many leases may be open. */
+/** Limits on open leases. */
 export interface LeaseLimits {
-	/** Of the configuration; null for any number. */
+	/** Limit of the configuration; null for none. */
 	limit: number | null;
-	/** Of the realm under the configuration of all realms; undefined for any number. */
+	/** Limit of the realm under the configuration of all realms; undefined for none. */
 	realm_limit: number | undefined;
 }
 
@@ -33,23 +33,23 @@ export function decideBeginning(
 	return isConfigCurrent ? "done" : "config_gone";
 }
 
-/** What is known when a credential exists. */
+/** Facts known once a credential exists. */
 export interface ActivationFacts {
-	/** Why it is to be taken back already; empty when it is not. */
+	/** Reason for revoking it already; empty when there is none. */
 	reason: RevokeReason | "";
 	isRealmLive: boolean;
-	/** Whether its maker may still have it. */
+	/** True if its maker may still have it. */
 	isMakerAdmitted: boolean;
 }
 
-/** What becomes of a lease whose credential exists. */
+/** Outcome for a lease whose credential exists. */
 export interface Activation {
 	answer: "done" | "realm_gone" | "lost";
 	state: Extract<LeaseState, "active" | "revoking">;
 	reason: RevokeReason | "";
 }
 
-/** Decides whether a credential that exists is given away, or taken back at once. Design: §9, §13 */
+/** Decides whether an existing credential is delivered or immediately revoked. Design: §9, §13 */
 export function decideActivation({ reason: given, isRealmLive, isMakerAdmitted }: ActivationFacts): Activation {
 	const reason = isRealmLive ? (isMakerAdmitted ? given : "requested") : "realm_deleted";
 	if (reason === "") return { answer: "done", state: "active", reason };

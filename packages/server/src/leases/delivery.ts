@@ -5,7 +5,7 @@ import { leaseEvent } from "./events.ts";
 import type { LeaseStore } from "./model.ts";
 import type { Reaper } from "./reaper.ts";
 
-/** What following answers needs. */
+/** Dependencies of tracking delivery. */
 export interface DeliveryNeeds {
 	store: { leases: Pick<LeaseStore, "delivered" | "revoke" | "byId"> };
 	system: Pick<System, "now">;
@@ -14,11 +14,11 @@ export interface DeliveryNeeds {
 	reaper: Pick<Reaper, "wake">;
 }
 
-/** Milliseconds for which delivered answers are gathered. Nothing is lost when the server ends first: delivery is then unknown. */
+/** Milliseconds for which delivered answers are gathered. If the server ends first, their delivery stays unknown: no harm is done. */
 const GATHER_MS = 100;
 
 /**
- * Makes the function that follows an answer with a credential: one that arrived is noted, one that did not is taken back.
+ * Makes the function that tracks the delivery of a credential: it notes one that arrived and revokes one that did not.
  * Design: §9
  */
 export function createDelivery(needs: DeliveryNeeds) {

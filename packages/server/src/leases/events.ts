@@ -2,7 +2,7 @@ import type { AuditEvent, EventData, EventType } from "../audit/model.ts";
 import type { System } from "../system.ts";
 import type { Lease } from "./model.ts";
 
-/** Builds an event of what happened to a lease without anybody having asked for it. */
+/** Builds an event for a change of a lease that nobody requested. */
 export function leaseEvent(
 	system: Pick<System, "now">,
 	type: EventType,

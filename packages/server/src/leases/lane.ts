@@ -3,34 +3,34 @@ import type { DueLease, LeaseStore } from "./model.ts";
 import { LONGEST_PAUSE_MS, QUARANTINED } from "./take-back.ts";
 import type { TargetHealth } from "./target-health.ts";
 
-/** Leases of one target that are read at once: 0.3 ms, during which nothing else is answered. */
+/** Leases of one target in one read: 0.3 ms, during which nothing else is answered. */
 export const BATCH = 100;
 
-/** What the reaper knows of one target. */
+/** State of one target in the reaper. */
 export interface Lane {
 	target: string;
 	health: TargetHealth;
-	/** Ids of leases that are due, the longest due first. */
+	/** Ids of due leases, the longest due first. */
 	queue: string[];
-	/** Whether more were due than were read. */
+	/** True if more were due than were read. */
 	has_more: boolean;
-	/** Removals that have begun and not ended. */
+	/** Number of removals under way. */
 	under_way: number;
-	/** The probe that is under way. */
+	/** The probe under way. */
 	probing: Promise<void> | undefined;
-	/** Whether it is to be probed at once, however it is. */
+	/** True if it must be probed immediately, whatever its state. */
 	is_doubted: boolean;
-	/** Whether leases are due that may not be tried. */
+	/** True if due leases may not be tried yet. */
 	is_waiting: boolean;
 }
 
-/** What reading a target's leases needs. */
+/** Dependencies of reading a target's leases. */
 export interface LaneNeeds {
 	store: { leases: Pick<LeaseStore, "due" | "hasten"> };
 	clock: Pick<LeaseClock, "now" | "admits" | "heldUntil">;
 }
 
-/** Makes the lane of a target that nothing is known of. */
+/** Makes the lane of a new target. */
 export function createLane(target: string, health: TargetHealth): Lane {
 	return {
 		target,
@@ -44,7 +44,7 @@ export function createLane(target: string, health: TargetHealth): Lane {
 	};
 }
 
-/** Reads what is due into an empty queue, beside what is under way. */
+/** Reads due leases into an empty queue, leaving out those under way. */
 export async function refill(needs: LaneNeeds, lane: Lane, isUnderWay: (id: string) => boolean): Promise<void> {
 	const { clock, store } = needs;
 	const isReady = ({ id, state, due_at }: DueLease) =>
@@ -52,7 +52,7 @@ export async function refill(needs: LaneNeeds, lane: Lane, isUnderWay: (id: stri
 	let due = await store.leases.due(lane.target, clock.now(), BATCH);
 	let ready = due.filter(isReady);
 	if (due.length === BATCH && ready.length === 0) {
-		// Those that a jump holds stand before what became due after it.
+		// Leases held by a jump come before those that became due after it.
 		due = await store.leases.due(lane.target, clock.now(), BATCH, clock.heldUntil());
 		ready = due.filter(isReady);
 	}
@@ -60,14 +60,14 @@ export async function refill(needs: LaneNeeds, lane: Lane, isUnderWay: (id: stri
 	lane.has_more = due.length === BATCH && ready.length > 0;
 }
 
-/** The lease that waits longest at a target. */
+/** Finds the lease that waits longest at a target. */
 export async function oldestDue({ store, clock }: LaneNeeds, { target }: Lane): Promise<DueLease | undefined> {
 	const [oldest] = await store.leases.due(target, clock.now(), 1);
 	return oldest;
 }
 
 /**
- * Makes leases due again that were put off because their target was not well.
+ * Makes leases due again that were postponed because their target was not well.
  * @returns whether any lease is due now
  */
 export async function hasten(needs: LaneNeeds, lane: Lane): Promise<boolean> {

@@ -10,7 +10,7 @@ import type { Pause } from "./pause.ts";
 import type { Reaper } from "./reaper.ts";
 import type { Sweeper } from "./sweep.ts";
 
-/** What the rules of leases need. */
+/** Dependencies of the rules of leases. */
 export interface LeaseNeeds extends AccessNeeds {
 	store: AccessNeeds["store"] & { leases: LeaseStore };
 	system: System;
@@ -22,10 +22,10 @@ interface ListNeeds extends LeaseNeeds {
 	keyring: { cursorKey(): Buffer };
 }
 
-/** Behind every id. */
+/** Text that sorts after every id. */
 const NEWEST = "~";
 
-/** Which leases somebody asks for. */
+/** Selection of leases to list. */
 export interface LeaseQuery extends PageRequest {
 	engine?: string | undefined;
 	state?: LeaseState | undefined;
@@ -33,13 +33,13 @@ export interface LeaseQuery extends PageRequest {
 
 type Page = { rows: Lease[]; pagination: Pagination };
 
-/** One page of a realm's leases, newest first. @throws AppError not_found, forbidden, insufficient_scope. Design: §7.1 */
+/** Lists one page of a realm's leases, newest first. @throws AppError not_found, forbidden, insufficient_scope. Design: §7.1 */
 export async function listRealmLeases(needs: ListNeeds, actor: Actor, slug: string, query: LeaseQuery): Promise<Page> {
 	const realm = await authorize(needs, actor, slug, { capability: "audit:read", scope: "read" });
 	return listPage(needs, realm.id, query);
 }
 
-/** One page of all realms' leases, newest first. @throws AppError forbidden, insufficient_scope. Design: §7.1 */
+/** Lists one page of all realms' leases, newest first. @throws AppError forbidden, insufficient_scope. Design: §7.1 */
 export async function listAllLeases(needs: ListNeeds, actor: Actor, query: LeaseQuery): Promise<Page> {
 	await requireInstanceAdmin(needs, actor, "read");
 	return listPage(needs, "", query);
@@ -55,7 +55,7 @@ function listPage(needs: ListNeeds, realm_id: string, query: LeaseQuery): Promis
 	});
 }
 
-/** A lease of a realm. @throws AppError not_found, forbidden, insufficient_scope. Design: §7.1 */
+/** Reads a lease of a realm. @throws AppError not_found, forbidden, insufficient_scope. Design: §7.1 */
 export async function getLease(needs: LeaseNeeds, actor: Actor, slug: string, id: string): Promise<Lease> {
 	const realm = await authorize(needs, actor, slug, { capability: "audit:read", scope: "read" });
 	return find(needs, realm, id);
@@ -68,7 +68,7 @@ async function find(needs: LeaseNeeds, realm: RealmRef, id: string): Promise<Lea
 }
 
 /**
- * Revokes a lease: whoever made it may, and who manages the realm.
+ * Revokes a lease: its maker and those who manage the realm may.
  * @returns `done` once the credential is verified absent; `queued` when its target is away
  * @throws AppError not_found, forbidden, insufficient_scope
  * Design: §7.1
@@ -87,13 +87,13 @@ export async function revokeLease(
 	return outcome === "absent" ? "done" : "queued";
 }
 
-/** States that are over. */
+/** States in which the credential is gone. */
 const CLOSED: readonly LeaseState[] = ["revoked", "aborted"];
 
 /**
- * Writes down that a credential is to be taken back, and takes it back now if its target answers.
- * @returns what came of it; `absent` also when it was gone before
- * @throws AppError conflict when the lease was given up, or is not made yet
+ * Records that a credential must be revoked, and revokes it now if its target answers.
+ * @returns the result; `absent` also when it was gone before
+ * @throws AppError conflict when the lease was abandoned, or its credential is still being made
  */
 export async function requestRevoke(
 	needs: Pick<LeaseNeeds, "store" | "system" | "clock" | "reaper">,
@@ -115,7 +115,7 @@ export async function requestRevoke(
 }
 
 /**
- * Lets credentials be made and taken back again, after a restore. @returns false when they did not rest
+ * Resumes making and revoking credentials after a restore. @returns false when leases were not paused
  * @throws AppError forbidden, insufficient_scope
  */
 export async function resumeLeases(
@@ -129,7 +129,7 @@ export async function resumeLeases(
 	return wasPaused;
 }
 
-/** Whose leases are to be revoked: at least one is given. */
+/** Selection of leases to revoke: at least one field is set. */
 export interface RevokeSelection {
 	realm?: string | undefined;
 	user_id?: string | undefined;
@@ -137,7 +137,7 @@ export interface RevokeSelection {
 }
 
 /**
- * Revokes every lease of a realm, a user or an engine, or of what they have in common, those that are being made included. @returns how many
+ * Revokes every lease of a realm, a user or an engine, or of their intersection, including those being made. @returns how many
  * @throws AppError forbidden, insufficient_scope, validation_failed, not_found
  * Design: §7.1
  */
@@ -157,7 +157,7 @@ export async function revokeLeases(needs: LeaseNeeds, actor: Actor, selection: R
 }
 
 /**
- * Gives a lease up: nothing is done at its target any more, but its name stays known.
+ * Abandons a lease: the server stops working on it at its target, but keeps its name.
  * @throws AppError forbidden, insufficient_scope, not_found, conflict (it is closed)
  * Design: §7.1
  */

@@ -3,40 +3,40 @@ import type { System } from "../system.ts";
 import type { LeaseClock } from "./clock.ts";
 import type { LeaseStore } from "./model.ts";
 
-/** Milliseconds after which what should be gone is overdue, and stuck. */
+/** Milliseconds after which a late removal is overdue, and stuck. */
 const FLAGS = [
 	{ flag: "overdue", after_ms: 60_000 },
 	{ flag: "stuck", after_ms: 15 * 60_000 },
 ] as const;
 
-/** What keeping watch needs. */
+/** Dependencies of the watch over late removals. */
 export interface OverdueNeeds {
 	store: { audit: Pick<AuditStore, "append">; leases: Pick<LeaseStore, "byId"> };
 	system: Pick<System, "now" | "uptimeMs">;
 	clock: Pick<LeaseClock, "now">;
 }
 
-/** How late revocations are. */
+/** Lateness of revocations. */
 export interface Lateness {
-	/** Leases whose removal failed, and targets at which leases wait, that are more than a minute late. */
+	/** Number of leases whose removal failed, and of targets at which leases wait, that are more than a minute late. */
 	overdue: number;
-	/** Those that are more than a quarter of an hour late. */
+	/** Number of those that are more than a quarter of an hour late. */
 	stuck: number;
-	/** Milliseconds by which the latest of them is late. */
+	/** Milliseconds by which the latest one is late. */
 	oldest_ms: number;
 }
 
-/** What is told of something late. One that names a `lease_id` is told only while that lease is open. */
+/** The audit event for something late. With a `lease_id`, it is written only while that lease is open. */
 type LateEvent = Omit<AuditEvent, "timestamp">;
 
-/** Keeps watch over what should be gone and is not: single leases that failed, and targets at which leases wait. Design: §9 */
+/** Watches over late removals: single leases that failed, and targets at which leases wait. Design: §9 */
 export interface Overdue {
-	/** @param since_ms when it should have been gone, by the lease clock; what is watched already keeps its own @param event without flag */
+	/** @param since_ms when it should have been gone, by the lease clock; a name already watched keeps its own @param event without flag */
 	watch(name: string, since_ms: number, event: LateEvent): void;
 	forget(name: string): void;
-	/** Since when it should have been gone; undefined when it is not watched. */
+	/** Time since when it should have been gone; undefined when it is not watched. */
 	since(name: string): number | undefined;
-	/** Writes one event for each that has become overdue or stuck since the last time, however often it was tried. Once a second is enough. */
+	/** Writes one event for each that became overdue or stuck since the last check, whatever the number of attempts. Call it once a second. */
 	check(): Promise<void>;
 	lateness(): Lateness;
 }
@@ -44,22 +44,22 @@ export interface Overdue {
 interface Watched {
 	since_ms: number;
 	event: LateEvent;
-	/** How many of the flags were told. */
+	/** Number of flags reported so far. */
 	told: number;
 }
 
-/** Milliseconds between two checks: the reaper asks for one with each look, and looks as often as it is woken. */
+/** Milliseconds between two checks: the reaper asks for one with each look, and looks whenever it is woken. */
 const CHECK_EVERY_MS = 1000;
 
-/** Leases that each check looks up, in turn: somebody may have given them up. */
+/** Leases that each check looks up, in turn: somebody may have abandoned them. */
 const LOOKED_UP = 20;
 
-/** Keeps watch in memory: after a restart, what is still late is told once more. */
+/** Makes the watch, kept in memory: after a restart, what is still late is reported once more. */
 export function createOverdue({ store, system, clock }: OverdueNeeds): Overdue {
 	const watched = new Map<string, Watched>();
 	let checkedAt = Number.NEGATIVE_INFINITY;
 
-	/** Looks whether it is still to be watched. */
+	/** Tells whether a name must still be watched, and moves it to the end. */
 	async function keep(name: string, entry: Watched): Promise<boolean> {
 		const { lease_id } = entry.event.data;
 		const lease = typeof lease_id === "string" ? await store.leases.byId(lease_id) : undefined;

@@ -3,16 +3,16 @@ import type { Log } from "../log.ts";
 import type { LeaseStore } from "./model.ts";
 
 /**
- * Whether leases rest. After a restore the ledger is older than what is at the targets: nothing is taken back by itself, and nothing is made
- * that would have to be, until somebody has looked.
+ * The pause of leases after a restore, when the ledger is older than the targets: the server neither revokes on its own nor makes
+ * credentials that it would have to revoke, until somebody has looked.
  */
 export interface Pause {
 	isPaused(): boolean;
-	/** Ends the rest. @returns false when there was none */
+	/** Ends the pause. @returns false when there was none */
 	resume(event: AuditEvent): Promise<boolean>;
 }
 
-/** Reads whether leases rest, and says in the log what to do then. */
+/** Reads whether leases are paused, and if so logs what to do. */
 export async function openPause({ store, log }: { store: { leases: LeaseStore }; log: Log }): Promise<Pause> {
 	let isPaused = (await store.leases.pausedAt()) !== undefined;
 	if (isPaused) {

@@ -4,7 +4,7 @@ import { openReaper, pass } from "./testing.ts";
 
 const START = Date.parse("2030-01-01T00:00:00Z");
 
-/** A year ahead at once, with leases of one hour. */
+/** Opens a reaper with leases of one hour, and lets the clock jump a year ahead. */
 async function openJumped(t: TestContext, count: number) {
 	const opened = await openReaper(t);
 	await Promise.all(Array.from({ length: count }, () => opened.add("active", { due_at: START + 3_600_000 })));

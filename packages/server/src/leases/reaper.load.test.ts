@@ -35,7 +35,7 @@ test("of five targets with 10,000 leases due at once, one that hangs holds up no
 	assert.equal(hole.names.size, 0);
 });
 
-/** The names of ten targets, each with leases that are due. */
+/** Adds due leases at ten targets. @returns the targets' names */
 async function addAtTen(
 	{ add }: Pick<Awaited<ReturnType<typeof openReaper>>, "add">,
 	count: number,

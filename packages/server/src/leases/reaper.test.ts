@@ -9,7 +9,7 @@ const setTimer = globalThis.setTimeout;
 const START = Date.parse("2030-01-01T00:00:00Z");
 const HOUR = 60 * 60 * 1000;
 
-/** Waits for something that happens by itself, for two minutes at most. */
+/** Waits at most two minutes until a condition is true. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 	for (let attempt = 0; attempt < 12_000; attempt++) {
 		if (await holds()) return;
@@ -18,7 +18,7 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 	assert.fail("it did not happen within two minutes");
 }
 
-/** Targets whose removals wait until they are let go. */
+/** Makes the removals of a target wait until they are released. */
 function hold(target: ReturnType<typeof createFakeTarget>) {
 	const gate = Promise.withResolvers<void>();
 	target.before = () => gate.promise;
@@ -45,7 +45,7 @@ test("the loop takes a lease back by itself, within two seconds of its end", asy
 	await setTimeout(50);
 	system.advance(HOUR);
 	let isLate = false;
-	// Timers end in the order of their times, however busy the machine is.
+	// Timers fire in the order of their times, however busy the machine is.
 	const timer = setTimer(() => {
 		isLate = true;
 	}, 2000);

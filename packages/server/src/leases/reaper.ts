@@ -7,19 +7,19 @@ import type { Pause } from "./pause.ts";
 import { type RemovalLimits, type RemovalNeeds, Removals } from "./removals.ts";
 import type { Probe } from "./target-health.ts";
 
-/** What the reaper needs. All that it knows of engines are the two functions that remove and probe. */
+/** Dependencies of the reaper. It knows engines only through the two functions that remove and probe. */
 export interface ReaperNeeds extends RemovalNeeds {
-	/** While leases rest, targets are looked at and nothing is taken back but what is asked for by name. */
+	/** While leases are paused, the reaper probes targets, and revokes only leases requested by name. */
 	pause: Pick<Pause, "isPaused">;
-	/** Looks whether a target is well. Trouble there is an outcome, not an exception. */
+	/** Checks whether a target is well. Trouble there is an outcome, not an exception. */
 	probe(target: string): Promise<Probe>;
 }
 
-/** How much the reaper does at once, and how long it waits. */
+/** Limits of the reaper's concurrency and waits. */
 export interface ReaperLimits extends RemovalLimits {
 	/** Longest rest between two looks, in milliseconds. */
 	rest_ms: number;
-	/** How long stopping waits for what is under way, in milliseconds. */
+	/** Longest wait for work under way when stopping, in milliseconds. */
 	grace_ms: number;
 }
 
@@ -31,38 +31,38 @@ interface TargetReport {
 	state: TargetState;
 	/** ISO 8601 UTC. */
 	since: string;
-	/** Why it is not healthy, for people; else empty. */
+	/** Reason why it is not healthy, for people; else empty. */
 	message: string;
-	/** Whether leases are due that have to wait until it is. */
+	/** True if due leases must wait until it is healthy. */
 	waiting: boolean;
 }
 
-/** Takes credentials back when they are due, for ever until each is verified absent. Design: §9 */
+/** Revokes credentials when they are due, and retries until each is verified absent. Design: §9 */
 export interface Reaper {
-	/** Begins. Intents that a server left behind are doubted before anything is done that is asked of the store later. */
+	/** Starts the loop. Intents left behind by an earlier server become uncertain before the store handles any later request. */
 	start(): void;
 	/**
-	 * Takes a credential back now, or joins the attempt that is under way. A target that is not well is not asked.
+	 * Revokes a credential now, or joins the attempt under way. A target that is not well is not asked.
 	 * @throws AppError when the store cannot write
 	 */
 	revokeNow(lease: Lease): Promise<Removal>;
-	/** Something became due: looks at once. */
+	/** Looks immediately, because something became due. */
 	wake(): void;
-	/** Configurations have changed: every target is probed at once, and what was put off is tried again. */
+	/** Probes every target immediately and retries what was postponed, because configurations changed. */
 	reconsider(): void;
-	/** The targets with open leases. */
+	/** Lists the targets with open leases. */
 	targets(): TargetReport[];
-	/** How late revocations are at this moment. */
+	/** Measures how late revocations are now. */
 	lateness(): Lateness;
-	/** One look at what is due, and the end of everything that it leads to. The loop does not wait for that end. */
+	/** Looks once at what is due and waits until all the work that follows is done. The loop itself does not wait. */
 	runOnce(): Promise<void>;
-	/** Begins nothing new, and waits for what is under way, but not for ever. */
+	/** Starts nothing new, and waits a limited time for work under way. */
 	stop(): Promise<void>;
 }
 
 /**
- * Makes the reaper: one loop over an index, without timers, fair to all targets. Only leases under way, and the ids of those that come
- * next, are in memory.
+ * Makes the reaper: one loop over an index, without timers, fair to all targets. Memory holds only the leases under way and the ids of
+ * those that come next.
  */
 export function createReaper(needs: ReaperNeeds, limits: Partial<ReaperLimits> = {}): Reaper {
 	return new Loop(needs, { ...LIMITS, ...limits });
@@ -148,7 +148,7 @@ class Loop implements Reaper {
 		}
 	}
 
-	/** When the next lease is due; undefined also when the store cannot tell now. */
+	/** Reads when the next lease is due; undefined also when the store cannot tell now. */
 	async #nextDue(): Promise<number | undefined> {
 		try {
 			return await this.#needs.store.leases.nextDue();
@@ -157,7 +157,7 @@ class Loop implements Reaper {
 		}
 	}
 
-	/** Sleeps until the next lease is due. One that is due already and has to wait keeps nobody awake. */
+	/** Sleeps until the next lease is due. A lease that is due already and must wait does not shorten the sleep. */
 	async #rest(): Promise<void> {
 		const { rest_ms } = this.#limits;
 		const next_ms = await this.#nextDue();
@@ -176,14 +176,14 @@ class Loop implements Reaper {
 			if (this.#needs.pause.isPaused()) continue;
 			if (lane.queue.length > 0 || !lane.health.hasRoom(0) || this.#removals.isStalled) continue;
 			await refill(this.#needs, lane, this.#removals.isRunning);
-			// Reading answers at once: without a pause all targets would be read before anything else is done.
+			// The store answers synchronously: without a pause the loop would read all targets before anything else runs.
 			if (lane.queue.length > 0) await setImmediate();
 		}
 		this.#removals.fill();
 		await this.#removals.overdue.check();
 	}
 
-	/** The store does what it is asked in order: intents that begin after this call are not touched. */
+	/** Doubts intents of an earlier server. The store handles requests in order, so intents that begin after this call stay untouched. */
 	async #recover(): Promise<void> {
 		this.#recovered ??= this.#needs.store.leases.recover({
 			due_at: this.#needs.clock.now(),
@@ -219,7 +219,7 @@ class Loop implements Reaper {
 	}
 
 	#probe(lane: Lane): void {
-		// What its engine ended over is not due again because it answers others.
+		// Leases over which the engine ended do not become due just because the target answers others.
 		const isWell = !lane.is_doubted && lane.health.isSuspected;
 		lane.is_doubted = false;
 		lane.probing = this.#ask(lane, isWell)

@@ -9,37 +9,37 @@ import { type TakeBackNeeds, takeBack } from "./take-back.ts";
 import { createTargetHealth } from "./target-health.ts";
 import { createWaves } from "./waves.ts";
 
-/** What running removals needs. */
+/** Dependencies of running removals. */
 export interface RemovalNeeds extends TakeBackNeeds {
 	store: { leases: LeaseStore; audit: Pick<AuditStore, "append"> };
 	system: System;
 	clock: LeaseClock;
-	/** Told how long after its time a credential was gone, in milliseconds. */
+	/** Receives the delay of each verified removal, in milliseconds. */
 	onRevoked?(lag_ms: number): void;
 }
 
-/** How many removals of one target run at once, and of all. */
+/** Limits of concurrent removals: at one target, and in total. */
 export interface RemovalLimits {
 	width: number;
 	total: number;
 }
 
-/** Writes of removals that are before the store at once: whoever asks the store for something stands behind them. */
+/** Concurrent writes of removals at the store: every other request to the store queues behind them. */
 const WRITES = 8;
 
-/** How long nothing new begins after the store has failed, in milliseconds: what is removed could not be written down. */
+/** Milliseconds without new removals after the store fails, because it could not record them. */
 const STALL_MS = 5000;
 
-/** The removals that are under way, and those that come next. */
+/** The removals under way, and those that come next. */
 export class Removals {
-	/** By target; the one whose turn is longest ago comes first. */
+	/** Lanes by target; the one that has waited longest for its turn comes first. */
 	readonly lanes = new Map<string, Lane>();
-	/** What should be gone and is not. */
+	/** Credentials that should be gone and are not. */
 	readonly overdue: Overdue;
 	readonly #needs: RemovalNeeds;
 	readonly #limits: RemovalLimits;
 	readonly #onDrained: () => void;
-	/** By lease. */
+	/** Removals under way, by lease. */
 	readonly #running = new Map<string, Promise<Removal>>();
 	#stalledUntil = 0;
 
@@ -51,20 +51,20 @@ export class Removals {
 		this.overdue = createOverdue(needs);
 	}
 
-	/** Whether nothing new begins because the store has failed. */
+	/** True while nothing new begins because the store has failed. */
 	get isStalled(): boolean {
 		return this.#needs.system.uptimeMs() < this.#stalledUntil;
 	}
 
-	/** Everything that has begun and not ended. */
+	/** All removals under way. */
 	get running(): Promise<Removal>[] {
 		return [...this.#running.values()];
 	}
 
-	/** Whether a removal of that lease is under way. */
+	/** Tells whether a removal of that lease is under way. */
 	readonly isRunning = (id: string): boolean => this.#running.has(id);
 
-	/** The lane of a target; a target that was not known is healthy. */
+	/** Finds or makes the lane of a target; a new target counts as healthy. */
 	lane(target: string): Lane {
 		const known = this.lanes.get(target);
 		if (known !== undefined) return known;
@@ -73,7 +73,7 @@ export class Removals {
 		return lane;
 	}
 
-	/** Begins what is queued, one target after the other, up to the limits. */
+	/** Begins queued removals, one target after the other, up to the limits. */
 	fill(): void {
 		while (this.#running.size < this.#limits.total) {
 			const lane = this.lanes
@@ -83,12 +83,12 @@ export class Removals {
 			if (lane === undefined || id === undefined) return;
 			this.lanes.delete(lane.target);
 			this.lanes.set(lane.target, lane);
-			// A failure stalls, and is in the log by then.
+			// A failure has stalled the removals and is in the log already.
 			this.begin(id, lane).catch(() => undefined);
 		}
 	}
 
-	/** Begins a removal whatever the limits are, or joins the one under way. */
+	/** Begins a removal regardless of limits, or joins the one under way. */
 	begin(id: string, lane: Lane): Promise<Removal> {
 		const running = this.#running.get(id);
 		if (running !== undefined) return running;
@@ -106,13 +106,13 @@ export class Removals {
 		return removal;
 	}
 
-	/** Lets nothing new begin for a while. */
+	/** Keeps new removals from beginning for a while. */
 	stall(error: unknown): void {
 		if (!this.isStalled) this.#needs.log("error", "lease.reaper.failed", { error });
 		this.#pauseUntil(this.#needs.system.uptimeMs() + STALL_MS);
 	}
 
-	/** Lets nothing new begin but what is asked for by name. */
+	/** Keeps new removals from beginning, except those requested by name. */
 	stop(): void {
 		this.#pauseUntil(Number.POSITIVE_INFINITY);
 	}
@@ -148,7 +148,7 @@ export class Removals {
 	}
 }
 
-/** The same ledger, which few removals write at once, and not without a rest. */
+/** Wraps the ledger so that only few removals write at once, with rests in between. */
 function behindGate(leases: LeaseStore): LeaseStore {
 	const gate = createWaves(WRITES);
 	return {
@@ -160,7 +160,7 @@ function behindGate(leases: LeaseStore): LeaseStore {
 	};
 }
 
-/** When a credential should have been gone, by the lease clock. A row that was put off, and one that was due at once, say it only roughly. */
+/** Estimates when a credential should have been gone, by the lease clock: roughly for a row that was postponed or due immediately. */
 function sinceOf({ reason, attempts, due_at, expires_at, created_at }: Lease, now_ms: number): number {
 	if (attempts > 0 && reason === "expired") return Date.parse(expires_at);
 	if (attempts > 0 && reason === "uncertain") return Date.parse(created_at);

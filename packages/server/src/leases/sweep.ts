@@ -5,34 +5,34 @@ import type { LeaseStore } from "./model.ts";
 import type { Pause } from "./pause.ts";
 import type { Reaper } from "./reaper.ts";
 
-/** What sweeping needs. */
+/** Dependencies of the sweeper. */
 export interface SweepNeeds extends Omit<CompareNeeds, "stopping"> {
 	store: CompareNeeds["store"] & { leases: Pick<LeaseStore, "forget"> };
 	clock: Pick<LeaseClock, "now" | "lastJump">;
 	reaper: Pick<Reaper, "wake">;
-	/** While leases rest, nothing is compared. */
+	/** Nothing is compared while leases are paused. */
 	pause: Pick<Pause, "isPaused">;
-	/** The targets whose managed names can be listed, each scope once. */
+	/** Lists the targets whose managed names can be listed, each scope once. */
 	targets(): Promise<SweepTarget[]>;
 }
 
 /** Compares targets with the ledger, at start and every ten minutes. Design: §9 */
 export interface Sweeper {
 	start(): void;
-	/** One sweep of every target: one that gives trouble keeps no other from being swept. */
+	/** Sweeps every target once; trouble at one does not stop the others. */
 	runOnce(): Promise<void>;
-	/** Sweeps at once. */
+	/** Starts a sweep immediately. */
 	wake(): void;
-	/** How many managed names no lease knows, as they were last listed. */
+	/** Counts the managed names that no lease knows, as last listed. */
 	orphans(): number;
-	/** Ends; a comparison that is under way is cut short. */
+	/** Stops the sweeper, and cuts short a comparison under way. */
 	stop(): Promise<void>;
 }
 
 /** Milliseconds between two sweeps. */
 const EVERY_MS = 10 * 60 * 1000;
 
-/** Milliseconds for which the name of a closed lease is kept: so long its return is noticed, and nobody else gets it. */
+/** Milliseconds for which the name of a closed lease is kept: meanwhile its return is noticed, and nobody else gets it. */
 const KEEP_MS = 90 * 24 * 60 * 60 * 1000;
 
 /** Makes the sweeper. @param every_ms milliseconds between two sweeps */
@@ -51,7 +51,7 @@ export function createSweeper(needs: SweepNeeds, every_ms = EVERY_MS): Sweeper {
 			if (stopping.signal.aborted) return;
 			await sweep({ ...needs, stopping: stopping.signal }, target, targets, orphans);
 		}
-		// A clock that jumped would make every name old enough.
+		// After a jump of the clock every name would look old enough.
 		if (needs.clock.lastJump() !== undefined) return;
 		await needs.store.leases.forget(new Date(needs.system.now().getTime() - KEEP_MS).toISOString());
 	}

@@ -190,10 +190,10 @@ test("failures do not count as looks: after trouble the looks begin anew", async
 	assert.equal(await stateOf(lease), "aborted");
 });
 
-/** Where a server may end in the middle of taking a credential back. */
+/** Steps of taking a credential back at which a server may end. */
 const STEPS = ["byId", "doubt", "revoke", "remove", "settle", "postpone"] as const;
 
-/** Takes a credential back in a server that ends before or after the first call of a step: nothing comes after that. */
+/** Takes a credential back in a server that ends before or after the first call of a step. */
 async function die(
 	needs: TakeBackNeeds,
 	id: string,

@@ -4,44 +4,44 @@ import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
 import type { Lease, LeaseStore, Removal } from "./model.ts";
 
-/** What taking one credential back needs. */
+/** Dependencies of taking back one credential. */
 export interface TakeBackNeeds {
 	store: { leases: Pick<LeaseStore, "byId" | "doubt" | "revoke" | "settle" | "postpone"> };
 	system: Pick<System, "now" | "randomBytes">;
 	log: Log;
 	clock: Pick<LeaseClock, "now">;
-	/** Removes the credential at its target and looks whether it is gone. Trouble at the target is an outcome, not an exception. */
+	/** Removes the credential at its target and checks that it is gone. Trouble at the target is an outcome, not an exception. */
 	remove(lease: Lease): Promise<Removal>;
 }
 
-/** The lease as it was when its removal began, and what came of that. */
+/** A lease as it was when its removal began, and the result. */
 export interface Attempt {
 	lease: Lease;
 	removal: Removal;
 }
 
-/** Longest pause between two attempts, in milliseconds; the first is at most a second, and each may be twice as long as the one before. */
+/** Longest pause between two attempts, in milliseconds; the first is at most a second, and each limit is twice the one before. */
 export const LONGEST_PAUSE_MS = 5 * 60 * 1000;
 const FIRST_PAUSE_MS = 1000;
 
-/** Pauses between the looks at a credential that a create may still make, in milliseconds: looks at 0 s, 5 s, 30 s, 2, 10 and 20 minutes. */
+/** Pauses between checks for a credential that a create may still make, in milliseconds: checks at 0 s, 5 s, 30 s, 2, 10 and 20 minutes. */
 const QUARANTINE_MS: readonly number[] = [5_000, 25_000, 90_000, 480_000, 600_000];
 
-/** How a row says that it is between two of these looks; its attempts are the looks then. Trouble in between starts them over. */
+/** Marks a row between two of these checks: its `attempts` then counts checks. Trouble in between restarts them. */
 export const QUARANTINED = "it is absent, but a create that was sent may still land";
 
-/** Characters of a message that are kept. */
+/** Characters kept of a message. */
 const MAX_MESSAGE = 500;
 
-/** Whether the lease waits for its next look, rather than for a target that gave trouble. */
+/** Tells whether the lease waits for its next check rather than for a target in trouble. */
 function isQuarantined({ state, last_error }: Pick<Lease, "state" | "last_error">): boolean {
 	return state === "uncertain" && last_error === QUARANTINED;
 }
 
 /**
- * Takes a credential back: writes down that it is to go, removes it, and closes its lease once it is absent for certain, or says when it is
- * to be tried again. It may be cut off after any step and called again. Never gives a lease up.
- * @returns undefined when there is nothing to be taken back
+ * Takes a credential back: records that it must go, removes it, and closes its lease once it is certainly absent, or schedules the next
+ * attempt. An interruption after any step is safe: call it again. It never gives a lease up.
+ * @returns undefined when there is nothing to take back
  * Design: §9
  */
 export async function takeBack(needs: TakeBackNeeds, id: string): Promise<Attempt | undefined> {
@@ -57,7 +57,7 @@ export async function takeBack(needs: TakeBackNeeds, id: string): Promise<Attemp
 	return { lease, removal };
 }
 
-/** From here on nobody takes the lease for a live one. */
+/** Records that the credential must go: from here on nobody takes the lease for a live one. */
 async function claim({ store, system, clock }: TakeBackNeeds, id: string): Promise<Lease | undefined> {
 	const lease = await store.leases.byId(id);
 	const now_ms = clock.now();
@@ -73,7 +73,7 @@ async function claim({ store, system, clock }: TakeBackNeeds, id: string): Promi
 	} else {
 		return lease?.due_at === null ? undefined : lease;
 	}
-	// Somebody else was faster.
+	// Another caller was faster.
 	const claimed = await store.leases.byId(id);
 	return claimed?.state === "revoking" || claimed?.state === "uncertain" ? claimed : undefined;
 }
@@ -92,7 +92,7 @@ async function quarantine(needs: TakeBackNeeds, lease: Lease): Promise<void> {
 	await needs.store.leases.postpone({ id: lease.id, due_at, attempts: looks + 1, last_error: QUARANTINED });
 }
 
-/** Pauses are drawn between nothing and twice as much each time, so that leases that failed together do not come back together. */
+/** Schedules a retry after a random pause whose limit doubles each time, so that leases that failed together do not return together. */
 async function retry({ store, system, clock }: TakeBackNeeds, lease: Lease, message: string): Promise<void> {
 	const failures = isQuarantined(lease) ? 0 : lease.attempts;
 	const longest_ms = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);

@@ -2,7 +2,7 @@ import type { Log } from "../log.ts";
 import type { System } from "../system.ts";
 import type { Removal, TargetState } from "./model.ts";
 
-/** What asking a target whether it is well came to. `healthy` also stands for one that cannot be asked: a removal shows it then. */
+/** Result of probing a target. `healthy` also stands for a target that cannot be probed: a removal will tell. */
 export interface Probe {
 	outcome: "healthy" | "unreachable" | "denied" | "rejected";
 	/** For people; without secrets. */
@@ -10,52 +10,52 @@ export interface Probe {
 }
 
 /**
- * What is known of a target, and how many removals it gets. While it is not well, leases wait and only a probe is sent now and then; after
- * a probe that went well one lease is tried, and when that comes off too, all are. Design: §9
+ * Health of a target, and the number of removals it gets. While it is not well, leases wait and it gets only a probe now and then; after a
+ * successful probe one lease is tried, and if that succeeds too, all are. Design: §9
  */
 export interface TargetHealth {
 	readonly state: TargetState;
-	/** Since when, ISO 8601 UTC. */
+	/** Start of this state, ISO 8601 UTC. */
 	readonly since: string;
-	/** Why it is not healthy, for people; else empty. */
+	/** Reason why it is not healthy, for people; else empty. */
 	readonly message: string;
-	/** Whether one more removal may start beside those under way. */
+	/** Tells whether one more removal may start beside those under way. */
 	hasRoom(under_way: number): boolean;
-	/** A removal starts. */
+	/** Notes that a removal starts. */
 	begin(): void;
-	/** A removal ended. */
+	/** Notes that a removal ended. */
 	end(removal: Removal): void;
-	/** Whether it is probed only because its engine ended over several removals. */
+	/** True if it is probed only because its engine ended over several removals. */
 	readonly isSuspected: boolean;
 	isProbeDue(): boolean;
-	/** A probe ended. @param has_waiting whether there are leases to be tried */
+	/** Notes that a probe ended. @param has_waiting whether there are leases to try */
 	probed(probe: Probe, has_waiting: boolean): void;
-	/** The answer for a removal that may not start now. */
+	/** Makes the answer for a removal that may not start now. */
 	refusal(): Removal;
 }
 
-/** Removals of one target in a row that it did not answer, until it is taken to be away; and over which its engine ended, until it is probed. */
+/** Consecutive unanswered removals after which a target counts as away; also those over which its engine ended, until it is probed. */
 const MAX_FAILURES = 5;
 
-/** Milliseconds between probes: of a target that is away doubling up to the cap, of one that is blocked always the same. */
+/** Milliseconds between probes: doubling up to the cap for a target that is away, constant for a blocked one. */
 const AWAY_MS = 1000;
 const AWAY_CAP_MS = 5000;
 const BLOCKED_MS = 60_000;
 
-/** What a target's health needs. */
+/** Dependencies of a target's health. */
 export interface HealthNeeds {
 	system: Pick<System, "now" | "uptimeMs">;
 	log: Log;
-	/** Removals that a healthy target gets at once. */
+	/** Concurrent removals at a healthy target. */
 	width: number;
 }
 
-/** Makes the health of a target that nothing is known of: it is taken for healthy. */
+/** Makes the health of a new target, which counts as healthy. */
 export function createTargetHealth(needs: HealthNeeds, target: string): TargetHealth {
 	const { system } = needs;
 	let [state, since, message]: [TargetState, string, string] = ["healthy", system.now().toISOString(), ""];
 	let [failures, crashes] = [0, 0];
-	// Whether one lease may be tried after a probe that went well, and whether it is under way.
+	// Whether one lease may be tried after a successful probe, and whether it is under way.
 	let [mayTry, isTrying] = [false, false];
 	let [pause_ms, probe_at] = [0, 0];
 
@@ -65,7 +65,7 @@ export function createTargetHealth(needs: HealthNeeds, target: string): TargetHe
 		[state, since] = [to, system.now().toISOString()];
 		failures = crashes = 0;
 		isTrying = false;
-		// Perhaps only the one lease is refused: another one shows it.
+		// Perhaps only this lease is refused: trying another one tells.
 		mayTry = to === "blocked";
 		pause_ms = to === "blocked" ? BLOCKED_MS : AWAY_MS;
 		probe_at = system.uptimeMs() + pause_ms;
@@ -73,7 +73,7 @@ export function createTargetHealth(needs: HealthNeeds, target: string): TargetHe
 		else needs.log("error", `lease.target.${to}`, { message: `${target}: ${why}` });
 	}
 
-	/** While the target answers probes it was the lease: others need not wait for it. */
+	/** Notes that the engine ended over a removal. If the target answers probes, the lease is to blame: others need not wait. */
 	function endedOver(): void {
 		crashes++;
 		if (isTrying) turn("healthy", "");

@@ -11,14 +11,14 @@ import { createReaper, type ReaperLimits } from "./reaper.ts";
 import { createSweeper, type SweepNeeds } from "./sweep.ts";
 import type { Probe } from "./target-health.ts";
 
-/** A target in memory, which behaves as it is told. */
+/** A target in memory whose behaviour a test sets. */
 export interface FakeTarget {
 	names: Set<string>;
-	/** `lying`: it says that a name is removed and keeps it. `unsure`: a create may still land there. */
+	/** `lying`: it reports a name as removed and keeps it. `unsure`: a create may still land there. */
 	mood: "well" | "away" | "denied" | "rejecting" | "lying" | "unsure";
-	/** Names whose removal is refused for want of rights, whatever the mood is. */
+	/** Names whose removal is denied for lack of rights, whatever the mood. */
 	forbidden: Set<string>;
-	/** How often it was asked. */
+	/** Number of requests. */
 	removals: number;
 	probes: number;
 	/** Runs before each removal. */
@@ -58,7 +58,7 @@ export function createFakeTarget(): FakeTarget {
 	};
 }
 
-/** A reaper on the real store, with targets that are made as they are named. */
+/** Opens a reaper on the real store, with targets that exist as soon as they are named. */
 export async function openReaper(cleanup: Cleanup, limits: Partial<ReaperLimits> = {}) {
 	const opened = await openTestRules(cleanup);
 	const { store, system } = opened;
@@ -85,7 +85,7 @@ export async function openReaper(cleanup: Cleanup, limits: Partial<ReaperLimits>
 	const reaper = createReaper(needs, limits);
 	cleanup.after(() => reaper.stop());
 
-	/** Makes a lease in a state, with its credential at the target; it is due now unless said otherwise. */
+	/** Makes a lease in a state, with its credential at the target, due now by default. */
 	async function add(state: LeaseState, given: Partial<NewLease> = {}): Promise<Lease> {
 		const now_ms = clock.now();
 		const made = { due_at: now_ms, expires_at: new Date(now_ms).toISOString(), target: "a", id: newId() };
@@ -98,7 +98,7 @@ export async function openReaper(cleanup: Cleanup, limits: Partial<ReaperLimits>
 	return { ...opened, realm, clock, log, entries, at, needs, reaper, add, lags, stateOf };
 }
 
-/** Lets time pass in steps of a second, with a look at each. */
+/** Lets time pass in steps of a second, and runs the reaper at each. */
 export async function pass(
 	{ system, reaper }: Pick<Awaited<ReturnType<typeof openReaper>>, "system" | "reaper">,
 	seconds: number,
@@ -109,7 +109,7 @@ export async function pass(
 	}
 }
 
-/** A sweeper of one target, which shares it with others unless said otherwise. */
+/** Opens a sweeper of one target, shared with others by default. */
 export async function openSweeper(cleanup: Cleanup, given: Partial<SweepTarget> = {}) {
 	const opened = await openReaper(cleanup);
 	const { at, needs, reaper, store, realm } = opened;
@@ -129,13 +129,13 @@ export async function openSweeper(cleanup: Cleanup, given: Partial<SweepTarget> 
 	cleanup.after(() => sweeper.stop());
 	const { seq } = store.audit.tip();
 	let seen = seq;
-	/** What has been written to the log since it was asked last. */
+	/** Reads the events written since the last call. */
 	const news = async () => {
 		const events = await eventsAfter(store, seen, [realm.id]);
 		seen = store.audit.tip().seq;
 		return events;
 	};
-	/** Lets leases become older than a minute. */
+	/** Ages leases beyond a minute. */
 	const grow = () => opened.system.advance(120_000);
 	return { ...opened, target, sweepNeeds, sweeper, news, grow };
 }

@@ -5,8 +5,8 @@ import type { Gate } from "../gate.ts";
 const LONGEST_REST_MS = 100;
 
 /**
- * Lets `width` tasks run at once and the next as many after a rest that is as long as they took: whoever else needs what the tasks need
- * has it for half of the time, on a quick machine and on a slow one. Tasks begin in the order they came.
+ * Runs `width` tasks at once, rests for as long as they took, then runs the next: others have half of the time for the resource that the
+ * tasks use, on a quick machine and on a slow one. Tasks begin in the order they came.
  */
 export function createWaves(width: number): Gate {
 	const waiting: (() => Promise<unknown>)[] = [];
