@@ -8,7 +8,7 @@ import { logEngineOf } from "./events.ts";
 import type { CatalogEntry } from "./host/catalog.ts";
 import type { ReadyEngine } from "./runtime.ts";
 
-/** A member of a realm, and the engine that this realm meets. */
+/** A member of a realm, and the engine that serves this realm. */
 export interface Caller {
 	actor: Actor;
 	realm: RealmAccess;
@@ -16,7 +16,7 @@ export interface Caller {
 }
 
 /**
- * Lets a member of a realm to an engine, as far as anybody who may use it at all.
+ * Admits a member of a realm to an engine, before any check of roles.
  * @throws AppError not_found (realm, engine type), engine_not_configured, engine_unavailable
  */
 export async function admit(
@@ -65,9 +65,9 @@ const USUAL_CAPABILITY: Record<string, Capability> = {
 };
 
 /**
- * What somebody needs for a credential of that role. A role that the engine has and nobody placed needs realms:manage, and so does one that
- * a third party's engine did not declare; an engine of ours refuses that itself. An engine without roles takes any member, or writers
- * when its credentials live elsewhere.
+ * Finds the capability needed for a credential of that role. A declared role without a usual capability needs realms:manage, and so does a
+ * role that a third party's engine did not declare; an engine of ours refuses those itself. An engine without roles admits any member, or
+ * only writers when its credentials live elsewhere.
  * Design: §8
  */
 export function capabilityFor(
@@ -84,11 +84,11 @@ export function capabilityFor(
 	return descriptor.capabilities.includes("engine:dynamic_credentials") ? "secrets:write" : "secrets:read";
 }
 
-/** Bytes of a caller's params: the rest of an engine's line is for what the core adds. */
+/** Bytes of a caller's params: the rest of an engine's line is for the core's additions. */
 const MAX_PARAMS_BYTES = MAX_REQUEST_BYTES - 1024;
 
 /**
- * Params as the core sends them on: what begins with an underscore is the core's own and never a caller's.
+ * Drops params that begin with an underscore: only the core sends those.
  * @throws AppError payload_too_large
  * Design: §9
  */
@@ -98,7 +98,7 @@ export function ownParams(given: Fields): Fields {
 	throw new AppError("payload_too_large", `the params must be at most ${MAX_PARAMS_BYTES} bytes`);
 }
 
-/** Keeps params within the engine's configuration. @returns them with what they leave out, and the scope. Design: §8 */
+/** Confines params to the engine's configuration. @returns completed params, and the scope. Design: §8 */
 export function confineParams({ kind, config }: ReadyEngine, params: Fields): { params: Fields; scope: string } {
 	return kind.confine?.(config.fields, params) ?? { params, scope: "" };
 }

@@ -15,7 +15,7 @@ import type { Kinds } from "./kinds/kind.ts";
 import type { EngineStore } from "./model.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** What the rules of engines need. */
+/** Dependencies of the rules of engines. */
 export interface EngineNeeds extends AccessNeeds {
 	store: AccessNeeds["store"] & {
 		audit: AuditStore;
@@ -34,7 +34,7 @@ export interface EngineNeeds extends AccessNeeds {
 	pause: Pick<Pause, "isPaused">;
 }
 
-/** An engine as it is listed. Spec: API › Resources and their fields */
+/** An engine in a list. Spec: API › Resources and their fields */
 export interface EngineInfo {
 	type: string;
 	description: string;
@@ -42,7 +42,7 @@ export interface EngineInfo {
 }
 
 /**
- * Every engine that can be used, configured or not. Why one cannot be, the server's health tells.
+ * Lists every usable engine, configured or not. The server's health tells why others are not usable.
  * @throws AppError insufficient_scope
  * Spec: API › Engines
  */
@@ -63,7 +63,7 @@ export async function listEngines(
 		}));
 }
 
-/** Makes the function that says whether an engine that can be used has that role: `type:role`, or the type alone where there are none. */
+/** Makes the function that tells whether a usable engine has a role: `type:role`, or the type alone for an engine without roles. */
 export function createRoleCheck(engines: Pick<EngineNeeds, "catalog">): (name: string) => boolean {
 	return (name) =>
 		engines.catalog.list().some(({ type, descriptor: { default_roles }, unavailable }) => {

@@ -13,13 +13,13 @@ type EngineEvent = "engine.generate" | "engine.validate" | "engine.error";
 
 type EventNeeds = Pick<EngineNeeds, "store" | "system">;
 
-/** Writes to the log that an engine was used, before its answer is given to who may still have it. Design: §10 */
+/** Logs the use of an engine, before its answer is delivered. Design: §10 */
 export async function logEngine(needs: EventNeeds, caller: Caller, type: EngineEvent, facts: EventData): Promise<void> {
 	const { actor, realm, engine } = caller;
 	await logEngineOf(needs, { actor, realm, type: engine.entry.type }, type, facts);
 }
 
-/** Writes to the log that somebody wanted to use an engine of that type. */
+/** Logs that somebody wanted to use an engine of that type. */
 export async function logEngineOf(
 	{ store: { audit }, system }: EventNeeds,
 	{ actor, realm, type: engine }: { actor: Actor; realm: RealmAccess; type: string },
@@ -31,7 +31,7 @@ export async function logEngineOf(
 }
 
 /**
- * Turns what went wrong on the way to an engine or a target into the answer, and writes it to the log.
+ * Turns an error on the way to an engine or a target into the answer, and logs it.
  * @throws AppError always: engine_unavailable, or engine_error when the engine or the target answered with an error
  */
 export async function fail(needs: EventNeeds, caller: Caller, method: Method, error: unknown): Promise<never> {

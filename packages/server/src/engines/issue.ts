@@ -11,19 +11,19 @@ import { ask, type Connector, type Credential, type IssueRequest, TargetError } 
 import { markAborted, markActive, markUncertain, recordIntent } from "./ledger.ts";
 import type { ReadyEngine } from "./runtime.ts";
 
-/** What an engine made, and the lease when it is a credential that ends. */
+/** An engine's result, and the lease if it is a credential that ends. */
 export interface Issued {
 	data: Fields;
 	lease_id: string | undefined;
 }
 
-/** Names that are tried until one is free. */
+/** Names tried until one is free. */
 const MAX_NAMES = 3;
 
 /**
- * Lets an engine make a value or a credential. A credential is written down before it exists.
+ * Lets an engine make a value or a credential. A credential is recorded before it exists.
  * @param given the engine's params
- * @param with_connection whether a credential comes with `connection`: what its fields do not say of how to connect
+ * @param with_connection whether a credential comes with `connection`: connection details that its fields leave out
  * @throws AppError not_found (realm, engine type), forbidden, insufficient_scope, unsupported_operation, invalid_ttl, validation_failed,
  * payload_too_large, lease_limit_reached, conflict (leases are paused), engine_not_configured, engine_error, engine_unavailable
  * Spec: API › Engines, ENGINES. Design: §8, §9
@@ -44,7 +44,7 @@ export async function issue(
 	const own = ownParams(given);
 	const role = roleOf(engine, own);
 	await authorizeRole(needs, caller, role);
-	// An engine of ours refuses by itself a role that is no text; another one might read what was not authorized.
+	// An engine of ours refuses a role that is no text; another one might use a role that was not authorized.
 	const wanted = entry.is_built_in ? own : { ...own, role };
 	if (connector === undefined) return issueValue(needs, caller, wanted, role);
 	if (needs.pause.isPaused()) throw new AppError("conflict", PAUSED);
@@ -87,7 +87,7 @@ async function issueCredential(
 	}
 }
 
-/** An answer that says no may prove that nothing was made; anything else proves nothing. */
+/** Gives up a create. Only a refusal may prove that nothing was made; after any other error the lease is uncertain. */
 async function giveUp(needs: EngineNeeds, caller: Caller, lease_id: string, error: unknown): Promise<never> {
 	const isSure = error instanceof EngineUnavailable ? !error.sent : error instanceof TargetError && error.made_nothing;
 	if (isSure) await markAborted(needs, caller, lease_id);
@@ -113,7 +113,7 @@ async function issueValue(
 	return { data, lease_id: undefined };
 }
 
-/** What the log keeps of a certificate: never its key. */
+/** Selects the facts of a certificate for the log: never its key. */
 function certificateFacts({ serial, common_name, san, expires_at }: Fields): EventData {
 	const text = (value: unknown) => (typeof value === "string" ? value : undefined);
 	return {
@@ -124,10 +124,10 @@ function certificateFacts({ serial, common_name, san, expires_at }: Fields): Eve
 	};
 }
 
-/** Characters of a role's name that are written down: one more than a declared one can have, so that no other is taken for it. */
+/** Characters recorded of a role's name: one more than a declared role can have, so that a cut name never equals a declared one. */
 const MAX_ROLE_CHARACTERS = 101;
 
-/** The role that is asked for, cut off; the engine's first one when none is named and its kind does not insist. */
+/** Reads the requested role, cut to length; without one, takes the engine's first role unless its kind requires a role. */
 function roleOf({ entry, kind }: ReadyEngine, { role }: Fields): string | undefined {
 	if (typeof role === "string" && role !== "") return role.slice(0, MAX_ROLE_CHARACTERS);
 	return kind.requiresRole ? undefined : entry.descriptor.default_roles[0]?.name;
@@ -136,13 +136,13 @@ function roleOf({ entry, kind }: ReadyEngine, { role }: Fields): string | undefi
 /** Shortest life of a credential. */
 const MIN_TTL_MS = 1000;
 
-/** Lives of credentials of engines that configure none. Spec: ENGINES › Limits */
+/** Lives of credentials where the configuration sets none. Spec: ENGINES › Limits */
 const USUAL_TTL_MS = 60 * 60 * 1000;
 const USUAL_MAX_TTL_MS = 24 * 60 * 60 * 1000;
 
 /**
- * The life of the credential that is asked for: the caller's ttl, else the configuration's, within its max_ttl.
- * @returns milliseconds, and the text that the engine is sent
+ * Finds the life of the requested credential: the caller's ttl, else the configuration's, within its max_ttl.
+ * @returns milliseconds, and the text to send to the engine
  * @throws AppError invalid_ttl
  * Design: §8
  */

@@ -8,17 +8,17 @@ import type { EngineNeeds } from "./engines.ts";
 import type { Draft, IssueRequest } from "./kinds/connector.ts";
 import type { ReadyEngine } from "./runtime.ts";
 
-/** Characters of an error that are kept. */
+/** Characters kept of an error. */
 const MAX_ERROR_CHARACTERS = 500;
 
-/** How long an answer may take until an intent is taken for forgotten. */
+/** Milliseconds that an answer may take before an intent counts as forgotten. */
 const INTENT_MS = 2 * 60 * 1000;
 
 /**
- * Writes a credential down, before it exists.
- * @returns the lease's id, or undefined when somebody had the name
- * @throws AppError not_found (the realm is gone), lease_limit_reached, engine_unavailable (the configuration is gone), and as authorize when
- * the caller may not have it any more
+ * Records a credential before it exists.
+ * @returns the lease's id, or undefined when the name was taken
+ * @throws AppError not_found (the realm is gone), lease_limit_reached, engine_unavailable (the configuration is gone), and like authorize
+ * when the caller may not have it any more
  */
 export async function recordIntent(
 	needs: EngineNeeds,
@@ -75,18 +75,18 @@ export async function recordIntent(
 	return outcome === "done" ? lease.id : undefined;
 }
 
-/** What is known once a credential exists. */
+/** Facts known once a credential exists. */
 interface Made {
 	lease_id: string;
 	name: string;
 	expires_at: string;
-	/** When it is to be revoked, in milliseconds of the lease clock. */
+	/** Time of its revocation, in milliseconds of the lease clock. */
 	due_at: number;
 	payload: Buffer | null;
 }
 
 /**
- * Writes down that a credential exists. Only then may anybody get it.
+ * Records that a credential exists. Only then may anybody get it.
  * @throws AppError not_found when the realm was deleted meanwhile, engine_unavailable when the lease was given up meanwhile; the
  * credential is then revoked
  */
@@ -111,14 +111,14 @@ export async function markActive(
 	);
 }
 
-/** Notes that nobody knows whether a credential exists: the reaper finds out. */
+/** Records that nobody knows whether a credential exists: the reaper finds out. */
 export async function markUncertain(needs: EngineNeeds, lease_id: string, last_error: string): Promise<void> {
 	const due_at = needs.clock.now();
 	await needs.store.leases.doubt({ id: lease_id, due_at, last_error: last_error.slice(0, MAX_ERROR_CHARACTERS) });
 	needs.reaper.wake();
 }
 
-/** Notes that nothing was made. */
+/** Records that nothing was made. */
 export async function markAborted(
 	needs: EngineNeeds,
 	{ actor, realm, engine }: Caller,
@@ -129,17 +129,17 @@ export async function markAborted(
 	await needs.store.leases.abort({ id: lease_id, closed_at: now.toISOString() }, event);
 }
 
-/** Credentials of an engine that may be open at once in one realm where the configuration sets no limit. Design: §13 */
+/** Credentials of an engine that may be open in one realm if the configuration sets no limit. Design: §13 */
 const MAX_OPEN = 1000;
 
-/** How many credentials of the configuration may be open at once; null when only each realm has a limit. */
+/** Finds how many credentials of the configuration may be open; null when only each realm has a limit. */
 export function limitOf({ config }: Pick<ReadyEngine, "config">): number | null {
 	const { max_connections } = config.fields;
 	if (typeof max_connections === "number") return max_connections;
 	return config.realm_id === "" ? null : MAX_OPEN;
 }
 
-/** How many of one realm may be open under the configuration of all realms; undefined when the limit of all says it. */
+/** Finds how many of one realm may be open under the configuration of all realms; undefined when only the common limit counts. */
 export function realmLimitOf({ config }: Pick<ReadyEngine, "config">): number | undefined {
 	const { max_connections_per_realm: most, max_connections } = config.fields;
 	if (config.realm_id !== "") return undefined;

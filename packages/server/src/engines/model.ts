@@ -2,9 +2,8 @@ import type { AuditEvent } from "../audit/model.ts";
 import { type Port, read, write } from "../operation.ts";
 
 /**
- * A configuration of an engine as it is stored. A new one takes the place of an `active` one, which stays, `retired`, for as long as leases
- * are open that were made with it or with one before it. `generated` is what the server made for a realm, such as a
- * certificate authority.
+ * A stored configuration of an engine. A new one replaces the `active` one, which stays, `retired`, while leases made with it or with an
+ * earlier one are open. `generated` marks data that the server made for a realm, such as a certificate authority.
  */
 export interface EngineConfigRow {
 	id: string;
@@ -19,7 +18,7 @@ export interface EngineConfigRow {
 	created_at: string;
 }
 
-/** A live realm that an engine served before a configuration for all realms named its realms. */
+/** A live realm that an engine served before the configuration for all realms named its realms. */
 interface FormerRealm {
 	engine: string;
 	realm_id: string;
@@ -29,9 +28,9 @@ interface FormerRealm {
 /** Operations of the store on engines. */
 export const engineOperations = {
 	/**
-	 * Makes it the active one, retiring the one before.
-	 * @param allowed for all realms: ids of those that it serves, or `*`; those that were served before are forgotten, but for the authority
-	 * of those that go on
+	 * Makes it the active one, and retires the one before.
+	 * @param allowed for all realms: ids of those that it serves, or `*`; former realms are forgotten, except for the authority of those that
+	 * it still serves
 	 */
 	setConfig: write<(row: EngineConfigRow, event: AuditEvent, allowed?: readonly string[]) => "done" | "realm_gone">({
 		forgets: ["configs"],
@@ -40,21 +39,21 @@ export const engineOperations = {
 	removeConfig: write<(input: { engine: string; realm_id: string }, event: AuditEvent) => boolean>({
 		forgets: ["configs"],
 	}),
-	/** Keeps what the server made, unless something was kept before. */
+	/** Keeps generated data, unless some is kept already. */
 	keepGenerated: write<(row: EngineConfigRow, event: AuditEvent) => boolean>({ forgets: ["configs"] }),
-	/** The active or generated one of exactly this scope. */
+	/** Reads the active or generated one of exactly this scope. */
 	config: read<(engine: string, realm_id: string, state: "active" | "generated") => EngineConfigRow | undefined>({
 		in: "configs",
 		key: (engine, realm_id, state) => `${engine} ${realm_id} ${state}`,
 		absence: true,
 	}),
-	/** Any that is still kept. */
+	/** Reads any that is still kept. */
 	configById: read<(id: string) => EngineConfigRow | undefined>(),
-	/** All that are still kept, active and retired, in the order in which they were set. */
+	/** Lists all that are still kept, active and retired, in the order in which they were set. */
 	configs: read<() => EngineConfigRow[]>(),
-	/** Whether the engine served the realm before a configuration named its realms. */
+	/** Tells whether the engine served the realm before a configuration named its realms. */
 	isFormer: read<(engine: string, realm_id: string) => boolean>(),
-	/** All of these, by engine and slug. */
+	/** Lists all such realms, by engine and slug. */
 	formerRealms: read<() => FormerRealm[]>(),
 };
 

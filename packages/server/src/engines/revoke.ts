@@ -13,12 +13,12 @@ import { ask, type Connector, type RevokeTarget, type Subject, TargetError } fro
 import type { ReadyEngine, Runtime } from "./runtime.ts";
 
 /**
- * Lets an engine check a value, or revokes a credential: whoever could make one of its role in that realm may.
+ * Lets an engine check a value, or revokes a credential: anybody may who could make one of its role in that realm.
  * @param given the engine's params
  * @throws AppError not_found (realm, engine type, or a credential that is not this realm's), forbidden, unsupported_operation,
  * validation_failed, payload_too_large, engine_not_configured, engine_error (also when
  * the target answers with an error: the server goes on), engine_unavailable (the target is away: the credential is revoked when it returns),
- * conflict (its lease was given up, or the credential is being made)
+ * conflict (its lease was abandoned, or the credential is being made)
  * Spec: API › Engines, ENGINES › States and transitions. Design: §8, §9
  */
 export async function validate(
@@ -75,7 +75,7 @@ async function revokeAsked(
 		await revoke(needs, caller, { name: await findName(needs, caller, texts), scope, isChosen }, async () => true);
 }
 
-/** The first of the texts that the ledger knows as a name. @throws AppError not_found */
+/** Finds the first of the texts that the ledger knows as a name. @throws AppError not_found */
 async function findName(needs: EngineNeeds, caller: Caller, texts: string[]): Promise<string> {
 	for await (const { target } of everyWay(needs, caller)) {
 		const [known] = await needs.store.leases.byNames(target, "", texts);
@@ -84,15 +84,15 @@ async function findName(needs: EngineNeeds, caller: Caller, texts: string[]): Pr
 	throw unknownCredential();
 }
 
-/** A credential that a member wants to be revoked. */
+/** A credential that a member wants to revoke. */
 interface Wanted extends Subject {
-	/** Whether the request chose the scope. */
+	/** True if the request chose the scope. */
 	isChosen: boolean;
 }
 
 /**
- * Revokes a credential that this realm made, and again if it was already. One that no ledger knows is only looked for.
- * @throws AppError not_found when it is another realm's, or exists and is nobody's
+ * Revokes a credential that this realm made, even if it was revoked before. One that the ledger does not know is only looked for.
+ * @throws AppError not_found when it is another realm's, or exists without a lease
  */
 async function revoke(
 	needs: EngineNeeds,
@@ -114,7 +114,7 @@ async function revoke(
 	throw refusal;
 }
 
-/** Why a credential that is to go is there: what the target or the engine answered, word for word, or that the target is away. */
+/** Explains why a credential is not removed yet: the exact answer of target or engine, or that the target is away. */
 function refusalOf(removal: Removal): AppError | undefined {
 	if (removal.outcome === "absent") return undefined;
 	if ("message" in removal && (removal.outcome !== "unreachable" || removal.is_answer))
@@ -125,7 +125,7 @@ function refusalOf(removal: Removal): AppError | undefined {
 	);
 }
 
-/** The lease of a credential where the engine makes them now; else this realm's, where the engine made them under a former configuration. */
+/** Finds a credential's lease at the engine's current target; else this realm's lease at the target of another kept configuration. */
 async function findLease(
 	needs: EngineNeeds,
 	caller: Caller,
@@ -142,7 +142,7 @@ async function findLease(
 	return undefined;
 }
 
-/** The engine as it is configured now, then as any other configuration of it has it that is kept. */
+/** Yields the engine as it is configured now, then with each of its other kept configurations. */
 async function* everyWay({ runtime }: EngineNeeds, { engine }: Caller): AsyncGenerator<ReadyEngine> {
 	yield engine;
 	for (const other of await runtime.kept()) if (other !== engine && other.entry === engine.entry) yield other;
@@ -152,14 +152,14 @@ function unknownCredential(): AppError {
 	return new AppError("not_found", "this realm has no such credential: `svc lease list` shows its own");
 }
 
-/** What removing credentials needs. */
+/** Dependencies of removing credentials. */
 export interface RemovalNeeds {
 	runtime: Runtime;
 	sealer: Pick<ConfigSealer, "openPayload">;
 }
 
 /**
- * Removes a lease's credential at its target and looks whether it is gone. It may be called again and again: what is absent is removed.
+ * Removes a lease's credential at its target and checks that it is gone. You can repeat the call: an absent credential counts as removed.
  * Design: §9
  */
 export async function removeCredential(needs: RemovalNeeds, lease: Lease): Promise<Removal> {
@@ -172,7 +172,7 @@ export async function removeCredential(needs: RemovalNeeds, lease: Lease): Promi
 	return refusal ?? { outcome: "unreachable", message: "no configuration leads to this target any more" };
 }
 
-/** Removes a managed name that no lease knows, and looks whether it is gone. Design: §9 */
+/** Removes a managed name that no lease knows, and checks that it is gone. Design: §9 */
 export function removeOrphan(
 	needs: Pick<RemovalNeeds, "sealer">,
 	engine: ReadyEngine,
@@ -182,8 +182,8 @@ export function removeOrphan(
 }
 
 /**
- * The engine in every configuration that leads to the lease's target: as it is configured now; then, for when that leads elsewhere or is
- * denied, as any kept configuration has it, those of the same place first, the newest first.
+ * Yields the engine in every configuration that leads to the lease's target: first the current one; then, in case that leads elsewhere or is
+ * denied, the kept ones, those of the same realm first, the newest first.
  */
 async function* waysTo(runtime: Runtime, lease: Lease): AsyncGenerator<ReadyEngine> {
 	const current = await runtime.forRealm(lease.engine, lease.config_realm_id).catch(() => undefined);
@@ -204,7 +204,7 @@ async function removeAt(
 	if (connector === undefined) return { outcome: "rejected", message: "the engine makes no credentials any more" };
 	const { id: lease_id, name, scope, realm_id } = lease;
 	try {
-		// The fence comes before the removal: a create that is still under way must not land behind it.
+		// The fence comes before the removal: a create still under way must not land after it.
 		const isSure = lease.state !== "uncertain" || (await connector.fence?.(lease.fence)) === true;
 		const payload = lease.payload === null ? undefined : await sealer.openPayload(lease_id, lease.payload);
 		await connector.remove({ lease_id, name, scope, realm_id, payload });
@@ -216,7 +216,7 @@ async function removeAt(
 	}
 }
 
-/** What an exception on the way to a target says. */
+/** Turns an exception on the way to a target into the outcome of a removal. */
 export function removalError(error: unknown): Exclude<Removal, { outcome: "absent" | "unproven" }> {
 	if (error instanceof TargetError) {
 		const { kind: outcome, message, is_answer } = error;

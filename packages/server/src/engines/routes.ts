@@ -6,12 +6,12 @@ import { type EngineNeeds, listEngines } from "./engines.ts";
 import { issue } from "./issue.ts";
 import { validate } from "./revoke.ts";
 
-/** What an engine takes and gives is its own. */
+/** Any object: each engine defines what it takes and returns. */
 const Anything = v.record(v.string(), v.unknown());
 
 const EngineSchema = v.object({ type: v.string(), description: v.string(), capabilities: v.array(v.string()) });
 
-/** Whether a credential's answer has `connection` beside the fields of the specification: how its system is reached. */
+/** True if a credential's answer has, besides the fields of the specification, `connection`: how to reach its system. */
 const WithConnection = v.optional(
 	v.picklist(["true", "false"], says("validation_failed", "connection must be true or false")),
 );
@@ -20,9 +20,9 @@ const INVOCATION_ERRORS = [
 	...["not_found", "unsupported_operation", "engine_error", "engine_not_configured", "engine_unavailable"],
 ] as const;
 
-/** What invoking an engine needs: hearing whether its answer arrived. */
+/** Dependencies of invoking an engine, with the tracking of its answer's delivery. */
 export interface EngineRouteNeeds extends EngineNeeds {
-	/** Follows an answer that carries a credential. */
+	/** Tracks the delivery of an answer with a credential. */
 	delivery(lease_id: string, onAnswered: (listener: (isDelivered: boolean) => void) => void): void;
 }
 
@@ -96,7 +96,7 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 	];
 }
 
-/** The same three, for the configuration of all realms and for a realm's own. */
+/** Makes the same three routes for the configuration of all realms and for a realm's own. */
 function configRoutes(
 	needs: EngineNeeds,
 	path: string,

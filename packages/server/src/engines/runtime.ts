@@ -9,25 +9,25 @@ import type { Call, Connector } from "./kinds/connector.ts";
 import type { Environment, Kind, Kinds, RealmPartNeeds } from "./kinds/kind.ts";
 import type { EngineConfigRow } from "./model.ts";
 
-/** What reaching an engine needs. */
+/** Dependencies of the runtime. */
 export interface RuntimeNeeds extends RealmPartNeeds {
 	catalog: Catalog;
 	host: EngineHost;
 	kinds: Kinds;
-	/** Variables for engines that the server was started with. */
+	/** Variables for engines from the server's start. */
 	engine_environment: Environment;
 }
 
-/** An engine with the configuration that applies, ready to be asked. */
+/** An engine with the configuration that applies, ready for calls. */
 export interface ReadyEngine {
 	entry: CatalogEntry;
 	kind: Kind;
 	config: Configuration;
-	/** Names the system that it leads to. */
+	/** Name of the system that it leads to. */
 	target: string;
-	/** The way to its credentials; undefined for an engine that makes none. */
+	/** Connector for its credentials; undefined for an engine that makes none. */
 	connector: Connector | undefined;
-	/** Asks the engine's process. Secrets of the configuration are masked in its error. */
+	/** Calls the engine's process, and masks secrets of the configuration in its error. */
 	call: Call;
 }
 
@@ -36,19 +36,19 @@ export interface Runtime {
 	/** @throws AppError not_found */
 	entry(type: string): CatalogEntry;
 	/**
-	 * The engine as a realm meets it; without a realm, with the configuration of all realms, whomever that serves.
+	 * Finds the engine for a realm; without a realm, the engine with the configuration of all realms, whichever realms that serves.
 	 * @throws AppError not_found, engine_not_configured, engine_unavailable
 	 */
 	forRealm(type: string, realm_id: string): Promise<ReadyEngine>;
-	/** The engine with a kept configuration. @throws AppError when engine or configuration are gone */
+	/** Finds the engine with a kept configuration. @throws AppError when engine or configuration are gone */
 	withConfig(type: string, config_id: string): Promise<ReadyEngine>;
-	/** The engine with the configuration in this row. */
+	/** Finds the engine with the configuration in this row. */
 	withRow(row: EngineConfigRow): Promise<ReadyEngine>;
-	/** Engines with every configuration that is kept and usable: those that hold now, then those that held, the newest first. */
+	/** Lists engines with every kept and usable configuration: the active ones, then the retired ones, the newest first. */
 	kept(): Promise<ReadyEngine[]>;
-	/** Lets go of a configuration that is used no more. */
+	/** Releases a configuration that is no longer used. */
 	retire(config_id: string): void;
-	/** Lets go of an engine as realms meet it without a configuration: it has one now, or had one. */
+	/** Releases an engine without a configuration, because one was set or removed. */
 	retireUnconfigured(type: string): void;
 	close(): Promise<void>;
 }
@@ -60,7 +60,7 @@ export function createRuntime(needs: RuntimeNeeds): Runtime {
 	const ready = createReadyEngines(needs);
 	const { entry, withRow, without } = createWays(needs, ready);
 
-	/** An engine without a configuration: what the server's own variables lead to is for the realms that used it before. */
+	/** Finds an engine without a configuration: only realms that used it before get the target of the server's own variables. */
 	async function bare(type: string, realm_id: string): Promise<ReadyEngine> {
 		const { variables, realmPart } = kinds.of(entry(type));
 		if (realm_id === "" || variables === undefined) return without(type, realm_id, true);
@@ -85,7 +85,7 @@ export function createRuntime(needs: RuntimeNeeds): Runtime {
 			if (common === undefined) return bare(type, realm_id);
 			const engine = await withRow(common, realm_id);
 			if (realm_id === "" || (await serves(engine, type, realm_id))) return engine;
-			// One of ours that only computes reaches nothing of anybody's.
+			// An engine of ours that only computes has access to nothing.
 			if (is_built_in && !network) return without(type, realm_id, false);
 			throw notConfigured(type);
 		},
@@ -117,7 +117,7 @@ export function createRuntime(needs: RuntimeNeeds): Runtime {
 	};
 }
 
-/** The ways to an engine: with a configuration, and without. */
+/** Makes the ways to an engine: with a configuration, and without. */
 function createWays({ catalog, kinds, sealer, engine_environment }: RuntimeNeeds, ready: ReadyEngines) {
 	function entry(type: string): CatalogEntry {
 		const found = catalog.get(type);
@@ -127,14 +127,14 @@ function createWays({ catalog, kinds, sealer, engine_environment }: RuntimeNeeds
 
 	return {
 		entry,
-		/** @param realm_id the row's own realm, or one of those that a configuration of all realms serves */
+		/** @param realm_id the row's own realm, or a realm that the configuration of all realms serves */
 		withRow: (row: EngineConfigRow, realm_id = row.realm_id): Promise<ReadyEngine> =>
 			ready.find({ entry: entry(row.engine), key: row.id, realm_id, is_served: true }, async () => ({
 				id: row.id,
 				realm_id: row.realm_id,
 				fields: await sealer.open(row),
 			})),
-		/** @param is_served whether what the server's own variables lead to is for the realm */
+		/** @param is_served whether the realm may use the target of the server's own variables */
 		without(type: string, realm_id: string, is_served: boolean): Promise<ReadyEngine> {
 			const found = entry(type);
 			const kind = kinds.of(found);
@@ -144,17 +144,17 @@ function createWays({ catalog, kinds, sealer, engine_environment }: RuntimeNeeds
 	};
 }
 
-/** Names the processes that are given by the server's variables what otherwise each realm has of its own. */
+/** Names the processes whose realm part comes from the server's variables rather than from each realm. */
 const outside = (type: string) => `${type} outside`;
 
-/** An engine that needs no configuration works without one. */
+/** Makes the default configuration of an engine that needs none. */
 function unconfigured({ type, descriptor }: CatalogEntry, kind: Kind): Configuration {
 	if (descriptor.config_schema.required.length === 0)
 		return { id: "", realm_id: "", fields: checkFields(kind, descriptor, {}, undefined) };
 	throw notConfigured(type);
 }
 
-/** The answer where a realm has no configuration of an engine that needs one. */
+/** Makes the answer for a realm without the configuration that an engine needs. */
 function notConfigured(type: string): AppError {
 	return new AppError(
 		"engine_not_configured",
@@ -162,22 +162,22 @@ function notConfigured(type: string): AppError {
 	);
 }
 
-/** How an engine is met: by whom, with which of the processes, and whether with the server's own variables. */
+/** Use of an engine: by which realm, with which processes, and whether with the server's own variables. */
 interface Meeting {
 	entry: CatalogEntry;
-	/** Names the processes. */
+	/** Name of the processes. */
 	key: string;
 	realm_id: string;
 	is_served: boolean;
 }
 
-/** Engines that are kept ready; a connection that was not used for long is closed. */
+/** Engines kept ready, and milliseconds after which an unused connection is closed. */
 const MAX_READY = 1024;
 const IDLE_MS = 10 * 60 * 1000;
 
 type ReadyEngines = ReturnType<typeof createReadyEngines>;
 
-/** Makes the store of engines that are ready. What is made of a row stays: a row never changes. */
+/** Makes the cache of ready engines. An engine made from a row stays valid, because rows never change. */
 function createReadyEngines(needs: RuntimeNeeds) {
 	const keep = () =>
 		new LRUCache<string, Promise<ReadyEngine>>({
@@ -187,7 +187,7 @@ function createReadyEngines(needs: RuntimeNeeds) {
 			updateAgeOnGet: true,
 			dispose: (engine) => void engine.then(({ connector }) => connector?.close?.()).catch(() => undefined),
 		});
-	// Those with a part of each realm's own are kept by themselves: as many as there are realms close no connection.
+	// Engines with a part of each realm's own have a separate cache: however many realms there are, they evict no connection.
 	const [known, ofRealms] = [keep(), keep()];
 
 	return {
@@ -239,7 +239,7 @@ async function assemble(needs: RuntimeNeeds, meeting: Meeting, config: Configura
 	};
 }
 
-/** A command is for a target of the core's. Of an engine of another kind it is an error, and goes nowhere. Design: §13 */
+/** Error for a command from an engine whose kind has none: the core runs it nowhere. Design: §13 */
 const MISPLACED = { error: "the engine answered with a command, and there is no system for it to be run at" };
 
 function isMisplaced({ commands }: Kinds, { command }: Kind, answer: EngineResponse): boolean {

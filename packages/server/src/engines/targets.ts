@@ -11,14 +11,14 @@ import type { EngineStore } from "./model.ts";
 import { type RemovalNeeds, removalError, removeOrphan } from "./revoke.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
 
-/* What is asked of targets beside credentials: the reaper, whether they work; the sweep, what is there; the doctor, both and our rights there. */
+/* Questions to targets besides credentials: do they work (reaper, doctor), which names do they have (sweep), what are our rights (doctor)? */
 
 interface TargetNeeds {
 	store: { leases: Pick<LeaseStore, "due"> };
 	runtime: Runtime;
 }
 
-/** Makes the function that asks a target whether it works. */
+/** Makes the function that checks whether a target works. */
 export function createProbe(needs: TargetNeeds): ReaperNeeds["probe"] {
 	return async (target) => {
 		try {
@@ -34,7 +34,7 @@ export function createProbe(needs: TargetNeeds): ReaperNeeds["probe"] {
 	};
 }
 
-/** The newest configuration that leads to a target, else the one of a lease there. */
+/** Finds the newest configuration that leads to a target, else the one of a lease there. */
 async function engineAt({ store, runtime }: TargetNeeds, target: string): Promise<ReadyEngine | undefined> {
 	for (const engine of await runtime.kept()) if (engine.target === target) return engine;
 	const lease = await anyLease(store.leases, target);
@@ -46,7 +46,7 @@ async function anyLease(leases: TargetNeeds["store"]["leases"], target: string):
 	return due;
 }
 
-/** Makes the function that finds the targets that can be swept, each once. */
+/** Makes the function that lists the targets that can be swept, each once. */
 export function createInventory(needs: RemovalNeeds) {
 	return async () => {
 		const found = new Map<string, ReturnType<typeof sweepTarget>>();
@@ -60,7 +60,7 @@ export function createInventory(needs: RemovalNeeds) {
 	};
 }
 
-/** A target, or one scope of it, as the sweep of the leases takes it. */
+/** Adapts a target, or one scope of it, to the sweep of the leases. */
 function sweepTarget(needs: RemovalNeeds, engine: ReadyEngine, scope: string) {
 	return {
 		target: engine.target,
@@ -85,13 +85,13 @@ interface QuestionNeeds {
 	runtime: Pick<Runtime, "withRow" | "forRealm">;
 	catalog: Pick<Catalog, "list">;
 	kinds: Kinds;
-	/** Variables for engines that the server was started with. */
+	/** Variables for engines from the server's start. */
 	engine_environment: Environment;
 }
 
 /**
- * Makes the function that finds every configuration that holds now, each as a question: whether engine and target work, and whether the rights
- * are there that the engine needs at its target. Only questions that change nothing are asked.
+ * Makes the function that lists every current configuration, each as a question: whether engine and target work, and whether the engine has
+ * the rights it needs at its target. No question changes anything.
  * Design: §8
  */
 export function createTargetQuestions(needs: QuestionNeeds) {
@@ -110,7 +110,7 @@ export function createTargetQuestions(needs: QuestionNeeds) {
 	};
 }
 
-/** Engines whose target the server's own variables say. */
+/** Lists engines whose target the server's own variables name. */
 function typesByVariables({ catalog, kinds, engine_environment }: QuestionNeeds): string[] {
 	const names = Object.keys(engine_environment);
 	return catalog.list().flatMap((entry) => {

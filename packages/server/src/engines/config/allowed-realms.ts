@@ -4,29 +4,29 @@ import type { RealmStore } from "../../realms/model.ts";
 import type { EngineStore } from "../model.ts";
 
 /*
- * Anybody may make a realm and is its admin, so a configuration for all realms serves only those that it names. They are given as slugs and
- * kept as ids: a slug that is used again inherits nothing. Design: §13
+ * Anybody may make a realm and is its admin, so a configuration for all realms serves only those that it names. You give slugs, the server
+ * keeps ids: a reused slug inherits nothing. Design: §13
  */
 
-/** What reading and showing these fields needs. */
+/** Dependencies of reading and showing these fields. */
 interface AllowedNeeds {
 	store: { realms: Pick<RealmStore, "access" | "named">; engines: Pick<EngineStore, "formerRealms"> };
 }
 
-/** Stands for every realm, those that do not exist yet included. */
+/** Stands for every realm, present and future. */
 export const EVERY_REALM = "*";
 
-/** Fields that only the configuration of all realms has. */
+/** Fields of the configuration of all realms alone. */
 const OF_ALL_REALMS = ["allowed_realms", "max_connections_per_realm"];
 
-/** Refuses for one realm what is for all. @throws AppError validation_failed */
+/** Refuses these fields in a configuration for one realm. @throws AppError validation_failed */
 export function refuseAllowed(given: Fields): void {
 	const field = OF_ALL_REALMS.find((name) => Object.hasOwn(given, name));
 	if (field === undefined) return;
 	throw new AppError("validation_failed", `${field} is for the configuration of all realms: this one is for one realm`);
 }
 
-/** The ids of the realms that checked fields name by slug, each once. @throws AppError missing_field, validation_failed */
+/** Finds the ids of the realms that checked fields name by slug, each once. @throws AppError missing_field, validation_failed */
 export async function findAllowed({ store }: AllowedNeeds, { allowed_realms }: Fields): Promise<string[]> {
 	if (allowed_realms === undefined) {
 		throw new AppError(
@@ -46,7 +46,7 @@ async function idOf(realms: Pick<RealmStore, "access">, slug: string): Promise<s
 	throw new AppError("validation_failed", "allowed_realms names a realm that there is not");
 }
 
-/** Who is served, as it is shown: slugs of realms that are still there; of a configuration from before, those that used it. */
+/** Lists the realms served: slugs of those that still exist; for a configuration that names none, slugs of its former users. */
 export async function showAllowed(
 	{ store }: AllowedNeeds,
 	type: string,

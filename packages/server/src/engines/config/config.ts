@@ -11,25 +11,25 @@ import type { ReadyEngine } from "../runtime.ts";
 import { findAllowed, refuseAllowed, showAllowed } from "./allowed-realms.ts";
 import { checkFields, maskFields } from "./fields.ts";
 
-/** Whether an engine and its target work. */
+/** Health of an engine and its target. */
 export interface EngineStatus {
 	status: "healthy" | "unhealthy";
-	/** Why not; empty when it works. */
+	/** Reason why it does not work; empty when it does. */
 	message: string;
 }
 
-/** A configuration as it is shown: secrets masked. */
+/** A configuration for display: secrets masked. */
 export type ShownConfig = Fields & { status: string };
 
-/** Which configuration is meant: an engine's own for one realm, or the one for all the others. */
+/** Choice of a configuration: an engine's own for one realm, or the one for all realms. */
 export interface ConfigScope {
 	type: string;
 	slug: string | undefined;
 }
 
 /**
- * Sets an engine's configuration, for all realms or one. It holds at once; credentials that were made under the former one stay revocable.
- * An unhealthy one is stored too: the answer says what is wrong.
+ * Sets an engine's configuration, for all realms or one. It takes effect immediately; credentials made under the former one stay revocable.
+ * An unhealthy one is stored, too: the answer says what is wrong.
  * @throws AppError forbidden, insufficient_scope, not_found, validation_failed, missing_field, invalid_ttl
  * Design: §7.1, §8, §13
  */
@@ -74,14 +74,14 @@ export async function setConfig(
 	return show(needs, engine);
 }
 
-/** Characters of a list that the log keeps. */
+/** Characters of a list kept in the log. */
 const MAX_LISTED = 1024;
 
 function shownList(names: unknown): string {
 	return (names as string[]).join(",").slice(0, MAX_LISTED);
 }
 
-/** A configuration, secrets masked. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
+/** Reads a configuration, secrets masked. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
 export async function getConfig(needs: EngineNeeds, actor: Actor, scope: ConfigScope): Promise<ShownConfig> {
 	const realm = await manage(needs, actor, scope, "read");
 	return show(needs, await needs.runtime.withRow(await find(needs, scope, realm?.id ?? "")));
@@ -113,7 +113,7 @@ export async function pingEngine(needs: EngineNeeds, actor: Actor, scope: Config
 	return { status };
 }
 
-/** Whether an engine and its target work: the core pings the systems that it drives itself. Spec: ENGINES › Endpoints */
+/** Checks whether an engine and its target work: the core pings the systems that it drives itself. Spec: ENGINES › Endpoints */
 export async function statusOf({ kind, call, connector }: ReadyEngine): Promise<EngineStatus> {
 	try {
 		if (connector === undefined || kind.command !== undefined) {

@@ -11,19 +11,19 @@ import type { Environment, Kind } from "../kinds/kind.ts";
 export interface Configuration {
 	/** Row in the store; empty when nobody configured the engine and it needs no configuration. */
 	id: string;
-	/** Whose it is: empty for that of all realms. */
+	/** Realm that it belongs to; empty for that of all realms. */
 	realm_id: string;
-	/** Its fields with the defaults of config_schema. */
+	/** Its fields, with the defaults of config_schema. */
 	fields: Fields;
 }
 
-/** The largest number that a limit of a configuration can be. */
+/** Largest value of a limit in a configuration. */
 const MAX_LIMIT = 1_000_000;
 
 const NAMES = { type: "array", items: { type: "string", minLength: 1, maxLength: 253 }, maxItems: 1000 } as const;
 const CAPABILITIES = ROLES.admin;
 
-/** Fields that every engine's configuration may have beside its own. Design: §7.1 */
+/** Fields that every engine's configuration may have besides its own. Design: §7.1 */
 const COMMON = {
 	allowed_databases: NAMES,
 	allowed_namespaces: NAMES,
@@ -33,12 +33,12 @@ const COMMON = {
 	max_connections_per_realm: { type: "integer", minimum: 1, maximum: MAX_LIMIT },
 } as const;
 
-/** The fields that the core adds to an engine's config_schema. */
+/** Lists the fields that the core adds to an engine's config_schema. */
 const coreFields = (kind: Kind): object => ({ ...COMMON, ...kind.fields });
 
 /**
- * Checks the fields that somebody set against the engine's config_schema, and adds its defaults.
- * @param current the fields that are there now: a secret sent as its mask keeps its value
+ * Checks given fields against the engine's config_schema, and adds its defaults.
+ * @param current the present fields: a secret sent as its mask keeps its value
  * @throws AppError missing_field, validation_failed, invalid_ttl naming the field
  * Design: §7.1, §8
  */
@@ -65,12 +65,12 @@ export function checkFields(kind: Kind, descriptor: Descriptor, given: Fields, c
 	return fields;
 }
 
-/** What the core itself reads, of whatever engine: no secret is sent there. */
+/** Fields that the core itself reads, for any engine: no secret is sent there. */
 const LIMIT_FIELDS = ["max_ttl", "default_ttl", "token_ttl"];
 
 /**
- * Puts the present values in place of masks: a secret goes nowhere else than where it was given for. Which fields of a third party's engine
- * say where that is nobody knows, so there a masked secret stays only when none of its fields has changed.
+ * Replaces masks with the present values, but never sends a secret to a new destination. Nobody knows which fields of a third party's engine
+ * name the destination, so there a masked secret stays only if no field has changed.
  * @throws AppError missing_field
  * Design: §13
  */
@@ -94,7 +94,7 @@ function keepSecrets(kind: Kind, descriptor: Descriptor, fields: Fields, current
 	for (const name of masked) fields[name] = current[name];
 }
 
-/** Formats are for people and for masking; what they would check is checked by whoever uses the field. Unknown fields are refused before. */
+/** Builds the schema that checks fields. Formats serve people and masking; users of a field check those. Unknown fields are refused earlier. */
 function validationSchema(kind: Kind, descriptor: Descriptor): Schema {
 	const { config_schema } = descriptor;
 	const own = Object.entries(config_schema.properties).map(([name, { format: _, env: __, ...schema }]) => [
@@ -121,7 +121,7 @@ function unknownField(kind: Kind, descriptor: Descriptor): AppError {
 	return new AppError("validation_failed", `the configuration has a field that is not known: known are ${known}`);
 }
 
-/** Longest and usual life of a credential, and that of a token. */
+/** Longest and usual life of a credential, and life of a token. */
 const TTL_FIELDS = ["max_ttl", "default_ttl", "token_ttl"] as const;
 
 function checkDurations(fields: Fields): void {
@@ -131,7 +131,7 @@ function checkDurations(fields: Fields): void {
 	}
 }
 
-/** A field that is a duration, in milliseconds; undefined when it is absent. @throws AppError invalid_ttl */
+/** Reads a duration field in milliseconds; undefined when it is absent. @throws AppError invalid_ttl */
 export function durationOf(fields: Fields, name: (typeof TTL_FIELDS)[number]): number | undefined {
 	if (fields[name] === undefined) return undefined;
 	try {
@@ -146,24 +146,24 @@ function isSecret(descriptor: Descriptor, name: string): boolean {
 	return descriptor.config_schema.properties[name]?.format === "password";
 }
 
-/** The fields as they are shown: every secret masked. */
+/** Masks every secret among the fields. */
 export function maskFields(descriptor: Descriptor, fields: Fields): Fields {
 	return Object.fromEntries(
 		Object.entries(fields).map(([name, value]) => [name, isSecret(descriptor, name) ? MASK : value]),
 	);
 }
 
-/** Texts that must show up in no message: the secret fields, and the password inside of an address. */
+/** Lists texts that no message may contain: the secret fields, and the password inside an address. */
 export function secretsOf(descriptor: Descriptor, fields: Fields): string[] {
 	return Object.entries(fields)
 		.filter(([name, value]) => isSecret(descriptor, name) && typeof value === "string")
 		.flatMap(([, value]) => secretsIn(String(value)));
 }
 
-/** Ends of a password in an address: the last @ before a slash, and the first one. Not everybody escapes what has to be. */
+/** Patterns of a password in an address: up to the last @ before a slash, or up to the first @, because not everybody escapes correctly. */
 const PASSWORDS = [/^[^/]*:\/\/[^:@/]*:([^/]+)@/, /^[^/]*:\/\/[^:@/]*:([^@]+)@/];
 
-/** A secret, and when it is an address the password in it, as it is written and as it is meant. */
+/** Lists a secret and, if it is an address, the password in it, both encoded and decoded. */
 export function secretsIn(text: string): string[] {
 	const passwords = PASSWORDS.flatMap((pattern) => pattern.exec(text)?.[1] ?? []);
 	return [...new Set([text, ...passwords, ...passwords.map(decodeOr)])].filter((secret) => secret !== "");
@@ -177,7 +177,7 @@ function decodeOr(text: string): string {
 	}
 }
 
-/** The environment that config_schema says the engine's process gets. */
+/** Builds the environment that config_schema defines for the engine's process. */
 export function environmentOf(descriptor: Descriptor, fields: Fields): Record<string, string> {
 	const environment: Record<string, string> = {};
 	for (const [name, { env }] of Object.entries(descriptor.config_schema.properties)) {
@@ -188,7 +188,7 @@ export function environmentOf(descriptor: Descriptor, fields: Fields): Record<st
 	return environment;
 }
 
-/** Names the system that a configuration leads to, so that a new password or limit is still the same target. */
+/** Names the system that a configuration leads to: a new password or limit does not change the target. */
 export function targetOf(kind: Kind, descriptor: Descriptor, fields: Fields, environment: Environment): string {
 	const address = kind.address?.(fields, environment) ?? JSON.stringify(openFields(descriptor, fields));
 	return `${descriptor.name}:${hash("sha256", address).slice(0, 16)}`;
@@ -198,7 +198,7 @@ function openFields(descriptor: Descriptor, fields: Fields): [name: string, valu
 	return Object.entries(fields).filter(([name]) => !(isSecret(descriptor, name) || Object.hasOwn(COMMON, name)));
 }
 
-/** The names that a configuration allows beside its own. */
+/** Lists the names that a configuration allows besides its own. */
 export function allowedNames(fields: Fields, name: "allowed_databases" | "allowed_namespaces"): readonly string[] {
 	return (fields[name] as string[] | undefined) ?? [];
 }

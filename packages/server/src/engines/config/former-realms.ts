@@ -9,12 +9,12 @@ interface FormerNeeds {
 	kinds: Kinds;
 }
 
-/** Realms that are named in one message. */
+/** Realms named in one message. */
 const MAX_NAMED = 20;
 
 /**
- * Makes the function that finds what goes on as it was before configurations for all realms named their realms, and whom it serves: the
- * configurations, what the server's variables lead to, and what realms share that is now each realm's own. Design: §13
+ * Makes the function that finds engines still working as before configurations for all realms named their realms, and the realms served:
+ * through a configuration, through the server's variables, or with a shared part that is now each realm's own. Design: §13
  */
 export function createFormerQuestion({ store, sealer, kinds }: FormerNeeds) {
 	const hasShared = async (type: string) => (await store.engines.config(type, "", "generated")) !== undefined;

@@ -5,18 +5,18 @@ import { AppError } from "../../errors.ts";
 import type { System } from "../../system.ts";
 import type { EngineConfigRow } from "../model.ts";
 
-/** What sealing needs. */
+/** Dependencies of sealing. */
 export interface SealNeeds {
 	keyring: Pick<Keyring, "record" | "recordFor">;
 	system: Pick<System, "randomBytes">;
 }
 
-/** Seals what engines must keep secret under the instance's own key, which outlives every realm, and opens it. */
+/** Seals and opens the secrets of engines with the instance's own key, which outlives every realm. */
 export interface ConfigSealer {
 	seal(row: Omit<EngineConfigRow, "sealed">, fields: Fields): Promise<EngineConfigRow>;
 	/** @throws AppError internal_error when the row was altered or moved */
 	open(row: EngineConfigRow): Promise<Fields>;
-	/** Seals what revoking a lease needs. */
+	/** Seals the data needed to revoke a lease. */
 	sealPayload(lease_id: string, payload: Fields): Promise<Buffer>;
 	openPayload(lease_id: string, sealed: Buffer): Promise<Fields>;
 }
