@@ -13,7 +13,7 @@ type EngineEvent = "engine.generate" | "engine.validate" | "engine.error";
 
 type EventNeeds = Pick<EngineNeeds, "store" | "system">;
 
-/** Logs the use of an engine, before its answer is delivered. Design: §10 */
+/** Logs the use of an engine, before the answer goes to a caller who may still have it. Design: §10 */
 export async function logEngine(needs: EventNeeds, caller: Caller, type: EngineEvent, facts: EventData): Promise<void> {
 	const { actor, realm, engine } = caller;
 	await logEngineOf(needs, { actor, realm, type: engine.entry.type }, type, facts);

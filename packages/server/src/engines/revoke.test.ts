@@ -9,17 +9,17 @@ import type { ReadyEngine, Runtime } from "./runtime.ts";
 
 const sealer = {} as ConfigSealer;
 
-/** A configuration, who asked through it, and what its target answers. */
+/** A configuration, its realm, and its target's answers. */
 interface Way {
 	id: string;
 	realm_id?: string;
 	target?: string;
 	trouble?: TargetErrorKind;
-	/** Whether the target keeps what it says that it removed. */
+	/** True if the target keeps credentials that it reports as removed. */
 	lies?: boolean;
 }
 
-/** What leads to targets now, what led there, and the ids of the configurations through which something was removed. */
+/** Makes a runtime with current and kept configurations, and the ids of those through which something was removed. */
 function setUp(current: Way | undefined, kept: Way[]) {
 	const asked: string[] = [];
 	const ready = ({ id, realm_id = "", target = "a", trouble, lies = false }: Way) => {

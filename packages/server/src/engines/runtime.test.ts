@@ -20,7 +20,7 @@ const ENTRY = builtInEntry({
 
 type Settings = Pick<EngineSettings, "environment" | "reads">;
 
-/** A runtime over one engine, what its processes are started with, and how often its connections were closed. */
+/** Makes a runtime over one engine, the list of its processes' settings, and a count of closed connections. */
 function setUp(t: TestContext, fields: Fields, engine_environment: Record<string, string> = {}) {
 	const asked: Settings[] = [];
 	const seen = { closed: 0 };

@@ -9,7 +9,7 @@ import { checkFields as check, environmentOf, maskFields, secretsIn, secretsOf, 
 
 const kinds = createKinds(KINDS);
 
-/** As the engine of that name is known: one of ours, or a third party's. */
+/** Finds the kind of the engine of that name: one of ours, or a third party's. */
 const kindOf = ({ name }: Descriptor) => kinds.of({ type: name, is_built_in: true });
 const checkFields = (descriptor: Descriptor, given: Fields, current: Fields | undefined) =>
 	check(kindOf(descriptor), descriptor, given, current);

@@ -1,12 +1,12 @@
 import type { Fields } from "@svc/protocol";
 import { AppError } from "../../errors.ts";
 
-/** Databases and namespaces that are reached only when a configuration lists them by name. Design: §8 */
+/** Databases and namespaces that engines reach only if the configuration lists them by name. Design: §8 */
 const PROTECTED = ["admin", "local", "config", "kube-system"];
 
 /**
  * Reads a param as a text; absent, null and empty are undefined.
- * @param refusal what the engine's own refusal of unusable params begins with
+ * @param refusal beginning of the engine's own refusal of unusable params
  * @throws AppError engine_error when it is no text
  */
 export function textParam(

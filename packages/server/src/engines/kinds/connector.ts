@@ -4,26 +4,26 @@ import { createMask } from "../host/masking.ts";
 /** A credential at a target: its name, and the scope in which that name is unique. */
 export interface Subject {
 	name: string;
-	/** Such as an authentication database or a namespace; empty where the target has no such thing. */
+	/** Authentication database or namespace, for example; empty if the target has none. */
 	scope: string;
 }
 
 /**
- * `unreachable`: the target is away, went away in the middle, or did not say how it ended: a create may have happened, or may still.
+ * `unreachable`: the target is away, went away in the middle, or did not report the outcome: a create may have happened, or still may.
  * `denied`: our rights there do not suffice. `rejected`: it answered with another error.
  */
 export type TargetErrorKind = "unreachable" | "denied" | "rejected";
 
-/** Why a target, or an engine that works there, did not do what it was asked. The message is for people and never has a credential in it. Design: §8 */
+/** Failure of a target, or of an engine that works there. The message is for people and never contains a credential. Design: §8 */
 export class TargetError extends Error {
 	override readonly name = "TargetError";
 	readonly kind: TargetErrorKind;
-	/** Whether it proves that a create made nothing. */
+	/** True if it proves that a create made nothing. */
 	readonly made_nothing: boolean;
-	/** Whether the engine said so in answer, whatever that means of the target. */
+	/** True if the engine itself answered so, whatever that means for the target. */
 	readonly is_answer: boolean;
 
-	/** There is no `cause`: drivers put commands and connection strings into their errors. */
+	/** Takes no `cause`: drivers put commands and connection strings into their errors. */
 	constructor(
 		kind: TargetErrorKind,
 		message: string,
@@ -36,136 +36,136 @@ export class TargetError extends Error {
 	}
 }
 
-/** A right, or a setting of the target, that the work there needs. Nothing of a credential is in it. */
+/** A right, or a setting of the target, that the work there needs. It contains nothing of a credential. */
 export interface Privilege {
-	/** Such as `ACL DELUSER`. */
+	/** For example `ACL DELUSER`. */
 	name: string;
-	/** `doubtful`: the work goes on without it, worse, or nobody can tell. */
+	/** `doubtful`: the work goes on without it, but worse, or nobody can tell. */
 	status: "granted" | "missing" | "doubtful";
-	/** What it is needed for, or what is wrong. */
+	/** Need for it, or fault. */
 	message: string;
-	/** What the target's administrator can do; empty when it is granted. */
+	/** Advice to the target's administrator; empty when it is granted. */
 	hint: string;
 }
 
-/** A credential that is asked for. */
+/** Request for a credential. */
 export interface IssueRequest {
 	role: string;
 	/** The caller's params, confined to the configuration, with `ttl`. */
 	params: Fields;
 	scope: string;
 	ttl_ms: number;
-	/** Whether the answer is to say, in `connection`, what else is needed to connect. */
+	/** True if the answer must list, in `connection`, further data needed to connect. */
 	with_connection: boolean;
-	/** Whose member asks. */
+	/** Realm of the member who asks. */
 	realm_id: string;
 }
 
-/** A credential that is about to be made. Its name and fence are written down before `create` is called. */
+/** A credential about to be made. Its name and fence are recorded before `create` is called. */
 export interface Draft {
-	/** Empty when only the engine will know. */
+	/** Empty when only the engine will know it. */
 	readonly name: string;
-	/** By what the create can be kept from landing late, in the target's own terms; empty when nothing can. */
+	/** Means of keeping the create from landing late, in the target's own terms; empty when there is none. */
 	readonly fence: string;
 	/**
 	 * Makes it, once.
-	 * @throws TargetError, EngineUnavailable: when neither says that nothing was made, the core goes on until it is gone
+	 * @throws TargetError, EngineUnavailable: unless the error proves that nothing was made, the core goes on until it is gone
 	 */
 	create(lease_id: string): Promise<Credential>;
-	/** Called once the create has ended, or is not wanted any more. */
+	/** Called once the create has ended, or is no longer wanted. */
 	release?(): void;
 }
 
 /** A credential that exists. */
 export interface Credential {
-	/** The answer to whoever asked. */
+	/** The answer to the caller. */
 	data: Fields;
-	/** Where the draft had none. */
+	/** Set if the draft had none. */
 	name?: string;
 	/** RFC 3339. */
 	expires_at: string;
-	/** Milliseconds from now on; the request's `ttl_ms` when it is left out. */
+	/** Milliseconds from now; by default the request's `ttl_ms`. */
 	lives_ms?: number;
-	/** What removing it needs beyond its name: it is kept sealed. */
+	/** Data needed to remove it beyond its name, kept sealed. */
 	payload?: Fields;
 }
 
-/** A request to revoke a credential, as a member sends it. */
+/** A member's request to revoke a credential. */
 export interface RevokeRequest {
 	/** The caller's params, confined to the configuration. */
 	params: Fields;
 	scope: string;
-	/** Whose member asks. */
+	/** Realm of the member who asks. */
 	realm_id: string;
 }
 
-/** What a request to revoke is about, and its answer once that is done. */
+/** The credential that a request to revoke names, and the answer once it is revoked. */
 export interface RevokeTarget {
-	/** The credential's name. Neither this nor `texts` is given when it is none of ours: the engine has answered already. */
+	/** The credential's name. Neither this nor `texts` is set when it is not managed: the engine has answered already. */
 	name?: string;
-	/** Its scope, where the request chose it; else each configuration says its own. */
+	/** Its scope, if the request chose it; else each configuration names its own. */
 	scope?: string;
-	/** In place of `name`: any of these texts may be it, the ledger knows. */
+	/** Candidates in place of `name`: the ledger knows which one is a name. */
 	texts?: string[];
 	answer: Fields;
 }
 
-/** A credential that is to be removed. */
+/** A credential to remove. */
 export interface Remains extends Subject {
 	lease_id: string;
-	/** Whose it was; empty when no lease knows it. */
+	/** Realm that it belonged to; empty when no lease knows it. */
 	realm_id: string;
-	/** What `Credential.payload` was; undefined when there was none. */
+	/** The former `Credential.payload`; undefined when there was none. */
 	payload: Fields | undefined;
 }
 
 /**
- * A target, with one configuration. Every method throws TargetError for what the target did, and EngineUnavailable for an engine's process.
+ * A target, with one configuration. Every method throws TargetError for a failure of the target, EngineUnavailable for one of the process.
  */
 export interface Connector {
-	/** Where its credentials live, each with names of its own; none where the core cannot know names. */
+	/** Scopes of its credentials, each with names of its own; none where the core cannot know names. */
 	readonly scopes: readonly string[];
-	/** Returns when the target answers and takes our credential there. */
+	/** Returns when the target answers and accepts our credential. */
 	ping(): Promise<void>;
-	/** Prepares one credential without making it. @returns undefined when its name is taken: the core asks for another one */
+	/** Prepares one credential without making it. @returns undefined when its name is taken: the core asks for another */
 	prepare(request: IssueRequest): Promise<Draft | undefined>;
-	/** Says which credential a member's request to revoke is about. Nothing is removed yet. */
+	/** Finds the credential that a member's request to revoke names. Nothing is removed yet. */
 	readRevoke(request: RevokeRequest): Promise<RevokeTarget>;
 	/**
-	 * Ends whatever may still be under way with this fence.
+	 * Ends any create still under way with this fence.
 	 * @returns false when that cannot be proven (a missing right, no such means): then the caller waits out a quarantine
 	 */
 	fence?(fence: string): Promise<boolean>;
-	/** Deletes the credential and cuts its connections; it is fine when there is none. Whether it worked, `exists` tells. */
+	/** Deletes the credential, if there is one, and cuts its connections. `exists` tells whether that worked. */
 	remove(credential: Remains): Promise<void>;
-	/** Whether the credential is there; undefined when that cannot be told. */
+	/** Tells whether the credential is there; undefined when nobody can tell. */
 	exists(subject: Subject): Promise<boolean | undefined>;
-	/** Names of the managed shape that are there, whoever made them; undefined when they cannot be listed. */
+	/** Lists names of the managed shape at the target, from any maker; undefined when they cannot be listed. */
 	list(scope: string): Promise<string[] | undefined>;
-	/** The rights that the work there needs, and whether each is there. Nothing there is changed. */
+	/** Checks the rights that the work there needs, without changing anything. */
 	privileges?(): Promise<Privilege[]>;
-	/** Ends every connection. Nothing can be asked afterwards. */
+	/** Ends every connection. Calls fail afterwards. */
 	close?(): Promise<void>;
 }
 
 /**
- * Asks the engine's process.
- * @param of the realm whose member asks, or whom the core asks for (`coreFor`); the core's own questions have none
+ * Calls the engine's process.
+ * @param of the realm whose member asks, or that the core asks for (`coreFor`); the core's own questions have none
  * @throws EngineUnavailable
  */
 export type Call = (method: Method, params: Fields, of?: string) => Promise<EngineResponse>;
 
-/** Asks the engine's process. @throws TargetError with the engine's own words, EngineUnavailable */
+/** Calls the engine's process. @throws TargetError with the engine's own words, EngineUnavailable */
 export async function ask(call: Call, method: Method, params: Fields, realm_id?: string): Promise<Fields> {
 	const answer = await call(method, params, realm_id);
 	if ("data" in answer) return answer.data;
 	throw new TargetError("rejected", answer.error);
 }
 
-/** Characters of a target's own error text that are shown. */
+/** Characters shown of a target's own error text. */
 const MAX_REPLY_CHARACTERS = 200;
 
-/** A target's own error text, fit to be shown: secrets masked, on one line, bounded. */
+/** Prepares a target's own error text for display: secrets masked, on one line, bounded. */
 export function shownReply(text: string, secrets: readonly string[]): string {
 	const masked = createMask(secrets, 1)(text);
 	return masked.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?").slice(0, MAX_REPLY_CHARACTERS);

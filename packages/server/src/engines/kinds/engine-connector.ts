@@ -15,33 +15,33 @@ import {
 import type { ConnectNeeds } from "./kind.ts";
 
 /*
- * A target in which the engine itself makes and removes credentials. The core chooses the name, writes it down, and hands both over with the
- * params; an engine that takes no name says afterwards what it made. packages/protocol/README.md › Leases
+ * A target at which the engine itself makes and removes credentials. The core chooses the name, records it, and passes it and the lease's id
+ * with the params; an engine that takes no name reports afterwards what it made. packages/protocol/README.md › Leases
  */
 
-/** What the engines that work so do each in their own way. */
+/** Differences between engines of this sort. */
 export interface EngineWays {
 	scopes: readonly string[];
-	/** Params by which the engine knows the credential that it is to revoke. */
+	/** Makes the params that identify the credential to revoke. */
 	revokeParams(credential: Remains): Fields;
-	/** The field of a new credential in which its name stands. */
+	/** Reads the name from a new credential's fields. */
 	nameIn(data: Fields): unknown;
-	/** Whether an error of `generate` says that nothing was made, beside those by which every engine says so. */
+	/** Tells whether an error of `generate` proves that nothing was made; errors common to all engines are known. */
 	madeNothing?(message: string): boolean;
-	/** Whether an error of `generate` says that the target gave no answer. */
+	/** Tells whether an error of `generate` means that the target gave no answer. */
 	isUnanswered?(message: string): boolean;
-	/** A third party's: a new credential need not say its name, and all of its answer is kept for its revocation. */
+	/** Set for a third party's: its answer need not name the credential, and is kept as a whole for the revocation. */
 	isForeign?: true;
 }
 
 const NAME_BYTES = 4;
 
-/** Errors by which any engine says that it refused the params. packages/protocol/README.md › Leases */
+/** Errors with which any engine refuses params. packages/protocol/README.md › Leases */
 const PARAMS_REFUSED = /^(?:unknown role|invalid (?:ttl|params)|parsing params|ttl )/;
 
 const Shown = v.pipe(v.string(), v.maxLength(500));
 
-/** What an engine says of its rights. packages/protocol/README.md › Privileges */
+/** An engine's report of its rights. packages/protocol/README.md › Privileges */
 const Privileges = v.pipe(
 	v.array(
 		v.object({
@@ -87,7 +87,7 @@ export function createEngineConnector(needs: ConnectNeeds, ways: EngineWays): Om
 			}
 			const params = { ...payload, ...ways.revokeParams(credential) };
 			const answer = await call("validate", params, coreFor(credential.realm_id));
-			// What an engine of ours says without a status is of a target that gave none.
+			// An error of our own engine without a status means that the target gave none.
 			if ("error" in answer && statusIn(answer.error) !== "404") throw errorOf(answer.error, ways.isForeign === true);
 		},
 		exists: async ({ name, scope }) => (await list(scope))?.includes(name),
@@ -135,7 +135,7 @@ async function create(
 	};
 }
 
-/** What an engine's error says of its target: it may name the status that it was answered. Spec: ENGINES › Errors. packages/protocol/README.md › Leases */
+/** Reads the target's failure from an engine's error, which may name a status. Spec: ENGINES › Errors. packages/protocol/README.md › Leases */
 function errorOf(message: string, is_answer = false): TargetError {
 	const status = statusIn(message);
 	if (status === "401" || status === "403") return new TargetError("denied", message, { is_answer });

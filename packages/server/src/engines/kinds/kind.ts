@@ -8,7 +8,7 @@ import type { Call, Connector } from "./connector.ts";
 /** Variables of a process. */
 export type Environment = Readonly<Record<string, string>>;
 
-/** What connecting to a target needs. */
+/** Dependencies of connecting to a target. */
 export interface ConnectNeeds {
 	/** The configuration. */
 	fields: Fields;
@@ -18,72 +18,72 @@ export interface ConnectNeeds {
 	call: Call;
 }
 
-/** What a part of each realm's own is made and kept with. */
+/** Dependencies of making and keeping a part of each realm's own. */
 export interface RealmPartNeeds {
 	store: { engines: EngineStore; realms: Pick<RealmStore, "named"> };
 	system: System;
 	sealer: ConfigSealer;
 }
 
-/** A part of the configuration that the server makes for each realm for which nobody gave one, and keeps sealed. */
+/** A part of the configuration that the server makes for each realm without one, and keeps sealed. */
 interface RealmPart {
-	/** Whether it is given to the engine's processes. */
+	/** Tells whether the environment gives it to the engine's processes. */
 	isGiven(environment: Environment): boolean;
-	/** Params that go with each request in its place; undefined when the realm is gone. */
+	/** Makes the params that replace it in each request; undefined when the realm is gone. */
 	paramsOf(needs: RealmPartNeeds, realm_id: string, fields: Fields): Promise<Fields | undefined>;
-	/** Says of realms that share one, from before each had its own, what that means. */
+	/** Text that explains what sharing one means, for realms that did so before each had its own. */
 	shared: string;
 }
 
 /**
- * A kind of engine: everything that the core does for engines of one type alone. Only what differs is given; an engine that makes
+ * A kind of engine: everything that the core does for engines of one type alone. All members are optional, but an engine that makes
  * credentials needs `connect`.
  */
 export interface Kind {
-	/** plugin.json, of a kind that has no program: the core does all of its work. Else the program's own holds. */
+	/** plugin.json of a kind without a program, whose work the core does. With a program, the program's own counts. */
 	descriptor?: object;
 
-	/** Makes the way to the target of a configuration; nothing need be connected yet. Drivers are imported here, so that only who needs one loads it. */
+	/** Makes the connector of a configuration; it need not connect yet. Import drivers here, so that only servers that need one load it. */
 	connect?(needs: ConnectNeeds): Promise<Connector | undefined>;
-	/** Keeps a request within the configuration, and fills in what it leaves out. @throws AppError validation_failed */
+	/** Confines a request to the configuration, and completes it. @throws AppError validation_failed */
 	confine?(fields: Fields, params: Fields): { params: Fields; scope: string };
-	/** Names the system that a configuration leads to: a new password or limit is still the same one. Otherwise all open fields are its name. */
+	/** Names the system that a configuration leads to: a new password or limit does not change it. By default all open fields are its name. */
 	address?(fields: Fields, environment: Environment): string;
 
 	/** Fields that the core adds to config_schema, in JSON Schema. */
 	fields?: Readonly<Record<string, object>>;
-	/** Fields that say where secrets are sent: when one changes, a masked secret has to be given again. Every field when it is left out. */
+	/** Fields that name the destination of secrets: when one changes, you must give a masked secret again. By default, every field. */
 	destination?: readonly string[];
-	/** Completes a configuration. @param environment variables for engines that the server was started with */
+	/** Completes a configuration. @param environment variables for engines from the server's start */
 	complete?(fields: Fields, environment: Environment): Fields;
-	/** Warns of a configuration, behind its status; empty when there is nothing to say. */
+	/** Makes a warning to follow a configuration's status; empty for none. */
 	warning?(fields: Fields): string;
 
-	/** Variables of the server that the process gets. They can take the place of a configuration. */
+	/** Variables of the server that the process gets. They can replace a configuration. */
 	variables?: RegExp;
 	/**
-	 * The environment of the process; `server` and `configured` together when it is left out.
+	 * Builds the environment of the process; by default `server` and `configured` together.
 	 * @param server the server's own variables
 	 * @param configured those that config_schema names
-	 * @param is_served whether what the server's variables lead to is for the realm
+	 * @param is_served whether the realm may use the target of the server's variables
 	 */
 	environment?(server: Environment, configured: Environment, is_served: boolean): Environment;
-	/** Files or folders that the process may read. */
+	/** Lists files or folders that the process may read. */
 	reads?(environment: Environment): readonly string[];
-	/** The field of an answer in which the engine says what the core is to run at the target. */
+	/** Field of an answer with the command for the core to run at the target. */
 	command?: string;
 	realmPart?: RealmPart;
 
-	/** Whether every member of a realm may use it, whatever its roles. */
+	/** Set if every member of a realm may use it, whatever its roles. */
 	isForEveryMember?: true;
-	/** Whether a request has to name a role: otherwise the first of default_roles is meant. */
+	/** Set if a request must name a role: otherwise the first of default_roles applies. */
 	requiresRole?: true;
 }
 
 /** The kinds that the core knows. */
 export interface Kinds {
-	/** The kind of an engine: a third party's, when it does not come with the server. */
+	/** Finds the kind of an engine: a third party's when it does not come with the server. */
 	of(engine: { type: string; is_built_in: boolean }): Kind;
-	/** Every `command`. */
+	/** The `command` of every kind. */
 	readonly commands: readonly string[];
 }

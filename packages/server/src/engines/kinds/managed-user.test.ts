@@ -26,7 +26,7 @@ const docData = (changes: Fields = {}) => ({
 	...changes,
 });
 
-/** Refused, with a message that has nothing of what was sent. */
+/** Asserts a refusal whose message quotes nothing that was sent. */
 function assertForbidden(read: () => unknown, what: string, ...sent: string[]): void {
 	assert.throws(read, (error) => {
 		assert.ok(error instanceof ForbiddenCommand, what);

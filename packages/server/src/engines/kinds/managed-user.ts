@@ -3,8 +3,8 @@ import { ask, type IssueRequest, type RevokeRequest, type RevokeTarget } from ".
 import type { ConnectNeeds } from "./kind.ts";
 
 /*
- * The firewall between engines and the systems that the core drives. Nothing that an engine returned is ever sent: the only command that can
- * be right is built here, what the engine returned is compared with it, and the one built here is sent.
+ * The firewall between engines and the systems that the core drives. The core never sends what an engine returned: it builds the only
+ * command that can be right, compares it with the engine's, and sends its own.
  */
 
 /** Spec: ENGINES › Limits. */
@@ -14,21 +14,21 @@ const PASSWORD = /^[0-9a-f]{24}$/;
 /** Milliseconds by which an engine's clock and arithmetic may differ from ours. */
 const TOLERANCE_MS = 5000;
 
-/** What an engine asked for and must not have. The message says what was wrong, without what the engine sent. */
+/** A forbidden request of an engine. The message says what was wrong, without quoting the engine. */
 export class ForbiddenCommand extends Error {
 	override readonly name = "ForbiddenCommand";
 }
 
-/** A role of the engine's descriptor, with what it means at the target. */
+/** A role of the engine's descriptor, with its meaning at the target. */
 export type CommandRole = Descriptor["default_roles"][number];
 
-/** A user that is to be made. */
+/** A user to make. */
 interface User {
 	username: string;
 	password: string;
 }
 
-/** Whether a name is one that an engine may give, and that may be deleted. Spec: ENGINES › Authentication */
+/** Tells whether an engine may give this name, and whether the user may be deleted. Spec: ENGINES › Authentication */
 export function isManagedName(name: string): boolean {
 	return MANAGED_NAME.test(name);
 }
@@ -46,15 +46,15 @@ export function readUser(data: Fields): User {
 	return { username, password };
 }
 
-/** A field that is not inherited. */
+/** Reads a field that is not inherited. */
 export function ownField(fields: Fields, name: string): unknown {
 	return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
 /**
- * Has an engine that only says what is to be run at its target think up a user.
- * @param field in which it says so; left out of `data`
- * @param read checks it
+ * Asks an engine that only returns commands for its target to invent a user.
+ * @param field with the command; left out of `data`
+ * @param read checks and reads the command
  * @throws ForbiddenCommand, TargetError, EngineUnavailable
  */
 export async function askForUser<Command extends User>(
@@ -77,9 +77,9 @@ export async function askForUser<Command extends User>(
 }
 
 /**
- * Asks such an engine which user a member wants to be revoked: its refusals are the answer.
- * @param field in which it says what is to be run; left out of the answer
- * @param check that it is the removal of that user
+ * Asks such an engine which user a member wants to revoke: its refusals are the answer.
+ * @param field with the command; left out of the answer
+ * @param check checks that the command removes that user
  * @throws ForbiddenCommand, TargetError, EngineUnavailable
  */
 export async function askForRevoke(

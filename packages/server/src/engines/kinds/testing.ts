@@ -1,4 +1,4 @@
-/* What the connectors' tests share. */
+/* Shared by the connectors' tests. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -19,31 +19,31 @@ export function subject(name = NAME, scope = ""): Subject {
 	return { name, scope };
 }
 
-/** What passes for a user of a key-value store. */
+/** Makes a command that creates a user of a key-value store. */
 export function kvSet(username = NAME, rules = ["~*", "+get"]): KvSet {
 	const args = ["ACL", "SETUSER", username, "on", `>${PASSWORD}`, ...rules];
 	return { username, password: PASSWORD, arguments: args };
 }
 
-/** What passes for a user of a document database. */
+/** Makes a command that creates a user of a document database. */
 export function docCreate(username = NAME, role = "read", db = "app"): DocCreate {
 	const document = { createUser: username, pwd: PASSWORD, roles: [{ role, db }], mechanisms: ["SCRAM-SHA-256"] };
 	return { username, password: PASSWORD, document };
 }
 
-/** What a connector is made of; nobody asks the engine's process. */
+/** Makes the dependencies of a connector, without an engine's process. */
 export function needsOf(fields: Fields): ConnectNeeds {
 	return { fields, system: createTestSystem() } as unknown as ConnectNeeds;
 }
 
-/** A Redis that ends with the test. */
+/** Starts a Redis that ends with the test. */
 export async function redisFor(t: TestContext, options: RedisOptions = {}): Promise<Redis> {
 	const redis = await startRedis(options);
 	t.after(redis.stop);
 	return redis;
 }
 
-/** A connector to it, or to what stands in front of it, that ends with the test. */
+/** Makes a connector to it, or to a proxy in front of it, that ends with the test. */
 export function connect(
 	t: TestContext,
 	redis: Pick<Redis, "address" | "password">,
@@ -54,18 +54,18 @@ export function connect(
 	return connector;
 }
 
-/** Creates on a channel of its own. */
+/** Creates a user on a channel of its own. */
 export async function create(connector: KeyValueConnector, command: KvSet): Promise<void> {
 	const channel = await connector.openChannel();
 	await channel.create(command).finally(channel.release);
 }
 
-/** For assert.rejects. */
+/** Makes a check for assert.rejects. */
 export function refusedAs(kind: TargetError["kind"], says: RegExp): (error: unknown) => boolean {
 	return (error) => error instanceof TargetError && error.kind === kind && says.test(error.message);
 }
 
-/** Waits until so many connections are open, the one that asks not counted; at most 5 s. */
+/** Waits at most 5 s until so many connections are open, not counting the one that asks. */
 export async function clientsBecome(redis: Redis, count: number): Promise<void> {
 	const open = async () =>
 		String(await redis.admin("CLIENT", "LIST"))

@@ -8,22 +8,22 @@ import type { ConnectNeeds, Environment, Kind } from "../kind.ts";
 import { isFirstStepRefused, isUnanswered } from "./errors.ts";
 import { withNamespace } from "./namespace.ts";
 
-/** The container orchestrator. The engine makes service accounts itself, of names that the core chooses. Spec: ENGINES › containerorch operations */
+/** The container orchestrator. The engine makes service accounts with names that the core chooses. Spec: ENGINES › containerorch operations */
 export const containerorch: Kind = {
 	connect: async (needs) => connect(needs),
 	confine: confineToNamespaces,
 	address: addressOf,
 	destination: ["api_server", "kubeconfig_path", "ca_cert"],
 	complete: withNamespace,
-	// What an empty one means elsewhere: the system's roots.
+	// For other engines an empty one means the system's roots.
 	warning: ({ ca_cert }) => (ca_cert === "" ? "TLS verification is off" : ""),
 	variables: /^(SVC_ORCH_|KUBERNETES_SERVICE_)/,
-	// What it names is beside it.
+	// The files that it names are beside it.
 	reads: ({ SVC_ORCH_KUBECONFIG: kubeconfig }) => (kubeconfig ? [dirname(kubeconfig)] : []),
 	requiresRole: true,
 };
 
-/** The cluster, as the engine chooses it: what is set but empty is not set. */
+/** Finds the cluster as the engine does: an empty variable counts as unset. */
 function addressOf(_: Fields, environment: Environment): string {
 	const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment;
 	return environment.SVC_ORCH_API_SERVER || environment.SVC_ORCH_KUBECONFIG || JSON.stringify([host, port]);
@@ -49,7 +49,7 @@ function connect(needs: ConnectNeeds): Connector {
 			madeNothing: isFirstStepRefused,
 			isUnanswered,
 		}),
-		// The engine acts at once, so the ledger is asked first. What is no managed name is left for the engine to refuse.
+		// The engine acts immediately, so the ledger is asked first. The engine itself refuses names that are not managed.
 		async readRevoke({ params, scope, realm_id }) {
 			const { service_account: name } = params;
 			if (typeof name !== "string" || !SERVICE_ACCOUNT.test(name))

@@ -2,16 +2,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Fields } from "@svc/protocol";
 
-/** Where a pod finds its namespace. SVC_ORCH_MOUNT takes its place in tests. */
+/** Folder with a pod's namespace. SVC_ORCH_MOUNT replaces it in tests. */
 const MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** What config_schema says when nobody does. Spec: ENGINES › Container orchestrator engine configuration */
+/** Default of config_schema. Spec: ENGINES › Container orchestrator engine configuration */
 const USUAL = "default";
 
 /**
- * Completes a containerorch configuration that leaves the namespace open: the server's own variable says it, else the pod in which the
- * server runs, where the cluster is that of the pod.
- * @param environment variables for engines that the server was started with
+ * Completes a containerorch configuration without a namespace: takes it from the server's own variable, else from the pod in which the
+ * server runs, if the cluster is that of the pod.
+ * @param environment variables for engines from the server's start
  * Spec: ENGINES › Container orchestrator engine configuration
  */
 export function withNamespace(fields: Fields, environment: Readonly<Record<string, string | undefined>>): Fields {
@@ -21,14 +21,14 @@ export function withNamespace(fields: Fields, environment: Readonly<Record<strin
 }
 
 function ofPod(fields: Fields, environment: Readonly<Record<string, string | undefined>>): string | undefined {
-	// What is set but empty is not set, and still hides the server's own variable.
+	// An empty field counts as unset, and still hides the server's own variable.
 	const api_server = fields.api_server ?? environment.SVC_ORCH_API_SERVER;
 	const kubeconfig = fields.kubeconfig_path ?? environment.SVC_ORCH_KUBECONFIG;
 	if (api_server || kubeconfig || environment.KUBERNETES_SERVICE_HOST === undefined) return undefined;
 	try {
 		return readFileSync(join(environment.SVC_ORCH_MOUNT ?? MOUNT, "namespace"), "utf8").trim();
 	} catch {
-		// The engine's process says what is wrong with the mount.
+		// The engine's process reports what is wrong with the mount.
 		return undefined;
 	}
 }

@@ -12,7 +12,7 @@ export interface DocCreate {
 /**
  * Reads what a document database engine answered to `generate`: `doc_command` must create the answered user with the one role, on the one
  * database, for SCRAM-SHA-256 only.
- * @param database that was asked for, and is allowed
+ * @param database the requested one, which is allowed
  * @throws ForbiddenCommand
  * Spec: ENGINES › documentdb operations. Design: §8
  */
@@ -32,7 +32,7 @@ export function readDocCreate(data: Fields, role: CommandRole, database: string)
 
 /**
  * Checks what a document database engine answered to `validate`: `doc_command` must be `{dropUser: <username>}`.
- * @param username whose revocation was asked for
+ * @param username the user to revoke
  * @throws ForbiddenCommand
  * Spec: ENGINES › documentdb operations
  */

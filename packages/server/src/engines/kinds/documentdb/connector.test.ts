@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => skip === false && mongo.stop());
 
-/** The administrator's connector. Our user is not there when the test begins, and not when it ends: the server may be somebody else's. */
+/** Makes the administrator's connector. Our user is absent before and after the test: the server may be somebody else's. */
 async function connectorFor(t: TestContext): Promise<DocumentDbConnector> {
 	const connector = createDocumentDbConnector(needsOf({ connection_uri: mongo.uri, database: "app" }));
 	t.after(() => connector.remove(USER).finally(() => connector.close()));
@@ -33,7 +33,7 @@ function connect(t: TestContext, connection_uri: string): DocumentDbConnector {
 	return connector;
 }
 
-/** Logs in the way that whoever got the credential does. */
+/** Logs in like the owner of the credential. */
 function login(t: TestContext, connector: DocumentDbConnector, database = "app"): MongoClient {
 	const { connection_uri } = connector.details({ username: NAME, password: PASSWORD, database });
 	const client = new MongoClient(String(connection_uri));
@@ -60,7 +60,7 @@ test("a user is created, found, listed, used and dropped, and dropped again", mo
 	await assert.rejects(login(t, connector).db("app").command({ ping: 1 }), { code: 18 });
 });
 
-/** What each role may do in its database. Nobody may do anything in another one. */
+/** Rights of each role in its database. No role has any in another one. */
 const ROLES = {
 	read: { find: true, insert: false, index: false },
 	readWrite: { find: true, insert: true, index: true },

@@ -22,14 +22,14 @@ import { findPrivileges } from "./privileges.ts";
 import { connectionUri } from "./uri.ts";
 
 /*
- * The document database: ping, createUser, dropUser and usersInfo over the driver's own small pool. A create that got no answer in time may
- * still be carried out: the driver gives up its connection, but no command ends what is waiting at the server, so there is no fence.
+ * The document database: ping, createUser, dropUser and usersInfo over the driver's own small pool. A create without a timely answer may
+ * still run: the driver drops its connection, but no command ends what waits at the server, so there is no fence.
  */
 
 const SELECTION_TIMEOUT_MS = 2500;
 const SOCKET_TIMEOUT_MS = 5000;
 
-/** These stand above what the connection string says. */
+/** Options that override the connection string. */
 const DRIVER_OPTIONS = {
 	serverSelectionTimeoutMS: SELECTION_TIMEOUT_MS,
 	connectTimeoutMS: SELECTION_TIMEOUT_MS,
@@ -39,21 +39,21 @@ const DRIVER_OPTIONS = {
 	maxPoolSize: 4,
 };
 
-/** A user that only the primary knows is lost, or comes back, with the next election. The wait ends before the socket's. */
+/** Majority, because the next election may lose or restore a user that only the primary knows. The wait ends before the socket's. */
 const WRITE_CONCERN = { w: "majority", wtimeout: SOCKET_TIMEOUT_MS - 1000 };
 
 /* Error codes: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 /** UserNotFound. */
 const ABSENT = 11;
-/** Unauthorized, AuthenticationFailed, and what Atlas says for both. */
+/** Unauthorized, AuthenticationFailed, and Atlas's code for both. */
 const DENIED = new Set([13, 18, 8000]);
-/** The server is going away, is no primary, or lost touch with another one. */
+/** The server is shutting down, is no primary, or lost contact with another one. */
 const TRANSIENT = new Set([
 	6, 7, 50, 64, 89, 91, 100, 189, 202, 262, 9001, 10058, 10107, 11600, 11601, 11602, 13435, 13436,
 ]);
 /**
- * A create was refused before it did anything: its form, its role, its name, or the command is not supported. After any other error the
- * user may be there.
+ * Codes of a create refused before it did anything: for its form, its role, its name, or as an unsupported command. After any other error
+ * the user may exist.
  */
 const REFUSED = new Set([2, 9, 14, 20, 31, 59, 72, 73, 115, 40414, 40415, 51003]);
 
@@ -105,7 +105,7 @@ export class DocumentDbConnector implements Connector {
 				await this.createUser(command);
 				const credential = { username: name, password, ...(typeof database === "string" ? { database } : {}) };
 				const made = { ...data, ...this.details(credential) };
-				// Its connection_uri says it all.
+				// The connection_uri contains everything.
 				return { data: request.with_connection ? { ...made, connection: {} } : made, expires_at };
 			},
 		};
@@ -145,7 +145,7 @@ export class DocumentDbConnector implements Connector {
 		return findPrivileges(authInfo, auth_database, [...databases]);
 	}
 
-	/** Fields that the credential's answer has besides. Spec: ENGINES › Resources and their fields */
+	/** Makes the further fields of the credential's answer. Spec: ENGINES › Resources and their fields */
 	details(credential: { username: string; password: string; database?: string }): Fields {
 		const { database = this.#fields.database } = credential;
 		const { auth_database, connection_uri: admin_uri } = this.#fields;
@@ -179,16 +179,16 @@ export class DocumentDbConnector implements Connector {
 		}
 	}
 
-	/** Only the primary knows for certain, whatever the connection string prefers. */
+	/** Sends a command to the primary, the only one that knows for certain, whatever the connection string prefers. */
 	async #send(database: string, command: Document): Promise<Document> {
-		// After a first connect that failed, the driver tries no other one by itself. One that is closed would be opened again by this.
+		// After a failed first connect the driver does not retry by itself. Connecting a closed client would reopen it.
 		if (!this.#isClosed) await this.#client.connect();
 		return this.#client.db(database).command(command, { readPreference: "primary" });
 	}
 
 	/**
-	 * @param otherwise what an error is that is neither a missing right nor a passing weakness
-	 * @param secrets of the command, to be masked in the database's answer
+	 * @param otherwise kind of an error that is neither a missing right nor transient
+	 * @param secrets of the command, to mask in the database's answer
 	 */
 	#explain(error: unknown, otherwise: TargetErrorKind, secrets: string[] = []): TargetError {
 		if (!(error instanceof MongoServerError)) {
@@ -209,14 +209,14 @@ function newClient(connection_uri: string): MongoClient {
 }
 
 function errorKindOf(error: MongoServerError): TargetErrorKind | undefined {
-	// The primary has done it, and it is unclear whether it stays.
+	// The primary has done it, but it may not last.
 	if (error instanceof MongoWriteConcernError) return "unreachable";
 	const code = Number(error.code);
 	if (DENIED.has(code)) return "denied";
 	return TRANSIENT.has(code) ? "unreachable" : undefined;
 }
 
-/** The innermost code, or the kind of error: the driver's messages name addresses. */
+/** Finds the innermost code, or the kind of error: the driver's messages name addresses. */
 function codeOf(error: unknown): string {
 	if (!(error instanceof Error)) return "unknown";
 	const inner = error.cause instanceof Error ? codeOf(error.cause) : error.name;

@@ -34,7 +34,7 @@ test("a user is made in the authentication database and waits for the majority; 
 	]);
 });
 
-/** How a create can end: what the connector makes of it, and whether the user is there. */
+/** Possible endings of a create: the connector's error, and whether the user exists. */
 const ENDINGS: [what: string, Fault, kind: "unreachable" | "denied" | "rejected", isThere: boolean][] = [
 	["the connection breaks before", { applies: false, answer: "reset" }, "unreachable", false],
 	["the connection breaks after", { applies: true, answer: "reset" }, "unreachable", true],

@@ -6,12 +6,12 @@ import type { Kind } from "../kind.ts";
 
 const HOSTS = /^[a-z+]+:\/\/(?:[^/]*@)?([^/?]*)/;
 
-/** The document database. The engine says which user it wants; the core checks and makes it. Spec: ENGINES › documentdb operations */
+/** The document database. The engine names the user it wants; the core checks and makes it. Spec: ENGINES › documentdb operations */
 export const documentdb: Kind = {
 	connect: async (needs) => (await import("./connector.ts")).createDocumentDbConnector(needs),
 	confine: confineToDatabases,
 	address: ({ connection_uri }) => HOSTS.exec(String(connection_uri))?.[1]?.toLowerCase() ?? "",
-	// Its secret is the address itself.
+	// The address itself is the secret.
 	destination: [],
 	command: "doc_command",
 };

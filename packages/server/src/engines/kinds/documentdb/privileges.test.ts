@@ -4,7 +4,7 @@ import { findPrivileges } from "./privileges.ts";
 
 const USERS = [{ user: "svc", db: "admin" }];
 
-/** As mongod tells them. */
+/** Makes a privilege as mongod reports it. */
 const on = (db: string, actions: string[], collection = "") => ({ resource: { db, collection }, actions });
 
 function look(privileges: object[], roles: object[] = [{ role: "made", db: "admin" }]) {

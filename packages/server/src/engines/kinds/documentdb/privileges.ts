@@ -1,20 +1,20 @@
 import { type Fields, isObject } from "@svc/protocol";
 import type { Privilege } from "../connector.ts";
 
-/** What the core does in the authentication database, and what does not work without it. */
+/** Actions of the core in the authentication database, and the loss without each. */
 const ON_USERS = [
 	["createUser", "no credential can be made"],
 	["dropUser", "no credential can be revoked"],
 	["viewUser", "nobody can see whether a credential is gone"],
 ] as const;
 
-/** Built-in roles that manage users: everywhere, or in the role's own database. Some kin tell roles and no privileges. */
+/** Built-in roles that manage users: everywhere, or in the role's own database. Some compatible databases report roles but no privileges. */
 const EVERYWHERE = new Set(["root", "userAdminAnyDatabase", "__system"]);
 const IN_ITS_DATABASE = new Set(["userAdmin", "dbOwner"]);
 
 /**
- * Compares the rights of the user that a connection is signed in as with what the core needs.
- * @param authInfo of the answer to `connectionStatus` with `showPrivileges`
+ * Compares the rights of a connection's user with those that the core needs.
+ * @param authInfo from the answer to `connectionStatus` with `showPrivileges`
  * https://www.mongodb.com/docs/manual/reference/command/connectionStatus/
  */
 export function findPrivileges(authInfo: unknown, auth_database: string, databases: readonly string[]): Privilege[] {
@@ -49,7 +49,7 @@ function listsOf(authInfo: unknown): [users: Fields[], roles: Fields[], privileg
 	return [list(told.authenticatedUsers), list(told.authenticatedUserRoles), list(told.authenticatedUserPrivileges)];
 }
 
-/** Both empty is every database; a collection narrows a privilege to less than what users belong to. */
+/** Tells whether a privilege allows an action: an empty db means every database; a named collection excludes users. */
 function allows({ resource, actions }: Fields, action: string, database: string): boolean {
 	if (!isObject(resource) || !Array.isArray(actions) || !(actions.includes(action) || actions.includes("anyAction")))
 		return false;

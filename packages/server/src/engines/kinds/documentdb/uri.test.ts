@@ -6,7 +6,7 @@ import { connectionUri } from "./uri.ts";
 const CREDENTIAL = { username: "svc_0a1b2c3d", password: "0123", database: "app", auth_database: "admin" };
 const LOGIN = "svc_0a1b2c3d:0123";
 
-/** An administrator's connection string, and what somebody else gets of it. Spec: ENGINES › Document database engine configuration */
+/** An administrator's connection string, and the one derived for a credential. Spec: ENGINES › Document database engine configuration */
 const CASES: [admin: string, expected: string][] = [
 	["mongodb://root:secret@db:27017", `mongodb://${LOGIN}@db:27017/app?authSource=admin`],
 	["mongodb://root:secret@db:27017/", `mongodb://${LOGIN}@db:27017/app?authSource=admin`],

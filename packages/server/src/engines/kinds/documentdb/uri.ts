@@ -1,4 +1,4 @@
-/** What a connection string is made of, without who logs in. */
+/** Parts of a connection string, without the login. */
 interface Parts {
 	scheme: string;
 	hosts: string[];
@@ -8,8 +8,8 @@ interface Parts {
 const CONNECTION_URI = /^(mongodb(?:\+srv)?):\/\/(?:[^@]*@)?([^/?#@]+)(?:\/[^?#]*)?(?:\?([^#]*))?(?:#.*)?$/s;
 
 /**
- * Options of the admin's connection string that hold for whoever connects to the same place. Options that say who logs in, and those that
- * name files or a proxy of this server, stay here; so does whatever is not known.
+ * Options of the admin's connection string that suit every client of the same place. Options for logging in, options that name files or a
+ * proxy of this server, and unknown options are not passed on.
  * https://github.com/mongodb/specifications/blob/master/source/uri-options/uri-options.md
  */
 const SHARED_OPTIONS = new Set(
@@ -24,8 +24,8 @@ const SHARED_OPTIONS = new Set(
 const DEFAULT_PORT = 27017;
 
 /**
- * The connection string of a credential: the admin's place and options, with another user.
- * @param admin_uri that the driver has accepted
+ * Makes the connection string of a credential: the admin's place and options, with another user.
+ * @param admin_uri one that the driver has accepted
  * Spec: ENGINES › Document database engine configuration. Design: §8
  */
 export function connectionUri(
@@ -47,7 +47,7 @@ function partsOf(uri: string): Parts {
 	const [, scheme = "", hosts = "", query = ""] = CONNECTION_URI.exec(uri) ?? [];
 	return {
 		scheme,
-		// The hosts of mongodb+srv and their ports are found by name.
+		// DNS names the hosts of mongodb+srv and their ports.
 		hosts: scheme === "mongodb" ? hosts.split(",").map(withPort) : [hosts],
 		options: query.split("&").filter((option) => SHARED_OPTIONS.has(option.split("=", 1).join("").toLowerCase())),
 	};

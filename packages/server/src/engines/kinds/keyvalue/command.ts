@@ -1,10 +1,10 @@
 import type { Fields } from "@svc/protocol";
 import { type CommandRole, ForbiddenCommand, isManagedName, ownField, readUser } from "../managed-user.ts";
 
-/** A rule that gives or takes keys, channels or commands; one that sets passwords or resets the user is none. */
+/** A rule that gives or takes keys, channels or commands, but sets no password and does not reset the user. */
 const ACL_RULE = /^(?:(?:[~&+-]|%(?:R|W|RW)~)[\x21-\x7e]+|all(?:keys|channels|commands)|resetchannels)$/;
 
-/** Creates a user of a key-value store. `arguments` are sent one by one, never as a line. */
+/** Command that creates a user of a key-value store. `arguments` are sent one by one, never as a line. */
 export interface KvSet {
 	username: string;
 	password: string;
@@ -27,7 +27,7 @@ export function readKvCreate(data: Fields, role: CommandRole): KvSet {
 
 /**
  * Checks what a key-value engine answered to `validate`: `kv_command` must be `ACL DELUSER <username>`.
- * @param username whose revocation was asked for
+ * @param username the user to revoke
  * @throws ForbiddenCommand
  * Spec: ENGINES › keyvalue operations
  */

@@ -6,7 +6,7 @@ const CONNECT_TIMEOUT_MS = 2000;
 /** Longest wait for the answer to one command. */
 export const COMMAND_TIMEOUT_MS = 5000;
 
-/** Where a key-value store is and who we are there. */
+/** Address of a key-value store, and our login there. */
 export interface Access {
 	host: string;
 	port: number;
@@ -18,7 +18,7 @@ export interface Access {
 	ca_cert: string;
 }
 
-/** One authenticated connection. It is never mended: once it failed or fell silent, it is over. */
+/** One authenticated connection. It never reconnects: once it fails or falls silent, it is over. */
 export class KeyValueConnection {
 	readonly #client: ReturnType<typeof newClient>;
 	readonly #password: string;
@@ -29,7 +29,7 @@ export class KeyValueConnection {
 		this.#client = newClient(access);
 		this.#password = access.password;
 		this.#onEnd = onEnd;
-		// Every failure also rejects the command that it struck; this one ends a connection with something that is no key-value store.
+		// Every failure also rejects the command that it hit; this handler ends a connection to anything but a key-value store.
 		this.#client.on("error", () => this.end());
 	}
 
@@ -43,14 +43,14 @@ export class KeyValueConnection {
 		}
 	}
 
-	/** Whether commands can be sent. */
+	/** True if commands can be sent. */
 	get isOpen(): boolean {
 		return this.#client.isReady;
 	}
 
 	/**
 	 * Sends a command as separate arguments.
-	 * @param secrets in the command, to be masked in the store's answer
+	 * @param secrets in the command, to mask in the store's answer
 	 * @throws TargetError
 	 */
 	async ask(command: string[], secrets: string[] = []): Promise<unknown> {
@@ -62,7 +62,7 @@ export class KeyValueConnection {
 		}
 	}
 
-	/** Cuts the connection; whatever waits for an answer fails. */
+	/** Cuts the connection; commands that wait for an answer fail. */
 	end(): void {
 		this.#onEnd();
 		if (this.#client.isOpen) this.#client.destroy();
@@ -72,7 +72,7 @@ export class KeyValueConnection {
 		if (!(error instanceof ErrorReply)) {
 			return new TargetError("unreachable", `the key-value store does not answer (${codeOf(error)})`);
 		}
-		// What follows are arguments, of which the store may have cut the last one, a secret, in two.
+		// Arguments follow, the last of which, a secret, the store may have cut in two.
 		const [text = ""] = error.message.split(", with args beginning with");
 		const shown = shownReply(text, [this.#password, ...secrets]);
 		return new TargetError(errorKindOf(text), `the key-value store answered: ${shown}`);
@@ -81,13 +81,13 @@ export class KeyValueConnection {
 
 let first: ReturnType<typeof createClient> | undefined;
 
-/** What every client is a copy of: the driver makes a class for each set of options, which takes 5 MB and 100 ms. */
+/** Makes the client that all others copy: the driver makes a class for each set of options, which takes 5 MB and 100 ms. */
 function original() {
 	first ??= createClient({
 		disableOfflineQueue: true,
-		// Ours ends the connection; the driver's would leave it.
+		// Our timeout ends the connection; the driver's would leave it.
 		commandOptions: { timeout: 0 },
-		// What the driver would send on its own: an admin user with few rights may not be allowed to.
+		// The driver would send these on its own, which an admin user with few rights may not do.
 		disableClientInfo: true,
 		maintNotifications: "disabled",
 	});
@@ -100,7 +100,7 @@ function newClient({ host, port, username, password, database, tls, ca_cert }: A
 	return original().duplicate({ username, password, database, socket: tls ? secured() : common });
 }
 
-/** The driver cannot give up a command that was sent. */
+/** Limits the wait for an answer: the driver cannot abandon a command already sent. */
 async function within<T>(limit_ms: number, answer: Promise<T>): Promise<T> {
 	const silence = Promise.withResolvers<never>();
 	const timer = setTimeout(() => {
@@ -113,13 +113,13 @@ async function within<T>(limit_ms: number, answer: Promise<T>): Promise<T> {
 	}
 }
 
-/** The code alone: the driver's messages name addresses. */
+/** Reads the code alone, because the driver's messages name addresses. */
 function codeOf(error: unknown): string {
 	const code = error instanceof Error && "code" in error ? error.code : undefined;
 	return typeof code === "string" ? code : "connection lost";
 }
 
-/** An error reply begins with its code. */
+/** Classifies an error reply by the code at its beginning. */
 function errorKindOf(text: string): TargetErrorKind {
 	if (/^(?:NOPERM|WRONGPASS|NOAUTH)\b/.test(text)) return "denied";
 	if (/^(?:LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|ERR max number of clients)\b/.test(text)) return "unreachable";

@@ -21,10 +21,10 @@ import { createSlots } from "./slots.ts";
 /*
  * The key-value store. One admin connection carries PING, ACL GETUSER, ACL DELUSER, ACL USERS and CLIENT KILL. Every ACL SETUSER has a
  * connection to itself while it lasts, known at the store by run_id (INFO) and CLIENT ID: once that connection is killed there, or the
- * process with that run_id is gone, what was sent on it cannot be carried out any more. Ids are not used twice.
+ * process with that run_id is gone, the store can no longer run what was sent on it. Ids are not reused.
  */
 
-/** Creates that are under way at once, and connections that are kept for them. */
+/** Concurrent creates, and connections kept for them. */
 const MAX_CHANNELS = 16;
 
 const ADDRESS = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/@]+)):(\d{1,5})$/;
@@ -41,14 +41,14 @@ const KeyValueFields = v.object({
 	tls: v.optional(v.boolean(), false),
 	database: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0)), 0),
 	ca_cert: v.optional(v.string(), ""),
-	/** Whether the store is told to write its aclfile after each delete, so that its restart does not bring the user back. */
+	/** True if the store must write its aclfile after each delete, so that its restart does not bring the user back. */
 	acl_save: v.optional(v.boolean(), false),
 });
 
 type KeyValueFields = v.InferOutput<typeof KeyValueFields>;
 
 /**
- * Makes the connector of a configuration; nothing is connected yet.
+ * Makes the connector of a configuration, not connected yet.
  * @throws AppError validation_failed naming the field
  */
 export function createKeyValueConnector(needs: ConnectNeeds): KeyValueConnector {
@@ -63,7 +63,7 @@ function hostAndPort(address: string): { host: string; port: number } {
 	return { host: bracketed ?? plain ?? "", port: Number(port) };
 }
 
-/** A connection that is used for one create after the other. */
+/** A connection that carries one create after the other. */
 interface Carrier {
 	connection: KeyValueConnection;
 	fence: string;
@@ -71,11 +71,11 @@ interface Carrier {
 
 /** Carries one create. */
 interface Channel {
-	/** The process and the connection that the create takes; empty when they cannot be told. */
+	/** Process and connection of the create; empty when unknown. */
 	readonly fence: string;
 	/** @throws TargetError */
 	create(command: KvSet): Promise<void>;
-	/** To be called once the create has ended, or is not wanted any more. */
+	/** Frees the channel: call it once the create has ended, or is no longer wanted. */
 	release(): void;
 }
 
@@ -143,12 +143,12 @@ export class KeyValueConnector implements Connector {
 		return findPrivileges(await this.#connectAdmin(), this.#fields);
 	}
 
-	/** Fields that the credential's answer has besides. Spec: ENGINES › Resources and their fields */
+	/** Makes the further fields of the credential's answer. Spec: ENGINES › Resources and their fields */
 	details(): Fields {
 		return { address: this.#fields.address, database: this.#fields.database };
 	}
 
-	/** What else is needed to connect. */
+	/** Makes the further data needed to connect. */
 	connection(): Fields {
 		const { tls, ca_cert } = this.#fields;
 		return { tls, ...(ca_cert === "" ? {} : { ca_cert }) };
@@ -171,7 +171,7 @@ export class KeyValueConnector implements Connector {
 		const admin = await this.#connectAdmin();
 		try {
 			const current = await runIdOf(admin);
-			// 0 is proof as well: the connection was gone already.
+			// An answer of 0 is proof, too: the connection was gone already.
 			if (current === run_id) await admin.ask(["CLIENT", "KILL", "ID", client_id]);
 			return current !== undefined;
 		} catch (error) {
@@ -185,7 +185,7 @@ export class KeyValueConnector implements Connector {
 		for (const connection of this.#open) connection.end();
 	}
 
-	/** The admin connection, made anew when the last one is over. */
+	/** Returns the admin connection, a new one when the last one is over. */
 	async #connectAdmin(): Promise<KeyValueConnection> {
 		const known = this.#admin;
 		const connection = await known?.catch(() => undefined);
@@ -223,7 +223,7 @@ export class KeyValueConnector implements Connector {
 			},
 			release: () => {
 				if (state === "released") return;
-				// A create that did not end well will be fenced, and must not take another one with it.
+				// A failed create will be fenced, which must not end another one on the same connection.
 				if (state === "usable") this.#idle.push(carrier);
 				else carrier.connection.end();
 				state = "released";
@@ -233,7 +233,7 @@ export class KeyValueConnector implements Connector {
 	}
 }
 
-/** Without the right to ask, or where the question is unknown, there is no fence. */
+/** Reads the fence of a connection; empty if the store denies or does not know the commands. */
 async function fenceOf(connection: KeyValueConnection): Promise<string> {
 	try {
 		const client_id = await connection.ask(["CLIENT", "ID"]);
@@ -245,7 +245,7 @@ async function fenceOf(connection: KeyValueConnection): Promise<string> {
 	}
 }
 
-/** Names the store's process. */
+/** Reads the id of the store's process. */
 async function runIdOf(connection: KeyValueConnection): Promise<string | undefined> {
 	return /^run_id:([0-9a-f]{40})\r?$/m.exec(String(await connection.ask(["INFO", "server"])))?.[1];
 }
@@ -254,7 +254,7 @@ function isRefusal(error: unknown): boolean {
 	return error instanceof TargetError && error.kind !== "unreachable";
 }
 
-/** A store without an aclfile has nothing to write. */
+/** Has the store write its aclfile, if it has one. */
 async function saveAcl(admin: KeyValueConnection): Promise<void> {
 	try {
 		await admin.ask(["ACL", "SAVE"]);

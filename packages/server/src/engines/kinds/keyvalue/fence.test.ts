@@ -15,7 +15,7 @@ async function proxyFor(t: TestContext, redis: Redis): Promise<TcpProxy> {
 	return proxy;
 }
 
-/** Sends a create that the proxy holds, until it is given up. @returns its fence, and what lets it go to the store after all */
+/** Sends a create that the proxy holds until it times out. @returns its fence, and the function that releases it to the store */
 async function heldCreate(
 	connector: KeyValueConnector,
 	proxy: TcpProxy,

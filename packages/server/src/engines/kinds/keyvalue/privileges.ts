@@ -1,15 +1,15 @@
 import { type Privilege, TargetError } from "../connector.ts";
 import type { KeyValueConnection } from "./connection.ts";
 
-/** A user that there is not: nobody's name has a colon in it. */
+/** A user that does not exist: no managed name has a colon. */
 const NOBODY = "svc:nobody";
 
-/** What only fencing needs: without it, the server waits out a quarantine after a create that got no answer. */
+/** Loss without a right that only fencing needs: the server waits out a quarantine after a create that got no answer. */
 const FENCING = "after a create that got no answer, its outcome stays open for minutes";
 
 /**
- * What the core sends, in a form that changes nothing: a store looks whether a user may run a command before it looks at its arguments. The rule
- * of SETUSER is none, so no user comes of it.
+ * Commands of the core in a form that changes nothing: a store checks whether a user may run a command before it reads the arguments. The
+ * rule of SETUSER is invalid, so no user results.
  */
 const RIGHTS: readonly [name: string, command: string[], status: "missing" | "doubtful", without: string][] = [
 	["ACL SETUSER", ["ACL", "SETUSER", NOBODY, "+no:command"], "missing", "no credential can be made"],
@@ -43,7 +43,7 @@ function grant(username: string, name: string): string {
 	return `on the store: ACL SETUSER ${username} +${name.toLowerCase().replace(" ", "|")}`;
 }
 
-/** Why the store would not carry it out for this user; undefined when it would. */
+/** Explains why the store would not run a command for this user; undefined when it would. */
 async function refusalOf(admin: KeyValueConnection, command: string[]): Promise<string | undefined> {
 	try {
 		await admin.ask(command);
@@ -57,7 +57,7 @@ async function refusalOf(admin: KeyValueConnection, command: string[]): Promise<
 	}
 }
 
-/** With acl_save it is what follows every removal, so asking for it once more does no harm. */
+/** Checks ACL SAVE by running it: with acl_save it follows every removal, so once more does no harm. */
 async function savePrivilege(admin: KeyValueConnection, username: string): Promise<Privilege> {
 	const name = "ACL SAVE";
 	try {
@@ -77,7 +77,7 @@ async function savePrivilege(admin: KeyValueConnection, username: string): Promi
 	}
 }
 
-/** Whoever may not ask is told nothing. */
+/** Warns of an aclfile; finds nothing if the user may not read the store's configuration. */
 async function filePrivilege(admin: KeyValueConnection): Promise<Privilege | undefined> {
 	const answer = await admin.ask(["CONFIG", "GET", "aclfile"]).catch((error: unknown) => {
 		if (!(error instanceof TargetError) || error.kind === "unreachable") throw error;

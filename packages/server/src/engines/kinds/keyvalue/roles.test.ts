@@ -12,7 +12,7 @@ const LISTS = {
 		ttl type exists keys scan info`,
 };
 
-/** Whoever is not even logged in may send these. */
+/** Commands open to clients that are not logged in. */
 const UNGUARDED = ["auth", "hello", "quit", "reset"];
 
 for (const [role, list] of Object.entries(LISTS)) {
@@ -36,7 +36,7 @@ test("admin may run every command there is", redisTest, async (t) => {
 /** An entry of COMMAND. The tenth field has the subcommands. */
 type Entry = [name: string, arity: number, ...rest: unknown[]];
 
-/** Every command of this Redis with its subcommand, and with as many arguments as it needs at least. */
+/** Lists every command of this Redis with its subcommand and its minimum of arguments. */
 async function everyCommand(redis: Redis): Promise<string[][]> {
 	const withSubcommands = (entries: Entry[]): Entry[] =>
 		entries.flatMap((entry) => {
@@ -50,12 +50,12 @@ async function everyCommand(redis: Redis): Promise<string[][]> {
 	});
 }
 
-/** The names of those commands that Redis says the user may run. It judges without running them. */
+/** Lists the names of commands that the user may run, as judged by Redis without running them. */
 async function mayRun(redis: Redis, commands: string[][]): Promise<string[]> {
 	const session = await redis.login("default", redis.password);
 	const verdicts = await Promise.all(commands.map((command) => session.send("ACL", "DRYRUN", NAME, ...command)));
 	session.end();
-	// A channel that it may not use is no command that it may not run.
+	// A forbidden key or channel does not mean a forbidden command.
 	const isAllowed = verdicts.map((verdict) => verdict === "OK" || /permissions to access/.test(String(verdict)));
 	return commands.filter((_, index) => isAllowed[index]).map(([name = ""]) => name);
 }

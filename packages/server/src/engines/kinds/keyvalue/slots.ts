@@ -2,8 +2,8 @@ import { createGate } from "../../../gate.ts";
 import { TargetError } from "../connector.ts";
 
 /**
- * Makes the function that takes one of `count` slots, and waits in line while all are taken.
- * @returns gives the function that frees the slot again; it may be called more than once
+ * Makes the function that takes one of `count` slots, or queues while all are taken.
+ * @returns a function whose promise gives the function that frees the slot; calling that twice is harmless
  * @throws TargetError unreachable after `wait_ms`
  */
 export function createSlots(count: number, wait_ms: number): () => Promise<() => void> {

@@ -7,22 +7,22 @@ const PKI = "pki";
 
 const COMMON_NAME = "svc CA";
 
-/** What tells the engine of an authority. With half of one, each of its processes would make another. */
+/** Variables that give the engine an authority. With only one of them, each of its processes would make another. */
 const VARIABLES = ["SVC_PKI_CA_CERT", "SVC_PKI_CA_KEY"];
 
-/** Whether an authority is given to the engine's processes. */
+/** Tells whether the environment gives the engine an authority. */
 export function hasAuthority(environment: Environment): boolean {
 	return VARIABLES.every((variable) => Boolean(environment[variable]));
 }
 
-/** The environment without the variables that give an authority. */
+/** Removes the variables that give an authority. */
 export function withoutAuthority(environment: Environment): Environment {
 	return Object.fromEntries(Object.entries(environment).filter(([name]) => !VARIABLES.includes(name)));
 }
 
 /**
- * Finds the certificate authority of a realm for which none is given, as params of each request: made at first use and kept sealed, so that a restart keeps it. What one realm
- * issues is trusted by no other, save for realms that shared one before each had its own.
+ * Finds the certificate authority of a realm for which none is given, as params of each request: made at first use and kept sealed, so it
+ * outlives a restart. No realm trusts another's certificates, except for realms that shared an authority before each had its own.
  * @returns undefined when the realm is gone
  * Spec: ENGINES › Certificate authority engine. Design: §8, §13
  */
@@ -64,6 +64,6 @@ async function generate(
 		data: { engine: PKI, generated: true },
 	} as const;
 	await store.engines.keepGenerated(row, event);
-	// Whoever was first decides.
+	// The first one wins.
 	return store.engines.config(PKI, realm_id, "generated");
 }

@@ -1,7 +1,7 @@
 import type { Environment, Kind } from "../kind.ts";
 import { authorityOf, hasAuthority, withoutAuthority } from "./authority.ts";
 
-/** The certificate authority. It signs with the authority that it is given, else with one that the server makes for each realm. Spec: ENGINES › Certificate authority engine */
+/** The certificate authority. It signs as a given authority, else as each realm's own. Spec: ENGINES › Certificate authority engine */
 export const pki: Kind = {
 	destination: [],
 	variables: /^SVC_PKI_/,
@@ -15,6 +15,6 @@ export const pki: Kind = {
 
 function environmentOf(server: Environment, configured: Environment, is_served: boolean): Environment {
 	const environment = { ...(is_served ? server : withoutAuthority(server)), ...configured };
-	// What stands in for an authority comes with each request: no process is a realm's own.
+	// Without a given authority, each request brings one: realms share the processes.
 	return hasAuthority(environment) ? environment : { ...withoutAuthority(environment), SVC_PKI_CA_PER_REQUEST: "true" };
 }

@@ -2,7 +2,7 @@ import { engineCapabilities } from "@svc/protocol";
 import { createEngineConnector } from "../engine-connector.ts";
 import type { ConnectNeeds, Kind } from "../kind.ts";
 
-/** Every engine that does not come with the server: it keeps the contract, and nothing else is known of it. packages/protocol/README.md */
+/** Every engine that does not come with the server: the core knows only that it keeps the contract. packages/protocol/README.md */
 export const thirdParty: Kind = {
 	async connect(needs) {
 		return engineCapabilities(needs.descriptor).includes("dynamic_credentials") ? connect(needs) : undefined;
@@ -13,13 +13,13 @@ function connect(needs: ConnectNeeds) {
 	const takesNames = engineCapabilities(needs.descriptor).includes("lease_hint");
 	return {
 		...createEngineConnector(needs, {
-			// Its names can be compared with the ledger when the core chose them.
+			// Names that the core chose can be compared with the ledger.
 			scopes: takesNames ? [""] : [],
 			revokeParams: ({ lease_id: id, name }) => ({ _lease: { id, name } }),
 			nameIn: ({ name, username }) => [username, name].find((text) => typeof text === "string"),
 			isForeign: true,
 		}),
-		/** A credential is found by any of the texts that it was made with. */
+		/** Takes every text among the params as a candidate for the name. */
 		async readRevoke({ params }: { params: Record<string, unknown> }) {
 			const texts = Object.values(params).filter((value) => typeof value === "string" && value !== "");
 			return { texts: texts as string[], scope: "", answer: { valid: true, message: "credentials revoked" } };
