@@ -2,8 +2,8 @@ import { parseDescriptor } from "@svc/protocol";
 import type { BuiltInEngine, CatalogEntry } from "./catalog.ts";
 
 /**
- * What Node denies to an engine: files, processes, workers, add-ons and connections, unless they are allowed; code from texts;
- * a debugger by signal. An engine's values are small, so its heap is too.
+ * Flags with which Node denies an engine: files, processes, workers, add-ons and connections, unless allowed; code from texts; a debugger by
+ * signal. An engine's values are small, so its heap is too.
  * https://nodejs.org/api/permissions.html
  */
 const RESTRICTIONS = [
@@ -40,7 +40,7 @@ export function builtInEntry(engine: BuiltInEngine): CatalogEntry {
 	};
 }
 
-/** NODE_OPTIONS are parted at spaces, unless they are quoted. https://nodejs.org/api/cli.html#node_optionsoptions */
+/** Quotes a flag, because Node splits NODE_OPTIONS at unquoted spaces. https://nodejs.org/api/cli.html#node_optionsoptions */
 function quoted(flag: string): string {
 	return `"${flag.replaceAll(/["\\]/g, "\\$&")}"`;
 }

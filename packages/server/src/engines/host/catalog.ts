@@ -5,11 +5,11 @@ import type { Log } from "../../log.ts";
 import { builtInEntry } from "./built-in.ts";
 import { loadThirdParty } from "./third-party.ts";
 
-/** How a process of an engine is started. */
+/** Command that starts a process of an engine. */
 export interface Launch {
 	file: string;
 	arguments: string[];
-	/** What Node is told by its environment, where it is no program of its own that takes arguments. */
+	/** Options for Node through its environment, where they cannot be arguments. */
 	node_options?: string;
 }
 
@@ -17,15 +17,16 @@ export interface Launch {
 export interface BuiltInEngine {
 	/** The content of its plugin.json. */
 	descriptor: unknown;
-	/** Whether it may open connections. */
+	/** True if it may open connections. */
 	network: boolean;
-	/** Without the flags that restrict what Node lets it do. */
+	/** Command without the flags with which Node restricts it. */
 	launch: Launch;
 	/**
-	 * How Node, which then restricts it, is told with what: by arguments, or, as the single binary, by NODE_OPTIONS. False when `launch.file` is another program.
+	 * Way to pass the restricting flags to Node: by arguments, or, in the single binary, by NODE_OPTIONS. False when `launch.file` is another
+	 * program.
 	 */
 	node: "arguments" | "environment" | false;
-	/** Files and folders that its program consists of. */
+	/** Files and folders of its program. */
 	reads?: readonly string[];
 }
 
@@ -34,24 +35,24 @@ export interface CatalogEntry {
 	type: string;
 	descriptor: Descriptor;
 	is_built_in: boolean;
-	/** Whether it is a program of ours, which Node restricts. Its answers need not be watched for being in step with the requests. */
+	/** True for a program of ours, restricted by Node. Nobody need check that its answers stay in step with the requests. */
 	is_restricted: boolean;
-	/** Whether it talks to a system of its own, and so may take longer. Of a third party's it is believed when it makes credentials. */
+	/** True if it talks to another system, and so may take longer; assumed for a third party's that makes credentials. */
 	network: boolean;
-	/** Why it is never asked; undefined when it can be. */
+	/** Reason why it is unusable; undefined when it is usable. */
 	unavailable: string | undefined;
-	/** How to start it. @param reads files and folders that it may read beside its own program */
+	/** Builds the command that starts it. @param reads files and folders that it may read besides its own program */
 	launch(reads: readonly string[]): Launch;
 }
 
 /** The engines that the server knows. */
 export interface Catalog {
-	/** Those that come with the server, then those of `plugins_dir`, by name. Also those that cannot be used. */
+	/** Lists those that come with the server, then those of `plugins_dir`, by name, including unusable ones. */
 	list(): CatalogEntry[];
 	get(type: string): CatalogEntry | undefined;
-	/** An empty folder that nobody may write: where processes start. */
+	/** Empty, read-only folder in which processes start. */
 	readonly cwd: string;
-	/** Removes the copies of third parties' programs. No process may run any more. */
+	/** Removes the copies of third parties' programs. All processes must have ended. */
 	close(): void;
 }
 
@@ -59,14 +60,14 @@ interface CatalogOptions {
 	built_in: readonly BuiltInEngine[];
 	/** Folder with a folder for each third party's engine; it may be absent. */
 	plugins_dir: string;
-	/** Private folder, on a file system that programs can be started from; the folder `engines` in it is emptied. */
+	/** Private folder, on a file system that allows execution; its folder `engines` is emptied. */
 	runtime_dir: string;
 	log: Log;
 }
 
 /**
- * Finds the engines. A third party's program is copied and checked against its hash once; the copy is what runs. A broken one is listed
- * with the reason, and stops nothing.
+ * Finds the engines. A third party's program is copied and checked against its hash once; the copy runs. A broken one is listed with the
+ * reason, and stops nothing.
  * @throws DescriptorError when an engine that comes with the server is broken
  * Design: §8
  */

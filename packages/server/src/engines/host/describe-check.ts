@@ -1,8 +1,8 @@
 import { type Descriptor, DescriptorError, disagreement, type EngineResponse, parseDescribeData } from "@svc/protocol";
 
 /**
- * Reads what an engine answered to `describe`.
- * @returns why the engine cannot be used, or undefined
+ * Checks an engine's answer to `describe`.
+ * @returns the reason why the engine is unusable, or undefined
  * Design: §8
  */
 export function faultOfDescribe(
@@ -20,7 +20,7 @@ export function faultOfDescribe(
 	}
 }
 
-/** Why an engine that needs a server of at least this version cannot be used, or undefined. Versions are compared by their three numbers. */
+/** Explains why an engine that needs at least this version of the server is unusable, or returns undefined. Compares three numbers. */
 export function faultOfVersion(min_core_version: string | undefined, core_version: string): string | undefined {
 	if (min_core_version === undefined) return undefined;
 	const numbers = (version: string) => version.split(/[-+]/, 1).join().split(".").map(Number);

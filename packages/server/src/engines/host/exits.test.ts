@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import type { Timing } from "./model.ts";
 import { failure, isRunning, scripted, settings, startHost, until } from "./testing.ts";
 
-/** A host with one hostile engine, which writes down what it was asked to do. */
+/** Starts a host with one hostile engine, which records its requests in a journal. */
 async function startHostile(t: TestContext, script: string, timing: Partial<Timing> = {}, environment = {}) {
 	const made = await startHost(t, [scripted(`hostile/${script}`)], timing);
 	const journal = join(made.folder, "journal");
@@ -171,7 +171,7 @@ test("an engine that exits with status 0 after each answer is started for each c
 
 test("what a process wrote before its exit is read, also where the pause for that is over before this thread can read", async (t) => {
 	const { ask } = await startHostile(t, "one-shot.sh", { drain_ms: 0 });
-	// Of processes that exit together, some exits are noticed in the turn before the one that would read what they wrote.
+	// When processes exit together, this thread notices some exits one turn before it would read their output.
 	for (let round = 0; round < 20; round++) {
 		await Promise.all(Array.from({ length: 10 }, async () => assert.ok((await answered(ask("generate"))).pid)));
 	}

@@ -6,7 +6,7 @@ import { TIMING } from "./model.ts";
 const MANY = 6;
 const without = { randomBytes: (size: number) => Buffer.alloc(size) };
 
-/** Stops the clock; the answers are the memory, and what lets so many milliseconds pass. */
+/** Stops the clock. @returns the memory of failures, and functions that add failures or let milliseconds pass */
 function setUp(t: TestContext) {
 	let now = 1_000_000;
 	t.mock.method(performance, "now", () => now);

@@ -3,7 +3,7 @@ import type { System } from "../../system.ts";
 import type { Timing } from "./model.ts";
 import { createRestarts, type Restarts } from "./restarts.ts";
 
-/** Who a process failed with: a realm, by its id; the core, which asks for nobody or takes back what a realm has; or the engine alone, before anybody asked it. */
+/** Caller over whom a process failed: a realm, by its id; the core, for itself or as it revokes for a realm; or the engine alone, before any call. */
 export type Culprit = string;
 
 export const CORE: Culprit = "core";
@@ -11,40 +11,40 @@ export const ENGINE: Culprit = "engine";
 
 const TAKING_BACK = `${CORE} for `;
 
-/** Names the core as it takes back what a realm has: that the engine fails over it is held against this realm's revocations, and no other's. */
+/** Names the core when it revokes for a realm: the engine's failures then count against this realm's revocations, and no other's. */
 export function coreFor(realm_id: string): Culprit {
 	return realm_id === "" ? CORE : TAKING_BACK + realm_id;
 }
 
-/** Whether it is the core that asks, whose calls come first and are never refused. */
+/** Tells whether the core asks, whose calls come first and are never refused. */
 export function isCore(culprit: Culprit): boolean {
 	return culprit === CORE || culprit.startsWith(TAKING_BACK);
 }
 
-/** Longest pause before a process is started for the core, in milliseconds: it revokes and lists, and is never refused. */
+/** Longest pause before a process starts for the core, in milliseconds: it revokes and lists, and is never refused. */
 const LONGEST_PAUSE_MS = 5000;
 
-/** Failures of all realms within the window after which processes are started for realms one at a time, a second apart. */
+/** Failures of all realms within the window after which processes start for realms one at a time, a second apart. */
 const MAX_FREE = 20;
 
-/** Realms, and the core for realms, of which failures are remembered. */
+/** Realms, and the core for realms, whose failures are remembered. */
 const MAX_REALMS = 1024;
 
-/** The failures of one engine with one configuration: what one realm's members do to it is held against that realm alone. */
+/** The failures of one engine with one configuration: those that a realm's members cause count against that realm alone. */
 export interface Failures {
-	/** Why a call is refused now; the core's never is. */
+	/** Returns the reason for refusing a call now; the core's calls are never refused. */
 	refusal(of: Culprit): string | undefined;
-	/** Milliseconds until a process may be started for a call. */
+	/** Returns milliseconds until a process may start for a call. */
 	pause(of: Culprit): number;
-	/** A process is started for a realm. */
+	/** Notes that a process starts for a realm. */
 	started(): void;
-	/** @returns whether calls of the same are refused from now on */
+	/** @returns whether calls of the same caller are refused from now on */
 	failed(of: Culprit, reason: string): boolean;
-	/** A call was answered. */
+	/** Notes that a call was answered. */
 	succeeded(of: Culprit): void;
-	/** Whether every realm's calls are refused. */
+	/** Tells whether every realm's calls are refused. */
 	isOpen(): boolean;
-	/** The realms whose calls are refused now because of what these did. */
+	/** Lists the realms whose calls are refused now for their own failures. */
 	refused(): Culprit[];
 }
 
@@ -63,7 +63,7 @@ export function createFailures(timing: Timing, system: Pick<System, "randomBytes
 		return made;
 	}
 
-	/** However many realms take turns in it, a crash costs the start of a process. */
+	/** Paces starts for realms: each crash costs the start of a process, however many realms take turns in crashing. */
 	function pace(): number {
 		const now = performance.now();
 		const isFast = recent.length > MAX_FREE && now - (recent[0] ?? 0) < timing.window_ms;

@@ -4,14 +4,14 @@ import { test } from "node:test";
 import type { EngineHost } from "./host.ts";
 import { failure, scripted, settings, startHost, until } from "./testing.ts";
 
-/** Descriptors that this process has open, and its children. */
+/** Counts this process's open descriptors and its children. */
 function held(): { descriptors: number; children: number } {
 	const threads = readdirSync("/proc/self/task");
 	const children = threads.flatMap((id) => readFileSync(`/proc/self/task/${id}/children`, "utf8").split(" "));
 	return { descriptors: readdirSync("/proc/self/fd").length, children: children.filter((id) => id !== "").length };
 }
 
-/** Runs a round again and again, some at once, and checks that nothing of it stays. */
+/** Repeats a round, partly in parallel, and checks that it leaves nothing behind. */
 async function repeat(host: EngineHost, rounds: number, round: () => Promise<unknown>): Promise<void> {
 	for (let warm = 0; warm < 10; warm++) await round();
 	const none = () => host.state().every(({ processes }) => processes === 0);

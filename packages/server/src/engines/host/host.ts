@@ -8,18 +8,18 @@ import type { Culprit } from "./failures.ts";
 import { type EngineSettings, type EngineState, EngineUnavailable, TIMING, type Timing } from "./model.ts";
 import { Pool } from "./pool.ts";
 
-/** Runs the engines' processes and asks them. */
+/** Runs the engines' processes and calls them. */
 export interface EngineHost {
 	/**
-	 * Has an engine answer a request. `generate` is sent once; anything else is sent a second time, to a fresh process, when the first died
-	 * or was killed over it.
-	 * @param of the realm whose member asks, or whom the core asks for; nobody's failures keep the core from asking
+	 * Sends a request to an engine. `generate` is sent once; any other method is sent a second time, to a fresh process, when the first died or
+	 * was killed over it.
+	 * @param of the realm whose member asks, or that the core asks for; no failures keep the core from asking
 	 * @throws EngineUnavailable
 	 */
 	call(type: string, settings: EngineSettings, method: Method, params: Fields, of?: Culprit): Promise<EngineResponse>;
-	/** The configuration changed: its processes get no more calls, and end after the one that they are at. */
+	/** Retires the processes of a changed configuration: they get no more calls, and end after the current one. */
 	retire(key: string): void;
-	/** How each engine is doing. */
+	/** Reports the state of each engine. */
 	state(): EngineState[];
 	/** Ends every process: end of input, after 2 s SIGTERM, after another 2 s SIGKILL. Later calls are refused. */
 	close(): Promise<void>;
@@ -30,7 +30,7 @@ interface HostOptions {
 	log: Log;
 	core_version: string;
 	system?: Pick<System, "randomBytes">;
-	/** What a test shortens. */
+	/** Times that a test shortens. */
 	timing?: Partial<Timing>;
 }
 
@@ -40,7 +40,7 @@ interface MadePool {
 	pool: Pool;
 }
 
-/** Makes a host. Processes are started when they are first needed. Design: §8 */
+/** Makes a host. Processes start when they are first needed. Design: §8 */
 export function createEngineHost(options: HostOptions): EngineHost {
 	const { catalog, log, core_version, system = realSystem } = options;
 	const timing = { ...TIMING, ...options.timing };
@@ -110,7 +110,7 @@ export function createEngineHost(options: HostOptions): EngineHost {
 }
 
 function stateOf(entry: CatalogEntry, unavailable: string | undefined, pools: readonly MadePool[]): EngineState {
-	// An entry may have the type of another one: it is unavailable, and has no pools.
+	// An unavailable entry, without pools, may have the type of another one.
 	const own = pools.filter((made) => made.entry === entry).map(({ pool }) => pool);
 	const failures = own.flatMap(({ lastFailure }) => lastFailure ?? []).sort((a, b) => a.at_ms - b.at_ms);
 	return {

@@ -15,7 +15,7 @@ async function dataOf(call: Promise<unknown>): Promise<Record<string, unknown>> 
 	return data;
 }
 
-/** What an engine answers to a server that runs in a process of its own; the server is killed after the test, or with `kill`. */
+/** Starts a server in its own process, killed after the test or with `kill`. @returns its engine's answer, and `kill` */
 async function startServerProcess(t: TestContext, script: string, env: Record<string, string>) {
 	const file = join(FIXTURES, "host-process.ts");
 	const server = spawn(process.execPath, [file, await makeFolder(t), script], {
@@ -46,12 +46,12 @@ test("an engine gets the variables of its settings, beside a path, a language an
 test("an engine has its three streams and no other descriptor", async (t) => {
 	const { host } = await startHost(t, [scripted("identity.sh")]);
 	const { pid } = await dataOf(host.call("identity", settings(), "generate", {}));
-	// The shell itself keeps its script open, from 10 upwards.
+	// The shell keeps its script open as a descriptor of 10 or more.
 	const numbers = (await readdir(`/proc/${pid}/fd`)).map(Number).filter((number) => number < 10);
 	assert.deepEqual(numbers, [0, 1, 2]);
 });
 
-/** What an engine of ours finds when it reaches for more than it needs. */
+/** Lets a restricted engine reach for more than it needs. @returns the result of each attempt */
 async function reach(t: TestContext, ...how: [network: boolean, node?: BuiltInEngine["node"]]) {
 	const { host, folder } = await startHost(t, [restricted("hostile/reaching.mjs", ...how)]);
 	const database = join(folder, "svc.db");
@@ -127,7 +127,7 @@ test("flags come from the launch alone", async (t) => {
 
 for (const script of ["echo.mjs", "hostile/stubborn.mjs"]) {
 	test(`a server that is killed leaves no process of ${script} behind`, async (t) => {
-		// Elsewhere only the end of its input ends an engine.
+		// Without setpriv, only the end of its input ends an engine.
 		if (script !== "echo.mjs" && !existsSync("/usr/bin/setpriv")) return;
 		const { data, kill } = await startServerProcess(t, script, {});
 		const pid = Number(data.pid);

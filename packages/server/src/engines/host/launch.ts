@@ -2,11 +2,11 @@ import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import type { Launch } from "./catalog.ts";
 
-/** Ends a process with the thread that started it, and keeps it from gaining rights. A part of util-linux; elsewhere the end of its input ends it. */
+/** Ends a process with the thread that started it, and keeps it from gaining rights. Without util-linux, only the end of its input ends it. */
 const SETPRIV = "/usr/bin/setpriv";
 const SETPRIV_FLAGS = ["--pdeathsig", "KILL", "--no-new-privs", "--"];
 
-/** Tried once, with the first process: a unit that forbids every change of capabilities forbids setpriv, and does itself what setpriv would. */
+/** Tested once, with the first process: a unit that forbids changes of capabilities forbids setpriv, and does the same work itself. */
 let isUsable: boolean | undefined;
 
 function hasSetpriv(): boolean {
@@ -15,23 +15,23 @@ function hasSetpriv(): boolean {
 	return isUsable;
 }
 
-/** What every process has in its environment. Nothing of the server's own is passed on. */
+/** Environment of every process. The server passes nothing of its own. */
 const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8", TZ: "UTC" } as const;
 
-/** Changes what Node does, so nobody but the launch itself may say it. */
+/** Changes the behaviour of Node, so only the launch itself may set it. */
 const NODE_OPTIONS = "NODE_OPTIONS";
 
 const require = createRequire(import.meta.url);
 
-/** Loaded with the first process: it takes 10 MB and 80 ms, which a server without engines does without. */
+/** Loads execa with the first process: it takes 10 MB and 80 ms, which a server without engines saves. */
 const load = () => require("execa") as typeof import("execa");
 
 /** A process with pipes for its three streams. */
 export type Child = ReturnType<typeof spawnEngine>;
 
 /**
- * Starts a process: no shell, an environment made from nothing, three pipes and no other descriptor, a process group of its own, so that
- * its children end with it and a terminal's Ctrl-C reaches the server alone. The result never rejects.
+ * Starts a process: no shell, a fresh environment, three pipes and no other descriptor, and its own process group, so that its children end
+ * with it and a terminal's Ctrl-C reaches the server alone. The result never rejects.
  * @param cwd an empty folder
  * Design: §8
  */
@@ -50,7 +50,7 @@ export function spawnEngine(launch: Launch, environment: Readonly<Record<string,
 		buffer: false,
 		reject: false,
 		killDescendants: true,
-		// Its handlers would be installed on every signal of the server, and it sends only a SIGTERM.
+		// It would install handlers for every signal of the server, only to send a SIGTERM.
 		cleanup: false,
 		forceKillAfterDelay: false,
 		verbose: "none",

@@ -1,23 +1,22 @@
-/** What a secret is shown as. */
+/** Replacement for a secret in every text. */
 export const MASK = "********";
 
-/** Texts that are shorter would mask half of every line of a log. */
+/** Shortest masked text: masking shorter ones would hide half of every log line. */
 const SHORTEST = 4;
 
-/** What a terminal, or a reader of the log, would act on instead of showing it. */
+/** Characters that a terminal, or a reader of the log, would act on instead of showing. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** Replaces known secrets. */
 export interface Mask {
 	(text: string): string;
-	/** Characters of the longest text that is masked. */
+	/** Length of the longest masked text, in characters. */
 	readonly longest: number;
 }
 
 /**
- * Makes a function that masks secrets in a text: each as a whole, line by line (a key in PEM is written over many lines), and as it stands
- * in JSON.
- * @param shortest characters of a secret that is masked as a whole
+ * Makes a function that masks secrets in a text: each as a whole, line by line (a PEM key has many lines), and in its JSON form.
+ * @param shortest minimum length of a secret to mask as a whole, in characters
  */
 export function createMask(secrets: readonly string[], shortest: number = SHORTEST): Mask {
 	const pieces = secrets.flatMap((secret) => [JSON.stringify(secret).slice(1, -1), ...secret.split(/\r?\n/)]);
@@ -30,7 +29,7 @@ export function createMask(secrets: readonly string[], shortest: number = SHORTE
 	return Object.assign(mask, { longest: texts[0]?.length ?? 0 });
 }
 
-/** Writes control characters, and others that cannot be seen, as `\u{1b}`. */
+/** Writes control and other invisible characters as `\u{1b}`. */
 export function showControls(text: string): string {
 	return text.replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

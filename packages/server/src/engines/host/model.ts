@@ -1,23 +1,22 @@
 /**
- * The settings that a process of an engine is started with. Processes are shared by calls of equal `key`, so a changed configuration needs
- * a new one.
+ * The settings with which a process of an engine starts. Calls of equal `key` share processes, so a changed configuration needs a new key.
  */
 export interface EngineSettings {
 	key: string;
-	/** Variables beside the few that every process has; they cannot replace those. */
+	/** Variables besides the few that every process has; they cannot replace those. */
 	environment: Readonly<Record<string, string>>;
-	/** Files or folders that an engine of ours may read; a third party's reads what the server's user may read. */
+	/** Files or folders that an engine of ours may read; a third party's may read all that the server's user may. */
 	reads: readonly string[];
-	/** Texts that are masked in what the process writes to its standard error, and in its errors. */
+	/** Texts to mask in the process's standard error, and in its errors. */
 	secrets: readonly string[];
 }
 
-/** The engine could not answer. The message is the reason, without a secret and without anything that was sent. */
+/** Failure of an engine to answer. The message is the reason, without secrets and without anything that was sent. */
 export class EngineUnavailable extends Error {
 	override readonly name = "EngineUnavailable";
-	/** What happened, as in `the process exited with status 1`. */
+	/** Event that caused it, such as `the process exited with status 1`. */
 	readonly reason: string;
-	/** Whether the engine may have acted on the request. */
+	/** True if the engine may have acted on the request. */
 	readonly sent: boolean;
 
 	constructor(reason: string, sent: boolean) {
@@ -27,55 +26,55 @@ export class EngineUnavailable extends Error {
 	}
 }
 
-/** How an engine is doing, over all of its configurations. */
+/** State of an engine, over all of its configurations. */
 export interface EngineState {
 	type: string;
-	/** Processes that run now. */
+	/** Number of processes that run now. */
 	processes: number;
-	/** `open`: its processes failed so often, by themselves, that every realm's calls are refused without starting another. */
+	/** `open`: its processes failed so often by themselves that every realm's calls are refused without starting another. */
 	breaker: "closed" | "open";
-	/** Realms whose calls alone are refused, because these made its processes fail so often. */
+	/** Number of realms whose calls alone are refused, because they made its processes fail so often. */
 	refused_realms: number;
-	/** What went wrong last with a configuration that is in use. */
+	/** Last failure with a configuration in use. */
 	last_failure: string | undefined;
-	/** Why it is never asked. */
+	/** Reason why it is unusable. */
 	unavailable: string | undefined;
 }
 
-/** Milliseconds that are waited for what. Design: §8 */
+/** Time limits and pauses, in milliseconds. Design: §8 */
 export interface Timing {
-	/** For an engine's first answer: of its first process, while files are cold, and of a later one. */
+	/** Wait for a process's first answer: for the engine's first process, while files are cold, and for later ones. */
 	cold_start_ms: number;
 	start_ms: number;
-	/** For an answer; from an engine that talks to a system of its own it takes longer. */
+	/** Wait for an answer; longer for an engine that talks to another system. */
 	call_ms: number;
 	network_call_ms: number;
-	/** For a request to be read. */
+	/** Wait until a request is read. */
 	write_ms: number;
-	/** For a process that takes a request: longer than the slowest start, which has the better reason. */
+	/** Wait for a free process: longer than the slowest start, whose failure gives the better reason. */
 	queue_ms: number;
-	/** For what an ended process wrote last. */
+	/** Wait for the last output of an ended process. */
 	drain_ms: number;
-	/** For a process to end when its input ended, and again when it was told to. */
+	/** Wait for a process to end after the end of its input, and again after SIGTERM. */
 	end_ms: number;
-	/** For the next call, before a process is ended. */
+	/** Wait for the next call before an idle process is ended. */
 	idle_ms: number;
-	/** Before the start after a failure; it doubles with each. */
+	/** Pause before the start after a failure; it doubles with each. */
 	pause_ms: number;
-	/** In which failures count. */
+	/** Window in which failures count. */
 	window_ms: number;
-	/** Between two attempts while the breaker is open. */
+	/** Pause between two attempts while the breaker is open. */
 	probe_ms: number;
-	/** Between two starts for realms when many of their calls fail. */
+	/** Pause between two starts for realms when many of their calls fail. */
 	pace_ms: number;
 }
 
-/** What a server waits. */
+/** The timing of a server. */
 export const TIMING: Timing = {
 	cold_start_ms: 10_000,
 	start_ms: 5_000,
 	call_ms: 5_000,
-	// Three calls of 10 s each, and a margin: so many an engine at a cluster makes.
+	// An engine at a cluster makes three calls of 10 s each; the rest is a margin.
 	network_call_ms: 35_000,
 	write_ms: 2_000,
 	queue_ms: 12_000,

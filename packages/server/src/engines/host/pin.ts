@@ -22,12 +22,12 @@ const CHUNK_BYTES = 1024 * 1024;
 /** Write permission of the group and of others. */
 const WRITABLE_BY_OTHERS = 0o022;
 
-/** An engine that is not used. The message says why. */
+/** Refusal of an engine, with the reason as message. */
 export class Refusal extends Error {
 	override readonly name = "Refusal";
 }
 
-/** @throws Refusal when somebody beside the server's user and root may change a file or folder */
+/** @throws Refusal when anybody but the server's user and root may change a file or folder */
 export function refuseWritableByOthers(path: string, what: string): void {
 	refuseStat(statSync(path), what);
 }
@@ -39,10 +39,10 @@ function refuseStat({ mode, uid }: Stats, what: string): void {
 }
 
 /**
- * Copies an engine's program, checking what it copies: the bytes whose hash is known are the bytes that run, whatever happens to the
- * original. The copy keeps the file's name, because interpreters look at its ending.
+ * Copies an engine's program, and checks the copied bytes: exactly the bytes with the known hash run, whatever happens to the original. The
+ * copy keeps the file's name, because interpreters look at its extension.
  * @param folder the engine's folder
- * @param target folder that is made for the copy
+ * @param target folder to make for the copy
  * @returns the copy
  * @throws Refusal
  * Design: §8
@@ -62,7 +62,7 @@ export function pinExecutable(folder: string, { executable, sha256 }: Descriptor
 	throw new Refusal("the executable is not the one whose sha256 is in plugin.json");
 }
 
-/** Opens it once: everything that is checked is checked on what was opened. */
+/** Opens the file once, and makes every check on the opened file. */
 function openExecutable(folder: string, executable: string): number {
 	const file = realpathSync(join(folder, executable));
 	if (!file.startsWith(realpathSync(folder) + sep))
@@ -81,7 +81,7 @@ function openExecutable(folder: string, executable: string): number {
 	}
 }
 
-/** @returns SHA-256 of the bytes that were written, in hex */
+/** @returns SHA-256 of the bytes written, in hex */
 function copyAndHash(source: number, copy: string): string {
 	const hash = createHash("sha256");
 	const target = openSync(copy, "wx", 0o500);

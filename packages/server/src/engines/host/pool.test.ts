@@ -8,7 +8,7 @@ import type { EngineSettings, EngineState } from "./host.ts";
 import type { Timing } from "./model.ts";
 import { failure, isRunning, restricted, scripted, settings, startHost, until } from "./testing.ts";
 
-/** A host with an engine that answers as late as it is told to, with its process id. */
+/** Starts a host with an engine that answers, after a given delay, with its process id. */
 async function startSlow(t: TestContext, timing: Partial<Timing> = {}) {
 	const made = await startHost(t, [scripted("hostile/slow.mjs"), scripted("hostile/stubborn.mjs")], timing);
 	const journal = join(made.folder, "journal");
@@ -16,7 +16,7 @@ async function startSlow(t: TestContext, timing: Partial<Timing> = {}) {
 	return {
 		...made,
 		journal: () => readFileSync(journal, "utf8").trim().split("\n"),
-		/** Asks with the settings of this key; resolves with the process that answered. */
+		/** Calls it with the settings of this key. @returns the id of the process that answered */
 		async ask(wait_ms: number, key = "a"): Promise<number> {
 			const answer = await made.host.call("slow", withKey(key), "generate", { of: key, wait_ms });
 			assert.ok("data" in answer && answer.data.of === key);
@@ -37,7 +37,7 @@ test("nothing is started before the first call, and one process is enough for ca
 test("calls at once are shared out over at most four processes, each with one at a time", async (t) => {
 	const { ask, state } = await startSlow(t);
 	const first = await ask(0);
-	// The first ones take longer than the start of a process on a slow machine.
+	// The first calls take longer than the start of a process on a slow machine.
 	const pids = await Promise.all(Array.from({ length: 12 }, (_, index) => ask(index < 4 ? 3000 : 10)));
 	assert.equal(new Set(pids).size, 4);
 	assert.ok(pids.includes(first));
@@ -51,7 +51,7 @@ test("an engine of ours that only computes has no more processes than the machin
 		[true, 4],
 	] as const) {
 		const { host } = await startHost(t, [restricted("hostile/slow.mjs", network)]);
-		// They take longer than the start of a process on a slow machine.
+		// The calls take longer than the start of a process on a slow machine.
 		const calls = Array.from({ length: 4 }, () => host.call("slow", settings(), "generate", { wait_ms: 3000 }));
 		await Promise.all(calls);
 		assert.equal(host.state()[0]?.processes, processes, `network: ${network}`);
@@ -74,7 +74,7 @@ test("the sixty-fifth call that waits is refused; the others are answered", asyn
 
 test("a call that no process takes in time was not sent", async (t) => {
 	const { ask, journal } = await startSlow(t, { queue_ms: 2500 });
-	// So long each that four are started, also on a slow machine.
+	// Each takes long enough for four processes to start, even on a slow machine.
 	await Promise.all([ask(2000), ask(2000), ask(2000), ask(2000)]);
 	const busy = [ask(4000), ask(4000), ask(4000), ask(4000)];
 	const { reason, sent } = await failure(ask(0));
@@ -115,7 +115,7 @@ test("a process that nobody needs is ended; the next call starts another", async
 test("a process that was killed from outside is replaced", async (t) => {
 	const { ask, state } = await startSlow(t);
 	const pid = await ask(0);
-	// Long enough for it to be idle in most runs; it is replaced in all of them.
+	// Long enough for the process to be idle in most runs; it is replaced in all of them.
 	await delay(100);
 	process.kill(pid, "SIGKILL");
 	await until(() => state().processes === 0);

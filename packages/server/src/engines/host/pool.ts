@@ -12,60 +12,60 @@ import { type End, EngineProcess } from "./process.ts";
 import { type Job, Queue } from "./queue.ts";
 import { followStderr } from "./stderr.ts";
 
-/** Processes of one engine with one configuration. While all are busy with realms' calls the core gets one more. Design: §8 */
+/** Processes of one engine with one configuration. While realms' calls keep all busy, the core gets one more. Design: §8 */
 const MAX_PROCESSES = 4;
 
-/** Of an engine that only computes: more than there are processors would take those from each other. */
+/** Processes of an engine that only computes: more than processors would only compete for those. */
 const MAX_COMPUTING = Math.min(MAX_PROCESSES, availableParallelism());
 
 const DESCRIBE = writeRequest({ method: "describe", params: {} });
 
-/** What a pool is made of. */
+/** Parts of a pool. */
 export interface PoolParts {
 	entry: CatalogEntry;
 	settings: EngineSettings;
-	/** Empty folder that processes start in. */
+	/** Empty folder in which processes start. */
 	cwd: string;
 	core_version: string;
 	log: Log;
 	system: Pick<System, "randomBytes">;
 	timing: Timing;
-	/** The engine is not what its descriptor says: it is never asked again. */
+	/** Called when the engine contradicts its descriptor: it is never called again. */
 	onRefused(reason: string): void;
 }
 
-/** An idle process: it is given a call, or none when it is to end, or hears that it is lost. */
+/** Seat of an idle process: `give` passes a call, or none to end it; `lose` reports that it is lost. */
 interface Seat {
 	give(job: Job | undefined): void;
 	lose(): void;
 }
 
 /**
- * The processes of one engine with one configuration. Each has one request at a time, and a second one is started only when the first is
- * busy. Between two calls a process answers `describe` again: that proves that it lives, and that the next line it writes belongs to the
- * next request, which nothing in the line itself says.
+ * The processes of one engine with one configuration. Each has one request at a time, and a second one starts only when the first is busy.
+ * Between two calls a process answers `describe` again: that proves that it lives, and that its next line belongs to the next request, which
+ * the line itself does not tell.
  */
 export class Pool {
 	readonly #parts: PoolParts;
 	readonly #mask: Mask;
-	/** For errors, which somebody gets: there even a short secret is masked. */
+	/** Masks even short secrets, for errors that go to callers. */
 	readonly #maskError: Mask;
 	readonly #failures: Failures;
-	/** Processes at once. */
+	/** Maximum of processes. */
 	readonly #most: number;
 	readonly #queue = new Queue();
-	/** Every process that is not gone yet, with its life. */
+	/** Every process not gone yet, with its life. */
 	readonly #processes = new Map<EngineProcess, Promise<void>>();
-	/** Processes that will soon take a call: they start, or prove that they are in step. */
+	/** Processes that will soon take a call: they are starting, or proving that they are in step. */
 	readonly #coming = new Set<EngineProcess>();
-	/** Processes that wait for a call, the one that was used last at the end. */
+	/** Processes that wait for a call, the last used one at the end. */
 	readonly #idle = new Map<EngineProcess, Seat>();
 	#lastFailure: { reason: string; at_ms: number } | undefined;
 	#timer: NodeJS.Timeout | undefined;
 	#isWarm: boolean = false;
-	/** The engine exits after each answer, so its processes are not asked to introduce themselves. */
+	/** True if the engine exits after each answer, so its processes get no `describe`. */
 	#isOneShot: boolean = false;
-	/** Why no call is taken any more. */
+	/** Reason why the pool takes no more calls. */
 	#closed: string | undefined;
 
 	constructor(parts: PoolParts) {
@@ -76,30 +76,30 @@ export class Pool {
 		this.#most = parts.entry.is_restricted && !parts.entry.network ? MAX_COMPUTING : MAX_PROCESSES;
 	}
 
-	/** Processes that are not gone yet. */
+	/** Number of processes not gone yet. */
 	get size(): number {
 		return this.#processes.size;
 	}
 
-	/** What went wrong last, and when on the monotonic clock. */
+	/** Last failure, with its time by the monotonic clock. */
 	get lastFailure(): { reason: string; at_ms: number } | undefined {
 		return this.#lastFailure;
 	}
 
-	/** Whether every realm's calls are refused because processes failed too often. */
+	/** True if every realm's calls are refused because processes failed too often. */
 	get isOpen(): boolean {
 		return this.#failures.isOpen();
 	}
 
-	/** The realms whose calls are refused now because these made processes fail too often. */
+	/** Realms whose calls are refused now because they made processes fail too often. */
 	get refused(): Culprit[] {
 		return this.#failures.refused();
 	}
 
 	/**
-	 * Has one process answer a request, once. Secrets in an engine's error are masked.
+	 * Sends a request to one process, once. Secrets in an engine's error are masked.
 	 * @param line with its line feed
-	 * @param of who asks
+	 * @param of the caller
 	 * @throws EngineUnavailable
 	 */
 	async call(line: Buffer, of: Culprit = CORE): Promise<EngineResponse> {
@@ -115,13 +115,13 @@ export class Pool {
 		return "error" in response ? { error: this.#maskError(response.error) } : response;
 	}
 
-	/** Takes no more calls. A process ends after the call that it is at. Resolves when all are gone. */
+	/** Takes no more calls. A process ends after its current call. Resolves when all are gone. */
 	async retire(reason: string): Promise<void> {
 		this.#close(reason);
 		await Promise.all(this.#processes.values());
 	}
 
-	/** Takes no more calls and ends the processes in order. What they still answer is delivered. */
+	/** Takes no more calls, and ends the processes in order. Answers that still come are delivered. */
 	async close(reason: string): Promise<void> {
 		this.#close(reason);
 		await Promise.all([...this.#processes].flatMap(([process, life]) => [process.end(), life]));
@@ -139,7 +139,7 @@ export class Pool {
 		job.reject(new EngineUnavailable(`no process was free within ${this.#parts.timing.queue_ms / 1000} s`, false));
 	}
 
-	/** @param isMeant which of them; all when it is left out */
+	/** @param isMeant selects the callers; by default all */
 	#refuseWaiting(reason: string, isMeant = (_: Culprit) => true): void {
 		for (const job of this.#queue.jobs.filter(({ of }) => isMeant(of))) {
 			this.#queue.remove(job);
@@ -171,7 +171,7 @@ export class Pool {
 		}
 	}
 
-	/** Whether one more process may be started. */
+	/** Tells whether one more process may start. */
 	#hasRoom(): boolean {
 		return this.size < this.#most || (this.size === this.#most && this.#queue.jobs.some(({ of }) => isCore(of)));
 	}
@@ -182,14 +182,14 @@ export class Pool {
 		const stderr = followStderr(child.stderr, { engine: entry.type, log, mask: this.#mask });
 		const process = new EngineProcess({ child, stderr, timing, onLost: () => this.#idle.get(process)?.lose() });
 		this.#coming.add(process);
-		// It is counted before it takes a call.
+		// The process counts before it takes a call.
 		this.#processes.set(
 			process,
 			Promise.resolve().then(() => this.#live(process)),
 		);
 	}
 
-	/** The life of a process, from its start until it is gone. */
+	/** Runs the life of a process, from its start until it is gone. */
 	async #live(process: EngineProcess): Promise<void> {
 		const { entry, timing } = this.#parts;
 		const isOneShot = this.#isOneShot;
@@ -223,21 +223,21 @@ export class Pool {
 		if (this.#closed === undefined) this.#advance();
 	}
 
-	/** @throws EngineUnavailable when it is not what its descriptor says */
+	/** @throws EngineUnavailable when it contradicts its descriptor */
 	async #checkDescribe(process: EngineProcess): Promise<void> {
 		const { entry, core_version, timing, onRefused } = this.#parts;
 		const response = await process.ask(DESCRIBE, this.#isWarm ? timing.start_ms : timing.cold_start_ms);
 		const fault = faultOfDescribe(entry.descriptor, response, core_version);
 		if (fault !== undefined) {
 			process.kill(fault);
-			// An error may come from the configuration; an answer that does not agree comes from the program.
+			// An error may come from the configuration; a contradicting answer comes from the program.
 			if ("data" in response) onRefused(fault);
 			throw new EngineUnavailable(fault, false);
 		}
 		this.#isWarm = true;
 	}
 
-	/** @throws EngineUnavailable when it answers anything else than before */
+	/** @throws EngineUnavailable when its answer differs from before */
 	async #keepInStep(process: EngineProcess): Promise<void> {
 		const { entry, core_version, timing } = this.#parts;
 		const response = await process.ask(DESCRIBE, timing.start_ms);
@@ -272,12 +272,12 @@ export class Pool {
 		return promise;
 	}
 
-	/** Learns from the end of a process that owed nobody an answer. One that leaves in peace is replaced when the next call comes. */
+	/** Learns from the end of a process that owed no answer. A process that ended well is replaced when the next call comes. */
 	#learn(of: Culprit, { answers }: EngineProcess, { status, reason }: End): void {
 		if (this.#closed !== undefined) return;
 		if (status === 0 && answers > 0) this.#isOneShot ||= answers === 1;
 		else this.#noteFailure(of, reason);
-		// A process that never answered says what the next one would say.
+		// The next process would fail like one that never answered.
 		if (answers === 0 && this.size === 1) this.#refuseWaiting(reason);
 	}
 

@@ -7,19 +7,19 @@ import type { Stderr } from "./stderr.ts";
 
 const LINE_FEED = 0x0a;
 
-/** How a process ended. */
+/** End of a process. */
 export interface End {
-	/** Status it exited with of its own accord; null when it was killed or never started. */
+	/** Status of an exit of its own accord; null when it was killed or never started. */
 	status: number | null;
 	reason: string;
 }
 
-/** What a process is made of. */
+/** Parts of a process. */
 interface ProcessParts {
 	child: Child;
 	stderr: Stderr;
 	timing: Timing;
-	/** Called once, when no other request can be sent: it may be dying, and is gone when `ended` resolves. */
+	/** Called once, when it can take no further request: it may be dying, and is gone when `ended` resolves. */
 	onLost(): void;
 }
 
@@ -30,8 +30,8 @@ interface Pending {
 }
 
 /**
- * One process of an engine: a line goes out, a line comes in. Messages have no ids, so only the order tells to which request an answer
- * belongs: a process that writes anything else than one line per request, or is late, is killed and never asked again.
+ * One process of an engine: a line goes out, a line comes in. Messages have no ids, so only the order matches answers to requests: a process
+ * that writes anything but one line per request, or is late, is killed.
  * Design: §8
  */
 export class EngineProcess {
@@ -41,7 +41,7 @@ export class EngineProcess {
 	readonly #resolveEnded: (end: End) => void;
 	#pending: Pending | undefined;
 	#answers = 0;
-	/** Why we killed it. */
+	/** Reason why we killed it. */
 	#killReason: string | undefined;
 	#end: End | undefined;
 	#isLost: boolean = false;
@@ -54,13 +54,13 @@ export class EngineProcess {
 		this.#listen();
 	}
 
-	/** Requests that it answered. */
+	/** Number of requests that it answered. */
 	get answers(): number {
 		return this.#answers;
 	}
 
 	/**
-	 * Sends a request and waits for its answer. There must be none under way.
+	 * Sends a request and waits for its answer. No other request may be under way.
 	 * @param line with its line feed
 	 * @throws EngineUnavailable
 	 */
@@ -75,7 +75,7 @@ export class EngineProcess {
 		return promise;
 	}
 
-	/** Ends it at once. A request that is under way fails with the reason. */
+	/** Kills it immediately. A request under way fails with the reason. */
 	kill(reason: string): void {
 		if (this.#end !== undefined) return;
 		this.#killReason ??= reason;
@@ -85,7 +85,7 @@ export class EngineProcess {
 		this.#take()?.reject(new EngineUnavailable(this.#why(), true));
 	}
 
-	/** Ends it in order: end of input, then SIGTERM, then SIGKILL. It may still answer what it was asked. Resolves when it is gone. */
+	/** Ends it in order: end of input, then SIGTERM, then SIGKILL. It may still answer its request. Resolves when it is gone. */
 	async end(): Promise<void> {
 		const { child, timing } = this.#parts;
 		const hasEnded = () => Promise.race([this.ended, delay(timing.end_ms, undefined, { ref: false })]);
@@ -110,10 +110,10 @@ export class EngineProcess {
 			else if (end >= 0 && end < chunk.length - 1) this.kill("it answered one request with more than one line");
 			else split(chunk);
 		});
-		// A reader that went away: what follows, an exit or the deadline, says more.
+		// The reader went away: the exit or deadline that follows tells more.
 		for (const stream of child.stdio) stream?.on("error", () => undefined);
 		child.nodeChildProcess.once("exit", (status, signal) => void this.#drain(status, signal));
-		// Without a process there is no exit, only this result.
+		// A process that never started has no exit event, only this result.
 		void child.then(({ exitCode, signal, code }) => {
 			if (exitCode === undefined && signal === undefined) this.#finish(null, `the process did not start (${code})`);
 		});
@@ -132,13 +132,13 @@ export class EngineProcess {
 		this.#take()?.resolve(response);
 	}
 
-	/** Takes in what the process wrote last. What it left running, in its own group, ends with it and holds the pipes open no longer. */
+	/** Reads the last output of the process. Children in its group end with it, so that they do not hold the pipes open. */
 	async #drain(status: number | null, signal: NodeJS.Signals | null): Promise<void> {
 		const { child, timing } = this.#parts;
 		child.kill("SIGKILL");
 		const closed = [child.stdout, child.stderr].map((stream) => finished(stream).catch(() => undefined));
 		await Promise.race([Promise.all(closed), delay(timing.drain_ms)]);
-		// A thread that was held up meanwhile has the end of the pause before it what lies in the pipes: it reads that before its next turn.
+		// If this thread was held up, the pause ends before it has read the pipes: it reads them before its next turn.
 		await nextTurn();
 		const how = signal === null ? `the process exited with status ${status}` : `the process was ended by ${signal}`;
 		this.#finish(status, how);

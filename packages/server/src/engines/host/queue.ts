@@ -1,34 +1,34 @@
 import type { EngineResponse } from "@svc/protocol";
 import { type Culprit, isCore } from "./failures.ts";
 
-/** Calls that wait for a process: of all realms, before a realm that has several of them is refused; of such a realm; and whatever they are. */
+/** Waiting calls: from all realms, before realms with several of them are refused; from a realm with few; and from all realms in any case. */
 const MAX_WAITING = 64;
 const MAX_FEW = 8;
 const MAX_AT_ALL = 256;
 
-/** A call that waits for a process, or is at one. */
+/** A call that waits for a process, or runs in one. */
 export interface Job {
 	line: Buffer;
-	/** Who asks. */
+	/** The caller. */
 	of: Culprit;
 	resolve(response: EngineResponse): void;
 	reject(error: unknown): void;
 	timer: NodeJS.Timeout;
 }
 
-/** The calls that wait for a process of one engine. The core's come first; for each realm in turn. */
+/** The calls that wait for a process of one engine. The core's come first; realms take turns. */
 export class Queue {
 	readonly #jobs: Job[] = [];
-	/** When a realm had its last turn. */
+	/** Last turn of each realm. */
 	readonly #turns = new Map<Culprit, number>();
 	#turn = 0;
 
-	/** Every call that waits. */
+	/** All waiting calls. */
 	get jobs(): readonly Job[] {
 		return this.#jobs;
 	}
 
-	/** Whether one more call may wait: whoever has few waiting is let in where others have filled the queue. */
+	/** Tells whether one more call may wait: a realm with few waiting calls gets in even if others have filled the queue. */
 	hasRoom(of: Culprit): boolean {
 		const own = this.#jobs.filter((job) => job.of === of).length;
 		if (own >= MAX_WAITING) return false;
@@ -43,7 +43,7 @@ export class Queue {
 		this.#jobs.splice(this.#jobs.indexOf(job), 1);
 	}
 
-	/** Takes the next call. @param pause how long whoever's calls failed has to wait: it stands behind the others */
+	/** Takes the next call. @param pause milliseconds that a caller must wait after failures: its calls come after the others */
 	take(pause: (of: Culprit) => number): Job | undefined {
 		const [first, second] = this.#jobs;
 		if (first === undefined) return undefined;

@@ -3,10 +3,10 @@ import { type TestContext, test } from "node:test";
 import { TIMING } from "./model.ts";
 import { createRestarts } from "./restarts.ts";
 
-/** Random bytes that are all the same. */
+/** Makes a source of random bytes that are all the same. */
 const always = (byte: number) => ({ randomBytes: (size: number) => Buffer.alloc(size, byte) });
 
-/** Stops the clock; the answer lets so many milliseconds pass. */
+/** Stops the clock. @returns a function that lets milliseconds pass */
 function stopClock(t: TestContext): (ms: number) => void {
 	let now = 1_000_000;
 	t.mock.method(performance, "now", () => now);

@@ -1,29 +1,29 @@
 import type { System } from "../../system.ts";
 import type { Timing } from "./model.ts";
 
-/** Failures within the window that are borne. */
+/** Failures tolerated within the window. */
 const MAX_FAILURES = 5;
 
-/** Says when a process may be started after others failed. */
+/** Decides when a process may start after others failed. */
 export interface Restarts {
-	/** A process failed. */
+	/** Notes that a process failed. */
 	failed(reason: string): void;
-	/** A call was answered. */
+	/** Notes that a call was answered. */
 	succeeded(): void;
-	/** Milliseconds until a process may be started for a call that is not refused. */
+	/** Returns milliseconds until a process may start for a call that is not refused. */
 	pause(): number;
-	/** Milliseconds until one may be started for a call that is never refused: at most `longest_ms` after a failure. */
+	/** Returns milliseconds until one may start for a call that is never refused: at most `longest_ms` after a failure. */
 	pauseAtMost(longest_ms: number): number;
-	/** Why a call is refused now. While the breaker is open, one call at a time goes through: it is the attempt that closes it. */
+	/** Returns the reason for refusing a call now. While the breaker is open, single calls pass as attempts to close it. */
 	refusal(): string | undefined;
 	isOpen(): boolean;
-	/** Whether a call would be refused now. */
+	/** Tells whether a call would be refused now. */
 	isRefusing(): boolean;
 }
 
 /**
- * Makes the memory of failures, an engine's own or one realm's with it: pauses that double from 0.25 s, and a breaker that opens with the
- * sixth failure within 60 s and then lets one attempt through every 30 s.
+ * Makes the memory of an engine's own failures, or of one realm's with it: pauses double from 0.25 s, and a breaker opens with the sixth
+ * failure within 60 s, then lets one attempt pass every 30 s.
  * Design: §8
  */
 export function createRestarts(timing: Timing, system: Pick<System, "randomBytes">): Restarts {
@@ -32,7 +32,7 @@ export function createRestarts(timing: Timing, system: Pick<System, "randomBytes
 	let [since, pause_ms] = [0, 0];
 	let last = "";
 
-	/** Up to a quarter less: engines that fell together do not rise together. */
+	/** Shortens a pause by up to a quarter, so that engines that failed together do not restart together. */
 	const shorten = (milliseconds: number) => milliseconds * (1 - system.randomBytes(1).readUInt8() / 1024);
 	const wait = (milliseconds: number) => {
 		[since, pause_ms] = [performance.now(), shorten(milliseconds)];

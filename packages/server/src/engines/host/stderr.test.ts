@@ -8,7 +8,7 @@ import { createMask, showControls } from "./masking.ts";
 import { followStderr } from "./stderr.ts";
 import { scripted, settings, startHost, until } from "./testing.ts";
 
-/** What is logged of these bytes. */
+/** Follows these bytes as standard error. @returns the entries logged, and the beginning */
 async function logged(chunks: readonly (string | Buffer)[], secrets: readonly string[] = []) {
 	const { log, entries } = createTestLog();
 	const stream = new PassThrough();

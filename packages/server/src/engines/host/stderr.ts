@@ -4,20 +4,20 @@ import { type Mask, showControls } from "./masking.ts";
 
 const LINE_FEED = 0x0a;
 
-/** Bytes of a line that are kept. */
+/** Bytes kept of a line. */
 const MAX_LINE_BYTES = 8 * 1024;
 
-/** Lines that are logged within a second, and bytes that are read: a process that writes more waits until the second is over. */
+/** Lines logged within a second, and bytes read: a process that writes more waits until the second is over. */
 const WINDOW_MS = 1000;
 const MAX_WINDOW_LINES = 100;
 const MAX_WINDOW_BYTES = 1024 * 1024;
 
-/** Characters of the beginning that are kept for whoever asks why the process ended. */
+/** Characters of the beginning, kept to explain why the process ended. */
 const MAX_BEGINNING = 500;
 
-/** What a process says on its standard error. */
+/** Standard error of a process. */
 export interface Stderr {
-	/** How it began, masked, on one line. */
+	/** Returns its beginning, masked, on one line. */
 	beginning(): string;
 }
 
@@ -47,7 +47,7 @@ export function followStderr(stream: Readable, { engine, log, mask }: Options): 
 	const tell = () => {
 		const isLogged = rate.addLine();
 		const isBeginning = beginning.length < MAX_BEGINNING;
-		// Of a flood of lines nothing is made: they are only counted.
+		// Lines of a flood are only counted.
 		if (!isLogged && !isBeginning) return;
 		const message = showControls(readable(line.toString("utf8", 0, size), isCut, mask));
 		if (message.trim() === "") return;
@@ -73,7 +73,7 @@ export function followStderr(stream: Readable, { engine, log, mask }: Options): 
 	return { beginning: () => beginning };
 }
 
-/** The end of a line that was cut is left out when it may be the beginning of a secret. */
+/** Masks a line, and drops the end of a cut line, which may be the beginning of a secret. */
 function readable(text: string, isCut: boolean, mask: Mask): string {
 	const masked = mask(text.replace(/\r$/, ""));
 	return isCut ? `${masked.slice(0, masked.length - mask.longest)}…` : masked;
@@ -84,7 +84,7 @@ function pause(stream: Readable, wait_ms: number): void {
 	setTimeout(() => stream.resume(), wait_ms).unref();
 }
 
-/** Counts within windows of a second. @param report is told how many lines of a window were dropped */
+/** Counts within windows of a second. @param report receives the number of lines dropped in a window */
 function createRate(report: (dropped: number) => void) {
 	let start = performance.now();
 	let lines = 0;
@@ -99,12 +99,12 @@ function createRate(report: (dropped: number) => void) {
 	const rest = () => start + WINDOW_MS - performance.now();
 
 	return {
-		/** Whether the line may be logged. */
+		/** Counts a line, and tells whether it may be logged. */
 		addLine(): boolean {
 			if (rest() <= 0) renew();
 			return ++lines <= MAX_WINDOW_LINES;
 		},
-		/** Milliseconds to wait before more is read. */
+		/** Counts bytes. @returns milliseconds to wait before reading more */
 		addBytes(count: number): number {
 			if (rest() <= 0) renew();
 			bytes += count;

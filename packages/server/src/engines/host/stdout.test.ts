@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { MALFORMED } from "./fixtures/malformed.ts";
 import { failure, scripted, settings, startHost, until } from "./testing.ts";
 
-/** Milliseconds between two answers: a busy machine would read what comes closer together in one piece, which is another fault. */
+/** Milliseconds between two answers: with a shorter gap, a busy machine would read both in one piece, which is another fault. */
 const GAP_MS = 1000;
 
 async function startHostile(t: TestContext, name: string) {
@@ -72,7 +72,7 @@ test("a second answer a moment later ends the process, and the next caller never
 
 test("a second answer is not given to a caller that is already waiting for the same process", async (t) => {
 	const { host, generate } = await startHostile(t, "twice-blocking");
-	// One more than there are processes.
+	// One caller more than processes.
 	const callers = ["a", "b", "c", "d", "e"];
 	const answers = await Promise.all(callers.map((of) => generate({ of })));
 	assert.deepEqual(
@@ -80,7 +80,7 @@ test("a second answer is not given to a caller that is already waiting for the s
 		callers.map((of) => ({ data: { of } })),
 	);
 	await until(() => host.state()[0]?.last_failure !== undefined);
-	// The second answer comes before, together with, or in place of the answer to describe.
+	// The second answer comes before, together with, or in place of the answer to `describe`.
 	const refusal = /out of step|without having been asked|with more than one line/;
 	assert.match(host.state()[0]?.last_failure ?? "", refusal);
 });

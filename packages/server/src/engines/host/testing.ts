@@ -12,7 +12,7 @@ import type { Timing } from "./model.ts";
 /** Folder with the engines of the tests. */
 export const FIXTURES = fileURLToPath(new URL("./fixtures/", import.meta.url));
 
-/** The fields that every descriptor has. */
+/** Makes a descriptor with the fields that every one has. */
 export function descriptorOf(name: string, changes: object = {}) {
 	return {
 		name,
@@ -29,7 +29,7 @@ export function descriptorOf(name: string, changes: object = {}) {
 	};
 }
 
-/** A script as an engine that nothing restricts; its file's name is its type. @param script below `fixtures`, such as `hostile/deaf.mjs` */
+/** Makes an unrestricted engine of a script; its file's name is its type. @param script below `fixtures`, such as `hostile/deaf.mjs` */
 export function scripted(script: string, changes: object = {}): BuiltInEngine {
 	const file = join(FIXTURES, script);
 	const type = script.replace(/^.*\/|\.\w+$/g, "");
@@ -37,26 +37,26 @@ export function scripted(script: string, changes: object = {}): BuiltInEngine {
 	return { descriptor: descriptorOf(type, changes), network: false, node: false, launch };
 }
 
-/** A script as an engine that Node restricts, as it restricts ours. @param node how Node is told */
+/** Makes an engine of a script that Node restricts like ours. @param node way to pass the flags to Node */
 export function restricted(script: string, network = false, node: BuiltInEngine["node"] = "arguments"): BuiltInEngine {
 	return { ...scripted(script), node, network, reads: [FIXTURES] };
 }
 
-/** Settings without a secret. */
+/** Makes settings without a secret. */
 export function settings(changes: Partial<EngineSettings> = {}): EngineSettings {
 	return { key: "a", environment: {}, reads: [], secrets: [], ...changes };
 }
 
-/** A host with a catalogue of its own. */
+/** A host with its own catalogue. */
 export interface TestHost {
 	host: EngineHost;
 	catalog: Catalog;
 	log: TestLog;
-	/** Private folder that is gone after the test. */
+	/** Private folder, removed after the test. */
 	folder: string;
 }
 
-/** Makes a host that is asked by members of one realm, unless another is named; its processes are ended after the test. Pauses after failures are short unless `timing` says otherwise. */
+/** Makes a host whose calls come from one realm by default, with short pauses after failures; its processes end after the test. */
 export async function startHost(
 	cleanup: Cleanup,
 	engines: readonly BuiltInEngine[],
@@ -76,7 +76,7 @@ export async function startHost(
 	return { host: { ...host, call }, catalog, log, folder };
 }
 
-/** What a call that must fail fails with. */
+/** Returns the error of a call that must fail. */
 export async function failure(call: Promise<unknown>): Promise<EngineUnavailable> {
 	const outcome = await call.then(
 		(answer) => assert.fail(`answered ${JSON.stringify(answer).slice(0, 200)}`),
@@ -86,7 +86,7 @@ export async function failure(call: Promise<unknown>): Promise<EngineUnavailable
 	return outcome;
 }
 
-/** Waits until something is so, for at most two minutes. */
+/** Waits at most two minutes until a condition is true. */
 export async function until(holds: () => boolean): Promise<void> {
 	const end = performance.now() + 120_000;
 	while (!holds()) {
@@ -95,7 +95,7 @@ export async function until(holds: () => boolean): Promise<void> {
 	}
 }
 
-/** Whether a process of this id runs. One that is dead and waits for its parent to notice does not. */
+/** Tells whether the process with this id runs; a zombie does not. */
 export function isRunning(pid: number): boolean {
 	try {
 		return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));

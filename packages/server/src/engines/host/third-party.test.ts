@@ -22,7 +22,7 @@ import { loadCatalog } from "./catalog.ts";
 import { createEngineHost } from "./host.ts";
 import { descriptorOf, FIXTURES, failure, scripted, settings } from "./testing.ts";
 
-/** A folder of engines in which `one-shot` is installed, and a server that has `echo`. */
+/** Installs `one-shot` in a folder of engines, for a server that has `echo`. */
 async function install(t: TestContext, changes: object = {}) {
 	const folder = await makeFolder(t);
 	const plugins_dir = join(folder, "plugins.d");

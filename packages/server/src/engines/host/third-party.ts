@@ -12,12 +12,12 @@ import type { Log } from "../../log.ts";
 import type { CatalogEntry } from "./catalog.ts";
 import { pinExecutable, Refusal, refuseWritableByOthers } from "./pin.ts";
 
-/** What can be a type, and so the name of a folder. */
+/** Shape of a type, and so of a folder's name. */
 const TYPE = /^[a-z][a-z0-9-]{0,39}$/;
 
 interface ThirdPartyOptions {
 	plugins_dir: string;
-	/** Where the copies go. */
+	/** Folder for the copies. */
 	pinned_dir: string;
 	/** Types that come with the server. */
 	built_in: ReadonlySet<string>;
@@ -25,8 +25,8 @@ interface ThirdPartyOptions {
 }
 
 /**
- * Reads the engines of a folder, in the order of their names. One that is refused has the reason; a folder without a readable plugin.json
- * is only logged.
+ * Reads the engines of a folder, in the order of their names. A refused one has the reason; a folder without a readable plugin.json is only
+ * logged.
  * Design: §8
  */
 export function loadThirdParty(options: ThirdPartyOptions): CatalogEntry[] {
@@ -86,7 +86,7 @@ function entryOf(type: string, { json }: { json: unknown }, options: ThirdPartyO
 	}
 }
 
-/** Whatever it is, it concerns this engine only. */
+/** Explains why an engine is refused: any error concerns this engine only. */
 function reasonOf(error: unknown): string {
 	if (error instanceof Refusal || error instanceof DescriptorError) return error.message;
 	const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
@@ -101,7 +101,7 @@ function entry(type: string, descriptor: Descriptor): CatalogEntry {
 	return { type, descriptor, is_built_in: false, is_restricted: false, network, unavailable: undefined, launch };
 }
 
-/** Stands where plugin.json has nothing that can be used. */
+/** Makes the descriptor of an engine without a usable plugin.json. */
 function placeholder(type: string): Descriptor {
 	return {
 		name: type,
