@@ -11,7 +11,7 @@ const Anything = v.record(v.string(), v.unknown());
 
 const EngineSchema = v.object({ type: v.string(), description: v.string(), capabilities: v.array(v.string()) });
 
-/** True if a credential's answer has, besides the fields of the specification, `connection`: how to reach its system. */
+/** Adds `connection`, the way to reach its system, to a credential's answer, besides the fields of the specification. */
 const WithConnection = v.optional(
 	v.picklist(["true", "false"], says("validation_failed", "connection must be true or false")),
 );
@@ -20,7 +20,7 @@ const INVOCATION_ERRORS = [
 	...["not_found", "unsupported_operation", "engine_error", "engine_not_configured", "engine_unavailable"],
 ] as const;
 
-/** Dependencies of invoking an engine, with the tracking of its answer's delivery. */
+/** Dependencies of invoking an engine, including delivery tracking. */
 export interface EngineRouteNeeds extends EngineNeeds {
 	/** Tracks the delivery of an answer with a credential. */
 	delivery(lease_id: string, onAnswered: (listener: (isDelivered: boolean) => void) => void): void;

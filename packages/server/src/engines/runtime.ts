@@ -14,7 +14,7 @@ export interface RuntimeNeeds extends RealmPartNeeds {
 	catalog: Catalog;
 	host: EngineHost;
 	kinds: Kinds;
-	/** Variables for engines from the server's start. */
+	/** Variables for engines with which the server was started. */
 	engine_environment: Environment;
 }
 
@@ -117,7 +117,7 @@ export function createRuntime(needs: RuntimeNeeds): Runtime {
 	};
 }
 
-/** Makes the ways to an engine: with a configuration, and without. */
+/** Makes the functions that find an engine with and without a configuration. */
 function createWays({ catalog, kinds, sealer, engine_environment }: RuntimeNeeds, ready: ReadyEngines) {
 	function entry(type: string): CatalogEntry {
 		const found = catalog.get(type);
@@ -239,7 +239,7 @@ async function assemble(needs: RuntimeNeeds, meeting: Meeting, config: Configura
 	};
 }
 
-/** Error for a command from an engine whose kind has none: the core runs it nowhere. Design: §13 */
+/** Replaces a command from an engine whose kind has no such command: the core runs it nowhere. Design: §13 */
 const MISPLACED = { error: "the engine answered with a command, and there is no system for it to be run at" };
 
 function isMisplaced({ commands }: Kinds, { command }: Kind, answer: EngineResponse): boolean {

@@ -85,7 +85,7 @@ interface QuestionNeeds {
 	runtime: Pick<Runtime, "withRow" | "forRealm">;
 	catalog: Pick<Catalog, "list">;
 	kinds: Kinds;
-	/** Variables for engines from the server's start. */
+	/** Variables for engines with which the server was started. */
 	engine_environment: Environment;
 }
 

@@ -104,8 +104,8 @@ export async function openLeaseClock(needs: ClockNeeds): Promise<LeaseClock> {
 }
 
 /**
- * Within one boot the uptime tells how much time has passed. After a reboot only the wall clock can, and what it adds is no jump: the
- * uptime may be that of a host which has run for months, under a container that just started or moved there.
+ * Calculates the offset at start. Within one boot the uptime tells how much time has passed. After a reboot only the wall clock can, and the
+ * time it adds is no jump: the uptime may be that of a host which has run for months, under a container that just started or moved there.
  */
 function startOffset(system: ClockNeeds["system"], mark: ClockMark | undefined): number {
 	const uptime_ms = system.uptimeMs();

@@ -57,7 +57,7 @@ const CLOSED: readonly LeaseState[] = ["revoked", "aborted", "abandoned"];
 
 type Row = Pick<Lease, "id" | "name">;
 
-/** A refused create made nothing: a credential with the name of that lease comes from elsewhere. */
+/** Tells whether a lease may have had a credential: a refused create made nothing, so one of its name comes from elsewhere. */
 const hadCredential = ({ state, reason }: Pick<Lease, "state" | "reason">) => state !== "aborted" || reason !== "";
 
 type Place = Pick<SweepTarget, "target" | "scope">;

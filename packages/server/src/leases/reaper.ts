@@ -9,7 +9,7 @@ import type { Probe } from "./target-health.ts";
 
 /** Dependencies of the reaper. It knows engines only through the two functions that remove and probe. */
 export interface ReaperNeeds extends RemovalNeeds {
-	/** While leases are paused, the reaper probes targets, and revokes only leases requested by name. */
+	/** While leases are paused, the reaper probes targets, but revokes only on request. */
 	pause: Pick<Pause, "isPaused">;
 	/** Checks whether a target is well. Trouble there is an outcome, not an exception. */
 	probe(target: string): Promise<Probe>;

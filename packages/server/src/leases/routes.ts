@@ -29,7 +29,7 @@ const LeaseSchema = v.object({
 	last_error: v.string(),
 });
 
-/** Design: §7.1. The realm's slug is our addition: without it, the list of all realms would not tell whose a lease is. */
+/** Design: §7.1. The realm's slug is ours: the list of all realms would not say whose a lease is. */
 function shown({ id, realm, engine, role, name, state, user_id, created_at, expires_at, attempts, last_error }: Lease) {
 	return { id, realm, engine, role, name, state, user_id, created_at, expires_at, attempts, last_error };
 }

@@ -13,8 +13,8 @@ interface FormerNeeds {
 const MAX_NAMED = 20;
 
 /**
- * Makes the function that finds engines still working as before configurations for all realms named their realms, and the realms served:
- * through a configuration, through the server's variables, or with a shared part that is now each realm's own. Design: §13
+ * Makes the function that finds leftovers from before configurations for all realms named their realms, and the realms that they serve:
+ * configurations, targets of the server's variables, and shared parts that are now each realm's own. Design: §13
  */
 export function createFormerQuestion({ store, sealer, kinds }: FormerNeeds) {
 	const hasShared = async (type: string) => (await store.engines.config(type, "", "generated")) !== undefined;

@@ -35,7 +35,7 @@ export interface CatalogEntry {
 	type: string;
 	descriptor: Descriptor;
 	is_built_in: boolean;
-	/** True for a program of ours, restricted by Node. Nobody need check that its answers stay in step with the requests. */
+	/** True for a program of ours, restricted by Node. Its answers are trusted to stay in step with the requests. */
 	is_restricted: boolean;
 	/** True if it talks to another system, and so may take longer; assumed for a third party's that makes credentials. */
 	network: boolean;

@@ -20,7 +20,7 @@ export function faultOfDescribe(
 	}
 }
 
-/** Explains why an engine that needs at least this version of the server is unusable, or returns undefined. Compares three numbers. */
+/** Explains why an engine that needs this version or a newer one is unusable, else returns undefined. It compares the versions' three numbers. */
 export function faultOfVersion(min_core_version: string | undefined, core_version: string): string | undefined {
 	if (min_core_version === undefined) return undefined;
 	const numbers = (version: string) => version.split(/[-+]/, 1).join().split(".").map(Number);

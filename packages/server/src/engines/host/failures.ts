@@ -3,7 +3,7 @@ import type { System } from "../../system.ts";
 import type { Timing } from "./model.ts";
 import { createRestarts, type Restarts } from "./restarts.ts";
 
-/** Caller over whom a process failed: a realm, by its id; the core, for itself or as it revokes for a realm; or the engine alone, before any call. */
+/** Caller over whom a process failed: a realm, by its id; the core, for itself or revoking for a realm; or the engine alone, before any call. */
 export type Culprit = string;
 
 export const CORE: Culprit = "core";

@@ -15,7 +15,7 @@ import { followStderr } from "./stderr.ts";
 /** Processes of one engine with one configuration. While realms' calls keep all busy, the core gets one more. Design: §8 */
 const MAX_PROCESSES = 4;
 
-/** Processes of an engine that only computes: more than processors would only compete for those. */
+/** Processes of an engine that only computes: more of them than processors would only compete. */
 const MAX_COMPUTING = Math.min(MAX_PROCESSES, availableParallelism());
 
 const DESCRIBE = writeRequest({ method: "describe", params: {} });

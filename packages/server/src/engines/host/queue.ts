@@ -1,7 +1,7 @@
 import type { EngineResponse } from "@svc/protocol";
 import { type Culprit, isCore } from "./failures.ts";
 
-/** Waiting calls: from all realms, before realms with several of them are refused; from a realm with few; and from all realms in any case. */
+/** Limits of waiting calls: of all realms, until only realms with few get in; of such a realm; and of all in any case. */
 const MAX_WAITING = 64;
 const MAX_FEW = 8;
 const MAX_AT_ALL = 256;

@@ -40,9 +40,9 @@ export class TargetError extends Error {
 export interface Privilege {
 	/** For example `ACL DELUSER`. */
 	name: string;
-	/** `doubtful`: the work goes on without it, but worse, or nobody can tell. */
+	/** `doubtful`: the work goes on without it, but less well, or its status is unknown. */
 	status: "granted" | "missing" | "doubtful";
-	/** Need for it, or fault. */
+	/** Reason for needing it, or the fault. */
 	message: string;
 	/** Advice to the target's administrator; empty when it is granted. */
 	hint: string;
@@ -69,7 +69,7 @@ export interface Draft {
 	readonly fence: string;
 	/**
 	 * Makes it, once.
-	 * @throws TargetError, EngineUnavailable: unless the error proves that nothing was made, the core goes on until it is gone
+	 * @throws TargetError, EngineUnavailable: unless the error proves that nothing was made, the core keeps trying until it is gone
 	 */
 	create(lease_id: string): Promise<Credential>;
 	/** Called once the create has ended, or is no longer wanted. */

@@ -26,7 +26,7 @@ export interface EngineWays {
 	revokeParams(credential: Remains): Fields;
 	/** Reads the name from a new credential's fields. */
 	nameIn(data: Fields): unknown;
-	/** Tells whether an error of `generate` proves that nothing was made; errors common to all engines are known. */
+	/** Tells whether an error of `generate`, besides those common to all engines, proves that nothing was made. */
 	madeNothing?(message: string): boolean;
 	/** Tells whether an error of `generate` means that the target gave no answer. */
 	isUnanswered?(message: string): boolean;

@@ -54,7 +54,7 @@ export interface Kind {
 	fields?: Readonly<Record<string, object>>;
 	/** Fields that name the destination of secrets: when one changes, you must give a masked secret again. By default, every field. */
 	destination?: readonly string[];
-	/** Completes a configuration. @param environment variables for engines from the server's start */
+	/** Completes a configuration. @param environment variables for engines with which the server was started */
 	complete?(fields: Fields, environment: Environment): Fields;
 	/** Makes a warning to follow a configuration's status; empty for none. */
 	warning?(fields: Fields): string;

@@ -28,7 +28,7 @@ interface User {
 	password: string;
 }
 
-/** Tells whether an engine may give this name, and whether the user may be deleted. Spec: ENGINES › Authentication */
+/** Tells whether a name is managed: engines may give it, and the core may delete it. Spec: ENGINES › Authentication */
 export function isManagedName(name: string): boolean {
 	return MANAGED_NAME.test(name);
 }

@@ -11,7 +11,7 @@ const USUAL = "default";
 /**
  * Completes a containerorch configuration without a namespace: takes it from the server's own variable, else from the pod in which the
  * server runs, if the cluster is that of the pod.
- * @param environment variables for engines from the server's start
+ * @param environment variables for engines with which the server was started
  * Spec: ENGINES › Container orchestrator engine configuration
  */
 export function withNamespace(fields: Fields, environment: Readonly<Record<string, string | undefined>>): Fields {

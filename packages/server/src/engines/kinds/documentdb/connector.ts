@@ -39,7 +39,7 @@ const DRIVER_OPTIONS = {
 	maxPoolSize: 4,
 };
 
-/** Majority, because the next election may lose or restore a user that only the primary knows. The wait ends before the socket's. */
+/** Requires a majority: the next election may lose or restore a user that only the primary knows. The wait ends before the socket's. */
 const WRITE_CONCERN = { w: "majority", wtimeout: SOCKET_TIMEOUT_MS - 1000 };
 
 /* Error codes: https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */

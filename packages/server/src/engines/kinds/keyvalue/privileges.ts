@@ -77,7 +77,7 @@ async function savePrivilege(admin: KeyValueConnection, username: string): Promi
 	}
 }
 
-/** Warns of an aclfile; finds nothing if the user may not read the store's configuration. */
+/** Warns of an aclfile; undefined also if the user may not read the store's configuration. */
 async function filePrivilege(admin: KeyValueConnection): Promise<Privilege | undefined> {
 	const answer = await admin.ask(["CONFIG", "GET", "aclfile"]).catch((error: unknown) => {
 		if (!(error instanceof TargetError) || error.kind === "unreachable") throw error;

@@ -3,7 +3,7 @@ import { TargetError } from "../connector.ts";
 
 /**
  * Makes the function that takes one of `count` slots, or queues while all are taken.
- * @returns a function whose promise gives the function that frees the slot; calling that twice is harmless
+ * @returns a function that waits for a slot and returns the function to free it; freeing it twice is harmless
  * @throws TargetError unreachable after `wait_ms`
  */
 export function createSlots(count: number, wait_ms: number): () => Promise<() => void> {
