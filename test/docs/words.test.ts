@@ -33,3 +33,20 @@ test("the pages, the help of commands and the summaries of endpoints are in plai
 	);
 	assert.deepEqual(found, []);
 });
+
+/** Beginnings and words of comments in the sources. */
+const IN_COMMENTS: readonly (readonly [RegExp, string])[] = [
+	[/\/\*\*\s+(?:\*\s+)?(?:What|Who|Whoever)\b/g, "begin with a verb or a noun"],
+	[/(?:^\s*(?:\*|\/\/|\/\*\*)|\s\/\/ ).*\bwhoever\b/gim, "anybody who, the caller that"],
+];
+
+test("comments in the sources name their subject first", () => {
+	const found = filesOf(".ts").flatMap((path) => {
+		const text = textOf(path);
+		const lineAt = (index: number) => text.slice(0, index).split("\n").length;
+		return IN_COMMENTS.flatMap(([phrase, better]) =>
+			[...text.matchAll(phrase)].map(({ index }) => `${path}:${lineAt(index)}: ${better}`),
+		);
+	});
+	assert.deepEqual(found, []);
+});
