@@ -86,7 +86,8 @@ export interface RecoverySteps {
 export const coreRecovery = (close: "settle" | "postpone"): RecoverySteps => ({
 	aborted: [
 		"after leases.recover",
-		"after target.fence",
+		// Only behind a fence is a credential that is absent known to stay so.
+		...(close === "settle" ? ["after target.fence"] : []),
 		"after target.remove",
 		"after target.exists",
 		`before leases.${close}`,
