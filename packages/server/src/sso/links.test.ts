@@ -9,7 +9,6 @@ import { anEvent, aSession, MADE_AT } from "../testing/rows.ts";
 import { addAccount, openTestRules } from "../testing/rules.ts";
 import { linkIdentity, listIdentities, proveForLink, unlinkIdentity } from "./links.ts";
 import type { Provider } from "./providers.ts";
-import { noteRefusal } from "./refusals.ts";
 
 const { store, system, keyring } = await openTestRules({ after });
 const known_sources = createKnownSources({ store, keyring, system });
@@ -117,14 +116,6 @@ test("the last way to sign in to an account without a password stays", async () 
 	const [{ id } = { id: "" }] = (await listIdentities(needs, actor)).identities;
 	await assert.rejects(unlinkIdentity(needs, actor, id, undefined), { code: "conflict" });
 	assert.equal((await namesOf(actor)).length, 1);
-});
-
-test("a refusal is in the log though the session that asked has ended meanwhile", async () => {
-	const actor = await signedIn(stored);
-	await store.accounts.closeSession(actor.jti ?? "", anEvent());
-	const before = store.audit.tip().seq;
-	await noteRefusal(needs, actor, { method: "ldap", provider: "corp", reason: "password" });
-	assert.equal(store.audit.tip().seq, before + 1);
 });
 
 test("of two accounts only one has an identity", async () => {
