@@ -24,7 +24,7 @@ export const WATCH_OPTIONS = [
 
 /** A paragraph of the help. */
 export const WATCH_HELP =
-	"With --watch the program is told to end by SIGTERM when its secrets have changed and stay so for a moment, and started with the new ones. A look reads no values, and is an event of the audit log. While the server is away the program goes on. Once svc itself is told to stop, it starts nothing again.";
+	"With --watch, svc restarts the program when its secrets change: it sends SIGTERM, waits for the end, and starts the program with the new values. Several changes within a moment cause one restart. Each check reads no values and is an event in the audit log. While the server is away, the program keeps running. After svc receives a signal to stop, it does not restart the program.";
 
 /** Milliseconds for one look: the program may end meanwhile. */
 const LOOK_TIMEOUT_MS = 10_000;

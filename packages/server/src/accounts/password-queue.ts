@@ -16,7 +16,7 @@ export interface Asker {
 	source: string;
 	/** The account whose password it is, if it is known to sign in from this source. */
 	known?: string;
-	/** Account and source. Checks of one pair run one after the other: the first one's failure counts before the next begins. */
+	/** Account and source. Checks of one pair run one after another, so that each failure is counted before the next check starts. */
 	pair?: string;
 }
 

@@ -55,7 +55,7 @@ function setUp() {
 const anAddress = (at: number) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`;
 const anAccount = (at: number) => `user-${at}`;
 
-test("whoever has to wait is told so before the queue, where they would take the place of another", async () => {
+test("a caller that must wait is refused before it can take another's place in the queue", async () => {
 	const { askers, waitOf, fail } = setUp();
 	await fail(5);
 	askers.length = 0;

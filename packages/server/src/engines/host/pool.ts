@@ -182,7 +182,7 @@ export class Pool {
 		const stderr = followStderr(child.stderr, { engine: entry.type, log, mask: this.#mask });
 		const process = new EngineProcess({ child, stderr, timing, onLost: () => this.#idle.get(process)?.lose() });
 		this.#coming.add(process);
-		// The process counts before it takes a call.
+		// A starting process takes its place in the pool immediately, before it can take calls.
 		this.#processes.set(
 			process,
 			Promise.resolve().then(() => this.#live(process)),
