@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ACCOUNTS, startBench } from "./testing.ts";
 
-test("list names the managed accounts of the namespace, whoever labelled them, over all pages", async (t) => {
+test("list names the managed accounts of the namespace, however labelled, over all pages", async (t) => {
 	const { fake, generate, list } = await startBench(t);
 	const add = (name: string, namespace = "default") =>
 		fake.objects.set(`/api/v1/namespaces/${namespace}/serviceaccounts/${name}`, { metadata: { name } });

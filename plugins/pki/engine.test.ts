@@ -203,7 +203,7 @@ test("a step that fails is named before its reason", async () => {
 	assert.match(error, /^signing certificate: ./);
 });
 
-test("there are three roles, and the first is the one for whoever names none", () => {
+test("there are three roles, and the first is the default", () => {
 	assert.deepEqual(
 		descriptor.default_roles.map(({ name }) => name),
 		["server", "client", "both"],

@@ -161,7 +161,7 @@ test("about somebody without a role in the realm only the instance admin hears m
 	ok(await client.delete(`/realms/${slug}/policy/bindings/${root.id}`, { token: owner.token }));
 });
 
-test("nobody else is told anything about others, and whoever is not in the realm not even that it is there", async () => {
+test("nobody else learns anything about others, and a stranger not even that the realm exists", async () => {
 	for (const user of [owner.email, "nobody@example.test"])
 		refused(await ask(people.member.token, `&user=${user}`), 403, "forbidden");
 	const writer = await apiToken(client, people.admin, "write");

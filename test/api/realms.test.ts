@@ -78,7 +78,7 @@ test("the longest name and description come back whole", async () => {
 	assert.partialDeepStrictEqual(ok(await create({ name, description }), 201), { name, description });
 });
 
-test("a slug is taken once, whoever asks", async () => {
+test("a slug is taken once for everybody", async () => {
 	const { slug } = await realm(client, alice);
 	refused(await create({ slug }), 409, "conflict");
 	refused(await create({ slug }, bob), 409, "conflict");

@@ -79,7 +79,7 @@ test("of a realm the tokens limited to it and its credentials end, and nobody's 
 	assert.equal((await newest(client, root, "access.revoked"))?.realm, slug);
 });
 
-test("whoever revokes themselves keeps what they ask with", async () => {
+test("people who revoke themselves keep the session they ask with", async () => {
 	const other = await login(client, root);
 	const { sessions } = ok(await revoke({ user_id: root.id }));
 	assert.equal(sessions, 1);

@@ -64,7 +64,7 @@ test("then the code is gone and opens nothing more", async () => {
 	assert.doesNotMatch(server.stdout().slice(server.stdout().lastIndexOf("listening on")), /setup code/);
 });
 
-test("where everybody may register, whoever wants the first account or none gets none when there is one", async () => {
+test("where everybody may register, a request for the first account only is refused when there is one", async () => {
 	await server.restart({ SVC_REGISTRATION_MODE: "open" });
 	refused(await register({ setup_code: "" }), 409, "conflict");
 	ok(await register(), 201);

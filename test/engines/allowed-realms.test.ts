@@ -118,7 +118,7 @@ test("no realm's certificates are trusted by another, whose authority is given o
 	);
 });
 
-test("whoever serves every realm says so", options, async () => {
+test("a configuration that serves every realm says so", options, async () => {
 	ok(await configure(["*"]));
 	assert.deepEqual(await shown(), ["*"]);
 	const { username } = ok(await asStranger<{ username: string }>("keyvalue/generate", { role: "admin" }));

@@ -73,10 +73,10 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 /** Routes without a row although their method changes something, and the reason. */
 const BESIDE: Readonly<Record<string, string>> = {
 	"POST /api/v1/auth/register": "nobody is signed in; where the instance admin must be, the test below says so",
-	"POST /api/v1/auth/login": "opens a session for whoever has just proved who they are",
-	"POST /api/v1/auth/sso/token": "opens a session for whoever has just proved who they are",
-	"POST /api/v1/auth/saml/{provider}/acs": "opens a session for whoever has just proved who they are",
-	"POST /api/v1/auth/ldap/{provider}/login": "opens a session for whoever has just proved who they are",
+	"POST /api/v1/auth/login": "opens a session for a person who has just proved who they are",
+	"POST /api/v1/auth/sso/token": "opens a session for a person who has just proved who they are",
+	"POST /api/v1/auth/saml/{provider}/acs": "opens a session for a person who has just proved who they are",
+	"POST /api/v1/auth/ldap/{provider}/login": "opens a session for a person who has just proved who they are",
 	"POST /api/v1/auth/sso/link": "takes a provider: test/sso/linking.test.ts",
 	"POST /api/v1/auth/ldap/{provider}/link": "takes a provider: test/sso/linking.test.ts",
 	"DELETE /api/v1/auth/identities/{id}": "takes a provider: test/sso/linking.test.ts",
@@ -265,7 +265,7 @@ test("what is held and whose maker stands is made: the door itself refuses nothi
 	}
 });
 
-test("whoever is not the instance admin any more registers nobody where only that may", async () => {
+test("a former instance admin registers nobody where only the admin may", async () => {
 	await holding.server.restart({ SVC_REGISTRATION_MODE: "admin" });
 	const { token } = world.people.instance;
 	const body = { email: "late@example.test", password: PASSWORD };

@@ -152,7 +152,7 @@ test("only some secrets, or all but some; a key that is not there is named", asy
 	assert.match(missing.stderr, /: KEY_7000\nhint: `svc secret list`/);
 });
 
-test("whoever expects a shell is told that there is none", async () => {
+test("a command line meant for a shell is refused with a hint", async () => {
 	const told = await ada.run(["run", "--", "echo", "$DATABASE_URL"]);
 	assert.equal(told.stdout, "$DATABASE_URL\n");
 	assert.match(told.stderr, /^hint: no shell replaces \$DATABASE_URL here: .*sh -c/);

@@ -121,7 +121,7 @@ const sentBack = (answer: { readonly status: number; readonly headers: object })
 	"location" in answer.headers && answer.headers.location,
 ];
 
-test("a program hears that the provider cannot be asked, whoever begins without one gets the error", async () => {
+test("a program hears that the provider cannot be asked, a browser without one gets the error", async () => {
 	await world.set("gone", { ...provider, issuer: "https://127.0.0.1:1" });
 	const begin = (query: string) => world.client.get(`/auth/oidc/gone/login?${query}`);
 	assert.deepEqual(sentBack(await begin(WAITING)), [302, "http://127.0.0.1:40001/?error=provider_unavailable"]);

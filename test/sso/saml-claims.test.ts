@@ -68,7 +68,7 @@ test("an answer that was meant for another address is refused", options, async (
 	await examiner().expect({ "no destination": { response: without("Destination") } }, "accepted");
 });
 
-test("an answer of another provider is refused, whoever signed it", options, async () => {
+test("an answer of another provider is refused, even well signed", options, async () => {
 	const others = ["https://other.example.com/", "https://idp.example.com", "https://idp.example.com/ ", ""];
 	const changes: Record<string, Change> = {};
 	for (const other of others) {

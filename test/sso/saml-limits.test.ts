@@ -83,7 +83,7 @@ test("the most that is read, honest and not, is read in time", options, async ()
 	assert.equal(await timed(write({})), "accepted", "the next one is read");
 });
 
-test("more responses than can wait are not read at all, whoever sends them", options, async () => {
+test("more responses than can wait are not read at all, from any source", options, async () => {
 	const { write, identifyFrom } = examiner();
 	const document = write({});
 	const sources = Array.from({ length: 80 }, (_, at) => `192.0.2.${at}`);

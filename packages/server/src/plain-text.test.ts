@@ -34,7 +34,7 @@ test("names, descriptions and comments do not hold U+0000", () => {
 	assert.ok(!v.is(RequiredPlainText, ""));
 });
 
-test("values and passwords keep it, and whoever tries it as an e-mail is a stranger", () => {
+test("values and passwords keep it, and an e-mail with it belongs to nobody", () => {
 	assert.equal(v.parse(SetSecret, { key: "K", value: NUL }).value, NUL);
 	assert.equal(v.parse(Encrypt, { value: NUL }).value, NUL);
 	assert.equal(v.parse(Register, ada).password, PASSWORD);

@@ -79,7 +79,7 @@ test(
 	},
 );
 
-test("whoever revokes at the moment of the end is told the same, and each end is one event", options, async () => {
+test("a revocation at the moment of the end has the same answer, and each end is one event", options, async () => {
 	const made = await Promise.all(Array.from({ length: 40 }, () => world.made({ ttl: "1s" })));
 	const end = Math.max(...made.map(({ expires_at }) => Date.parse(expires_at)));
 	const asked = made.map(async ({ username }, at) => {

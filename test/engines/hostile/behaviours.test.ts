@@ -138,7 +138,7 @@ test("a second answer 10 ms later is nobody's", async () => {
 	}
 });
 
-test("a second answer is not given to whoever waits for the same process", async () => {
+test("a second answer does not reach the next caller of the same process", async () => {
 	const ask = async (of: string) => ownOrNone(await misbehave("twice-blocking", { of }), "twice-blocking", { of });
 	await Promise.all(["a", "b", "c", "d"].map(ask));
 });

@@ -70,7 +70,7 @@ const revoke = async (made: Answer) =>
 	});
 
 for (const how of ["crash", "after"]) {
-	test(`whoever has an engine end ${how === "crash" ? "over" : "after"} each request is refused it, and nobody else: not another realm, and no revocation`, async () => {
+	test(`a realm that has an engine end ${how === "crash" ? "over" : "after"} each request is refused it, and nobody else: not another realm, and no revocation`, async () => {
 		const before = [await world.generate("shelf", {}), await world.generate("shelf", {})];
 		for (const made of before) ok(made);
 		const answers: Answer[] = [];

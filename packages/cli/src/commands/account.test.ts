@@ -9,7 +9,7 @@ const LINKED = {
 	body: { message: "identity linked", identity: { provider: "old", email: "ada@example.com", name: "Ada\u001b" } },
 };
 
-test("an identity is linked with a browser, by whoever is logged in, once they have seen whose it is", async () => {
+test("a logged-in person links an identity with a browser, after seeing whose it is", async () => {
 	await using server = await startProviders(LINKED);
 	const env = session(server);
 	const link = ["account", "link", "old", "--no-browser"];

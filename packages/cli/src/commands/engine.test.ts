@@ -189,7 +189,7 @@ for (const [status, code, exit, hint] of TROUBLE) {
 	});
 }
 
-test("whoever pings an engine that does not work is told where to look next", async () => {
+test("a ping of an engine that does not work says where to look next", async () => {
 	await using server = await startService(() => refusal(503, "engine_unavailable", "why"));
 	const { stderr } = await run(["engine", "ping", "keyvalue"], { env: server.env });
 	assert.match(stderr, /^svc: why\nhint: `svc engine show` shows the configuration, `svc engine set` changes it\n$/);

@@ -44,7 +44,7 @@ test("a list goes on as long as there are pages", async () => {
 	assert.equal(JSON.parse(stdout).leases.length, 4);
 });
 
-test("whoever may not see all leases is told to name a realm", async () => {
+test("a caller who may not see all leases learns to name a realm", async () => {
 	await using server = await startService(() => refusal(403, "forbidden", "only instance admins"));
 	const { code, stderr } = await run(["lease", "list"], { env: server.env });
 	assert.equal(code, 3);

@@ -64,7 +64,7 @@ test("what is promoted is what was seen: each key with both versions, and nothin
 	});
 });
 
-test("a person is shown the plan and asked; whoever cannot be asked says --yes", async () => {
+test("a person sees the plan and is asked; a script says --yes", async () => {
 	await using server = await start();
 	const posts = () => server.requests.filter(({ method }) => method === "POST").length;
 	const no = await run([...PROMOTE, "--all"], { env: server.env, typed: ["n\r"] });

@@ -116,7 +116,7 @@ test("a provider that does not work ends its test with 1 and the reason", async 
 	assert.equal(JSON.parse(json.stderr).error.code, "unhealthy");
 });
 
-test("whoever names a provider that is not there is told where the names are", async () => {
+test("an unknown provider's error says where the names are", async () => {
 	await using server = await startService(() => refusal(404, "not_found", "provider not found"));
 	for (const command of ["show", "remove", "test"]) {
 		const { code, stderr } = await run(["sso", command, "corp"], { env: server.env });

@@ -64,7 +64,7 @@ test("an owner sees everything in the realms it owns, newest first, and nobody e
 	]);
 });
 
-test("a member sees its realm's events, whoever did them, and its own outside any realm", async () => {
+test("a member sees all events of its realm, and its own outside any realm", async () => {
 	const { member, seen } = shared;
 	assert.deepEqual(await seen(actorOf(member)), [
 		"stranger in first",
@@ -75,7 +75,7 @@ test("a member sees its realm's events, whoever did them, and its own outside an
 	]);
 });
 
-test("whoever is a member nowhere sees its own events outside any realm, not even its own inside one", async () => {
+test("a member of no realm sees its own events outside any realm, not even its own inside one", async () => {
 	const { stranger, seen } = shared;
 	assert.deepEqual(await seen(actorOf(stranger)), ["stranger nowhere"]);
 });
@@ -114,7 +114,7 @@ test("a token of the instance admin that is limited to a realm does not show wha
 	);
 });
 
-test("a realm's deletion is seen by whoever did it and by the instance admin, its other events by nobody any more", async (t) => {
+test("a realm's deletion is seen by its author and by the instance admin, its other events by nobody any more", async (t) => {
 	const { owner, member, admin, realm, store, seen } = await setUp(t);
 	const event = anEvent({ type: "realm.deleted", actor: owner.id, realm_id: realm.id, realm: realm.slug });
 	await store.realms.remove({ id: realm.id, deleted_at: event.timestamp }, event);

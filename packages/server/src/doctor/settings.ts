@@ -77,7 +77,7 @@ export function lookAtMasterKey({ config, master }: SettingNeeds): Check[] {
 			{
 				name,
 				status: "warning",
-				message: "it lies beside the data: whoever copies the folder can read everything",
+				message: "it lies beside the data: a copy of the folder reveals everything",
 				hint,
 			},
 		];

@@ -85,7 +85,7 @@ for (const [what, one, other, isSame] of PLACES) {
 	});
 }
 
-test("a process may read beside its kubeconfig, whoever named it", async (t) => {
+test("a process may read beside its kubeconfig, wherever that was named", async (t) => {
 	const SVC_ORCH_KUBECONFIG = "/etc/orch/config";
 	for (const [fields, outside, reads] of [
 		[{ kubeconfig_path: SVC_ORCH_KUBECONFIG }, {}, ["/etc/orch"]],

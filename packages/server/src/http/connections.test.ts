@@ -70,7 +70,7 @@ test("one source has at most 256, a proxy that is trusted as many as there are",
 	}
 });
 
-test("the longest turn is that of whoever held everybody up since it was last asked", async (t) => {
+test("the longest turn is the longest since the last question", async (t) => {
 	const { open, connections } = await serve(t, 5);
 	await open(get("/"));
 	await sleep(30);
@@ -85,7 +85,7 @@ test("the longest turn is that of whoever held everybody up since it was last as
 	assert.ok(connections.longestTurn() < longest);
 });
 
-test("whoever has sent no whole head within 12 s goes, handshake and head together; whoever had an answer stays", async (t) => {
+test("a connection without a whole head within 12 s, handshake included, is closed; one that had an answer stays", async (t) => {
 	const { open, connections } = await serve(t, 5);
 	const now = performance.now.bind(performance);
 	let later = 0;
@@ -102,7 +102,7 @@ test("whoever has sent no whole head within 12 s goes, handshake and head togeth
 	assert.equal(connections.closed().silent, 2);
 });
 
-test("when it ends, whoever has no request goes at once, and the others with their answer", async (t) => {
+test("when it ends, connections without a request close immediately, the others with their answer", async (t) => {
 	const { open, connections } = await serve(t, 5);
 	const [silent, idle, busy] = [await open(), await open(get("/")), await open(get("/held"))];
 	connections.drain();

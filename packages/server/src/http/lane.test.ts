@@ -64,7 +64,7 @@ test("requests sent ahead are handled one after another and in their order, with
 	assert.equal(most, 1);
 });
 
-test("what is sent ahead of an answer is not even looked at, and goes with whoever leaves", async (t) => {
+test("bytes sent ahead of an answer are not parsed, and go with the client", async (t) => {
 	const held: ServerResponse[] = [];
 	const server = await serve(t, (_incoming, outgoing) => void held.push(outgoing));
 	const socket = server.open();
@@ -80,7 +80,7 @@ test("what is sent ahead of an answer is not even looked at, and goes with whoev
 	assert.deepEqual(server.connections.counts(), { silent: 0, receiving: 0, busy: 0, idle: 0 });
 });
 
-test("whoever leaves while the answer is made is noticed at once", async (t) => {
+test("a client that leaves while its answer is made is noticed immediately", async (t) => {
 	const left = Promise.withResolvers<boolean>();
 	const server = await serve(t, (_incoming, outgoing) => {
 		outgoing.once("close", () => left.resolve(outgoing.writableFinished));

@@ -18,7 +18,7 @@ test("without a proxy the source is the socket's other end, and X-Forwarded-For 
 	assert.equal(from([], "127.0.0.1", "198.51.100.7"), "127.0.0.1");
 });
 
-test("whoever is not the proxy is not believed", () => {
+test("only the proxy is believed", () => {
 	assert.equal(from([PROXY], "192.0.2.1", "198.51.100.7"), "192.0.2.1");
 	assert.equal(from([PROXY], "10.0.0.11", "198.51.100.7"), "10.0.0.11");
 });

@@ -29,7 +29,7 @@ function bench(given: Partial<typeof LIMITS> = {}) {
 const refusal = (code: string) => (error: unknown) =>
 	error instanceof AppError && error.code === code && error.headers["retry-after"] === "1";
 
-test("whoever is alone has every place, and begins at once", () => {
+test("a source that is alone has every place, and begins immediately", () => {
 	const { turns, begun, enter } = bench();
 	enter("a", 6);
 	assert.deepEqual(begun, ["a", "a", "a", "a"]);

@@ -134,7 +134,7 @@ for (const [given, access, expected] of RESTRICTED) {
 	});
 }
 
-test("a realm-bound token of an admin meets the same 404 in another of its realms as whoever is no member", async () => {
+test("a realm-bound token of an admin meets the same 404 in another of its realms as a stranger", async () => {
 	const bound = authorize(needsWith("admin"), anActor({ realm_id: "another" }), "payments", READ);
 	const outside = authorize(needsWith(null), anActor(), "payments", READ);
 	assert.equal(await bound.catch(JSON.stringify), await outside.catch(JSON.stringify));

@@ -35,7 +35,7 @@ test("the core's calls for realms come first, too, in turn, and behind the other
 	);
 });
 
-test("whoever's calls failed stands behind the others", () => {
+test("a realm whose calls failed waits behind the others", () => {
 	const pause = (of: string) => (of === "a" ? 100 : 0);
 	assert.equal(order(filled("a", "a", "b", "b"), pause), "b b a a");
 });

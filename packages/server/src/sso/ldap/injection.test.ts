@@ -64,7 +64,7 @@ test("a username that means something to a filter or a name finds nobody", { ski
 	}
 });
 
-test("whoever is really called so comes in as nobody else", { skip: skipWithoutSlapd }, async () => {
+test("a person with such a name signs in as nobody else", { skip: skipWithoutSlapd }, async () => {
 	for (const user_filter of filters) {
 		const settings = settingsOf({ url: slapd.ldap_url, user_filter });
 		assert.equal((await ldap.identify(settings, "*", PASSWORD)).name, "Star");

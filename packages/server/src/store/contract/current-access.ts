@@ -60,7 +60,7 @@ export async function currentAccessContract(openStore: OpenStore): Promise<void>
 
 	const count = (realm_id: string) => store.secrets.count(realm_id, undefined);
 
-	test("a change is made by whoever still has what it was decided on, and the log does not keep that", async () => {
+	test("a change is made while its maker still has what it was decided on, and the log does not keep that", async () => {
 		const { realm, can, bySession, byToken } = await somebody();
 		const start = store.audit.tip().seq;
 		for (const maker of [
@@ -74,7 +74,7 @@ export async function currentAccessContract(openStore: OpenStore): Promise<void>
 		assert.deepEqual(event, ["secret.set", { request_id: "r", key: "k", version: 1 }]);
 	});
 
-	test("a change of whoever is not let in any more is refused as a request would be, and changes nothing", async () => {
+	test("a change by a caller who is no longer let in is refused as a request would be, and changes nothing", async () => {
 		type Somebody = Awaited<ReturnType<typeof somebody>>;
 		const ends: [why: string, end: (who: Somebody) => Promise<unknown>, session: string, token: string][] = [
 			[

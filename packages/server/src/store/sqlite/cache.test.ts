@@ -131,7 +131,7 @@ test("an answer that was on its way when something changed is given, and not rem
 	assert.equal(asked.length, 8);
 });
 
-test("an answer that is remembered cannot be changed by whoever got it", async () => {
+test("a caller cannot change an answer that is remembered", async () => {
 	const { nouns } = setUp();
 	const owner = await nouns.tokens.owner(Buffer.of(1));
 	assert.throws(() => Object.assign(owner ?? {}, { instance_admin: true }), TypeError);

@@ -52,7 +52,7 @@ test("the writer is at FULL when it opens a database again, with and without a l
 	assert.equal(read(again, "synchronous"), FULL);
 });
 
-test("NORMAL is given only to whoever asks for it", async (t) => {
+test("NORMAL is used only on request", async (t) => {
 	assert.equal(read(await writer(t, undefined, "NORMAL"), "synchronous"), NORMAL);
 });
 

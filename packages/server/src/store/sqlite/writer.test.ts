@@ -138,7 +138,7 @@ test("an operation that fails is told so in words of ours, and the ones beside i
 	await writer.close();
 });
 
-test("whoever asked hears last: the tip first, then what was written, then the answer; events alone are no change", async (t) => {
+test("the caller hears last: the tip first, then what was written, then the answer; events alone are no change", async (t) => {
 	const { writer, tips, written, append } = await start(t);
 	const dropSessions = writer.operation("accounts", "dropSessions");
 	await append(anEvent());

@@ -20,7 +20,7 @@ const IN_ITS_DATABASE = new Set(["userAdmin", "dbOwner"]);
 export function findPrivileges(authInfo: unknown, auth_database: string, databases: readonly string[]): Privilege[] {
 	const [users, roles, privileges] = listsOf(authInfo);
 	if (users.length === 0) {
-		const message = "nobody is signed in: whoever reaches the database may do everything";
+		const message = "nobody is signed in: anybody who reaches the database may do everything";
 		return [{ name: "access control", status: "doubtful", message, hint: "switch authorization on in the database" }];
 	}
 	const managing = roles.filter(({ role }) => EVERYWHERE.has(String(role)) || IN_ITS_DATABASE.has(String(role)));
