@@ -1,9 +1,9 @@
 import { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { EXIT_MEANINGS, FILES, VARIABLES } from "../packages/cli/src/epilogue.ts";
+import { type Leaf, leavesOf } from "../packages/cli/src/command-line/command-tree.ts";
+import { EXIT_MEANINGS, FILES, VARIABLES } from "../packages/cli/src/command-line/epilogue.ts";
 import { EXIT } from "../packages/cli/src/failure.ts";
 import { buildProgram, type Io, runCli } from "../packages/cli/src/main.ts";
-import { type Leaf, leavesOf } from "../packages/cli/src/tree.ts";
 import { LOCAL_COMMANDS } from "../packages/svc/src/local-commands.ts";
 import { api } from "../test/harness/client.ts";
 import { openApi, type Route, routesOf } from "../test/harness/openapi.ts";

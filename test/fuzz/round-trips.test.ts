@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseDotenv } from "../../packages/cli/src/dotenv.ts";
-import { EXPORT_FORMATS } from "../../packages/cli/src/export-formats.ts";
+import { parseDotenv } from "../../packages/cli/src/formats/dotenv.ts";
+import { EXPORT_FORMATS } from "../../packages/cli/src/formats/export-formats.ts";
 import { formatDuration, parseDuration } from "../../packages/protocol/src/duration.ts";
 import { parseJson } from "../../packages/protocol/src/json.ts";
 import { splitLines } from "../../packages/protocol/src/lines.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import net, { type AddressInfo } from "node:net";
 import test from "node:test";
-import { saveServer } from "./session.ts";
+import { saveServer } from "./client/session.ts";
 import { type FakeAnswer, page, refusal, startFake } from "./testing/fake-server.ts";
 import { fakeIo, run, temporaryFolder } from "./testing/terminal.ts";
 

@@ -1,6 +1,7 @@
 import { Command, CommanderError, type Option } from "commander";
 import manifest from "../package.json" with { type: "json" };
-import { addLocalCommands, addSharedOptions, ENDED, type LocalCommand } from "./command.ts";
+import { addLocalCommands, addSharedOptions, ENDED, type LocalCommand } from "./command-line/command.ts";
+import { epilogue } from "./command-line/epilogue.ts";
 import { addAccountCommands } from "./commands/account.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addAuthCommands } from "./commands/auth.ts";
@@ -17,7 +18,6 @@ import { addHelpCommand } from "./commands/help.ts";
 import { addImportCommand } from "./commands/import.ts";
 import { addInitCommand } from "./commands/init.ts";
 import { addKubernetesCommand } from "./commands/k8s.ts";
-
 import { addKeysCommands } from "./commands/keys.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
 import { addPolicyCommands } from "./commands/policy.ts";
@@ -29,12 +29,11 @@ import { addSecretCommands } from "./commands/secret.ts";
 import { addSsoCommands } from "./commands/sso.ts";
 import { addTokenCommands } from "./commands/token.ts";
 import { addUsersCommands } from "./commands/users.ts";
-import { epilogue } from "./epilogue.ts";
 import { EXIT, Failure } from "./failure.ts";
-import { type Io, write } from "./io.ts";
-import { toJson, visible } from "./output.ts";
+import { type Io, write } from "./io/io.ts";
+import { toJson, visible } from "./io/output.ts";
 
-export type { Io } from "./io.ts";
+export type { Io } from "./io/io.ts";
 
 /**
  * Runs one command of the command line client.

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DotenvError, decodeDotenv, parseDotenv } from "../../../packages/cli/src/dotenv.ts";
+import { DotenvError, decodeDotenv, parseDotenv } from "../../../packages/cli/src/formats/dotenv.ts";
 import { readManifest, UnsoundBackup } from "../../../packages/server/src/backups/manifest.ts";
 import { readConfig } from "../../../packages/server/src/config.ts";
 import { FatalError } from "../../../packages/server/src/errors.ts";

@@ -1,14 +1,14 @@
 import type { Command } from "commander";
-import { type Answer, object, rows, text } from "../answer.ts";
-import { type Client, path, send } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
+import { type Answer, object, rows, text } from "../client/answer.ts";
+import { type Client, path, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { type Io, isInteractive } from "../io.ts";
-import { show, showTable, visible } from "../output.ts";
-import { PASSWORD_STDIN, type PasswordOptions, readPasswords, readUsername } from "../password.ts";
-import { confirm } from "../prompt.ts";
-import { BROWSER_HELP, type BrowserOptions, findProvider, NO_BROWSER, proveInBrowser } from "../sso.ts";
+import { PASSWORD_STDIN, type PasswordOptions, readPasswords, readUsername } from "../input/password.ts";
+import { type Io, isInteractive } from "../io/io.ts";
+import { show, showTable, visible } from "../io/output.ts";
+import { confirm } from "../io/prompt.ts";
+import { BROWSER_HELP, type BrowserOptions, findProvider, NO_BROWSER, proveInBrowser } from "../login/sso.ts";
 
 interface LinkOptions extends PasswordOptions, BrowserOptions {
 	readonly yes?: boolean;

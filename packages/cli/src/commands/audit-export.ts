@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { addCommand, type Context, option } from "../command.ts";
-import { connectForEngine } from "../connection.ts";
-import type { Io } from "../io.ts";
-import { note, show, toJson, visible } from "../output.ts";
-import { listAll } from "../pages.ts";
-import { writePrivateFile } from "../private-file.ts";
-import { type Report, withProgress } from "../progress.ts";
+import { connectForEngine } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, toJson, visible } from "../io/output.ts";
+import { writePrivateFile } from "../io/private-file.ts";
+import { type Report, withProgress } from "../io/progress.ts";
 
 interface ExportOptions {
 	readonly realm?: string;

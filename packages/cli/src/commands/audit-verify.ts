@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import { type Answer, count, optional, text } from "../answer.ts";
-import { type Anchor, type ChainReport, checkExport, readExport } from "../audit-chain.ts";
-import { send } from "../client.ts";
-import { addCommand, type Context, option } from "../command.ts";
-import { connectForEngine } from "../connection.ts";
+import { type Answer, count, optional, text } from "../client/answer.ts";
+import { send } from "../client/client.ts";
+import { connectForEngine } from "../client/connection.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { showFields } from "../output.ts";
-import { withProgress } from "../progress.ts";
+import { type Anchor, type ChainReport, checkExport, readExport } from "../formats/audit-chain.ts";
+import type { Io } from "../io/io.ts";
+import { showFields } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 
 interface VerifyOptions {
 	readonly file?: string;

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { type Answer, optional, text } from "../answer.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
+import { type Answer, optional, text } from "../client/answer.ts";
+import { connect } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { showTable } from "../output.ts";
-import { listAll } from "../pages.ts";
+import type { Io } from "../io/io.ts";
+import { showTable } from "../io/output.ts";
 import { addAuditExportCommand } from "./audit-export.ts";
 import { addAuditVerifyCommand } from "./audit-verify.ts";
 

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
-import { readSession, saveServer } from "../session.ts";
+import { readSession, saveServer } from "../client/session.ts";
 import { refusal, startService } from "../testing/fake-server.ts";
 import { fakeIo, run, temporaryFolder } from "../testing/terminal.ts";
 

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { type Answer, text } from "../answer.ts";
-import { send } from "../client.ts";
-import { addCommand, type Context, option } from "../command.ts";
+import { type Answer, text } from "../client/answer.ts";
+import { send } from "../client/client.ts";
 import {
 	connect,
 	connectTo,
@@ -14,13 +13,20 @@ import {
 	settleTrust,
 	type Target,
 	TRUST_NEW,
-} from "../connection.ts";
+} from "../client/connection.ts";
+import { saveServer } from "../client/session.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { note, show, showFields, visible } from "../output.ts";
-import { PASSWORD_STDIN, type PasswordOptions, readEmail, readNewPassword, readPasswordChange } from "../password.ts";
-import { forgetSecrets } from "../run/kept-secrets.ts";
-import { saveServer } from "../session.ts";
+import {
+	PASSWORD_STDIN,
+	type PasswordOptions,
+	readEmail,
+	readNewPassword,
+	readPasswordChange,
+} from "../input/password.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, showFields, visible } from "../io/output.ts";
+import { forgetSecrets } from "../run/offline-cache.ts";
 import { addLoginCommand } from "./login.ts";
 
 interface RegisterOptions extends PasswordOptions, NewTrustOptions {

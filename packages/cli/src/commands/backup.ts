@@ -4,16 +4,16 @@ import { open } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import { type Answer, count, rows, text } from "../answer.ts";
-import { type Client, path, send, sendForContent } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
+import { type Answer, count, rows, text } from "../client/answer.ts";
+import { type Client, path, send, sendForContent } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { explainConnection } from "../client/failures.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { note, showFields, showTable, visible } from "../output.ts";
-import { writePrivateFile } from "../private-file.ts";
-import { type Report, withProgress } from "../progress.ts";
-import { explainConnection } from "../trouble.ts";
+import type { Io } from "../io/io.ts";
+import { note, showFields, showTable, visible } from "../io/output.ts";
+import { writePrivateFile } from "../io/private-file.ts";
+import { type Report, withProgress } from "../io/progress.ts";
 
 interface DownloadOptions {
 	readonly output?: string;

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import { text } from "../answer.ts";
-import { path, send } from "../client.ts";
-import { addCommand, addGroup, type Context } from "../command.ts";
-import { connect } from "../connection.ts";
-import type { Io } from "../io.ts";
-import { show, showTable, visible } from "../output.ts";
-import { listAll } from "../pages.ts";
-import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
+import { text } from "../client/answer.ts";
+import { path, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, addGroup, type Context } from "../command-line/command.ts";
+import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
+import type { Io } from "../io/io.ts";
+import { show, showTable, visible } from "../io/output.ts";
 
 /** Adds the commands of bindings. */
 export function addBindingCommands(program: Command, io: Io): void {

@@ -1,14 +1,14 @@
 import type { Command } from "commander";
-import { rows, text } from "../answer.ts";
-import { type Client, path, send } from "../client.ts";
-import { addCommand, addGroup, addLocalCommands, type Context } from "../command.ts";
+import { rows, text } from "../client/answer.ts";
+import { type Client, path, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { addCommand, addGroup, addLocalCommands, type Context } from "../command-line/command.ts";
 import { bashScript } from "../completion/bash.ts";
 import { fishScript } from "../completion/fish.ts";
-import { type Place, placesOf } from "../completion/places.ts";
+import { type Place, placesOf } from "../completion/positions.ts";
 import { zshScript } from "../completion/zsh.ts";
-import { connect } from "../connection.ts";
-import { type Io, write } from "../io.ts";
-import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
+import { type Io, write } from "../io/io.ts";
 
 /** Each shell's script and its use. */
 const SHELLS: Readonly<Record<string, { script(places: readonly Place[]): string; example: string }>> = {

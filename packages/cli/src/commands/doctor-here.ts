@@ -2,10 +2,10 @@ import { X509Certificate } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
-import { lookAtCertificate } from "../certificate.ts";
-import type { Target } from "../connection.ts";
-import { type Io, setting } from "../io.ts";
-import { sessionFile } from "../session.ts";
+import { lookAtCertificate } from "../client/certificate.ts";
+import type { Target } from "../client/connection.ts";
+import { sessionFile } from "../client/session.ts";
+import { type Io, setting } from "../io/io.ts";
 
 /** One check, in the form that the server uses, too. */
 export interface Check {

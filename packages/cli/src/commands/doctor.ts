@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { optional, rows, text } from "../answer.ts";
-import { send, sendForReply } from "../client.ts";
-import { addCommand, type Context, option } from "../command.ts";
-import { connect, findTarget } from "../connection.ts";
+import { optional, rows, text } from "../client/answer.ts";
+import { send, sendForReply } from "../client/client.ts";
+import { connect, findTarget } from "../client/connection.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { show, table, visible } from "../output.ts";
+import type { Io } from "../io/io.ts";
+import { show, table, visible } from "../io/output.ts";
 import { type Check, lookAtClock, lookAtConnection, lookAtSessionFile, lookAtVersion } from "./doctor-here.ts";
 
 interface DoctorOptions {

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { text } from "../answer.ts";
-import { send } from "../client.ts";
-import { addCommand, type Context } from "../command.ts";
-import { connect } from "../connection.ts";
-import type { Io } from "../io.ts";
-import { show, visible } from "../output.ts";
-import { readValue, VALUE_HELP, VALUE_OPTIONS, type ValueOptions } from "../value.ts";
+import { text } from "../client/answer.ts";
+import { send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { addCommand, type Context } from "../command-line/command.ts";
+import { readValue, VALUE_HELP, VALUE_OPTIONS, type ValueOptions } from "../input/value.ts";
+import type { Io } from "../io/io.ts";
+import { show, visible } from "../io/output.ts";
 
 /** Adds the command that encrypts a value. */
 export function addEncryptCommand(program: Command, io: Io): void {

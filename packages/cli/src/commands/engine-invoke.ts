@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import type { Answer } from "../answer.ts";
-import { path, send, sendForReply } from "../client.ts";
-import { addCommand, type Context, option } from "../command.ts";
-import { connectForEngine } from "../connection.ts";
+import type { Answer } from "../client/answer.ts";
+import { path, send, sendForReply } from "../client/client.ts";
+import { connectForEngine } from "../client/connection.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
 import {
 	CONNECTION_FORMATS,
 	type ConnectionFormat,
@@ -10,7 +10,7 @@ import {
 	connectionUrl,
 	connectionVariables,
 	kubeconfigOf,
-} from "../connection-formats.ts";
+} from "../formats/connection-formats.ts";
 import {
 	FIELD_OPTIONS,
 	type FieldOptions,
@@ -19,11 +19,11 @@ import {
 	readFields,
 	repeatable,
 	SECRET_HELP,
-} from "../fields.ts";
-import { type Io, write } from "../io.ts";
-import { note, showFields, toJson, visible } from "../output.ts";
-import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
-import { shellLine } from "../shell-line.ts";
+} from "../input/fields.ts";
+import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
+import { type Io, write } from "../io/io.ts";
+import { note, showFields, toJson, visible } from "../io/output.ts";
+import { shellLine } from "../io/shell-line.ts";
 
 interface ParamOptions extends RealmOptions, FieldOptions {
 	readonly param?: readonly string[];

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { optional, rows, text } from "../answer.ts";
-import { path, send } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect, connectForEngine } from "../connection.ts";
+import { optional, rows, text } from "../client/answer.ts";
+import { path, send } from "../client/client.ts";
+import { connect, connectForEngine } from "../client/connection.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import {
 	FIELD_OPTIONS,
@@ -14,10 +14,10 @@ import {
 	SECRET_HELP,
 	SETTING_HELP,
 	settingsOf,
-} from "../fields.ts";
-import type { Io } from "../io.ts";
-import { note, show, showFields, showTable, visible } from "../output.ts";
-import type { RealmOptions } from "../realm-scope.ts";
+} from "../input/fields.ts";
+import type { RealmOptions } from "../input/realm-scope.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, showFields, showTable, visible } from "../io/output.ts";
 import { addInvocationCommands } from "./engine-invoke.ts";
 
 interface SetOptions extends RealmOptions, FieldOptions {

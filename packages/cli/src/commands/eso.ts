@@ -1,16 +1,16 @@
 import type { Command } from "commander";
-import { parseAddress } from "../address.ts";
-import { text } from "../answer.ts";
-import { type Client, send } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
-import { parseDuration } from "../duration.ts";
-import { esoManifest, type Sync } from "../eso-manifest.ts";
-import { repeatable } from "../fields.ts";
-import type { Io } from "../io.ts";
-import { checkNamespace } from "../kubernetes-name.ts";
-import { note, show, visible } from "../output.ts";
-import { type EnvironmentOptions, environmentOf, REALM_OPTION, realmOf } from "../realm-scope.ts";
+import { parseAddress } from "../client/address.ts";
+import { text } from "../client/answer.ts";
+import { type Client, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
+import { esoManifest, type Sync } from "../formats/eso-manifest.ts";
+import { parseDuration } from "../input/duration.ts";
+import { repeatable } from "../input/fields.ts";
+import { checkNamespace } from "../input/kubernetes-name.ts";
+import { type EnvironmentOptions, environmentOf, REALM_OPTION, realmOf } from "../input/realm-scope.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, visible } from "../io/output.ts";
 import { type LeaseWish, parseLease } from "../run/leases.ts";
 
 interface ManifestOptions extends EnvironmentOptions {

@@ -1,17 +1,17 @@
 import { lstat } from "node:fs/promises";
 import type { Command } from "commander";
-import { text } from "../answer.ts";
-import { path } from "../client.ts";
-import { addCommand, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
-import { type Entry, EXPORT_FORMATS, problemsOf, type SecretName } from "../export-formats.ts";
+import { text } from "../client/answer.ts";
+import { path } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { type Io, write } from "../io.ts";
-import { checkName, checkNamespace } from "../kubernetes-name.ts";
-import { show, visible } from "../output.ts";
-import { listAll } from "../pages.ts";
-import { writePrivateFile } from "../private-file.ts";
-import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+import { type Entry, EXPORT_FORMATS, problemsOf, type SecretName } from "../formats/export-formats.ts";
+import { checkName, checkNamespace } from "../input/kubernetes-name.ts";
+import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
+import { type Io, write } from "../io/io.ts";
+import { show, visible } from "../io/output.ts";
+import { writePrivateFile } from "../io/private-file.ts";
 import { refuseReserved } from "../run/variables.ts";
 
 interface ExportOptions extends EnvironmentOptions {

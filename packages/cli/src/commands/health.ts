@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { object, optional, text } from "../answer.ts";
-import { send } from "../client.ts";
-import { addCommand, type Context } from "../command.ts";
-import { connectTo, findTarget } from "../connection.ts";
+import { object, optional, text } from "../client/answer.ts";
+import { send } from "../client/client.ts";
+import { connectTo, findTarget } from "../client/connection.ts";
+import { addCommand, type Context } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { showFields } from "../output.ts";
+import type { Io } from "../io/io.ts";
+import { showFields } from "../io/output.ts";
 
 /** Adds the command that shows the server's health. */
 export function addHealthCommand(program: Command, io: Io): void {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { namedCommands } from "../command-line/command-tree.ts";
 import { Failure } from "../failure.ts";
-import { namedCommands } from "../tree.ts";
 
 /** Adds `svc help secret set`, the same as `svc secret set --help`. Commander's own stops at the first word. */
 export function addHelpCommand(program: Command): void {

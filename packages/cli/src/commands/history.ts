@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import { count, optional, text } from "../answer.ts";
-import { path, send } from "../client.ts";
-import { addCommand, type Context } from "../command.ts";
-import { connect } from "../connection.ts";
+import { count, optional, text } from "../client/answer.ts";
+import { path, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, type Context } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { show, showTable, visible } from "../output.ts";
-import { listAll } from "../pages.ts";
-import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
+import type { Io } from "../io/io.ts";
+import { show, showTable, visible } from "../io/output.ts";
 
 /** Adds the commands of a secret's versions. */
 export function addHistoryCommands(secret: Command, io: Io): void {

@@ -1,18 +1,18 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { text } from "../answer.ts";
-import { type Client, path, send } from "../client.ts";
-import { addCommand, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
-import { type DotenvEntry, DotenvError, decodeDotenv, parseDotenv } from "../dotenv.ts";
+import { text } from "../client/answer.ts";
+import { type Client, path, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { parseMapping } from "../mapping.ts";
-import { note, show, showTable, visible } from "../output.ts";
-import { listAll } from "../pages.ts";
-import { withProgress } from "../progress.ts";
-import { readStdin } from "../prompt.ts";
-import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+import { type DotenvEntry, DotenvError, decodeDotenv, parseDotenv } from "../formats/dotenv.ts";
+import { parseMapping } from "../formats/mapping.ts";
+import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, showTable, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
+import { readStdin } from "../io/prompt.ts";
 
 interface ImportOptions extends EnvironmentOptions {
 	readonly format?: string;

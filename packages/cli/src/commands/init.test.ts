@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
-import { readSession } from "../session.ts";
+import { readSession } from "../client/session.ts";
 import { type FakeAnswer, refusal, startFake } from "../testing/fake-server.ts";
 import { LOGIN } from "../testing/provider.ts";
 import { fakeIo, run, temporaryFolder } from "../testing/terminal.ts";

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { type Answer, text } from "../answer.ts";
-import { type Client, send } from "../client.ts";
-import { addCommand, type Context, option } from "../command.ts";
+import { type Answer, text } from "../client/answer.ts";
+import { type Client, send } from "../client/client.ts";
 import {
 	FIRST_CONTACT,
 	findTarget,
@@ -10,12 +9,13 @@ import {
 	settledClient,
 	settleTrust,
 	TRUST_NEW,
-} from "../connection.ts";
+} from "../client/connection.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { type Io, isInteractive } from "../io.ts";
-import { show, visible } from "../output.ts";
-import { PASSWORD_STDIN, type PasswordOptions, readEmail, readNewPassword } from "../password.ts";
-import { askHidden } from "../prompt.ts";
+import { PASSWORD_STDIN, type PasswordOptions, readEmail, readNewPassword } from "../input/password.ts";
+import { type Io, isInteractive } from "../io/io.ts";
+import { show, visible } from "../io/output.ts";
+import { askHidden } from "../io/prompt.ts";
 import { saveLogin } from "./login.ts";
 
 interface InitOptions extends PasswordOptions, NewTrustOptions {

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import { addCommand, type Context, option } from "../command.ts";
-import { connectForEngine } from "../connection.ts";
-import { withCredential } from "../held-credential.ts";
-import type { Io } from "../io.ts";
-import { REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
+import { connectForEngine } from "../client/connection.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
+import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
+import type { Io } from "../io/io.ts";
 import { environmentFor } from "../run/environment.ts";
 import { writeKubeconfig } from "../run/kubeconfig-file.ts";
 import { codeOf, runProgram } from "../run/program.ts";
+import { withCredential } from "../run/with-credential.ts";
 
 interface KubernetesOptions extends RealmOptions {
 	readonly role: string;

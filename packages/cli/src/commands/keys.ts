@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import { type Answer, count, object, optional, rows, text } from "../answer.ts";
-import { type Client, send } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connectForEngine } from "../connection.ts";
+import { type Answer, count, object, optional, rows, text } from "../client/answer.ts";
+import { type Client, send } from "../client/client.ts";
+import { connectForEngine } from "../client/connection.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { note, show, showFields, showTable, visible } from "../output.ts";
-import { confirmUnless } from "../prompt.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, showFields, showTable, visible } from "../io/output.ts";
+import { confirmUnless } from "../io/prompt.ts";
 
 interface StatusOptions {
 	readonly realm?: string;

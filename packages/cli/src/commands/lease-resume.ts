@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { type Answer, isAnswer, text } from "../answer.ts";
-import { type Client, send } from "../client.ts";
-import { addCommand, type Context } from "../command.ts";
-import { connect } from "../connection.ts";
-import type { Io } from "../io.ts";
-import { note, show, visible } from "../output.ts";
+import { type Answer, isAnswer, text } from "../client/answer.ts";
+import { type Client, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { addCommand, type Context } from "../command-line/command.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, visible } from "../io/output.ts";
 
 /** Adds the command that ends the pause of leases after a restore. */
 export function addResumeCommand(lease: Command, io: Io): void {

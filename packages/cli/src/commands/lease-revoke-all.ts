@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import { count } from "../answer.ts";
-import { send } from "../client.ts";
-import { addCommand, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
+import { count } from "../client/answer.ts";
+import { send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { note, show, visible } from "../output.ts";
-import { confirmUnless } from "../prompt.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, visible } from "../io/output.ts";
+import { confirmUnless } from "../io/prompt.ts";
 
 interface RevokeAllOptions {
 	readonly realm?: string;

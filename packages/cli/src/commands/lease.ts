@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import { optional, text } from "../answer.ts";
-import { path, send, sendForReply } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect, connectForEngine } from "../connection.ts";
-import type { Io } from "../io.ts";
-import { note, show, showFields, showTable, visible } from "../output.ts";
-import { listAll } from "../pages.ts";
-import { REALM_OPTION, type RealmOptions, realmIfAny, realmOf } from "../realm-scope.ts";
+import { optional, text } from "../client/answer.ts";
+import { path, send, sendForReply } from "../client/client.ts";
+import { connect, connectForEngine } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
+import { REALM_OPTION, type RealmOptions, realmIfAny, realmOf } from "../input/realm-scope.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, showFields, showTable, visible } from "../io/output.ts";
 import { addResumeCommand, notePause } from "./lease-resume.ts";
 import { addRevokeAllCommand } from "./lease-revoke-all.ts";
 

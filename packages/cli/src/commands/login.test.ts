@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { readSession } from "../session.ts";
+import { readSession } from "../client/session.ts";
 import { refusal } from "../testing/fake-server.ts";
 import { LOGIN, startProviders } from "../testing/provider.ts";
 import { fakeIo, run, temporaryFolder } from "../testing/terminal.ts";

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { type Answer, object, text } from "../answer.ts";
-import { type Call, type Client, path, send } from "../client.ts";
-import { addCommand, type Context, option } from "../command.ts";
+import { type Answer, object, text } from "../client/answer.ts";
+import { type Call, type Client, path, send } from "../client/client.ts";
 import {
 	FIRST_CONTACT,
 	findTarget,
@@ -11,13 +10,14 @@ import {
 	settleTrust,
 	type Target,
 	TRUST_NEW,
-} from "../connection.ts";
+} from "../client/connection.ts";
+import { saveServer } from "../client/session.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
-import { note, show, visible } from "../output.ts";
-import { PASSWORD_STDIN, type PasswordOptions, readEmail, readPassword, readUsername } from "../password.ts";
-import { saveServer } from "../session.ts";
-import { BROWSER_HELP, type BrowserOptions, findProvider, NO_BROWSER, proveInBrowser } from "../sso.ts";
+import { PASSWORD_STDIN, type PasswordOptions, readEmail, readPassword, readUsername } from "../input/password.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, visible } from "../io/output.ts";
+import { BROWSER_HELP, type BrowserOptions, findProvider, NO_BROWSER, proveInBrowser } from "../login/sso.ts";
 
 interface LoginOptions extends PasswordOptions, NewTrustOptions, BrowserOptions {
 	/** Name of a provider with sign-in in a browser. */

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { type Answer, isAnswer, optional, rows, text } from "../answer.ts";
-import { send } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
-import type { Io } from "../io.ts";
-import { note, showFields, showTable, visible } from "../output.ts";
-import { type EnvironmentOptions, REALM_OPTION, realmOf } from "../realm-scope.ts";
+import { type Answer, isAnswer, optional, rows, text } from "../client/answer.ts";
+import { send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
+import { type EnvironmentOptions, REALM_OPTION, realmOf } from "../input/realm-scope.ts";
+import type { Io } from "../io/io.ts";
+import { note, showFields, showTable, visible } from "../io/output.ts";
 
 interface ExplainOptions extends EnvironmentOptions {
 	readonly user?: string;

@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import { type Answer, count, optional, rows, text } from "../answer.ts";
-import { type Client, path, send } from "../client.ts";
-import { addCommand, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
+import { type Answer, count, optional, rows, text } from "../client/answer.ts";
+import { type Client, path, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
 import { EXIT, Failure } from "../failure.ts";
-import { type Io, isInteractive } from "../io.ts";
-import { note, show, showTable, visible } from "../output.ts";
-import { confirm } from "../prompt.ts";
-import { checkEnvironment, REALM_OPTION, type RealmOptions, realmOf } from "../realm-scope.ts";
+import { checkEnvironment, REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
+import { type Io, isInteractive } from "../io/io.ts";
+import { note, show, showTable, visible } from "../io/output.ts";
+import { confirm } from "../io/prompt.ts";
 
 interface DiffOptions extends RealmOptions {
 	readonly exitCode?: boolean;

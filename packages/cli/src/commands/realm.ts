@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import { optional, text } from "../answer.ts";
-import { path, send } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
-import type { Io } from "../io.ts";
-import { show, showFields, showTable, visible } from "../output.ts";
-import { listAll } from "../pages.ts";
-import { confirmUnless } from "../prompt.ts";
+import { optional, text } from "../client/answer.ts";
+import { path, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
+import type { Io } from "../io/io.ts";
+import { show, showFields, showTable, visible } from "../io/output.ts";
+import { confirmUnless } from "../io/prompt.ts";
 
 interface CreateOptions {
 	readonly name?: string;

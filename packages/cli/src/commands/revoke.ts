@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import { count, text } from "../answer.ts";
-import { send } from "../client.ts";
-import { addCommand, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
+import { count, text } from "../client/answer.ts";
+import { send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { findUser } from "../client/find-user.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { findUser } from "../find-user.ts";
-import type { Io } from "../io.ts";
-import { note, show, visible } from "../output.ts";
-import { confirmUnless } from "../prompt.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, visible } from "../io/output.ts";
+import { confirmUnless } from "../io/prompt.ts";
 
 interface RevokeOptions {
 	readonly user?: string;

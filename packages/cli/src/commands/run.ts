@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { addCommand, type Context, option } from "../command.ts";
-import { connectForEngine } from "../connection.ts";
-import { repeatable } from "../fields.ts";
-import type { Io } from "../io.ts";
-import { note, visible } from "../output.ts";
-import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
+import { connectForEngine } from "../client/connection.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
+import { repeatable } from "../input/fields.ts";
+import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
+import type { Io } from "../io/io.ts";
+import { note, visible } from "../io/output.ts";
 import { environmentFor } from "../run/environment.ts";
 import { LEASE_HELP, parseLease, withLeases } from "../run/leases.ts";
 import { codeOf, type Ended, type Program, runProgram } from "../run/program.ts";

@@ -1,14 +1,14 @@
 import type { Command } from "commander";
-import { count, text } from "../answer.ts";
-import { path, send } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
+import { count, text } from "../client/answer.ts";
+import { path, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { type Io, write } from "../io.ts";
-import { show, showTable, visible } from "../output.ts";
-import { listAll } from "../pages.ts";
-import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../realm-scope.ts";
-import { readValue, VALUE_HELP, VALUE_OPTIONS, type ValueOptions } from "../value.ts";
+import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
+import { readValue, VALUE_HELP, VALUE_OPTIONS, type ValueOptions } from "../input/value.ts";
+import { type Io, write } from "../io/io.ts";
+import { show, showTable, visible } from "../io/output.ts";
 import { addHistoryCommands, parseVersion } from "./history.ts";
 
 interface SetOptions extends EnvironmentOptions, ValueOptions {

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { type Answer, isAnswer, object, optional, rows, text } from "../answer.ts";
-import { path, send } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect, connectTo, findTarget } from "../connection.ts";
+import { type Answer, isAnswer, object, optional, rows, text } from "../client/answer.ts";
+import { path, send } from "../client/client.ts";
+import { connect, connectTo, findTarget } from "../client/connection.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import {
 	FIELD_OPTIONS,
@@ -16,9 +16,9 @@ import {
 	SECRET_HELP,
 	SETTING_HELP,
 	settingsOf,
-} from "../fields.ts";
-import type { Io } from "../io.ts";
-import { show, showFields, showTable, visible } from "../output.ts";
+} from "../input/fields.ts";
+import type { Io } from "../io/io.ts";
+import { show, showFields, showTable, visible } from "../io/output.ts";
 
 interface SetOptions extends FieldOptions {
 	readonly type?: string;

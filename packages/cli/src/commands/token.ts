@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import { type Answer, optional, text } from "../answer.ts";
-import { path, send } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
-import { repeatable } from "../fields.ts";
-import type { Io } from "../io.ts";
-import { note, show, showTable, visible } from "../output.ts";
-import { listAll } from "../pages.ts";
-import { ENVIRONMENTS } from "../realm-scope.ts";
+import { type Answer, optional, text } from "../client/answer.ts";
+import { path, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
+import { repeatable } from "../input/fields.ts";
+import { ENVIRONMENTS } from "../input/realm-scope.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, showTable, visible } from "../io/output.ts";
 
 interface CreateOptions {
 	readonly scopes?: string;

@@ -1,10 +1,10 @@
-import { type Answer, object, text } from "../answer.ts";
-import { path, send } from "../client.ts";
-import { type CommandSpec, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
+import { type Answer, object, text } from "../client/answer.ts";
+import { path, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { findUser } from "../client/find-user.ts";
+import { type CommandSpec, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { findUser } from "../find-user.ts";
-import { showFields } from "../output.ts";
+import { showFields } from "../io/output.ts";
 
 interface LimitOptions {
 	readonly realmBytes?: string;

@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import { type Answer, count, object, rows, text } from "../answer.ts";
-import { path, send } from "../client.ts";
-import { addCommand, addGroup, type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
-import { findUser } from "../find-user.ts";
-import type { Io } from "../io.ts";
-import { note, show, showFields, showTable, visible } from "../output.ts";
-import { listAll } from "../pages.ts";
-import { confirmUnless } from "../prompt.ts";
+import { type Answer, count, object, rows, text } from "../client/answer.ts";
+import { path, send } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { findUser } from "../client/find-user.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, showFields, showTable, visible } from "../io/output.ts";
+import { confirmUnless } from "../io/prompt.ts";
 import { limitFields, USERS_LIMITS } from "./users-limits.ts";
 
 interface DisableOptions {

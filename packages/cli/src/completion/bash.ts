@@ -1,5 +1,5 @@
 import { lookups } from "./lookups.ts";
-import type { Place } from "./places.ts";
+import type { Place } from "./positions.ts";
 
 /** The completion script for bash 4 and later. */
 export function bashScript(places: readonly Place[]): string {

@@ -1,4 +1,4 @@
-import { optionValuesOf, type Place } from "./places.ts";
+import { optionValuesOf, type Place } from "./positions.ts";
 
 /** The completion script for fish. */
 export function fishScript(places: readonly Place[]): string {

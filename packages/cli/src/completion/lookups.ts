@@ -1,4 +1,4 @@
-import { optionValuesOf, type Place } from "./places.ts";
+import { optionValuesOf, type Place } from "./positions.ts";
 
 /** A shell's syntax for lists of words. */
 interface Lists {

@@ -1,5 +1,5 @@
 import { lookups } from "./lookups.ts";
-import type { Place } from "./places.ts";
+import type { Place } from "./positions.ts";
 
 /** The completion script for zsh. */
 export function zshScript(places: readonly Place[]): string {

@@ -1,4 +1,4 @@
-import type { Io } from "../io.ts";
+import type { Io } from "../io/io.ts";
 import type { Variable } from "./variables.ts";
 
 /** Settings of svc that are no secrets: a program that calls svc itself continues with them. */

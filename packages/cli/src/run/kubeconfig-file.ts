@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Answer } from "../answer.ts";
-import { kubeconfigOf } from "../connection-formats.ts";
-import { type Io, setting } from "../io.ts";
-import { writePrivateFile } from "../private-file.ts";
+import type { Answer } from "../client/answer.ts";
+import { kubeconfigOf } from "../formats/connection-formats.ts";
+import { type Io, setting } from "../io/io.ts";
+import { writePrivateFile } from "../io/private-file.ts";
 
 /**
  * Writes the Kubernetes client configuration for a token into a folder that only its owner can read, in memory where the system offers that.

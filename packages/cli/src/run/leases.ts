@@ -1,13 +1,13 @@
-import type { Answer } from "../answer.ts";
-import type { Client } from "../client.ts";
-import type { Context } from "../command.ts";
-import { connectionVariables } from "../connection-formats.ts";
+import type { Answer } from "../client/answer.ts";
+import type { Client } from "../client/client.ts";
+import type { Context } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { parseParam } from "../fields.ts";
-import { withCredential } from "../held-credential.ts";
+import { connectionVariables } from "../formats/connection-formats.ts";
+import { parseParam } from "../input/fields.ts";
 import { writeKubeconfig } from "./kubeconfig-file.ts";
 import type { Ended } from "./program.ts";
 import type { Variable } from "./variables.ts";
+import { withCredential } from "./with-credential.ts";
 
 /** A credential wanted for a program. */
 export interface LeaseWish {

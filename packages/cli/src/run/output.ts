@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { hasReaderLeft, writeBytes } from "../io.ts";
+import { hasReaderLeft, writeBytes } from "../io/io.ts";
 import { createMasker } from "./mask.ts";
 
 /** Copy of a program's output, under way. */

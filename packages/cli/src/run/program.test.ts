@@ -4,7 +4,7 @@ import { PassThrough, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import test from "node:test";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../io/io.ts";
 import { fakeIo } from "../testing/terminal.ts";
 import { codeOf, type Program, runProgram } from "./program.ts";
 

@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { once } from "node:events";
 import { constants } from "node:os";
 import { Failure } from "../failure.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../io/io.ts";
 import { canMask } from "./mask.ts";
 import { copyMasked } from "./output.ts";
 import { openPipe } from "./pipe.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { DotenvError, decodeDotenv, parseDotenv } from "../dotenv.ts";
 import { Failure } from "../failure.ts";
+import { DotenvError, decodeDotenv, parseDotenv } from "../formats/dotenv.ts";
 
 /**
  * Checks that every variable in a file such as `.env.example` is set.

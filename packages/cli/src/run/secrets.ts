@@ -1,7 +1,7 @@
-import { count, text } from "../answer.ts";
-import { type Client, path } from "../client.ts";
+import { count, text } from "../client/answer.ts";
+import { type Client, path } from "../client/client.ts";
+import { listAll } from "../client/pages.ts";
 import { Failure } from "../failure.ts";
-import { listAll } from "../pages.ts";
 
 /** One environment of a realm. */
 export interface Place {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Io } from "../io.ts";
+import type { Io } from "../io/io.ts";
 
 /** Signals to pass on. Stop and continue need nothing: a terminal sends them to its whole foreground, and both processes obey. */
 const FORWARDED: readonly NodeJS.Signals[] = [

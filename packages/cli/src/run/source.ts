@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
-import type { Client } from "../client.ts";
-import { type Context, option } from "../command.ts";
-import { connect, findTarget, readToken } from "../connection.ts";
-import { describeDuration, parseDuration } from "../duration.ts";
+import type { Client } from "../client/client.ts";
+import { connect, findTarget, readToken } from "../client/connection.ts";
+import { type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { note } from "../output.ts";
-import { keepSecrets, type Owner, recallSecrets } from "./kept-secrets.ts";
+import { describeDuration, parseDuration } from "../input/duration.ts";
+import { note } from "../io/output.ts";
+import { keepSecrets, type Owner, recallSecrets } from "./offline-cache.ts";
 import { type Place, readSecrets, type Secret } from "./secrets.ts";
 
 /** Options for the source of secrets. */

@@ -1,8 +1,8 @@
-import { type Context, option } from "../command.ts";
-import { connect } from "../connection.ts";
-import { parseDuration } from "../duration.ts";
+import { connect } from "../client/connection.ts";
+import { type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { note, visible } from "../output.ts";
+import { parseDuration } from "../input/duration.ts";
+import { note, visible } from "../io/output.ts";
 import type { Program } from "./program.ts";
 import { type Place, readState, type Secret } from "./secrets.ts";
 import { ownerOf, readAndKeep, type SourceOptions } from "./source.ts";

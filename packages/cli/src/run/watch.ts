@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Io } from "../io.ts";
+import type { Io } from "../io/io.ts";
 import { type Ended, type Program, type RunningProgram, startProgram } from "./program.ts";
 import { hearSignals } from "./signals.ts";
 

@@ -4,7 +4,7 @@ import http from "node:http";
 import https from "node:https";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { fingerprintOf } from "../certificate.ts";
+import { fingerprintOf } from "../client/certificate.ts";
 
 /** One of two self-signed certificates for 127.0.0.1, with its key. Made for tests: `openssl req -x509 -newkey ec …`. */
 export type Identity = "first" | "second";

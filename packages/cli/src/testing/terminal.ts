@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Writable } from "node:stream";
-import type { Io } from "../io.ts";
+import type { Io } from "../io/io.ts";
 import { runCli } from "../main.ts";
 
 /** Surroundings of a command in a test. */

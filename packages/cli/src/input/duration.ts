@@ -1,0 +1,23 @@
+import { Failure } from "../failure.ts";
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * Milliseconds of a duration such as `30s`, `5m`, `24h` or `7d`.
+ * @param name of the option that it was given to
+ * @param max_ms the longest accepted
+ * @throws Failure usage when it is no duration, or longer
+ */
+export function parseDuration(name: string, text: string, max_ms = Number.POSITIVE_INFINITY): number {
+	const [, number, unit = ""] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
+	if (number === undefined) throw new Failure("usage", `${name} takes a duration such as 30s, 5m, 24h or 7d`);
+	const ms = Number(number) * (UNIT_MS[unit] ?? 0);
+	if (ms > max_ms) throw new Failure("usage", `${name} takes ${describeDuration(max_ms)} at most`);
+	return ms;
+}
+
+/** A duration for a person, in its largest whole unit. */
+export function describeDuration(ms: number): string {
+	const [unit, size] = Object.entries(UNIT_MS).findLast(([, size]) => ms >= size) ?? ["s", 1000];
+	return `${Math.max(0, Math.floor(ms / size))}${unit}`;
+}

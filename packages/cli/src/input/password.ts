@@ -1,0 +1,97 @@
+import type { Option } from "commander";
+import { type Context, option } from "../command-line/command.ts";
+import { Failure } from "../failure.ts";
+import { isInteractive } from "../io/io.ts";
+import { ask, askHidden, readStdin } from "../io/prompt.ts";
+import { decodeUtf8 } from "./value.ts";
+
+/** Options of a command that takes a password. */
+export interface PasswordOptions {
+	readonly passwordStdin?: boolean;
+}
+
+/** The option of `PasswordOptions`. */
+export const PASSWORD_STDIN: Option = option(
+	"--password-stdin",
+	"take the password from the first line of standard input",
+);
+
+/** The e-mail given, or else typed at a prompt. @throws Failure usage when nobody can be asked */
+export function readEmail(context: Context, given: string | undefined): Promise<string> {
+	return readName(context, given, "E-mail");
+}
+
+/** The directory user name given, or else typed at a prompt. @throws Failure usage when nobody can be asked */
+export function readUsername(context: Context, given: string | undefined): Promise<string> {
+	return readName(context, given, "User name");
+}
+
+async function readName({ io }: Context, given: string | undefined, what: "E-mail" | "User name"): Promise<string> {
+	const name = given ?? (isInteractive(io) ? await ask(io, `${what}: `) : "");
+	if (name === "")
+		throw new Failure("usage", `no ${what.toLowerCase()} is given`, { hint: "name it after the command" });
+	return name;
+}
+
+/** An existing password, from the terminal or stdin. */
+export async function readPassword(context: Context<PasswordOptions>): Promise<string> {
+	return (await readPasswords(context, ["Password"]))[0] ?? "";
+}
+
+/** Existing passwords, each asked for on the terminal, or all from stdin, one per line. */
+export async function readPasswords(context: Context<PasswordOptions>, names: readonly string[]): Promise<string[]> {
+	if (context.options.passwordStdin === true) return names.length === 0 ? [] : readLines(context, names.length);
+	const passwords: string[] = [];
+	for (const name of names) passwords.push(await askPassword(context, `${name}: `));
+	return passwords;
+}
+
+/** A new password, asked for twice on a terminal. */
+export async function readNewPassword(context: Context<PasswordOptions>): Promise<string> {
+	if (context.options.passwordStdin === true) return readPassword(context);
+	return askNewPassword(context, "Password (at least 12 characters): ");
+}
+
+/** The current and the new password, as the body of the change. */
+export async function readPasswordChange(
+	context: Context<PasswordOptions>,
+): Promise<{ current_password: string; new_password: string }> {
+	if (context.options.passwordStdin === true) {
+		const [current = "", wanted = ""] = await readLines(context, 2);
+		return { current_password: current, new_password: wanted };
+	}
+	const current = await askPassword(context, "Current password: ");
+	return {
+		current_password: current,
+		new_password: await askNewPassword(context, "New password (at least 12 characters): "),
+	};
+}
+
+async function askNewPassword(context: Context, question: string): Promise<string> {
+	const password = await askPassword(context, question);
+	if ((await askPassword(context, "The same again: ")) !== password)
+		throw new Failure("usage", "the two passwords differ");
+	return password;
+}
+
+async function askPassword({ io }: Context, question: string): Promise<string> {
+	if (!isInteractive(io)) {
+		throw new Failure("usage", "there is no terminal to ask for the password on", {
+			hint: "give it with --password-stdin",
+		});
+	}
+	return askHidden(io, question);
+}
+
+async function readLines({ io }: Context, wanted: number): Promise<string[]> {
+	const lines = decodeUtf8(await readStdin(io), "standard input")
+		.split(/\r?\n/)
+		.slice(0, wanted);
+	if (lines.length < wanted || lines.includes("")) {
+		throw new Failure(
+			"usage",
+			wanted === 1 ? "standard input holds no password" : "standard input must hold two passwords, one a line",
+		);
+	}
+	return lines;
+}

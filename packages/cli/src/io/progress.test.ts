@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fakeIo } from "../testing/terminal.ts";
+import { withProgress } from "./progress.ts";
+
+/** Sequence that clears the line. */
+const ERASE = "\r\u001b[K";
+
+const work = async (report: (far: string) => void): Promise<string> => {
+	report("1/2");
+	await sleep(250);
+	return "done";
+};
+
+test("on a terminal one line says what is going on and how far it is, and goes away", async () => {
+	const { io, outcome } = fakeIo({ typed: [] });
+	assert.equal(await withProgress({ io, options: {} }, "copying", work), "done");
+	const { stdout, stderr } = outcome(0);
+	assert.equal(stdout, "");
+	const [before, first, ...others] = stderr.split(ERASE);
+	assert.deepEqual([before, first, others.pop()], ["", "copying", ""]);
+	assert.ok(others.length > 0 && others.every((line) => /^copying: 1\/2(?:, \d+ s)?$/.test(line)), stderr);
+});
+
+test("the line goes away before a failure is told, and is never wider than the terminal", async () => {
+	const { io, outcome } = fakeIo({ typed: [] });
+	const failing = withProgress({ io, options: {} }, "x".repeat(500), () => Promise.reject(new Error("no")));
+	await assert.rejects(failing, /no/);
+	const lines = outcome(0).stderr.split(ERASE);
+	assert.ok(lines.length === 3 && lines.at(-1) === "");
+	assert.ok(lines.every((line) => line.length < 100));
+});
+
+test("nothing is said without a terminal, on a dumb one, and with --json", async () => {
+	for (const [surroundings, options] of [
+		[{}, {}],
+		[{ typed: [], env: { TERM: "dumb" } }, {}],
+		[{ typed: [] }, { json: true }],
+	] as const) {
+		const { io, outcome } = fakeIo(surroundings);
+		assert.equal(await withProgress({ io, options }, "copying", work), "done");
+		assert.equal(outcome(0).stderr, "");
+	}
+});

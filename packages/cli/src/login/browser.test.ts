@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { platform } from "node:os";
+import { join } from "node:path";
+import test from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { fakeIo, temporaryFolder } from "../testing/terminal.ts";
+import { openBrowser } from "./browser.ts";
+
+const ADDRESS = "https://vault.example.com/login?a=1&b=$(touch x)";
+const skip = platform() === "linux" ? false : "how Linux opens an address";
+const WAIT_MS = 120_000;
+
+/** A folder with an `xdg-open` that records its arguments. */
+async function fakeOpener() {
+	const folder = await temporaryFolder();
+	const file = join(folder.path, "opened");
+	const script = `#!/bin/sh\n{ printf '%s\\n' "$#" "$1" "secrets:$SVC_TOKEN$SVC_MASTER_KEY"; } > '${file}.part' && /bin/mv '${file}.part' '${file}'\n`;
+	await writeFile(join(folder.path, "xdg-open"), script, { mode: 0o755 });
+	return { folder, file, env: { PATH: folder.path, SVC_TOKEN: "svc_token", SVC_MASTER_KEY: "master" } };
+}
+
+test("the address is handed to the browser as it is, and no secret of svc is", { skip }, async () => {
+	const { folder, file, env } = await fakeOpener();
+	await using _ = folder;
+	openBrowser(fakeIo({ env: { ...env, DISPLAY: ":0" }, typed: [] }).io, ADDRESS);
+	const until = performance.now() + WAIT_MS;
+	let opened: string | undefined;
+	while (opened === undefined && performance.now() < until) {
+		await delay(20);
+		opened = await readFile(file, "utf8").catch(() => undefined);
+	}
+	assert.equal(opened, `1\n${ADDRESS}\nsecrets:\n`);
+});
+
+test("no browser is opened where nobody looks, and one that is missing is no error", { skip }, async () => {
+	const { folder, file, env } = await fakeOpener();
+	await using _ = folder;
+	openBrowser(fakeIo({ env: { ...env, DISPLAY: ":0" } }).io, ADDRESS);
+	openBrowser(fakeIo({ env, typed: [] }).io, ADDRESS);
+	openBrowser(fakeIo({ env: { PATH: `${folder.path}/none`, WAYLAND_DISPLAY: "w" }, typed: [] }).io, ADDRESS);
+	await delay(300);
+	await assert.rejects(readFile(file), { code: "ENOENT" });
+});
