@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 const root = resolve(import.meta.dirname, "..");
 
-/** Folders of the server that a folder may import, in addition to itself and the leaves. The arrows of CONTRIBUTING.md. */
+/** Folders that a folder may import, in addition to the leaves. The arrows of docs/architecture.md. */
 const LEAVES = [
 	"errors.ts",
 	"messages.ts",
@@ -75,6 +75,19 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		{ from: /^(core|engine-parts|backup-parts|doctor-parts|main|serving|offline)\.ts$/, may: /./ },
 	],
+	// Each folder may import the ones before it.
+	"packages/cli/src": [
+		{ from: /^io\//, may: /^(failure\.ts|io\/)/ },
+		{ from: /^command-line\//, may: /^(failure\.ts|(io|command-line)\/)/ },
+		{ from: /^client\//, may: /^(failure\.ts|(io|command-line|client)\/)/ },
+		{ from: /^input\//, may: /^(failure\.ts|(io|command-line|client|input)\/)/ },
+		{ from: /^formats\//, may: /^(failure\.ts|(io|client|input|formats)\/)/ },
+		{ from: /^run\//, may: /^(failure\.ts|(io|command-line|client|input|formats|run)\/)/ },
+		{ from: /^login\//, may: /^(failure\.ts|(io|command-line|client|login)\/|run\/environment\.ts$)/ },
+		{ from: /^completion\//, may: /^(command-line|input|completion)\// },
+		{ from: /^testing\//, may: /^(testing|io)\/|^main\.ts$/ },
+		{ from: /^(commands\/|main\.ts$)/, may: /./ },
+	],
 };
 
 /** Packages that only some folders may name. */
@@ -116,7 +129,7 @@ function importsOf(file: string): string[] {
 	);
 }
 
-test("every import inside the server follows the arrows", () => {
+test("every import inside the server and the client follows the arrows", () => {
 	const wrong: string[] = [];
 	for (const [base, arrows] of Object.entries(ARROWS)) {
 		for (const file of files.filter((name) => name.startsWith(`${base}/`) && !isTest(name))) {

@@ -26,7 +26,7 @@ export interface Presented {
 export const CERTIFICATE_DIFFERS = "SVC_CERTIFICATE_DIFFERS";
 
 /** Milliseconds for connecting and the handshake, when nothing else is sent. */
-const LOOK_TIMEOUT_MS = 10_000;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** SHA-256 fingerprint of a PEM certificate: upper-case hexadecimal with colons. */
 export function fingerprintOf(certificate: string): string {
@@ -76,7 +76,7 @@ function knownAuthorities(): string[] {
  * Connects, reads the certificate and hangs up; sends nothing but the handshake.
  * @throws the system's error when it cannot connect, or ETIMEDOUT after 10 s
  */
-export async function lookAtCertificate(address: URL): Promise<Presented> {
+export async function fetchCertificate(address: URL): Promise<Presented> {
 	const socket = await connectTo(address, { ca: knownAuthorities(), rejectUnauthorized: false });
 	const certificate = socket.getPeerX509Certificate();
 	socket.destroy();
@@ -92,7 +92,7 @@ export async function lookAtCertificate(address: URL): Promise<Presented> {
  * Checks that a server answers and, over https, presents a trusted certificate; then hangs up. Sends nothing but the handshake.
  * @throws the system's error or OpenSSL's when the check fails, or ETIMEDOUT after 10 s
  */
-export async function shakeHands(address: URL, trust: Trust | undefined): Promise<void> {
+export async function checkHandshake(address: URL, trust: Trust | undefined): Promise<void> {
 	if (address.protocol === "https:") {
 		(await connectTo(address, tlsOptions(trust))).destroy();
 	} else {
@@ -106,7 +106,7 @@ const hostOf = (address: URL) => address.hostname.replace(/^\[|\]$/g, "");
 
 /** Gives up a connection that is silent for 10 s, with ETIMEDOUT. */
 function limited<Connection extends net.Socket>(socket: Connection): Connection {
-	return socket.setTimeout(LOOK_TIMEOUT_MS, () =>
+	return socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () =>
 		socket.destroy(Object.assign(new Error("timed out"), { code: "ETIMEDOUT" })),
 	);
 }

@@ -5,7 +5,7 @@ import { Failure } from "../failure.ts";
 import { type Io, isInteractive, setting, write } from "../io/io.ts";
 import { confirm } from "../io/prompt.ts";
 import { DEFAULT_ADDRESS, parseAddress } from "./address.ts";
-import { fingerprintOf, lookAtCertificate, parseFingerprint, shakeHands, type Trust } from "./certificate.ts";
+import { checkHandshake, fetchCertificate, fingerprintOf, parseFingerprint, type Trust } from "./certificate.ts";
 import { type Client, createClient } from "./client.ts";
 import { certificateChanged, explainConnection } from "./failures.ts";
 import { readSession, type SavedServer, saveServer } from "./session.ts";
@@ -81,13 +81,13 @@ export const FIRST_CONTACT =
  */
 export async function settleTrust(context: Context<NewTrustOptions>, target: Target): Promise<Target> {
 	const settled = target.address.startsWith("https:") ? await decideTrust(context, target) : target;
-	await meetServer({ address: settled.address, trust: settled.saved.trust });
+	await checkServer({ address: settled.address, trust: settled.saved.trust });
 	return settled;
 }
 
 /** Checks that the trusted server answers, so that nobody types a password in vain. @throws Failure unreachable when it does not */
-export function meetServer({ address, trust }: Pick<Client, "address" | "trust">): Promise<void> {
-	return explained(address, trust, shakeHands(new URL(address), trust));
+export function checkServer({ address, trust }: Pick<Client, "address" | "trust">): Promise<void> {
+	return explained(address, trust, checkHandshake(new URL(address), trust));
 }
 
 async function decideTrust(context: Context<NewTrustOptions>, target: Target): Promise<Target> {
@@ -160,7 +160,7 @@ async function readAuthority(file: string): Promise<string> {
 }
 
 function look(address: string) {
-	return explained(address, undefined, lookAtCertificate(new URL(address)));
+	return explained(address, undefined, fetchCertificate(new URL(address)));
 }
 
 function explained<T>(address: string, trust: Trust | undefined, connecting: Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { Failure, type FailureKind } from "../failure.ts";
 import { type Answer, isAnswer } from "./answer.ts";
-import { CERTIFICATE_DIFFERS, fingerprintOf, lookAtCertificate } from "./certificate.ts";
+import { CERTIFICATE_DIFFERS, fetchCertificate, fingerprintOf } from "./certificate.ts";
 import type { Call, Client } from "./client.ts";
 
 /** An error answer. */
@@ -116,7 +116,7 @@ function isAboutCertificate(code: string): boolean {
 }
 
 async function explainCertificate({ address, trust }: Destination, reason: string): Promise<Failure> {
-	const presented = await lookAtCertificate(new URL(address)).catch(() => undefined);
+	const presented = await fetchCertificate(new URL(address)).catch(() => undefined);
 	const now = presented?.fingerprint ?? "unknown";
 	if (trust === undefined) {
 		return new Failure(

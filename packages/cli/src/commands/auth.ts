@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import { type Answer, text } from "../client/answer.ts";
 import { send } from "../client/client.ts";
 import {
+	checkServer,
 	connect,
 	connectTo,
 	FIRST_CONTACT,
 	findTarget,
-	meetServer,
 	type NewTrustOptions,
 	readToken,
 	settledClient,
@@ -26,7 +26,7 @@ import {
 } from "../input/password.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, visible } from "../io/output.ts";
-import { forgetSecrets } from "../run/offline-cache.ts";
+import { removeCachedSecrets } from "../run/offline-cache.ts";
 import { addLoginCommand } from "./login.ts";
 
 interface RegisterOptions extends PasswordOptions, NewTrustOptions {
@@ -98,7 +98,7 @@ async function logout(context: Context): Promise<void> {
 	if (token === undefined) throw new Failure("denied", `not logged in to ${address}`);
 	const outcome = await endSession(context, { address, saved }, token);
 	await saveServer(context.io, address, kept);
-	await forgetSecrets(context.io);
+	await removeCachedSecrets(context.io);
 	if (outcome instanceof Failure) {
 		throw new Failure("unreachable", `logged out here, but not at the server: ${outcome.message}`, {
 			hint: "the session there ends by itself, 24 hours after its login",
@@ -120,7 +120,7 @@ async function endSession(context: Context, target: Target, token: string): Prom
 
 async function changePassword(context: Context<PasswordOptions>): Promise<void> {
 	const client = await connect(context);
-	await meetServer(client);
+	await checkServer(client);
 	const body = await readPasswordChange(context);
 	const answer = await send(client, { method: "POST", path: "auth/password", body });
 	await show(context, answer, "password changed; your other sessions have ended");

@@ -5,13 +5,13 @@ import { connect } from "../client/connection.ts";
 import { addCommand, addGroup, addLocalCommands, type Context } from "../command-line/command.ts";
 import { bashScript } from "../completion/bash.ts";
 import { fishScript } from "../completion/fish.ts";
-import { type Place, placesOf } from "../completion/positions.ts";
+import { type Position, positionsOf } from "../completion/positions.ts";
 import { zshScript } from "../completion/zsh.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
 import { type Io, write } from "../io/io.ts";
 
 /** Each shell's script and its use. */
-const SHELLS: Readonly<Record<string, { script(places: readonly Place[]): string; example: string }>> = {
+const SHELLS: Readonly<Record<string, { script(positions: readonly Position[]): string; example: string }>> = {
 	bash: { script: bashScript, example: "source <(svc completion bash)     # in ~/.bashrc" },
 	zsh: { script: zshScript, example: "source <(svc completion zsh)      # in ~/.zshrc, after compinit" },
 	fish: { script: fishScript, example: "svc completion fish > ~/.config/fish/completions/svc.fish" },
@@ -29,7 +29,7 @@ export function addCompletionCommands(program: Command, io: Io): void {
 		summary: `print the script for ${shell}`,
 		details: DETAILS,
 		examples: [example],
-		run: () => write(io.stdout, script(placesOf(program))),
+		run: () => write(io.stdout, script(positionsOf(program))),
 	}));
 	addLocalCommands(program, io, commands);
 	addCommand<EnvironmentOptions>(program, io, {

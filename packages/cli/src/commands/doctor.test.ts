@@ -4,7 +4,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { startFake } from "../testing/fake-server.ts";
 import { fakeIo, run, temporaryFolder } from "../testing/terminal.ts";
-import { lookAtClock, lookAtConnection, lookAtSessionFile, lookAtVersion } from "./doctor-here.ts";
+import { checkClock, checkConnection, checkSessionFile, checkVersion } from "./doctor-checks.ts";
 
 const NOW_MS = Date.parse("2026-11-21T12:00:00Z");
 const at = (seconds: number) => new Date(NOW_MS - seconds * 1000).toUTCString();
@@ -18,20 +18,20 @@ test("clocks that are apart are a warning, and a minute apart a failure", () => 
 		[61, "failed", /61 seconds ahead/],
 	];
 	for (const [seconds, status, message] of cases) {
-		const check = lookAtClock(at(seconds), NOW_MS);
+		const check = checkClock(at(seconds), NOW_MS);
 		assert.equal(check.status, status);
 		assert.match(check.message, message);
 	}
-	assert.equal(lookAtClock(undefined, NOW_MS).status, "warning");
+	assert.equal(checkClock(undefined, NOW_MS).status, "warning");
 });
 
 test("another version than the server's is a warning", () => {
-	assert.equal(lookAtVersion("0.1.0").status, "ok");
-	assert.deepEqual(lookAtVersion("0.2.0").message, "the server is 0.2.0, this client 0.1.0");
+	assert.equal(checkVersion("0.1.0").status, "ok");
+	assert.deepEqual(checkVersion("0.2.0").message, "the server is 0.2.0, this client 0.1.0");
 });
 
 test("a connection in the clear is fine on this machine only", async () => {
-	const look = async (address: string) => (await lookAtConnection({ address, saved: {} })).map(({ status }) => status);
+	const look = async (address: string) => (await checkConnection({ address, saved: {} })).map(({ status }) => status);
 	assert.deepEqual(await look("http://127.0.0.1:8443"), ["ok"]);
 	assert.deepEqual(await look("http://svc.example.com"), ["failed"]);
 });
@@ -39,7 +39,7 @@ test("a connection in the clear is fine on this machine only", async () => {
 test("a folder of the session file that others may write is a failure", async () => {
 	await using folder = await temporaryFolder();
 	const { io } = fakeIo({ env: { XDG_CONFIG_HOME: folder.path } });
-	const status = async () => (await lookAtSessionFile(io)).map((check) => check.status);
+	const status = async () => (await checkSessionFile(io)).map((check) => check.status);
 	assert.deepEqual(await status(), ["ok"]);
 	await mkdir(join(folder.path, "svc"), { mode: 0o700 });
 	assert.deepEqual(await status(), ["ok"]);

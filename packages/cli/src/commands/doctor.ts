@@ -6,7 +6,7 @@ import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io/io.ts";
 import { show, table, visible } from "../io/output.ts";
-import { type Check, lookAtClock, lookAtConnection, lookAtSessionFile, lookAtVersion } from "./doctor-here.ts";
+import { type Check, checkClock, checkConnection, checkSessionFile, checkVersion } from "./doctor-checks.ts";
 
 interface DoctorOptions {
 	readonly deep?: boolean;
@@ -35,10 +35,10 @@ async function runDoctor(context: Context<DoctorOptions>): Promise<void> {
 	const client = { ...(await connect(context)), timeoutMs: options.deep === true ? DEEP_TIMEOUT_MS : TIMEOUT_MS };
 	const health = await sendForReply(client, { method: "GET", path: "health", accept: [503] });
 	const here = [
-		...(await lookAtConnection(target)),
-		lookAtClock(health.headers.date, Date.now()),
-		lookAtVersion(optional(health.answer, "version")),
-		...(await lookAtSessionFile(io)),
+		...(await checkConnection(target)),
+		checkClock(health.headers.date, Date.now()),
+		checkVersion(optional(health.answer, "version")),
+		...(await checkSessionFile(io)),
 	];
 	const query: Record<string, string> = options.deep === true ? { deep: "true" } : {};
 	const answer = await send(client, { method: "GET", path: "doctor", query });

@@ -8,10 +8,10 @@ import { esoManifest, type Sync } from "../formats/eso-manifest.ts";
 import { parseDuration } from "../input/duration.ts";
 import { repeatable } from "../input/fields.ts";
 import { checkNamespace } from "../input/kubernetes-name.ts";
+import { type LeaseRequest, parseLease } from "../input/lease-request.ts";
 import { type EnvironmentOptions, environmentOf, REALM_OPTION, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, visible } from "../io/output.ts";
-import { type LeaseWish, parseLease } from "../run/leases.ts";
 
 interface ManifestOptions extends EnvironmentOptions {
 	readonly key?: readonly string[];
@@ -84,7 +84,7 @@ function syncOf(context: Context<ManifestOptions>, client: Client): Sync {
 		namespace: checkNamespace(namespace),
 		keys,
 		all: all === true || (keys.length === 0 && generator.length === 0),
-		generators: generator.map((wish) => parseLease(wish, "--generator")),
+		generators: generator.map((text) => parseLease(text, "--generator")),
 	};
 }
 
@@ -111,6 +111,6 @@ async function makeToken(
 }
 
 /** The role as the restriction of a token names it. */
-function roleOf({ type, params: { role } }: LeaseWish): string {
+function roleOf({ type, params: { role } }: LeaseRequest): string {
 	return `${type}:${String(role)}`;
 }

@@ -2,11 +2,12 @@ import type { Command } from "commander";
 import { connectForEngine } from "../client/connection.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { repeatable } from "../input/fields.ts";
+import { parseLease } from "../input/lease-request.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, visible } from "../io/output.ts";
 import { environmentFor } from "../run/environment.ts";
-import { LEASE_HELP, parseLease, withLeases } from "../run/leases.ts";
+import { LEASE_HELP, withLeases } from "../run/leases.ts";
 import { codeOf, type Ended, type Program, runProgram } from "../run/program.ts";
 import { requireVariables } from "../run/require.ts";
 import { type Secret, type SelectionOptions, selectSecrets } from "../run/secrets.ts";
@@ -66,21 +67,21 @@ export function addRunCommand(program: Command, io: Io): void {
 
 async function runWithSecrets(context: Context<RunOptions>, ...words: string[]): Promise<number> {
 	const { io, options } = context;
-	const place = { realm: realmOf(context), environment: environmentOf(context) };
+	const where = { realm: realmOf(context), environment: environmentOf(context) };
 	const leases = (options.lease ?? []).map((text) => parseLease(text));
 	const times = watchTimes(options);
-	const toVariables = (secrets: readonly Secret[]) => variablesOf(selectSecrets(secrets, place, options), options);
-	const variables = toVariables(await loadSecrets(context, place));
+	const toVariables = (secrets: readonly Secret[]) => variablesOf(selectSecrets(secrets, where, options), options);
+	const variables = toVariables(await loadSecrets(context, where));
 	await hintAtShell(context, words, variables);
 	const run = async (leased: readonly Variable[]): Promise<Ended> => {
 		const program = programOf(context, words, [...variables, ...leased]);
 		if (options.require !== undefined) await requireVariables(options.require, program.env);
 		if (times === undefined) return runProgram(io, program);
 		const build = (secrets: readonly Secret[]) => programOf(context, words, [...toVariables(secrets), ...leased]);
-		return runWatched(io, program, await watchSecrets(context, place, times, build));
+		return runWatched(io, program, await watchSecrets(context, where, times, build));
 	};
 	if (leases.length === 0) return codeOf(await run([]));
-	return codeOf(await withLeases(context, await connectForEngine(context), place.realm, leases, run));
+	return codeOf(await withLeases(context, await connectForEngine(context), where.realm, leases, run));
 }
 
 /** @throws Failure when two variables have one name */

@@ -1,11 +1,11 @@
 import { lookups } from "./lookups.ts";
-import type { Place } from "./positions.ts";
+import type { Position } from "./positions.ts";
 
 /** The completion script for bash 4 and later. */
-export function bashScript(places: readonly Place[]): string {
-	const list = (words: Place["commands"]) => `'${words.map(({ name }) => name).join(" ")}'`;
+export function bashScript(positions: readonly Position[]): string {
+	const list = (words: Position["commands"]) => `'${words.map(({ name }) => name).join(" ")}'`;
 	return `# Completion of svc in bash. In ~/.bashrc: source <(svc completion bash)
-${lookups(places, { reset: "commands= options= arguments=()", list })}
+${lookups(positions, { reset: "commands= options= arguments=()", list })}
 ${WALK}`;
 }
 
@@ -30,10 +30,10 @@ const WALK = `_svc_offer() {
 }
 _svc() {
 	local IFS=$' \\t\\n' program=\${COMP_WORDS[0]/#\\~/$HOME} current=\${COMP_WORDS[COMP_CWORD]}
-	local at= place=0 i word commands options values
+	local at= position=0 i word commands options values
 	local -a arguments given
 	COMPREPLY=() given=()
-	_svc_place ''
+	_svc_position ''
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		word=\${COMP_WORDS[i]}
 		_svc_values "$at" "$word"
@@ -49,16 +49,16 @@ _svc() {
 			case $word in --realm | --env | --address | --cacert | --fingerprint) given+=("$word" "\${COMP_WORDS[i]}") ;; esac
 		elif [[ " $commands " == *" $word "* ]]; then
 			at="\${at:+$at }$word"
-			_svc_place "$at"
+			_svc_position "$at"
 		elif [[ $word != -* ]]; then
-			((place++))
+			((position++))
 		fi
 	done
 	if [[ $current == -* ]]; then
 		_svc_offer $options
 	else
-		((place > 0)) || _svc_offer $commands
-		_svc_offer \${arguments[place]}
+		((position > 0)) || _svc_offer $commands
+		_svc_offer \${arguments[position]}
 	fi
 }
 complete -F _svc svc

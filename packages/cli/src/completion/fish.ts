@@ -1,10 +1,10 @@
-import { optionValuesOf, type Place } from "./positions.ts";
+import { optionValuesOf, type Position } from "./positions.ts";
 
 /** The completion script for fish. */
-export function fishScript(places: readonly Place[]): string {
+export function fishScript(positions: readonly Position[]): string {
 	const described = (words: readonly { name: string; summary: string }[]) =>
 		words.map(({ name, summary }) => `${quote(name)}\\t${quote(summary)}`).join(" ");
-	const cases = places.map(({ at, commands, options, arguments: args }) =>
+	const cases = positions.map(({ at, commands, options, arguments: args }) =>
 		[
 			`\t\tcase '${at}'`,
 			...(commands.length > 0 ? [`\t\t\tset -g __svc_commands ${described(commands)}`] : []),
@@ -14,12 +14,12 @@ export function fishScript(places: readonly Place[]): string {
 				: []),
 		].join("\n"),
 	);
-	const values = optionValuesOf(places).map(
+	const values = optionValuesOf(positions).map(
 		(one) =>
 			`\t\tcase ${quote(`${one.at ?? "*"} ${one.option}`)}\n\t\t\tstring split ' ' ${quote(one.values.join(" "))}`,
 	);
 	return `# Completion of svc in fish. svc completion fish > ~/.config/fish/completions/svc.fish
-function __svc_place
+function __svc_position
 	set -g __svc_commands
 	set -g __svc_options
 	set -g __svc_arguments
@@ -56,10 +56,10 @@ function __svc_complete
 	set -l current (commandline -ct)
 	set -l program $words[1]
 	set -l at ''
-	set -l place 1
+	set -l position 1
 	set -l given
 	set -l i 2
-	__svc_place ''
+	__svc_position ''
 	while test $i -le (count $words)
 		set -l word $words[$i]
 		set -l option (string replace -r '=.*' '' -- $word)
@@ -77,9 +77,9 @@ function __svc_complete
 			contains -- $option --realm --env --address --cacert --fingerprint; and set -a given $option $value
 		else if string match -q -- "$word"\\t'*' $__svc_commands
 			set at (string trim -- "$at $word")
-			__svc_place "$at"
+			__svc_position "$at"
 		else if not string match -q -- '-*' $word
-			set place (math $place + 1)
+			set position (math $position + 1)
 		end
 		set i (math $i + 1)
 	end
@@ -89,8 +89,8 @@ function __svc_complete
 	else if string match -q -- '-*' $current
 		printf '%s\\n' $__svc_options
 	else
-		test $place -eq 1; and printf '%s\\n' $__svc_commands
-		test $place -le (count $__svc_arguments); and __svc_offer "$current" $program "$(string join \\n -- $given)" (string split ' ' -- $__svc_arguments[$place])
+		test $position -eq 1; and printf '%s\\n' $__svc_commands
+		test $position -le (count $__svc_arguments); and __svc_offer "$current" $program "$(string join \\n -- $given)" (string split ' ' -- $__svc_arguments[$position])
 	end
 end
 complete -c svc -f -a '(__svc_complete)'

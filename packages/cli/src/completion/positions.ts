@@ -12,7 +12,7 @@ interface Word {
 }
 
 /** Words that can follow `svc` and some commands. */
-export interface Place {
+export interface Position {
 	/** The commands so far, such as `secret set`; empty at the beginning. */
 	readonly at: string;
 	readonly commands: readonly Word[];
@@ -43,19 +43,19 @@ const PLACEHOLDERS: Readonly<Record<string, Values>> = {
 /** Options whose placeholder means something else than in an argument. */
 const OPTIONS: Readonly<Record<string, Values>> = { "--type": ["@any"], "--role": ["@any"] };
 
-/** Every place of the tree, the root first, without hidden commands. */
-export function placesOf(command: Command, at: readonly string[] = []): Place[] {
+/** Every position in the tree, the root first, without hidden commands. */
+export function positionsOf(command: Command, at: readonly string[] = []): Position[] {
 	const inner = namedCommands(command);
-	const place = {
+	const position = {
 		at: at.join(" "),
 		commands: inner.map((child) => ({ name: child.name(), summary: child.summary() || child.description() })),
 		options: command.createHelp().visibleOptions(command).flatMap(optionWord),
 		arguments: command.registeredArguments.map(argumentValues),
 	};
-	return [place, ...inner.flatMap((child) => placesOf(child, [...at, child.name()]))];
+	return [position, ...inner.flatMap((child) => positionsOf(child, [...at, child.name()]))];
 }
 
-function optionWord(option: Option): Place["options"] {
+function optionWord(option: Option): Position["options"] {
 	const { long, description, argChoices, flags } = option;
 	if (typeof long !== "string") return [];
 	const [, placeholder] = /[<[]([^>\]]+)[>\]]/.exec(flags) ?? [];
@@ -68,17 +68,17 @@ function argumentValues(argument: Argument): Values {
 	return argument.argChoices ?? PLACEHOLDERS[argument.name()] ?? ["@any"];
 }
 
-/** Possible values of an option, everywhere or, where commands differ, in one place. */
+/** Possible values of an option, everywhere or, where commands differ, at one position. */
 export interface OptionValues {
 	readonly option: string;
-	/** Absent when it is the same in all places. */
+	/** Absent when it is the same at all positions. */
 	readonly at?: string;
 	readonly values: Values;
 }
 
-/** The values of all options that take one; those for one place come first. */
-export function optionValuesOf(places: readonly Place[]): OptionValues[] {
-	const all = places.flatMap(({ at, options }) =>
+/** The values of all options that take one; those for one position come first. */
+export function optionValuesOf(positions: readonly Position[]): OptionValues[] {
+	const all = positions.flatMap(({ at, options }) =>
 		options.flatMap(({ name, values }) => (values === undefined ? [] : [{ option: name, at, values }])),
 	);
 	const byOption = Map.groupBy(all, ({ option }) => option);

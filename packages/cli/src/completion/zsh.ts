@@ -1,13 +1,13 @@
 import { lookups } from "./lookups.ts";
-import type { Place } from "./positions.ts";
+import type { Position } from "./positions.ts";
 
 /** The completion script for zsh. */
-export function zshScript(places: readonly Place[]): string {
-	const list = (words: Place["commands"]) =>
+export function zshScript(positions: readonly Position[]): string {
+	const list = (words: Position["commands"]) =>
 		`(${words.map(({ name, summary }) => quote(`${name}:${summary}`)).join(" ")})`;
 	return `#compdef svc
 # Completion of svc in zsh. In ~/.zshrc, after compinit: source <(svc completion zsh)
-${lookups(places, { reset: "commands=() options=() arguments=()", list })}
+${lookups(positions, { reset: "commands=() options=() arguments=()", list })}
 ${WALK}`;
 }
 
@@ -27,9 +27,9 @@ const WALK = `_svc_offer() {
 }
 _svc() {
 	local at= word option values
-	local -i place=1 i
+	local -i position=1 i
 	local -a commands options arguments given
-	_svc_place ''
+	_svc_position ''
 	for ((i = 2; i < CURRENT; i++)); do
 		word=$words[i] option=\${words[i]%%=*}
 		_svc_values "$at" "$option"
@@ -42,9 +42,9 @@ _svc() {
 			case $option in --realm | --env | --address | --cacert | --fingerprint) given+=("$option" "$word") ;; esac
 		elif (( \${commands[(I)$word:*]} )); then
 			at="\${at:+$at }$word"
-			_svc_place "$at"
+			_svc_position "$at"
 		elif [[ $word != -* ]]; then
-			((place++))
+			((position++))
 		fi
 	done
 	if [[ $words[CURRENT] == --*=* ]]; then
@@ -54,8 +54,8 @@ _svc() {
 	elif [[ $words[CURRENT] == -* ]]; then
 		_describe -o option options
 	else
-		(( place == 1 && $#commands )) && _describe command commands
-		_svc_offer \${=arguments[place]}
+		(( position == 1 && $#commands )) && _describe command commands
+		_svc_offer \${=arguments[position]}
 	fi
 }
 if [[ $funcstack[1] == _svc ]]; then _svc "$@"; else compdef _svc svc; fi

@@ -4,7 +4,7 @@
 
 import { Failure } from "../failure.ts";
 import { parseDuration } from "../input/duration.ts";
-import type { LeaseWish } from "../run/leases.ts";
+import type { LeaseRequest } from "../input/lease-request.ts";
 
 /** Contents wanted in a cluster. */
 export interface Sync {
@@ -21,7 +21,7 @@ export interface Sync {
 	/** Synchronizes all secrets together. */
 	readonly all: boolean;
 	/** Credentials that engines make for the cluster. */
-	readonly generators: readonly LeaseWish[];
+	readonly generators: readonly LeaseRequest[];
 }
 
 const STORES = "external-secrets.io/v1";
@@ -67,7 +67,7 @@ export function esoManifest(sync: Sync, token: string): object[] {
 					}),
 				]
 			: []),
-		...sync.generators.flatMap((wish) => generator(sync, wish)),
+		...sync.generators.flatMap((request) => generator(sync, request)),
 	];
 }
 
@@ -121,7 +121,7 @@ function dataOf(keys: readonly string[]): object[] {
 }
 
 /** The operator revokes nothing: a refresh leaves the previous credential to the end of its ttl, so refreshes come at half the ttl. */
-function generator(sync: Sync, { prefix, type, params }: LeaseWish): object[] {
+function generator(sync: Sync, { prefix, type, params }: LeaseRequest): object[] {
 	const name = `${sync.realm}-${sync.environment}-${prefix}-${String(params.role)}`
 		.toLowerCase()
 		.replace(/[^a-z0-9-]/g, "-");

@@ -6,7 +6,7 @@ import type { Io } from "../io/io.ts";
 import { visible } from "../io/output.ts";
 
 /** Contents of a `.svc.toml`: the realm and the environment for commands in its folder. */
-export interface Place {
+export interface ProjectFile {
 	readonly realm?: string;
 	readonly env?: string;
 }
@@ -25,11 +25,11 @@ const REFUSED: Readonly<Record<string, string>> = {
  * Reads the nearest `.svc.toml`, from the working directory upwards; empty without one.
  * @throws Failure usage when it cannot be read or has keys other than realm and env; the message repeats none of its values
  */
-export function readPlace(io: Io): Place {
+export function readProjectFile(io: Io): ProjectFile {
 	for (let folder = io.cwd(); ; folder = dirname(folder)) {
 		const path = join(folder, NAME);
 		const text = readIfThere(path);
-		if (text !== undefined) return parsePlace(text, path);
+		if (text !== undefined) return parseProjectFile(text, path);
 		if (dirname(folder) === folder) return {};
 	}
 }
@@ -44,7 +44,7 @@ function readIfThere(path: string): string | undefined {
 	}
 }
 
-function parsePlace(text: string, path: string): Place {
+function parseProjectFile(text: string, path: string): ProjectFile {
 	const found = parseToml(text, path);
 	const unknown = Object.keys(found).find((key) => key !== "realm" && key !== "env");
 	if (unknown !== undefined) {

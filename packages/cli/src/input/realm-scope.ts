@@ -2,7 +2,7 @@ import type { Context } from "../command-line/command.ts";
 import { option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import { setting } from "../io/io.ts";
-import { readPlace } from "./project-file.ts";
+import { readProjectFile } from "./project-file.ts";
 
 /** Spec: API › Resources. */
 export const ENVIRONMENTS: readonly string[] = ["dev", "staging", "prod", "test"];
@@ -39,7 +39,7 @@ export function realmOf(context: Context<RealmOptions>): string {
 
 /** Like `realmOf`, for commands that also work without a realm. @throws Failure usage when a `.svc.toml` is not understood */
 export function realmIfAny({ io, options }: Context<RealmOptions>): string | undefined {
-	return options.realm ?? setting(io, "SVC_REALM") ?? readPlace(io).realm;
+	return options.realm ?? setting(io, "SVC_REALM") ?? readProjectFile(io).realm;
 }
 
 /**
@@ -47,7 +47,7 @@ export function realmIfAny({ io, options }: Context<RealmOptions>): string | und
  * @throws Failure usage when there is no such environment
  */
 export function environmentOf({ io, options }: Context<EnvironmentOptions>, usual = "dev"): string {
-	return checkEnvironment(options.env ?? setting(io, "SVC_ENV") ?? readPlace(io).env ?? usual);
+	return checkEnvironment(options.env ?? setting(io, "SVC_ENV") ?? readProjectFile(io).env ?? usual);
 }
 
 /** Accepts the name of an environment. @throws Failure usage when it is none */

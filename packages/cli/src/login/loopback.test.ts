@@ -28,14 +28,14 @@ async function visit(port: number, { path, method = "GET", host = `127.0.0.1:${p
 }
 
 test("the first code that a browser brings is taken, and its page says so and holds nothing else", async () => {
-	using landing = await awaitBrowser();
-	const { port, brought } = landing;
+	using listener = await awaitBrowser();
+	const { port, result } = listener;
 	assert.ok(port >= 1024);
 	const [first, second] = await Promise.all([
 		visit(port, { path: `/?code=${CODE}` }),
 		visit(port, { path: `/?code=${"d".repeat(43)}` }),
 	]);
-	assert.deepEqual(await brought, { code: CODE });
+	assert.deepEqual(await result, { code: CODE });
 	assert.deepEqual([first.status, second.status], [200, 404]);
 	assert.match(first.body, /svc goes on in the terminal\. You can close this window\./);
 	assert.doesNotMatch(first.body, /script|style|ccc/);
@@ -46,12 +46,12 @@ test("the first code that a browser brings is taken, and its page says so and ho
 });
 
 test("a browser that comes back with an error ends the waiting, and its page says that nobody is signed in", async () => {
-	using landing = await awaitBrowser();
-	const { status, body } = await visit(landing.port, { path: "/?error=provider_unavailable" });
+	using listener = await awaitBrowser();
+	const { status, body } = await visit(listener.port, { path: "/?error=provider_unavailable" });
 	assert.equal(status, 200);
 	assert.match(body, /You are not signed in: the terminal says why\./);
-	assert.deepEqual(await landing.brought, { error: "provider_unavailable" });
-	assert.equal((await visit(landing.port, { path: `/?code=${CODE}` })).status, 404);
+	assert.deepEqual(await listener.result, { error: "provider_unavailable" });
+	assert.equal((await visit(listener.port, { path: `/?code=${CODE}` })).status, 404);
 });
 
 const REFUSED: readonly (readonly [visit: Visit, status: number])[] = [
@@ -75,27 +75,27 @@ const REFUSED: readonly (readonly [visit: Visit, status: number])[] = [
 ];
 
 test("whatever is no browser that the server sent back is refused, and the code is still waited for", async () => {
-	using landing = await awaitBrowser();
+	using listener = await awaitBrowser();
 	for (const [what, status] of REFUSED) {
-		const answer = await visit(landing.port, what);
+		const answer = await visit(listener.port, what);
 		assert.equal(answer.status, status, JSON.stringify(what));
 		assert.match(answer.body, /<p>There is nothing here\.<\/p>/);
 		assert.doesNotMatch(answer.body, /alert/);
 	}
-	await visit(landing.port, { path: `/?code=${CODE}` });
-	assert.deepEqual(await landing.brought, { code: CODE });
+	await visit(listener.port, { path: `/?code=${CODE}` });
+	assert.deepEqual(await listener.result, { code: CODE });
 });
 
 test("the port is closed at the end, also for a browser that has not said all", async (t) => {
-	const landing = await awaitBrowser();
-	const { port } = landing;
+	const listener = await awaitBrowser();
+	const { port } = listener;
 	const socket = net.connect(port, "127.0.0.1");
 	t.after(() => socket.destroy());
 	await once(socket, "connect");
 	socket.write(`GET /favicon.ico HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`);
 	// Makes sure that the server has met both.
 	await visit(port, { path: "/" });
-	landing[Symbol.dispose]();
+	listener[Symbol.dispose]();
 	await Promise.race([
 		once(socket.resume(), "close"),
 		delay(WAIT_MS, undefined, { ref: false }).then(() => assert.fail("the connection is kept")),
@@ -104,6 +104,6 @@ test("the port is closed at the end, also for a browser that has not said all", 
 });
 
 test("nobody is waited for without end", async () => {
-	using landing = await awaitBrowser(10);
-	await assert.rejects(landing.brought, { exitCode: 1, code: "timeout" });
+	using listener = await awaitBrowser(10);
+	await assert.rejects(listener.result, { exitCode: 1, code: "timeout" });
 });

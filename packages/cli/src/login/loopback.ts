@@ -19,40 +19,40 @@ const HEADERS = {
 };
 
 /** A port on loopback that waits for a browser. */
-export interface Landing extends Disposable {
+export interface LoopbackListener extends Disposable {
 	/** 1024 to 65535: the system never assigns a lower one. */
 	readonly port: number;
 	/** Result of the first browser. @throws Failure when none comes in time */
-	readonly brought: Promise<Brought>;
+	readonly result: Promise<LoginResult>;
 }
 
 /** The code of a login, or of the error that refused it. */
-type Brought = { readonly code: string } | { readonly error: string };
+type LoginResult = { readonly code: string } | { readonly error: string };
 
 /**
  * Waits for a browser on a free port of 127.0.0.1.
  * @param waitMs milliseconds until it gives up
  * @throws the system's error when it cannot listen on any port
  */
-export async function awaitBrowser(waitMs = WAIT_MS): Promise<Landing> {
-	const { promise: brought, resolve, reject } = Promise.withResolvers<Brought>();
+export async function awaitBrowser(waitMs = WAIT_MS): Promise<LoopbackListener> {
+	const { promise: result, resolve, reject } = Promise.withResolvers<LoginResult>();
 	const server = createServer();
 	await once(server.listen(0, "127.0.0.1"), "listening");
 	const { port } = server.address() as AddressInfo;
 	let isTaken = false;
 	server.on("request", (request, response) => {
-		const { status, brought } = isTaken ? NOTHING : judge(request, port);
-		isTaken ||= brought !== undefined;
+		const { status, result } = isTaken ? NOTHING : responseTo(request, port);
+		isTaken ||= result !== undefined;
 		// After the page has left: the code's receiver ends the listener.
-		if (brought !== undefined) response.once("close", () => resolve(brought));
+		if (result !== undefined) response.once("close", () => resolve(result));
 		response.writeHead(status, { ...HEADERS, ...(status === 405 ? { allow: "GET" } : {}) });
-		response.end(page(textOf(brought)));
+		response.end(page(textOf(result)));
 	});
 	const giveUp = () => reject(new Failure("failed", "nobody signed in with the browser in time", { code: "timeout" }));
 	const timer = setTimeout(giveUp, waitMs);
 	return {
 		port,
-		brought,
+		result,
 		[Symbol.dispose]: () => {
 			clearTimeout(timer);
 			server.close();
@@ -61,27 +61,27 @@ export async function awaitBrowser(waitMs = WAIT_MS): Promise<Landing> {
 	};
 }
 
-interface Verdict {
+interface Response {
 	readonly status: 200 | 400 | 404 | 405 | 421;
-	readonly brought?: Brought;
+	readonly result?: LoginResult;
 }
 
-const NOTHING: Verdict = { status: 404 };
+const NOTHING: Response = { status: 404 };
 
 /** Another page's script can reach this port under a name of its own, but then Host contains that name. */
-function judge({ method, url = "", headers }: IncomingMessage, port: number): Verdict {
+function responseTo({ method, url = "", headers }: IncomingMessage, port: number): Response {
 	if (headers.host !== `127.0.0.1:${port}`) return { status: 421 };
 	if (!/^\/(\?|$)/.test(url)) return NOTHING;
 	if (method !== "GET") return { status: 405 };
 	const [, code, error] = TARGET.exec(url) ?? [];
-	if (code !== undefined) return { status: 200, brought: { code } };
-	return error === undefined ? { status: 400 } : { status: 200, brought: { error } };
+	if (code !== undefined) return { status: 200, result: { code } };
+	return error === undefined ? { status: 400 } : { status: 200, result: { error } };
 }
 
-function textOf(brought: Brought | undefined): string {
-	if (brought === undefined) return "There is nothing here.";
+function textOf(result: LoginResult | undefined): string {
+	if (result === undefined) return "There is nothing here.";
 	// Only the server can tell svc what the code is worth.
-	return "code" in brought
+	return "code" in result
 		? "svc goes on in the terminal. You can close this window."
 		: "You are not signed in: the terminal says why. You can close this window.";
 }

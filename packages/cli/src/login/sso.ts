@@ -49,8 +49,8 @@ export async function proveInBrowser(
 	type: string,
 	name: string,
 ): Promise<Proof> {
-	using landing = await awaitBrowser();
-	const { port } = landing;
+	using listener = await awaitBrowser();
+	const { port } = listener;
 	const verifier = randomBytes(VERIFIER_BYTES).toString("base64url");
 	const begin = path`auth/${type}/${name}/login`;
 	const query = `cli_port=${port}&cli_challenge=${hash("sha256", verifier, "base64url")}`;
@@ -62,10 +62,10 @@ export async function proveInBrowser(
 			`the browser must run on this machine, or where \`ssh -L ${port}:127.0.0.1:${port}\` leads here from\n`,
 		);
 	if (options.browser !== false) openBrowser(io, login);
-	const brought = await landing.brought;
-	if ("code" in brought) return { code: brought.code, verifier };
-	const { status, message } = REFUSALS.get(brought.error) ?? REFUSED;
-	const answer = { error: { code: brought.error, message } };
+	const result = await listener.result;
+	if ("code" in result) return { code: result.code, verifier };
+	const { status, message } = REFUSALS.get(result.error) ?? REFUSED;
+	const answer = { error: { code: result.error, message } };
 	throw explainRefusal(client, { method: "GET", path: begin }, { status, retryAfter: undefined, answer });
 }
 

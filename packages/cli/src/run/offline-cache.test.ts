@@ -3,7 +3,7 @@ import { readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
 import { fakeIo, temporaryFolder } from "../testing/terminal.ts";
-import { keepSecrets, recallSecrets } from "./offline-cache.ts";
+import { cacheSecrets, readCachedSecrets } from "./offline-cache.ts";
 
 const OWNER = { address: "https://127.0.0.1:1", identity: "ada", realm: "shop", environment: "prod" };
 const SECRETS = [{ key: "URL", value: "hunter22" }];
@@ -11,7 +11,7 @@ const SECRETS = [{ key: "URL", value: "hunter22" }];
 test("keeping removes what is old, a cut-off writing included, and is not held up by a file that goes away", async () => {
 	await using state = await temporaryFolder();
 	const { io } = fakeIo({ env: { XDG_STATE_HOME: state.path } });
-	await keepSecrets(io, OWNER, []);
+	await cacheSecrets(io, OWNER, []);
 	const folder = join(state.path, "svc", "run");
 	const before = await readdir(folder);
 	for (const name of ["a.sealed", "a.sealed.0198c0de"]) {
@@ -19,7 +19,7 @@ test("keeping removes what is old, a cut-off writing included, and is not held u
 		await utimes(join(folder, name), 0, 0);
 	}
 	await symlink(join(folder, "gone"), join(folder, "b.sealed"));
-	await keepSecrets(io, OWNER, SECRETS);
-	assert.deepEqual((await recallSecrets(io, OWNER, 60_000)).secrets, SECRETS);
+	await cacheSecrets(io, OWNER, SECRETS);
+	assert.deepEqual((await readCachedSecrets(io, OWNER, 60_000)).secrets, SECRETS);
 	assert.deepEqual(new Set(await readdir(folder)), new Set([...before, "b.sealed"]));
 });

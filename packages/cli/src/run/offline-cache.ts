@@ -6,10 +6,10 @@ import { Failure } from "../failure.ts";
 import { describeDuration } from "../input/duration.ts";
 import { type Io, setting } from "../io/io.ts";
 import { writePrivateFile } from "../io/private-file.ts";
-import type { Place, Secret } from "./secrets.ts";
+import type { RealmEnvironment, Secret } from "./secrets.ts";
 
 /** Owner and origin of kept secrets. Those kept for one open for no other. */
-export interface Owner extends Place {
+export interface Owner extends RealmEnvironment {
 	/** Address of the server. */
 	readonly address: string;
 	/** The user's id, or the digest of a token. */
@@ -17,14 +17,14 @@ export interface Owner extends Place {
 }
 
 /** Kept secrets and their age. */
-export interface KeptSecrets {
+export interface CachedSecrets {
 	readonly secrets: readonly Secret[];
 	/** Milliseconds since they were read from the server. */
 	readonly age_ms: number;
 }
 
 /** Older ones serve no sensible `--max-age`; they are removed when others are kept. */
-const FORGOTTEN_AFTER_MS = 30 * 86_400_000;
+const REMOVED_AFTER_MS = 30 * 86_400_000;
 /** A clock that is being corrected goes back a little. */
 const CLOCK_SLACK_MS = 60_000;
 const KEY_BYTES = 32;
@@ -36,7 +36,7 @@ const PURPOSE = "svc run: kept secrets, format 1";
  * of its own, derived with a random salt, so that no nonce ever repeats.
  * @throws the system's error when they cannot be written
  */
-export async function keepSecrets(io: Io, owner: Owner, secrets: readonly Secret[]): Promise<void> {
+export async function cacheSecrets(io: Io, owner: Owner, secrets: readonly Secret[]): Promise<void> {
 	const folder = folderOf(io);
 	if (folder === undefined) return;
 	await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -46,7 +46,7 @@ export async function keepSecrets(io: Io, owner: Owner, secrets: readonly Secret
 	const plain = JSON.stringify({ read_at: Date.now(), secrets });
 	const sealed = [salt, nonce, cipher.update(plain, "utf8"), cipher.final(), cipher.getAuthTag()];
 	await writePrivateFile(fileOf(folder, owner), Buffer.concat(sealed).toString("base64url"));
-	await forgetOld(folder);
+	await removeOld(folder);
 }
 
 /**
@@ -54,11 +54,11 @@ export async function keepSecrets(io: Io, owner: Owner, secrets: readonly Secret
  * @param max_age_ms their maximum age
  * @throws Failure when there are none, they are too old, or they or the key were altered
  */
-export async function recallSecrets(io: Io, owner: Owner, max_age_ms: number): Promise<KeptSecrets> {
+export async function readCachedSecrets(io: Io, owner: Owner, max_age_ms: number): Promise<CachedSecrets> {
 	const folder = folderOf(io);
 	const sealed = folder === undefined ? undefined : await readPrivate(fileOf(folder, owner));
 	const key = folder === undefined ? undefined : await readPrivate(join(folder, KEY_FILE));
-	if (sealed === undefined || key === undefined) throw nothingKept(owner);
+	if (sealed === undefined || key === undefined) throw nothingCached(owner);
 	const kept = unseal(Buffer.from(key, "base64url"), Buffer.from(sealed, "base64url"), owner);
 	if (kept.age_ms < -CLOCK_SLACK_MS) throw unusable("they are of the future: this machine's clock was set back");
 	if (kept.age_ms > max_age_ms) {
@@ -69,7 +69,7 @@ export async function recallSecrets(io: Io, owner: Owner, max_age_ms: number): P
 }
 
 /** Removes all kept secrets, of every server, and the key. @throws the system's error when that fails */
-export async function forgetSecrets(io: Io): Promise<void> {
+export async function removeCachedSecrets(io: Io): Promise<void> {
 	const folder = folderOf(io);
 	if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 }
@@ -124,7 +124,7 @@ async function readPrivate(path: string): Promise<string | undefined> {
 	}
 }
 
-function unseal(key: Buffer, sealed: Buffer, owner: Owner): KeptSecrets {
+function unseal(key: Buffer, sealed: Buffer, owner: Owner): CachedSecrets {
 	const nonceAt = SALT_BYTES;
 	const textAt = nonceAt + NONCE_BYTES;
 	const tagAt = sealed.length - TAG_BYTES;
@@ -144,19 +144,19 @@ function unseal(key: Buffer, sealed: Buffer, owner: Owner): KeptSecrets {
 	}
 }
 
-async function forgetOld(folder: string): Promise<void> {
+async function removeOld(folder: string): Promise<void> {
 	// Includes what an interrupted write left behind.
 	const names = (await readdir(folder)).filter((name) => name.includes(".sealed"));
 	for (const path of names.map((name) => join(folder, name))) {
 		// Another svc may be removing it.
 		const mtimeMs = (await stat(path).catch(() => undefined))?.mtimeMs ?? Number.POSITIVE_INFINITY;
-		if (Date.now() - mtimeMs > FORGOTTEN_AFTER_MS) await rm(path, { force: true });
+		if (Date.now() - mtimeMs > REMOVED_AFTER_MS) await rm(path, { force: true });
 	}
 }
 
 const HINT = "without --offline they are read from the server, and kept again";
 
-function nothingKept({ realm, environment }: Owner): Failure {
+function nothingCached({ realm, environment }: Owner): Failure {
 	return new Failure("failed", `no secrets of ${realm}/${environment} are kept for you here`, { hint: HINT });
 }
 

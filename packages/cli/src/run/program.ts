@@ -6,7 +6,7 @@ import type { Io } from "../io/io.ts";
 import { canMask } from "./mask.ts";
 import { copyMasked } from "./output.ts";
 import { openPipe } from "./pipe.ts";
-import { hearSignals } from "./signals.ts";
+import { catchSignals } from "./signals.ts";
 
 /** Another program and its surroundings. */
 export interface Program {
@@ -55,14 +55,14 @@ export async function startProgram(io: Io, { command, args, env, masked = [] }: 
 	const pipes = canMask(masked) ? [lent.use(openPipe()), lent.use(openPipe())] : undefined;
 	const output = pipes?.map((pipe) => pipe?.fd ?? "pipe") ?? ["inherit", "inherit"];
 	// Before the program exists, so that no signal is missed: listeners run only after this function has gone on.
-	const heard = lent.use(
-		hearSignals(io, (signal, isEverywhere) => {
+	const caught = lent.use(
+		catchSignals(io, (signal, isEverywhere) => {
 			if (!isEverywhere) child.kill(signal);
 		}),
 	);
 	const child = await spawnProgram(command, args, { env, stdio: ["inherit", ...output] });
 	lent.move();
-	const exited = exitCode(child).finally(() => heard[Symbol.dispose]());
+	const exited = exitCode(child).finally(() => caught[Symbol.dispose]());
 	for (const pipe of pipes ?? []) pipe?.closeWriting();
 	const [stdout, stderr] = [pipes?.[0]?.source ?? child.stdout, pipes?.[1]?.source ?? child.stderr];
 	const copies = [stdout && copyMasked(stdout, io.stdout, masked), stderr && copyMasked(stderr, io.stderr, masked)];

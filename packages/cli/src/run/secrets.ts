@@ -4,7 +4,7 @@ import { listAll } from "../client/pages.ts";
 import { Failure } from "../failure.ts";
 
 /** One environment of a realm. */
-export interface Place {
+export interface RealmEnvironment {
 	readonly realm: string;
 	readonly environment: string;
 }
@@ -22,13 +22,13 @@ export interface SelectionOptions {
 }
 
 /** Every secret of an environment. @throws Failure as `listAll` does */
-export async function readSecrets(client: Client, { realm, environment }: Place): Promise<Secret[]> {
+export async function readSecrets(client: Client, { realm, environment }: RealmEnvironment): Promise<Secret[]> {
 	const found = listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment });
 	return Array.fromAsync(found, (secret) => ({ key: text(secret, "key"), value: text(secret, "value") }));
 }
 
 /** A text that changes when a secret of the environment is written or deleted; it reads no value. @throws Failure as `listAll` does */
-export async function readState(client: Client, { realm, environment }: Place): Promise<string> {
+export async function readState(client: Client, { realm, environment }: RealmEnvironment): Promise<string> {
 	const found = listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment, values: "false" });
 	return JSON.stringify(await Array.fromAsync(found, (secret) => [text(secret, "key"), count(secret, "version")]));
 }
@@ -36,13 +36,13 @@ export async function readState(client: Client, { realm, environment }: Place): 
 /** Selects the wanted secrets. @throws Failure notFound naming the requested keys that do not exist */
 export function selectSecrets(
 	secrets: readonly Secret[],
-	place: Place,
+	where: RealmEnvironment,
 	{ only, except = [] }: SelectionOptions,
 ): Secret[] {
 	const keys = new Set(secrets.map(({ key }) => key));
 	const missing = [...(only ?? []), ...except].filter((key) => !keys.has(key));
 	if (missing.length > 0) {
-		throw new Failure("notFound", `not in ${place.realm}/${place.environment}: ${missing.join(" ")}`, {
+		throw new Failure("notFound", `not in ${where.realm}/${where.environment}: ${missing.join(" ")}`, {
 			hint: "`svc secret list` shows the keys",
 		});
 	}

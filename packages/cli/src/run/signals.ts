@@ -16,12 +16,12 @@ const FORWARDED: readonly NodeJS.Signals[] = [
 const OF_TERMINAL: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT", "SIGWINCH"];
 
 /**
- * Hears signals instead of ending by them, until disposed of.
- * @param told receives each, and whether a terminal sent it to its whole foreground: a program started there has it already
+ * Catches signals, which then do not end this process, until disposed of.
+ * @param onSignal receives each, and whether a terminal sent it to its whole foreground: a program started there has it already
  */
-export function hearSignals(io: Io, told: (signal: NodeJS.Signals, isEverywhere: boolean) => void): Disposable {
+export function catchSignals(io: Io, onSignal: (signal: NodeJS.Signals, isEverywhere: boolean) => void): Disposable {
 	const before = readTerminal();
-	const listener = (signal: NodeJS.Signals) => told(signal, isFromTerminal(signal, before));
+	const listener = (signal: NodeJS.Signals) => onSignal(signal, isFromTerminal(signal, before));
 	for (const signal of FORWARDED) io.on(signal, listener);
 	return {
 		[Symbol.dispose]: () => {
@@ -39,7 +39,7 @@ interface Terminal {
 	readonly isLeader: boolean;
 }
 
-/** Node does not say who sent a signal, so this judges by the place of the process: `kill -INT` looks like Ctrl-C. */
+/** Node does not say who sent a signal, so this judges by the process's place in its session: `kill -INT` looks like Ctrl-C. */
 function isFromTerminal(signal: NodeJS.Signals, before: Terminal): boolean {
 	const now = readTerminal();
 	// A terminal that goes away signals only the leader of its session, in most cases the shell: the shell's children learn of it from the

@@ -5,8 +5,8 @@ import { type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import { describeDuration, parseDuration } from "../input/duration.ts";
 import { note } from "../io/output.ts";
-import { keepSecrets, type Owner, recallSecrets } from "./offline-cache.ts";
-import { type Place, readSecrets, type Secret } from "./secrets.ts";
+import { cacheSecrets, type Owner, readCachedSecrets } from "./offline-cache.ts";
+import { type RealmEnvironment, readSecrets, type Secret } from "./secrets.ts";
 
 /** Options for the source of secrets. */
 export interface SourceOptions {
@@ -29,35 +29,38 @@ export const SOURCE_HELP =
 
 /**
  * The secrets of an environment, from the server or, with --offline, as they were kept.
- * @throws Failure as `connect`, `readSecrets` and `recallSecrets` do
+ * @throws Failure as `connect`, `readSecrets` and `readCachedSecrets` do
  */
-export async function loadSecrets(context: Context<SourceOptions>, place: Place): Promise<readonly Secret[]> {
-	const owner = await ownerOf(context, place);
+export async function loadSecrets(
+	context: Context<SourceOptions>,
+	where: RealmEnvironment,
+): Promise<readonly Secret[]> {
+	const owner = await ownerOf(context, where);
 	const max_age_ms = parseDuration("--max-age", context.options.maxAge);
 	if (context.options.offline !== true) {
 		try {
-			return await readAndKeep(context, await connect(context), owner);
+			return await readAndCache(context, await connect(context), owner);
 		} catch (error) {
-			throw await pointToKept(context, owner, max_age_ms, error);
+			throw await suggestOffline(context, owner, max_age_ms, error);
 		}
 	}
-	const { secrets, age_ms } = await recallSecrets(context.io, owner, max_age_ms);
+	const { secrets, age_ms } = await readCachedSecrets(context.io, owner, max_age_ms);
 	await note(
 		context,
-		`offline: the secrets of ${place.realm}/${place.environment} as they were ${describeDuration(age_ms)} ago`,
+		`offline: the secrets of ${where.realm}/${where.environment} as they were ${describeDuration(age_ms)} ago`,
 	);
 	return secrets;
 }
 
 /** Reads the secrets from the server and keeps them for `--offline`. @throws Failure as `readSecrets` does */
-export async function readAndKeep(
+export async function readAndCache(
 	context: Context<SourceOptions>,
 	client: Client,
 	owner: Owner,
 ): Promise<readonly Secret[]> {
 	const secrets = await readSecrets(client, owner);
 	if (context.options.cache) {
-		await keepSecrets(context.io, owner, secrets).catch(async (error: Error) => {
+		await cacheSecrets(context.io, owner, secrets).catch(async (error: Error) => {
 			await note(context, `note: nothing is kept for --offline: ${error.message}; --no-cache does without`);
 		});
 	}
@@ -65,20 +68,20 @@ export async function readAndKeep(
 }
 
 /** The caller: the user of the session, or the digest of SVC_TOKEN. @throws Failure denied when there is no token for the address */
-export async function ownerOf(context: Context, place: Place): Promise<Owner> {
+export async function ownerOf(context: Context, where: RealmEnvironment): Promise<Owner> {
 	const { address, saved } = await findTarget(context);
 	const given = readToken(context.io);
 	const token = given ?? saved.token;
 	if (token === undefined)
 		throw new Failure("denied", `not logged in to ${address}`, { hint: "`svc login`, or set SVC_TOKEN" });
 	const user = given === undefined ? saved.user?.id : undefined;
-	return { ...place, address, identity: user ?? hash("sha256", token, "hex") };
+	return { ...where, address, identity: user ?? hash("sha256", token, "hex") };
 }
 
 /** Suggests --offline where it would help. */
-async function pointToKept(context: Context, owner: Owner, max_age_ms: number, error: unknown): Promise<unknown> {
+async function suggestOffline(context: Context, owner: Owner, max_age_ms: number, error: unknown): Promise<unknown> {
 	if (!(error instanceof Failure) || error.kind !== "unreachable") return error;
-	const kept = await recallSecrets(context.io, owner, max_age_ms).catch(() => undefined);
+	const kept = await readCachedSecrets(context.io, owner, max_age_ms).catch(() => undefined);
 	if (kept === undefined) return error;
 	const { message, code, status } = error;
 	const hint = `--offline takes the secrets as they were ${describeDuration(kept.age_ms)} ago`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Failure } from "../failure.ts";
-import { parseLease } from "./leases.ts";
+import { parseLease } from "../input/lease-request.ts";
 import { unexpandedName } from "./shell.ts";
 import { checkVariables, variablesOf } from "./variables.ts";
 

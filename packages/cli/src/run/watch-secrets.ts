@@ -4,8 +4,8 @@ import { Failure } from "../failure.ts";
 import { parseDuration } from "../input/duration.ts";
 import { note, visible } from "../io/output.ts";
 import type { Program } from "./program.ts";
-import { type Place, readState, type Secret } from "./secrets.ts";
-import { ownerOf, readAndKeep, type SourceOptions } from "./source.ts";
+import { type RealmEnvironment, readState, type Secret } from "./secrets.ts";
+import { ownerOf, readAndCache, type SourceOptions } from "./source.ts";
 import type { Watch } from "./watch.ts";
 
 /** Options for restarting a program. */
@@ -26,8 +26,8 @@ export const WATCH_OPTIONS = [
 export const WATCH_HELP =
 	"With --watch, svc restarts the program when its secrets change: it sends SIGTERM, waits for the end, and starts the program with the new values. Several changes within a moment cause one restart. Each check reads no values and is an event in the audit log. While the server is away, the program keeps running. After svc receives a signal to stop, it does not restart the program.";
 
-/** Milliseconds for one look: the program may end meanwhile. */
-const LOOK_TIMEOUT_MS = 10_000;
+/** Milliseconds for one check: the program may end meanwhile. */
+const CHECK_TIMEOUT_MS = 10_000;
 
 /** Times of a watch. */
 type WatchTimes = Pick<Watch, "interval_ms" | "kill_after_ms">;
@@ -50,34 +50,34 @@ export function watchTimes({ watch, watchInterval, killAfter }: WatchOptions): W
  */
 export async function watchSecrets(
 	context: Context<WatchOptions>,
-	place: Place,
+	where: RealmEnvironment,
 	times: WatchTimes,
 	build: (secrets: readonly Secret[]) => Program,
 ): Promise<Watch> {
-	const owner = await ownerOf(context, place);
-	let trouble: string | undefined;
+	const owner = await ownerOf(context, where);
+	let problem: string | undefined;
 	let known: { readonly state: string; readonly program: Program } | undefined;
 	const read = async () => {
-		const client = { ...(await connect(context)), timeoutMs: LOOK_TIMEOUT_MS };
-		const state = await readState(client, place);
-		if (known?.state !== state) known = { state, program: build(await readAndKeep(context, client, owner)) };
+		const client = { ...(await connect(context)), timeoutMs: CHECK_TIMEOUT_MS };
+		const state = await readState(client, where);
+		if (known?.state !== state) known = { state, program: build(await readAndCache(context, client, owner)) };
 		return known.program;
 	};
 	return {
 		...times,
 		restarts: () => note(context, "svc: the secrets have changed, restarting the program"),
-		look: async () => {
+		check: async () => {
 			try {
 				const program = await read();
-				if (trouble !== undefined) await note(context, "svc: the secrets are watched again");
-				trouble = undefined;
+				if (problem !== undefined) await note(context, "svc: the secrets are watched again");
+				problem = undefined;
 				return program;
 			} catch (error) {
 				// The watch goes on, whatever the error.
 				const reason = error instanceof Failure ? error.message : "they cannot be read";
-				if (reason !== trouble)
+				if (reason !== problem)
 					await note(context, visible(`svc: the program goes on with the secrets that it has: ${reason}`));
-				trouble = reason;
+				problem = reason;
 				return undefined;
 			}
 		},

@@ -17,7 +17,7 @@ async function watched(script: string, values: readonly (string | undefined)[]) 
 	const ended = await runWatched(fakeIo().io, programOf("1"), {
 		interval_ms: 1,
 		kill_after_ms: 60_000,
-		look: async () => {
+		check: async () => {
 			const value = left.length > 1 ? left.shift() : left[0];
 			return value === undefined ? undefined : programOf(value);
 		},
@@ -56,7 +56,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 		const ended = await runWatched(io, programOf("1"), {
 			interval_ms: 1,
 			kill_after_ms: 60_000,
-			look: async () => {
+			check: async () => {
 				if (looks === 0 && !existsSync(ready)) return programOf("1");
 				if (looks === 0) signals.emit(signal, signal);
 				// By then the change is known and counts as settled.

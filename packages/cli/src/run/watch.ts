@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Io } from "../io/io.ts";
 import { type Ended, type Program, type RunningProgram, startProgram } from "./program.ts";
-import { hearSignals } from "./signals.ts";
+import { catchSignals } from "./signals.ts";
 
 /** Watch over a running program. */
 export interface Watch {
 	/** The program as it would start now; undefined while that is unknown. */
-	look(): Promise<Program | undefined>;
-	/** Milliseconds between two looks. */
+	check(): Promise<Program | undefined>;
+	/** Milliseconds between two checks. */
 	readonly interval_ms: number;
 	/** Milliseconds from SIGTERM to SIGKILL. */
 	readonly kill_after_ms: number;
@@ -17,7 +17,7 @@ export interface Watch {
 
 /** Milliseconds without further change before a restart: a person who changes one secret often changes the next. */
 const SETTLE_MS = 1500;
-/** Looks after which a continuing change counts as settled. */
+/** Checks after which a continuing change counts as settled. */
 const MAX_SETTLING = 10;
 
 /** Signals that end the watch. SIGHUP, which makes many programs read their settings again, does so only once the program is being ended. */
@@ -30,7 +30,7 @@ const TELLS_TO_END: readonly NodeJS.Signals[] = ["SIGTERM", "SIGINT", "SIGQUIT"]
  */
 export async function runWatched(io: Io, first: Program, watch: Watch): Promise<Ended> {
 	let [isTold, isEnding] = [false, false];
-	using _ = hearSignals(io, (signal) => {
+	using _ = catchSignals(io, (signal) => {
 		isTold ||= TELLS_TO_END.includes(signal) || (isEnding && signal === "SIGHUP");
 	});
 	for (let program = first; ; isEnding = false) {
@@ -57,10 +57,10 @@ async function end(running: RunningProgram, kill_after_ms: number): Promise<void
 /** Waits for a program that differs from the running one; undefined when that one has ended. */
 async function awaitChange(watch: Watch, program: Program, ended: AbortSignal): Promise<Program | undefined> {
 	while (await pause(watch.interval_ms, ended)) {
-		let found = await watch.look();
+		let found = await watch.check();
 		if (found === undefined || isSame(found, program)) continue;
-		for (let looks = 0; looks < MAX_SETTLING && (await pause(SETTLE_MS, ended)); looks++) {
-			const again = await watch.look();
+		for (let checks = 0; checks < MAX_SETTLING && (await pause(SETTLE_MS, ended)); checks++) {
+			const again = await watch.check();
 			if (again === undefined || isSame(again, found)) break;
 			found = again;
 		}

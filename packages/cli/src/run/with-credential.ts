@@ -8,7 +8,7 @@ import { note, visible } from "../io/output.ts";
 import type { Ended } from "./program.ts";
 
 /** A credential to request from an engine. */
-interface Wanted {
+interface CredentialRequest {
 	/** Slug. */
 	readonly realm: string;
 	/** Type of the engine. */
@@ -27,10 +27,10 @@ interface Wanted {
 export async function withCredential(
 	context: Context,
 	client: Client,
-	{ realm, type, params }: Wanted,
+	{ realm, type, params }: CredentialRequest,
 	run: (made: Answer) => Promise<Ended>,
 ): Promise<Ended> {
-	using interrupted = hearEnd(context.io);
+	using interrupted = deferEndingSignals(context.io);
 	const call = { method: "POST", path: path`realms/${realm}/engines/${type}/generate`, body: params } as const;
 	const { answer, headers } = await sendForReply(client, { ...call, query: { connection: "true" } });
 	try {
@@ -46,7 +46,7 @@ export async function withCredential(
 const ENDING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Keeps signals from ending this process, which must first revoke a credential that nobody holds any more. */
-function hearEnd(io: Io): Disposable & { readonly code: number | undefined } {
+function deferEndingSignals(io: Io): Disposable & { readonly code: number | undefined } {
 	let first: NodeJS.Signals | undefined;
 	const listener = (signal: NodeJS.Signals) => {
 		first ??= signal;
@@ -66,7 +66,7 @@ function hearEnd(io: Io): Disposable & { readonly code: number | undefined } {
 const REVOKE_TIMEOUT_MS = 15_000;
 
 /** A credential that an engine made. */
-interface Held extends Pick<Wanted, "realm" | "type"> {
+interface Credential extends Pick<CredentialRequest, "realm" | "type"> {
 	/** Answer of `generate`. */
 	readonly made: Answer;
 	/** Id of its lease. */
@@ -74,15 +74,15 @@ interface Held extends Pick<Wanted, "realm" | "type"> {
 }
 
 /** Fields by which an engine recognizes its credential. Spec: ENGINES › Endpoints */
-const NAMES = ["username", "service_account", "namespace"];
+const NAMING_FIELDS = ["username", "service_account", "namespace"];
 
-async function revoke(context: Context, client: Client, { realm, type, made, id }: Held): Promise<void> {
+async function revoke(context: Context, client: Client, { realm, type, made, id }: Credential): Promise<void> {
 	const patient = { ...client, timeoutMs: REVOKE_TIMEOUT_MS };
 	try {
 		await send(patient, { method: "DELETE", path: path`realms/${realm}/leases/${id}` }).catch(async (error) => {
 			if (!(error instanceof Failure && error.code === "insufficient_scope")) throw error;
 			// A token for roles of engines reaches no lease, but may take back what it made.
-			const body = Object.fromEntries(Object.entries(made).filter(([name]) => NAMES.includes(name)));
+			const body = Object.fromEntries(Object.entries(made).filter(([name]) => NAMING_FIELDS.includes(name)));
 			await send(patient, { method: "POST", path: path`realms/${realm}/engines/${type}/validate`, body });
 		});
 	} catch (error) {

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
-import { lookAtCertificate } from "../client/certificate.ts";
+import { fetchCertificate } from "../client/certificate.ts";
 import type { Target } from "../client/connection.ts";
 import { sessionFile } from "../client/session.ts";
 import { type Io, setting } from "../io/io.ts";
@@ -23,7 +23,7 @@ const CLOSE_SECONDS = 5;
 const FAR_SECONDS = 60;
 
 /** Checks that the connection is encrypted, how the server's certificate is trusted, and when it expires. */
-export async function lookAtConnection({ address, saved }: Target): Promise<Check[]> {
+export async function checkConnection({ address, saved }: Target): Promise<Check[]> {
 	const name = "connection";
 	const url = new URL(address);
 	if (url.protocol === "http:") {
@@ -32,7 +32,7 @@ export async function lookAtConnection({ address, saved }: Target): Promise<Chec
 		if (isHere) return [{ name, status: "ok", message: "without TLS, and it stays on this machine", hint: "" }];
 		return [{ name, status: "failed", message: "everything is sent in the clear", hint }];
 	}
-	const presented = await lookAtCertificate(url);
+	const presented = await fetchCertificate(url);
 	const end = new X509Certificate(presented.certificate).validToDate;
 	const trusted =
 		presented.doubt === undefined
@@ -47,7 +47,7 @@ export async function lookAtConnection({ address, saved }: Target): Promise<Chec
 }
 
 /** Compares the clocks. @param date the header of an answer that arrived just now @param now_ms the time here */
-export function lookAtClock(date: string | undefined, now_ms: number): Check {
+export function checkClock(date: string | undefined, now_ms: number): Check {
 	const name = "client clock";
 	const seconds = Math.round((now_ms - Date.parse(date ?? "")) / 1000);
 	if (Number.isNaN(seconds)) return { name, status: "warning", message: "the server does not tell its time", hint: "" };
@@ -59,7 +59,7 @@ export function lookAtClock(date: string | undefined, now_ms: number): Check {
 }
 
 /** Compares the versions of client and server. */
-export function lookAtVersion(server: string): Check {
+export function checkVersion(server: string): Check {
 	const name = "client version";
 	if (server === manifest.version) return { name, status: "ok", message: `both sides are ${server}`, hint: "" };
 	const message = `the server is ${server}, this client ${manifest.version}`;
@@ -67,7 +67,7 @@ export function lookAtVersion(server: string): Check {
 }
 
 /** Checks whether others may replace the session file; every command already refuses one that they may read. */
-export async function lookAtSessionFile(io: Io): Promise<Check[]> {
+export async function checkSessionFile(io: Io): Promise<Check[]> {
 	const name = "session file";
 	if (!setting(io, "HOME") && !setting(io, "XDG_CONFIG_HOME")) return [];
 	const folder = dirname(sessionFile(io));
