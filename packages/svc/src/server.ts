@@ -3,17 +3,17 @@ import { isSea } from "node:sea";
 import { FatalError, type Running, readConfig, startServer } from "@svc/server";
 import { BUILT_IN } from "./built-in-engines.ts";
 import { type Notify, takeNotifier } from "./notify.ts";
-import { refuseOpenDoors } from "./open-doors.ts";
+import { refuseUnsafeEnvironment } from "./unsafe-environment.ts";
 
 /**
  * Runs the server in this process until a signal: SIGTERM and SIGINT finish what is under way, SIGHUP reads the certificate
  * files again. As a service it tells systemd when it is ready.
  */
 export async function runServer(process: NodeJS.Process): Promise<void> {
-	dieOnSurprise(process);
+	exitOnUncaughtError(process);
 	ignoreSignals(process);
 	try {
-		refuseOpenDoors(process);
+		refuseUnsafeEnvironment(process);
 		const config = readConfig(process.env, process.cwd());
 		const notify = takeNotifier(process.env, (message) => process.stderr.write(`svc: ${message}\n`));
 		const running = await startServer(config, BUILT_IN);
@@ -50,7 +50,7 @@ next, in another terminal:  ${isSea() ? "svc" : "npx svc"} ${next} --address ${u
 }
 
 /** Ends rather than go on in an unknown state: what was answered is on disk, and a restart takes well under a second. Exit code EX_SOFTWARE. */
-function dieOnSurprise(process: NodeJS.Process): void {
+function exitOnUncaughtError(process: NodeJS.Process): void {
 	const die = (error: unknown) => {
 		const { name = typeof error, stack = "" } = error instanceof Error ? error : {};
 		const frames = stack.split("\n").filter((line) => line.startsWith("    at "));

@@ -5,12 +5,12 @@ import { type Context, type LocalCommand, option } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
 import type { Io } from "@svc/cli/io";
 import { note, show, visible } from "@svc/cli/output";
-import type { Plan, Wishes } from "../install/install.ts";
-import type { PlaceWishes } from "../install/installed.ts";
+import type { Plan, PlanOptions } from "../install/install.ts";
+import type { LocationOptions } from "../install/installed.ts";
 import type { Layout } from "../install/layout.ts";
 import { describeStep, perform, type Step } from "../install/steps.ts";
 
-interface InstallOptions extends Omit<Wishes, "program">, PlaceWishes {
+interface InstallOptions extends Omit<PlanOptions, "program">, LocationOptions {
 	readonly program?: string;
 	readonly start: boolean;
 }
@@ -42,17 +42,18 @@ To upgrade, run it again with a newer program: it replaces program and unit, and
 };
 
 async function install({ io, options }: Context<InstallOptions>): Promise<void> {
-	const { root, place, wishes } = read(io, options);
+	const { location, planOptions } = read(io, options);
+	const { root } = location;
 	const { layoutOf } = await import("../install/layout.ts");
-	const { placeOf } = await import("../install/installed.ts");
+	const { chooseLocation } = await import("../install/installed.ts");
 	const { planInstallation } = await import("../install/install.ts");
 	const { runner } = await import("../install/run.ts");
-	const layout = layoutOf(placeOf(place));
+	const layout = layoutOf(chooseLocation(location));
 	const secret = { SYSTEMD_CREDENTIAL_SECRET: layout.at("/var/lib/systemd/credential.secret") };
 	const run = runner(io, root === undefined ? {} : secret);
 	const isStarting = root === undefined && options.start;
 	if (options.dryRun !== true) requireMachine(root, isStarting);
-	const plan = await planInstallation(layout, wishes, run);
+	const plan = await planInstallation(layout, planOptions, run);
 	if (options.dryRun === true) return showPlan({ io, options }, plan, isStarting);
 	const changed = await perform(plan.files, run);
 	await perform(plan.enable, run);
@@ -60,24 +61,24 @@ async function install({ io, options }: Context<InstallOptions>): Promise<void> 
 	await report({ io, options }, layout, plan, isStarting);
 }
 
-/** The wishes, with absolute paths. */
+/** The options, with absolute paths. */
 function read(io: Io, options: InstallOptions) {
 	const path = (file: string) => resolve(io.cwd(), file);
 	const { listen, dryRun, prefix, user, masterKeyFrom, masterKeyCopy } = options;
 	const root = options.root === undefined ? undefined : path(options.root);
-	const wishes: Wishes = {
+	const planOptions: PlanOptions = {
 		program: programOf(options.program === undefined ? undefined : path(options.program)),
 		...(listen === undefined ? {} : { listen }),
 		...(dryRun === undefined ? {} : { dryRun }),
 		...(masterKeyFrom === undefined ? {} : { masterKeyFrom: path(masterKeyFrom) }),
 		...(masterKeyCopy === undefined ? {} : { masterKeyCopy: path(masterKeyCopy) }),
 	};
-	const place: PlaceWishes = {
+	const location: LocationOptions = {
 		...(root === undefined ? {} : { root }),
 		...(prefix === undefined ? {} : { prefix }),
 		...(user === undefined ? {} : { user }),
 	};
-	return { root, wishes, place };
+	return { location, planOptions };
 }
 
 function programOf(given: string | undefined): string {

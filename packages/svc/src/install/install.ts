@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { Failure } from "@svc/cli/failure";
 import type { Layout } from "./layout.ts";
-import { type KeyPlan, type KeyWishes, planMasterKey } from "./master-key.ts";
+import { type KeyPlan, type MasterKeyOptions, planMasterKey } from "./master-key.ts";
 import { type Run, withRoot } from "./run.ts";
 import type { Step } from "./steps.ts";
 import { accountText, settingsText } from "./texts.ts";
 import { MARK, unitText } from "./unit.ts";
 
-/** Wishes for an installation, besides its places. */
-export interface Wishes extends KeyWishes {
+/** Options of an installation, besides its location. */
+export interface PlanOptions extends MasterKeyOptions {
 	/** The executable to install. */
 	readonly program: string;
 	/** `host:port`; absent for loopback. */
@@ -29,15 +29,15 @@ const LOOPBACK = "127.0.0.1:8443";
  * Plans an installation, or an upgrade. It replaces program and unit; existing settings and master key stay.
  * @throws Failure when something in the way is not ours
  */
-export async function planInstallation(layout: Layout, wishes: Wishes, run: Run): Promise<Plan> {
+export async function planInstallation(layout: Layout, options: PlanOptions, run: Run): Promise<Plan> {
 	const { at, root } = layout;
 	requireOwnUnit(layout);
 	requireOwnAccount(layout);
 	// Their faults come up before anything is made.
-	const settings = settingsSteps(layout, wishes);
-	const key = await planMasterKey(layout, wishes, run);
+	const settings = settingsSteps(layout, options);
+	const key = await planMasterKey(layout, options, run);
 	const files: Step[] = [
-		{ do: "copy", path: at(layout.program), mode: 0o755, from: wishes.program },
+		{ do: "copy", path: at(layout.program), mode: 0o755, from: options.program },
 		{ do: "write", path: at(layout.account), mode: 0o644, content: accountText(layout) },
 		{ do: "run", command: withRoot(root, "systemd-sysusers", "svc.conf") },
 		{ do: "make", path: at(layout.settings_dir), mode: 0o755 },
@@ -52,7 +52,7 @@ export async function planInstallation(layout: Layout, wishes: Wishes, run: Run)
 	return { key, files, enable };
 }
 
-function settingsSteps(layout: Layout, { listen }: Wishes): Step[] {
+function settingsSteps(layout: Layout, { listen }: PlanOptions): Step[] {
 	const path = layout.at(layout.settings);
 	if (!existsSync(path))
 		return [{ do: "write", path, mode: 0o644, content: settingsText(layout, checkListen(layout, listen ?? LOOPBACK)) }];

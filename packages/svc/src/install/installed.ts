@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import { Failure } from "@svc/cli/failure";
-import { layoutOf, type Place } from "./layout.ts";
+import { type Location, layoutOf } from "./layout.ts";
 import { MARK } from "./unit.ts";
 
-/** Wishes for an installation's place; absent ones stay as they were, or are svc's choice. */
-export type PlaceWishes = Partial<Place>;
+/** Options for the location of an installation; absent ones stay as they were, or are svc's choice. */
+export type LocationOptions = Partial<Location>;
 
 const DEFAULTS = { prefix: "/usr/local", user: "svc" };
 
-/** @returns the place that the unit under the root names; undefined without a unit of ours */
-export function readInstalled(root: string | undefined): Place | undefined {
+/** @returns the location that the unit under the root names; undefined without a unit of ours */
+export function readInstalled(root: string | undefined): Location | undefined {
 	const under = root === undefined ? {} : { root };
 	const { at, unit } = layoutOf({ ...DEFAULTS, ...under });
 	const text = existsSync(at(unit)) ? readFileSync(at(unit), "utf8") : "";
@@ -20,10 +20,10 @@ export function readInstalled(root: string | undefined): Place | undefined {
 }
 
 /**
- * Place of an installation: an existing one keeps its place and its account.
- * @throws Failure usage when the wishes differ from it
+ * Chooses the location of an installation: an existing one keeps its folder and its account.
+ * @throws Failure usage when the options name another
  */
-export function placeOf({ root, prefix, user }: PlaceWishes): Place {
+export function chooseLocation({ root, prefix, user }: LocationOptions): Location {
 	const installed = readInstalled(root);
 	if (installed !== undefined) {
 		refuseOther("--prefix", prefix, installed.prefix);
@@ -33,8 +33,8 @@ export function placeOf({ root, prefix, user }: PlaceWishes): Place {
 	return { prefix: prefix ?? DEFAULTS.prefix, user: user ?? DEFAULTS.user, ...(root === undefined ? {} : { root }) };
 }
 
-function refuseOther(option: string, wished: string | undefined, installed: string): void {
-	if (wished === undefined || wished === installed) return;
+function refuseOther(option: string, given: string | undefined, installed: string): void {
+	if (given === undefined || given === installed) return;
 	throw new Failure("usage", `the service is installed with ${option} ${installed} and keeps it`, {
 		hint: `leave ${option} out to upgrade; to change it, \`svc uninstall\` first, which keeps data, key and settings`,
 	});

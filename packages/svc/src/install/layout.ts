@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { Failure } from "@svc/cli/failure";
 
-/** Place of an installation. */
-export interface Place {
+/** Location of an installation. */
+export interface Location {
 	/** Folder that stands for `/`; absent for this machine. */
 	readonly root?: string;
 	/** Folder whose `bin` gets the program. */
@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /** Paths of an installation, as the installed machine sees them. */
-export interface Layout extends Place {
+export interface Layout extends Location {
 	readonly program: string;
 	readonly unit: string;
 	/** Tells systemd-sysusers about the account. */
@@ -35,18 +35,18 @@ const HIDDEN = /^\/(home|root|run\/user|tmp|var\/tmp)(\/|$)/;
 const USER = /^[a-z_][a-z0-9_-]{0,30}$/;
 
 /** @throws Failure usage when the prefix or the account's name cannot be written into a unit */
-export function layoutOf(place: Place): Layout {
-	if (!PATH.test(place.prefix))
+export function layoutOf(location: Location): Layout {
+	if (!PATH.test(location.prefix))
 		throw new Failure("usage", "--prefix takes an absolute path of letters, digits, dots, hyphens and underscores");
-	if (HIDDEN.test(place.prefix))
+	if (HIDDEN.test(location.prefix))
 		throw new Failure("usage", "the service sees nothing of /home, /root, /run/user, /tmp and /var/tmp", {
 			hint: "name another folder with --prefix, such as /opt/svc",
 		});
-	if (!USER.test(place.user) || place.user === "root")
+	if (!USER.test(location.user) || location.user === "root")
 		throw new Failure("usage", "--user takes the name of an account other than root, such as svc");
 	return {
-		...place,
-		program: join(place.prefix, "bin/svc"),
+		...location,
+		program: join(location.prefix, "bin/svc"),
 		unit: "/etc/systemd/system/svc.service",
 		account: "/etc/sysusers.d/svc.conf",
 		settings_dir: "/etc/svc",
@@ -54,6 +54,6 @@ export function layoutOf(place: Place): Layout {
 		sealed_key: "/etc/svc/master-key.cred",
 		plain_key: "/etc/svc/master-key",
 		data_dir: "/var/lib/svc",
-		at: (path) => (place.root === undefined ? path : join(place.root, path)),
+		at: (path) => (location.root === undefined ? path : join(location.root, path)),
 	};
 }

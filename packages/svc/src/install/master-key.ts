@@ -24,8 +24,8 @@ export interface KeyPlan {
 	readonly steps: readonly Step[];
 }
 
-/** The caller's wishes for the master key. */
-export interface KeyWishes {
+/** The caller's options for the master key. */
+export interface MasterKeyOptions {
 	/** File with the key to use, in place of a new one. */
 	readonly masterKeyFrom?: string;
 	/** File that gets a copy of a new key. */
@@ -39,13 +39,13 @@ export interface KeyWishes {
  * @throws Failure when there is data already and its key is not named
  * Design: §5
  */
-export async function planMasterKey(layout: Layout, wishes: KeyWishes, run: Run): Promise<KeyPlan> {
+export async function planMasterKey(layout: Layout, options: MasterKeyOptions, run: Run): Promise<KeyPlan> {
 	const { at, sealed_key, plain_key } = layout;
 	const installed = [sealed_key, plain_key].find((file) => existsSync(at(file)));
-	if (installed !== undefined) return keepInstalled(layout, installed, wishes);
-	const key = await findKey(layout, wishes);
+	if (installed !== undefined) return keepInstalled(layout, installed, options);
+	const key = await findKey(layout, options);
 	const text = key === undefined ? "" : `${key.toString("hex")}\n`;
-	const sealed = wishes.dryRun === true ? await pretendToSeal(run) : await seal(text, layout, run);
+	const sealed = options.dryRun === true ? await pretendToSeal(run) : await seal(text, layout, run);
 	const is_sealed = sealed !== undefined;
 	const file = is_sealed ? sealed_key : plain_key;
 	const secret = `(the master key${is_sealed ? ", encrypted for this machine" : ""})`;
@@ -54,12 +54,12 @@ export async function planMasterKey(layout: Layout, wishes: KeyWishes, run: Run)
 		file,
 		is_sealed,
 		...(key === undefined ? {} : { fingerprint: masterFingerprint(key) }),
-		steps: [...copySteps(wishes, text), { do: "write", path: at(file), mode: 0o400, content: sealed ?? text, secret }],
+		steps: [...copySteps(options, text), { do: "write", path: at(file), mode: 0o400, content: sealed ?? text, secret }],
 	};
 }
 
-function keepInstalled(layout: Layout, file: string, wishes: KeyWishes): KeyPlan {
-	if (wishes.masterKeyFrom !== undefined || wishes.masterKeyCopy !== undefined) {
+function keepInstalled(layout: Layout, file: string, options: MasterKeyOptions): KeyPlan {
+	if (options.masterKeyFrom !== undefined || options.masterKeyCopy !== undefined) {
 		throw new Failure("usage", `${file} holds the master key already, and it stays`, {
 			hint: `\`systemd-creds decrypt --name=master-key ${layout.sealed_key} -\` shows an encrypted one`,
 		});
@@ -73,14 +73,14 @@ function credentialLine({ sealed_key }: Layout, file: string): string {
 }
 
 /** @returns undefined when a key would have to be made */
-async function findKey({ at, data_dir }: Layout, wishes: KeyWishes): Promise<Buffer | undefined> {
-	if (wishes.masterKeyFrom !== undefined) return readKey(wishes.masterKeyFrom);
+async function findKey({ at, data_dir }: Layout, options: MasterKeyOptions): Promise<Buffer | undefined> {
+	if (options.masterKeyFrom !== undefined) return readKey(options.masterKeyFrom);
 	if (existsSync(at(join(data_dir, "svc.db")))) {
 		throw new Failure("failed", `${data_dir} holds data already, which only its own master key opens`, {
 			hint: `name the file with that key: --master-key-from ${join(data_dir, "master.key")}, or your copy of it`,
 		});
 	}
-	return wishes.dryRun === true ? undefined : system.randomBytes(KEY_BYTES);
+	return options.dryRun === true ? undefined : system.randomBytes(KEY_BYTES);
 }
 
 async function readKey(file: string): Promise<Buffer> {
@@ -97,7 +97,7 @@ async function readKey(file: string): Promise<Buffer> {
 }
 
 /** The copy comes first: nothing is ever sealed with a key that could not be saved. */
-function copySteps({ masterKeyCopy }: KeyWishes, content: string): Step[] {
+function copySteps({ masterKeyCopy }: MasterKeyOptions, content: string): Step[] {
 	if (masterKeyCopy === undefined) return [];
 	if (existsSync(masterKeyCopy))
 		throw new Failure("usage", "the file of --master-key-copy exists already: name one that does not");

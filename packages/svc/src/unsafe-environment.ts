@@ -30,15 +30,15 @@ const FLAGS = [
 
 /**
  * Refuses to serve secrets from a process that is open to others.
- * @throws FatalError naming the open door
+ * @throws FatalError naming the variable or the kind of flag
  */
-export function refuseOpenDoors({ env, execArgv }: Pick<NodeJS.Process, "env" | "execArgv">): void {
+export function refuseUnsafeEnvironment({ env, execArgv }: Pick<NodeJS.Process, "env" | "execArgv">): void {
 	const variable = VARIABLES.find((name) => env[name]);
 	if (variable !== undefined)
 		throw new FatalError(`${variable} is set, which could give secrets away: unset it and start again`);
 	// Node accepts --env_file, too.
 	const flags = execArgv.map((flag) => flag.replaceAll("_", "-"));
-	if (flags.some((flag) => FLAGS.some((door) => door.test(flag))) || debuggerUrl() !== undefined)
+	if (flags.some((flag) => FLAGS.some((pattern) => pattern.test(flag))) || debuggerUrl() !== undefined)
 		throw new FatalError(
 			"Node was started with a flag for a debugger, a report, a key log, or other code or settings: start again without it",
 		);

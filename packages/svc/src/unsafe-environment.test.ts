@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { refuseOpenDoors } from "./open-doors.ts";
+import { refuseUnsafeEnvironment } from "./unsafe-environment.ts";
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), "svc-doors-"));
@@ -81,7 +81,7 @@ const VARIABLES = [
 
 for (const name of VARIABLES) {
 	test(`a process with ${name} is not served from`, () => {
-		const refuse = (value: string) => refuseOpenDoors({ env: { [name]: value }, execArgv: [] });
+		const refuse = (value: string) => refuseUnsafeEnvironment({ env: { [name]: value }, execArgv: [] });
 		assert.throws(() => refuse("/somewhere"), new RegExp(`${name} is set`));
 		refuse("");
 	});
@@ -95,5 +95,5 @@ test("variables and flags that open no door are no reason to refuse", () => {
 		"--cpu-prof",
 		"--use-system-ca",
 	];
-	refuseOpenDoors({ env, execArgv });
+	refuseUnsafeEnvironment({ env, execArgv });
 });
