@@ -14,7 +14,7 @@ const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const PATTERNS = [
 	"test/*.test.ts",
 	"test/{api,backup,cli,docs,doctor,faults,hostile,keys,run,sso}/**/*.test.ts",
-	"test/engines/{*,sdk/*,hostile/{behaviours,refused}}.test.ts",
+	"test/engines/{*,sdk/*,hostile/{behaviours.long,refused}}.test.ts",
 ];
 
 /** Starts the server or a command through the harness or that of the fault tests: both accept the binary. */

@@ -1,0 +1,53 @@
+/*
+ * `npm test` runs all tests but those that are long by nature, `npm run test:all` runs all. Names or patterns of files: these only.
+ * `--width 1` sets the files at once, `--verbose` shows each test.
+ */
+import { globSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import process from "node:process";
+import { run } from "node:test";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { report } from "./test/report.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const CACHE = fileURLToPath(new URL("./test/compile-cache.mjs", import.meta.url));
+
+/** Slow ones first, and before them the long ones: towards the end, no processor waits for the other. */
+const PATTERNS = ["test/**/*.test.ts", "plugins/**/*.test.ts", "scripts/**/*.test.ts", "packages/**/*.test.ts"];
+
+/** Tests that kill, cut power, load, wait for real deadlines, or run every command of the documentation. */
+const LONG = /\.long\.test\.ts$/;
+
+const { values, positionals } = parseArgs({
+	options: {
+		all: { type: "boolean", default: false },
+		width: { type: "string" },
+		verbose: { type: "boolean", default: false },
+	},
+	allowPositionals: true,
+});
+
+const files = filesOf(positionals, values.all);
+if (files.length === 0) throw new Error("no test file has such a name");
+
+const hasPassed = await report(
+	run({ cwd: ROOT, files, concurrency: widthOf(values.width, values.all), execArgv: ["--import", CACHE] }),
+	{ files: files.length, folder: ROOT, isVerbose: values.verbose, write: (text) => void process.stdout.write(text) },
+);
+process.exitCode = hasPassed ? 0 : 1;
+
+function filesOf(patterns: readonly string[], isAll: boolean): string[] {
+	const exclude = (path: string) => path.includes("node_modules");
+	const found = (pattern: string) => globSync(resolve(ROOT, pattern), { exclude }).sort();
+	if (patterns.length > 0) return patterns.flatMap(found);
+	const all = PATTERNS.flatMap(found);
+	const quick = all.filter((file) => !LONG.test(file));
+	return isAll ? [...all.filter((file) => LONG.test(file)), ...quick] : quick;
+}
+
+/** Files at once. Quick tests wait more than they compute; the long ones measure and load the machine by themselves. */
+function widthOf(given: string | undefined, isAll: boolean): number {
+	return given === undefined ? availableParallelism() + (isAll ? 0 : 1) : Number(given);
+}
