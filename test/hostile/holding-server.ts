@@ -40,10 +40,11 @@ function withDoor<Noun extends object>(noun: string, verbs: Noun): Noun {
 }
 
 function behindDoor(store: Store): Store {
-	const { audit, isWritable, close, ...nouns } = store;
-	const doors = Object.entries(nouns).map(([noun, verbs]) => [noun, withDoor(noun, verbs)]);
-	const { tip } = audit;
-	return { isWritable, close, audit: { ...withDoor("audit", audit), tip }, ...Object.fromEntries(doors) };
+	const doors = Object.entries(store).map(([noun, verbs]) => [
+		noun,
+		typeof verbs === "function" ? verbs : withDoor(noun, verbs),
+	]);
+	return Object.fromEntries(doors) as Store;
 }
 
 await runOwnServer(BUILT_IN, { around: { store: behindDoor } });

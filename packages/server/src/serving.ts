@@ -81,7 +81,7 @@ export async function serve({ config, store, system, log, built_in, around, befo
 	warn(config, masterKey, log);
 	engines.start();
 	await loadProtocols(protocols, store.sso);
-	const chores = startChores({ store, system, keyring, log });
+	const chores = await startChores({ store, system, keyring, log });
 	return {
 		version: VERSION,
 		url,
@@ -133,8 +133,8 @@ function reloadTls(config: Config, system: System, listener: Listener, log: Log)
 type ChoreNeeds = Parameters<typeof createCheckpointer>[0] & Parameters<typeof purgeRealms>[0] & { store: Store };
 
 /** Starts the periodic chores. A failed one is logged and tried again. */
-function startChores(needs: ChoreNeeds): { stop(): Promise<void> } {
-	const checkpoint = createCheckpointer(needs);
+async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }> {
+	const checkpoint = await createCheckpointer(needs);
 	const attempt = (event: string, work: () => Promise<unknown>) => () =>
 		work().then(
 			() => undefined,

@@ -6,6 +6,7 @@ import type { PageRequest } from "../pagination.ts";
 import type { Actor } from "../policy/model.ts";
 import type { Realm } from "../realms/model.ts";
 import { actorOf } from "../testing/actor.ts";
+import { countEvents } from "../testing/events.ts";
 import { anEvent } from "../testing/rows.ts";
 import { addAccount, addBinding, addRealm, openTestRules } from "../testing/rules.ts";
 import type { Cleanup } from "../testing/store.ts";
@@ -25,7 +26,7 @@ async function setUp(t: Cleanup) {
 	const realm = await addRealm(store, owner, { slug: "first" });
 	const other = await addRealm(store, owner, { slug: "second" });
 	await addBinding(store, realm, member, "viewer");
-	const start = store.audit.tip().seq;
+	const start = await countEvents(store);
 	const write = (mark: string, account: Account, where?: Realm, type: EventType = "secret.read") => {
 		const place: Partial<AuditEvent> = where === undefined ? {} : { realm_id: where.id, realm: where.slug };
 		return store.audit.append(anEvent({ type, actor: account.id, data: { mark }, ...place }));

@@ -7,7 +7,7 @@ import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/au
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import { type Anchor, type AuditStore, type ChainReport, type EventQuery, eventBy, type StoredEvent } from "./model.ts";
+import { type Anchor, type AuditStore, type ChainReport, type EventQuery, eventBy, type ListedEvent } from "./model.ts";
 import { proveLog } from "./proof.ts";
 
 /** Dependencies of the rules of the log. */
@@ -39,15 +39,14 @@ export async function listEvents(
 	actor: Actor,
 	filter: EventFilter,
 	page: PageRequest,
-): Promise<{ rows: StoredEvent[]; pagination: Pagination }> {
+): Promise<{ rows: ListedEvent[]; pagination: Pagination }> {
 	await requireScope(needs, actor, "read");
 	const query = await visibleTo(needs, actor, filter);
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `events ${actor.user_id} ${JSON.stringify(filter)}`,
-		read: (before, limit) =>
-			needs.store.audit.list({ ...query, before: before === undefined ? undefined : Number(before), limit }),
-		position: (event) => String(event.seq),
-		count: () => needs.store.audit.count({ ...query, before: undefined, limit: 0 }),
+		read: (before, limit) => needs.store.audit.list(query, before, limit),
+		position: (event) => event.position,
+		count: () => needs.store.audit.count(query),
 	});
 }
 
@@ -55,11 +54,7 @@ export async function listEvents(
  * Builds the query for the events that the caller may see and the filter matches: events of the caller's realms; those without a realm, and
  * realms' deletions, if the caller caused them or is the instance admin. Design: §7.2
  */
-export async function visibleTo(
-	needs: AuditNeeds,
-	actor: Actor,
-	filter: EventFilter,
-): Promise<Omit<EventQuery, "before" | "limit">> {
+export async function visibleTo(needs: AuditNeeds, actor: Actor, filter: EventFilter): Promise<EventQuery> {
 	const realms = await needs.store.realms.list(actor.user_id, actor.realm_id ?? undefined, "", MAX_REALMS);
 	const seesAll = actor.instance_admin && isUnrestricted(actor);
 	const own = seesAll ? undefined : ownEvents(actor);

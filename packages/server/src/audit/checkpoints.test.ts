@@ -20,10 +20,10 @@ async function setUp(length = 0) {
 	const { log, entries } = createTestLog();
 	let seq = length;
 	const audit = {
-		tip: () => ({ seq, hash: hash("sha256", String(seq), "buffer") }),
+		head: () => ({ events: seq, hash: hash("sha256", String(seq), "buffer"), position: String(seq) }),
 		addCheckpoint: async (checkpoint: Checkpoint) => void added.push(checkpoint),
 	};
-	const sign = createCheckpointer({ store: { audit }, system, keyring, log });
+	const sign = await createCheckpointer({ store: { audit }, system, keyring, log });
 	const write = (count: number) => {
 		seq += count;
 	};
@@ -86,7 +86,7 @@ test("a checkpoint is signed with the active checkpoint key over event, hash and
 	const [checkpoint] = added;
 	assert.ok(checkpoint);
 	const { seq, timestamp, hash, key_id } = checkpoint;
-	assert.deepEqual({ seq, hash }, audit.tip());
+	assert.deepEqual({ events: seq, hash, position: String(seq) }, audit.head());
 	assert.equal(timestamp, system.now().toISOString());
 	const { active } = keyring.checkpoint();
 	assert.deepEqual(key_id, active.id);

@@ -4,28 +4,28 @@ import type { System } from "../system.ts";
 import { checkpointText } from "./chain.ts";
 import type { AuditStore } from "./model.ts";
 
-/** Events, and milliseconds, after which the end of the chain is signed again. Design: §10. */
+/** Events, and milliseconds, after which the state of the log is signed again. Design: §10. */
 const EVERY_EVENTS = 10_000;
 const EVERY_MS = 60_000;
 
 /** Dependencies of signing checkpoints. */
 export interface CheckpointNeeds {
-	store: { audit: Pick<AuditStore, "addCheckpoint" | "tip"> };
+	store: { audit: Pick<AuditStore, "addCheckpoint" | "head"> };
 	system: System;
 	keyring: Pick<Keyring, "checkpoint">;
 	log: Log;
 }
 
 /**
- * Makes the function that signs the end of the chain after enough additions, stores the signature, and writes it to the server's log, so
+ * Makes the function that signs the state of the log after enough additions, stores the signature, and writes it to the server's log, so
  * that you can keep it elsewhere. Call it every second or so.
  * @returns a function that signs now if `isForced` and anything is new, else when it is due
  */
-export function createCheckpointer(needs: CheckpointNeeds): (isForced: boolean) => Promise<void> {
-	let last = needs.store.audit.tip().seq;
+export async function createCheckpointer(needs: CheckpointNeeds): Promise<(isForced: boolean) => Promise<void>> {
+	let { events: last } = await needs.store.audit.head();
 	let lastAt = needs.system.now().getTime();
 	return async (isForced) => {
-		const { seq, hash } = needs.store.audit.tip();
+		const { events: seq, hash } = await needs.store.audit.head();
 		const now = needs.system.now();
 		const isDue = seq - last >= EVERY_EVENTS || now.getTime() - lastAt >= EVERY_MS || isForced;
 		if (seq === last || !isDue) return;

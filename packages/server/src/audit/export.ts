@@ -26,15 +26,15 @@ export async function exportEvents(
 	await requireScope(needs, actor, "read");
 	const visible = await visibleTo(needs, actor, { realm: filter.realm });
 	const query = { ...visible, since: filter.since, until: filter.until };
-	let last = needs.store.audit.tip().seq;
+	let { position: last } = await needs.store.audit.head();
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `export ${actor.user_id} ${JSON.stringify(filter)}`,
 		read(position, limit) {
-			const [after = 0, end = last] = position?.split(" ").map(Number) ?? [];
+			const [after, end = last] = position?.split(" ") ?? [];
 			last = end;
-			return needs.store.audit.export({ ...query, after, last, limit });
+			return needs.store.audit.export(query, { after, last }, limit);
 		},
-		position: (event) => `${event.seq} ${last}`,
-		count: () => needs.store.audit.count({ ...query, before: undefined, limit: 0 }),
+		position: (event) => `${event.position} ${last}`,
+		count: () => needs.store.audit.count(query),
 	});
 }

@@ -1,4 +1,4 @@
-import { append, type Port, scan, write } from "../operation.ts";
+import { append, type Port, read, scan, write } from "../operation.ts";
 import type { Actor, Maker } from "../policy/model.ts";
 
 /** Every type of event. Spec: API › Events. Design: §10. */
@@ -81,6 +81,7 @@ export interface AuditEvent {
 
 /** An event as it is stored. */
 export interface StoredEvent {
+	/** Number in its chain, without gaps from 1. A store may have several chains. */
 	seq: number;
 	timestamp: string;
 	type: string;
@@ -93,10 +94,28 @@ export interface StoredEvent {
 	hash: Buffer;
 }
 
-/** A signed statement of the chain's hash at an event. */
+/** An event in a list. */
+export interface ListedEvent extends StoredEvent {
+	/** Its place in the order of lists, as a text that only the store reads. Events of one chain are in its order. */
+	position: string;
+}
+
+/** State of the log. */
+export interface LogHead {
+	/** Number of events. */
+	events: number;
+	/** Hash that covers all of them; of a log with one chain, that of the newest event. */
+	hash: Buffer;
+	/** Position of the newest event. */
+	position: string;
+}
+
+/** A signed statement of the log's state. */
 export interface Checkpoint {
+	/** Number of events. */
 	seq: number;
 	timestamp: string;
+	/** Hash that covers all of them. */
 	hash: Buffer;
 	/** Id of the signing key in the keyring. */
 	key_id: Buffer;
@@ -104,8 +123,8 @@ export interface Checkpoint {
 	signature: Buffer;
 }
 
-/** An event with the chain's hash before it. */
-export interface ChainedEvent extends StoredEvent {
+/** An event with its chain's hash before it. */
+export interface ChainedEvent extends ListedEvent {
 	previous_hash: Buffer;
 }
 
@@ -130,15 +149,14 @@ export interface EventQuery {
 	since?: string | undefined;
 	/** Only events earlier than this instant. */
 	until?: string | undefined;
-	/** Only events before this one. */
-	before: number | undefined;
-	limit: number;
 }
 
-/** A range of the events that a caller may see, in the order of the chain: those after one, up to and including another. */
-export interface ExportQuery extends Omit<EventQuery, "before"> {
-	after: number;
-	last: number;
+/** A range of the log, by positions. */
+export interface EventRange {
+	/** Begins behind this event; undefined for the first one. */
+	after: string | undefined;
+	/** Ends with this event. */
+	last: string;
 }
 
 /** Operations of the store on the log. */
@@ -148,23 +166,23 @@ export const auditOperations = {
 	/** Appends the event of a disclosure or an action outside the database that comes next, if its maker is still entitled to it. */
 	record: write<(event: AuditEvent) => void>({ forgets: [] }),
 	addCheckpoint: write<(checkpoint: Checkpoint) => void>({ forgets: [] }),
-	list: scan<(query: EventQuery) => StoredEvent[]>(),
+	head: read<() => LogHead>(),
+	/** Lists events, newest first. @param before a position, or undefined to begin with the newest */
+	list: scan<(query: EventQuery, before: string | undefined, limit: number) => ListedEvent[]>(),
 	count: scan<(query: EventQuery) => number>(),
-	/** Oldest first. */
-	export: scan<(query: ExportQuery) => ChainedEvent[]>(),
+	/** Lists a range of events, oldest first. */
+	export: scan<(query: EventQuery, range: EventRange, limit: number) => ChainedEvent[]>(),
 	checkpoints: scan<() => Checkpoint[]>(),
-	/** Recomputes the whole chain and compares it with hashes known from elsewhere. */
+	/** Recomputes the whole log and compares it with states known from elsewhere. */
 	verify: scan<(anchors: Anchor[]) => ChainReport>(),
 };
 
 /** The store's part for the audit log. */
-export type AuditStore = Port<typeof auditOperations> & {
-	/** Sequence number and hash of the newest event. */
-	tip(): { seq: number; hash: Buffer };
-};
+export type AuditStore = Port<typeof auditOperations>;
 
-/** A known hash of the chain at an event. */
+/** A known state of the log. */
 export interface Anchor {
+	/** Number of events. */
 	seq: number;
 	hash: Buffer;
 }

@@ -120,7 +120,7 @@ function exportRoute(needs: AuditNeeds): Route {
 		async handle({ actor, query }) {
 			const { realm, since, until, ...page } = query;
 			const { rows, pagination } = await exportEvents(needs, actor, { realm, since, until }, page);
-			const events = rows.map(({ hash, previous_hash, ...event }) => ({
+			const events = rows.map(({ hash, previous_hash, position: _, ...event }) => ({
 				...event,
 				id: eventId(hash),
 				previous_hash: previous_hash.toString("hex"),

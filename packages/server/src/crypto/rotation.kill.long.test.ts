@@ -66,7 +66,7 @@ async function makeServer() {
 	}
 	const iat = system.now().getTime() / 1000;
 	const token = await sessions.sign({ sub: owner.id, jti: "session", iat, exp: iat + SESSION_SECONDS });
-	const sign = createCheckpointer({ ...needs, log: createTestLog().log });
+	const sign = await createCheckpointer({ ...needs, log: createTestLog().log });
 	await store.audit.append(anEvent());
 	await sign(true);
 	await store.close();
@@ -134,7 +134,7 @@ async function assertWhole(t: TestContext, directory: string, fingerprint: strin
 		["master.key"],
 	);
 	for (const [index, id] of server.ids.entries()) {
-		const listed = await store.secrets.list(id, "dev", 0, 10);
+		const listed = await store.secrets.list(id, "dev", "", 10);
 		const rows = (await store.secrets.versionsAt(listed)).filter((row) => row !== undefined);
 		assert.deepEqual(await Promise.all(rows.map((row) => openValue(needs, row))), [`value ${index}`, `value ${index}`]);
 	}

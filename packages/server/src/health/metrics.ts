@@ -1,3 +1,4 @@
+import type { AuditStore } from "../audit/model.ts";
 import type { Limits } from "../limits.ts";
 import type { SecretStore } from "../secrets/model.ts";
 import type { System } from "../system.ts";
@@ -22,7 +23,7 @@ export interface Metrics {
 export interface MetricsNeeds {
 	store: EngineMetricsNeeds["store"] & {
 		secrets: Pick<SecretStore, "countExpiring">;
-		audit: { tip(): { seq: number } };
+		audit: Pick<AuditStore, "head">;
 	};
 	system: Pick<System, "now">;
 	build: Build;
@@ -104,8 +105,8 @@ function addGauges(needs: MetricsNeeds, registers: InstanceType<typeof Registry>
 		name: "svc_audit_events",
 		help: "Events in the audit log",
 		registers,
-		collect() {
-			this.set(needs.store.audit.tip().seq);
+		async collect() {
+			this.set((await needs.store.audit.head()).events);
 		},
 	});
 	new Gauge({

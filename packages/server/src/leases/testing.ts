@@ -1,4 +1,4 @@
-import { eventsAfter } from "../testing/events.ts";
+import { countEvents, eventsAfter } from "../testing/events.ts";
 import { addLease } from "../testing/leases.ts";
 import { createTestLog } from "../testing/log.ts";
 import { aLease, newId } from "../testing/rows.ts";
@@ -127,12 +127,11 @@ export async function openSweeper(cleanup: Cleanup, given: Partial<SweepTarget> 
 	const sweepNeeds: SweepNeeds = { ...needs, reaper, targets: async () => [target] };
 	const sweeper = createSweeper(sweepNeeds);
 	cleanup.after(() => sweeper.stop());
-	const { seq } = store.audit.tip();
-	let seen = seq;
+	let seen = await countEvents(store);
 	/** Reads the events written since the last call. */
 	const news = async () => {
 		const events = await eventsAfter(store, seen, [realm.id]);
-		seen = store.audit.tip().seq;
+		seen = await countEvents(store);
 		return events;
 	};
 	/** Ages leases beyond a minute. */

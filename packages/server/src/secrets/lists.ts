@@ -29,8 +29,8 @@ export async function listSecrets(
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment });
 	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
 		list: `secrets ${realm.id} ${environment ?? ""}`,
-		read: (after, limit) => needs.store.secrets.list(realm.id, environment, Number(after ?? 0), limit),
-		position: (row) => String(row.secret_id),
+		read: (after, limit) => needs.store.secrets.list(realm.id, environment, after ?? "", limit),
+		position: (row) => row.position,
 		count: () => needs.store.secrets.count(realm.id, environment),
 	});
 	const now = needs.system.now();

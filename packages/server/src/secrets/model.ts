@@ -133,14 +133,19 @@ export type NotWritten = "realm_gone" | "limit_reached";
 
 /** Place of a version, and the length of its sealed value. */
 export interface VersionPlace {
-	/** Orders secrets by their creation. */
+	/** Number of the secret, larger than that of every secret created earlier. */
 	secret_id: number;
 	version: number;
 	bytes: number;
 }
 
 /** A current version in a list, without its value. */
-export type ListedVersion = VersionPlace & Pick<SecretVersion, "environment" | "key" | "expires_at" | "created_at">;
+export interface ListedVersion
+	extends VersionPlace,
+		Pick<SecretVersion, "environment" | "key" | "expires_at" | "created_at"> {
+	/** Its place in the order of the list, as a text that only the store reads. */
+	position: string;
+}
 
 /** A version in a history. */
 export interface VersionInfo {
@@ -174,7 +179,7 @@ export const secretOperations = {
 	promote: write<
 		(secrets: Promoted[], event: AuditEvent) => { version: number; created_at: string }[] | NotWritten | "changed"
 	>({ forgets: ["secrets"] }),
-	/** Finds the current version; `id` orders a list. */
+	/** Finds the current version. */
 	get: read<(realm_id: string, environment: Environment, key: string) => SecretVersion | undefined>({
 		in: "secrets",
 		key: (realm_id, environment, key) => `${realm_id} ${environment} ${key}`,
@@ -182,9 +187,9 @@ export const secretOperations = {
 	}),
 	version:
 		read<(realm_id: string, environment: Environment, key: string, version: number) => SecretVersion | undefined>(),
-	/** Lists current versions of one environment or all, in order of creation, after a secret's number in that order. */
+	/** Lists current versions of one environment or all, in order of creation. @param after a position, or "" for the start */
 	list: read<
-		(realm_id: string, environment: Environment | undefined, after: number, limit: number) => ListedVersion[]
+		(realm_id: string, environment: Environment | undefined, after: string, limit: number) => ListedVersion[]
 	>(),
 	/**
 	 * Lists all current versions of an environment, in order of creation, each as secret_id, version and bytes.
@@ -196,9 +201,17 @@ export const secretOperations = {
 	/** Reads the versions at these places; undefined for those that are gone. */
 	versionsAt: read<(places: readonly VersionPlace[]) => (SecretVersion | undefined)[]>(),
 	count: read<(realm_id: string, environment: Environment | undefined) => number>(),
-	/** Lists versions, newest first; undefined when there is no such secret. */
+	/** Lists versions by number, newest first. @param before a version, or undefined to begin with the newest */
 	history:
-		read<(realm_id: string, environment: Environment, key: string, before: number, limit: number) => VersionInfo[]>(),
+		read<
+			(
+				realm_id: string,
+				environment: Environment,
+				key: string,
+				before: number | undefined,
+				limit: number,
+			) => VersionInfo[]
+		>(),
 	countHistory: read<(realm_id: string, environment: Environment, key: string) => number>(),
 	/** Counts current values that expire, or expired, before the instant. */
 	countExpiring: read<(before: string) => number>(),

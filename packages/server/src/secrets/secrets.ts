@@ -173,7 +173,7 @@ export async function listVersions(
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `versions ${realm.id} ${environment} ${key}`,
 		read: (before, limit) =>
-			needs.store.secrets.history(realm.id, environment, key, Number(before ?? Number.MAX_SAFE_INTEGER), limit),
+			needs.store.secrets.history(realm.id, environment, key, before === undefined ? before : Number(before), limit),
 		position: (row) => String(row.version),
 		count: () => needs.store.secrets.countHistory(realm.id, environment, key),
 	});

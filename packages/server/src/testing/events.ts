@@ -1,29 +1,30 @@
 import type { EventQuery } from "../audit/model.ts";
 import type { Store } from "../store/store.ts";
 
-const EVERYTHING: Omit<EventQuery, "scopes"> = {
-	realm: undefined,
-	type: undefined,
-	actors: undefined,
-	before: undefined,
-	limit: 1000,
-};
+const EVERYTHING: EventQuery = { scopes: [{}], realm: undefined, type: undefined, actors: undefined };
 
-/** Lists events after a place in the log, oldest first, as type and facts. @param realm_ids realms whose events to include */
+/** Counts the events of the log. */
+export async function countEvents({ audit }: Pick<Store, "audit">): Promise<number> {
+	return (await audit.head()).events;
+}
+
+/**
+ * Lists events that the log did not have yet when it had `start` of them, oldest first, as type and facts.
+ * @param realm_ids realms whose events to include
+ */
 export async function eventsAfter(
 	store: Store,
-	seq: number,
+	start: number,
 	realm_ids: string[] = [],
 ): Promise<[type: string, data: Record<string, unknown>][]> {
-	const scopes = [{ realm_ids: ["", ...realm_ids] }, { type: "realm.deleted" as const }];
-	const events = await store.audit.list({ ...EVERYTHING, scopes });
+	const events = await store.audit.list(EVERYTHING, undefined, (await countEvents(store)) - start);
 	return events
-		.filter((event) => event.seq > seq)
+		.filter(({ realm_id, type }) => ["", ...realm_ids].includes(realm_id) || type === "realm.deleted")
 		.map((event): [string, Record<string, unknown>] => [event.type, JSON.parse(event.data)])
 		.reverse();
 }
 
-/** Tells whether the whole chain is as it was written. */
+/** Tells whether the whole log is as it was written. */
 export async function isChainIntact(store: Store): Promise<boolean> {
 	return (await store.audit.verify([])).status === "intact";
 }

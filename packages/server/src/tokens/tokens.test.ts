@@ -161,8 +161,8 @@ test("making a token is in the log with what it may do, and what is refused make
 	assert.equal(await outcome(make(maker({ scopes: [] }))), "insufficient_scope");
 	assert.equal(await store.tokens.count(owner.id), before + 1);
 	const scopes = [{ realm_ids: [""], actor: owner.id }];
-	const query = { scopes, realm: undefined, actors: undefined, before: undefined, limit: 1 };
-	const [event] = await store.audit.list({ ...query, type: "auth.token.created" });
+	const query = { scopes, realm: undefined, actors: undefined };
+	const [event] = await store.audit.list({ ...query, type: "auth.token.created" }, undefined, 1);
 	assert.deepEqual(JSON.parse(event?.data ?? ""), {
 		token_made: id,
 		limited_to: "",
@@ -177,7 +177,7 @@ test("making a token is in the log with what it may do, and what is refused make
 
 test("a token that would exceed its maker is a refusal in the log", async () => {
 	const scopes = [{ realm_ids: [""], actor: owner.id }];
-	const query = { scopes, realm: undefined, actors: undefined, before: undefined, limit: 0 };
+	const query = { scopes, realm: undefined, actors: undefined };
 	const refusals = () => store.audit.count({ ...query, type: "access.denied" });
 	const before = await refusals();
 	assert.equal(await outcome(make(maker({ environment: "prod" }), { environment: "dev" })), "insufficient_scope");

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Awaitable } from "../../operation.ts";
 import { fromDeclarations, type Implementations, type Operations } from "../store.ts";
+import { headAt } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { drizzle } from "./drizzle.ts";
 import type { ReadTransaction } from "./read-transaction.ts";
@@ -25,7 +26,7 @@ interface Ways {
 	transaction: ReadTransaction;
 	/** For long questions. */
 	worker: ReadWorker;
-	/** The end of the audit chain. */
+	/** The newest event. */
 	tip(): { seq: number; hash: Buffer };
 }
 
@@ -33,7 +34,7 @@ type Run = (...args: never[]) => unknown;
 
 /** Makes every operation of the port: this thread answers reads, the reading worker scans, the writer thread changes. */
 export function createAdapter({ writer, connection, transaction, worker, tip }: Ways): Operations {
-	const reads = readsOf(connection) as unknown as Record<string, Record<string, Run>>;
+	const reads = readsOf(connection, tip) as unknown as Record<string, Record<string, Run>>;
 	const operations = fromDeclarations((noun, verb, declared) => {
 		if (declared.kind === "append") return writer.append;
 		if (declared.kind === "scan") return (...args: unknown[]) => worker.ask(noun, verb, args);
@@ -43,7 +44,6 @@ export function createAdapter({ writer, connection, transaction, worker, tip }: 
 	});
 	return {
 		...operations,
-		audit: { ...operations.audit, tip },
 		backups: { ...operations.backups, copyTo: (to) => takeSnapshot(connection.name, to) },
 		secrets: {
 			...operations.secrets,
@@ -52,10 +52,11 @@ export function createAdapter({ writer, connection, transaction, worker, tip }: 
 	};
 }
 
-function readsOf(connection: Database): Implementations<"read"> {
+function readsOf(connection: Database, tip: Ways["tip"]): Implementations<"read"> {
 	const db = drizzle({ client: connection });
 	return {
 		accounts: accountReads(db),
+		audit: { head: () => headAt(tip()) },
 		backups: restoreReads(connection),
 		engines: engineReads(db),
 		keys: keyReads(db),

@@ -6,8 +6,10 @@ import type {
 	ChainReport,
 	Checkpoint,
 	EventQuery,
+	EventRange,
 	EventScope,
-	ExportQuery,
+	ListedEvent,
+	LogHead,
 	StoredEvent,
 } from "../../audit/model.ts";
 import { verifyChain } from "../../audit/verify.ts";
@@ -31,22 +33,22 @@ export function auditLog(db: Database) {
 	}
 	const prepare = createStatements(db);
 	return {
-		list: (query: EventQuery): StoredEvent[] => {
+		list: (query: EventQuery, before: string | undefined, limit: number): ListedEvent[] => {
 			const found = prepare(`SELECT * ${where(query)} AND seq < @before ORDER BY seq DESC LIMIT @limit`);
-			return found.all(bind(query)) as StoredEvent[];
+			const range = { before: Number(before ?? Number.MAX_SAFE_INTEGER), limit };
+			return (found.all({ ...bind(query), ...range }) as StoredEvent[]).map(withPosition);
 		},
 		count: (query: EventQuery): number => {
 			const { total } = prepare(`SELECT count(*) AS total ${where(query)}`).get(bind(query)) as { total: number };
 			return total;
 		},
-		export: ({ after, last, limit, ...query }: ExportQuery): ChainedEvent[] => {
+		export: (query: EventQuery, { after = "0", last }: EventRange, limit: number): ChainedEvent[] => {
 			const found = prepare(
 				`SELECT *, ${PREVIOUS} ${where(query, "NOT INDEXED")} AND seq > @after AND seq <= @last ORDER BY seq LIMIT @limit`,
 			);
-			const events = found.all({ ...bind(query), after, last, limit }) as (StoredEvent & {
-				previous_hash: Buffer | null;
-			})[];
-			return events.map((event) => ({ ...event, previous_hash: event.previous_hash ?? GENESIS }));
+			const range = { after: Number(after), last: Number(last), limit };
+			const events = found.all({ ...bind(query), ...range }) as (StoredEvent & { previous_hash: Buffer | null })[];
+			return events.map((event) => ({ ...withPosition(event), previous_hash: event.previous_hash ?? GENESIS }));
 		},
 		checkpoints: (): Checkpoint[] => checkpoints.all() as Checkpoint[],
 		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors),
@@ -55,10 +57,17 @@ export function auditLog(db: Database) {
 
 const PREVIOUS = "(SELECT hash FROM audit_event AS before WHERE before.seq = audit_event.seq - 1) AS previous_hash";
 
-type Conditions = Omit<EventQuery, "before" | "limit">;
+/** Describes the log up to its newest event: SQLite has one chain, so the number of an event is its position, too. */
+export function headAt({ seq, hash }: Pick<StoredEvent, "seq" | "hash">): LogHead {
+	return { events: seq, hash, position: String(seq) };
+}
+
+function withPosition<Row extends StoredEvent>(event: Row): Row & ListedEvent {
+	return { ...event, position: String(event.seq) };
+}
 
 /** @param how `NOT INDEXED` to read the rows in their own order */
-function where(query: Conditions, how = ""): string {
+function where(query: EventQuery, how = ""): string {
 	const conditions = [
 		`(${query.scopes.map(scopeText).join(" OR ")})`,
 		...(query.realm === undefined ? [] : ["realm = @realm"]),
@@ -80,7 +89,7 @@ function scopeText({ realm_ids, type, actor }: EventScope, index: number): strin
 	return conditions.length === 0 ? "true" : `(${conditions.join(" AND ")})`;
 }
 
-function bind({ scopes, ...query }: Conditions & { before?: number | undefined }): Record<string, unknown> {
+function bind({ scopes, ...query }: EventQuery): Record<string, unknown> {
 	const scoped = scopes.flatMap(({ realm_ids, type, actor }, index) => [
 		[`realm_ids_${index}`, JSON.stringify(realm_ids ?? [])],
 		[`type_${index}`, type],
@@ -90,6 +99,5 @@ function bind({ scopes, ...query }: Conditions & { before?: number | undefined }
 		...query,
 		...Object.fromEntries(scoped),
 		actors: JSON.stringify(query.actors ?? []),
-		before: query.before ?? Number.MAX_SAFE_INTEGER,
 	};
 }

@@ -93,7 +93,9 @@ function lists(db: Reader): Pick<Reads, "list" | "count"> {
 	);
 	return {
 		list: (realm_id, environment, after, limit) =>
-			list().all({ realm_id, environment: environment ?? "", after, limit }),
+			list()
+				.all({ realm_id, environment: environment ?? "", after: Number(after), limit })
+				.map((row) => ({ ...row, position: String(row.secret_id) })),
 		count: (realm_id, environment) => total().get({ realm_id, environment: environment ?? "" })?.total ?? 0,
 	};
 }
@@ -151,7 +153,7 @@ function histories(db: Reader): Pick<Reads, "history" | "countHistory"> {
 			.prepare(),
 	);
 	return {
-		history: (realm_id, environment, key, before, limit) =>
+		history: (realm_id, environment, key, before = Number.MAX_SAFE_INTEGER, limit) =>
 			history().all({ realm_id, environment, key, before, limit }),
 		countHistory: (realm_id, environment, key) => total().get({ realm_id, environment, key })?.total ?? 0,
 	};

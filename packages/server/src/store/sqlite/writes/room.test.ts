@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { NewVersion, Promoted } from "../../../secrets/model.ts";
-import { eventsAfter } from "../../../testing/events.ts";
+import { countEvents, eventsAfter } from "../../../testing/events.ts";
 import { aNewRealm, anEvent, aRealm, aVersion, MADE_AT } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { seeded } from "../../../testing/seeded.ts";
@@ -21,7 +21,7 @@ const set = (realm_id: string, key: string, given: Partial<NewVersion> = {}) =>
 const remove = (realm_id: string, key: string) =>
 	secrets.remove({ realm_id, environment: "dev", key, deleted_at: MADE_AT }, anEvent({ realm_id }));
 const versionsOf = async (realm_id: string, key: string, environment: "dev" | "prod" = "dev") =>
-	(await secrets.history(realm_id, environment, key, 1e9, 100)).map(({ version }) => version).reverse();
+	(await secrets.history(realm_id, environment, key, undefined, 100)).map(({ version }) => version).reverse();
 
 /** Counts recorded for a realm, and counts of its rows. */
 function countsOf(realm_id: string): [said: unknown, recounted: unknown] {
@@ -55,10 +55,10 @@ test("a realm has room for its limit to the byte, each version counted with 512 
 test("what is refused changes nothing and is no event, and room is there again after something was deleted", async () => {
 	const realm = await newRealm();
 	await fill(realm, ["a", "b", "a"]);
-	const start = store.audit.tip().seq;
+	const start = await countEvents(store);
 	const before = countsOf(realm);
 	assert.equal(await set(realm, "c", { value: sized(488), realm_bytes: 3000 }), "limit_reached");
-	assert.equal(store.audit.tip().seq, start);
+	assert.equal(await countEvents(store), start);
 	assert.deepEqual(countsOf(realm), before);
 	assert.deepEqual(await versionsOf(realm, "a"), [1, 2]);
 	await remove(realm, "a");
@@ -69,7 +69,7 @@ test("a write to a full realm drops as many of the oldest versions of its own ke
 	const realm = await newRealm();
 	await fill(realm, ["a", "a", "a", "a", "other", "other"]);
 	await fill(realm, ["a", "a"], { environment: "prod" });
-	const start = store.audit.tip().seq;
+	const start = await countEvents(store);
 	const late = { created_at: DAY, realm_bytes: 8000 };
 	assert.equal(typeof (await set(realm, "a", { ...late, value: sized(488) })), "object");
 	assert.deepEqual(await versionsOf(realm, "a"), [2, 3, 4, 5]);
@@ -157,9 +157,9 @@ test("of secrets that are promoted together all have room or none is written", a
 			),
 			anEvent({ realm_id: realm }),
 		);
-	const start = store.audit.tip().seq;
+	const start = await countEvents(store);
 	assert.equal(await promote(3999), "limit_reached");
-	assert.equal(store.audit.tip().seq, start);
+	assert.equal(await countEvents(store), start);
 	assert.deepEqual(await versionsOf(realm, "a", "prod"), []);
 	assert.ok(Array.isArray(await promote(4000)));
 	assert.deepEqual(countsOf(realm)[0], { bytes: 4000, keys: 4 });
