@@ -2,7 +2,7 @@ import { explainFailure } from "./backups/backups.ts";
 import type { CheckNeeds } from "./backups/check.ts";
 import { newestAt } from "./backups/folder.ts";
 import { makeBackup } from "./backups/make.ts";
-import type { Samples } from "./backups/model.ts";
+import type { BackupSource, Samples } from "./backups/model.ts";
 import type { Config } from "./config.ts";
 import { type Keyring, openKeyring } from "./crypto/keyring.ts";
 import type { KeyStore } from "./crypto/keyring-model.ts";
@@ -31,7 +31,7 @@ export function createBackupParts(parts: { config: Config; store: Store; keyring
 	return {
 		...createChecker((keys) => keyring.ofCopy(keys), system),
 		folder: config.backup,
-		copyTo: store.backups.copyTo,
+		copyTo: store.copyTo,
 		version: VERSION,
 		oneAtATime: createGate(1),
 		newestAt: () => newestAt(config.backup),
@@ -46,7 +46,7 @@ export function createBackupParts(parts: { config: Config; store: Store; keyring
 export async function backUpBefore(
 	{ config, system }: { config: Config; system: System },
 	migration: string,
-	copyTo: (file: string) => Promise<void>,
+	copyTo: BackupSource["copyTo"],
 ): Promise<string> {
 	const openKeys = async (keys: KeyStore) => {
 		const { key } = await loadMasterKey(config, await keys.fingerprint(), system);

@@ -97,7 +97,7 @@ function refuseUnreadable(cause: unknown): never {
 	throw new AppError("unhealthy", `the backups cannot be read (${code}): ${hint}`, { cause });
 }
 
-const FULL = /^(SQLITE_FULL|ENOSPC|EDQUOT)/;
+const FULL = /^(ENOSPC|EDQUOT)$/;
 
 /** Explains what to do about a failed backup. The server's own data is untouched. */
 export function explainFailure(cause: unknown): AppError {

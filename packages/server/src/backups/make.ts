@@ -4,13 +4,11 @@ import { syncDirectory } from "../durable-file.ts";
 import { type CheckNeeds, checkBackup, frozenKeys, withCopy } from "./check.ts";
 import { type BackupFolder, backupName, draftOf, forgetOldest, prepareFolder } from "./folder.ts";
 import { digestOf, sealManifest } from "./manifest.ts";
-import type { BackupStore, Manifest } from "./model.ts";
+import type { BackupSource, Manifest } from "./model.ts";
 
 /** Dependencies of making a backup. */
-export interface MakeNeeds extends CheckNeeds {
+export interface MakeNeeds extends CheckNeeds, BackupSource {
 	folder: BackupFolder;
-	/** Copies the database into an empty file. */
-	copyTo: BackupStore["copyTo"];
 	/** Version of the server. */
 	version: string;
 }
@@ -19,7 +17,7 @@ export interface MakeNeeds extends CheckNeeds {
  * Makes a backup: a copy that is checked before it gets its name, so that every named backup is sound. Then removes older ones beyond the limit.
  * @param kind `svc`, or `before-<migration>`
  * @returns its name
- * @throws Error of the file system or SQLite, UnsoundBackup when the copy is not sound; then no file is left
+ * @throws Error of the file system or the store, UnsoundBackup when the copy is not sound; then no file is left
  */
 export async function makeBackup(needs: MakeNeeds, kind: string, now: Date): Promise<string> {
 	const { folder } = needs;

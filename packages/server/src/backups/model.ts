@@ -1,7 +1,7 @@
 import type { AuditEvent, AuditStore } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
 import type { EngineConfigRow } from "../engines/model.ts";
-import { type Port, read, scan, write } from "../operation.ts";
+import { read, write } from "../operation.ts";
 import type { SecretVersion } from "../secrets/model.ts";
 import type { ProviderRow } from "../sso/model.ts";
 
@@ -60,7 +60,7 @@ export interface Samples {
 	sso_providers: ProviderRow[];
 }
 
-/** A database file. Queries may take long; another thread runs them. */
+/** A copy of a store, as a backup's file has it: an SQLite database. Queries may take long; another thread runs them. */
 export interface Snapshot {
 	audit: Pick<AuditStore, "checkpoints" | "verify">;
 	facts(): Promise<SnapshotFacts>;
@@ -71,6 +71,15 @@ export interface Snapshot {
 	keys(): Promise<KeyRow[]>;
 	samples(): Promise<Samples>;
 	close(): Promise<void>;
+}
+
+/** A source of backups: each adapter of the store copies in its own way. */
+export interface BackupSource {
+	/**
+	 * Copies all that the store holds at this instant into an empty file, as an SQLite database, while writes go on.
+	 * @throws Error whose `code` says why: ENOSPC when the file's disk is full
+	 */
+	copyTo(file: string): Promise<void>;
 }
 
 /** A restore that the restored database's audit log does not contain yet. */
@@ -85,18 +94,10 @@ export interface Restore {
 	events: number;
 }
 
-/** Operations of the store on backups. */
+/** Operations of the store on restores. */
 export const backupOperations = {
-	/**
-	 * Copies the database as it is at this instant into an empty file, while writes go on.
-	 * @throws Error whose `code` says why, such as SQLITE_FULL or ENOSPC
-	 */
-	copyTo: scan<(file: string) => void>(),
 	/** Finds the restore that is not in the log yet. */
 	restored: read<() => Restore | undefined>(),
 	/** Writes the restore to the log, once. */
 	noteRestored: write<(event: AuditEvent) => boolean>(),
 };
-
-/** The store's part for backups. */
-export type BackupStore = Port<typeof backupOperations>;

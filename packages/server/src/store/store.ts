@@ -1,6 +1,6 @@
 import { accountOperations } from "../accounts/model.ts";
 import { type AuditStore, auditOperations } from "../audit/model.ts";
-import { backupOperations } from "../backups/model.ts";
+import { type BackupSource, backupOperations } from "../backups/model.ts";
 import { engineOperations } from "../engines/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { leaseOperations } from "../leases/model.ts";
@@ -67,7 +67,7 @@ export function fromDeclarations(make: (noun: string, verb: string, declared: Op
  * The server's storage. A change is a named operation that is decided, applied and audited in one transaction; reads of few rows may be
  * answered immediately, everything else is asynchronous. Design: §4, §14.
  */
-export interface Store extends Operations {
+export interface Store extends Operations, BackupSource {
 	/** Tells whether a write succeeds now and leaves room for more; while none does, it tries at most once a second. */
 	isWritable(now: Date): Promise<boolean>;
 	/** Highest number of events of one account or source in the last second while the disk was low, and the number of refused ones. */

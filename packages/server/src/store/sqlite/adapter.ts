@@ -16,7 +16,6 @@ import { restoreReads } from "./reads/restores.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
-import { takeSnapshot } from "./snapshots.ts";
 import type { WriteQueue } from "./writer.ts";
 
 /** Places where operations run. */
@@ -44,7 +43,6 @@ export function createAdapter({ writer, connection, transaction, worker, tip }: 
 	});
 	return {
 		...operations,
-		backups: { ...operations.backups, copyTo: (to) => takeSnapshot(connection.name, to) },
 		secrets: {
 			...operations.secrets,
 			currentVersions: fewHere(connection, transaction, operations.secrets.currentVersions),

@@ -22,11 +22,9 @@ export type Questions = typeof questions;
 const port = parentPort;
 if (port === null) throw new Error("the reader runs in a worker thread");
 const db = openReader(workerData as string, "long");
-const { copyTo, ...aboutSnapshots } = snapshotQuestions(db);
 const questions = {
 	audit: auditLog(db),
-	backups: { copyTo },
-	snapshots: aboutSnapshots,
+	snapshots: snapshotQuestions(db),
 	leases: leaseLists(db),
 	realms: realmLists(db),
 	secrets: currentVersions(db),

@@ -15,11 +15,15 @@ export function openSnapshot(file: string): Snapshot {
 	};
 }
 
-/** Copies a database that is in use into an empty file. @throws Error whose `code` is SQLite's */
+/** Copies a database that is in use into an empty file. @throws Error whose `code` is ENOSPC when the disk is full, else SQLite's */
 export async function takeSnapshot(from: string, to: string): Promise<void> {
 	const worker = new ReadWorker(from);
 	try {
-		await worker.ask("backups", "copyTo", [to]);
+		await worker.question("snapshots", "copyTo")(to);
+	} catch (error) {
+		throw (error as NodeJS.ErrnoException).code === "SQLITE_FULL"
+			? Object.assign(error as Error, { code: "ENOSPC" })
+			: error;
 	} finally {
 		await worker.close();
 	}

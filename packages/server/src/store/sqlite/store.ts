@@ -24,7 +24,7 @@ export interface SqliteOptions {
 	 * Called before the first migration of a database with data; nothing is migrated when it throws.
 	 * @param copyTo copies the database as it is into an empty file
 	 */
-	beforeMigration?(migration: string, copyTo: (file: string) => Promise<void>): Promise<void>;
+	beforeMigration?(migration: string, copyTo: Store["copyTo"]): Promise<void>;
 	/** Reads the directory's file system; tests replace it. */
 	statfs?(path: string): FileSystem;
 	/** Called once when the storage failed for good: the process must end. */
@@ -63,6 +63,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			...cache.over(adapter),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: thrift.seen,
+			copyTo: (to) => takeSnapshot(file, to),
 			async close() {
 				await worker.close();
 				transaction?.refresh();
