@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Fields } from "@svc/protocol";
 import { checkDocDrop, readDocCreate } from "./documentdb/command.ts";
-import { checkKvDelete, readKvCreate } from "./keyvalue/command.ts";
+import { checkKvDelete, readKvCreate } from "./keyvalue/connector.ts";
 import { type CommandRole, ForbiddenCommand, isManagedName } from "./managed-user.ts";
 
 const USERNAME = "svc_0a1b2c3d";

@@ -7,7 +7,7 @@ import { type Redis, type RedisOptions, startRedis } from "../../../../../test/p
 import { createTestSystem } from "../../testing/system.ts";
 import { type Subject, TargetError } from "./connector.ts";
 import type { DocCreate } from "./documentdb/command.ts";
-import type { KvSet } from "./keyvalue/command.ts";
+import type { KvSet } from "./keyvalue/connection.ts";
 import { createKeyValueConnector, type KeyValueConnector } from "./keyvalue/connector.ts";
 import type { ConnectNeeds } from "./kind.ts";
 
@@ -56,7 +56,7 @@ export function connect(
 
 /** Creates a user on a channel of its own. */
 export async function create(connector: KeyValueConnector, command: KvSet): Promise<void> {
-	const channel = await connector.openChannel();
+	const channel = await connector.connections.openChannel();
 	await channel.create(command).finally(channel.release);
 }
 

@@ -1,10 +1,20 @@
 import { getCACertificates } from "node:tls";
 import { createClient, ErrorReply } from "redis";
+import { createGate } from "../../../gate.ts";
 import { shownReply, TargetError, type TargetErrorKind } from "../connector.ts";
+
+/*
+ * The key-value store. One admin connection carries PING, ACL GETUSER, ACL DELUSER, ACL USERS and CLIENT KILL. Every ACL SETUSER has a
+ * connection to itself while it lasts, known at the store by run_id (INFO) and CLIENT ID: once that connection is killed there, or the
+ * process with that run_id is gone, the store can no longer run what was sent on it. Ids are not reused.
+ */
 
 const CONNECT_TIMEOUT_MS = 2000;
 /** Longest wait for the answer to one command. */
-export const COMMAND_TIMEOUT_MS = 5000;
+const COMMAND_TIMEOUT_MS = 5000;
+
+/** Concurrent creates, and connections kept for them. */
+const MAX_CHANNELS = 16;
 
 /** Address of a key-value store, and our login there. */
 export interface Access {
@@ -77,6 +87,154 @@ export class KeyValueConnection {
 		const shown = shownReply(text, [this.#password, ...secrets]);
 		return new TargetError(errorKindOf(text), `the key-value store answered: ${shown}`);
 	}
+}
+
+/** Command that creates a user of a key-value store. `arguments` are sent one by one, never as a line. */
+export interface KvSet {
+	username: string;
+	password: string;
+	arguments: string[];
+}
+
+/** A connection that carries one create after the other. */
+interface Carrier {
+	connection: KeyValueConnection;
+	fence: string;
+}
+
+/** Carries one create. */
+interface Channel {
+	/** Process and connection of the create; empty when unknown. */
+	readonly fence: string;
+	/** @throws TargetError */
+	create(command: KvSet): Promise<void>;
+	/** Frees the channel: call it once the create has ended, or is no longer wanted. */
+	release(): void;
+}
+
+/** The connections to a store with one configuration: one for the administrator, and one for each create under way. */
+export class KeyValueConnections {
+	readonly #access: Access;
+	readonly #enter = createSlots(MAX_CHANNELS, COMMAND_TIMEOUT_MS);
+	readonly #open = new Set<KeyValueConnection>();
+	readonly #idle: Carrier[] = [];
+	#admin: Promise<KeyValueConnection> | undefined;
+	#isClosed: boolean = false;
+
+	constructor(access: Access) {
+		this.#access = access;
+	}
+
+	/** Returns the admin connection, a new one when the last one is over. */
+	async admin(): Promise<KeyValueConnection> {
+		const known = this.#admin;
+		const connection = await known?.catch(() => undefined);
+		if (connection?.isOpen) return connection;
+		// Somebody else may have made it meanwhile.
+		if (this.#admin === known) this.#admin = this.#connect();
+		return this.#admin as Promise<KeyValueConnection>;
+	}
+
+	/** Opens a channel for one create. @throws TargetError */
+	async openChannel(): Promise<Channel> {
+		const leave = await this.#enter();
+		try {
+			return this.#channel(await this.#takeCarrier(), leave);
+		} catch (error) {
+			leave();
+			throw error;
+		}
+	}
+
+	/** Cuts them all. Later commands fail. */
+	close(): void {
+		this.#isClosed = true;
+		for (const connection of this.#open) connection.end();
+	}
+
+	async #connect(): Promise<KeyValueConnection> {
+		if (this.#isClosed) throw new TargetError("unreachable", "the connection to the key-value store was closed");
+		const connection = new KeyValueConnection(this.#access, () => this.#open.delete(connection));
+		this.#open.add(connection);
+		await connection.open();
+		return connection;
+	}
+
+	async #takeCarrier(): Promise<Carrier> {
+		for (let kept = this.#idle.pop(); kept !== undefined; kept = this.#idle.pop()) {
+			if (kept.connection.isOpen) return kept;
+		}
+		const connection = await this.#connect();
+		return { connection, fence: await fenceOf(connection) };
+	}
+
+	#channel(carrier: Carrier, leave: () => void): Channel {
+		let state: "usable" | "spent" | "released" = "usable";
+		return {
+			fence: carrier.fence,
+			create: async (command) => {
+				if (state !== "usable") throw new TypeError("the channel has carried its create");
+				state = "spent";
+				await carrier.connection.ask(command.arguments, [command.password]);
+				state = "usable";
+			},
+			release: () => {
+				if (state === "released") return;
+				// A failed create will be fenced, which must not end another one on the same connection.
+				if (state === "usable") this.#idle.push(carrier);
+				else carrier.connection.end();
+				state = "released";
+				leave();
+			},
+		};
+	}
+}
+
+/** Reads the fence of a connection; empty if the store denies or does not know the commands. */
+async function fenceOf(connection: KeyValueConnection): Promise<string> {
+	try {
+		const client_id = await connection.ask(["CLIENT", "ID"]);
+		const run_id = await runIdOf(connection);
+		return run_id === undefined ? "" : `${run_id} ${client_id}`;
+	} catch (error) {
+		if (isRefusal(error)) return "";
+		throw error;
+	}
+}
+
+/** Reads the id of the store's process. */
+export async function runIdOf(connection: KeyValueConnection): Promise<string | undefined> {
+	return /^run_id:([0-9a-f]{40})\r?$/m.exec(String(await connection.ask(["INFO", "server"])))?.[1];
+}
+
+/** Tells whether the store itself answered with an error. */
+export function isRefusal(error: unknown): boolean {
+	return error instanceof TargetError && error.kind !== "unreachable";
+}
+
+/**
+ * Makes the function that takes one of `count` slots, or queues while all are taken.
+ * @returns a function that waits for a slot and returns the function to free it; freeing it twice is harmless
+ * @throws TargetError unreachable after `wait_ms`
+ */
+export function createSlots(count: number, wait_ms: number): () => Promise<() => void> {
+	const gate = createGate(count);
+	return () => {
+		const taken = Promise.withResolvers<() => void>();
+		let isLate = false;
+		const timer = setTimeout(() => {
+			isLate = true;
+			taken.reject(new TargetError("unreachable", "the target is slow: too many credentials are being made there"));
+		}, wait_ms);
+		void gate(async () => {
+			clearTimeout(timer);
+			if (isLate) return;
+			const left = Promise.withResolvers<void>();
+			taken.resolve(left.resolve);
+			await left.promise;
+		});
+		return taken.promise;
+	};
 }
 
 let first: ReturnType<typeof createClient> | undefined;

@@ -44,7 +44,7 @@ test("a store that is not there is unreachable, and no message has its address",
 	const connector = connect(t, { address: `127.0.0.1:${await freePort()}`, password: "secret" });
 	const unreachable = refusedAs("unreachable", /^the key-value store does not answer \(ECONNREFUSED\)$/);
 	await assert.rejects(connector.ping(), unreachable);
-	await assert.rejects(connector.openChannel(), unreachable);
+	await assert.rejects(connector.connections.openChannel(), unreachable);
 });
 
 test("a store that falls silent is given up, and works again when it wakes", {
@@ -53,7 +53,7 @@ test("a store that falls silent is given up, and works again when it wakes", {
 }, async (t) => {
 	const redis = await redisFor(t);
 	const connector = connect(t, redis);
-	const channel = await connector.openChannel();
+	const channel = await connector.connections.openChannel();
 	redis.pause();
 	const timeout = refusedAs("unreachable", /\(ETIMEDOUT\)/);
 	await Promise.all([
@@ -106,14 +106,14 @@ test("what answers and is no key-value store is unreachable", redisTest, async (
 test("once closed, nothing stays connected and nothing is connected any more", redisTest, async (t) => {
 	const redis = await redisFor(t);
 	const connector = connect(t, redis);
-	const channel = await connector.openChannel();
+	const channel = await connector.connections.openChannel();
 	await connector.ping();
-	const opening = connector.openChannel();
+	const opening = connector.connections.openChannel();
 	await connector.close();
 	await assert.rejects(opening, refusedAs("unreachable", /./));
 	channel.release();
 	const closed = refusedAs("unreachable", /was closed/);
 	await assert.rejects(connector.ping(), closed);
-	await assert.rejects(connector.openChannel(), closed);
+	await assert.rejects(connector.connections.openChannel(), closed);
 	await clientsBecome(redis, 0);
 });

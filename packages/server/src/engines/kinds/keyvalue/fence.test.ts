@@ -20,7 +20,7 @@ async function heldCreate(
 	connector: KeyValueConnector,
 	proxy: TcpProxy,
 ): Promise<{ fence: string; release: () => Promise<void> }> {
-	const channel = await connector.openChannel();
+	const channel = await connector.connections.openChannel();
 	const held = proxy.hold("SETUSER");
 	await assert.rejects(channel.create(kvSet()), refusedAs("unreachable", /ETIMEDOUT/));
 	await held.caught;
@@ -60,7 +60,7 @@ test(
 		for (const [username, rules] of Object.entries(rights)) {
 			await redis.admin("ACL", "SETUSER", username, "on", ">limited-password", ...rules);
 			const connector = connect(t, redis, { username, password: "limited-password" });
-			const channel = await connector.openChannel();
+			const channel = await connector.connections.openChannel();
 			fences.push(channel.fence);
 			await channel.create(kvSet());
 			assert.equal(await connector.fence(channel.fence), false, username);
@@ -74,7 +74,7 @@ test("nothing can be under way to a process that has ended", redisTest, async (t
 	const redis = await redisFor(t);
 	await redis.admin("ACL", "SETUSER", "default", "-client|kill");
 	const connector = connect(t, redis);
-	const channel = await connector.openChannel();
+	const channel = await connector.connections.openChannel();
 	channel.release();
 	assert.equal(await connector.fence(channel.fence), false);
 	await redis.restart();
@@ -84,7 +84,7 @@ test("nothing can be under way to a process that has ended", redisTest, async (t
 test("a store that is away proves nothing, and neither does a text that is no fence", redisTest, async (t) => {
 	const redis = await redisFor(t);
 	const connector = connect(t, redis);
-	const channel = await connector.openChannel();
+	const channel = await connector.connections.openChannel();
 	channel.release();
 	for (const text of ["", "1", `${channel.fence} SKIPME`, channel.fence.toUpperCase(), `${channel.fence}\n`]) {
 		assert.equal(await connector.fence(text), false);
@@ -96,16 +96,16 @@ test("a store that is away proves nothing, and neither does a text that is no fe
 test("a connection carries one create after the other, as long as they end well", redisTest, async (t) => {
 	const redis = await redisFor(t);
 	const connector = connect(t, redis);
-	const first = await connector.openChannel();
+	const first = await connector.connections.openChannel();
 	await first.create(kvSet());
 	first.release();
-	const second = await connector.openChannel();
+	const second = await connector.connections.openChannel();
 	assert.equal(second.fence, first.fence);
 	await assert.rejects(second.create(kvSet("svc_00000002", ["+nosuch"])), refusedAs("rejected", /./));
 	await assert.rejects(second.create(kvSet("svc_00000002")), TypeError);
 	second.release();
 	second.release();
-	const third = await connector.openChannel();
+	const third = await connector.connections.openChannel();
 	assert.notEqual(third.fence, second.fence);
 	third.release();
 	await assert.rejects(third.create(kvSet("svc_00000003")), TypeError);
@@ -125,7 +125,7 @@ test("creates at once have connections of their own, and no more than sixteen", 
 	const redis = await redisFor(t);
 	const connector = connect(t, redis);
 	const names = Array.from({ length: 40 }, (_, index) => `svc_${index.toString(16).padStart(8, "0")}`);
-	const channels = await Promise.all(Array.from({ length: 16 }, () => connector.openChannel()));
+	const channels = await Promise.all(Array.from({ length: 16 }, () => connector.connections.openChannel()));
 	assert.equal(new Set(channels.map(({ fence }) => fence)).size, 16);
 	const creates = names.map((name) => create(connector, kvSet(name)));
 	for (const channel of channels) channel.release();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TargetError } from "../connector.ts";
-import { createSlots } from "./slots.ts";
+import { createSlots } from "./connection.ts";
 
 test("slots are given out up to their number, then to those who wait, in the order they came", async () => {
 	const enter = createSlots(2, 60_000);
