@@ -34,7 +34,7 @@ test("an engine of ours takes what was compiled beforehand under the flags that 
 	const cache = await compiled("plugins/example/main.ts", TEXT);
 	const engine = { descriptor: JSON.parse(readFileSync("plugins/totp/plugin.json", "utf8")), network: false };
 	const launch = { file: process.execPath, arguments: [] };
-	const { node_options = "" } = builtInEntry({ ...engine, launch, node: "environment" }).launch([folder]);
+	const { node_options = "" } = builtInEntry({ ...engine, launch, node: "environment" }, () => ({})).launch([folder]);
 	const check = `
 		const { readFileSync } = require("node:fs");
 		const cachedData = readFileSync(${JSON.stringify(cache)});

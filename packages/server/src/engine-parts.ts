@@ -5,7 +5,7 @@ import { createConfigSealer } from "./engines/config/sealed-config.ts";
 import { type BuiltInEngine, loadCatalog } from "./engines/host/catalog.ts";
 import { createEngineHost, type EngineHost } from "./engines/host/host.ts";
 import type { Kind } from "./engines/kinds/kind.ts";
-import { createKinds, KINDS } from "./engines/kinds/registry.ts";
+import { createKindOf, KINDS } from "./engines/kinds/registry.ts";
 import { removeCredential } from "./engines/revoke.ts";
 import { createRuntime } from "./engines/runtime.ts";
 import { createInventory, createProbe } from "./engines/targets.ts";
@@ -52,9 +52,9 @@ function withoutProgram({ descriptor }: Kind): BuiltInEngine[] {
 export async function createEngineParts(input: EnginePartsInput) {
 	const { config, store, keyring, system, log, built_in, version, around } = input;
 	const all = around.kinds?.(KINDS) ?? KINDS;
-	const kinds = createKinds(all);
 	const catalog = loadCatalog({
 		built_in: [...built_in, ...Object.values(all).flatMap(withoutProgram)],
+		kindOf: createKindOf(all),
 		plugins_dir: config.plugins_dir,
 		runtime_dir: join(config.data_dir, "run"),
 		log,
@@ -63,7 +63,7 @@ export async function createEngineParts(input: EnginePartsInput) {
 	const host = around.host?.(bareHost) ?? bareHost;
 	const sealer = createConfigSealer({ keyring, system });
 	const { engine_environment } = config;
-	const runtime = createRuntime({ store, system, sealer, catalog, host, kinds, engine_environment });
+	const runtime = createRuntime({ store, system, sealer, catalog, host, engine_environment });
 	const clock = await openLeaseClock({ store, system, log });
 	const pause = await openPause({ store, log });
 	const lagListeners: ((lag_ms: number) => void)[] = [];
@@ -86,7 +86,6 @@ export async function createEngineParts(input: EnginePartsInput) {
 		catalog,
 		host,
 		runtime,
-		kinds,
 		sealer,
 		clock,
 		pause,

@@ -11,7 +11,7 @@ const folder = await mkdtemp(join(tmpdir(), "svc-built-in-"));
 const said: unknown[] = [];
 const log = (...line: unknown[]) => void said.push(line);
 const options = { built_in: BUILT_IN, plugins_dir: join(folder, "none"), runtime_dir: folder };
-const catalog = loadCatalog({ ...options, log });
+const catalog = loadCatalog({ ...options, kindOf: () => ({}), log });
 const host = createEngineHost({ catalog, log, core_version: "0.1.0" });
 
 after(async () => {
@@ -32,7 +32,7 @@ const ASKED: Record<string, [method: "ping" | "generate", params: object, answer
 
 for (const [type, [method, params, expected]] of Object.entries(ASKED)) {
 	test(`${type} comes with svc, and works with nothing but what it is allowed to`, async () => {
-		const entry = catalog.get(type) ?? assert.fail();
+		const entry = catalog.byType.get(type) ?? assert.fail();
 		assert.deepEqual(
 			[entry.is_built_in, entry.network, entry.unavailable],
 			[true, type === "containerorch", undefined],

@@ -43,7 +43,7 @@ async function roundTrips(where: string): Promise<Finding[]> {
 	const folder = scratchFolder();
 	const log = () => undefined;
 	const [plugins_dir, runtime_dir] = [join(folder, "plugins.d"), join(folder, "run")];
-	const catalog = loadCatalog({ built_in: BUILT_IN, plugins_dir, runtime_dir, log });
+	const catalog = loadCatalog({ built_in: BUILT_IN, kindOf: () => ({}), plugins_dir, runtime_dir, log });
 	const host = createEngineHost({ catalog, log, core_version: VERSION });
 	const settings = { key: "bench", environment: {}, reads: [], secrets: [] };
 	const ping: Call = () => host.call("totp", settings, "ping", {});

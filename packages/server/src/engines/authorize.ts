@@ -42,9 +42,9 @@ export async function authorizeRole(
 	{ actor, realm, engine }: Caller,
 	role: string | undefined,
 ): Promise<void> {
-	const { entry, kind, config } = engine;
+	const { entry, config } = engine;
 	const engine_role = { engine: entry.type, role };
-	if (kind.isForEveryMember) return requireWithinLimits(needs, actor, "engines", engine_role);
+	if (entry.kind.isForEveryMember) return requireWithinLimits(needs, actor, "engines", engine_role);
 	const capability = capabilityFor(entry, config.fields, role);
 	const scope = capability === "secrets:read" ? "read" : "write";
 	await authorize(needs, actor, realm.slug, { capability, scope, ...engine_role });
@@ -99,6 +99,6 @@ export function ownParams(given: Fields): Fields {
 }
 
 /** Confines params to the engine's configuration. @returns completed params, and the scope. Design: §8 */
-export function confineParams({ kind, config }: ReadyEngine, params: Fields): { params: Fields; scope: string } {
-	return kind.confine?.(config.fields, params) ?? { params, scope: "" };
+export function confineParams({ entry, config }: ReadyEngine, params: Fields): { params: Fields; scope: string } {
+	return entry.kind.confine?.(config.fields, params) ?? { params, scope: "" };
 }

@@ -11,7 +11,6 @@ import type { System } from "../system.ts";
 import type { ConfigSealer } from "./config/sealed-config.ts";
 import type { Catalog } from "./host/catalog.ts";
 import type { EngineHost } from "./host/host.ts";
-import type { Kinds } from "./kinds/kind.ts";
 import type { EngineStore } from "./model.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -27,7 +26,6 @@ export interface EngineNeeds extends AccessNeeds {
 	catalog: Catalog;
 	host: Pick<EngineHost, "state">;
 	runtime: Runtime;
-	kinds: Kinds;
 	sealer: ConfigSealer;
 	clock: LeaseClock;
 	reaper: Pick<Reaper, "wake" | "revokeNow" | "reconsider">;

@@ -1,13 +1,11 @@
 import { DurationError, type Fields, formatDuration, parseDuration } from "@svc/protocol";
-import type { EventData } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import { admit, authorizeRole, type Caller, confineParams, ownParams } from "./authorize.ts";
-import { durationOf } from "./config/fields.ts";
 import type { EngineNeeds } from "./engines.ts";
 import { fail, logEngine } from "./events.ts";
 import { EngineUnavailable } from "./host/model.ts";
-import { ask, type Connector, type Credential, type IssueRequest, TargetError } from "./kinds/connector.ts";
+import { type Connector, type Credential, type IssueRequest, TargetError } from "./kinds/connector.ts";
 import { markAborted, markActive, markUncertain, recordIntent } from "./ledger.ts";
 import type { ReadyEngine } from "./runtime.ts";
 
@@ -106,39 +104,22 @@ async function issueValue(
 	role: string | undefined,
 ): Promise<Issued> {
 	const { engine, realm } = caller;
-	const data = await ask(engine.call, "generate", params, realm.id).catch((error) =>
-		fail(needs, caller, "generate", error),
-	);
-	await logEngine(needs, caller, "engine.generate", { role, ...certificateFacts(data) });
+	const data = await engine.ask("generate", params, realm.id).catch((error) => fail(needs, caller, "generate", error));
+	await logEngine(needs, caller, "engine.generate", { role, ...engine.entry.kind.facts?.(data) });
 	return { data, lease_id: undefined };
-}
-
-/** Selects the facts of a certificate for the log: never its key. */
-function certificateFacts({ serial, common_name, san, expires_at }: Fields): EventData {
-	const text = (value: unknown) => (typeof value === "string" ? value : undefined);
-	return {
-		serial: text(serial),
-		common_name: text(common_name),
-		san: Array.isArray(san) && san.length > 0 ? san.join(",").slice(0, 1024) : undefined,
-		expires_at: text(expires_at),
-	};
 }
 
 /** Characters recorded of a role's name: one more than a declared role can have, so that a cut name never equals a declared one. */
 const MAX_ROLE_CHARACTERS = 101;
 
 /** Reads the requested role, cut to length; without one, takes the engine's first role unless its kind requires a role. */
-function roleOf({ entry, kind }: ReadyEngine, { role }: Fields): string | undefined {
+function roleOf({ entry }: ReadyEngine, { role }: Fields): string | undefined {
 	if (typeof role === "string" && role !== "") return role.slice(0, MAX_ROLE_CHARACTERS);
-	return kind.requiresRole ? undefined : entry.descriptor.default_roles[0]?.name;
+	return entry.kind.requiresRole ? undefined : entry.descriptor.default_roles[0]?.name;
 }
 
 /** Shortest life of a credential. */
 const MIN_TTL_MS = 1000;
-
-/** Lives of credentials where the configuration sets none. Spec: ENGINES › Limits */
-const USUAL_TTL_MS = 60 * 60 * 1000;
-const USUAL_MAX_TTL_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Finds the life of the requested credential: the caller's ttl, else the configuration's, within its max_ttl.
@@ -146,16 +127,17 @@ const USUAL_MAX_TTL_MS = 24 * 60 * 60 * 1000;
  * @throws AppError invalid_ttl
  * Design: §8
  */
-function ttlOf({ config }: ReadyEngine, params: Fields): { ttl_ms: number; ttl: string } {
-	const { fields } = config;
-	const usual_ms = durationOf(fields, "default_ttl") ?? durationOf(fields, "token_ttl") ?? USUAL_TTL_MS;
-	const ttl_ms = params.ttl === undefined || params.ttl === null ? usual_ms : parseTtl(params.ttl);
-	const ttl = params.ttl === undefined || params.ttl === null ? formatDuration(usual_ms) : String(params.ttl);
+function ttlOf({ config, lives }: ReadyEngine, params: Fields): { ttl_ms: number; ttl: string } {
+	const { usual_ms, max_ms } = lives;
+	const isUsual = params.ttl === undefined || params.ttl === null;
+	const ttl_ms = isUsual ? usual_ms : parseTtl(params.ttl);
+	const ttl = isUsual ? formatDuration(usual_ms) : String(params.ttl);
 	if (ttl_ms < MIN_TTL_MS) throw new AppError("invalid_ttl", "invalid ttl: a credential lives for at least 1s");
-	const max_ms =
-		durationOf(fields, "max_ttl") ?? (fields.token_ttl === undefined ? USUAL_MAX_TTL_MS : Number.POSITIVE_INFINITY);
 	if (ttl_ms > max_ms)
-		throw new AppError("invalid_ttl", `ttl ${ttl} exceeds max ${String(fields.max_ttl ?? formatDuration(max_ms))}`);
+		throw new AppError(
+			"invalid_ttl",
+			`ttl ${ttl} exceeds max ${String(config.fields.max_ttl ?? formatDuration(max_ms))}`,
+		);
 	return { ttl_ms, ttl };
 }
 

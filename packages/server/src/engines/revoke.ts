@@ -9,7 +9,7 @@ import type { ConfigSealer } from "./config/sealed-config.ts";
 import type { EngineNeeds } from "./engines.ts";
 import { fail, logEngine } from "./events.ts";
 import { EngineUnavailable } from "./host/model.ts";
-import { ask, type Connector, type RevokeTarget, type Subject, TargetError } from "./kinds/connector.ts";
+import { type Connector, type RevokeTarget, type Subject, TargetError } from "./kinds/connector.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
 
 /**
@@ -49,9 +49,7 @@ async function validateValue(needs: EngineNeeds, caller: Caller, params: Fields)
 	const { actor, realm, engine } = caller;
 	const role = (params.role ?? "") === "" ? undefined : String(params.role);
 	await requireWithinLimits(needs, actor, "engines", { engine: engine.entry.type, role });
-	const data = await ask(engine.call, "validate", params, realm.id).catch((error) =>
-		fail(needs, caller, "validate", error),
-	);
+	const data = await engine.ask("validate", params, realm.id).catch((error) => fail(needs, caller, "validate", error));
 	await logEngine(needs, caller, "engine.validate", { valid: data.valid === true });
 	return data;
 }

@@ -5,18 +5,19 @@ import containerorch from "../../../../plugins/containerorch/plugin.json" with {
 import { aConfig } from "../testing/rows.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { builtInEntry } from "./host/built-in.ts";
+import type { BuiltInEngine } from "./host/catalog.ts";
 import type { EngineSettings } from "./host/host.ts";
 import type { Connector } from "./kinds/connector.ts";
-import { createKinds, KINDS } from "./kinds/registry.ts";
+import { KINDS } from "./kinds/registry.ts";
 import type { RuntimeNeeds } from "./runtime.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 
-const ENTRY = builtInEntry({
+const ENGINE: BuiltInEngine = {
 	descriptor: containerorch,
 	network: true,
 	launch: { file: "", arguments: [] },
 	node: "arguments",
-});
+};
 
 type Settings = Pick<EngineSettings, "environment" | "reads">;
 
@@ -32,13 +33,13 @@ function setUp(t: TestContext, fields: Fields, engine_environment: Record<string
 		close: async () => undefined,
 	};
 	const connector = { close: async () => void seen.closed++ } as unknown as Connector;
+	const entry = builtInEntry(ENGINE, () => ({ ...KINDS.containerorch, connect: async () => connector }));
 	const needs = {
 		store: { engines: { configs: async () => [] } },
 		system: createTestSystem(),
 		sealer: { open: async () => fields },
-		catalog: { get: () => ENTRY },
+		catalog: { byType: new Map([[entry.type, entry]]), list: () => [entry] },
 		host,
-		kinds: createKinds({ ...KINDS, containerorch: { ...KINDS.containerorch, connect: async () => connector } }),
 		engine_environment,
 	} as unknown as RuntimeNeeds;
 	const runtime: Runtime = createRuntime(needs);

@@ -1,19 +1,26 @@
-import type { EngineResponse, Fields } from "@svc/protocol";
+import type { Fields } from "@svc/protocol";
 import { LRUCache } from "lru-cache";
 import { AppError } from "../errors.ts";
 import { EVERY_REALM } from "./config/allowed-realms.ts";
-import { type Configuration, checkFields, environmentOf, secretsOf, targetOf } from "./config/fields.ts";
+import {
+	type Configuration,
+	checkFields,
+	environmentOf,
+	type Lives,
+	livesOf,
+	secretsOf,
+	targetOf,
+} from "./config/fields.ts";
 import type { Catalog, CatalogEntry } from "./host/catalog.ts";
 import { type EngineHost, type EngineSettings, EngineUnavailable } from "./host/host.ts";
-import type { Call, Connector } from "./kinds/connector.ts";
-import type { Environment, Kind, Kinds, RealmPartNeeds } from "./kinds/kind.ts";
+import { type Ask, type Call, type Connector, TargetError } from "./kinds/connector.ts";
+import type { Environment, Kind, RealmPartNeeds } from "./kinds/kind.ts";
 import type { EngineConfigRow } from "./model.ts";
 
 /** Dependencies of the runtime. */
 export interface RuntimeNeeds extends RealmPartNeeds {
 	catalog: Catalog;
 	host: EngineHost;
-	kinds: Kinds;
 	/** Variables for engines with which the server was started. */
 	engine_environment: Environment;
 }
@@ -21,14 +28,14 @@ export interface RuntimeNeeds extends RealmPartNeeds {
 /** An engine with the configuration that applies, ready for calls. */
 export interface ReadyEngine {
 	entry: CatalogEntry;
-	kind: Kind;
 	config: Configuration;
+	lives: Lives;
 	/** Name of the system that it leads to. */
 	target: string;
 	/** Connector for its credentials; undefined for an engine that makes none. */
 	connector: Connector | undefined;
-	/** Calls the engine's process, and masks secrets of the configuration in its error. */
 	call: Call;
+	ask: Ask;
 }
 
 /** Finds engines and the configurations that apply. */
@@ -55,14 +62,14 @@ export interface Runtime {
 
 /** Makes the runtime. */
 export function createRuntime(needs: RuntimeNeeds): Runtime {
-	const { kinds, host } = needs;
+	const { host } = needs;
 	const { engines } = needs.store;
 	const ready = createReadyEngines(needs);
 	const { entry, withRow, without } = createWays(needs, ready);
 
 	/** Finds an engine without a configuration: only realms that used it before get the target of the server's own variables. */
 	async function bare(type: string, realm_id: string): Promise<ReadyEngine> {
-		const { variables, realmPart } = kinds.of(entry(type));
+		const { variables, realmPart } = entry(type).kind;
 		if (realm_id === "" || variables === undefined) return without(type, realm_id, true);
 		const isFormer = await engines.isFormer(type, realm_id);
 		if (realmPart === undefined && !isFormer) throw notConfigured(type);
@@ -118,9 +125,9 @@ export function createRuntime(needs: RuntimeNeeds): Runtime {
 }
 
 /** Makes the functions that find an engine with and without a configuration. */
-function createWays({ catalog, kinds, sealer, engine_environment }: RuntimeNeeds, ready: ReadyEngines) {
+function createWays({ catalog, sealer, engine_environment }: RuntimeNeeds, ready: ReadyEngines) {
 	function entry(type: string): CatalogEntry {
-		const found = catalog.get(type);
+		const found = catalog.byType.get(type);
 		if (found !== undefined) return found;
 		throw new AppError("not_found", "engine type not found: GET /api/v1/engines lists the engines");
 	}
@@ -137,9 +144,8 @@ function createWays({ catalog, kinds, sealer, engine_environment }: RuntimeNeeds
 		/** @param is_served whether the realm may use the target of the server's own variables */
 		without(type: string, realm_id: string, is_served: boolean): Promise<ReadyEngine> {
 			const found = entry(type);
-			const kind = kinds.of(found);
-			const key = is_served && kind.realmPart?.isGiven(engine_environment) ? outside(type) : type;
-			return ready.find({ entry: found, key, realm_id, is_served }, async () => unconfigured(found, kind));
+			const key = is_served && found.kind.realmPart?.isGiven(engine_environment) ? outside(type) : type;
+			return ready.find({ entry: found, key, realm_id, is_served }, async () => unconfigured(found));
 		},
 	};
 }
@@ -148,7 +154,7 @@ function createWays({ catalog, kinds, sealer, engine_environment }: RuntimeNeeds
 const outside = (type: string) => `${type} outside`;
 
 /** Makes the default configuration of an engine that needs none. */
-function unconfigured({ type, descriptor }: CatalogEntry, kind: Kind): Configuration {
+function unconfigured({ type, descriptor, kind }: CatalogEntry): Configuration {
 	if (descriptor.config_schema.required.length === 0)
 		return { id: "", realm_id: "", fields: checkFields(kind, descriptor, {}, undefined) };
 	throw notConfigured(type);
@@ -192,7 +198,7 @@ function createReadyEngines(needs: RuntimeNeeds) {
 
 	return {
 		find(meeting: Meeting, configure: () => Promise<Configuration>): Promise<ReadyEngine> {
-			const isOfRealm = needs.kinds.of(meeting.entry).realmPart !== undefined;
+			const isOfRealm = meeting.entry.kind.realmPart !== undefined;
 			const engines = isOfRealm ? ofRealms : known;
 			const name = isOfRealm ? `${meeting.key} ${meeting.realm_id}` : meeting.key;
 			const existing = engines.get(name);
@@ -205,7 +211,7 @@ function createReadyEngines(needs: RuntimeNeeds) {
 		drop: (config_id: string) => known.delete(config_id),
 		dropUnconfigured(entry: CatalogEntry) {
 			known.delete(entry.type);
-			if (needs.kinds.of(entry).realmPart !== undefined) ofRealms.clear();
+			if (entry.kind.realmPart !== undefined) ofRealms.clear();
 		},
 		clear() {
 			known.clear();
@@ -215,36 +221,53 @@ function createReadyEngines(needs: RuntimeNeeds) {
 }
 
 async function assemble(needs: RuntimeNeeds, meeting: Meeting, config: Configuration): Promise<ReadyEngine> {
-	const { host, system, engine_environment, kinds } = needs;
+	const { system, engine_environment } = needs;
 	const { entry, realm_id } = meeting;
-	const { type, descriptor, unavailable: reason } = entry;
+	const { type, descriptor, kind, unavailable: reason } = entry;
 	if (reason !== undefined) throw new AppError("engine_unavailable", `engine ${type} cannot be used: ${reason}`);
-	const kind = kinds.of(entry);
 	const fields = kind.complete?.(config.fields, engine_environment) ?? config.fields;
 	const settings = settingsOf(kind, engine_environment, meeting, fields);
 	const isWithout = kind.realmPart !== undefined && !kind.realmPart.isGiven(settings.environment);
 	const own = isWithout && realm_id !== "" ? await kind.realmPart?.paramsOf(needs, realm_id, fields) : undefined;
+	const { call, ask } = createCalls(needs, entry, settings, own);
+	return {
+		entry,
+		config: { ...config, fields },
+		lives: livesOf(fields),
+		target: targetOf(kind, descriptor, fields, settings.environment),
+		connector: await kind.connect?.({ fields, descriptor, system, call, ask }),
+		call,
+		ask,
+	};
+}
+
+/** Makes the functions that call an engine's process. @param own params of the realm's own, for each request */
+function createCalls(
+	{ host, catalog }: RuntimeNeeds,
+	{ type, kind }: CatalogEntry,
+	settings: EngineSettings,
+	own: Fields | undefined,
+): { call: Call; ask: Ask } {
+	const misplaced = catalog
+		.list()
+		.flatMap((other) => (other.kind.command === kind.command ? [] : (other.kind.command ?? [])));
 	const call: Call = async (method, params, caller) => {
 		if (kind.descriptor !== undefined) throw new EngineUnavailable("it has no program", false);
 		const answer = await host.call(type, settings, method, own === undefined ? params : { ...params, ...own }, caller);
-		return isMisplaced(kinds, kind, answer) ? MISPLACED : answer;
+		return "data" in answer && misplaced.some((name) => Object.hasOwn(answer.data, name)) ? MISPLACED : answer;
 	};
 	return {
-		entry,
-		kind,
-		config: { ...config, fields },
-		target: targetOf(kind, descriptor, fields, settings.environment),
-		connector: await kind.connect?.({ fields, descriptor, system, call }),
 		call,
+		async ask(method, params, realm_id) {
+			const answer = await call(method, params, realm_id);
+			if ("data" in answer) return answer.data;
+			throw new TargetError("rejected", answer.error);
+		},
 	};
 }
 
 /** Replaces a command from an engine whose kind has no such command: the core runs it nowhere. Design: §13 */
 const MISPLACED = { error: "the engine answered with a command, and there is no system for it to be run at" };
-
-function isMisplaced({ commands }: Kinds, { command }: Kind, answer: EngineResponse): boolean {
-	return "data" in answer && commands.some((name) => name !== command && Object.hasOwn(answer.data, name));
-}
 
 function settingsOf(
 	kind: Kind,

@@ -6,7 +6,7 @@ import { statusOf } from "./config/config.ts";
 import type { Catalog } from "./host/catalog.ts";
 import { EngineUnavailable } from "./host/model.ts";
 import { type Privilege, TargetError } from "./kinds/connector.ts";
-import type { Environment, Kinds } from "./kinds/kind.ts";
+import type { Environment } from "./kinds/kind.ts";
 import type { EngineStore } from "./model.ts";
 import { type RemovalNeeds, removalError, removeOrphan } from "./revoke.ts";
 import type { ReadyEngine, Runtime } from "./runtime.ts";
@@ -84,7 +84,6 @@ interface QuestionNeeds {
 	store: { engines: Pick<EngineStore, "configs"> };
 	runtime: Pick<Runtime, "withRow" | "forRealm">;
 	catalog: Pick<Catalog, "list">;
-	kinds: Kinds;
 	/** Variables for engines with which the server was started. */
 	engine_environment: Environment;
 }
@@ -111,12 +110,12 @@ export function createTargetQuestions(needs: QuestionNeeds) {
 }
 
 /** Lists engines whose target the server's own variables name. */
-function typesByVariables({ catalog, kinds, engine_environment }: QuestionNeeds): string[] {
+function typesByVariables({ catalog, engine_environment }: QuestionNeeds): string[] {
 	const names = Object.keys(engine_environment);
-	return catalog.list().flatMap((entry) => {
-		const { connect, variables } = kinds.of(entry);
-		return connect !== undefined && names.some((name) => variables?.test(name)) ? [entry.type] : [];
-	});
+	return catalog
+		.list()
+		.filter(({ kind }) => kind.connect !== undefined && names.some((name) => kind.variables?.test(name)))
+		.map(({ type }) => type);
 }
 
 async function question(name: string, type: string, open: () => Promise<ReadyEngine>): Promise<Check[]> {

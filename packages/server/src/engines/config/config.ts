@@ -43,12 +43,8 @@ export async function setConfig(
 	const entry = needs.runtime.entry(scope.type);
 	if (realm !== undefined) refuseAllowed(given);
 	const former = await needs.store.engines.config(scope.type, realm?.id ?? "", "active");
-	const checked = checkFields(
-		needs.kinds.of(entry),
-		entry.descriptor,
-		given,
-		former && (await needs.sealer.open(former)),
-	);
+	const current = former && (await needs.sealer.open(former));
+	const checked = checkFields(entry.kind, entry.descriptor, given, current);
 	const allowed = realm === undefined ? await findAllowed(needs, checked) : undefined;
 	const fields = allowed === undefined ? checked : { ...checked, allowed_realms: allowed };
 	const now = needs.system.now();
@@ -114,9 +110,9 @@ export async function pingEngine(needs: EngineNeeds, actor: Actor, scope: Config
 }
 
 /** Checks whether an engine and its target work: the core pings the systems that it drives itself. Spec: ENGINES › Endpoints */
-export async function statusOf({ kind, call, connector }: ReadyEngine): Promise<EngineStatus> {
+export async function statusOf({ entry, call, connector }: ReadyEngine): Promise<EngineStatus> {
 	try {
-		if (connector === undefined || kind.command !== undefined) {
+		if (connector === undefined || entry.kind.command !== undefined) {
 			const answer = await call("ping", {});
 			if ("error" in answer) return { status: "unhealthy", message: answer.error };
 		}
@@ -136,7 +132,7 @@ async function show(needs: EngineNeeds, engine: ReadyEngine): Promise<ShownConfi
 	const allowed_realms = await showAllowed(needs, engine.entry.type, fields);
 	const masked = maskFields(engine.entry.descriptor, fields);
 	const shown = realm_id === "" ? { ...masked, allowed_realms } : masked;
-	const warning = engine.kind.warning?.(fields) ?? "";
+	const warning = engine.entry.kind.warning?.(fields) ?? "";
 	return { ...shown, status: status === "healthy" ? `healthy${warning === "" ? "" : ` (${warning})`}` : message };
 }
 

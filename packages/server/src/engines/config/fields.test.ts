@@ -4,13 +4,11 @@ import { type Descriptor, type Fields, parseDescriptor } from "@svc/protocol";
 import keyvalue from "../../../../../plugins/keyvalue/plugin.json" with { type: "json" };
 import pki from "../../../../../plugins/pki/plugin.json" with { type: "json" };
 import { AppError } from "../../errors.ts";
-import { createKinds, KINDS } from "../kinds/registry.ts";
+import { KINDS } from "../kinds/registry.ts";
 import { checkFields as check, environmentOf, maskFields, secretsIn, secretsOf, targetOf as target } from "./fields.ts";
 
-const kinds = createKinds(KINDS);
-
 /** Finds the kind of the engine of that name: one of ours, or a third party's. */
-const kindOf = ({ name }: Descriptor) => kinds.of({ type: name, is_built_in: true });
+const kindOf = ({ name }: Descriptor) => KINDS[name] ?? assert.fail();
 const checkFields = (descriptor: Descriptor, given: Fields, current: Fields | undefined) =>
 	check(kindOf(descriptor), descriptor, given, current);
 const targetOf = (descriptor: Descriptor, fields: Fields) => target(kindOf(descriptor), descriptor, fields, {});

@@ -132,7 +132,7 @@ function checkDurations(fields: Fields): void {
 }
 
 /** Reads a duration field in milliseconds; undefined when it is absent. @throws AppError invalid_ttl */
-export function durationOf(fields: Fields, name: (typeof TTL_FIELDS)[number]): number | undefined {
+function durationOf(fields: Fields, name: (typeof TTL_FIELDS)[number]): number | undefined {
 	if (fields[name] === undefined) return undefined;
 	try {
 		return parseDuration(fields[name]);
@@ -140,6 +140,25 @@ export function durationOf(fields: Fields, name: (typeof TTL_FIELDS)[number]): n
 		if (error instanceof DurationError) throw new AppError("invalid_ttl", `${name}: ${error.message}`);
 		throw error;
 	}
+}
+
+/** Lives of credentials where the configuration sets none, in milliseconds. Spec: ENGINES › Limits */
+const USUAL_TTL_MS = 60 * 60 * 1000;
+const USUAL_MAX_TTL_MS = 24 * 60 * 60 * 1000;
+
+/** Lives of an engine's credentials under a configuration, in milliseconds. */
+export interface Lives {
+	usual_ms: number;
+	max_ms: number;
+}
+
+/** Reads the lives of credentials from checked fields. Design: §8 */
+export function livesOf(fields: Fields): Lives {
+	const [max_ms, usual_ms, token_ms] = TTL_FIELDS.map((name) => durationOf(fields, name));
+	return {
+		usual_ms: usual_ms ?? token_ms ?? USUAL_TTL_MS,
+		max_ms: max_ms ?? (token_ms === undefined ? USUAL_MAX_TTL_MS : Number.POSITIVE_INFINITY),
+	};
 }
 
 function isSecret(descriptor: Descriptor, name: string): boolean {

@@ -1,12 +1,12 @@
 import type { Check } from "../../doctor/model.ts";
-import type { Kinds } from "../kinds/kind.ts";
+import type { Catalog } from "../host/catalog.ts";
 import type { EngineStore } from "../model.ts";
 import type { ConfigSealer } from "./sealed-config.ts";
 
 interface FormerNeeds {
 	store: { engines: Pick<EngineStore, "configs" | "config" | "formerRealms"> };
 	sealer: Pick<ConfigSealer, "open">;
-	kinds: Kinds;
+	catalog: Pick<Catalog, "byType">;
 }
 
 /** Realms named in one message. */
@@ -16,7 +16,7 @@ const MAX_NAMED = 20;
  * Makes the function that finds leftovers from before configurations for all realms named their realms, and the realms that they serve:
  * configurations, targets of the server's variables, and shared parts that are now each realm's own. Design: §13
  */
-export function createFormerQuestion({ store, sealer, kinds }: FormerNeeds) {
+export function createFormerQuestion({ store, sealer, catalog }: FormerNeeds) {
 	const hasShared = async (type: string) => (await store.engines.config(type, "", "generated")) !== undefined;
 
 	return async (): Promise<Check[]> => {
@@ -27,7 +27,7 @@ export function createFormerQuestion({ store, sealer, kinds }: FormerNeeds) {
 		const types = [...new Set([...common.map(({ engine }) => engine), ...Object.keys(former)])];
 		const found = types.map(async (type) => {
 			if (named.has(type)) return [];
-			const { realmPart } = kinds.of({ type, is_built_in: true });
+			const realmPart = catalog.byType.get(type)?.kind.realmPart;
 			const realms = shown(former[type]?.map(({ slug }) => slug) ?? []);
 			const hint = `\`svc engine set ${type} --allow-realm <slug>\` names the realms that it is for`;
 			const tell = (message: string): Check => ({

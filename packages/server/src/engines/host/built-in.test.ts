@@ -6,7 +6,7 @@ import { descriptorOf } from "./testing.ts";
 
 const launch = { file: "/opt/svc", arguments: ["plugin", "any"] };
 const flagsOf = (node: BuiltInEngine["node"], reads: string[]) =>
-	builtInEntry({ descriptor: descriptorOf("any"), network: false, launch, node }).launch(reads);
+	builtInEntry({ descriptor: descriptorOf("any"), network: false, launch, node }, () => ({})).launch(reads);
 
 test("a script gets Node's flags before its own arguments", () => {
 	const { file, arguments: args } = flagsOf("arguments", ["/srv/a file"]);

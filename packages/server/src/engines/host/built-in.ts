@@ -1,4 +1,5 @@
 import { parseDescriptor } from "@svc/protocol";
+import type { KindOf } from "../kinds/kind.ts";
 import type { BuiltInEngine, CatalogEntry } from "./catalog.ts";
 
 /**
@@ -20,12 +21,13 @@ const RESTRICTIONS = [
  * @throws DescriptorError
  * Design: §8
  */
-export function builtInEntry(engine: BuiltInEngine): CatalogEntry {
+export function builtInEntry(engine: BuiltInEngine, kindOf: KindOf): CatalogEntry {
 	const descriptor = parseDescriptor(engine.descriptor);
 	const { launch, network, node, reads: own = [] } = engine;
 	return {
 		type: descriptor.name,
 		descriptor,
+		kind: kindOf(descriptor.name, true),
 		is_built_in: true,
 		is_restricted: node !== false,
 		network,

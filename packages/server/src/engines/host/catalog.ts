@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Descriptor } from "@svc/protocol";
 import type { Log } from "../../log.ts";
+import type { Kind, KindOf } from "../kinds/kind.ts";
 import { builtInEntry } from "./built-in.ts";
 import { loadThirdParty } from "./third-party.ts";
 
@@ -34,6 +35,7 @@ export interface BuiltInEngine {
 export interface CatalogEntry {
 	type: string;
 	descriptor: Descriptor;
+	kind: Kind;
 	is_built_in: boolean;
 	/** True for a program of ours, restricted by Node. Its answers are trusted to stay in step with the requests. */
 	is_restricted: boolean;
@@ -49,7 +51,7 @@ export interface CatalogEntry {
 export interface Catalog {
 	/** Lists those that come with the server, then those of `plugins_dir`, by name, including unusable ones. */
 	list(): CatalogEntry[];
-	get(type: string): CatalogEntry | undefined;
+	readonly byType: ReadonlyMap<string, CatalogEntry>;
 	/** Empty, read-only folder in which processes start. */
 	readonly cwd: string;
 	/** Removes the copies of third parties' programs. All processes must have ended. */
@@ -58,6 +60,7 @@ export interface Catalog {
 
 interface CatalogOptions {
 	built_in: readonly BuiltInEngine[];
+	kindOf: KindOf;
 	/** Folder with a folder for each third party's engine; it may be absent. */
 	plugins_dir: string;
 	/** Private folder, on a file system that allows execution; its folder `engines` is emptied. */
@@ -71,21 +74,20 @@ interface CatalogOptions {
  * @throws DescriptorError when an engine that comes with the server is broken
  * Design: §8
  */
-export function loadCatalog({ built_in, plugins_dir, runtime_dir, log }: CatalogOptions): Catalog {
+export function loadCatalog({ built_in, kindOf, plugins_dir, runtime_dir, log }: CatalogOptions): Catalog {
 	const folder = join(runtime_dir, "engines");
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(folder, { recursive: true, mode: 0o700 });
 	chmodSync(folder, 0o700);
 	const cwd = join(folder, "empty");
 	mkdirSync(cwd, { mode: 0o500 });
-	const ours = built_in.map(builtInEntry);
+	const ours = built_in.map((engine) => builtInEntry(engine, kindOf));
 	const types = new Set(ours.map(({ type }) => type));
-	const foreign = loadThirdParty({ plugins_dir, pinned_dir: join(folder, "pinned"), built_in: types, log });
+	const foreign = loadThirdParty({ plugins_dir, pinned_dir: join(folder, "pinned"), built_in: types, kindOf, log });
 	const entries = [...ours, ...foreign];
-	const byType = new Map([...foreign, ...ours].map((entry) => [entry.type, entry]));
 	return {
 		list: () => [...entries],
-		get: (type) => byType.get(type),
+		byType: new Map([...foreign, ...ours].map((entry) => [entry.type, entry])),
 		cwd,
 		close: () => rmSync(folder, { recursive: true, force: true }),
 	};

@@ -58,7 +58,7 @@ export function createEngineHost(options: HostOptions): EngineHost {
 
 	/** @throws EngineUnavailable */
 	function poolOf(type: string, settings: EngineSettings): Pool {
-		const entry = catalog.get(type);
+		const entry = catalog.byType.get(type);
 		const reason = entry === undefined ? "there is no such engine" : unavailable(entry);
 		if (isClosed) throw new EngineUnavailable("the server is stopping", false);
 		if (entry === undefined || reason !== undefined) throw new EngineUnavailable(reason ?? "", false);

@@ -108,7 +108,7 @@ test("an engine of ours that talks to a system of its own reaches the network, a
 
 test("flags come from the launch alone", async (t) => {
 	const { catalog } = await startHost(t, [restricted("hostile/reaching.mjs", true), scripted("echo.mjs")]);
-	const { arguments: args } = catalog.get("reaching")?.launch(["/a", "/b"]) ?? assert.fail();
+	const { arguments: args } = catalog.byType.get("reaching")?.launch(["/a", "/b"]) ?? assert.fail();
 	assert.deepEqual(args, [
 		"--permission",
 		"--disable-warning=ExperimentalWarning",
@@ -122,7 +122,7 @@ test("flags come from the launch alone", async (t) => {
 		"--allow-fs-read=/b",
 		join(FIXTURES, "hostile/reaching.mjs"),
 	]);
-	assert.deepEqual(catalog.get("echo")?.launch(["/a"]).arguments, [join(FIXTURES, "echo.mjs")]);
+	assert.deepEqual(catalog.byType.get("echo")?.launch(["/a"]).arguments, [join(FIXTURES, "echo.mjs")]);
 });
 
 for (const script of ["echo.mjs", "hostile/stubborn.mjs"]) {

@@ -65,7 +65,8 @@ export async function startHost(
 	const folder = await makeFolder(cleanup);
 	const log = createTestLog();
 	const plugins_dir = join(folder, "plugins.d");
-	const catalog = loadCatalog({ built_in: engines, plugins_dir, runtime_dir: join(folder, "run"), log: log.log });
+	const runtime_dir = join(folder, "run");
+	const catalog = loadCatalog({ built_in: engines, kindOf: () => ({}), plugins_dir, runtime_dir, log: log.log });
 	const host = createEngineHost({ catalog, log: log.log, core_version: "0.1.0", timing: { pause_ms: 5, ...timing } });
 	cleanup.after(async () => {
 		await host.close();

@@ -37,7 +37,13 @@ async function install(t: TestContext, changes: object = {}) {
 	const load = () => {
 		const { log, entries } = createTestLog();
 		const runtime_dir = join(folder, "run");
-		const catalog = loadCatalog({ built_in: [scripted("echo.mjs")], plugins_dir, runtime_dir, log });
+		const catalog = loadCatalog({
+			built_in: [scripted("echo.mjs")],
+			kindOf: () => ({}),
+			plugins_dir,
+			runtime_dir,
+			log,
+		});
 		const host = createEngineHost({ catalog, log, core_version: "0.1.0" });
 		t.after(() => host.close());
 		return { catalog, host, log: entries };
@@ -56,7 +62,7 @@ test("a third party's engine is listed after ours and answers", async (t) => {
 		],
 	);
 	assert.ok("data" in (await host.call("one-shot", settings(), "generate", {})));
-	const { file } = catalog.get("one-shot")?.launch([]) ?? assert.fail();
+	const { file } = catalog.byType.get("one-shot")?.launch([]) ?? assert.fail();
 	assert.ok(file.startsWith(join(folder, "run")) && file.endsWith("/engine.sh"), "its copy runs, under its own name");
 	assert.equal((await stat(file)).mode & 0o777, 0o500);
 	assert.equal((await stat(join(folder, "run/engines"))).mode & 0o777, 0o700);
@@ -64,7 +70,7 @@ test("a third party's engine is listed after ours and answers", async (t) => {
 
 test("an engine that makes credentials is waited for longer", async (t) => {
 	const { load } = await install(t, { capabilities: ["engine:dynamic_credentials"] });
-	assert.equal(load().catalog.get("one-shot")?.network, true);
+	assert.equal(load().catalog.byType.get("one-shot")?.network, true);
 });
 
 test("what replaces the program after the start does not run", async (t) => {
@@ -73,9 +79,9 @@ test("what replaces the program after the start does not run", async (t) => {
 	await writeFile(`${executable}.new`, "#!/bin/sh\nexit 66\n", { mode: 0o755 });
 	await rename(`${executable}.new`, executable);
 	assert.ok("data" in (await host.call("one-shot", settings(), "generate", {})));
-	const { unavailable } = load().catalog.get("one-shot") ?? assert.fail();
+	const { unavailable } = load().catalog.byType.get("one-shot") ?? assert.fail();
 	assert.equal(unavailable, "the executable is not the one whose sha256 is in plugin.json");
-	assert.ok(catalog.get("one-shot"));
+	assert.ok(catalog.byType.get("one-shot"));
 });
 
 type Installed = Awaited<ReturnType<typeof install>>;
@@ -136,7 +142,7 @@ for (const [name, reason, changes, spoil] of REFUSED) {
 		const made = await install(t, changes);
 		await spoil(made);
 		const { catalog, host, log } = made.load();
-		const entry = catalog.get("one-shot") ?? assert.fail();
+		const entry = catalog.byType.get("one-shot") ?? assert.fail();
 		assert.match(entry.unavailable ?? "", reason);
 		assert.deepEqual(
 			log().map(({ event, engine, message }) => [event, engine, message]),
@@ -174,7 +180,7 @@ test("a link to a program inside the folder is followed", async (t) => {
 	const { load, executable, own } = await install(t);
 	await rename(executable, join(own, "engine-1.0"));
 	await symlink("engine-1.0", executable);
-	assert.equal(load().catalog.get("one-shot")?.unavailable, undefined);
+	assert.equal(load().catalog.byType.get("one-shot")?.unavailable, undefined);
 });
 
 test("what is no engine is at most in the log", async (t) => {
@@ -203,7 +209,7 @@ test("what is no engine is at most in the log", async (t) => {
 test("without a folder of engines there are ours; with one that is a file, too, and that is logged", async (t) => {
 	const folder = await makeFolder(t);
 	const { log, entries } = createTestLog();
-	const options = { built_in: [scripted("echo.mjs")], runtime_dir: join(folder, "run"), log };
+	const options = { built_in: [scripted("echo.mjs")], kindOf: () => ({}), runtime_dir: join(folder, "run"), log };
 	assert.equal(loadCatalog({ ...options, plugins_dir: join(folder, "nowhere") }).list().length, 1);
 	assert.deepEqual(entries(), []);
 	await writeFile(join(folder, "file"), "");

@@ -9,6 +9,7 @@ import {
 	parseJson,
 } from "@svc/protocol";
 import type { Log } from "../../log.ts";
+import type { Kind, KindOf } from "../kinds/kind.ts";
 import type { CatalogEntry } from "./catalog.ts";
 import { pinExecutable, Refusal, refuseWritableByOthers } from "./pin.ts";
 
@@ -21,6 +22,7 @@ interface ThirdPartyOptions {
 	pinned_dir: string;
 	/** Types that come with the server. */
 	built_in: ReadonlySet<string>;
+	kindOf: KindOf;
 	log: Log;
 }
 
@@ -70,6 +72,7 @@ function readPlugin(folder: string): { json: unknown } | undefined {
 }
 
 function entryOf(type: string, { json }: { json: unknown }, options: ThirdPartyOptions): CatalogEntry {
+	const kind = options.kindOf(type, false);
 	let descriptor = placeholder(type);
 	try {
 		if (options.built_in.has(type)) throw new Refusal("an engine of this type comes with the server");
@@ -80,9 +83,9 @@ function entryOf(type: string, { json }: { json: unknown }, options: ThirdPartyO
 		refuseWritableByOthers(folder, "its folder");
 		refuseWritableByOthers(join(folder, "plugin.json"), "plugin.json");
 		const file = pinExecutable(folder, descriptor, join(options.pinned_dir, type));
-		return { ...entry(type, descriptor), launch: () => ({ file, arguments: descriptor.arguments }) };
+		return { ...entry(type, descriptor, kind), launch: () => ({ file, arguments: descriptor.arguments }) };
 	} catch (error) {
-		return { ...entry(type, descriptor), unavailable: reasonOf(error) };
+		return { ...entry(type, descriptor, kind), unavailable: reasonOf(error) };
 	}
 }
 
@@ -93,12 +96,12 @@ function reasonOf(error: unknown): string {
 	return `its files cannot be read or copied (${code})`;
 }
 
-function entry(type: string, descriptor: Descriptor): CatalogEntry {
+function entry(type: string, descriptor: Descriptor, kind: Kind): CatalogEntry {
 	const network = engineCapabilities(descriptor).includes("dynamic_credentials");
 	const launch = () => {
 		throw new Error(`engine ${type} is unavailable`);
 	};
-	return { type, descriptor, is_built_in: false, is_restricted: false, network, unavailable: undefined, launch };
+	return { type, descriptor, kind, is_built_in: false, is_restricted: false, network, unavailable: undefined, launch };
 }
 
 /** Makes the descriptor of an engine without a usable plugin.json. */

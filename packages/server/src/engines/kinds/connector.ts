@@ -149,18 +149,14 @@ export interface Connector {
 }
 
 /**
- * Calls the engine's process.
+ * Calls the engine's process. Secrets of the configuration are masked in its error.
  * @param of the realm whose member asks, or that the core asks for (`coreFor`); the core's own questions have none
  * @throws EngineUnavailable
  */
 export type Call = (method: Method, params: Fields, of?: string) => Promise<EngineResponse>;
 
-/** Calls the engine's process. @throws TargetError with the engine's own words, EngineUnavailable */
-export async function ask(call: Call, method: Method, params: Fields, realm_id?: string): Promise<Fields> {
-	const answer = await call(method, params, realm_id);
-	if ("data" in answer) return answer.data;
-	throw new TargetError("rejected", answer.error);
-}
+/** Calls the engine's process for a member of a realm. @throws TargetError with the engine's own words, EngineUnavailable */
+export type Ask = (method: Method, params: Fields, realm_id: string) => Promise<Fields>;
 
 /** Characters shown of a target's own error text. */
 const MAX_REPLY_CHARACTERS = 200;

@@ -1,9 +1,10 @@
 import type { Descriptor, Fields } from "@svc/protocol";
+import type { EventData } from "../../audit/model.ts";
 import type { RealmStore } from "../../realms/model.ts";
 import type { System } from "../../system.ts";
 import type { ConfigSealer } from "../config/sealed-config.ts";
 import type { EngineStore } from "../model.ts";
-import type { Call, Connector } from "./connector.ts";
+import type { Ask, Call, Connector } from "./connector.ts";
 
 /** Variables of a process. */
 export type Environment = Readonly<Record<string, string>>;
@@ -14,8 +15,8 @@ export interface ConnectNeeds {
 	fields: Fields;
 	descriptor: Descriptor;
 	system: Pick<System, "now" | "randomBytes">;
-	/** Asks the engine's process. */
 	call: Call;
+	ask: Ask;
 }
 
 /** Dependencies of making and keeping a part of each realm's own. */
@@ -74,16 +75,14 @@ export interface Kind {
 	command?: string;
 	realmPart?: RealmPart;
 
+	/** Selects what the log tells of a value that the engine made: never a secret. */
+	facts?(data: Fields): EventData;
+
 	/** Set if every member of a realm may use it, whatever its roles. */
 	isForEveryMember?: true;
 	/** Set if a request must name a role: otherwise the first of default_roles applies. */
 	requiresRole?: true;
 }
 
-/** The kinds that the core knows. */
-export interface Kinds {
-	/** Finds the kind of an engine: a third party's when it does not come with the server. */
-	of(engine: { type: string; is_built_in: boolean }): Kind;
-	/** The `command` of every kind. */
-	readonly commands: readonly string[];
-}
+/** Finds the kind of an engine. */
+export type KindOf = (type: string, is_built_in: boolean) => Kind;

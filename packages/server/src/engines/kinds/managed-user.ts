@@ -1,5 +1,5 @@
 import type { Descriptor, Fields } from "@svc/protocol";
-import { ask, type IssueRequest, type RevokeRequest, type RevokeTarget } from "./connector.ts";
+import type { IssueRequest, RevokeRequest, RevokeTarget } from "./connector.ts";
 import type { ConnectNeeds } from "./kind.ts";
 
 /*
@@ -58,12 +58,12 @@ export function ownField(fields: Fields, name: string): unknown {
  * @throws ForbiddenCommand, TargetError, EngineUnavailable
  */
 export async function askForUser<Command extends User>(
-	{ descriptor, call, system }: ConnectNeeds,
+	{ descriptor, ask, system }: ConnectNeeds,
 	{ params, role, ttl_ms, realm_id }: IssueRequest,
 	field: string,
 	read: (data: Fields, role: CommandRole) => Command,
 ): Promise<{ command: Command; data: Fields; expires_at: string }> {
-	const answer = await ask(call, "generate", params, realm_id);
+	const answer = await ask("generate", params, realm_id);
 	const known = descriptor.default_roles.find(({ name }) => name === role);
 	if (known === undefined)
 		throw new ForbiddenCommand("the engine made a credential of a role that it does not declare");
@@ -83,12 +83,12 @@ export async function askForUser<Command extends User>(
  * @throws ForbiddenCommand, TargetError, EngineUnavailable
  */
 export async function askForRevoke(
-	{ call }: ConnectNeeds,
+	{ ask }: ConnectNeeds,
 	{ params, realm_id }: RevokeRequest,
 	field: string,
 	check: (data: Fields, username: string) => void,
 ): Promise<RevokeTarget> {
-	const data = await ask(call, "validate", params, realm_id);
+	const data = await ask("validate", params, realm_id);
 	const name = String(params.username);
 	check(data, name);
 	const { [field]: _, ...answer } = data;

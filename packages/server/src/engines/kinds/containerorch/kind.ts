@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import type { Fields } from "@svc/protocol";
 import { allowedNames } from "../../config/fields.ts";
 import { refuseOtherNames, textParam } from "../confine.ts";
-import { ask, type Connector } from "../connector.ts";
+import type { Connector } from "../connector.ts";
 import { createEngineConnector } from "../engine-connector.ts";
 import type { ConnectNeeds, Environment, Kind } from "../kind.ts";
 import { isFirstStepRefused, isUnanswered } from "./errors.ts";
@@ -39,7 +39,7 @@ function confineToNamespaces(fields: Fields, params: Fields): { params: Fields; 
 const SERVICE_ACCOUNT = /^svc-[0-9a-f]{8}$/;
 
 function connect(needs: ConnectNeeds): Connector {
-	const { fields, call } = needs;
+	const { fields, ask } = needs;
 	const scopes = new Set([String(fields.namespace), ...allowedNames(fields, "allowed_namespaces")]);
 	return {
 		...createEngineConnector(needs, {
@@ -53,7 +53,7 @@ function connect(needs: ConnectNeeds): Connector {
 		async readRevoke({ params, scope, realm_id }) {
 			const { service_account: name } = params;
 			if (typeof name !== "string" || !SERVICE_ACCOUNT.test(name))
-				return { answer: await ask(call, "validate", params, realm_id) };
+				return { answer: await ask("validate", params, realm_id) };
 			return { name, scope, answer: { valid: false, message: `service account ${name} and bindings deleted` } };
 		},
 	};
