@@ -15,8 +15,8 @@ interface Typed<Run> {
 /** Caching of a read's answers. */
 export interface Cached<Run extends Signature = Signature> {
 	in: CacheName;
-	/** Makes the cache key from the arguments; questions with different answers have different keys. */
-	key(...args: Parameters<Run>): string;
+	/** Number of leading arguments, texts or bytes, that make the cache key. At most one of them may contain spaces. */
+	by: number;
 	/** Caches empty answers, too. */
 	absence?: true;
 	/** Tells an answer's length, where answers can be long: they share a few MiB. */

@@ -217,7 +217,7 @@ export const accountOperations = {
 	/** Finds the account of a session that has not ended, unless it is disabled. */
 	sessionOwner: read<(jti: string, user_id: string, now: string) => SessionOwner | undefined>({
 		in: "access",
-		key: (jti, user_id) => `${jti} ${user_id}`,
+		by: 2,
 	}),
 	session: read<(jti: string) => Session | undefined>(),
 	/** Forgets sessions that ended before the instant. */

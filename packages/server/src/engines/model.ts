@@ -44,7 +44,7 @@ export const engineOperations = {
 	/** Reads the active or generated one of exactly this scope. */
 	config: read<(engine: string, realm_id: string, state: "active" | "generated") => EngineConfigRow | undefined>({
 		in: "configs",
-		key: (engine, realm_id, state) => `${engine} ${realm_id} ${state}`,
+		by: 3,
 		absence: true,
 	}),
 	/** Reads any that is still kept. */

@@ -85,7 +85,7 @@ export const realmOperations = {
 	/** Finds the realm and the user's role in it. */
 	access: read<(slug: string, user_id: string) => RealmAccess | undefined>({
 		in: "access",
-		key: (slug, user_id) => `${user_id} ${slug}`,
+		by: 2,
 	}),
 	/** Finds ids and slugs of the live ones among these realms. */
 	named: read<(ids: readonly string[]) => Pick<Realm, "id" | "slug">[]>(),

@@ -182,7 +182,7 @@ export const secretOperations = {
 	/** Finds the current version. */
 	get: read<(realm_id: string, environment: Environment, key: string) => SecretVersion | undefined>({
 		in: "secrets",
-		key: (realm_id, environment, key) => `${realm_id} ${environment} ${key}`,
+		by: 3,
 		bytesOf: ({ value }) => value.length,
 	}),
 	version:

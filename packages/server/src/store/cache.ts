@@ -74,7 +74,7 @@ function createGroup(): Group {
 	const caches: Known[] = [];
 	let cleared = 0;
 	return {
-		remember({ key, absence, bytesOf }, ask) {
+		remember({ by, absence, bytesOf }, ask) {
 			const known: Known = bytesOf === undefined ? createCache<string, object | symbol>(MAX_REMEMBERED) : long(bytesOf);
 			caches.push(known);
 			const keep = (name: string, answer: unknown, before: number) => {
@@ -84,7 +84,7 @@ function createGroup(): Group {
 				return answer;
 			};
 			return (...args) => {
-				const name = key(...(args as never[]));
+				const name = keyOf(args, by);
 				const found = known.get(name);
 				if (found !== undefined) return found === NOTHING ? undefined : found;
 				const before = cleared;
@@ -98,6 +98,17 @@ function createGroup(): Group {
 			for (const cache of caches) cache.clear();
 		},
 	};
+}
+
+/** Joins the first arguments of a question, texts or bytes. */
+function keyOf(args: readonly unknown[], by: number): string {
+	let key = textOf(args[0]);
+	for (let index = 1; index < by; index++) key += ` ${textOf(args[index])}`;
+	return key;
+}
+
+function textOf(given: unknown): string {
+	return given instanceof Buffer ? given.toString("latin1") : (given as string);
 }
 
 function long(bytesOf: (answer: never) => number): Known {

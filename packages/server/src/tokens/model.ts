@@ -93,7 +93,7 @@ export const tokenOperations = {
 	/** Adds a token, unless its account has MAX_TOKENS that have not expired. Of the expired ones, the latest MAX_TOKENS stay. */
 	create: write<(token: ApiToken, event: AuditEvent) => "done" | "limit_reached">({ forgets: [] }),
 	/** Finds the token and its account, unless the account is disabled; the caller checks the expiry. */
-	owner: read<(digest: Buffer) => TokenOwner | undefined>({ in: "access", key: (digest) => digest.toString("latin1") }),
+	owner: read<(digest: Buffer) => TokenOwner | undefined>({ in: "access", by: 1 }),
 	byId: read<(id: string) => ApiToken | undefined>(),
 	list: read<(user_id: string, after: string, limit: number) => ApiToken[]>(),
 	count: read<(user_id: string) => number>(),
