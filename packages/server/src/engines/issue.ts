@@ -45,7 +45,7 @@ export async function issue(
 	// An engine of ours refuses a role that is no text; another one might use a role that was not authorized.
 	const wanted = entry.is_built_in ? own : { ...own, role };
 	if (connector === undefined) return issueValue(needs, caller, wanted, role);
-	if (needs.pause.isPaused()) throw new AppError("conflict", PAUSED);
+	if (needs.pause.isPaused) throw new AppError("conflict", PAUSED);
 	const { ttl_ms, ttl } = ttlOf(engine, wanted);
 	const { params, scope } = confineParams(engine, wanted);
 	const request = { role: role ?? "", params: { ...params, ttl }, scope, ttl_ms, with_connection, realm_id: realm.id };

@@ -92,7 +92,7 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 		help: "1 while leases rest after a restore",
 		registers,
 		collect() {
-			this.set(needs.pause.isPaused() ? 1 : 0);
+			this.set(needs.pause.isPaused ? 1 : 0);
 		},
 	});
 	new Gauge({

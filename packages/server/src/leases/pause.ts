@@ -7,26 +7,27 @@ import type { LeaseStore } from "./model.ts";
  * credentials that it would have to revoke, until somebody has looked.
  */
 export interface Pause {
-	isPaused(): boolean;
+	readonly isPaused: boolean;
 	/** Ends the pause. @returns false when there was none */
 	resume(event: AuditEvent): Promise<boolean>;
 }
 
 /** Reads whether leases are paused, and if so logs what to do. */
 export async function openPause({ store, log }: { store: { leases: LeaseStore }; log: Log }): Promise<Pause> {
-	let isPaused = (await store.leases.pausedAt()) !== undefined;
+	const isPaused = (await store.leases.pausedAt()) !== undefined;
 	if (isPaused) {
 		log("warn", "leases.paused", {
 			message:
 				"the database was restored: no credential is made or taken back by itself until `svc lease resume`; look at `svc lease list` first",
 		});
 	}
-	return {
-		isPaused: () => isPaused,
-		async resume(event) {
+	const pause = {
+		isPaused,
+		async resume(event: AuditEvent) {
 			const wasPaused = await store.leases.resume(event);
-			isPaused = false;
+			pause.isPaused = false;
 			return wasPaused;
 		},
 	};
+	return pause;
 }

@@ -173,7 +173,7 @@ class Loop implements Reaper {
 		for (const lane of this.#lanes()) {
 			if (lane.probing === undefined && (lane.is_doubted || lane.health.isProbeDue())) this.#probe(lane);
 			await this.#noteWaiting(lane);
-			if (this.#needs.pause.isPaused()) continue;
+			if (this.#needs.pause.isPaused) continue;
 			if (lane.queue.length > 0 || !lane.health.hasRoom(0) || this.#removals.isStalled) continue;
 			await refill(this.#needs, lane, this.#removals.isRunning);
 			// The store answers synchronously: without a pause the loop would read all targets before anything else runs.
