@@ -20,7 +20,7 @@ const LEAVES = [
 	"gate.ts",
 	"cache.ts",
 	"shipped-file.ts",
-	"source-group.ts",
+	"source.ts",
 	"limits.ts",
 	"place.ts",
 	"streamed.ts",

@@ -23,7 +23,7 @@ import { healthRoutes } from "./health/routes.ts";
 import { createAdmission } from "./http/admission.ts";
 import { Answers } from "./http/answers.ts";
 import { createApp } from "./http/app.ts";
-import { authenticate } from "./http/authenticate.ts";
+import { createIdentify } from "./http/authenticate.ts";
 import { Bodies } from "./http/bodies.ts";
 import { docsRoutes } from "./http/docs-routes.ts";
 import { createHeaders } from "./http/headers.ts";
@@ -78,9 +78,7 @@ export function createCore(parts: Parts) {
 	const { config, store, system, keyring, log, build, limits } = parts;
 	const signing = createSigning(parts);
 	const { sessions } = signing;
-	const identity = { store, system, sessions, noted: createCache<string, number>(MAX_NOTED) };
-	const identify = (authorization: string | undefined, request_id: string, ip: string) =>
-		authenticate(identity, authorization, request_id, ip);
+	const identify = createIdentify({ store, system, sessions, noted: createCache<string, number>(MAX_NOTED) });
 	const metrics = createMetrics(parts);
 	const needs = { store, system, keyring };
 	const rows = { store, system, refusals: limits.refusals };

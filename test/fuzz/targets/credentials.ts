@@ -3,7 +3,7 @@ import { makeToken } from "../../../packages/server/src/crypto/api-token.ts";
 import { dataKey, openPortable, sealPortable } from "../../../packages/server/src/crypto/seal.ts";
 import { createSessionTokens } from "../../../packages/server/src/crypto/session.ts";
 import { AppError } from "../../../packages/server/src/errors.ts";
-import { authenticate, type IdentityNeeds } from "../../../packages/server/src/http/authenticate.ts";
+import { createIdentify, type IdentityNeeds } from "../../../packages/server/src/http/authenticate.ts";
 import { check } from "../../../packages/server/src/http/input.ts";
 import { readPage } from "../../../packages/server/src/pagination.ts";
 import { SetSecret } from "../../../packages/server/src/secrets/model.ts";
@@ -44,7 +44,7 @@ export const bearer: Target = {
 	tokens: ["Bearer ", "svc_", ".", "=", " ", session.split(".", 1).join(), token, "eyJhbGciOiJub25lIn0."],
 	async check(input) {
 		const header = input.toString("latin1");
-		const actor = await authenticate(needs, header, "request", "192.0.2.1").catch((error) => {
+		const actor = await createIdentify(needs)(header, "request", "192.0.2.1").catch((error) => {
 			if (!(error instanceof AppError && error.code === "unauthorized")) throw error;
 		});
 		if (actor === undefined) return;

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { AppError } from "../../../packages/server/src/errors.ts";
 import { parseQuery } from "../../../packages/server/src/http/input.ts";
-import { createSourceReader } from "../../../packages/server/src/http/source.ts";
+import { createSourceReader } from "../../../packages/server/src/source.ts";
 import { createFlows } from "../../../packages/server/src/sso/flows.ts";
 import { createTestSystem } from "../../../packages/server/src/testing/system.ts";
 import { accepted, type Target } from "../target.ts";

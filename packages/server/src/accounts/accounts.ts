@@ -8,7 +8,7 @@ import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
-import { sourceGroup } from "../source-group.ts";
+import { sourceGroup } from "../source.ts";
 import type { Identity, SsoStore } from "../sso/model.ts";
 import type { System } from "../system.ts";
 import type { KnownSources } from "./known-sources.ts";

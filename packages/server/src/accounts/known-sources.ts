@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync } from "node:crypto";
 import type { KeySet, MacKey } from "../crypto/key-set.ts";
 import type { Awaitable } from "../operation.ts";
-import { sourceGroup } from "../source-group.ts";
+import { sourceGroup } from "../source.ts";
 import type { System } from "../system.ts";
 import type { AccountStore, KnownSource } from "./model.ts";
 

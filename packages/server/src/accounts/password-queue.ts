@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { AppError } from "../errors.ts";
 import type { Limit } from "../limits.ts";
 import { leavePlace, REFUSAL_MS } from "../place.ts";
-import { siteOf } from "../source-group.ts";
+import { siteOf } from "../source.ts";
 
 /** Waiting checks: of one source, of one IPv6 /48, of one account at its known sources, and of all strangers. Design: §13 */
 const MOST = { source: 4, site: 16, account: 4, strangers: 1024 } as const;

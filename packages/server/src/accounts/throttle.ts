@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { AppError } from "../errors.ts";
-import { sourceGroup } from "../source-group.ts";
+import { sourceGroup } from "../source.ts";
 import type { KnownSources } from "./known-sources.ts";
 import type { Asker, PasswordQueue } from "./password-queue.ts";
 import { Tally } from "./tally.ts";

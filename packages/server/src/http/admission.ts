@@ -2,9 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AppError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import { REFUSAL_MS, setPlace } from "../place.ts";
-import { sourceGroup } from "../source-group.ts";
+import { createSourceReader, sourceGroup } from "../source.ts";
 import type { NewHeaders } from "./headers.ts";
-import { createSourceReader } from "./source.ts";
 import { type Turn, type TurnLimits, Turns } from "./turns.ts";
 
 /** Requests handled and waiting at a time. Group commit needs company: half as many places cost a third of the throughput. Design: §13 */

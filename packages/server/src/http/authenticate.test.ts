@@ -8,7 +8,7 @@ import { SCOPES } from "../policy/model.ts";
 import { anEvent, aSession, aToken } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { emptyAside } from "../testing/store.ts";
-import { authenticate } from "./authenticate.ts";
+import { createIdentify } from "./authenticate.ts";
 
 const rules = await openTestRules({ after });
 const { store, system, keyring } = rules;
@@ -18,7 +18,7 @@ const ada = await addAccount(store, { email: "ada@example.com" });
 const bob = await addAccount(store, { email: "bob@example.com" });
 const realm = await addRealm(store, bob);
 
-const call = (authorization: string | undefined) => authenticate(needs, authorization, "request", "192.0.2.1");
+const call = (authorization: string | undefined) => createIdentify(needs)(authorization, "request", "192.0.2.1");
 const seconds = () => Math.floor(system.now().getTime() / 1000);
 
 /** Opens a session and returns its token. */
@@ -215,7 +215,7 @@ test("a token's last use is kept, at most once a minute, and never holds up or f
 	});
 	const never = watching(new Promise(() => undefined));
 	const { token } = await mint(bob.id);
-	const use = (of: typeof never) => authenticate(of, `Bearer ${token}`, "", "");
+	const use = (of: typeof never) => createIdentify(of)(`Bearer ${token}`, "", "");
 	const start = system.now().toISOString();
 	await use(never);
 	await use(never);

@@ -20,26 +20,25 @@ const BEARER = /^bearer +([\x21-\x7e]+) *$/i;
 /** Milliseconds by which the last use of a token may be out of date. */
 const LAST_USE_MS = 60_000;
 
+/** Identifies the caller of a request. @throws AppError unauthorized */
+export type Identify = (authorization: string | undefined, request_id: string, ip: string) => Promise<Actor>;
+
 /**
- * Identifies the caller. Every invalid token gets the same answer, whatever the reason.
- * @throws AppError unauthorized
+ * Makes the function that identifies callers. Every invalid token gets the same answer, whatever the reason.
  * Spec: API › Authentication
  */
-export async function authenticate(
-	needs: IdentityNeeds,
-	authorization: string | undefined,
-	request_id: string,
-	ip: string,
-): Promise<Actor> {
-	const token = BEARER.exec(authorization ?? "")?.[1];
-	const identity = token === undefined ? undefined : await identify(needs, token);
-	if (identity === undefined) throw unauthorized();
-	return { ...identity, grants: [], request_id, ip };
+export function createIdentify(needs: IdentityNeeds): Identify {
+	return async (authorization, request_id, ip) => {
+		const token = BEARER.exec(authorization ?? "")?.[1];
+		const identity = token === undefined ? undefined : await findIdentity(needs, token);
+		if (identity === undefined) throw unauthorized();
+		return { ...identity, grants: [], request_id, ip };
+	};
 }
 
 type Identity = Omit<Actor, "request_id" | "ip" | "grants">;
 
-function identify(needs: IdentityNeeds, token: string): Promise<Identity | undefined> {
+function findIdentity(needs: IdentityNeeds, token: string): Promise<Identity | undefined> {
 	return token.startsWith("svc_") ? byApiToken(needs, token) : bySession(needs, token);
 }
 

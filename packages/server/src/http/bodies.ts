@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { AppError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import { placeOf, waitOutside } from "../place.ts";
-import { sourceGroup } from "../source-group.ts";
+import { sourceGroup } from "../source.ts";
 import { Budget, type BudgetLimits } from "./budget.ts";
 
 const KIB = 1024;

@@ -1,10 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Limits } from "../limits.ts";
-import { sourceGroup } from "../source-group.ts";
+import { plainAddress, sourceGroup } from "../source.ts";
 import { type Handle, Lane, type State } from "./lane.ts";
 import { createShares, SHARE_LIMITS } from "./shares.ts";
-import { plainAddress } from "./source.ts";
 import { createTurnMeter } from "./turn-meter.ts";
 
 /** Milliseconds without a whole head. Node ends a handshake after 10 s, and a head, with 408, after 10 s more: this bounds both together. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
+import { parseJsonInSteps as inSteps, JsonError, parseJson as parseStrictly } from "@svc/protocol";
 import * as v from "valibot";
 import { AppError } from "../errors.ts";
 import { codeOf } from "../messages.ts";
 import { type Hold, MAX_BODY_BYTES, readBody } from "./bodies.ts";
-import { parseJson, parseJsonInSteps } from "./json.ts";
 import { Pace } from "./pace.ts";
 
 /** Size from which parsing a body may take milliseconds: it is spread over several turns. */
@@ -33,6 +33,31 @@ async function parseInTurns(bytes: Buffer): Promise<unknown> {
 		const { done, value } = await pace.step(async () => steps.next());
 		if (done) return value;
 	}
+}
+
+/**
+ * Parses a request's body: valid UTF-8, no repeated member names, bounded depth and width.
+ * @throws AppError invalid_json; the message never quotes the text
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+	try {
+		return parseStrictly(bytes);
+	} catch (error) {
+		throw asAppError(error);
+	}
+}
+
+/** Parses in steps of a few milliseconds, and returns the body's value. @throws AppError invalid_json */
+function* parseJsonInSteps(bytes: Uint8Array): Generator<void, unknown> {
+	try {
+		return yield* inSteps(bytes);
+	} catch (error) {
+		throw asAppError(error);
+	}
+}
+
+function asAppError(error: unknown): unknown {
+	return error instanceof JsonError ? new AppError("invalid_json", `the body ${error.message}`) : error;
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";
-import { parseJson } from "./json.ts";
+import { parseJson } from "./input.ts";
 
 const parse = (text: string) => parseJson(Buffer.from(text));
 const nested = (levels: number, open = "[", close = "]") => open.repeat(levels) + close.repeat(levels);

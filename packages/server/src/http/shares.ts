@@ -1,4 +1,4 @@
-import { siteOf } from "../source-group.ts";
+import { siteOf } from "../source.ts";
 
 /** Connections that one source may hold, and new ones it may open at once and each second: a TLS handshake takes 1 ms of a processor. */
 const OPEN = 256;

@@ -1,7 +1,7 @@
 import type { AuditEvent } from "../../audit/model.ts";
 import { createCache } from "../../cache.ts";
 import { AppError } from "../../errors.ts";
-import { sourceGroup } from "../../source-group.ts";
+import { sourceGroup } from "../../source.ts";
 import { declarationOf } from "../store.ts";
 import type { Disk } from "./disk.ts";
 import type { WriteQueue } from "./writer.ts";
