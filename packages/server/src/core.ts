@@ -124,8 +124,8 @@ export function createCore(parts: Parts) {
 		{ log, metrics, newHeaders, limits, ...made, trusted_proxies: config.trusted_proxies, identify },
 		[...routes, ...docsRoutes()],
 	);
-	const admit = createAdmission({ newHeaders, limits }, config.trusted_proxies);
-	return { app: app as never, newHeaders, admit };
+	const admission = createAdmission({ newHeaders, limits }, config.trusted_proxies);
+	return { app: app as never, newHeaders, admission };
 }
 
 /** Makes the parts that all ways to sign in share. */

@@ -75,9 +75,9 @@ async function serve() {
 		trusted_proxies: [PROXY],
 	};
 	const app = createApp({ ...needs, identify: () => Promise.reject(new Error("nobody")) }, routes);
-	const admit = createAdmission({ newHeaders, limits }, [PROXY], { ...LIMITS, late_ms: 60_000 });
+	const admission = createAdmission({ newHeaders, limits }, [PROXY], { ...LIMITS, late_ms: 60_000 });
 	const listener = await listen(
-		{ app: app as never, newHeaders, admit, connections: anyConnections() },
+		{ app: app as never, newHeaders, admission, connections: anyConnections() },
 		{ host: "127.0.0.1", port: 0 },
 		undefined,
 	);

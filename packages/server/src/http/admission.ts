@@ -4,6 +4,8 @@ import type { Limits } from "../limits.ts";
 import { REFUSAL_MS, setPlace } from "../place.ts";
 import { createSourceReader, sourceGroup } from "../source.ts";
 import type { NewHeaders } from "./headers.ts";
+import type { Handle } from "./lane.ts";
+import { answerHostless } from "./malformed.ts";
 import { type Turn, type TurnLimits, Turns } from "./turns.ts";
 
 /** Requests handled and waiting at a time. Group commit needs company: half as many places cost a third of the throughput. Design: §13 */
@@ -16,32 +18,48 @@ const MONITOR_PLACES = 4;
 /** Carries a request to the app, and its answer back. */
 export type Carry = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
-/** Carries a request when its turn comes, or refuses it. @returns a function to call once the answer is sent, or can no longer be */
-export type Admit = (incoming: IncomingMessage, outgoing: ServerResponse, carry: Carry) => (() => void) | undefined;
+/** The way of each request into the server. */
+export interface Admission {
+	/** Carries a request when its turn comes, or refuses it. */
+	handle: Handle;
+	/** Sets the code that carries requests; they wait until it is loaded. */
+	carryWith(loading: Promise<Carry>): void;
+}
 
-/** Makes the function that admits requests, and adds its limits to `limits`. @param bounds changed by tests only */
+/** Makes the admission, and adds its limits to `limits`. @param bounds changed by tests only */
 export function createAdmission(
 	needs: { newHeaders: NewHeaders; limits: Pick<Limits, "add"> },
 	trusted_proxies: readonly string[],
 	bounds: TurnLimits = LIMITS,
-): Admit {
+): Admission {
 	const sourceOf = createSourceReader(trusted_proxies);
 	const turns = new Turns(bounds);
 	const monitors = new Turns({ ...bounds, places: MONITOR_PLACES });
 	const watch = createWatch();
 	addLimits(needs.limits, turns);
-	return (incoming, outgoing, carry) => {
-		const ring = MONITORED.test(incoming.url ?? "") ? monitors : turns;
-		const begin = (turn: Turn) => {
-			setPlace(incoming, turn);
-			void carry(incoming, outgoing).then(() => watch(turn, outgoing));
-		};
-		try {
-			const turn = ring.enter(sourceGroup(sourceOf(incoming)), begin);
-			return () => turn.end();
-		} catch (error) {
-			return refuse(outgoing, needs.newHeaders, error as AppError);
-		}
+	let carry: Carry;
+	return {
+		handle(incoming, outgoing) {
+			if (incoming.headers.host === undefined && incoming.httpVersion !== "1.0")
+				return answerHostless(outgoing, needs.newHeaders);
+			const ring = MONITORED.test(incoming.url ?? "") ? monitors : turns;
+			const begin = (turn: Turn) => {
+				setPlace(incoming, turn);
+				void carry(incoming, outgoing).then(() => watch(turn, outgoing));
+			};
+			try {
+				const turn = ring.enter(sourceGroup(sourceOf(incoming)), begin);
+				return () => turn.end();
+			} catch (error) {
+				return refuse(outgoing, needs.newHeaders, error as AppError);
+			}
+		},
+		carryWith(loading) {
+			carry = async (...exchange) => (await loading)(...exchange);
+			void loading.then((loaded) => {
+				carry = loaded;
+			});
+		},
 	};
 }
 

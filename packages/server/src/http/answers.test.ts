@@ -65,9 +65,9 @@ async function serve(t: TestContext, answer: (made: Made) => unknown) {
 		{ ...needs, trusted_proxies: ["127.0.0.1"], identify: () => Promise.reject(new Error("nobody")) },
 		[publicRoute({ ...given, handle: async () => answer(made) })],
 	);
-	const admit = createAdmission({ newHeaders, limits }, ["127.0.0.1"]);
+	const admission = createAdmission({ newHeaders, limits }, ["127.0.0.1"]);
 	const listener = await listen(
-		{ app: app as never, newHeaders, admit, connections: anyConnections() },
+		{ app: app as never, newHeaders, admission, connections: anyConnections() },
 		{ host: "127.0.0.1", port: 0 },
 		undefined,
 	);

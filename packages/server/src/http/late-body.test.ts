@@ -44,9 +44,9 @@ async function start(t: TestContext) {
 		return body;
 	};
 	const app = createApp(needs, [route({ ...given, handle })]);
-	const admit = createAdmission({ newHeaders, limits: createLimits() }, []);
+	const admission = createAdmission({ newHeaders, limits: createLimits() }, []);
 	const listener = await listen(
-		{ app: app as never, newHeaders, admit, connections: anyConnections() },
+		{ app: app as never, newHeaders, admission, connections: anyConnections() },
 		{ host: "127.0.0.1", port: 0 },
 		undefined,
 	);

@@ -1,13 +1,13 @@
-import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Hono } from "hono";
 import { FatalError } from "../errors.ts";
-import type { Admit, Carry } from "./admission.ts";
+import type { Admission, Carry } from "./admission.ts";
 import type { Connections } from "./connections.ts";
 import type { NewHeaders } from "./headers.ts";
-import { answerHostless, answerMalformed, malformedResponse } from "./malformed.ts";
+import { answerMalformed, malformedResponse } from "./malformed.ts";
 
 /** Limits of a connection. Design: §7, §13. */
 const LIMITS = {
@@ -32,7 +32,7 @@ export interface TlsFiles {
 interface Served {
 	app: Hono<never>;
 	newHeaders: NewHeaders;
-	admit: Admit;
+	admission: Admission;
 	connections: Connections;
 }
 
@@ -50,13 +50,10 @@ export interface Listener {
  * @throws FatalError when the address cannot be taken
  */
 export async function listen(
-	{ app, newHeaders, admit, connections }: Served,
+	{ app, newHeaders, admission, connections }: Served,
 	listen: { host: string; port: number },
 	tls: TlsFiles | undefined,
 ): Promise<Listener> {
-	let carry: Carry = async (...exchange) => (await loading)(...exchange);
-	const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) =>
-		answerHostless(incoming, outgoing, newHeaders) ? undefined : admit(incoming, outgoing, carry);
 	const secure =
 		tls &&
 		createHttpsServer({
@@ -67,17 +64,14 @@ export async function listen(
 			key: tls.private_key,
 		});
 	const server: Server = secure ?? createHttpServer(LIMITS);
-	connections.guard(server, onRequest);
+	connections.guard(server, admission.handle);
 	answerMalformed(server, newHeaders, (socket) => connections.laneOf(socket));
 	server.maxHeadersCount = MAX_HEADERS;
 	await new Promise<void>((resolve, reject) => {
 		server.once("error", (cause: NodeJS.ErrnoException) => reject(cannotListen(listen, cause)));
 		server.listen(listen.port, listen.host, resolve);
 	});
-	const loading = loadCarrier(app, newHeaders);
-	void loading.then((loaded) => {
-		carry = loaded;
-	});
+	admission.carryWith(loadCarrier(app, newHeaders));
 	const { port } = server.address() as AddressInfo;
 	return {
 		address: { host: listen.host, port },

@@ -1,4 +1,4 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { AppError } from "../errors.ts";
 import type { NewHeaders } from "./headers.ts";
@@ -32,16 +32,11 @@ export function answerMalformed(
 	});
 }
 
-/**
- * Answers a request without the Host header that HTTP/1.1 demands. (Node's own check would answer without the error object.)
- * @returns true if it answered
- */
-export function answerHostless(incoming: IncomingMessage, outgoing: ServerResponse, newHeaders: NewHeaders): boolean {
-	if (incoming.headers.host !== undefined || incoming.httpVersion === "1.0") return false;
+/** Answers a request without the Host header that HTTP/1.1 demands. (Node's own check would answer without the error object.) */
+export function answerHostless(outgoing: ServerResponse, newHeaders: NewHeaders): undefined {
 	const error = new AppError("bad_request", "the header Host is missing");
 	const body = JSON.stringify(error);
 	outgoing.writeHead(error.status, closingHeaders(newHeaders, body)).end(body);
-	return true;
 }
 
 /** Answer to a request whose target or host cannot be parsed. */
