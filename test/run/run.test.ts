@@ -149,7 +149,7 @@ test("only some secrets, or all but some; a key that is not there is named", asy
 	assert.equal((await names("--except", "KEY_7")).trim(), "100");
 	const missing = await sh("true", "--only", "KEY_7000");
 	assert.equal(missing.code, 125);
-	assert.match(missing.stderr, /: KEY_7000\nhint: `svc secret list`/);
+	assert.match(missing.stderr, /^svc: secret KEY_7000 not found in .*\nhint: `svc secret list`/);
 });
 
 test("a command line meant for a shell is refused with a hint", async () => {

@@ -1,7 +1,10 @@
 import { Command, CommanderError, type Option } from "commander";
 import manifest from "../package.json" with { type: "json" };
+import { Refusal } from "./client/failures.ts";
+import { nameMissing } from "./client/missing.ts";
 import { addLocalCommands, addSharedOptions, ENDED, type LocalCommand } from "./command-line/command.ts";
 import { epilogue } from "./command-line/epilogue.ts";
+import { explainUsage } from "./command-line/usage.ts";
 import { addAccountCommands } from "./commands/account.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addAuthCommands } from "./commands/auth.ts";
@@ -50,7 +53,7 @@ export async function runCli(argv: readonly string[], io: Io, local: readonly Lo
 		return EXIT.done;
 	} catch (error) {
 		if (error instanceof CommanderError && error.code === ENDED) return error.exitCode;
-		const code = await finish(argv, io, help.join(""), error);
+		const code = await finish(argv, io, program, help.join(""), error);
 		return RUNS_PROGRAM.has(program.args[0] ?? "") && code !== EXIT.done ? Math.max(code, EXIT.notRun) : code;
 	}
 }
@@ -140,8 +143,14 @@ function optionDescription({ description, argChoices = [], defaultValue }: Optio
 	return description + values + usual;
 }
 
-async function finish(argv: readonly string[], io: Io, help: string, error: unknown): Promise<number> {
-	if (!(error instanceof CommanderError)) return tellFailure(argv, io, error);
+async function finish(
+	argv: readonly string[],
+	io: Io,
+	program: Command,
+	help: string,
+	error: unknown,
+): Promise<number> {
+	if (!(error instanceof CommanderError)) return tellFailure(argv, io, program, error);
 	try {
 		if (error.exitCode === 0) {
 			await write(io.stdout, help);
@@ -153,43 +162,35 @@ async function finish(argv: readonly string[], io: Io, help: string, error: unkn
 			return EXIT.usage;
 		}
 	} catch (unwritten) {
-		return tellFailure(argv, io, unwritten);
+		return tellFailure(argv, io, program, unwritten);
 	}
-	return tellFailure(argv, io, error);
+	return tellFailure(argv, io, program, error);
 }
 
-async function tellFailure(argv: readonly string[], io: Io, error: unknown): Promise<number> {
-	const failure = failureOf(error);
-	const text = argv.includes("--json") ? `${toJson(failure)}\n` : describe(failure);
+async function tellFailure(argv: readonly string[], io: Io, program: Command, error: unknown): Promise<number> {
+	const failure = failureOf(error, program);
+	const text = argv.includes("--json") ? `${toJson(failure)}\n` : describe(await inWords(failure));
 	// If this fails, too, only the exit code is left.
 	await write(io.stderr, text).catch(() => undefined);
 	return failure.exitCode;
+}
+
+/** Names for a person what was not found; programs get the server's own error object. */
+async function inWords(failure: Failure): Promise<Failure> {
+	return failure instanceof Refusal ? await nameMissing(failure) : failure;
 }
 
 function describe({ message, hint }: Failure): string {
 	return `svc: ${visible(message)}\n${hint === undefined ? "" : `hint: ${visible(hint)}\n`}`;
 }
 
-function failureOf(error: unknown): Failure {
+function failureOf(error: unknown, program: Command): Failure {
 	if (error instanceof Failure) return error;
-	if (error instanceof CommanderError)
-		return new Failure("usage", usageMessage(error), { hint: "--help shows how it is used" });
+	if (error instanceof CommanderError) return explainUsage(error, program);
 	// The system's own errors name a call, a path and a cause; any other message may contain anything.
 	if (error instanceof Error && "syscall" in error) return new Failure("failed", error.message, { cause: error });
 	const place = error instanceof Error ? (error.stack?.split("\n").find((line) => line.includes("    at ")) ?? "") : "";
 	return new Failure("failed", `unexpected ${error instanceof Error ? error.name : "error"} ${place.trim()}`, {
 		cause: error,
 	});
-}
-
-/** Commander's message, unless it quotes words of the command line that may be a secret. */
-function usageMessage({ code, message }: CommanderError): string {
-	if (code === "commander.excessArguments") return "there are more words than this command takes";
-	const text = message.replace(/^error: /, "").replaceAll("\n", " ");
-	if (code === "commander.invalidArgument")
-		return text.replace(/ argument '.*' is invalid\. Allowed choices are (.*)\.$/, " takes $1");
-	if (code === "commander.unknownOption" && !/^unknown option '(--[a-z][a-z-]*|-[A-Za-z])'/.test(text))
-		return "unknown option";
-	if (code === "commander.unknownCommand" && !/^unknown command '[a-z][a-z-]*'/.test(text)) return "unknown command";
-	return text;
 }

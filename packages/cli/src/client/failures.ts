@@ -3,8 +3,28 @@ import { type Answer, isAnswer } from "./answer.ts";
 import { CERTIFICATE_DIFFERS, fetchCertificate, fingerprintOf } from "./certificate.ts";
 import type { Call, Client } from "./client.ts";
 
+/** Failure of a call that the server refused. */
+export class Refusal extends Failure {
+	readonly client: Client;
+	readonly call: Call;
+
+	constructor(kind: FailureKind, message: string, { client, call, ...details }: RefusalDetails) {
+		super(kind, message, details);
+		this.client = client;
+		this.call = call;
+	}
+}
+
+interface RefusalDetails {
+	readonly client: Client;
+	readonly call: Call;
+	readonly code: string;
+	readonly status: number;
+	readonly hint: string | undefined;
+}
+
 /** An error answer. */
-interface Refusal {
+interface ErrorAnswer {
 	readonly status: number;
 	/** Value of the header Retry-After. */
 	readonly retryAfter: string | undefined;
@@ -13,7 +33,7 @@ interface Refusal {
 }
 
 /** Turns a server's error answer into a failure: its own message, and the next command to try. */
-export function explainRefusal(client: Client, call: Call, { status, retryAfter, answer }: Refusal): Failure {
+export function explainRefusal(client: Client, call: Call, { status, retryAfter, answer }: ErrorAnswer): Refusal {
 	const error = isAnswer(answer?.error) ? answer.error : {};
 	const message =
 		typeof error.message === "string" && error.message !== ""
@@ -25,7 +45,7 @@ export function explainRefusal(client: Client, call: Call, { status, retryAfter,
 		code === "invalid_credentials" || /`svc |(?:try|start it) again/.test(message)
 			? undefined
 			: (hintForCode(code, call) ?? hintFor(client, call, status, retryAfter));
-	return new Failure(kindOf(status), message, { code, status, hint });
+	return new Refusal(kindOf(status), message, { client, call, code, status, hint });
 }
 
 function kindOf(status: number): FailureKind {

@@ -9,6 +9,7 @@ import { type Client, path, send, sendForContent } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { explainConnection } from "../client/failures.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
+import { notFound } from "../command-line/not-found.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io/io.ts";
 import { note, showFields, showTable, visible } from "../io/output.ts";
@@ -102,9 +103,11 @@ async function downloadBackup(context: Context<DownloadOptions>, name: string): 
 	if (existsSync(output)) {
 		throw new Failure("failed", "there is such a file already", { hint: "--output names another one" });
 	}
-	const backup = (await fetchList(client)).find((listed) => listed.name === name);
+	const backups = await fetchList(client);
+	const backup = backups.find((listed) => listed.name === name);
 	if (backup === undefined) {
-		throw new Failure("notFound", "there is no such backup", { hint: "`svc backup list` shows those that are kept" });
+		const known = backups.map((listed) => text(listed, "name"));
+		throw notFound({ noun: "backup", typed: [name], known, hint: "`svc backup list` shows those that are kept" });
 	}
 	const sha256 = text(backup, "sha256");
 	await withProgress(context, "fetching", async (report) => {

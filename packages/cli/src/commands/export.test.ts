@@ -66,7 +66,7 @@ test("a key that is not there is an error, and so is a name that Kubernetes woul
 	await using server = await start();
 	const { code, stderr } = await run([...EXPORT, "URL", "NONE", "NOR"], { env: server.env });
 	assert.equal(code, 4);
-	assert.match(stderr, /there is no secret NONE, NOR here/);
+	assert.match(stderr, /secrets NONE, NOR not found in shop\/\w+/);
 	for (const args of [
 		["--name", "Shop"],
 		["--name", "a..b"],

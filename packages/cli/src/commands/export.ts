@@ -5,6 +5,7 @@ import { path } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
+import { notFound } from "../command-line/not-found.ts";
 import { Failure } from "../failure.ts";
 import { type Entry, EXPORT_FORMATS, problemsOf, type SecretName } from "../formats/export-formats.ts";
 import { checkName, checkNamespace } from "../input/kubernetes-name.ts";
@@ -71,7 +72,7 @@ async function exportSecrets(context: Context<ExportOptions>, ...keys: string[])
 	const entries: Entry[] = [];
 	for await (const row of listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment }))
 		entries.push({ key: text(row, "key"), value: text(row, "value") });
-	const chosen = choose(entries, keys);
+	const chosen = choose(entries, keys, `${realm}/${environment}`);
 	const content = format(name, chosen, secret, options.allowReserved === true);
 	if (options.output === undefined) return write(io.stdout, content);
 	await save(options.output, content, options.force === true);
@@ -90,13 +91,12 @@ function secretNameOf({ name, namespace }: ExportOptions, usual: string): Secret
 	};
 }
 
-function choose(entries: readonly Entry[], keys: readonly string[]): readonly Entry[] {
+function choose(entries: readonly Entry[], keys: readonly string[], within: string): readonly Entry[] {
 	if (keys.length === 0) return entries;
 	const missing = keys.filter((wanted) => !entries.some(({ key }) => key === wanted));
 	if (missing.length === 0) return entries.filter(({ key }) => keys.includes(key));
-	throw new Failure("notFound", `there is no secret ${missing.join(", ")} here`, {
-		hint: "`svc secret list` shows the keys of an environment",
-	});
+	const known = entries.map(({ key }) => key);
+	throw notFound({ noun: "secret", typed: missing, within, known, hint: "`svc secret list` shows the keys" });
 }
 
 function format(name: string, entries: readonly Entry[], secret: SecretName, allowsReserved: boolean): string {

@@ -73,8 +73,8 @@ const WRONG: readonly (readonly [words: string, code: number, message: RegExp])[
 	["--sso directory", 2, /a directory.*\nhint: `svc login --ldap` /],
 	["--ldap corp ada --password-stdin", 2, /no directory.*\nhint: `svc login --sso` /],
 	["--ldap directory --password-stdin", 2, /no user name is given/],
-	["--sso nobody", 4, /provider not found\nhint: `svc sso list`/],
-	["--ldap nobody ada --password-stdin", 4, /provider not found\nhint: `svc sso list`/],
+	["--sso nobody", 4, /provider nobody not found\nhint: `svc sso list`/],
+	["--ldap nobody ada --password-stdin", 4, /provider nobody not found\nhint: `svc sso list`/],
 	["--sso", 2, /argument missing/],
 ];
 

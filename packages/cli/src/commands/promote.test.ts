@@ -95,7 +95,7 @@ test("a key that is not there, one environment twice, and no keys at all are tol
 	await using server = await start();
 	const missing = await run([...PROMOTE, "GONE", "NONE", "--yes"], { env: server.env });
 	assert.equal(missing.code, 4);
-	assert.match(missing.stderr, /there is no secret GONE, NONE in staging/);
+	assert.match(missing.stderr, /secrets GONE, NONE not found in shop\/staging/);
 	for (const argv of [
 		PROMOTE,
 		[...PROMOTE, "NEW", "--all"],

@@ -3,6 +3,7 @@ import { type Answer, count, optional, rows, text } from "../client/answer.ts";
 import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
+import { notFound } from "../command-line/not-found.ts";
 import { EXIT, Failure } from "../failure.ts";
 import { checkEnvironment, REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
 import { type Io, isInteractive } from "../io/io.ts";
@@ -121,13 +122,13 @@ async function promote(context: Context<PromoteOptions>, ...keys: string[]): Pro
 }
 
 /** Picks the secrets to copy: those of the named keys, or of all, that differ at the destination. */
-function choose(secrets: readonly Answer[], keys: readonly string[], { from }: Pair): Answer[] {
+function choose(secrets: readonly Answer[], keys: readonly string[], { realm, from }: Pair): Answer[] {
 	const there = secrets.filter((row) => text(row, "status") !== "only_in_to");
 	const missing = keys.filter((key) => !there.some((row) => text(row, "key") === key));
 	if (missing.length > 0) {
-		throw new Failure("notFound", `there is no secret ${missing.join(", ")} in ${from}`, {
-			hint: "`svc diff` shows what there is",
-		});
+		const known = there.map((row) => text(row, "key"));
+		const hint = "`svc diff` shows what there is";
+		throw notFound({ noun: "secret", typed: missing, within: `${realm}/${from}`, known, hint });
 	}
 	return there.filter((row) => isDifferent(row) && (keys.length === 0 || keys.includes(text(row, "key"))));
 }

@@ -120,6 +120,6 @@ test("an unknown provider's error says where the names are", async () => {
 	await using server = await startService(() => refusal(404, "not_found", "provider not found"));
 	for (const command of ["show", "remove", "test"]) {
 		const { code, stderr } = await run(["sso", command, "corp"], { env: server.env });
-		assert.deepEqual([code, stderr], [4, "svc: provider not found\nhint: `svc sso list` shows the providers\n"]);
+		assert.deepEqual([code, stderr], [4, "svc: provider corp not found\nhint: `svc sso list` shows the providers\n"]);
 	}
 });

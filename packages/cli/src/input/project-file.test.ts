@@ -45,8 +45,8 @@ test("a list of leases is of the file's realm, and of all realms when that is as
 const REFUSED: readonly (readonly [content: string, message: RegExp])[] = [
 	['token = "svc_hunter2"', /a token does not belong in it/],
 	['address = "https://hunter2.example"', /could lead your token elsewhere/],
-	['relm = "hunter2"', /says realm and env, and not relm/],
-	['"re\\u001b[31m" = "hunter2"', /and not re\\u001b\[31m/],
+	['relm = "hunter2"', /may set realm and env only, not relm: did you mean realm\?/],
+	['"re\\u001b[31m" = "hunter2"', /only, not re\\u001b\[31m/],
 	["realm = 7", /realm is a slug in quotes/],
 	['realm = "svc_hunter2"', /realm is a slug in quotes/],
 	['realm = "../hunter2"', /realm is a slug in quotes/],

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parse, TomlError } from "smol-toml";
+import { didYouMean } from "../command-line/nearest.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io/io.ts";
 import { visible } from "../io/output.ts";
@@ -49,7 +50,9 @@ function parseProjectFile(text: string, path: string): ProjectFile {
 	const unknown = Object.keys(found).find((key) => key !== "realm" && key !== "env");
 	if (unknown !== undefined) {
 		const reason = Object.hasOwn(REFUSED, unknown) ? REFUSED[unknown] : undefined;
-		throw unusable(path, reason ?? `it says realm and env, and not ${visible(unknown)}`);
+		const question = didYouMean(unknown, ["realm", "env"]);
+		const others = `it may set realm and env only, not ${visible(unknown)}`;
+		throw unusable(path, reason ?? (question === undefined ? others : `${others}: ${question}`));
 	}
 	const { realm, env } = found;
 	if (realm !== undefined && !(typeof realm === "string" && SLUG.test(realm)))

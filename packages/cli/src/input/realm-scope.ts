@@ -1,5 +1,7 @@
 import type { Context } from "../command-line/command.ts";
 import { option } from "../command-line/command.ts";
+import { didYouMean } from "../command-line/nearest.ts";
+import { isName } from "../command-line/not-found.ts";
 import { Failure } from "../failure.ts";
 import { setting } from "../io/io.ts";
 import { readProjectFile } from "./project-file.ts";
@@ -53,7 +55,10 @@ export function environmentOf({ io, options }: Context<EnvironmentOptions>, usua
 /** Accepts the name of an environment. @throws Failure usage when it is none */
 export function checkEnvironment(environment: string): string {
 	if (ENVIRONMENTS.includes(environment)) return environment;
-	throw new Failure("usage", "an environment is dev, staging, prod or test", {
-		hint: "it was named by --env, SVC_ENV or .svc.toml",
+	const question = didYouMean(environment, ENVIRONMENTS);
+	// A word that resembles no environment may be anything, a secret included.
+	const typed = question === undefined || !isName(environment) ? "" : `${environment} is not an environment: `;
+	throw new Failure("usage", `${typed}an environment is dev, staging, prod or test`, {
+		hint: [question, "--env, SVC_ENV or .svc.toml names it"].filter((part) => part !== undefined).join(" "),
 	});
 }

@@ -4,7 +4,7 @@ import { rows, text } from "../client/answer.ts";
 import { type Client, path, send } from "../client/client.ts";
 import { explainRefusal } from "../client/failures.ts";
 import { type Context, option } from "../command-line/command.ts";
-import { Failure } from "../failure.ts";
+import { notFound } from "../command-line/not-found.ts";
 import { setting, write } from "../io/io.ts";
 import { openBrowser } from "./browser.ts";
 import { awaitBrowser } from "./loopback.ts";
@@ -35,7 +35,8 @@ export async function findProvider(client: Client, name: string): Promise<string
 	const providers = rows(await send(client, { method: "GET", path: "auth/providers" }), "providers");
 	const provider = providers.find((one) => one.name === name);
 	if (provider !== undefined) return text(provider, "type");
-	throw new Failure("notFound", "provider not found", { hint: "`svc sso list` shows the providers" });
+	const known = providers.map((one) => text(one, "name"));
+	throw notFound({ noun: "provider", typed: [name], known, hint: "`svc sso list` shows the providers" });
 }
 
 /**

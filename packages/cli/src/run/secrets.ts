@@ -1,7 +1,7 @@
 import { count, text } from "../client/answer.ts";
 import { type Client, path } from "../client/client.ts";
 import { listAll } from "../client/pages.ts";
-import { Failure } from "../failure.ts";
+import { notFound } from "../command-line/not-found.ts";
 
 /** One environment of a realm. */
 export interface RealmEnvironment {
@@ -42,7 +42,11 @@ export function selectSecrets(
 	const keys = new Set(secrets.map(({ key }) => key));
 	const missing = [...(only ?? []), ...except].filter((key) => !keys.has(key));
 	if (missing.length > 0) {
-		throw new Failure("notFound", `not in ${where.realm}/${where.environment}: ${missing.join(" ")}`, {
+		throw notFound({
+			noun: "secret",
+			typed: missing,
+			within: `${where.realm}/${where.environment}`,
+			known: keys,
 			hint: "`svc secret list` shows the keys",
 		});
 	}

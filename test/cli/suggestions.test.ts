@@ -1,0 +1,66 @@
+/* The client names what a person typed and suggests what is near, only from what that person may list. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Cli, createCli } from "../harness/cli.ts";
+import { type Api, api } from "../harness/client.ts";
+import { newest } from "../harness/events.ts";
+import { apiToken, bind, type Person, person, realm, secret } from "../harness/fixtures.ts";
+import { type Server, startServer } from "../harness.ts";
+
+let server: Server;
+let client: Api;
+let ada: Person;
+let bob: Person;
+let slug: string;
+const clis: Cli[] = [];
+
+before(async () => {
+	server = await startServer();
+	client = api(server);
+	ada = await person(client, "ada");
+	bob = await person(client, "bob");
+	slug = (await realm(client, ada)).slug;
+	await secret(client, ada, slug, "DB_URI", "canary-of-the-value");
+});
+after(async () => {
+	for (const cli of clis) await cli.close();
+	await server.close();
+});
+
+async function fail(who: Pick<Person, "token">, line: string): Promise<string> {
+	const cli = await createCli(server, who);
+	clis.push(cli);
+	const { code, stderr } = await cli.run(line.split(" "));
+	assert.equal(code, 4, stderr);
+	assert.doesNotMatch(stderr, /canary/);
+	return stderr;
+}
+
+test("a member learns which key or realm was meant", async () => {
+	const key = await fail(ada, `secret get DB_URL --realm ${slug}`);
+	assert.ok(key.startsWith(`svc: secret DB_URL not found in ${slug}/dev\nhint: did you mean DB_URI? `), key);
+	const other = await fail(ada, `secret get DB_URI --realm ${slug} --env prod`);
+	assert.match(other, /hint: it is in dev: --env dev\. /);
+	const near = await fail(ada, `realm show ${slug}x`);
+	assert.ok(near.startsWith(`svc: realm ${slug}x not found\nhint: did you mean ${slug}? `), near);
+});
+
+test("a stranger learns nothing of a realm, whether its name was typed exactly or nearly", async () => {
+	for (const typed of [slug, `${slug}x`])
+		for (const line of [`realm show ${typed}`, `secret get DB_URL --realm ${typed}`])
+			assert.equal(await fail(bob, line), `svc: realm ${typed} not found\nhint: \`svc realm list\` shows yours\n`);
+});
+
+test("a token for one environment is told nothing of the others", async () => {
+	const body = { realm: slug, environment: "prod" };
+	const { token } = await apiToken(client, ada, "read", body);
+	const told = await fail({ token }, `secret get DB_URL --realm ${slug} --env prod`);
+	assert.doesNotMatch(told, /DB_URI|dev/);
+});
+
+test("the names for a suggestion are read with the caller's rights, and without a value, as the audit log shows", async () => {
+	await bind(client, ada, slug, bob, "viewer");
+	await fail(bob, `secret get DB_URL --realm ${slug}`);
+	const listed = await newest(client, ada, "secret.list");
+	assert.deepEqual([listed?.actor, listed?.data.values], [bob.id, false]);
+});
