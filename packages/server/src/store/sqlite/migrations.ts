@@ -5,6 +5,7 @@ import { KNOWN_SOURCES } from "./migrations/0007-known-sources.ts";
 import { QUOTAS } from "./migrations/0008-quotas.ts";
 import { ROW_LIMITS } from "./migrations/0009-row-limits.ts";
 import { VALUES_LAST } from "./migrations/0010-values-last.ts";
+import { CONFIG_ORDER } from "./migrations/0011-config-order.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -252,4 +253,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	QUOTAS,
 	ROW_LIMITS,
 	VALUES_LAST,
+	CONFIG_ORDER,
 ];

@@ -61,7 +61,7 @@ SELECT v.*, s.realm_id, s.environment, s.key FROM realm r
 
 /** Looks among the newest leases: few have a payload. */
 const ONE_PAYLOAD =
-	"SELECT * FROM (SELECT id, payload FROM lease ORDER BY rowid DESC LIMIT 10000) WHERE payload IS NOT NULL LIMIT 1";
+	"SELECT * FROM (SELECT id, payload FROM lease ORDER BY id DESC LIMIT 10000) WHERE payload IS NOT NULL LIMIT 1";
 
 function samplesOf(db: Database): Samples {
 	const known = new Set(db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all());

@@ -30,7 +30,7 @@ export function engineReads(db: Reader): Reads {
 			.prepare(),
 	);
 	const all = later(() =>
-		db.select().from(engineConfig).where(ne(engineConfig.state, "generated")).orderBy(sql`rowid`).prepare(),
+		db.select().from(engineConfig).where(ne(engineConfig.state, "generated")).orderBy(sql`ordinal`).prepare(),
 	);
 	const former = later(() =>
 		db

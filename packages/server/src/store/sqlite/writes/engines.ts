@@ -11,7 +11,7 @@ import { LIVE_REALM } from "./live-realm.ts";
 export const IS_UNUSED =
 	"state = 'retired' AND NOT EXISTS (SELECT 1 FROM engine_config AS earlier JOIN lease ON lease.config_id = earlier.id " +
 	"WHERE earlier.realm_id = engine_config.realm_id AND earlier.engine = engine_config.engine " +
-	"AND earlier.rowid <= engine_config.rowid AND lease.due_at IS NOT NULL)";
+	"AND earlier.ordinal <= engine_config.ordinal AND lease.due_at IS NOT NULL)";
 
 /** Operations on engines' configurations. */
 export function engineWrites(db: Database, append: Append) {
@@ -20,9 +20,13 @@ export function engineWrites(db: Database, append: Append) {
 		"UPDATE engine_config SET state = 'retired' WHERE engine = @engine AND realm_id = @realm_id AND state = 'active'",
 	);
 	const insert =
-		"INSERT INTO engine_config (id, engine, realm_id, state, sealed, created_by, created_at) VALUES (@id, @engine, @realm_id, @state, @sealed, @created_by, @created_at)";
+		"INSERT INTO engine_config (id, engine, realm_id, state, sealed, created_by, created_at, ordinal) " +
+		"SELECT @id, @engine, @realm_id, @state, @sealed, @created_by, @created_at, coalesce(max(ordinal), 0) + 1 FROM engine_config";
 	const set = db.prepare(insert);
-	const keep = db.prepare(`${insert} ON CONFLICT (engine, realm_id, state) WHERE state <> 'retired' DO NOTHING`);
+	// SQLite takes ON CONFLICT after a SELECT without WHERE for a join.
+	const keep = db.prepare(
+		`${insert} WHERE true ON CONFLICT (engine, realm_id, state) WHERE state <> 'retired' DO NOTHING`,
+	);
 	const dropUnused = db.prepare(
 		`DELETE FROM engine_config WHERE engine = @engine AND realm_id = @realm_id AND ${IS_UNUSED}`,
 	);

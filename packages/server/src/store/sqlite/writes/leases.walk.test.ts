@@ -82,7 +82,7 @@ const NEVER: Record<string, string> = {
 		AND NOT EXISTS (SELECT 1 FROM engine_config WHERE id = config_id) AND reason <> 'zombie'`,
 	"a retired configuration that no open lease was made with, nor with one before it": `SELECT id FROM engine_config AS this
 		WHERE state = 'retired' AND NOT EXISTS (SELECT 1 FROM lease JOIN engine_config AS made ON made.id = config_id
-		WHERE due_at IS NOT NULL AND made.rowid <= this.rowid AND made.engine = this.engine AND made.realm_id = this.realm_id)`,
+		WHERE due_at IS NOT NULL AND made.ordinal <= this.ordinal AND made.engine = this.engine AND made.realm_id = this.realm_id)`,
 	"a configuration in place of a realm that is deleted": `SELECT id FROM engine_config WHERE state = 'active' AND realm_id <> ''
 		AND NOT EXISTS (SELECT 1 FROM realm WHERE id = realm_id AND deleted_at IS NULL)`,
 	"an active lease of a realm that is deleted": `SELECT id FROM lease WHERE state = 'active'
