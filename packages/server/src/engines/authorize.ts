@@ -26,7 +26,7 @@ export async function admit(
 	type: string,
 	method: Method,
 ): Promise<Caller> {
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", engine: type });
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "any", engine: type });
 	try {
 		return { actor, realm, engine: await needs.runtime.forRealm(type, realm.id) };
 	} catch (error) {

@@ -2,6 +2,7 @@ import type { AccountStore } from "../accounts/model.ts";
 import { tokenDigest } from "../crypto/api-token.ts";
 import type { SessionTokens } from "../crypto/session.ts";
 import { unauthorized } from "../errors.ts";
+import { hasExpired } from "../expiry.ts";
 import { type Actor, SCOPES, type Scope } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import type { TokenStore } from "../tokens/model.ts";
@@ -47,7 +48,7 @@ async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity
 	const owner = digest && (await needs.store.tokens.owner(digest));
 	if (owner === undefined) return undefined;
 	const now = needs.system.now();
-	if (owner.expires_at !== null && owner.expires_at <= now.toISOString()) return undefined;
+	if (hasExpired(owner.expires_at, now.toISOString())) return undefined;
 	noteUse(needs, owner.id, now);
 	const { id, user_id, email, name, instance_admin, realm_id, environment, engines, expires_at } = owner;
 	const scopes = owner.scopes.split(",") as Scope[];

@@ -35,7 +35,7 @@ type Page = { rows: Lease[]; pagination: Pagination };
 
 /** Lists one page of a realm's leases, newest first. @throws AppError not_found, forbidden, insufficient_scope. Design: §7.1 */
 export async function listRealmLeases(needs: ListNeeds, actor: Actor, slug: string, query: LeaseQuery): Promise<Page> {
-	const realm = await authorize(needs, actor, slug, { capability: "audit:read", scope: "read" });
+	const realm = await authorize(needs, actor, slug, { capability: "audit:read" });
 	return listPage(needs, realm.id, query);
 }
 
@@ -57,7 +57,7 @@ function listPage(needs: ListNeeds, realm_id: string, query: LeaseQuery): Promis
 
 /** Reads a lease of a realm. @throws AppError not_found, forbidden, insufficient_scope. Design: §7.1 */
 export async function getLease(needs: LeaseNeeds, actor: Actor, slug: string, id: string): Promise<Lease> {
-	const realm = await authorize(needs, actor, slug, { capability: "audit:read", scope: "read" });
+	const realm = await authorize(needs, actor, slug, { capability: "audit:read" });
 	return find(needs, realm, id);
 }
 
@@ -79,7 +79,7 @@ export async function revokeLease(
 	slug: string,
 	id: string,
 ): Promise<"done" | "queued"> {
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:read" });
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "any" });
 	const lease = await find(needs, realm, id);
 	if (lease.user_id !== actor.user_id)
 		await authorize(needs, actor, slug, { capability: "realms:manage", scope: "delete" });

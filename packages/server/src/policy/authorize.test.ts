@@ -49,6 +49,29 @@ const CAN: Record<Role, readonly Capability[]> = {
 	viewer: ["secrets:read", "audit:read"],
 };
 
+/** The scope that a capability needs when the action names none. */
+const USUAL_SCOPE: Record<Capability, Scope> = {
+	"secrets:read": "read",
+	"secrets:write": "write",
+	"secrets:delete": "delete",
+	"realms:manage": "write",
+	"policy:manage": "write",
+	"audit:read": "read",
+};
+
+test("an action that names no scope needs its capability's, and one that names any is open to every token", async () => {
+	const needs = needsWith("admin");
+	for (const capability of CAPABILITIES) {
+		for (const scopes of SCOPE_SETS) {
+			const decide = (access: Partial<Access>) =>
+				outcome(authorize(needs, anActor({ scopes }), "payments", { capability, ...access }));
+			const expected = scopes.includes(USUAL_SCOPE[capability]) ? "allowed" : "insufficient_scope";
+			assert.equal(await decide({}), expected, `${capability} of ${scopes.join()}`);
+			assert.equal(await decide({ scope: "any" }), "allowed");
+		}
+	}
+});
+
 /** Every set of scopes that a token can have. */
 const SCOPE_SETS: Scope[][] = Array.from({ length: 8 }, (_, bits) => SCOPES.filter((_scope, bit) => bits & (1 << bit)));
 

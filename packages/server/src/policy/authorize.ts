@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import { notInstanceAdmin, realmNotFound, refuseRole } from "./decide.ts";
-import type { Actor, Capability, RealmGrant, Scope } from "./model.ts";
+import { type Actor, type Capability, type RealmGrant, SCOPES_OF, type Scope } from "./model.ts";
 
 /** Dependencies of a refusal: each is logged before it is answered. */
 export interface RefusalNeeds {
@@ -19,8 +19,8 @@ export interface AccessNeeds extends RefusalNeeds {
 /** An intended action in a realm. */
 export interface Access {
 	capability: Capability;
-	/** Scope that a token needs for it; absent when any token will do. */
-	scope?: Scope;
+	/** Scope that a token needs for it, unless it is the capability's first one; `any` when any token will do. */
+	scope?: Scope | "any";
 	/** The environment concerned. Without it, tokens limited to one are refused. */
 	environment?: string | undefined;
 	/** The type of the engine concerned. Without it, tokens limited to roles of engines are refused. */
@@ -112,7 +112,8 @@ export function decide(actor: Actor, realm: RealmAccess, access: Access): AppErr
 	const isElsewhere = actor.realm_id !== null && actor.realm_id !== realm.id;
 	const refusal = refuseRole(isElsewhere ? null : realm.role, grantOf(realm, access));
 	if (refusal !== undefined) return refusal;
-	if (access.scope !== undefined && !actor.scopes.includes(access.scope)) return missingScope(access.scope);
+	const scope = access.scope ?? SCOPES_OF[access.capability][0];
+	if (scope !== "any" && !actor.scopes.includes(scope)) return missingScope(scope);
 	return beyondLimits(actor, access);
 }
 

@@ -4,7 +4,7 @@ import type { Environment } from "../messages.ts";
 import { normalEmail } from "../normal-text.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import { type AccessNeeds, authorize, decide, isUnrestricted } from "./authorize.ts";
-import { type Actor, type Capability, ROLES, type Role, SCOPES, type Scope } from "./model.ts";
+import { type Actor, type Capability, ROLES, type Role, SCOPES, SCOPES_OF, type Scope } from "./model.ts";
 
 /** Dependencies of an explanation. */
 export interface ExplainNeeds extends AccessNeeds {
@@ -47,16 +47,6 @@ interface Explanation {
 	verdicts: Verdict[];
 }
 
-/** Design: §6. */
-const SCOPES_OF: Record<Capability, readonly Scope[]> = {
-	"secrets:read": ["read"],
-	"secrets:write": ["write"],
-	"secrets:delete": ["delete"],
-	"realms:manage": ["write", "delete"],
-	"policy:manage": ["write", "delete"],
-	"audit:read": ["read"],
-};
-
 /**
  * Explains what a user may do in a realm and why, by the same decision that requests meet. Everybody may ask about themselves, with the token
  * of the request, unless it is limited to an environment or roles of engines. Those who manage the realm's policy may ask about others in it, as
@@ -66,7 +56,7 @@ const SCOPES_OF: Record<Capability, readonly Scope[]> = {
  * Design: §6
  */
 export async function explainAccess(needs: ExplainNeeds, actor: Actor, question: Question): Promise<Explanation> {
-	const own = await authorize(needs, actor, question.realm, { capability: "secrets:read" });
+	const own = await authorize(needs, actor, question.realm, { capability: "secrets:read", scope: "any" });
 	const account = await findAccount(needs, question.user ?? actor.user_id);
 	const isSelf = account?.id === actor.user_id;
 	if (!isSelf) await authorize(needs, actor, question.realm, { capability: "policy:manage", scope: "read" });

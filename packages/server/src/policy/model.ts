@@ -24,6 +24,19 @@ export const CapabilityName = v.picklist(
 
 export type Scope = (typeof SCOPES)[number];
 
+/**
+ * Scopes that a token needs for a capability. Of several, an action that removes something needs the last one, every other one the first.
+ * Design: §6
+ */
+export const SCOPES_OF: Record<Capability, readonly [Scope, ...Scope[]]> = {
+	"secrets:read": ["read"],
+	"secrets:write": ["write"],
+	"secrets:delete": ["delete"],
+	"realms:manage": ["write", "delete"],
+	"policy:manage": ["write", "delete"],
+	"audit:read": ["read"],
+};
+
 /** The caller: a verified token and the request it came with. */
 export interface Actor {
 	user_id: string;

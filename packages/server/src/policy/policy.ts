@@ -103,7 +103,7 @@ export async function listBindings(
 	slug: string,
 	page: PageRequest,
 ): Promise<{ rows: Binding[]; pagination: Pagination }> {
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read" });
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read" });
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `bindings ${realm.id}`,
 		read: (after, limit) => needs.store.policy.list(realm.id, after ?? "", limit),

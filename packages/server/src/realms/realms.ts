@@ -64,7 +64,7 @@ export async function listRealms(
 
 /** Reads a realm. @throws AppError not_found, insufficient_scope. Spec: API › Realms */
 export async function getRealm(needs: RealmNeeds, actor: Actor, slug: string): Promise<Realm> {
-	const { role: _, ...realm } = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read" });
+	const { role: _, ...realm } = await authorize(needs, actor, slug, { capability: "secrets:read" });
 	return realm;
 }
 

@@ -19,9 +19,8 @@ export async function diffSecrets(
 	slug: string,
 	{ from, to }: { from: Environment; to: Environment },
 ): Promise<{ groups: AsyncIterable<Difference[]>; held: number }> {
-	const reading = { capability: "secrets:read", scope: "read" } as const;
-	const realm = await authorize(needs, actor, slug, { ...reading, environment: from });
-	await authorize(needs, actor, slug, { ...reading, environment: to });
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment: from });
+	await authorize(needs, actor, slug, { capability: "secrets:read", environment: to });
 	const now = needs.system.now();
 	const expired_by = needs.enforce_expiry ? now.toISOString() : "";
 	const pairs = await needs.store.secrets.pairs(realm.id, from, to, expired_by);

@@ -26,7 +26,7 @@ export async function listSecrets(
 	page: PageRequest,
 ): Promise<{ groups: AsyncIterable<ListedSecret[]>; pagination: Pagination }> {
 	const environment = asked ?? (actor.environment as Environment | null) ?? undefined;
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment });
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment });
 	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
 		list: `secrets ${realm.id} ${environment ?? ""}`,
 		read: (after, limit) => needs.store.secrets.list(realm.id, environment, after ?? "", limit),
@@ -76,7 +76,7 @@ export async function syncSecrets(
 	slug: string,
 	environment: Environment,
 ): Promise<{ groups: AsyncIterable<[key: string, value: string][]>; held: number }> {
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment });
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment });
 	const now = needs.system.now();
 	const snapshot = await needs.store.secrets.currentVersions(
 		realm.id,

@@ -38,8 +38,8 @@ export async function promoteSecrets(
 	{ from, to, secrets }: Promote,
 ): Promise<SecretWritten[]> {
 	// A caller who may write everywhere and read in one place could read everything by copying it there.
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "read", environment: from });
-	await authorize(needs, actor, slug, { capability: "secrets:write", scope: "write", environment: to });
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment: from });
+	await authorize(needs, actor, slug, { capability: "secrets:write", environment: to });
 	const now = needs.system.now();
 	const created_at = now.toISOString();
 	const promoted: Promoted[] = [];

@@ -2,6 +2,7 @@ import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { sealPortable } from "../crypto/seal.ts";
 import { AppError } from "../errors.ts";
+import { hasExpired } from "../expiry.ts";
 import type { Environment } from "../messages.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { type AccessNeeds, authorize, requireWithinLimits } from "../policy/authorize.ts";
@@ -64,9 +65,9 @@ export async function setSecret(
 	input: SetSecret,
 ): Promise<SecretWritten> {
 	const { environment } = input;
-	const realm = await authorize(needs, actor, slug, { capability: "secrets:write", scope: "write", environment });
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:write", environment });
 	const expires_at = input.expires_at ?? null;
-	if (expires_at !== null && expires_at <= needs.system.now().toISOString()) {
+	if (hasExpired(expires_at, needs.system.now().toISOString())) {
 		throw new AppError("validation_failed", "expires_at must be in the future");
 	}
 	const { key, value, comment, pre_encrypted } = input;
@@ -116,7 +117,7 @@ export async function getSecret(
 	version?: number,
 ): Promise<SecretValue> {
 	const { environment, key } = name;
-	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:read", scope: "read", environment });
+	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:read", environment });
 	const row = await find(needs, realm.id, name, version);
 	const now = needs.system.now();
 	const secret = { ...(await reveal(needs, row)), is_expired: isExpired(row, now) };
@@ -153,7 +154,7 @@ function describe({ key, environment, version, created_at }: SecretVersion) {
 
 /** Tells whether a version's expires_at has passed. */
 export function isExpired(row: Pick<SecretVersion, "expires_at">, now: Date): boolean {
-	return row.expires_at !== null && row.expires_at <= now.toISOString();
+	return hasExpired(row.expires_at, now.toISOString());
 }
 
 /**
@@ -168,7 +169,7 @@ export async function listVersions(
 	page: PageRequest,
 ): Promise<{ rows: VersionInfo[]; pagination: Pagination }> {
 	const { environment, key } = name;
-	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:read", scope: "read", environment });
+	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:read", environment });
 	await find(needs, realm.id, name);
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `versions ${realm.id} ${environment} ${key}`,
@@ -191,7 +192,7 @@ export async function rollbackSecret(
 	version: number,
 ): Promise<SecretWritten> {
 	const { environment, key } = name;
-	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:write", scope: "write", environment });
+	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:write", environment });
 	const row = await find(needs, realm.id, name, version);
 	const value = await openStored(needs, row);
 	const { comment, pre_encrypted } = row;
@@ -208,7 +209,6 @@ export async function deleteSecret(needs: SecretNeeds, actor: Actor, name: Secre
 	const { environment, key } = name;
 	const realm = await authorize(needs, actor, name.slug, {
 		capability: "secrets:delete",
-		scope: "delete",
 		environment,
 	});
 	const now = needs.system.now();

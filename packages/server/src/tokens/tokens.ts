@@ -1,6 +1,7 @@
 import { eventBy } from "../audit/model.ts";
 import { makeToken } from "../crypto/api-token.ts";
 import { AppError, LimitReached } from "../errors.ts";
+import { hasExpired } from "../expiry.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, logRefusal, requireScopeOfAny } from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
@@ -98,9 +99,9 @@ async function inheritLimits(
 	}
 	const expires_at = input.expires_at ?? (actor.token_id === undefined ? null : actor.expires_at);
 	if (actor.realm_id !== null && realm_id !== actor.realm_id) throw await beyond(needs, actor, "realm");
-	if (expires_at !== null && expires_at <= now)
-		throw new AppError("validation_failed", "expires_at must be in the future");
-	const isLonger = actor.token_id !== undefined && actor.expires_at !== null && (expires_at ?? "~") > actor.expires_at;
+	if (hasExpired(expires_at, now)) throw new AppError("validation_failed", "expires_at must be in the future");
+	const isLonger =
+		actor.token_id !== undefined && actor.expires_at !== null && !hasExpired(expires_at, actor.expires_at);
 	if (isLonger) throw await beyond(needs, actor, "lifetime");
 	return { realm_id, environment, engines, expires_at };
 }
