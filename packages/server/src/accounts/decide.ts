@@ -1,4 +1,4 @@
-import type { Account, OwnerProof } from "./model.ts";
+import { type Account, MAX_KNOWN_SOURCES, MAX_SESSIONS, type OwnerProof } from "./model.ts";
 
 /** Terms of a registration. */
 export interface Registration {
@@ -28,6 +28,16 @@ export function decideRegistration(
 	if (isEmailTaken) return { outcome: "email_taken" };
 	if (most !== undefined && count >= most) return { outcome: "limit_reached" };
 	return { outcome: "done", first: isFirst, instance_admin: isFirst || instance_admin };
+}
+
+/** Decides how many of an account's sessions, the oldest first, end before a new one is opened. @param count its sessions. Design: §13 */
+export function sessionsToEnd(count: number): number {
+	return Math.max(0, count + 1 - MAX_SESSIONS);
+}
+
+/** Decides how many of an account's known sources, the longest unseen first, are forgotten. @param count its sources. Design: §13 */
+export function sourcesToForget(count: number): number {
+	return Math.max(0, count - MAX_KNOWN_SOURCES);
 }
 
 /**

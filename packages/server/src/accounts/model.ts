@@ -207,8 +207,8 @@ export const accountOperations = {
 	/** Disabling ends the account's sessions and forgets its sources. False when there is no such account. */
 	setDisabled: write<(input: { user_id: string; disabled_at: string | null }, event: AuditEvent) => boolean>(),
 	/**
-	 * Opens a session and stores the source, unless the account is gone, disabled or has another password by now. Beyond MAX_SESSIONS the account's oldest
-	 * session ends.
+	 * Opens a session and stores the source, unless the account is gone, disabled or has another password by now. Of too many
+	 * sessions the account's oldest ones end: see decide.ts.
 	 */
 	openSession: write<
 		(input: { session: Session; password: string | null; known?: KnownSource }, event: AuditEvent) => boolean

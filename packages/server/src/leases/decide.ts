@@ -7,9 +7,9 @@ export interface BeginningFacts {
 	isConfigCurrent: boolean;
 	/** True if anybody ever had the name at that target. */
 	isNameTaken: boolean;
-	/** Number of open leases of the configuration. */
+	/** Number of open leases of the configuration, counted up to its limit. */
 	open: number;
-	/** Number of open leases of the realm under the configuration of all realms. */
+	/** Number of open leases of the realm under the configuration of all realms, counted up to its limit. */
 	openOfRealm: number;
 }
 

@@ -90,7 +90,7 @@ export interface TokenEnd {
 
 /** Operations of the store on API tokens. */
 export const tokenOperations = {
-	/** Adds a token, unless its account has MAX_TOKENS that have not expired. Of the expired ones, the latest MAX_TOKENS stay. */
+	/** Adds a token, unless its account has too many that have not expired; of too many expired ones the earliest are forgotten. See decide.ts. */
 	create: write<(token: ApiToken, event: AuditEvent) => "done" | "limit_reached">({ forgets: [] }),
 	/** Finds the token and its account, unless the account is disabled; the caller checks the expiry. */
 	owner: read<(digest: Buffer) => TokenOwner | undefined>({ in: "access", by: 1 }),

@@ -1,4 +1,5 @@
 import type { Database } from "better-sqlite3";
+import { decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
 import type { Append } from "./audit.ts";
 import { emptying } from "./emptying.ts";
@@ -10,7 +11,7 @@ import { LIVE_REALM_BY_SLUG } from "./live-realm.ts";
 /** Operations on realms. */
 export function realmWrites(db: Database, append: Append): Implementations<"write">["realms"] {
 	const taken = db.prepare(LIVE_REALM_BY_SLUG);
-	const most = db.prepare("SELECT realms FROM account_limit WHERE user_id = ?").pluck();
+	const limit = db.prepare("SELECT realms FROM account_limit WHERE user_id = ?").pluck();
 	const owned = db.prepare("SELECT count(*) FROM realm WHERE user_id = ?").pluck();
 	const insert = db.prepare(
 		"INSERT INTO realm (id, slug, name, description, user_id, created_at) VALUES (@id, @slug, @name, @description, @user_id, @created_at)",
@@ -28,9 +29,13 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 	return {
 		create(input, event) {
 			const { slug, user_id } = input.realm;
-			if (taken.get(slug) !== undefined) return "slug_taken";
-			const limit = (most.get(user_id) as number | null | undefined) ?? input.realms_per_account;
-			if ((owned.get(user_id) as number) >= limit) return "limit_reached";
+			const facts = {
+				isSlugTaken: taken.get(slug) !== undefined,
+				owned: owned.get(user_id) as number,
+				own_limit: (limit.get(user_id) as number | null | undefined) ?? null,
+			};
+			const decision = decideRealm(facts, input.realms_per_account);
+			if (decision !== "done") return decision;
 			insert.run(input.realm);
 			addKey.run(input.key);
 			append(event);

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
-import { MAX_SESSIONS, type Session } from "../../../accounts/model.ts";
+import { sessionsToEnd } from "../../../accounts/decide.ts";
+import type { Session } from "../../../accounts/model.ts";
 
 /** Prepares the last step of every way to sign in. */
 export function sessionOpening(db: Database): (session: Session) => { sessions_ended: number | undefined } {
@@ -8,11 +9,12 @@ export function sessionOpening(db: Database): (session: Session) => { sessions_e
 	);
 	const endOldest = db.prepare(
 		"DELETE FROM session WHERE jti IN " +
-			`(SELECT jti FROM session WHERE user_id = @user_id ORDER BY created_at DESC, jti DESC LIMIT -1 OFFSET ${MAX_SESSIONS - 1})`,
+			"(SELECT jti FROM session WHERE user_id = ? ORDER BY created_at, jti LIMIT ?)",
 	);
+	const count = db.prepare("SELECT count(*) FROM session WHERE user_id = ?").pluck();
 	/** Adds a session, and ends the account's oldest ones that exceed the limit. The result is part of the event. */
 	return (session) => {
-		const { changes } = endOldest.run(session);
+		const { changes } = endOldest.run(session.user_id, sessionsToEnd(count.get(session.user_id) as number));
 		insert.run(session);
 		return { sessions_ended: changes === 0 ? undefined : changes };
 	};

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
-import { type ApiToken, MAX_TOKENS, type TokenEnd } from "../../../tokens/model.ts";
+import { decideToken, type HeldTokens } from "../../../tokens/decide.ts";
+import type { ApiToken, TokenEnd } from "../../../tokens/model.ts";
 import { LINE, notExpiredAt } from "../token-lines.ts";
 import type { Append } from "./audit.ts";
 
@@ -13,12 +14,13 @@ export function tokenWrites(db: Database, append: Append) {
 		"INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, realm_id, environment, engines, maker_id, expires_at, last_used_at, created_at) " +
 			"VALUES (@id, @user_id, @name, @prefix, @digest, @scopes, @realm_id, @environment, @engines, @maker_id, @expires_at, @last_used_at, @created_at)",
 	);
-	const live = db
-		.prepare(`SELECT count(*) FROM api_token WHERE user_id = @user_id AND ${notExpiredAt("@created_at")}`)
-		.pluck();
+	const held = db.prepare(
+		`SELECT count(*) FILTER (WHERE ${notExpiredAt("@created_at")}) AS live, count(*) FILTER (WHERE expires_at <= @created_at) AS expired ` +
+			"FROM api_token WHERE user_id = @user_id",
+	);
 	const prune = db.prepare(
 		"DELETE FROM api_token WHERE id IN (SELECT id FROM api_token WHERE user_id = @user_id AND expires_at <= @created_at " +
-			`ORDER BY expires_at DESC LIMIT -1 OFFSET ${MAX_TOKENS})`,
+			"ORDER BY expires_at LIMIT @forgotten)",
 	);
 	const forget = db.prepare(
 		`DELETE FROM api_token WHERE id IN (SELECT id FROM api_token WHERE expires_at < ? LIMIT ${AT_ONCE})`,
@@ -32,9 +34,10 @@ export function tokenWrites(db: Database, append: Append) {
 	const used = db.prepare("UPDATE api_token SET last_used_at = ? WHERE id = ?");
 	return {
 		create(token: ApiToken, event: AuditEvent): "done" | "limit_reached" {
-			if ((live.get(token) as number) >= MAX_TOKENS) return "limit_reached";
+			const decision = decideToken(held.get(token) as HeldTokens);
+			if (decision.outcome !== "done") return decision.outcome;
 			insert.run(token);
-			prune.run(token);
+			prune.run({ ...token, forgotten: decision.forgotten });
 			append(event);
 			return "done";
 		},
