@@ -5,6 +5,7 @@ import { refused } from "./harness/expect.ts";
 import { type Person, person } from "./harness/fixtures.ts";
 import { openApi, routesOf } from "./harness/openapi.ts";
 import { type Server, startServer } from "./harness.ts";
+import { ANSWERS } from "./spec/answers.ts";
 import { ENDPOINTS, routeName } from "./spec/endpoints.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -29,6 +30,12 @@ test("the routes of the server are exactly those of the endpoint table", async (
 	const routes = routesOf(await openApi(client));
 	const table = new Set(ENDPOINTS.map(routeName));
 	assert.deepEqual(new Set(routes.map(routeName)), table);
+});
+
+test("every route of the server has one row in the table of answers, and every row a route", async () => {
+	const rows = ANSWERS.map(([name]) => name.replaceAll(/\{[^}]*\}/g, "{}"));
+	assert.equal(new Set(rows).size, rows.length);
+	assert.deepEqual(new Set(rows), new Set(routesOf(await openApi(client)).map(routeName)));
 });
 
 for (const endpoint of ENDPOINTS.filter(({ auth }) => auth !== "none")) {

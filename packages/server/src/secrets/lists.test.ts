@@ -19,7 +19,9 @@ const needs: SecretNeeds = { ...rules, enforce_expiry: false, realm_bytes: 1024 
 const account = await addAccount(rules.store);
 const session = aSession(account.id);
 await rules.store.accounts.openSession({ session, password: account.password }, anEvent());
-const actor = actorOf(account, { jti: session.jti });
+/** An actor of one request: it carries the rights that each rule has granted it. */
+const newActor = () => actorOf(account, { jti: session.jti });
+const actor = newActor();
 
 let realms = 0;
 
@@ -34,7 +36,7 @@ async function realmOf(count: number, value: string, environment: "dev" | "prod"
 async function write(slug: string, count: number, value: string, environment: "dev" | "prod"): Promise<void> {
 	const given = { environment, value, comment: "", expires_at: null, pre_encrypted: false };
 	const keys = Array.from({ length: count }, (_, at) => `KEY_${String(at).padStart(5, "0")}`);
-	await Promise.all(keys.map((key) => setSecret(needs, actor, slug, { ...given, key })));
+	await Promise.all(keys.map((key) => setSecret(needs, newActor(), slug, { ...given, key })));
 }
 
 const newestEvent = async (realm_id: string) => {

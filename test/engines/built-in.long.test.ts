@@ -1,4 +1,4 @@
-/* `svc engine test` on the built-in engines. sdk/engine-test.test.ts covers keyvalue. */
+/* `svc engine test` on the built-in engines. sdk/engine-test.long.test.ts covers keyvalue. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
