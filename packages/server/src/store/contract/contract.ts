@@ -1,33 +1,72 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { fromDeclarations, type Operations, type Store } from "../store.ts";
 import { accountContract } from "./accounts.ts";
+import { auditContract } from "./audit.ts";
+import { backupContract } from "./backups.ts";
 import { currentAccessContract } from "./current-access.ts";
 import { engineContract } from "./engines.ts";
+import { holdingContract } from "./holdings.ts";
 import { keyContract } from "./keys.ts";
 import { leaseBeginningContract } from "./lease-beginnings.ts";
 import { leaseListContract } from "./lease-lists.ts";
 import { leaseReadContract } from "./lease-reads.ts";
+import { leaseWalkContract } from "./lease-walk.ts";
 import { leaseContract } from "./leases.ts";
-import type { OpenStore } from "./open-store.ts";
+import type { OpenedStore, OpenStore } from "./open-store.ts";
 import { policyContract } from "./policy.ts";
 import { realmContract } from "./realms.ts";
 import { revocationContract } from "./revocations.ts";
+import { roomContract } from "./room.ts";
+import { rowLimitContract } from "./row-limits.ts";
+import { secretSnapshotContract } from "./secret-snapshots.ts";
 import { secretContract } from "./secrets.ts";
 import { ssoContract } from "./sso.ts";
 import { tokenContract } from "./tokens.ts";
 
-/** Promises of the port, by subject: each is a set of tests for any adapter. Design: §14 */
-export const CONTRACT: Record<string, (openStore: OpenStore) => Promise<void>> = {
+/** Promises of the port, by subject: each is a set of tests. */
+const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	accounts: accountContract,
+	audit: auditContract,
+	backups: backupContract,
 	"current access": currentAccessContract,
 	engines: engineContract,
+	holdings: holdingContract,
 	keys: keyContract,
 	"lease beginnings": leaseBeginningContract,
 	"lease lists": leaseListContract,
 	"lease reads": leaseReadContract,
+	"lease walk": leaseWalkContract,
 	leases: leaseContract,
 	policy: policyContract,
 	realms: realmContract,
 	revocations: revocationContract,
+	room: roomContract,
+	"row limits": rowLimitContract,
+	"secret snapshots": secretSnapshotContract,
 	secrets: secretContract,
 	sso: ssoContract,
 	tokens: tokenContract,
 };
+
+/** Tests whether an adapter keeps all promises of the port, and whether these say something about every operation. Design: §14 */
+export function testContract(openStore: OpenStore): void {
+	const untried = new Set<string>();
+	fromDeclarations((noun, verb) => untried.add(`${noun}.${verb}`));
+
+	/** Notes which operations of a store are called. */
+	function watched({ store, reopen, ...opened }: OpenedStore): OpenedStore {
+		type Verb = (...args: unknown[]) => unknown;
+		const operations: Operations = fromDeclarations((noun, verb) => (...args: unknown[]) => {
+			untried.delete(`${noun}.${verb}`);
+			return (store as unknown as Record<string, Record<string, Verb>>)[noun]?.[verb]?.(...args);
+		});
+		const watching: Store = { ...store, ...operations };
+		return { ...opened, store: watching, reopen: async () => watched(await reopen()) };
+	}
+
+	// In suites, because node:test may clean up behind a file's tests while the file still awaits the next store.
+	for (const [subject, promise] of Object.entries(PROMISES))
+		describe(subject, () => promise(async (cleanup) => watched(await openStore(cleanup))));
+	test("every operation of the port is tried", () => assert.deepEqual([...untried], []));
+}

@@ -173,6 +173,11 @@ export async function engineContract(openStore: OpenStore): Promise<void> {
 		}
 	});
 
+	test("a new store has no realm that an engine served before configurations named their realms", async () => {
+		const { realm, config } = await ownConfig();
+		assert.deepEqual([await engines.isFormer(config.engine, realm.id), await engines.formerRealms()], [false, []]);
+	});
+
 	test("the list is what is active or retired, and not what the server made for itself", async () => {
 		const { realm, config } = await ownConfig();
 		await lend(realm.id, config);

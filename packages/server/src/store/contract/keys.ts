@@ -68,6 +68,13 @@ export async function keyContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await countEvents(store), start + 1);
 	});
 
+	test("the keys of realms are counted, and shared ones are not", async (t) => {
+		const { keys } = await setUp(t);
+		assert.deepEqual(await keys.countOfRealms(), { active: 0, retired: 0 });
+		for (const key of [aKey("a"), aKey("a"), aKey("b")]) await keys.rotate({ key }, anEvent());
+		assert.deepEqual(await keys.countOfRealms(), { active: 2, retired: 1 });
+	});
+
 	test("there is one active key of a purpose and realm: another cannot be put beside it", async (t) => {
 		const { store, refusals, keys, key } = await setUp(t);
 		const owner = await addAccount(store);

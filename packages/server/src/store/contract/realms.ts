@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { countEvents } from "../../testing/events.ts";
+import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { aKey, aNewRealm, anEvent, aRealm, aToken, aVersion, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
@@ -85,6 +85,61 @@ export async function realmContract(openStore: OpenStore): Promise<void> {
 		await remove(realm.id);
 		assert.equal(await realms.purge(realm.id, anEvent()), true);
 		assert.equal(await realms.purge(realm.id, anEvent()), false);
+	});
+
+	/** What is left of a realm, wherever it can be asked for. */
+	async function leftOf(realm_id: string, token: string) {
+		return {
+			keys: (await store.keys.ofRealm(realm_id)).length,
+			bindings: await store.policy.count(realm_id),
+			secrets: await store.secrets.count(realm_id, undefined),
+			tokens: Number((await store.tokens.byId(token)) !== undefined),
+		};
+	}
+
+	test("what a deleted realm holds stays until it is purged, and then goes, with its keys and without another realm's", async () => {
+		const [gone, kept] = [await fullRealm(), await fullRealm()];
+		const [tokenOfGone, tokenOfKept] = [
+			aToken(owner.id, { realm_id: gone.id }),
+			aToken(owner.id, { realm_id: kept.id }),
+		];
+		for (const token of [tokenOfGone, tokenOfKept]) await store.tokens.create(token, anEvent());
+		await store.keys.rotate({ key: aKey(gone.id) }, anEvent());
+		await remove(gone.id);
+		assert.deepEqual(await leftOf(gone.id, tokenOfGone.id), { keys: 2, bindings: 1, secrets: 1, tokens: 1 });
+		const start = await countEvents(store);
+		assert.equal(await realms.purge(gone.id, anEvent({ type: "realm.purged", realm_id: gone.id })), true);
+		assert.deepEqual(await leftOf(gone.id, tokenOfGone.id), { keys: 0, bindings: 0, secrets: 0, tokens: 0 });
+		assert.deepEqual(await leftOf(kept.id, tokenOfKept.id), { keys: 1, bindings: 1, secrets: 1, tokens: 1 });
+		assert.deepEqual(await eventsAfter(store, start, [gone.id]), [["realm.purged", {}]]);
+	});
+
+	test("a deleted realm is emptied before it is purged, in parts, without an event, and a live one never", async () => {
+		const realm = await fullRealm();
+		const start = await countEvents(store);
+		assert.deepEqual([await realms.empty(realm.id), await realms.empty("nowhere")], [0, 0]);
+		assert.equal(await countEvents(store), start);
+		await remove(realm.id);
+		assert.equal(await realms.empty(realm.id), 2, "a secret and a token");
+		assert.equal(await realms.empty(realm.id), 0);
+		assert.deepEqual(
+			[await store.secrets.count(realm.id, undefined), (await store.keys.ofRealm(realm.id)).length],
+			[0, 1],
+		);
+		assert.equal(await realms.purge(realm.id, anEvent()), true);
+	});
+
+	test("of several realms the live ones are named, by slug", async () => {
+		const made = [];
+		for (const slug of ["zulu", "alpha", "mike"]) made.push(await addRealm(store, owner, { slug }));
+		const [zulu, alpha, mike] = made.map(({ id, slug }) => ({ id, slug }));
+		await remove(mike?.id ?? "");
+		const ids = [...made.map(({ id }) => id), "nowhere"];
+		assert.deepEqual(
+			(await realms.named(ids)).map((row) => ({ ...row })),
+			[alpha, zulu],
+		);
+		assert.deepEqual(await realms.named([]), []);
 	});
 
 	test("a purged realm's slug was free before, and is now", async () => {

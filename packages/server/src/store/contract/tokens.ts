@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { countEvents } from "../../testing/events.ts";
+import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { anEvent, aToken, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
@@ -92,6 +92,43 @@ export async function tokenContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await list(ids[1] ?? "", 2), ids.slice(2, 4));
 		assert.equal(await tokens.count(carol.id), 5);
 		assert.equal(await tokens.count(newId()), 0);
+	});
+
+	test("of a token one sees itself and what it made, however deep, and revoking it ends all of them in one event", async () => {
+		const makers: (string | null)[] = [null];
+		for (let depth = 0; depth < 300; depth++) makers.push((await add(bob.id, { maker_id: makers.at(-1) ?? null })).id);
+		const ids = makers.slice(1) as string[];
+		const [first = "", second = "", third = ""] = ids;
+		const { id: sibling } = await add(bob.id, { maker_id: first });
+		const line = async (id: string, after: string, limit: number) =>
+			(await tokens.listLine(id, after, limit)).map((token) => token.id);
+		assert.equal(await tokens.countLine(second), 299);
+		assert.deepEqual(await line(second, "", 1000), ids.slice(1));
+		assert.deepEqual(await line(second, third, 2), ids.slice(3, 5));
+		assert.deepEqual([await line(newId(), "", 10), await tokens.countLine(newId())], [[], 0]);
+		const start = await countEvents(store);
+		const revoke = (id: string, within?: string) => tokens.revoke({ id, user_id: bob.id, within }, anEvent());
+		assert.deepEqual([await revoke(first, second), await revoke(sibling, second)], ["outside", "outside"]);
+		assert.equal(await countEvents(store), start);
+		assert.equal(await revoke(third, second), "done");
+		assert.deepEqual(await eventsAfter(store, start), [["encrypt", { also_ended: 297 }]]);
+		assert.deepEqual(await line(first, "", 10), [first, second, sibling]);
+		assert.equal(await revoke(first, first), "done");
+		assert.equal(await tokens.byId(sibling), undefined);
+	});
+
+	test("tokens that expired before an instant are forgotten without an event, and no others", async () => {
+		const ends = ["2030-01-05T00:00:00.000Z", "2030-01-06T00:00:00.000Z", null];
+		const carol = await addAccount(store);
+		const made = [];
+		for (const expires_at of ends) made.push(await add(carol.id, { expires_at }));
+		const start = await countEvents(store);
+		assert.equal(await tokens.forgetExpired("2030-01-06T00:00:00.000Z"), 1);
+		assert.deepEqual(
+			(await tokens.list(carol.id, "", 10)).map(({ id }) => id),
+			made.slice(1).map(({ id }) => id),
+		);
+		assert.equal(await countEvents(store), start);
 	});
 
 	test("no two tokens have the same digest, and a token belongs to an account and a realm that are there", async () => {

@@ -69,7 +69,7 @@ function withPosition<Row extends StoredEvent>(event: Row): Row & ListedEvent {
 /** @param how `NOT INDEXED` to read the rows in their own order */
 function where(query: EventQuery, how = ""): string {
 	const conditions = [
-		`(${query.scopes.map(scopeText).join(" OR ")})`,
+		`(${query.scopes.map(scopeText).join(" OR ") || "false"})`,
 		...(query.realm === undefined ? [] : ["realm = @realm"]),
 		...(query.type === undefined ? [] : ["type = @type"]),
 		...(query.actors === undefined ? [] : ["actor IN (SELECT value FROM json_each(@actors))"]),

@@ -1,5 +1,5 @@
 import { type Cleanup, openTestStore } from "../../testing/store.ts";
-import { CONTRACT } from "../contract/contract.ts";
+import { testContract } from "../contract/contract.ts";
 import type { OpenedStore } from "../contract/open-store.ts";
 
 const REFUSALS = {
@@ -14,4 +14,4 @@ async function open(cleanup: Cleanup, used?: string): Promise<OpenedStore> {
 	return { store, refusals: REFUSALS, reopen: () => open(cleanup, directory) };
 }
 
-for (const test of Object.values(CONTRACT)) await test((cleanup) => open(cleanup));
+testContract((cleanup) => open(cleanup));

@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { NewVersion, Promoted } from "../../../secrets/model.ts";
-import { countEvents, eventsAfter } from "../../../testing/events.ts";
-import { aNewRealm, anEvent, aRealm, aVersion, MADE_AT } from "../../../testing/rows.ts";
+import type { NewVersion } from "../../../secrets/model.ts";
+import { anEvent, aVersion, MADE_AT } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { seeded } from "../../../testing/seeded.ts";
 import { openTestStore } from "../../../testing/store.ts";
 import { openReader } from "../open.ts";
 
 const { store, file } = await openTestStore({ after });
-const { accounts, realms, secrets } = store;
-const owner = await addAccount(store);
+const { secrets } = store;
 
-const DAY = "2030-01-02T00:00:00.000Z";
 const newRealm = async () => (await addRealm(store, await addAccount(store))).id;
 const sized = (bytes: number) => Buffer.alloc(bytes, 7);
 const at = (seconds: number) => new Date(Date.parse(MADE_AT) + seconds * 1000).toISOString();
@@ -20,9 +17,6 @@ const set = (realm_id: string, key: string, given: Partial<NewVersion> = {}) =>
 	secrets.set(aVersion(realm_id, key, given), anEvent({ realm_id }));
 const remove = (realm_id: string, key: string) =>
 	secrets.remove({ realm_id, environment: "dev", key, deleted_at: MADE_AT }, anEvent({ realm_id }));
-const versionsOf = async (realm_id: string, key: string, environment: "dev" | "prod" = "dev") =>
-	(await secrets.history(realm_id, environment, key, undefined, 100)).map(({ version }) => version).reverse();
-
 /** Counts recorded for a realm, and counts of its rows. */
 function countsOf(realm_id: string): [said: unknown, recounted: unknown] {
 	const reader = openReader(file);
@@ -35,179 +29,6 @@ function countsOf(realm_id: string): [said: unknown, recounted: unknown] {
 		.get({ id: realm_id });
 	reader.close();
 	return [said, recounted];
-}
-
-/** Adds secrets of 488 B, which count 1,000 each. */
-async function fill(realm_id: string, keys: string[], given: Partial<NewVersion> = {}): Promise<void> {
-	for (const key of keys) assert.equal(typeof (await set(realm_id, key, { value: sized(488), ...given })), "object");
-}
-
-test("a realm has room for its limit to the byte, each version counted with 512 bytes beside its value", async () => {
-	const realm = await newRealm();
-	await fill(realm, ["a"]);
-	const room = { realm_bytes: 3000 };
-	assert.equal(await set(realm, "b", { ...room, value: sized(1489) }), "limit_reached");
-	assert.deepEqual(await set(realm, "b", { ...room, value: sized(1488) }), { version: 1, created_at: MADE_AT });
-	assert.equal(await set(realm, "c", { ...room, value: sized(0) }), "limit_reached");
-	assert.deepEqual(countsOf(realm)[0], { bytes: 3000, keys: 2 });
-});
-
-test("what is refused changes nothing and is no event, and room is there again after something was deleted", async () => {
-	const realm = await newRealm();
-	await fill(realm, ["a", "b", "a"]);
-	const start = await countEvents(store);
-	const before = countsOf(realm);
-	assert.equal(await set(realm, "c", { value: sized(488), realm_bytes: 3000 }), "limit_reached");
-	assert.equal(await countEvents(store), start);
-	assert.deepEqual(countsOf(realm), before);
-	assert.deepEqual(await versionsOf(realm, "a"), [1, 2]);
-	await remove(realm, "a");
-	assert.equal(typeof (await set(realm, "c", { value: sized(488), realm_bytes: 3000 })), "object");
-});
-
-test("a write to a full realm drops as many of the oldest versions of its own key and environment as it needs", async () => {
-	const realm = await newRealm();
-	await fill(realm, ["a", "a", "a", "a", "other", "other"]);
-	await fill(realm, ["a", "a"], { environment: "prod" });
-	const start = await countEvents(store);
-	const late = { created_at: DAY, realm_bytes: 8000 };
-	assert.equal(typeof (await set(realm, "a", { ...late, value: sized(488) })), "object");
-	assert.deepEqual(await versionsOf(realm, "a"), [2, 3, 4, 5]);
-	assert.equal(typeof (await set(realm, "a", { ...late, value: sized(1488), created_at: at(2 * 86_400) })), "object");
-	assert.deepEqual(await versionsOf(realm, "a"), [4, 5, 6]);
-	assert.deepEqual(await versionsOf(realm, "other"), [1, 2]);
-	assert.deepEqual(await versionsOf(realm, "a", "prod"), [1, 2]);
-	assert.deepEqual(
-		(await eventsAfter(store, start, [realm])).map(([, data]) => data.versions_dropped),
-		[1, 2],
-		"the log says how many",
-	);
-	assert.equal(await secrets.version(realm, "dev", "a", 3), undefined);
-	assert.deepEqual(countsOf(realm)[0], countsOf(realm)[1]);
-});
-
-test("no version is dropped that was superseded in the last minute: then the write is refused", async () => {
-	const realm = await newRealm();
-	for (const [index, seconds] of [0, 10, 70].entries())
-		await fill(realm, ["a"], { created_at: at(seconds), comment: String(index) });
-	const full = (seconds: number) => ({ value: sized(488), realm_bytes: 3000, created_at: at(seconds) });
-	assert.equal(await set(realm, "a", full(69.999)), "limit_reached");
-	assert.deepEqual(await versionsOf(realm, "a"), [1, 2, 3]);
-	assert.equal(typeof (await set(realm, "a", full(70))), "object");
-	assert.deepEqual(await versionsOf(realm, "a"), [2, 3, 4]);
-	assert.equal(await set(realm, "a", full(129.999)), "limit_reached");
-	assert.equal(typeof (await set(realm, "a", full(130))), "object");
-	assert.deepEqual(await versionsOf(realm, "a"), [3, 4, 5]);
-});
-
-test("the current version gives way to nothing, however full the realm is", async () => {
-	const realm = await newRealm();
-	await fill(realm, ["a"]);
-	assert.equal(await set(realm, "a", { value: sized(488), realm_bytes: 1000, created_at: DAY }), "limit_reached");
-	assert.deepEqual(await versionsOf(realm, "a"), [1]);
-});
-
-test("the twenty-first version makes its own room, at any time", async () => {
-	const realm = await newRealm();
-	await fill(
-		realm,
-		Array.from({ length: 20 }, () => "a"),
-	);
-	assert.equal(typeof (await set(realm, "a", { value: sized(488), realm_bytes: 20_000 })), "object");
-	assert.equal(await set(realm, "a", { value: sized(489), realm_bytes: 20_000 }), "limit_reached");
-	assert.deepEqual([(await versionsOf(realm, "a")).length, ...(await versionsOf(realm, "a"))].slice(0, 2), [20, 2]);
-	assert.deepEqual(countsOf(realm)[0], { bytes: 20_000, keys: 1 });
-});
-
-test("a realm that holds more than its limit loses nothing by itself, and its keys go on being written in the room of their own history", async () => {
-	const realm = await newRealm();
-	await fill(realm, ["a", "a", "b"]);
-	const little = { realm_bytes: 500, created_at: DAY };
-	assert.equal(await set(realm, "c", { ...little, value: sized(1) }), "limit_reached");
-	assert.equal(await set(realm, "b", { ...little, value: sized(488) }), "limit_reached");
-	assert.equal(await set(realm, "a", { ...little, value: sized(489) }), "limit_reached");
-	assert.deepEqual(await versionsOf(realm, "a"), [1, 2]);
-	assert.equal(typeof (await set(realm, "a", { ...little, value: sized(488) })), "object");
-	assert.deepEqual(countsOf(realm)[0], { bytes: 3000, keys: 2 });
-});
-
-test("keys that are written and deleted again and again come to an end, and those that were there may come back", async () => {
-	const realm = await newRealm();
-	const room = { realm_bytes: 4096 };
-	for (let key = 0; key < 16; key++) {
-		await set(realm, `k${key}`, room);
-		await remove(realm, `k${key}`);
-	}
-	assert.deepEqual(countsOf(realm)[0], { bytes: 0, keys: 16 });
-	assert.equal(await set(realm, "one more", room), "limit_reached");
-	assert.deepEqual(await set(realm, "k3", room), { version: 2, created_at: MADE_AT });
-});
-
-test("of secrets that are promoted together all have room or none is written", async () => {
-	const realm = await newRealm();
-	await fill(realm, ["a", "b"]);
-	const promote = (realm_bytes: number) =>
-		secrets.promote(
-			["a", "b"].map(
-				(key): Promoted => ({
-					row: aVersion(realm, key, { environment: "prod", value: sized(488), realm_bytes }),
-					facts: {},
-					from: { environment: "dev", version: 1 },
-				}),
-			),
-			anEvent({ realm_id: realm }),
-		);
-	const start = await countEvents(store);
-	assert.equal(await promote(3999), "limit_reached");
-	assert.equal(await countEvents(store), start);
-	assert.deepEqual(await versionsOf(realm, "a", "prod"), []);
-	assert.ok(Array.isArray(await promote(4000)));
-	assert.deepEqual(countsOf(realm)[0], { bytes: 4000, keys: 4 });
-});
-
-test("a limit of the owner's own counts in place of the setting, and is given back", async () => {
-	const ada = await addAccount(store);
-	const realm = (await addRealm(store, ada)).id;
-	const limits = (realm_bytes: number | null) =>
-		accounts.setLimits({ user_id: ada.id, realm_bytes, realms: null }, anEvent());
-	await limits(2000);
-	await fill(realm, ["a", "b"]);
-	assert.equal(await set(realm, "c"), "limit_reached");
-	await limits(3000);
-	await fill(realm, ["c"]);
-	await limits(null);
-	assert.equal(await set(realm, "d", { realm_bytes: 3000 }), "limit_reached");
-	await fill(realm, ["d"]);
-});
-
-test("an account owns so many realms and no more, however many it asks for at once; deleted ones count until they are purged", async () => {
-	const ada = await addAccount(store);
-	const make = (most = 3) => realms.create(aNewRealm(aRealm(ada.id), undefined, most), anEvent());
-	const outcomes = await Promise.all(Array.from({ length: 10 }, () => make()));
-	assert.deepEqual(outcomes.filter((outcome) => outcome === "done").length, 3);
-	assert.deepEqual(new Set(outcomes), new Set(["done", "limit_reached"]));
-	const [first] = await realms.list(ada.id, undefined, "", 1);
-	assert.ok(first);
-	await realms.remove({ id: first.id, deleted_at: MADE_AT }, anEvent());
-	assert.equal(await make(), "limit_reached");
-	await realms.purge(first.id, anEvent());
-	assert.equal(await make(), "done");
-	assert.equal(await make(), "limit_reached");
-	await accounts.setLimits({ user_id: ada.id, realm_bytes: null, realms: 4 }, anEvent());
-	assert.deepEqual([await make(), await make()], ["done", "limit_reached"]);
-	assert.equal((await accounts.holdings(ada.id, MADE_AT)).realms, 4);
-});
-
-test("a role in others' realms takes nothing of what an account may own", async () => {
-	const ada = await addAccount(store);
-	for (let count = 0; count < 3; count++)
-		await store.policy.bind({ ...(await binding(ada.id)), id: `b${ada.id}${count}` }, anEvent());
-	assert.equal(await realms.create(aNewRealm(aRealm(ada.id), undefined, 1), anEvent()), "done");
-});
-
-async function binding(user_id: string) {
-	const realm = await addRealm(store, owner);
-	return { id: "", realm_id: realm.id, user_id, role: "admin", granted_by: owner.id, created_at: MADE_AT } as const;
 }
 
 test("whatever is written, rolled back, promoted and deleted, a realm is said to hold what it holds", async () => {

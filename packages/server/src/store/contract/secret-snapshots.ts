@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { NewVersion, Promoted } from "../../secrets/model.ts";
+import { unpack, unpackPairs } from "../../secrets/snapshot.ts";
+import { countEvents, eventsAfter } from "../../testing/events.ts";
+import { anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
+import { addAccount, addRealm } from "../../testing/rules.ts";
+import type { OpenStore } from "./open-store.ts";
+
+/** Tests the port's promises about all secrets of an environment, and about promoting them to another one. */
+export async function secretSnapshotContract(openStore: OpenStore): Promise<void> {
+	const { store } = await openStore({ after });
+	const { secrets } = store;
+	const owner = await addAccount(store);
+
+	const newRealm = async () => (await addRealm(store, owner)).id;
+	const set = (realm_id: string, key: string, given: Partial<NewVersion> = {}) =>
+		secrets.set(aVersion(realm_id, key, given), anEvent({ realm_id }));
+
+	/** Reads the environment's secrets as key, version and bytes. */
+	async function listAll(realm_id: string, environment: "dev" | "prod", expired_by = "") {
+		const places = [...unpack(await secrets.currentVersions(realm_id, environment, expired_by))];
+		const rows = await secrets.versionsAt(places);
+		return rows.map((row, at) => [row?.key, row?.version, places[at]?.bytes]);
+	}
+
+	test("a snapshot has each current version of an environment, in order of creation, with the length of its value", async () => {
+		const realm = await newRealm();
+		for (const key of ["b", "a", "gone", "b"]) await set(realm, key, { value: Buffer.alloc(key.length + 7) });
+		await set(realm, "foreign", { environment: "prod" });
+		await secrets.remove({ realm_id: realm, environment: "dev", key: "gone", deleted_at: MADE_AT }, anEvent());
+		await set(realm, "a", { value: Buffer.alloc(300) });
+		assert.deepEqual(await listAll(realm, "dev"), [
+			["b", 2, 8],
+			["a", 2, 300],
+		]);
+		assert.deepEqual(await listAll(await newRealm(), "dev"), []);
+	});
+
+	test("a snapshot of thousands is as whole as one of a few", async () => {
+		const realm = await newRealm();
+		const keys = Array.from({ length: 2500 }, (_, at) => `key-${at}`);
+		await Promise.all(keys.map((key) => set(realm, key)));
+		const places = [...unpack(await secrets.currentVersions(realm, "dev", ""))];
+		const rows = await secrets.versionsAt(places);
+		assert.deepEqual(
+			rows.map((row) => row?.key),
+			keys,
+		);
+	});
+
+	test("a snapshot leaves out what had expired by an instant", async () => {
+		const realm = await newRealm();
+		await set(realm, "ends", { expires_at: "2030-02-01T00:00:00.000Z" });
+		await set(realm, "stays");
+		const keysAt = async (instant: string) => (await listAll(realm, "dev", instant)).map(([key]) => key);
+		assert.deepEqual(await keysAt("2030-01-31T23:59:59.999Z"), ["ends", "stays"]);
+		assert.deepEqual(await keysAt("2030-02-01T00:00:00.000Z"), ["stays"]);
+		assert.deepEqual(await keysAt(""), ["ends", "stays"]);
+	});
+
+	test("two environments are compared by key, byte by byte in order, with what one of them lacks", async () => {
+		const realm = await newRealm();
+		for (const key of ["b", "_", "A", "a/b", "a.b"]) await set(realm, key);
+		for (const key of ["B", "b", "-x", "a.b", "b"]) await set(realm, key, { environment: "prod" });
+		await set(realm, "ended", { expires_at: MADE_AT });
+		const pairs = [...unpackPairs(await secrets.pairs(realm, "dev", "prod", MADE_AT))];
+		const keyOf = async (place: (typeof pairs)[number]["from"]) => place && (await secrets.versionsAt([place]))[0]?.key;
+		const found = await Promise.all(
+			pairs.map(async ({ from, to }) => [await keyOf(from), await keyOf(to), from?.version ?? 0, to?.version ?? 0]),
+		);
+		assert.deepEqual(found, [
+			[undefined, "-x", 0, 1],
+			["A", undefined, 1, 0],
+			[undefined, "B", 0, 1],
+			["_", undefined, 1, 0],
+			["a.b", "a.b", 1, 1],
+			["a/b", undefined, 1, 0],
+			["b", "b", 1, 2],
+		]);
+	});
+
+	const promoted = (realm_id: string, key: string, given: Partial<Promoted> = {}): Promoted => ({
+		row: aVersion(realm_id, key, { environment: "prod", comment: "promoted" }),
+		facts: { key },
+		from: { environment: "dev", version: 1 },
+		...given,
+	});
+
+	test("secrets are promoted together, each with its event, and become the next version there", async () => {
+		const realm = await newRealm();
+		for (const key of ["a", "b"]) await set(realm, key);
+		await set(realm, "b", { environment: "prod" });
+		const start = await countEvents(store);
+		const all = [promoted(realm, "a", { to_version: null }), promoted(realm, "b", { to_version: 1 })];
+		assert.deepEqual(await secrets.promote(all, anEvent({ realm_id: realm, data: { from: "dev" } })), [
+			{ version: 1, created_at: MADE_AT },
+			{ version: 2, created_at: MADE_AT },
+		]);
+		assert.deepEqual(await eventsAfter(store, start, [realm]), [
+			["encrypt", { from: "dev", key: "a", version: 1 }],
+			["encrypt", { from: "dev", key: "b", version: 2 }],
+		]);
+		assert.equal((await secrets.get(realm, "prod", "b"))?.comment, "promoted");
+	});
+
+	test("none is promoted when one of them is not at the version that was seen", async () => {
+		const realm = await newRealm();
+		for (const key of ["a", "b", "b"]) await set(realm, key);
+		await set(realm, "b", { environment: "prod" });
+		const wrong: Partial<Promoted>[] = [
+			{},
+			{ from: { environment: "dev", version: 3 } },
+			{ from: { environment: "staging", version: 1 } },
+			{ from: { environment: "dev", version: 2 }, to_version: null },
+			{ from: { environment: "dev", version: 2 }, to_version: 2 },
+		];
+		const start = await countEvents(store);
+		for (const given of wrong) {
+			const all = [promoted(realm, "a"), promoted(realm, "b", given)];
+			assert.equal(await secrets.promote(all, anEvent()), "changed", JSON.stringify(given));
+		}
+		assert.equal(await countEvents(store), start);
+		assert.equal(await secrets.get(realm, "prod", "a"), undefined);
+		const free = [promoted(realm, "b", { from: { environment: "dev", version: 2 } })];
+		assert.deepEqual(await secrets.promote(free, anEvent()), [{ version: 2, created_at: MADE_AT }]);
+		await store.realms.remove({ id: realm, deleted_at: MADE_AT }, anEvent());
+		assert.equal(await secrets.promote(free, anEvent()), "realm_gone");
+	});
+}
