@@ -87,7 +87,7 @@ export async function realmContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await realms.purge(realm.id, anEvent()), false);
 	});
 
-	/** What is left of a realm, wherever it can be asked for. */
+	/** Counts a realm's rows wherever the port counts them. */
 	async function leftOf(realm_id: string, token: string) {
 		return {
 			keys: (await store.keys.ofRealm(realm_id)).length,
