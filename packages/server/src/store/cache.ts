@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { createCache } from "../cache.ts";
 import { type Awaitable, CACHES, type Cached, type CacheName } from "../operation.ts";
-import { declarationOf, type Operations } from "./store.ts";
+import { DECLARATIONS, type Operations } from "./store.ts";
 
 /** Maximum number of remembered answers per cache: tokens, sessions, memberships, configurations. */
 const MAX_REMEMBERED = 16_384;
@@ -44,7 +44,7 @@ export function createAnswerCache(): AnswerCache {
 	};
 
 	function remembered(noun: string, verb: string, ask: Ask): Ask {
-		const declared = declarationOf(noun, verb);
+		const declared = DECLARATIONS.get(`${noun}.${verb}`);
 		if (declared?.kind !== "read" || declared.cached === undefined) return ask;
 		return groups[declared.cached.in].remember(declared.cached, ask);
 	}
@@ -54,8 +54,7 @@ type Ask = (...args: unknown[]) => Awaitable<unknown>;
 
 /** Caches that an operation invalidates. */
 function forgottenBy(operation: string): readonly CacheName[] {
-	const [noun = "", verb = ""] = operation.split(".");
-	const declared = declarationOf(noun, verb);
+	const declared = DECLARATIONS.get(operation);
 	return declared?.kind === "write" ? declared.forgets : CACHES;
 }
 

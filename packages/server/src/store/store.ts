@@ -49,10 +49,12 @@ export type Implementations<Kind extends Operation["kind"]> = {
 		: never]: Implementation<Nouns[Noun], Kind>;
 };
 
-/** The declaration of an operation; undefined when there is none. */
-export function declarationOf(noun: string, verb: string): Operation | undefined {
-	return (OPERATIONS as Record<string, Record<string, Operation>>)[noun]?.[verb];
-}
+/** The declaration of each operation, by `noun.verb`. */
+export const DECLARATIONS: ReadonlyMap<string, Operation> = new Map(
+	Object.entries<Record<string, Operation>>(OPERATIONS).flatMap(([noun, verbs]) =>
+		Object.entries(verbs).map(([verb, declared]) => [`${noun}.${verb}`, declared]),
+	),
+);
 
 /** Makes every operation of the port from its declaration. */
 export function fromDeclarations(make: (noun: string, verb: string, declared: Operation) => unknown): Operations {

@@ -1,4 +1,10 @@
 import { statfsSync } from "node:fs";
+import type { AuditEvent } from "../../audit/model.ts";
+import { createCache } from "../../cache.ts";
+import { AppError } from "../../errors.ts";
+import { sourceGroup } from "../../source.ts";
+import { DECLARATIONS } from "../store.ts";
+import type { WriteQueue } from "./writer.ts";
 
 /** Size of a file system as statfs reports it, in blocks. */
 export interface FileSystem {
@@ -62,4 +68,80 @@ export function createDisk(directory: string, statfs: (path: string) => FileSyst
 /** Computes how much of a file system is free to this process, and how much it could use at most. */
 function spaceOf({ bsize, blocks, bfree, bavail }: FileSystem): Space {
 	return { free: bavail * bsize, size: (blocks - bfree + bavail) * bsize };
+}
+
+/** Events that an account, or a source without a signed-in user, may cause in a second while the disk is low. Design: §13. */
+const EVENTS_PER_SECOND = 20;
+const SECOND_MS = 1000;
+
+/** Maximum number of accounts and sources counted at a time. */
+const MAX_COUNTED = 10_000;
+
+/** Slows down accounts and sources that fill a low disk. */
+export interface Thrift {
+	/** Counts events that are about to be written; returns the refusal if there are too many. */
+	refuse(event: AuditEvent | undefined, count?: number): AppError | undefined;
+	/** Highest number of events of one account or source in the last second while the disk was low, and the number of refusals since the start. */
+	seen(): { most: number; refused: number };
+}
+
+/** Makes the counter. It counts nothing while the disk is not low. */
+export function createThrift(disk: Pick<Disk, "isLow">, clock: () => number = () => performance.now()): Thrift {
+	const caused = createCache<string, number[]>(MAX_COUNTED);
+	let refused = 0;
+	const since = (times: readonly number[], now: number) => times.filter((time) => now - time < SECOND_MS);
+	return {
+		refuse(event, count = 1) {
+			if (event?.cause === undefined || !disk.isLow()) return undefined;
+			const name = sourceGroup(event.cause);
+			const now = clock();
+			const times = since(caused.get(name) ?? [], now);
+			if (times.length > 0 && times.length + count > EVENTS_PER_SECOND) {
+				refused++;
+				return diskLow();
+			}
+			// Events beyond one second's share use up the seconds that follow.
+			const later = (index: number) => now + Math.floor(index / EVENTS_PER_SECOND) * SECOND_MS;
+			caused.set(name, [...times, ...Array.from({ length: count }, (_, index) => later(index))]);
+			return undefined;
+		},
+		seen() {
+			const now = clock();
+			const counts = [...caused.values()].map((times) => since(times, now).length);
+			return { most: counts.reduce((most, count) => Math.max(most, count), 0), refused };
+		},
+	};
+}
+
+/** Makes the writer refuse callers that fill a low disk. A change that counts no events, such as one that ends a credential, is never refused. */
+export function thrifty(writer: WriteQueue, thrift: Pick<Thrift, "refuse">): WriteQueue {
+	return {
+		append(event) {
+			const refusal = thrift.refuse(event);
+			return refusal === undefined ? writer.append(event) : Promise.reject(refusal);
+		},
+		operation(noun, verb) {
+			const run = writer.operation(noun, verb);
+			const declared = DECLARATIONS.get(`${noun}.${verb}`);
+			const events = declared?.kind === "write" ? declared.events : 1;
+			if (events === 0) return run;
+			return (...args) => {
+				const count = Array.isArray(args[0]) ? args[0].length : events;
+				const refusal = thrift.refuse(args.find(isEvent), count);
+				return refusal === undefined ? run(...args) : Promise.reject(refusal);
+			};
+		},
+	};
+}
+
+function isEvent(arg: unknown): arg is AuditEvent {
+	return typeof arg === "object" && arg !== null && "timestamp" in arg && "actor" in arg && "type" in arg;
+}
+
+function diskLow(): AppError {
+	return new AppError(
+		"rate_limited",
+		`less than 15 % of the server's disk is free: until there is more, an account or address may cause ${EVENTS_PER_SECOND} events a second; try again in a second`,
+		{ headers: { "retry-after": "1" } },
+	);
 }

@@ -1,17 +1,15 @@
 import { join } from "node:path";
-import { GENESIS } from "../../audit/chain.ts";
 import type { FatalError } from "../../errors.ts";
 import { createAnswerCache } from "../cache.ts";
 import type { Store } from "../store.ts";
-import { createDisk, type Disk, type FileSystem } from "./disk.ts";
+import { createDisk, createThrift, type Disk, type FileSystem, thrifty } from "./disk.ts";
 import { lockDataDirectory } from "./files.ts";
 import { pendingMigration } from "./migrate.ts";
 import { openReader, type Synchronous } from "./open.ts";
-import { createReadTransaction, type ReadTransaction } from "./read-transaction.ts";
+import { createReadTransaction } from "./read-transaction.ts";
 import { ReadWorker } from "./read-worker.ts";
 import { adoptRestored } from "./restored.ts";
 import { takeSnapshot } from "./snapshots.ts";
-import { createThrift, thrifty } from "./thrift.ts";
 import { Writer } from "./writer.ts";
 
 export interface SqliteOptions {
@@ -40,25 +38,26 @@ const PROBE_EVERY_MS = 1000;
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	const file = join(options.directory, "svc.db");
-	let tip: { seq: number; hash: Buffer } = { seq: 0, hash: GENESIS };
-	let transaction: ReadTransaction | undefined;
-	const keepTip = (newest: typeof tip) => {
-		tip = newest;
-		transaction?.refresh();
-	};
 	const cache = createAnswerCache();
 	// It starts while the files are prepared, and opens them while the adapter loads.
-	const writer = Writer.launch({ onTip: keepTip, onWritten: cache.forget, onFailure: options.onFailure });
+	const writer = Writer.launch({ onWritten: cache.forget, onFailure: options.onFailure });
 	let unlock = () => {};
 	try {
 		unlock = lockDataDirectory(options.directory);
 		const [{ createAdapter }] = await Promise.all([import("./adapter.ts"), prepareAndOpen(writer, options, file)]);
 		const connection = openReader(file);
-		transaction = createReadTransaction(connection, options.onFailure);
+		const transaction = createReadTransaction(connection, options.onFailure);
+		writer.onCommit = transaction.refresh;
 		const worker = new ReadWorker(file);
 		const disk = createDisk(options.directory, options.statfs);
 		const thrift = createThrift(disk);
-		const adapter = createAdapter({ writer: thrifty(writer, thrift), connection, transaction, worker, tip: () => tip });
+		const adapter = createAdapter({
+			writer: thrifty(writer, thrift),
+			connection,
+			transaction,
+			worker,
+			tip: () => writer.tip,
+		});
 		return {
 			...cache.over(adapter),
 			isWritable: probe(writer, disk),
@@ -66,7 +65,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			copyTo: (to) => takeSnapshot(file, to),
 			async close() {
 				await worker.close();
-				transaction?.refresh();
+				transaction.refresh();
 				connection.close();
 				await writer.close();
 				unlock();

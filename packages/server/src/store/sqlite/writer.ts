@@ -1,4 +1,5 @@
 import type { Worker } from "node:worker_threads";
+import { GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent } from "../../audit/model.ts";
 import { FatalError } from "../../errors.ts";
 import { startThread } from "../../shipped-file.ts";
@@ -19,8 +20,6 @@ interface Waiting {
 
 /** Listener to the writer, always called before the operations' callers get their results. */
 export interface WriterListener {
-	/** Receives the end of the audit chain, after every batch. */
-	onTip(tip: { seq: number; hash: Buffer }): void;
 	/** Receives the operations that a batch ran, as `noun.verb`. */
 	onWritten(operations: readonly string[]): void;
 	/** Called once: the storage failed, and nothing succeeds afterwards. */
@@ -45,6 +44,9 @@ export class Writer implements WriteQueue {
 	/** The error that ended the thread. */
 	readonly #broken: Promise<unknown>;
 	readonly #listener: WriterListener;
+	/** Runs after each batch, before the operations' callers get their results. */
+	onCommit: () => void = () => undefined;
+	#tip: BatchReport["tip"] = { seq: 0, hash: GENESIS };
 	#waiting: Waiting[] = [];
 	#inFlight: Waiting[] = [];
 	#scheduled: NodeJS.Immediate | undefined;
@@ -76,9 +78,10 @@ export class Writer implements WriteQueue {
 				reject(new FatalError("the writer thread did not start", STORAGE_EXIT_CODE, { cause })),
 			);
 			worker.once("message", (message: WriterMessage) => {
-				if (message.kind === "ready")
-					resolve(this.#listener.onTip(withBuffers(message.tip) as { seq: number; hash: Buffer }));
-				else if (message.kind === "failure")
+				if (message.kind === "ready") {
+					this.#tip = message.tip;
+					resolve();
+				} else if (message.kind === "failure")
 					reject(message.message === "" ? cannotOpen(input.file, message.code) : new FatalError(message.message));
 			});
 		});
@@ -86,6 +89,11 @@ export class Writer implements WriteQueue {
 			this.#fail(new FatalError("the writer thread ended", STORAGE_EXIT_CODE, { cause })),
 		);
 		worker.on("message", (message: WriterMessage) => this.#receive(message));
+	}
+
+	/** The end of the audit chain. */
+	get tip(): { seq: number; hash: Buffer } {
+		return withBuffers(this.#tip) as { seq: number; hash: Buffer };
 	}
 
 	/** Tells whether the last batch found the disk full. */
@@ -158,7 +166,8 @@ export class Writer implements WriteQueue {
 	}
 
 	#settle(answered: Waiting[], { outcomes, tip }: BatchReport): void {
-		this.#listener.onTip(withBuffers(tip) as { seq: number; hash: Buffer });
+		this.#tip = tip;
+		this.onCommit();
 		this.#isFull = outcomes?.some((outcome) => "full" in outcome) ?? false;
 		if (outcomes === undefined) {
 			for (const waiting of answered) waiting.resolve(undefined);

@@ -4,9 +4,8 @@ import { AppError } from "../../errors.ts";
 import { anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { makeFolder } from "../../testing/store.ts";
-import type { FileSystem } from "./disk.ts";
+import { createThrift, type FileSystem, thrifty } from "./disk.ts";
 import { openSqliteStore } from "./store.ts";
-import { createThrift, thrifty } from "./thrift.ts";
 
 const low = { isLow: () => true };
 const GIB = 2 ** 18;
