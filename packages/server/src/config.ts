@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { parse as parseToml } from "smol-toml";
 import * as v from "valibot";
+import { isForEngines } from "./engines/kinds/variables.ts";
 import { FatalError } from "./errors.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { Redacted } from "./redacted.ts";
@@ -91,12 +92,12 @@ export interface Config {
 	backup: { directory: string; keep: number };
 	/** Concurrent connections; bytes per realm and realms per account, unless the instance admin gave the account its own limits. Design: §13. */
 	limits: { connections: number; realm_bytes: number; realms_per_account: number };
-	/** Variables for engines. Spec: ENGINES › Container orchestrator engine configuration, Certificate authority engine */
+	/** Variables for engines. */
 	engine_environment: Readonly<Record<string, string>>;
 }
 
-/** Variables of the command line client, of engines and of tests: they share the prefix but are not the server's. */
-const FOREIGN = /^SVC_(CONFIG|ADDRESS|TOKEN|REALM|ENV|CACERT|FINGERPRINT|ORCH_.*|PKI_.*|TEST_.*)$/;
+/** Variables of the command line client and of tests: they share the prefix but are not the server's. */
+const FOREIGN = /^SVC_(CONFIG|ADDRESS|TOKEN|REALM|ENV|CACERT|FINGERPRINT|TEST_.*)$/;
 
 /**
  * Reads the settings: the environment overrides `svc.toml`, which overrides the defaults.
@@ -142,11 +143,9 @@ export function readConfig(env: Record<string, string | undefined>, cwd: string)
 	return Object.freeze(config);
 }
 
-const FOR_ENGINES = /^(SVC_ORCH_|SVC_PKI_|KUBERNETES_SERVICE_(HOST|PORT)$)/;
-
 function readEngineEnvironment(env: Record<string, string | undefined>): Record<string, string> {
 	const entries = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
-	return Object.freeze(Object.fromEntries(entries.filter(([name]) => FOR_ENGINES.test(name))));
+	return Object.freeze(Object.fromEntries(entries.filter(([name]) => isForEngines(name))));
 }
 
 function refuseContradictions(config: Config): void {
@@ -206,7 +205,13 @@ function readEnvironment(env: Record<string, string | undefined>): Given {
 	const variables = new Map(Object.keys(SETTINGS).map((name) => [`SVC_${name.replace(".", "_").toUpperCase()}`, name]));
 	const flat: Record<string, unknown> = {};
 	for (const [variable, value] of Object.entries(env)) {
-		if (!variable.startsWith("SVC_") || VARIABLES_ONLY.has(variable) || FOREIGN.test(variable)) continue;
+		if (
+			!variable.startsWith("SVC_") ||
+			VARIABLES_ONLY.has(variable) ||
+			FOREIGN.test(variable) ||
+			isForEngines(variable)
+		)
+			continue;
 		flat[variables.get(variable) ?? variable] = value;
 	}
 	return check(flat, (name) => (name.startsWith("SVC_") ? name : `SVC_${name.replace(".", "_").toUpperCase()}`));

@@ -5,6 +5,7 @@ import { refuseOtherNames, textParam } from "../confine.ts";
 import type { Connector } from "../connector.ts";
 import { createEngineConnector } from "../engine-connector.ts";
 import type { ConnectNeeds, Environment, Kind } from "../kind.ts";
+import { VARIABLES } from "../variables.ts";
 import { isFirstStepRefused, isUnanswered } from "./errors.ts";
 import { withNamespace } from "./namespace.ts";
 
@@ -17,7 +18,7 @@ export const containerorch: Kind = {
 	complete: withNamespace,
 	// For other engines an empty one means the system's roots.
 	warning: ({ ca_cert }) => (ca_cert === "" ? "TLS verification is off" : ""),
-	variables: /^(SVC_ORCH_|KUBERNETES_SERVICE_)/,
+	variables: VARIABLES.containerorch,
 	// The files that it names are beside it.
 	reads: ({ SVC_ORCH_KUBECONFIG: kubeconfig }) => (kubeconfig ? [dirname(kubeconfig)] : []),
 	requiresRole: true,

@@ -1,12 +1,13 @@
 import type { Fields } from "@svc/protocol";
 import type { EventData } from "../../../audit/model.ts";
 import type { Environment, Kind } from "../kind.ts";
+import { VARIABLES } from "../variables.ts";
 import { authorityOf, hasAuthority, withoutAuthority } from "./authority.ts";
 
 /** The certificate authority. It signs as a given authority, else as each realm's own. Spec: ENGINES › Certificate authority engine */
 export const pki: Kind = {
 	destination: [],
-	variables: /^SVC_PKI_/,
+	variables: VARIABLES.pki,
 	environment: environmentOf,
 	facts: certificateFacts,
 	realmPart: {
