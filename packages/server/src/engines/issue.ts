@@ -4,8 +4,9 @@ import type { Actor } from "../policy/model.ts";
 import { admit, authorizeRole, type Caller, confineParams, ownParams } from "./authorize.ts";
 import type { EngineNeeds } from "./engines.ts";
 import { fail, logEngine } from "./events.ts";
+import type { CatalogEntry } from "./host/catalog.ts";
 import { EngineUnavailable } from "./host/model.ts";
-import { type Connector, type Credential, type IssueRequest, TargetError } from "./kinds/connector.ts";
+import { type Connector, type IssueRequest, TargetError } from "./kinds/connector.ts";
 import { markAborted, markActive, markUncertain, recordIntent } from "./ledger.ts";
 import type { ReadyEngine } from "./runtime.ts";
 
@@ -14,9 +15,6 @@ export interface Issued {
 	data: Fields;
 	lease_id: string | undefined;
 }
-
-/** Names tried until one is free. */
-const MAX_NAMES = 3;
 
 /**
  * Lets an engine make a value or a credential. A credential is recorded before it exists.
@@ -35,66 +33,26 @@ export async function issue(
 	with_connection = false,
 ): Promise<Issued> {
 	const caller = await admit(needs, actor, slug, type, "generate");
-	const { engine, realm } = caller;
-	const { entry, connector } = engine;
+	const { entry, connector } = caller.engine;
 	if (connector === undefined && !entry.descriptor.capabilities.includes("engine:secret_generation"))
 		throw new AppError("unsupported_operation", "engine does not support generation");
 	const own = ownParams(given);
-	const role = roleOf(engine, own);
+	const role = roleOf(entry, own);
 	await authorizeRole(needs, caller, role);
 	// An engine of ours refuses a role that is no text; another one might use a role that was not authorized.
-	const wanted = entry.is_built_in ? own : { ...own, role };
-	if (connector === undefined) return issueValue(needs, caller, wanted, role);
+	const params = entry.is_built_in ? own : { ...own, role };
+	if (connector === undefined) return issueValue(needs, caller, params, role);
 	if (needs.pause.isPaused) throw new AppError("conflict", PAUSED);
-	const { ttl_ms, ttl } = ttlOf(engine, wanted);
-	const { params, scope } = confineParams(engine, wanted);
-	const request = { role: role ?? "", params: { ...params, ttl }, scope, ttl_ms, with_connection, realm_id: realm.id };
-	for (let attempt = 0; attempt < MAX_NAMES; attempt++) {
-		const issued = await issueCredential(needs, caller, connector, request);
-		if (issued !== undefined) return issued;
-	}
-	throw new AppError("engine_unavailable", "the engine came up with names that are taken: try again");
+	return issueCredential(needs, caller, connector, requestOf(caller, params, role, with_connection));
 }
 
-const PAUSED =
-	"the server was restored from a backup and leases are paused: what is made now could not be ended; the instance admin looks at `svc lease list` and runs `svc lease resume`";
+/** Characters recorded of a role's name: one more than a declared role can have, so that a cut name never equals a declared one. */
+const MAX_ROLE_CHARACTERS = 101;
 
-/** @returns undefined when the name is taken */
-async function issueCredential(
-	needs: EngineNeeds,
-	caller: Caller,
-	connector: Connector,
-	request: IssueRequest,
-): Promise<Issued | undefined> {
-	const draft = await connector.prepare(request).catch((error) => fail(needs, caller, "generate", error));
-	if (draft === undefined) return undefined;
-	try {
-		const lease_id = await recordIntent(needs, caller, request, draft);
-		if (lease_id === undefined) return undefined;
-		const made = await draft.create(lease_id).catch((error) => giveUp(needs, caller, lease_id, error));
-		await markActive(needs, caller, request, {
-			lease_id,
-			name: draft.name || (made.name ?? ""),
-			expires_at: made.expires_at,
-			payload: await seal(needs, lease_id, made),
-			due_at: needs.clock.now() + (made.lives_ms ?? request.ttl_ms),
-		});
-		return { data: made.data, lease_id };
-	} finally {
-		draft.release?.();
-	}
-}
-
-/** Gives up a create. Only a refusal may prove that nothing was made; after any other error the lease is uncertain. */
-async function giveUp(needs: EngineNeeds, caller: Caller, lease_id: string, error: unknown): Promise<never> {
-	const isSure = error instanceof EngineUnavailable ? !error.sent : error instanceof TargetError && error.made_nothing;
-	if (isSure) await markAborted(needs, caller, lease_id);
-	else await markUncertain(needs, lease_id, error instanceof Error ? error.message : "the create did not end");
-	return fail(needs, caller, "generate", error);
-}
-
-function seal({ sealer }: EngineNeeds, lease_id: string, { payload }: Credential): Promise<Buffer> | null {
-	return payload === undefined ? null : sealer.sealPayload(lease_id, payload);
+/** Reads the requested role, cut to length; without one, takes the engine's first role unless its kind requires a role. */
+function roleOf({ kind, descriptor }: CatalogEntry, { role }: Fields): string | undefined {
+	if (typeof role === "string" && role !== "") return role.slice(0, MAX_ROLE_CHARACTERS);
+	return kind.requiresRole ? undefined : descriptor.default_roles[0]?.name;
 }
 
 async function issueValue(
@@ -109,13 +67,19 @@ async function issueValue(
 	return { data, lease_id: undefined };
 }
 
-/** Characters recorded of a role's name: one more than a declared role can have, so that a cut name never equals a declared one. */
-const MAX_ROLE_CHARACTERS = 101;
+const PAUSED =
+	"the server was restored from a backup and leases are paused: what is made now could not be ended; the instance admin looks at `svc lease list` and runs `svc lease resume`";
 
-/** Reads the requested role, cut to length; without one, takes the engine's first role unless its kind requires a role. */
-function roleOf({ entry }: ReadyEngine, { role }: Fields): string | undefined {
-	if (typeof role === "string" && role !== "") return role.slice(0, MAX_ROLE_CHARACTERS);
-	return entry.kind.requiresRole ? undefined : entry.descriptor.default_roles[0]?.name;
+/** Makes the request for a credential. @throws AppError invalid_ttl, validation_failed */
+function requestOf(
+	{ engine, realm }: Caller,
+	given: Fields,
+	role: string | undefined,
+	with_connection: boolean,
+): IssueRequest {
+	const { ttl_ms, ttl } = ttlOf(engine, given);
+	const { params, scope } = confineParams(engine, given);
+	return { role: role ?? "", params: { ...params, ttl }, scope, ttl_ms, with_connection, realm_id: realm.id };
 }
 
 /** Shortest life of a credential. */
@@ -148,4 +112,54 @@ function parseTtl(text: unknown): number {
 		if (error instanceof DurationError) throw new AppError("invalid_ttl", `invalid ttl: ${error.message}`);
 		throw error;
 	}
+}
+
+/** Names tried until one is free. */
+const MAX_NAMES = 3;
+
+async function issueCredential(
+	needs: EngineNeeds,
+	caller: Caller,
+	connector: Connector,
+	request: IssueRequest,
+): Promise<Issued> {
+	for (let attempt = 0; attempt < MAX_NAMES; attempt++) {
+		const issued = await issueUnderOneName(needs, caller, connector, request);
+		if (issued !== undefined) return issued;
+	}
+	throw new AppError("engine_unavailable", "the engine came up with names that are taken: try again");
+}
+
+/** @returns undefined when the name is taken */
+async function issueUnderOneName(
+	needs: EngineNeeds,
+	caller: Caller,
+	connector: Connector,
+	request: IssueRequest,
+): Promise<Issued | undefined> {
+	const draft = await connector.prepare(request).catch((error) => fail(needs, caller, "generate", error));
+	if (draft === undefined) return undefined;
+	try {
+		const lease_id = await recordIntent(needs, caller, request, draft);
+		if (lease_id === undefined) return undefined;
+		const made = await draft.create(lease_id).catch((error) => giveUp(needs, caller, lease_id, error));
+		await markActive(needs, caller, request, {
+			lease_id,
+			name: draft.name || (made.name ?? ""),
+			expires_at: made.expires_at,
+			payload: made.payload === undefined ? null : await needs.sealer.sealPayload(lease_id, made.payload),
+			due_at: needs.clock.now() + (made.lives_ms ?? request.ttl_ms),
+		});
+		return { data: made.data, lease_id };
+	} finally {
+		draft.release?.();
+	}
+}
+
+/** Gives up a create. Only a refusal may prove that nothing was made; after any other error the lease is uncertain. */
+async function giveUp(needs: EngineNeeds, caller: Caller, lease_id: string, error: unknown): Promise<never> {
+	const isSure = error instanceof EngineUnavailable ? !error.sent : error instanceof TargetError && error.made_nothing;
+	if (isSure) await markAborted(needs, caller, lease_id);
+	else await markUncertain(needs, lease_id, error instanceof Error ? error.message : "the create did not end");
+	return fail(needs, caller, "generate", error);
 }
