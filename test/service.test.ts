@@ -14,7 +14,7 @@ import { type Server, startServer } from "./harness.ts";
 
 const PEER = fileURLToPath(new URL("./peers/notify_socket.py", import.meta.url));
 const missing = ["systemd-notify", "python3"].find((tool) => spawnSync(tool, ["--version"]).status !== 0);
-const skip = missing === undefined ? false : `${missing} is not installed`;
+const skip = missing === undefined ? false : `${missing} is not installed: apt-get install systemd python3`;
 
 let folder: string;
 let systemd: ChildProcess | undefined;

@@ -6,7 +6,7 @@ import { type Executable, makeExecutable } from "../../scripts/binary/executable
 
 /** The reason why the binary cannot be built here, or false. */
 export const skipWithoutStrip: string | false =
-	spawnSync("strip", ["--version"]).error === undefined ? false : "strip is not installed (binutils)";
+	spawnSync("strip", ["--version"]).error === undefined ? false : "strip is not installed: apt-get install binutils";
 
 /** The single binary, built for one test file in an otherwise empty folder. */
 export interface Built extends Executable, AsyncDisposable {}

@@ -12,7 +12,10 @@ import { type Kubernetes, skipWithoutKubernetes, startKubernetes } from "../peer
 import { type Redis, skipWithoutRedis, startRedis } from "../peers/redis.ts";
 
 const skipWithoutKubectl =
-	skipWithoutKubernetes || (spawnSync("kubectl", ["version", "--client"]).error === undefined ? false : "no kubectl");
+	skipWithoutKubernetes ||
+	(spawnSync("kubectl", ["version", "--client"]).error === undefined
+		? false
+		: "kubectl is not installed: apt-get install kubernetes-client");
 
 let world: EngineWorld;
 let cli: Cli;

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 
 /** `false` where strace is installed, else the reason to skip the test. */
 export const skipWithoutStrace: string | false =
-	spawnSync("strace", ["--version"]).status === 0 ? false : "strace is not installed";
+	spawnSync("strace", ["--version"]).status === 0 ? false : "strace is not installed: apt-get install strace";
 
 /** Returns the command line that runs `command` under strace and adds its calls to `log` with paths and whole strings. */
 export function recordedCommand(command: string[], log: string, calls: string[], stringLimitBytes: number): string[] {

@@ -17,7 +17,10 @@ const folder = await mkdtemp(join(tmpdir(), "svc-unit-"));
 const unit = join(folder, "svc.service");
 await writeFile(unit, unitText(layoutOf({ prefix: "/usr/local", user: "svc" }), ""));
 const trial = spawnSync("python3", [FILTER, unit, "true"], { encoding: "utf8" });
-const skip = trial.status === 0 ? false : "python3, systemd-analyze or libseccomp is not installed";
+const skip =
+	trial.status === 0
+		? false
+		: "python3, systemd-analyze or libseccomp is not installed: apt-get install python3 systemd libseccomp2";
 
 test("with no system calls but those that the unit leaves, passwords are hashed and engines run", {
 	skip,

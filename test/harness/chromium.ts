@@ -18,7 +18,9 @@ const FLAGS = [
 ];
 
 /** The reason to skip a test with a browser; false when one is installed. */
-export const skipWithoutChromium: string | false = isInstalled() ? false : "chromium is not installed";
+export const skipWithoutChromium: string | false = isInstalled()
+	? false
+	: "chromium is not installed: apt-get install chromium";
 
 function isInstalled(): boolean {
 	try {

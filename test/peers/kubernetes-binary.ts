@@ -30,7 +30,9 @@ export async function findKubernetes(): Promise<Found> {
 	const program = join(folder, "kubepeer");
 	if (existsSync(program)) return { program };
 	if (spawnSync("go", ["version"]).status !== 0) {
-		return { missing: "neither is go installed nor does KUBEBUILDER_ASSETS name a folder with kube-apiserver" };
+		return {
+			missing: "neither go nor a kube-apiserver is there: install go (https://go.dev/dl), or set KUBEBUILDER_ASSETS",
+		};
 	}
 	await mkdir(folder, { recursive: true });
 	const failure = await alone(program, async () => (existsSync(program) ? undefined : build(program)));

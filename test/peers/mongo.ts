@@ -47,7 +47,7 @@ export async function skipWithoutMongo(): Promise<string | false> {
 	const code = await new Promise((settle) => child.once("error", settle).once("close", settle));
 	return code === 0
 		? false
-		: `no mongod, and SecantusDB could not be installed: ${written.trim().split("\n").at(-1) ?? code}`;
+		: `mongod is not installed, nor SecantusDB, which needs apt-get install python3-venv: ${written.trim().split("\n").at(-1) ?? code}`;
 }
 
 /** Starts the server of SVC_TEST_MONGODB_URI, else a mongod from PATH, else SecantusDB. @throws Error with its output when it does not start */

@@ -11,7 +11,9 @@ const START_TIMEOUT_MS = 120_000;
 
 /** `false` where Redis is installed, else the reason to skip the test. */
 export const skipWithoutRedis: string | false =
-	spawnSync("redis-server", ["--version"]).status === 0 ? false : "redis-server is not installed";
+	spawnSync("redis-server", ["--version"]).status === 0
+		? false
+		: "redis-server is not installed: apt-get install redis-server";
 
 const FIXTURES = resolve(import.meta.dirname, "../../packages/cli/src/fixtures");
 

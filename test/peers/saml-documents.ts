@@ -7,7 +7,7 @@ import { inflateRawSync } from "node:zlib";
 
 /** `false` where keys can be made, else the reason to skip the test. */
 export const skipWithoutOpenssl: string | false =
-	spawnSync("openssl", ["version"]).status === 0 ? false : "openssl is not installed";
+	spawnSync("openssl", ["version"]).status === 0 ? false : "openssl is not installed: apt-get install openssl";
 
 const SAML = "urn:oasis:names:tc:SAML:2.0:assertion";
 const SAMLP = "urn:oasis:names:tc:SAML:2.0:protocol";

@@ -19,9 +19,9 @@ const START_TIMEOUT_MS = 120_000;
 export const skipWithoutSimplesaml: string | false = whyNot();
 
 function whyNot(): string | false {
-	if (!existsSync(join(PACKAGE, "www"))) return "simplesamlphp is not installed";
+	if (!existsSync(join(PACKAGE, "www"))) return "simplesamlphp is not installed: apt-get install simplesamlphp";
 	if (spawnSync("php", ["-r", "exit(extension_loaded('dom') && extension_loaded('mbstring') ? 0 : 1);"]).status !== 0) {
-		return "php-cli with its extensions xml and mbstring is not installed";
+		return "php is not installed: apt-get install php-cli php-xml php-mbstring php-curl php-intl";
 	}
 	return skipWithoutOpenssl;
 }

@@ -14,7 +14,9 @@ const SLAPD = "/usr/sbin/slapd";
 const SCHEMAS = "/etc/ldap/schema";
 
 /** `false` where OpenLDAP's server is installed, else the reason to skip the test. */
-export const skipWithoutSlapd: string | false = existsSync(SLAPD) ? false : "slapd is not installed";
+export const skipWithoutSlapd: string | false = existsSync(SLAPD)
+	? false
+	: "slapd is not installed: apt-get install slapd ldap-utils";
 
 /** Options of a test's directory. */
 export interface SlapdOptions {

@@ -10,7 +10,10 @@ import { type Person, startPerson } from "./run-world.ts";
 
 const options = { skip: skipWithoutKubernetes };
 const skipWithoutKubectl =
-	skipWithoutKubernetes || (spawnSync("kubectl", ["version", "--client"]).error === undefined ? false : "no kubectl");
+	skipWithoutKubernetes ||
+	(spawnSync("kubectl", ["version", "--client"]).error === undefined
+		? false
+		: "kubectl is not installed: apt-get install kubernetes-client");
 
 let kubernetes: Kubernetes;
 let world: EngineWorld;

@@ -11,7 +11,7 @@ const TIMEOUT_MS = 300_000;
 
 /** `false` where `script` of util-linux, which gives a process a terminal, is installed; else the reason to skip the test. */
 export const skipWithoutTerminal: string | false =
-	spawnSync("script", ["--version"]).status === 0 ? false : "script is not installed";
+	spawnSync("script", ["--version"]).status === 0 ? false : "script is not installed: apt-get install bsdutils";
 
 /** A started `svc`. */
 export interface Svc {

@@ -154,7 +154,7 @@ test("what cannot work is said before anybody signs in", options, async () => {
 
 const withoutXmllint =
 	spawnSync("xmllint", ["--version"]).status !== 0 || !existsSync(SCHEMAS)
-		? "xmllint, or the schemas of simplesamlphp, are not installed"
+		? "xmllint, or the schemas of simplesamlphp, are not installed: apt-get install libxml2-utils simplesamlphp"
 		: skipWithoutOpenssl;
 
 /** Returns xmllint's errors for a text against a schema. */

@@ -111,7 +111,7 @@ async function offered(shell: string, line: string, env: Record<string, string> 
 
 for (const shell of Object.keys(SHELLS)) {
 	const isThere = spawnSync(shell, ["-c", "exit 0"]).status === 0;
-	describe(`in ${shell}`, { skip: isThere ? false : `${shell} is not installed` }, () => {
+	describe(`in ${shell}`, { skip: isThere ? false : `${shell} is not installed: apt-get install ${shell}` }, () => {
 		for (const [line, expected] of LINES) {
 			test(`${line}⇥ offers ${expected.join(" ") || "nothing"}`, async () => {
 				assert.deepEqual(await offered(shell, line), expected);

@@ -11,7 +11,8 @@ import { certificateFingerprint, createServerCertificate, loadAuthority } from "
 
 const names = ["localhost", "svc.internal", "127.0.0.1", "::1"];
 const made = createServerCertificate({ names, now: NOW, days: 365, randomBytes });
-const withoutCurl = spawnSync("curl", ["--version"]).error === undefined ? false : "curl is not on PATH";
+const withoutCurl =
+	spawnSync("curl", ["--version"]).error === undefined ? false : "curl is not installed: apt-get install curl";
 
 const server = createServer({ cert: made.certificate, key: made.private_key }, (_request, response) =>
 	response.end("hello"),

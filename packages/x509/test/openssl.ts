@@ -25,7 +25,7 @@ after(() => rmSync(folder, { recursive: true }));
 const isMissing = spawnSync("openssl", ["version"]).error !== undefined;
 
 /** For a test's `skip` option. */
-export const withoutOpenssl = isMissing ? "openssl is not on PATH" : false;
+export const withoutOpenssl = isMissing ? "openssl is not installed: apt-get install openssl" : false;
 
 /** Writes a file for OpenSSL and returns its path. */
 export function file(name: string, text: string): string {

@@ -45,7 +45,8 @@ for (const [language, [files, command]] of Object.entries(LANGUAGES)) {
 		assert.equal(status, 0);
 		assert.deepEqual(stdout.trim().replace(`${language}: `, "").split(", ").toSorted(), files);
 		assert.deepEqual(readdirSync(folder).toSorted(), files);
-		if (language === "go" && !goBuild(folder, join(folder, "engine"))) return t.skip("go is not installed");
+		if (language === "go" && !goBuild(folder, join(folder, "engine")))
+			return t.skip("go is not installed: see https://go.dev/dl");
 		const descriptor = JSON.parse(readFileSync(join(folder, "plugin.json"), "utf8"));
 		assert.deepEqual([descriptor.name, descriptor.display_name], [name, name]);
 		assert.ok(statSync(join(folder, descriptor.executable)).mode & 0o100, "what plugin.json names can be executed");

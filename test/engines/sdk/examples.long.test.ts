@@ -42,7 +42,7 @@ const LANGUAGES = [
 		name: "go",
 		command: [join(scratch, "voucher")],
 		tested: { directory: scratch },
-		skip: hasGo ? false : "go is not installed",
+		skip: hasGo ? false : "go is not installed: see https://go.dev/dl",
 	},
 	{
 		name: "python",

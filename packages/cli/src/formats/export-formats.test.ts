@@ -114,7 +114,10 @@ test("JSON and YAML of both versions hold every value and every key", () => {
 	);
 });
 
-const noKubectl = spawnSync("kubectl", ["version", "--client"]).error === undefined ? false : "no kubectl";
+const noKubectl =
+	spawnSync("kubectl", ["version", "--client"]).error === undefined
+		? false
+		: "kubectl is not installed: apt-get install kubernetes-client";
 
 test("a Secret is read by kubectl as what was written", { skip: noKubectl }, () => {
 	const entries = [

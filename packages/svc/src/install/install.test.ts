@@ -9,7 +9,7 @@ import { LOCAL_COMMANDS } from "../local-commands.ts";
 
 const TOOLS = ["systemd-analyze", "systemd-creds", "systemd-sysusers", "systemctl"];
 const missing = TOOLS.find((tool) => spawnSync(tool, ["--version"]).status !== 0);
-const skip = missing === undefined ? false : `${missing} is not installed`;
+const skip = missing === undefined ? false : `${missing} is not installed: apt-get install systemd`;
 
 const UNIT = "etc/systemd/system/svc.service";
 const SEALED = "etc/svc/master-key.cred";
