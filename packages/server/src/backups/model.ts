@@ -65,7 +65,7 @@ export interface Snapshot {
 	audit: Pick<AuditStore, "checkpoints" | "verify">;
 	facts(): Promise<SnapshotFacts>;
 	/** Lists problems of its pages. */
-	glance(): Promise<string[]>;
+	checkQuickly(): Promise<string[]>;
 	/** Lists problems of its pages, indexes and references. */
 	inspect(): Promise<string[]>;
 	keys(): Promise<KeyRow[]>;

@@ -4,7 +4,7 @@ import type { Keyring } from "../crypto/keyring.ts";
 import type { Gate } from "../gate.ts";
 import { type Check, ok } from "./model.ts";
 
-type OpenDatabase = Pick<Snapshot, "audit" | "glance" | "inspect" | "close">;
+type OpenDatabase = Pick<Snapshot, "audit" | "checkQuickly" | "inspect" | "close">;
 
 /** Dependencies of examining the database. */
 export interface DatabaseNeeds {
@@ -19,7 +19,7 @@ const REPAIR = "stop the server, keep a copy of the data directory, and restore 
 
 /** Checks the database's pages; with `deep` its indexes and references, too. */
 export async function lookAtDatabase(needs: DatabaseNeeds, deep: boolean, signal: AbortSignal): Promise<Check[]> {
-	const look = (database: OpenDatabase) => (deep ? database.inspect() : database.glance());
+	const look = (database: OpenDatabase) => (deep ? database.inspect() : database.checkQuickly());
 	const problems = await withDatabase(needs, signal, look).catch(asProblem);
 	if (problems.length === 0)
 		return [ok("database", deep ? "every page, index and reference is sound" : "every page is sound")];

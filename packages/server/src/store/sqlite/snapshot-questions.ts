@@ -36,7 +36,7 @@ export function snapshotQuestions(db: Database) {
 				restore_epoch: Number(meta("restore_epoch") ?? 0),
 			};
 		},
-		glance: (): string[] =>
+		checkQuickly: (): string[] =>
 			(db.pragma(`quick_check(${MAX_PROBLEMS})`) as { quick_check: string }[])
 				.map((row) => row.quick_check)
 				.filter((text) => text !== "ok"),

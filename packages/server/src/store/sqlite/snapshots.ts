@@ -7,7 +7,7 @@ export function openSnapshot(file: string): Snapshot {
 	return {
 		audit: { checkpoints: worker.question("audit", "checkpoints"), verify: worker.question("audit", "verify") },
 		facts: worker.question("snapshots", "facts"),
-		glance: worker.question("snapshots", "glance"),
+		checkQuickly: worker.question("snapshots", "checkQuickly"),
 		inspect: worker.question("snapshots", "inspect"),
 		keys: worker.question("snapshots", "keys"),
 		samples: worker.question("snapshots", "samples"),
