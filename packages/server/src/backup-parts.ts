@@ -9,9 +9,9 @@ import type { KeyStore } from "./crypto/keyring-model.ts";
 import { loadMasterKey } from "./crypto/master-key.ts";
 import { createConfigSealer } from "./engines/config/sealed-config.ts";
 import { FatalError } from "./errors.ts";
-import { createGate } from "./gate.ts";
 import { VERSION } from "./health/build.ts";
 import { openStored } from "./secrets/value.ts";
+import { createSemaphore } from "./semaphore.ts";
 import { openProvider } from "./sso/providers.ts";
 import { openSnapshot } from "./store/sqlite/snapshots.ts";
 import type { Store } from "./store/store.ts";
@@ -33,7 +33,7 @@ export function createBackupParts(parts: { config: Config; store: Store; keyring
 		folder: config.backup,
 		copyTo: store.copyTo,
 		version: VERSION,
-		oneAtATime: createGate(1),
+		oneAtATime: createSemaphore(1).run,
 		newestAt: () => newestAt(config.backup),
 	};
 }

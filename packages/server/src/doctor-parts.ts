@@ -2,9 +2,9 @@ import { join } from "node:path";
 import type { Parts } from "./core.ts";
 import { createFormerQuestion } from "./engines/config/former-realms.ts";
 import { createTargetQuestions } from "./engines/targets.ts";
-import { createGate } from "./gate.ts";
 import { findTlsFiles } from "./http/certificate.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
+import { createSemaphore } from "./semaphore.ts";
 import { checkDataDirectory, DATABASE_FILES } from "./store/sqlite/files.ts";
 import { openSnapshot } from "./store/sqlite/snapshots.ts";
 
@@ -27,7 +27,7 @@ export function createDoctorParts(
 		lookAtFormer: createFormerQuestion({ ...engines, store }),
 		checkFiles: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
 		newestBackupAt: backups.newestAt,
-		oneAtATime: createGate(1),
+		oneAtATime: createSemaphore(1).run,
 		openDatabase: () => openSnapshot(join(data_dir, "svc.db")),
 	};
 }

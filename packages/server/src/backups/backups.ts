@@ -1,10 +1,10 @@
 import { promises } from "node:fs";
 import { type AuditStore, eventBy } from "../audit/model.ts";
 import { AppError, FatalError } from "../errors.ts";
-import type { Gate } from "../gate.ts";
 import type { Log } from "../log.ts";
 import { requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import type { Semaphore } from "../semaphore.ts";
 import { Streamed } from "../streamed.ts";
 import type { System } from "../system.ts";
 import { backupName, describe, fileOf, listFolder } from "./folder.ts";
@@ -18,7 +18,7 @@ export interface BackupNeeds extends MakeNeeds {
 	system: System;
 	log: Log;
 	/** Lets one backup be made at a time: two would only hinder each other. */
-	oneAtATime: Gate;
+	oneAtATime: Semaphore["run"];
 }
 
 /**

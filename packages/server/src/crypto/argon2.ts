@@ -1,6 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import { AppError } from "../errors.ts";
-import { createGate } from "../gate.ts";
+import { createSemaphore } from "../semaphore.ts";
 import { startThread } from "../shipped-file.ts";
 import type { PasswordAnswer, PasswordQuestion } from "./argon2-thread.ts";
 
@@ -13,7 +13,7 @@ const IDLE_MS = 30_000;
 /** Idle threads, with the timers that end them. */
 const idle: { thread: Worker; timer: NodeJS.Timeout }[] = [];
 
-const turn = createGate(WIDTH);
+const semaphore = createSemaphore(WIDTH);
 
 /**
  * Computes argon2id in a thread of low priority, so that sign-ins delay nobody else: they block neither the event loop, nor the threads that
@@ -21,7 +21,7 @@ const turn = createGate(WIDTH);
  * @throws AppError internal_error when the thread fails
  */
 export function computeArgon2(question: PasswordQuestion): Promise<PasswordAnswer> {
-	return turn(() => ask(idle.pop(), question));
+	return semaphore.run(() => ask(idle.pop(), question));
 }
 
 function ask(waiting: (typeof idle)[number] | undefined, question: PasswordQuestion): Promise<PasswordAnswer> {

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createServerCertificate } from "@svc/x509";
 import { FatalError } from "../errors.ts";
-import { createGate } from "../gate.ts";
 import { createLimits } from "../limits.ts";
+import { createSemaphore } from "../semaphore.ts";
 import { system } from "../system.ts";
 import { anActor } from "../testing/actor.ts";
 import { makeFolder } from "../testing/store.ts";
@@ -190,7 +190,7 @@ test("what fails or throws while it is looked at is one failed check, and its te
 			},
 			newestBackupAt: () => undefined,
 			limits: createLimits(),
-			oneAtATime: createGate(1),
+			oneAtATime: createSemaphore(1).run,
 			openDatabase: () => {
 				throw secret;
 			},

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createGate } from "../gate.ts";
+import { createSemaphore } from "../semaphore.ts";
 import { type DatabaseNeeds, lookAtDatabase } from "./database.ts";
 
 /** A database whose examinations end when the test says so. */
@@ -9,7 +9,7 @@ function setUp() {
 	let open = 0;
 	let most = 0;
 	const needs = {
-		oneAtATime: createGate(1),
+		oneAtATime: createSemaphore(1).run,
 		openDatabase() {
 			most = Math.max(most, ++open);
 			const look = Promise.withResolvers<string[]>();

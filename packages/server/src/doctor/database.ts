@@ -1,7 +1,7 @@
 import { proveLog } from "../audit/proof.ts";
 import type { Snapshot } from "../backups/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
-import type { Gate } from "../gate.ts";
+import type { Semaphore } from "../semaphore.ts";
 import { type Check, ok } from "./model.ts";
 
 type OpenDatabase = Pick<Snapshot, "audit" | "checkQuickly" | "inspect" | "close">;
@@ -12,7 +12,7 @@ export interface DatabaseNeeds {
 	/** Opens the live database beside the server's own connections. */
 	openDatabase(): OpenDatabase;
 	/** Lets one examination of the database run at a time: each has its own thread and reads all of it. */
-	oneAtATime: Gate;
+	oneAtATime: Semaphore["run"];
 }
 
 const REPAIR = "stop the server, keep a copy of the data directory, and restore a backup: `svc restore --help`";

@@ -1,5 +1,6 @@
 import type { AuditStore } from "../audit/model.ts";
 import type { System } from "../system.ts";
+import { createBatches } from "./batches.ts";
 import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
 import { createLane, type Lane } from "./lane.ts";
@@ -7,7 +8,6 @@ import type { Lease, LeaseStore, Removal } from "./model.ts";
 import { createOverdue, type Overdue } from "./overdue.ts";
 import { type TakeBackNeeds, takeBack } from "./take-back.ts";
 import { createTargetHealth } from "./target-health.ts";
-import { createWaves } from "./waves.ts";
 
 /** Dependencies of running removals. */
 export interface RemovalNeeds extends TakeBackNeeds {
@@ -45,7 +45,7 @@ export class Removals {
 
 	/** @param onDrained called when a queue is empty and more is due */
 	constructor(needs: RemovalNeeds, limits: RemovalLimits, onDrained: () => void) {
-		this.#needs = { ...needs, store: { ...needs.store, leases: behindGate(needs.store.leases) } };
+		this.#needs = { ...needs, store: { ...needs.store, leases: inBatches(needs.store.leases) } };
 		this.#limits = limits;
 		this.#onDrained = onDrained;
 		this.overdue = createOverdue(needs);
@@ -149,14 +149,14 @@ export class Removals {
 }
 
 /** Wraps the ledger so that only few removals write at once, with rests in between. */
-function behindGate(leases: LeaseStore): LeaseStore {
-	const gate = createWaves(WRITES);
+function inBatches(leases: LeaseStore): LeaseStore {
+	const inBatch = createBatches(WRITES);
 	return {
 		...leases,
-		doubt: (input) => gate(() => leases.doubt(input)),
-		revoke: (input, event) => gate(() => leases.revoke(input, event)),
-		settle: (input, event) => gate(() => leases.settle(input, event)),
-		postpone: (input) => gate(() => leases.postpone(input)),
+		doubt: (input) => inBatch(() => leases.doubt(input)),
+		revoke: (input, event) => inBatch(() => leases.revoke(input, event)),
+		settle: (input, event) => inBatch(() => leases.settle(input, event)),
+		postpone: (input) => inBatch(() => leases.postpone(input)),
 	};
 }
 

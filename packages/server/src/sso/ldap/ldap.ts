@@ -1,6 +1,6 @@
-import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
+import { createSemaphore } from "../../semaphore.ts";
+import { type Asserted, ProviderUnavailable, SsoRefusal, tooManyLogins } from "../model.ts";
 import type { LdapSettings } from "../settings.ts";
-import { createTurns } from "../turns.ts";
 import { accountOf } from "./account.ts";
 import type { LdapAnswer } from "./ldap-thread.ts";
 import type { Credentials } from "./login.ts";
@@ -8,8 +8,10 @@ import { createThreads } from "./threads.ts";
 
 /** Milliseconds from a question's arrival to its answer, including the wait for a turn. */
 const LIMIT_MS = 4000;
-/** A healthy directory needs some milliseconds for a login. */
-const LIMITS = { all: 8, each: 3, waiting: 16 };
+/** Questions at once, to all directories: a healthy one needs some milliseconds for a login. */
+const MAX_QUESTIONS = 8;
+/** Bounds of one directory: one that hangs takes nothing from the others. */
+const OF_DIRECTORY = { each: 3, waiting: 16, busy: tooManyLogins };
 /** Bytes of UTF-8. */
 const MAX_BYTES = 1024;
 
@@ -30,10 +32,15 @@ export interface Ldap {
 
 /** Makes the adapter; its first question starts a thread. */
 export function createLdap(): Ldap {
-	const turn = createTurns(LIMITS);
+	const semaphore = createSemaphore(MAX_QUESTIONS, OF_DIRECTORY);
 	const threads = createThreads();
-	const ask = (settings: LdapSettings, credentials: Credentials | undefined) =>
-		turn(settings.url, LIMIT_MS, (left_ms) => threads.ask({ settings, credentials }, left_ms));
+	const ask = (settings: LdapSettings, credentials: Credentials | undefined) => {
+		const until = performance.now() + LIMIT_MS;
+		return semaphore.run(() => threads.ask({ settings, credentials }, Math.max(1, until - performance.now())), {
+			key: settings.url,
+			limit_ms: LIMIT_MS,
+		});
+	};
 	return {
 		async identify(settings, username, password) {
 			if (!isSane(username)) throw new SsoRefusal("unknown");

@@ -1,9 +1,9 @@
 import type { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
+import { createSemaphore } from "../../semaphore.ts";
 import { startThread } from "../../shipped-file.ts";
-import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
+import { type Asserted, ProviderUnavailable, SsoRefusal, tooManyLogins } from "../model.ts";
 import type { SamlSettings } from "../settings.ts";
-import { createTurns } from "../turns.ts";
 import type { OneLogin } from "./assertion.ts";
 import { LimitedThread, NoAnswer } from "./limited-thread.ts";
 import { type ServiceProvider, writeLoginUrl, writeMetadata } from "./messages.ts";
@@ -21,7 +21,7 @@ const QUEUE = 64;
  * Of one source, one response is read and sixteen wait, for so many milliseconds: even the slowest of them delay the other sources by one response
  * only. The thread's queue bounds the number of sources.
  */
-const OF_SOURCE = { all: Number.POSITIVE_INFINITY, each: 1, waiting: 16 };
+const OF_SOURCE = { each: 1, waiting: 16, busy: tooManyLogins };
 const MAX_TURN_MS = 10_000;
 
 /** Providers whose settings are kept for the minute. */
@@ -74,7 +74,7 @@ export interface Saml {
 export function createSaml(): Saml {
 	const limits = { start, limit_ms: LIMIT_MS, queue: QUEUE, idle_ms: IDLE_MS };
 	const thread = new LimitedThread<SamlQuestion, SamlAnswer>(limits);
-	const turn = createTurns(OF_SOURCE);
+	const semaphore = createSemaphore(Number.POSITIVE_INFINITY, OF_SOURCE);
 	const read = createReader(thread);
 	return {
 		metadata: writeMetadata,
@@ -92,7 +92,9 @@ export function createSaml(): Saml {
 			const { email_attribute: email, name_attribute: name, groups_attribute: groups } = settings;
 			const examination = { field: response, sp, request_ids, attributes: { email, name, groups } };
 			const question = questionOf(settings, now, examination);
-			const answer = await turn(source, MAX_TURN_MS, () => thread.ask(question)).catch(aboutResponse);
+			const answer = await semaphore
+				.run(() => thread.ask(question), { key: source, limit_ms: MAX_TURN_MS })
+				.catch(aboutResponse);
 			const { identity } = found(answer);
 			if (identity === undefined) throw new SsoRefusal("malformed");
 			return identity;

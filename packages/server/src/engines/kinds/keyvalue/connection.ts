@@ -1,6 +1,6 @@
 import { getCACertificates } from "node:tls";
 import { createClient, ErrorReply } from "redis";
-import { createGate } from "../../../gate.ts";
+import { createSemaphore } from "../../../semaphore.ts";
 import { shownReply, TargetError, type TargetErrorKind } from "../connector.ts";
 
 /*
@@ -115,7 +115,7 @@ interface Channel {
 /** The connections to a store with one configuration: one for the administrator, and one for each create under way. */
 export class KeyValueConnections {
 	readonly #access: Access;
-	readonly #enter = createSlots(MAX_CHANNELS, COMMAND_TIMEOUT_MS);
+	readonly #channels = createSemaphore(MAX_CHANNELS, { busy: tooSlow });
 	readonly #open = new Set<KeyValueConnection>();
 	readonly #idle: Carrier[] = [];
 	#admin: Promise<KeyValueConnection> | undefined;
@@ -137,7 +137,7 @@ export class KeyValueConnections {
 
 	/** Opens a channel for one create. @throws TargetError */
 	async openChannel(): Promise<Channel> {
-		const leave = await this.#enter();
+		const leave = await this.#channels.acquire({ limit_ms: COMMAND_TIMEOUT_MS });
 		try {
 			return this.#channel(await this.#takeCarrier(), leave);
 		} catch (error) {
@@ -212,29 +212,8 @@ export function isRefusal(error: unknown): boolean {
 	return error instanceof TargetError && error.kind !== "unreachable";
 }
 
-/**
- * Makes the function that takes one of `count` slots, or queues while all are taken.
- * @returns a function that waits for a slot and returns the function to free it; freeing it twice is harmless
- * @throws TargetError unreachable after `wait_ms`
- */
-export function createSlots(count: number, wait_ms: number): () => Promise<() => void> {
-	const gate = createGate(count);
-	return () => {
-		const taken = Promise.withResolvers<() => void>();
-		let isLate = false;
-		const timer = setTimeout(() => {
-			isLate = true;
-			taken.reject(new TargetError("unreachable", "the target is slow: too many credentials are being made there"));
-		}, wait_ms);
-		void gate(async () => {
-			clearTimeout(timer);
-			if (isLate) return;
-			const left = Promise.withResolvers<void>();
-			taken.resolve(left.resolve);
-			await left.promise;
-		});
-		return taken.promise;
-	};
+function tooSlow(): TargetError {
+	return new TargetError("unreachable", "the target is slow: too many credentials are being made there");
 }
 
 let first: ReturnType<typeof createClient> | undefined;

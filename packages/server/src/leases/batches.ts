@@ -1,14 +1,16 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Gate } from "../gate.ts";
 
-/** Longest rest between two waves, in milliseconds, however slow the disk is. */
+/** Longest rest between two batches, in milliseconds, however slow the disk is. */
 const LONGEST_REST_MS = 100;
+
+/** Runs a task in the next batch that has room. */
+export type Batches = <T>(task: () => Promise<T>) => Promise<T>;
 
 /**
  * Runs `width` tasks at once, rests for as long as they took, then runs the next: others have half of the time for the resource that the
  * tasks use, on a quick machine and on a slow one. Tasks begin in the order they came.
  */
-export function createWaves(width: number): Gate {
+export function createBatches(width: number): Batches {
 	const waiting: (() => Promise<unknown>)[] = [];
 	let isRunning = false;
 	const run = async () => {

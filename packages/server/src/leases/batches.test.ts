@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { createWaves } from "./waves.ts";
+import { createBatches } from "./batches.ts";
 
 const MANY = 20;
 const WIDTH = 3;
 
 test("no more tasks run at once than may, all of them do, in the order they came", async () => {
-	const gate = createWaves(WIDTH);
+	const inBatch = createBatches(WIDTH);
 	const begun: number[] = [];
 	let [running, most] = [0, 0];
 	const answers = await Promise.all(
 		Array.from({ length: MANY }, (_, number) =>
-			gate(async () => {
+			inBatch(async () => {
 				begun.push(number);
 				most = Math.max(most, ++running);
 				await wait(1);
@@ -26,27 +26,27 @@ test("no more tasks run at once than may, all of them do, in the order they came
 });
 
 test("a task that fails tells who asked for it, and the others go on", async () => {
-	const gate = createWaves(WIDTH);
+	const inBatch = createBatches(WIDTH);
 	const outcomes = await Promise.allSettled(
 		Array.from({ length: MANY }, (_, number) =>
-			gate(() => (number % 2 === 0 ? Promise.resolve(number) : Promise.reject(new Error(`${number}`)))),
+			inBatch(() => (number % 2 === 0 ? Promise.resolve(number) : Promise.reject(new Error(`${number}`)))),
 		),
 	);
 	for (const [number, outcome] of outcomes.entries()) {
 		if (number % 2 === 0) assert.deepEqual(outcome, { status: "fulfilled", value: number });
 		else assert.equal(outcome.status === "rejected" && outcome.reason.message, `${number}`);
 	}
-	assert.equal(await gate(async () => "later"), "later");
+	assert.equal(await inBatch(async () => "later"), "later");
 });
 
-test("after a wave others have as long as it took", async () => {
-	const gate = createWaves(1);
+test("after a batch others have as long as it took", async () => {
+	const inBatch = createBatches(1);
 	const order: string[] = [];
-	const first = gate(() => wait(60));
-	const second = gate(async () => void order.push("the second wave"));
+	const first = inBatch(() => wait(60));
+	const second = inBatch(async () => void order.push("the second batch"));
 	await first;
 	await wait(20);
 	order.push("others");
 	await second;
-	assert.deepEqual(order, ["others", "the second wave"]);
+	assert.deepEqual(order, ["others", "the second batch"]);
 });

@@ -1,0 +1,72 @@
+/**
+ * Waiting items under keys: the keys take turns, and the items of one key go in the order they came. A key may hold further keys, which take turns
+ * within it. A key that comes, or has had its turn, goes behind the others.
+ */
+export class FairQueue<Item> {
+	#size = 0;
+	/** Items without a further key. */
+	readonly #items = new Set<Item>();
+	/** The queue of each key, the next one first. */
+	readonly #ring = new Map<string, FairQueue<Item>>();
+
+	/** Number of items, of all keys. */
+	get size(): number {
+		return this.#size;
+	}
+
+	/** Adds an item. @param keys from the outermost one */
+	add(item: Item, key?: string, ...inner: string[]): void {
+		this.#size++;
+		if (key === undefined) {
+			this.#items.add(item);
+			return;
+		}
+		let queue = this.#ring.get(key);
+		if (queue === undefined) {
+			queue = new FairQueue();
+			this.#ring.set(key, queue);
+		}
+		queue.add(item, ...inner);
+	}
+
+	/** Removes an item. @param keys those it was added with @returns false when it is not there */
+	remove(item: Item, key?: string, ...inner: string[]): boolean {
+		const queue = key === undefined ? undefined : this.#ring.get(key);
+		const isRemoved = key === undefined ? this.#items.delete(item) : queue?.remove(item, ...inner) === true;
+		if (key !== undefined && queue?.size === 0) this.#ring.delete(key);
+		if (isRemoved) this.#size--;
+		return isRemoved;
+	}
+
+	/** Takes out the next item that is ready; its key has had its turn. */
+	take(isReady: (item: Item) => boolean = () => true): Item | undefined {
+		for (const item of this.#items) {
+			if (!isReady(item)) continue;
+			this.#items.delete(item);
+			this.#size--;
+			return item;
+		}
+		for (const [key, queue] of this.#ring) {
+			const item = queue.take(isReady);
+			if (item === undefined) continue;
+			this.#ring.delete(key);
+			if (queue.size > 0) this.#ring.set(key, queue);
+			this.#size--;
+			return item;
+		}
+		return undefined;
+	}
+
+	/** Counts the items under a key, or under one key of it. */
+	count(key: string, inner?: string): number {
+		const queue = this.#ring.get(key);
+		return (inner === undefined ? queue?.size : queue?.count(inner)) ?? 0;
+	}
+
+	/** Counts the items under the innermost key that has most. */
+	fullest(): number {
+		let most = this.#items.size;
+		for (const queue of this.#ring.values()) most = Math.max(most, queue.fullest());
+		return most;
+	}
+}

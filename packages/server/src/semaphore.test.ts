@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as settle } from "node:timers/promises";
+import { holdPlace } from "./place.ts";
+import { createSemaphore, type Semaphore } from "./semaphore.ts";
+
+const busy = () => new Error("busy");
+
+/** Tasks that end on command. */
+function tasks(semaphore: Semaphore) {
+	const started: string[] = [];
+	const begin = (key: string, name: string, limit_ms?: number) => {
+		const end = Promise.withResolvers<void>();
+		const task = () => {
+			started.push(name);
+			return end.promise;
+		};
+		const done = semaphore.run(task, { key, ...(limit_ms === undefined ? {} : { limit_ms }) });
+		return { done, end: () => end.resolve() };
+	};
+	return { begin, started };
+}
+
+test("turns are given up to the width, then to waiting tasks, in the order they came", async () => {
+	const semaphore = createSemaphore(2);
+	const [first, second] = await Promise.all([semaphore.acquire(), semaphore.acquire()]);
+	const order: string[] = [];
+	const third = semaphore.acquire().then((release) => order.push("third") && release);
+	const fourth = semaphore.acquire().then((release) => order.push("fourth") && release);
+	await settle();
+	assert.deepEqual(order, []);
+	second();
+	await third;
+	assert.deepEqual(order, ["third"]);
+	first();
+	await fourth;
+	assert.deepEqual(order, ["third", "fourth"]);
+});
+
+test("a turn that is released twice ends once", async () => {
+	const semaphore = createSemaphore(1, { busy });
+	const release = await semaphore.acquire();
+	release();
+	release();
+	await semaphore.acquire();
+	await assert.rejects(semaphore.acquire({ limit_ms: 10 }), /^Error: busy$/);
+});
+
+test("a turn that does not come in time is given up, does not come later, and goes to the next", async () => {
+	const semaphore = createSemaphore(1, { busy });
+	const { begin, started } = tasks(semaphore);
+	const first = begin("a", "a1");
+	await assert.rejects(begin("a", "a2", 20).done, /^Error: busy$/);
+	const third = begin("a", "a3");
+	first.end();
+	await first.done;
+	await settle();
+	assert.deepEqual(started, ["a1", "a3"]);
+	third.end();
+	await third.done;
+});
+
+test("one key waits for its own tasks, and others pass by", async () => {
+	const { begin, started } = tasks(createSemaphore(3, { each: 1 }));
+	const [first, second, other] = [begin("a", "a1"), begin("a", "a2"), begin("b", "b1")];
+	await settle();
+	assert.deepEqual(started, ["a1", "b1"]);
+	first.end();
+	await first.done;
+	await settle();
+	assert.deepEqual(started, ["a1", "b1", "a2"]);
+	for (const task of [second, other]) task.end();
+	await Promise.all([second.done, other.done]);
+});
+
+test("keys take turns, however many tasks of one wait", async () => {
+	const { begin, started } = tasks(createSemaphore(1));
+	const all = [begin("a", "a1"), begin("a", "a2"), begin("a", "a3"), begin("b", "b1")];
+	for (const task of all) task.end();
+	await Promise.all(all.map(({ done }) => done));
+	assert.deepEqual(started, ["a1", "a2", "b1", "a3"]);
+});
+
+test("more than may wait of one key are refused, and a task that fails ends its turn", async () => {
+	const semaphore = createSemaphore(1, { each: 1, waiting: 1, busy });
+	const { begin, started } = tasks(semaphore);
+	const [first, second] = [begin("a", "a1"), begin("a", "a2")];
+	await assert.rejects(begin("a", "a3").done, /^Error: busy$/);
+	const other = begin("b", "b1");
+	for (const task of [first, second, other]) task.end();
+	await Promise.all([first.done, second.done, other.done]);
+	assert.deepEqual(started, ["a1", "a2", "b1"]);
+	await assert.rejects(
+		semaphore.run(() => Promise.reject(new Error("broken"))),
+		/broken/,
+	);
+	assert.equal(await semaphore.run(async () => 1), 1);
+});
+
+test("a task gives back its request's place before it waits", async () => {
+	let left = 0;
+	const place = { leave: () => left++, retake: async () => undefined };
+	const semaphore = createSemaphore(1);
+	await holdPlace(place, () => semaphore.run(async () => assert.equal(left, 1)), undefined);
+});

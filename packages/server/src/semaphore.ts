@@ -1,0 +1,109 @@
+import { FairQueue } from "./fair-queue.ts";
+import { leavePlace } from "./place.ts";
+
+/** Bounds on the tasks of one key, and the error of a task that does not get its turn. */
+export interface KeyBounds {
+	/** Tasks of one key that run at once. */
+	each: number;
+	/** Tasks of one key that wait. */
+	waiting: number;
+	/** Makes the error when too many wait, or the turn does not come in time. */
+	busy(): Error;
+}
+
+/** How a task waits. */
+interface Wait {
+	/** Keys take turns. */
+	key?: string;
+	/** Milliseconds after which a task that has not begun never will. */
+	limit_ms?: number;
+}
+
+/** Lets so many tasks run at once. A waiting task holds no request's place. */
+export interface Semaphore {
+	/** Waits for a turn. @returns the function that ends it; calling it twice is harmless */
+	acquire(wait?: Wait): Promise<() => void>;
+	/** Runs a task when its turn comes. */
+	run<T>(task: () => Promise<T>, wait?: Wait): Promise<T>;
+}
+
+const UNBOUNDED: KeyBounds = {
+	each: Number.POSITIVE_INFINITY,
+	waiting: Number.POSITIVE_INFINITY,
+	busy: () => new Error("the turn did not come in time"),
+};
+
+/**
+ * Makes a semaphore. Tasks of one key run in the order they came; without bounds, all tasks may.
+ * @param width tasks that run at once, of all keys
+ */
+export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}): Semaphore {
+	const { each, waiting: most, busy } = { ...UNBOUNDED, ...bounds };
+	const waiting = new FairQueue<{ key: string; begin(): void }>();
+	const running = new Map<string, number>();
+	let total = 0;
+	const isFree = ({ key }: { key: string }) => total < width && (running.get(key) ?? 0) < each;
+
+	function wait(key: string, limit_ms: number | undefined): Promise<void> {
+		if (waiting.count(key) >= most) return Promise.reject(busy());
+		return new Promise((resolve, reject) => {
+			const entry = {
+				key,
+				begin: () => {
+					clearTimeout(timer);
+					resolve();
+				},
+			};
+			const giveUp = () => {
+				waiting.remove(entry, key);
+				reject(busy());
+			};
+			const timer = limit_ms === undefined ? undefined : setTimeout(giveUp, limit_ms);
+			waiting.add(entry, key);
+		});
+	}
+
+	function begin(key: string): void {
+		total++;
+		running.set(key, (running.get(key) ?? 0) + 1);
+	}
+
+	function end(key: string): void {
+		total--;
+		const left = (running.get(key) ?? 0) - 1;
+		if (left > 0) running.set(key, left);
+		else running.delete(key);
+		const next = waiting.take(isFree);
+		if (next === undefined) return;
+		begin(next.key);
+		next.begin();
+	}
+
+	/** @returns a promise of the turn, or undefined when it comes immediately */
+	function enter({ key = "", limit_ms }: Wait): Promise<void> | undefined {
+		leavePlace();
+		if (!isFree({ key })) return wait(key, limit_ms);
+		begin(key);
+		return undefined;
+	}
+
+	return {
+		async acquire(given = {}) {
+			await enter(given);
+			let isOver = false;
+			return () => {
+				if (!isOver) end(given.key ?? "");
+				isOver = true;
+			};
+		},
+		async run(task, given = {}) {
+			const turn = enter(given);
+			if (turn !== undefined) await turn;
+			try {
+				return await task();
+			} finally {
+				end(given.key ?? "");
+			}
+		},
+	};
+}
