@@ -64,4 +64,5 @@ test("counts are those of a key, of an inner key, and of the fullest inner key",
 	const queue = filled("x/a/1", "x/a/2", "x/b/1", "y/d/1");
 	const counts = [queue.size, queue.count("x"), queue.count("x", "a"), queue.count("y", "a"), queue.count("z", "a")];
 	assert.deepEqual([...counts, queue.fullest()], [4, 3, 2, 0, 0, 2]);
+	assert.deepEqual([...queue], ["x/a/1", "x/a/2", "x/b/1", "y/d/1"]);
 });

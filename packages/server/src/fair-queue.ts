@@ -57,6 +57,12 @@ export class FairQueue<Item> {
 		return undefined;
 	}
 
+	/** Iterates over all items, those of one key together. */
+	*[Symbol.iterator](): Generator<Item> {
+		yield* this.#items;
+		for (const queue of this.#ring.values()) yield* queue;
+	}
+
 	/** Counts the items under a key, or under one key of it. */
 	count(key: string, inner?: string): number {
 		const queue = this.#ring.get(key);

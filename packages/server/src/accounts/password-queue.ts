@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { AppError } from "../errors.ts";
+import { FairQueue } from "../fair-queue.ts";
 import type { Limit } from "../limits.ts";
 import { leavePlace, REFUSAL_MS } from "../place.ts";
 import { siteOf } from "../source.ts";
@@ -30,6 +31,8 @@ export interface PasswordQueue {
 
 interface Waiting {
 	pair: string | undefined;
+	/** Undefined for a stranger. */
+	account: string | undefined;
 	/** Keys that take turns: the first with other first ones, the second with others under the same first one. */
 	keys: readonly [string, string];
 	begin: () => void;
@@ -46,8 +49,7 @@ export function createPasswordQueue(
 	width: number,
 	beforeRefusal: () => Promise<unknown> = () => pause(REFUSAL_MS),
 ): PasswordQueue {
-	const lanes = { known: new Lane(), strangers: new Lane() };
-	const { known, strangers } = lanes;
+	const lanes = new Lanes();
 	const pairs = new Set<string>();
 	const refused = { source: 0, account: 0, strangers: 0 };
 	let running = 0;
@@ -58,13 +60,13 @@ export function createPasswordQueue(
 		const { source, pair, known: account } = asker;
 		const keys = account === undefined ? ([siteOf(source) ?? source, source] as const) : ([source, account] as const);
 		const { promise, resolve } = Promise.withResolvers<void>();
-		const entry = { pair, keys, begin: resolve };
+		const entry = { pair, account, keys, begin: resolve };
 		if (running < width && isFree(entry)) {
 			start(entry);
 			return undefined;
 		}
-		refuseExcess(lanes, refused, keys, account !== undefined);
-		(account === undefined ? strangers : known).add(entry);
+		refuseExcess(lanes, refused, entry);
+		lanes.add(entry);
 		return promise;
 	}
 
@@ -85,10 +87,10 @@ export function createPasswordQueue(
 	}
 
 	function takeNext(): Waiting | undefined {
-		const fromKnown = streak < KNOWN_TURNS ? known.take(isFree) : undefined;
-		const next = fromKnown ?? strangers.take(isFree);
+		const fromKnown = streak < KNOWN_TURNS ? lanes.take("known", isFree) : undefined;
+		const next = fromKnown ?? lanes.take("strangers", isFree);
 		streak = fromKnown === undefined ? 0 : streak + 1;
-		return next ?? known.take(isFree);
+		return next ?? lanes.take("known", isFree);
 	}
 
 	return {
@@ -110,65 +112,39 @@ export function createPasswordQueue(
 	};
 }
 
-/** The waiting checks of one kind. */
-class Lane {
-	readonly #waiting = new Set<Waiting>();
-	/** Number of a key's waiting checks, and its last turn or arrival. */
-	readonly #keys = new Map<string, { size: number; turn: number }>();
-	#turns = 0;
-
-	get size(): number {
-		return this.#waiting.size;
-	}
-
-	count(key: string): number {
-		return this.#keys.get(key)?.size ?? 0;
-	}
-
-	/** Counts the waiting checks of the inner key that has most. */
-	fullest(): number {
-		return Math.max(0, ...[...this.#waiting].map(({ keys }) => this.count(keys[1])));
-	}
+/** Waiting checks: of strangers under site and source, of the known under source and account. */
+class Lanes {
+	readonly strangers = new FairQueue<Waiting>();
+	readonly known = new FairQueue<Waiting>();
+	/** Waiting checks of each account, whatever their sources. */
+	readonly ofAccount = new Map<string, number>();
 
 	add(entry: Waiting): void {
-		this.#waiting.add(entry);
-		for (const key of new Set(entry.keys)) {
-			const { size, turn } = this.#keys.get(key) ?? { size: 0, turn: ++this.#turns };
-			this.#keys.set(key, { size: size + 1, turn });
+		if (entry.account === undefined) this.strangers.add(entry, ...entry.keys);
+		else {
+			this.known.add(entry, ...entry.keys);
+			this.ofAccount.set(entry.account, (this.ofAccount.get(entry.account) ?? 0) + 1);
 		}
 	}
 
-	/** Takes out the check whose keys had their turns longest ago. */
-	take(isFree: (entry: Waiting) => boolean): Waiting | undefined {
-		let next: Waiting | undefined;
-		for (const entry of this.#waiting)
-			if (isFree(entry) && (next === undefined || this.#isBefore(entry, next))) next = entry;
-		if (next === undefined) return undefined;
-		this.#waiting.delete(next);
-		for (const key of new Set(next.keys)) {
-			const size = this.count(key) - 1;
-			if (size === 0) this.#keys.delete(key);
-			else this.#keys.set(key, { size, turn: ++this.#turns });
-		}
-		return next;
-	}
-
-	#isBefore(one: Waiting, other: Waiting): boolean {
-		const turnOf = (key: string) => this.#keys.get(key)?.turn ?? 0;
-		const outer = turnOf(one.keys[0]) - turnOf(other.keys[0]);
-		return outer < 0 || (outer === 0 && turnOf(one.keys[1]) < turnOf(other.keys[1]));
+	/** Takes the next check of one lane that is free to begin. */
+	take(lane: "strangers" | "known", isFree: (entry: Waiting) => boolean): Waiting | undefined {
+		const entry = this[lane].take(isFree);
+		if (entry?.account === undefined) return entry;
+		const left = (this.ofAccount.get(entry.account) ?? 0) - 1;
+		if (left > 0) this.ofAccount.set(entry.account, left);
+		else this.ofAccount.delete(entry.account);
+		return entry;
 	}
 }
 
-type Lanes = Record<"known" | "strangers", Lane>;
 type Refused = Record<"source" | "account" | "strangers", number>;
 
 /** @throws AppError rate_limited, overloaded */
 function refuseExcess(
-	{ known, strangers }: Lanes,
+	{ strangers, ofAccount }: Lanes,
 	refused: Refused,
-	[outer, inner]: Waiting["keys"],
-	isKnown: boolean,
+	{ account, keys: [site, source] }: Waiting,
 ): void {
 	const refuse = (limit: keyof Refused, most: number, whose: string): never => {
 		refused[limit]++;
@@ -176,16 +152,16 @@ function refuseExcess(
 		const code = limit === "strangers" ? "overloaded" : "rate_limited";
 		throw new AppError(code, message, { headers: { "retry-after": "1" } });
 	};
-	if (isKnown) {
-		if (known.count(inner) >= MOST.account) refuse("account", MOST.account, "of this account");
+	if (account !== undefined) {
+		if ((ofAccount.get(account) ?? 0) >= MOST.account) refuse("account", MOST.account, "of this account");
 		return;
 	}
-	if (strangers.count(inner) >= MOST.source) refuse("source", MOST.source, "from here");
-	if (outer !== inner && strangers.count(outer) >= MOST.site) refuse("source", MOST.site, "from here");
+	if (strangers.count(site, source) >= MOST.source) refuse("source", MOST.source, "from here");
+	if (strangers.count(site) >= MOST.site) refuse("source", MOST.site, "from here");
 	if (strangers.size >= MOST.strangers) refuse("strangers", MOST.strangers, "from elsewhere");
 }
 
-function limitsOf({ known, strangers }: Lanes, refused: Refused): Limit[] {
+function limitsOf({ strangers, ofAccount }: Lanes, refused: Refused): Limit[] {
 	return [
 		{
 			name: "password_checks_waiting",
@@ -204,7 +180,7 @@ function limitsOf({ known, strangers }: Lanes, refused: Refused): Limit[] {
 		{
 			name: "password_checks_waiting_per_account",
 			max: MOST.account,
-			used: () => known.fullest(),
+			used: () => Math.max(0, ...ofAccount.values()),
 			refused: () => refused.account,
 			hint: "a program signs in to one account again and again: give it an API token",
 		},

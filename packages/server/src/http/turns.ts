@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import { FairQueue } from "../fair-queue.ts";
 import type { Place } from "../place.ts";
 
 /** Limits of requests handled and waiting at a time. */
@@ -31,8 +32,8 @@ export class Turns {
 	// In the order of taking.
 	readonly #held = new Set<Turn>();
 	readonly #late = new Set<Turn>();
-	/** Waiting requests by source, the next source first. */
-	readonly #ring = new Map<string, Set<Turn>>();
+	/** Waiting requests, by source. */
+	readonly #waiting = new FairQueue<Turn>();
 	#serving: NodeJS.Immediate | undefined;
 	#looking: NodeJS.Timeout | undefined;
 	/** Start of the first request in this turn of the event loop; undefined before. */
@@ -54,14 +55,13 @@ export class Turns {
 
 	/** Counts requests with a place, waiting for one (of the fullest source), and without one behind a commit. */
 	count(): { held: number; waiting: number; late: number } {
-		const waiting = Math.max(0, ...[...this.#ring.values()].map(({ size }) => size));
-		return { held: this.#held.size, waiting, late: this.#late.size };
+		return { held: this.#held.size, waiting: this.#waiting.fullest(), late: this.#late.size };
 	}
 
 	/** @throws AppError rate_limited, overloaded */
 	queue(turn: Turn, begin: () => void): void {
 		const now = performance.now();
-		if (this.#held.size < this.limits.places && this.#ring.size === 0 && this.#hasTime(now))
+		if (this.#held.size < this.limits.places && this.#waiting.size === 0 && this.#hasTime(now))
 			this.#take(turn, begin, now);
 		else this.#wait(turn, begin);
 	}
@@ -82,9 +82,8 @@ export class Turns {
 
 	#wait(turn: Turn, begin: () => void): void {
 		const { places, waiting, late } = this.limits;
-		const queue = this.#ring.get(turn.source);
 		const most = this.#held.size < places ? BURST * waiting : waiting;
-		if ((queue?.size ?? 0) >= most) {
+		if (this.#waiting.count(turn.source) >= most) {
 			this.refused.waiting++;
 			throw tooMany("rate_limited", `${waiting} requests from here wait already`);
 		}
@@ -93,8 +92,7 @@ export class Turns {
 			throw tooMany("overloaded", `${late} requests wait for the disk already`);
 		}
 		turn.begin = begin;
-		if (queue === undefined) this.#ring.set(turn.source, new Set([turn]));
-		else queue.add(turn);
+		this.#waiting.add(turn, turn.source);
 		this.#looking ??= setTimeout(() => this.#look(), LOOK_MS).unref();
 	}
 
@@ -102,11 +100,7 @@ export class Turns {
 	drop(turn: Turn): void {
 		this.#late.delete(turn);
 		if (this.#held.delete(turn)) this.#wake();
-		else if (turn.begin !== undefined) {
-			const queue = this.#ring.get(turn.source);
-			queue?.delete(turn);
-			if (queue?.size === 0) this.#ring.delete(turn.source);
-		}
+		else if (turn.begin !== undefined) this.#waiting.remove(turn, turn.source);
 	}
 
 	holds(turn: Turn): boolean {
@@ -122,21 +116,16 @@ export class Turns {
 
 	/** Serves in a later turn of the event loop, so that arriving bytes are read in between. */
 	#wake(): void {
-		if (this.#ring.size > 0) this.#serving ??= setImmediate(() => this.#serve());
+		if (this.#waiting.size > 0) this.#serving ??= setImmediate(() => this.#serve());
 	}
 
 	#serve(): void {
 		this.#serving = undefined;
-		for (const [source, queue] of this.#ring) {
+		for (;;) {
 			const now = performance.now();
-			if (this.#held.size >= this.limits.places || !this.#hasTime(now)) return;
-			this.#ring.delete(source);
-			const [turn] = queue;
-			if (turn?.begin === undefined) continue;
-			queue.delete(turn);
-			// Behind the others, where this loop reaches it again.
-			if (queue.size > 0) this.#ring.set(source, queue);
-			this.#take(turn, turn.begin, now);
+			if (this.#held.size >= this.limits.places || this.#waiting.size === 0 || !this.#hasTime(now)) return;
+			const turn = this.#waiting.take();
+			if (turn?.begin !== undefined) this.#take(turn, turn.begin, now);
 		}
 	}
 
@@ -148,7 +137,7 @@ export class Turns {
 			this.drop(turn);
 			this.#late.add(turn);
 		}
-		this.#looking = this.#ring.size === 0 ? undefined : setTimeout(() => this.#look(), LOOK_MS).unref();
+		this.#looking = this.#waiting.size === 0 ? undefined : setTimeout(() => this.#look(), LOOK_MS).unref();
 	}
 }
 

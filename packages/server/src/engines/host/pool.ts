@@ -151,13 +151,13 @@ export class Pool {
 	/** Gives waiting calls to idle processes, and starts processes for the rest. */
 	#advance(): void {
 		const pause = (of: Culprit) => this.#failures.pause(of);
-		while (this.#idle.size > 0 && this.#queue.jobs.length > 0) {
+		while (this.#idle.size > 0 && this.#queue.size > 0) {
 			const job = this.#queue.take(pause);
 			clearTimeout(job?.timer);
 			[...this.#idle.values()].at(-1)?.give(job);
 		}
 		clearTimeout(this.#timer);
-		while (this.#queue.jobs.length > this.#coming.size && this.#hasRoom()) {
+		while (this.#queue.size > this.#coming.size && this.#hasRoom()) {
 			const ready = this.#queue.jobs.filter(({ of }) => pause(of) === 0);
 			if (ready.length > this.#coming.size) {
 				if (!ready.every(({ of }) => isCore(of))) this.#failures.started();
