@@ -26,6 +26,8 @@ const LEAVES = [
 	"limits.ts",
 	"place.ts",
 	"streamed.ts",
+	"threads/answer-questions.ts",
+	"threads/thread-pool.ts",
 ];
 const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 	"packages/server/src": [

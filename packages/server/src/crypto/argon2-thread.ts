@@ -1,6 +1,6 @@
 import { setPriority } from "node:os";
-import { parentPort } from "node:worker_threads";
 import { hashSync, verifySync } from "@node-rs/argon2";
+import { answerQuestions } from "../threads/answer-questions.ts";
 
 /** Argon2id, 64 MiB, three passes, one lane: 40 ms. Design: §6. */
 const COST = { memoryCost: 65_536, timeCost: 3, parallelism: 1 };
@@ -22,9 +22,7 @@ export type PasswordAnswer = { hash: string } | { matches: boolean } | { malform
 
 if (process.platform === "linux") stepBack();
 
-parentPort?.on("message", ({ password, stored }: PasswordQuestion) => {
-	parentPort?.postMessage(answer(password.normalize("NFKC"), stored));
-});
+answerQuestions(({ password, stored }: PasswordQuestion) => answer(password.normalize("NFKC"), stored));
 
 function answer(password: string, stored: string | undefined): PasswordAnswer {
 	if (stored === undefined) return { hash: hashSync(password, COST) };

@@ -1,4 +1,4 @@
-import { parentPort } from "node:worker_threads";
+import { answerQuestions } from "../../threads/answer-questions.ts";
 import { type Asserted, ProviderUnavailable, type RefusalReason, SsoRefusal } from "../model.ts";
 import type { LdapSettings } from "../settings.ts";
 import { type Credentials, login, tryOut } from "./login.ts";
@@ -12,9 +12,6 @@ export interface LdapQuestion {
 /** The person, undefined without credentials; otherwise the reason why not. */
 export type LdapAnswer = { asserted: Asserted | undefined } | { refused: RefusalReason } | { trouble: string };
 
-// Any other error ends the thread, and the asker learns of that.
-parentPort?.on("message", async (question: LdapQuestion) => parentPort?.postMessage(await answer(question)));
-
 async function answer({ settings, credentials }: LdapQuestion): Promise<LdapAnswer> {
 	try {
 		if (credentials !== undefined) return { asserted: await login(settings, credentials) };
@@ -26,3 +23,6 @@ async function answer({ settings, credentials }: LdapQuestion): Promise<LdapAnsw
 		throw error;
 	}
 }
+
+// Any other error ends the thread, and the asker learns of that.
+answerQuestions(answer);

@@ -33,7 +33,7 @@ export interface Ldap {
 /** Makes the adapter; its first question starts a thread. */
 export function createLdap(): Ldap {
 	const semaphore = createSemaphore(MAX_QUESTIONS, OF_DIRECTORY);
-	const threads = createThreads();
+	const threads = createThreads(MAX_QUESTIONS);
 	const ask = (settings: LdapSettings, credentials: Credentials | undefined) => {
 		const until = performance.now() + LIMIT_MS;
 		return semaphore.run(() => threads.ask({ settings, credentials }, Math.max(1, until - performance.now())), {

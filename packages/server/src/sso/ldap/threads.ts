@@ -1,17 +1,19 @@
-import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Worker } from "node:worker_threads";
 import { startThread } from "../../shipped-file.ts";
+import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
 import type { LdapAnswer, LdapQuestion } from "./ldap-thread.ts";
 
 /** Milliseconds after which an idle thread ends. */
 const IDLE_MS = 30_000;
 /** Memory of a thread's JavaScript: it reads little. */
-const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 };
+const MEMORY = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 };
 
-const SILENT = "the directory does not answer in time: look at url, at the network, and at its load";
-const BROKEN = "what answers at url cannot be read: it is no directory, or a hostile one";
-const STOPPING = "the server is stopping";
+/** Trouble reported for a question without an answer. */
+const TROUBLE: Record<NoAnswer["why"], string> = {
+	overdue: "the directory does not answer in time: look at url, at the network, and at its load",
+	broken: "what answers at url cannot be read: it is no directory, or a hostile one",
+	closed: "the server is stopping",
+	busy: "too many logins wait: try again in a moment",
+};
 
 /** Threads that talk to directories. ldapjs has no maintainer: an input that breaks it breaks only a thread. Design: §11 */
 export interface LdapThreads {
@@ -21,73 +23,22 @@ export interface LdapThreads {
 	close(): Promise<void>;
 }
 
-/** Makes the pool, without a thread at first. A thread has one question at a time, and stays for the next one after its answer. */
-export function createThreads(): LdapThreads {
-	const threads = new Set<Worker>();
-	const idle: { thread: Worker; timer: NodeJS.Timeout }[] = [];
-	let isClosed = false;
-
-	function start(): Worker {
-		const thread = startThread(new URL("./ldap-thread.ts", import.meta.url), { resourceLimits: LIMITS });
-		threads.add(thread);
-		// The waiting question learns of the error too; a thread that breaks while idle is not missed.
-		thread.on("error", () => undefined);
-		thread.once("exit", () => threads.delete(thread));
-		return thread;
-	}
-
-	function take(): Worker {
-		const waiting = idle.pop();
-		clearTimeout(waiting?.timer);
-		const thread = waiting !== undefined && threads.has(waiting.thread) ? waiting.thread : start();
-		thread.ref();
-		return thread;
-	}
-
-	function keep(thread: Worker): void {
-		thread.unref();
-		const entry = { thread, timer: setTimeout(() => end(entry), IDLE_MS).unref() };
-		idle.push(entry);
-	}
-
-	function end(entry: (typeof idle)[number]): void {
-		idle.splice(idle.indexOf(entry), 1);
-		void entry.thread.terminate();
-	}
-
+/** Makes so many threads, none of them at first. A thread has one question at a time, and stays for the next one after its answer. */
+export function createThreads(width: number): LdapThreads {
+	const pool = new ThreadPool<LdapQuestion, LdapAnswer>({
+		start: () => startThread(new URL("./ldap-thread.ts", import.meta.url), { resourceLimits: MEMORY }),
+		width,
+		idle_ms: IDLE_MS,
+	});
 	return {
 		async ask(question, limit_ms) {
-			if (isClosed) return { trouble: STOPPING };
-			const thread = take();
-			const answer = await answerOf(thread, question, limit_ms);
-			if (typeof answer === "string") {
-				void thread.terminate();
-				return { trouble: isClosed ? STOPPING : answer };
+			try {
+				return await pool.ask(question, limit_ms);
+			} catch (error) {
+				if (error instanceof NoAnswer) return { trouble: TROUBLE[error.why] };
+				throw error;
 			}
-			keep(thread);
-			return answer;
 		},
-		async close() {
-			isClosed = true;
-			await Promise.all([...threads].map((thread) => thread.terminate()));
-		},
+		close: () => pool.close(),
 	};
-}
-
-async function answerOf(thread: Worker, question: LdapQuestion, limit_ms: number) {
-	const over = new AbortController();
-	const { signal } = over;
-	thread.postMessage(question);
-	try {
-		return await Promise.race([
-			once(thread, "message", { signal }).then(([answer]) => answer as LdapAnswer),
-			once(thread, "exit", { signal }).then(() => BROKEN),
-			sleep(limit_ms, SILENT, { signal }),
-		]);
-	} catch {
-		// Only the error that ended the thread arrives here.
-		return BROKEN;
-	} finally {
-		over.abort();
-	}
 }

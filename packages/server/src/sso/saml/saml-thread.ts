@@ -1,4 +1,4 @@
-import { parentPort } from "node:worker_threads";
+import { answerQuestions } from "../../threads/answer-questions.ts";
 import { type Asserted, ProviderUnavailable, type RefusalReason, SsoRefusal } from "../model.ts";
 import type { OneLogin } from "./assertion.ts";
 import { type Examination, identify } from "./identify.ts";
@@ -22,8 +22,6 @@ export interface SamlFinding {
 /** The thread's answer. Errors lose their classes between threads. */
 export type SamlAnswer = { finding: SamlFinding } | { refused: RefusalReason } | { trouble: string };
 
-parentPort?.on("message", (question: SamlQuestion) => parentPort?.postMessage(answer(question)));
-
 function answer({ settings, now_ms, examination }: SamlQuestion): SamlAnswer {
 	try {
 		const provider = readProvider(settings, now_ms);
@@ -36,4 +34,4 @@ function answer({ settings, now_ms, examination }: SamlQuestion): SamlAnswer {
 	}
 }
 
-parentPort?.postMessage("ready");
+answerQuestions(answer);

@@ -2,10 +2,10 @@ import type { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { createSemaphore } from "../../semaphore.ts";
 import { startThread } from "../../shipped-file.ts";
+import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
 import { type Asserted, ProviderUnavailable, SsoRefusal, tooManyLogins } from "../model.ts";
 import type { SamlSettings } from "../settings.ts";
 import type { OneLogin } from "./assertion.ts";
-import { LimitedThread, NoAnswer } from "./limited-thread.ts";
 import { type ServiceProvider, writeLoginUrl, writeMetadata } from "./messages.ts";
 import type { SamlAnswer, SamlFinding, SamlQuestion } from "./saml-thread.ts";
 
@@ -15,7 +15,7 @@ export type { ServiceProvider };
 const LIMIT_MS = 2000;
 
 /** Responses that may wait for their turn. */
-const QUEUE = 64;
+const MAX_WAITING = 64;
 
 /**
  * Of one source, one response is read and sixteen wait, for so many milliseconds: even the slowest of them delay the other sources by one response
@@ -72,8 +72,8 @@ export interface Saml {
 
 /** Makes the adapter. Its thread starts with the first question. Design: §11 */
 export function createSaml(): Saml {
-	const limits = { start, limit_ms: LIMIT_MS, queue: QUEUE, idle_ms: IDLE_MS };
-	const thread = new LimitedThread<SamlQuestion, SamlAnswer>(limits);
+	const limits = { start, limit_ms: LIMIT_MS, waiting: MAX_WAITING, idle_ms: IDLE_MS };
+	const thread = new ThreadPool<SamlQuestion, SamlAnswer>(limits);
 	const semaphore = createSemaphore(Number.POSITIVE_INFINITY, OF_SOURCE);
 	const read = createReader(thread);
 	return {
@@ -103,7 +103,7 @@ export function createSaml(): Saml {
 }
 
 /** Reads settings once per minute of the clock, which also notices when they expire: no login begins behind other people's responses. */
-function createReader(thread: LimitedThread<SamlQuestion, SamlAnswer>) {
+function createReader(thread: ThreadPool<SamlQuestion, SamlAnswer>) {
 	const known = new LRUCache<string, Promise<SamlAnswer>>({ max: MAX_REMEMBERED });
 	return (id: string, settings: SamlSettings, now: Date): Promise<SamlAnswer> => {
 		const key = `${id} ${Math.floor(now.getTime() / MINUTE_MS)}`;

@@ -1,4 +1,5 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
+import { answerQuestions } from "../../threads/answer-questions.ts";
 import type { Implementations } from "../store.ts";
 import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
@@ -10,17 +11,15 @@ import { snapshotQuestions } from "./snapshot-questions.ts";
 import { tokenLines } from "./token-lines.ts";
 import { withBuffers } from "./transfer.ts";
 
-/** A question to the thread: its number, noun and verb, the arguments. */
-export type ReadRequest = [id: number, noun: string, verb: string, ...args: unknown[]];
+/** A question to the thread: noun and verb, the arguments. */
+export type ReadRequest = [noun: string, verb: string, ...args: unknown[]];
 
 /** Answer to a question. */
-export type ReadAnswer = { id: number; value: unknown } | { id: number; error: string; code: string };
+export type ReadAnswer = { value: unknown } | { error: string; code: string };
 
 /** Questions that the thread answers, by noun. */
 export type Questions = typeof questions;
 
-const port = parentPort;
-if (port === null) throw new Error("the reader runs in a worker thread");
 const db = openReader(workerData as string, "long");
 const questions = {
 	audit: auditLog(db),
@@ -33,12 +32,12 @@ const questions = {
 
 type Verb = (...args: unknown[]) => unknown;
 
-port.on("message", ([id, noun, verb, ...args]: ReadRequest) => {
+answerQuestions(([noun, verb, ...args]: ReadRequest): ReadAnswer => {
 	try {
 		const question = (questions as unknown as Record<string, Record<string, Verb>>)[noun]?.[verb];
 		if (question === undefined) throw new Error(`unknown question ${noun}.${verb}`);
-		port.postMessage({ id, value: question(...args.map(withBuffers)) } satisfies ReadAnswer);
+		return { value: question(...args.map(withBuffers)) };
 	} catch (error) {
-		port.postMessage({ id, error: (error as Error).message, code: codeOf(error) } satisfies ReadAnswer);
+		return { error: (error as Error).message, code: codeOf(error) };
 	}
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { LimitedThread, type ThreadLimits } from "./limited-thread.ts";
+import { holdPlace } from "../place.ts";
+import { type PoolLimits, ThreadPool } from "./thread-pool.ts";
 
 /** Echoes its question, unless the question asks for something else. */
 const ECHO = `
@@ -10,19 +11,21 @@ const ECHO = `
 		if (question === "forever") for (;;);
 		if (question === "memory") for (const all = []; ; all.push(new Array(1e6).fill(all.length)));
 		if (question === "throw") throw new Error("asked to");
+		if (question === "exit") process.exit();
+		if (question === "pause") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
 		parentPort.postMessage(question + " by " + threadId);
 	});
 	parentPort.postMessage("ready");
 `;
 
-const open: LimitedThread<string, string>[] = [];
+const open: ThreadPool<string, string>[] = [];
 afterEach(() => Promise.all(open.splice(0).map((thread) => thread.close())));
 
-function start(limits: Partial<ThreadLimits> = {}): LimitedThread<string, string> {
-	const thread = new LimitedThread<string, string>({
+function start(limits: Partial<PoolLimits> = {}): ThreadPool<string, string> {
+	const thread = new ThreadPool<string, string>({
 		start: () => new Worker(ECHO, { eval: true, resourceLimits: { maxOldGenerationSizeMb: 32 }, stderr: true }),
 		limit_ms: 30_000,
-		queue: 3,
+		waiting: 3,
 		idle_ms: 30_000,
 		...limits,
 	});
@@ -47,9 +50,9 @@ test("a question that takes too long gets no answer, and the next one gets anoth
 	assert.notEqual(await next, first);
 });
 
-test("a thread that runs out of memory or fails is replaced", async () => {
+test("a thread that runs out of memory, fails or exits is replaced", async () => {
 	const thread = start();
-	for (const question of ["memory", "throw"]) {
+	for (const question of ["memory", "throw", "exit"]) {
 		await assert.rejects(thread.ask(question), { why: "broken" }, question);
 		assert.match(await thread.ask("a"), /^a by /);
 	}
@@ -96,4 +99,58 @@ test("after its end nobody gets an answer, and nothing is started any more", asy
 		assert.equal(result.status === "rejected" && (result.reason as { why: string }).why, "closed");
 	}
 	await assert.rejects(thread.ask("c"), { why: "closed" });
+});
+
+test("questions share the threads up to the width, and a thread that is free is used before another starts", async () => {
+	const pool = start({ width: 2, waiting: 9 });
+	const by = async (question: string) => Number((await pool.ask(question)).split(" by ")[1]);
+	const one = await by("a");
+	assert.equal(await by("b"), one);
+	const threads = await Promise.all([by("pause"), by("pause"), by("c"), by("d")]);
+	assert.equal(new Set(threads).size, 2);
+	assert.ok(threads.includes(one));
+});
+
+test("a question with a deadline counts the wait, and ends a thread only when it runs", async () => {
+	const pool = start();
+	const first = await pool.ask("a");
+	const running = pool.ask("pause");
+	await assert.rejects(pool.ask("b", 50), { why: "overdue" });
+	assert.equal(await running, first.replace("a", "pause"));
+	const forever = assert.rejects(pool.ask("forever", 50), { why: "overdue" });
+	const next = pool.ask("a");
+	await forever;
+	assert.notEqual(await next, first);
+});
+
+test("a thread that holds questions ahead answers each, in order, and fails all that it holds", async () => {
+	const pool = start({ ahead: 3, waiting: 9 });
+	const first = await pool.ask("a");
+	const by = first.slice(1);
+	assert.deepEqual(await Promise.all(["b", "c", "d", "e"].map((question) => pool.ask(question))), [
+		`b${by}`,
+		`c${by}`,
+		`d${by}`,
+		`e${by}`,
+	]);
+	const outcomes = await Promise.allSettled(["throw", "b", "c", "d"].map((question) => pool.ask(question)));
+	assert.deepEqual(
+		outcomes.map(({ status }) => status),
+		["rejected", "rejected", "rejected", "fulfilled"],
+	);
+});
+
+test("a question that cannot cross to a thread is refused, and the others go on", async () => {
+	const pool = start();
+	const first = await pool.ask("a");
+	await assert.rejects(pool.ask((() => undefined) as unknown as string), { name: "DataCloneError" });
+	assert.equal(await pool.ask("a"), first);
+});
+
+test("a question gives back its request's place", async () => {
+	let left = 0;
+	const place = { leave: () => left++, retake: async () => undefined };
+	const pool = start();
+	await holdPlace(place, () => pool.ask("a"), undefined);
+	assert.equal(left, 1);
 });
