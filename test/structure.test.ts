@@ -14,6 +14,7 @@ const LEAVES = [
 	"operation.ts",
 	"system.ts",
 	"durable-file.ts",
+	"file-hash.ts",
 	"redacted.ts",
 	"log.ts",
 	"pagination.ts",

@@ -100,7 +100,7 @@ test("TLS may be off on loopback, and anywhere behind a proxy that is named", as
 });
 
 test("loopback is what stays on this machine", () => {
-	for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "::1"]) assert.ok(isLoopback(host), host);
+	for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"]) assert.ok(isLoopback(host), host);
 	for (const host of ["0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "localhost.example.com", "1127.0.0.1"])
 		assert.ok(!isLoopback(host), host);
 });

@@ -167,7 +167,7 @@ function refuseContradictions(config: Config): void {
 
 /** Tells whether an address or host name stays on this machine. */
 export function isLoopback(host: string): boolean {
-	return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+	return host === "localhost" || host === "::1" || host === "[::1]" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
 function parseListen(text: string): Config["listen"] {

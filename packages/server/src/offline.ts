@@ -2,12 +2,13 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { createChecker } from "./backup-parts.ts";
 import { checkBackup, type Sound } from "./backups/check.ts";
-import { digestOf, readManifest, UnsoundBackup } from "./backups/manifest.ts";
+import { readManifest, UnsoundBackup } from "./backups/manifest.ts";
 import type { Restore } from "./backups/model.ts";
 import { type Config, readConfig } from "./config.ts";
 import { openKeyring } from "./crypto/keyring.ts";
 import { findStagedKey, requireMasterKey } from "./crypto/master-key.ts";
 import { FatalError } from "./errors.ts";
+import { hashFile } from "./file-hash.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
 import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/sqlite/files.ts";
 import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } from "./store/sqlite/restored.ts";
@@ -75,7 +76,7 @@ async function putInPlace(data_dir: string, file: string, { manifest }: Sound): 
 		createReadStream(file, { end: manifest.bytes - 1 }),
 		createWriteStream(draft, { mode: 0o600, flush: true }),
 	);
-	if ((await digestOf(draft)) !== manifest.sha256) {
+	if ((await hashFile(draft)) !== manifest.sha256) {
 		throw new UnsoundBackup(
 			"it was changed while it was read, or the disk of the data directory does not keep what is written",
 		);

@@ -1,26 +1,15 @@
-import { createHash } from "node:crypto";
-import {
-	chmodSync,
-	closeSync,
-	lstatSync,
-	mkdirSync,
-	openSync,
-	readSync,
-	renameSync,
-	rmSync,
-	writeFileSync,
-} from "node:fs";
+import { lstatSync, mkdirSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { getRawAsset } from "node:sea";
 import { threadId } from "node:worker_threads";
+import { writeDurably } from "@svc/server/durable-file";
 import { FatalError } from "@svc/server/errors";
+import { hashFileSync } from "@svc/server/file-hash";
 
 /** Exit code EX_CANTCREAT. */
 const CANNOT_CREATE = 73;
-
-const PART_BYTES = 65_536;
 
 const REMEDY = "name a folder of yours, on a file system that programs can be started from, in XDG_CACHE_HOME";
 
@@ -88,19 +77,11 @@ function home(): string | undefined {
 	}
 }
 
-/**
- * Reads in parts: a comparison with the binary's own bytes would keep both in memory.
- * @returns in hex; undefined when it cannot be read
- */
+/** @returns in hex; undefined when it cannot be read */
 function sha256Of(file: string): string | undefined {
-	const hash = createHash("sha256");
-	const part = Buffer.alloc(PART_BYTES);
 	try {
-		const handle = openSync(file, "r");
-		for (let size = readSync(handle, part); size > 0; size = readSync(handle, part))
-			hash.update(part.subarray(0, size));
-		closeSync(handle);
-		return hash.digest("hex");
+		// A comparison with the binary's own bytes would keep both in memory.
+		return hashFileSync(file);
 	} catch {
 		return undefined;
 	}
@@ -108,12 +89,8 @@ function sha256Of(file: string): string | undefined {
 
 /** Several processes and threads may write it. */
 function write(file: string, bytes: Buffer): void {
-	const temporary = `${file}.${process.pid}-${threadId}`;
 	try {
-		rmSync(temporary, { force: true });
-		writeFileSync(temporary, bytes, { flag: "wx", mode: 0o500 });
-		chmodSync(temporary, 0o500);
-		renameSync(temporary, file);
+		writeDurably(file, bytes, 0o500, `${file}.${process.pid}-${threadId}`);
 	} catch (cause) {
 		throw new FatalError(`${file} cannot be written: free 4 MB there, or ${REMEDY}`, CANNOT_CREATE, { cause });
 	}

@@ -2,6 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
+import { isLoopback } from "../client/address.ts";
 import { fetchCertificate } from "../client/certificate.ts";
 import type { Target } from "../client/connection.ts";
 import { sessionFile } from "../client/session.ts";
@@ -27,9 +28,9 @@ export async function checkConnection({ address, saved }: Target): Promise<Check
 	const name = "connection";
 	const url = new URL(address);
 	if (url.protocol === "http:") {
-		const isHere = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
 		const hint = "give the server a certificate, or reach it through a proxy that has one";
-		if (isHere) return [{ name, status: "ok", message: "without TLS, and it stays on this machine", hint: "" }];
+		if (isLoopback(url))
+			return [{ name, status: "ok", message: "without TLS, and it stays on this machine", hint: "" }];
 		return [{ name, status: "failed", message: "everything is sent in the clear", hint }];
 	}
 	const presented = await fetchCertificate(url);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { parseAddress } from "../client/address.ts";
+import { isLoopback, parseAddress } from "../client/address.ts";
 import { text } from "../client/answer.ts";
 import { type Client, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
@@ -70,7 +70,7 @@ async function printManifest(context: Context<ManifestOptions>): Promise<void> {
 	const { stringify } = await import("yaml");
 	const documents = items.map((item) => stringify(item, { lineWidth: 0 })).join("---\n");
 	await show(context, { apiVersion: "v1", kind: "List", items }, documents.trimEnd());
-	if (/^https?:\/\/(?:localhost|127\.|\[::1\])/.test(sync.address))
+	if (isLoopback(new URL(sync.address)))
 		await note(context, `note: a cluster does not reach ${sync.address}: --url names the server as it does`);
 }
 

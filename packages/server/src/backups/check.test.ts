@@ -16,6 +16,7 @@ import { after, type TestContext, test } from "node:test";
 import { openKeyring } from "../crypto/keyring.ts";
 import { loadMasterKey } from "../crypto/master-key.ts";
 import { FatalError } from "../errors.ts";
+import { hashFile } from "../file-hash.ts";
 import { verifyBackup } from "../offline.ts";
 import { openSnapshot } from "../store/sqlite/snapshots.ts";
 import { makeBackedUp } from "../testing/backups.ts";
@@ -23,7 +24,7 @@ import { seeded } from "../testing/seeded.ts";
 import { makeFolder } from "../testing/store.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { frozenKeys, withCopy } from "./check.ts";
-import { digestOf, readManifest, sealManifest, UnsoundBackup } from "./manifest.ts";
+import { readManifest, sealManifest, UnsoundBackup } from "./manifest.ts";
 
 const { backup, config } = await makeBackedUp({ after });
 const system = createTestSystem();
@@ -91,7 +92,7 @@ async function altered(t: TestContext, change: string, signs = true): Promise<st
 	db.exec("PRAGMA foreign_keys = OFF; DROP TRIGGER audit_event_keep; DROP TRIGGER audit_event_stay");
 	db.exec(change);
 	db.close();
-	const sealed = { ...manifest, bytes: statSync(file).size, sha256: await digestOf(file) };
+	const sealed = { ...manifest, bytes: statSync(file).size, sha256: await hashFile(file) };
 	const signer = keyring.checkpoint().active;
 	await sealManifest(file, sealed, signs ? signer : { ...signer, sign: () => Buffer.alloc(64) });
 	return file;

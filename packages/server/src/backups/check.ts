@@ -1,7 +1,8 @@
 import { proveLog } from "../audit/proof.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import type { KeyRow, KeyStore } from "../crypto/keyring-model.ts";
-import { digestOf, readManifest, type Signed, textOf, UnsoundBackup } from "./manifest.ts";
+import { hashFile } from "../file-hash.ts";
+import { readManifest, type Signed, textOf, UnsoundBackup } from "./manifest.ts";
 import type { Samples, Snapshot, SnapshotFacts } from "./model.ts";
 
 /** Dependencies of checking a backup file. */
@@ -31,7 +32,7 @@ export interface Sound extends Signed {
 export async function checkBackup(needs: CheckNeeds, file: string): Promise<Sound> {
 	const signed = await readManifest(file);
 	const { manifest } = signed;
-	if ((await digestOf(file, manifest.bytes)) !== manifest.sha256) {
+	if ((await hashFile(file, manifest.bytes)) !== manifest.sha256) {
 		throw new UnsoundBackup("it is not as it was written: its SHA-256 is not the one it was made with");
 	}
 	return withCopy(needs, file, async (copy) => {

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { syncDirectory } from "../durable-file.ts";
-import { digestOf, readManifest, UnsoundBackup } from "./manifest.ts";
+import { hashFile } from "../file-hash.ts";
+import { readManifest, UnsoundBackup } from "./manifest.ts";
 import type { Backup } from "./model.ts";
 
 /** `svc-` for a requested backup, `before-<migration>-` for one that the server made by itself; then the time. */
@@ -83,7 +84,7 @@ export async function describe({ directory }: BackupFolder, name: string): Promi
 		const { manifest } = await readManifest(file);
 		const { size: bytes, mtimeMs } = statSync(file);
 		const known = `${file} ${bytes} ${mtimeMs}`;
-		const sha256 = digests.get(known) ?? (await digestOf(file));
+		const sha256 = digests.get(known) ?? (await hashFile(file));
 		digests.set(known, sha256);
 		const { created_at, fingerprint, events } = manifest;
 		return { name, created_at, bytes, sha256, fingerprint, events };

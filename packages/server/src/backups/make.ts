@@ -1,9 +1,10 @@
 import { promises } from "node:fs";
 import { join } from "node:path";
 import { syncDirectory } from "../durable-file.ts";
+import { hashFile } from "../file-hash.ts";
 import { type CheckNeeds, checkBackup, frozenKeys, withCopy } from "./check.ts";
 import { type BackupFolder, backupName, draftOf, forgetOldest, prepareFolder } from "./folder.ts";
-import { digestOf, sealManifest } from "./manifest.ts";
+import { sealManifest } from "./manifest.ts";
 import type { BackupSource, Manifest } from "./model.ts";
 
 /** Dependencies of making a backup. */
@@ -59,7 +60,7 @@ async function describeCopy(needs: MakeNeeds, draft: string, name: string, now: 
 		last_hash: facts.last_hash.toString("hex"),
 		restore_epoch: facts.restore_epoch,
 		bytes: size,
-		sha256: await digestOf(draft),
+		sha256: await hashFile(draft),
 	};
 	await sealManifest(draft, manifest, keyring.checkpoint().active);
 }

@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { createReadStream, promises } from "node:fs";
+import { promises } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import * as v from "valibot";
 import type { SigningKey } from "../crypto/signing-key.ts";
@@ -75,13 +74,6 @@ export async function readManifest(file: string): Promise<Signed> {
 	} finally {
 		await handle.close();
 	}
-}
-
-/** Computes the SHA-256 of a file's first bytes, hexadecimal. @param bytes the whole file by default */
-export async function digestOf(file: string, bytes = Number.POSITIVE_INFINITY): Promise<string> {
-	const digest = createHash("sha256");
-	if (bytes > 0) for await (const chunk of createReadStream(file, { end: bytes - 1 })) digest.update(chunk);
-	return digest.digest("hex");
 }
 
 /** Writes the text that the key signs. */

@@ -1,4 +1,4 @@
-const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
+import { isLoopback } from "../config.ts";
 
 /**
  * Tells whether an address may be used: it encrypts everything that crosses a network, and contains no user.
@@ -8,5 +8,5 @@ export function isProtected(text: string, secure: string, plain: string): boolea
 	if (!URL.canParse(text)) return false;
 	const { protocol, hostname, username, password } = new URL(text);
 	if (username !== "" || password !== "") return false;
-	return protocol === secure || (protocol === plain && LOOPBACK.includes(hostname));
+	return protocol === secure || (protocol === plain && isLoopback(hostname));
 }

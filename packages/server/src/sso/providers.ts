@@ -5,6 +5,7 @@ import { AppError } from "../errors.ts";
 import type { AccessNeeds } from "../policy/authorize.ts";
 import { requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import { MASK } from "../redacted.ts";
 import type { System } from "../system.ts";
 import { type ProviderRow, type ProviderType, ProviderUnavailable, type SsoStore } from "./model.ts";
 import type { Protocols, ServiceProvider } from "./protocols.ts";
@@ -15,9 +16,6 @@ import {
 	SECRET_FIELDS,
 	type SetProvider,
 } from "./settings.ts";
-
-/** The mask of a secret; sent back, it keeps the secret. */
-const MASK = "********";
 
 /** Part of addresses that are registered elsewhere. */
 const PROVIDER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?$/;

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
-import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { hash } from "node:crypto";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "@svc/cli/failure";
 import { DescriptorError, isObject, JsonError, MAX_DESCRIPTOR_BYTES, parseDescriptor, parseJson } from "@svc/protocol";
-import { syncDirectory } from "@svc/server/durable-file";
+import { writeDurably } from "@svc/server/durable-file";
 
 /** Largest program that the server runs. Design: §8 */
 const MAX_PROGRAM_BYTES = 256 * 1024 * 1024;
@@ -46,7 +46,7 @@ export function readEngine(folder: string): Engine {
 		});
 	if (stat.size > MAX_PROGRAM_BYTES) throw new Failure("failed", "the executable is larger than 256 MiB");
 	const program = readFileSync(file);
-	const sha256 = createHash("sha256").update(program).digest("hex");
+	const sha256 = hash("sha256", program);
 	return { type: name, version, json, executable, program, sha256 };
 }
 
@@ -101,8 +101,9 @@ export function putEngine(plugins_dir: string, { type, json, executable, program
 	chmodSync(home, 0o755);
 	const before = readInstalled(plugins_dir, type)?.executable;
 	const name = `${sha256.slice(0, 12)}-${executable.slice(-80)}`;
-	replace(home, name, program, 0o555);
-	replace(home, "plugin.json", `${JSON.stringify({ ...json, executable: name, sha256 }, null, "\t")}\n`, 0o444);
+	writeDurably(join(home, name), program, 0o555);
+	const described = { ...json, executable: name, sha256 };
+	writeDurably(join(home, "plugin.json"), `${JSON.stringify(described, null, "\t")}\n`, 0o444);
 	if (before !== undefined && before !== name) rmSync(join(home, before), { force: true });
 	return home;
 }
@@ -119,15 +120,4 @@ function refuseForeignHands(plugins_dir: string): void {
 		"the folder of engines can be written by its group or by others: no engine in it is used",
 		{ hint: `chmod go-w ${plugins_dir}` },
 	);
-}
-
-/** Replaces a file; after a power cut it is the old one or the new one, whole. */
-function replace(home: string, name: string, content: Buffer | string, mode: number): void {
-	const draft = join(home, `${name}.new`);
-	// Left by an interrupted installation, and perhaps not writable.
-	rmSync(draft, { force: true });
-	writeFileSync(draft, content, { flag: "wx", flush: true });
-	chmodSync(draft, mode);
-	renameSync(draft, join(home, name));
-	syncDirectory(home);
 }

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { chmod, copyFile, lstat, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { copyFileSync, mkdirSync } from "node:fs";
+import { chmod, lstat, mkdir, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { Failure } from "@svc/cli/failure";
+import { replaceFile, writeDurably } from "@svc/server/durable-file";
+import { hashFile } from "@svc/server/file-hash";
 import type { Run } from "./run.ts";
 
 /** One step on a machine. Paths are those of the machine that performs it. */
@@ -40,15 +40,14 @@ async function performOne(step: Step, run: Run): Promise<boolean> {
 			return false;
 		case "write":
 			if ((await hasMode(step)) && (await readFile(step.path, "utf8")) === step.content) return false;
-			await replace(step, async (draft) => {
-				const file = await open(draft, "wx", 0o600);
-				await file.writeFile(step.content);
-				await file.close();
-			});
+			mkdirSync(dirname(step.path), { recursive: true });
+			writeDurably(step.path, step.content, step.mode);
 			return true;
 		case "copy":
-			if ((await hasMode(step)) && (await digest(step.path)) === (await digest(step.from))) return false;
-			await replace(step, (draft) => copyFile(step.from, draft));
+			if ((await hasMode(step)) && (await hashFile(step.path)) === (await hashFile(step.from))) return false;
+			mkdirSync(dirname(step.path), { recursive: true });
+			// A running program can be replaced, but not written to.
+			replaceFile(step.path, step.mode, (draft) => copyFileSync(step.from, draft));
 			return true;
 		case "remove":
 			if ((await lstat(step.path).catch(() => undefined)) === undefined) return false;
@@ -60,33 +59,9 @@ async function performOne(step: Step, run: Run): Promise<boolean> {
 	}
 }
 
-/** A running program can be replaced, but not written to. */
-async function replace({ path, mode }: { path: string; mode: number }, write: (draft: string) => Promise<void>) {
-	const draft = `${path}.new`;
-	await mkdir(dirname(path), { recursive: true });
-	await rm(draft, { force: true });
-	await write(draft);
-	await chmod(draft, mode);
-	await sync(draft);
-	await rename(draft, path);
-	await sync(dirname(path));
-}
-
-async function sync(path: string): Promise<void> {
-	const handle = await open(path);
-	await handle.sync();
-	await handle.close();
-}
-
 async function hasMode({ path, mode }: { path: string; mode: number }): Promise<boolean> {
 	const stat = await lstat(path).catch(() => undefined);
 	return stat?.isFile() === true && (stat.mode & 0o7777) === mode;
-}
-
-async function digest(path: string): Promise<string> {
-	const hash = createHash("sha256");
-	await pipeline(createReadStream(path), hash);
-	return hash.digest("hex");
 }
 
 async function runOrFail(command: readonly [string, ...string[]], run: Run): Promise<void> {

@@ -4,7 +4,7 @@ import { type Schema, Validator } from "@cfworker/json-schema";
 import { type Descriptor, DurationError, type Fields, parseDuration } from "@svc/protocol";
 import { AppError } from "../../errors.ts";
 import { ROLES } from "../../policy/model.ts";
-import { MASK } from "../host/masking.ts";
+import { MASK } from "../../redacted.ts";
 import type { Environment, Kind } from "../kinds/kind.ts";
 
 /** An engine's configuration, opened and complete. */

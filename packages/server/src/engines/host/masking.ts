@@ -1,5 +1,4 @@
-/** Replacement for a secret in every text. */
-export const MASK = "********";
+import { MASK } from "../../redacted.ts";
 
 /** Shortest masked text: masking shorter ones would hide half of every log line. */
 const SHORTEST = 4;

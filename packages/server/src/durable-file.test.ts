@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { replaceFile, writeDurably } from "./durable-file.ts";
+import { makeFolder } from "./testing/store.ts";
+
+const modeOf = (file: string) => statSync(file).mode & 0o777;
+
+test("a file is private, unless another mode is given, whatever the umask", async (t) => {
+	const folder = await makeFolder(t);
+	const before = process.umask(0o077);
+	t.after(() => void process.umask(before));
+	writeDurably(join(folder, "own"), "text");
+	writeDurably(join(folder, "program"), Buffer.from("text"), 0o555);
+	assert.deepEqual([modeOf(join(folder, "own")), modeOf(join(folder, "program"))], [0o600, 0o555]);
+});
+
+test("a replacement that fails leaves the old file as it was", async (t) => {
+	const file = join(await makeFolder(t), "file");
+	writeDurably(file, "old", 0o444);
+	const fail = (draft: string) => {
+		writeFileSync(draft, "half");
+		throw new Error("no more");
+	};
+	assert.throws(() => replaceFile(file, 0o600, fail), /no more/);
+	assert.deepEqual([readFileSync(file, "utf8"), modeOf(file)], ["old", 0o444]);
+});
+
+test("what an interrupted write left is replaced, even if nobody may write to it", async (t) => {
+	const folder = await makeFolder(t);
+	const file = join(folder, "file");
+	writeFileSync(`${file}.new`, "half", { mode: 0o400 });
+	writeDurably(file, "whole");
+	assert.equal(readFileSync(file, "utf8"), "whole");
+	assert.deepEqual(readdirSync(folder), ["file"]);
+});
+
+test("a draft of another name leaves those of other processes alone", async (t) => {
+	const file = join(await makeFolder(t), "file");
+	writeFileSync(`${file}.new`, "another process");
+	writeDurably(file, "mine", 0o600, `${file}.1-0`);
+	assert.deepEqual([readFileSync(file, "utf8"), existsSync(`${file}.new`)], ["mine", true]);
+});
