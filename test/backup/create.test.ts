@@ -126,7 +126,7 @@ test("a backup that is not there is not found, whatever its name leads to", asyn
 	];
 	for (const name of names) refused(await client.get(`/backups/${name}`, { token: admin.token }), 404, "not_found");
 	const { code, stderr } = await cli.run(["backup", "download", "svc-20200101T000000000Z.db"]);
-	assert.deepEqual([code, stderr.split("\n")[0]], [4, "svc: there is no such backup"]);
+	assert.deepEqual([code, stderr.split("\n")[0]], [4, "svc: backup svc-20200101T000000000Z.db not found"]);
 	assert.ok(!existsSync("svc-20200101T000000000Z.db"));
 });
 
