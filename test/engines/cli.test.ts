@@ -78,7 +78,7 @@ test("what an operator who knows nothing is told", options, async () => {
 	assert.match((await svc(4, "engine show keyvalue")).stderr, /no configuration.*`svc engine set`/);
 	assert.match((await svc(4, "engine remove keyvalue")).stderr, /no configuration.*`svc engine set`/);
 	for (const line of ["show nothing", "set nothing", "generate nothing --realm REALM"]) {
-		assert.match((await svc(4, `engine ${line}`)).stderr, /^svc: engine type not found.*\nhint: `svc engine list`/);
+		assert.match((await svc(4, `engine ${line}`)).stderr, /^svc: engine type nothing not found\nhint: `svc engine list`/);
 	}
 	assert.match((await svc(4, "engine generate keyvalue --realm nothing")).stderr, /`svc realm list`/);
 	assert.match(
@@ -191,7 +191,7 @@ test("what an engine refuses is told in its own words", options, async () => {
 	);
 	assert.match((await svc(2, "lease list --state nothing")).stderr, /--state <state>' takes intent, active,/);
 	for (const line of ["show nothing --realm REALM", "revoke nothing --realm REALM", "abandon nothing --reason gone"])
-		assert.match((await svc(4, `lease ${line}`)).stderr, /lease not found: `svc lease list`/);
+		assert.match((await svc(4, `lease ${line}`)).stderr, /lease nothing not found\nhint: `svc lease list`/);
 	assert.match((await svc(2, "lease abandon nothing")).stderr, /--reason/);
 });
 
@@ -200,7 +200,7 @@ test("all leases of an engine are revoked at once, on a yes only", options, asyn
 	assert.match((await svc(2, "lease revoke-all --yes")).stderr, /--realm, --user or --engine/);
 	assert.match((await svc(2, "lease revoke-all --engine keyvalue")).stderr, /needs --yes/);
 	assert.equal((await redis.users()).length, 3);
-	assert.match((await svc(4, "lease revoke-all --realm nothing --yes")).stderr, /realm not found/);
+	assert.match((await svc(4, "lease revoke-all --realm nothing --yes")).stderr, /realm nothing not found/);
 	assert.equal((await svc(0, "lease revoke-all --engine pki --yes")).stdout, "leases that are being revoked: 0\n");
 	const { stdout } = await svc(0, `lease revoke-all --engine keyvalue --user ${world.admin.id} --realm REALM --yes`);
 	assert.equal(stdout, "leases that are being revoked: 3\n");
