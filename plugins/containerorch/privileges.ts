@@ -32,7 +32,7 @@ const right = (verb: string, group: string, resource: string, without: string, s
 
 const MAKE = "no credential can be made";
 const REVOKE = "no credential can be revoked";
-const LOOK = "nobody can see whether a credential is gone";
+const LOOK = "the server cannot verify that a credential is gone";
 
 const RIGHTS: readonly Right[] = [
 	right("create", "", "serviceaccounts", MAKE),
@@ -85,7 +85,7 @@ async function review(orchestrator: Orchestrator, wanted: Right, namespace: stri
 	const name = `${verb} ${wanted.resource}${object === undefined ? "" : ` ${object}`} in ${namespace}`;
 	if (isObject(answer.status) && answer.status.allowed === true)
 		return { name, status: "granted", message: "", hint: "" };
-	return { name, status, message: `the account may not: ${without}`, hint: MANIFEST };
+	return { name, status, message: `the account lacks this permission: ${without}`, hint: MANIFEST };
 }
 
 /** Checks the default ttl: the API server refuses shorter tokens, and so every request without its own ttl. */

@@ -139,7 +139,7 @@ test("a backup that cannot be read is missing in the list, and takes nothing els
 		assert.ok(names.includes(name) && !names.includes(unreadable));
 		const answer = await client.get(`/backups/${unreadable}`, { token: admin.token });
 		refused(answer, 503, "unhealthy");
-		assert.match(answer.text, /"the backups cannot be read \(EISDIR\): see that backup.directory/);
+		assert.match(answer.text, /"the backups cannot be read \(EISDIR\): make backup.directory and its files readable/);
 	} finally {
 		rmdirSync(join(folder, unreadable));
 	}

@@ -93,9 +93,9 @@ test("when the backup cannot be made nothing is migrated: the start is refused w
 	writeFileSync(join(data, "backups"), "a file in the way");
 	assertRefusal(
 		await refusedStart({ data }),
-		/backup is made before the database is migrated, and that failed.*backup\.directory/,
+		/the backup before the migration of the database failed.*backup\.directory/,
 	);
 	rmSync(join(data, "backups"));
 	rmSync(join(data, "master.key"));
-	assertRefusal(await refusedStart({ data }), /needs the master key with fingerprint [0-9a-f]{16} and there is none/);
+	assertRefusal(await refusedStart({ data }), /needs the master key with fingerprint [0-9a-f]{16}, but there is none/);
 });

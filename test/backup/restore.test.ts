@@ -102,7 +102,7 @@ test("a database that is there is not replaced unless it is said, and then it is
 	const before = contents(server.data);
 	const refusal = await runLocal(server.data, ["restore", backup, "--yes"]);
 	assert.equal(refusal.code, 1);
-	assert.match(refusal.stderr, /there is a database in .*: --replace moves it aside/);
+	assert.match(refusal.stderr, /already has a database.*: --replace moves it aside/);
 	assert.deepEqual(contents(server.data), before);
 
 	const { code, stderr } = await runLocal(server.data, ["restore", backup, "--replace", "--yes"]);

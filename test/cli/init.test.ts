@@ -36,7 +36,7 @@ test("a new server is taken into use by one command, and by no second one", asyn
 	assert.equal((await cli.run(["users", "list"])).code, 0);
 	const again = await init();
 	assert.equal(again.code, 1);
-	assert.match(again.stderr, /has its first account already: sign in with `svc login`/);
+	assert.match(again.stderr, /first account already exists: sign in with `svc login`/);
 });
 
 test("a start names what truly works then: signing in once there is an account, registering where everybody may", async () => {

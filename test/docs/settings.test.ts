@@ -16,7 +16,7 @@ function settings(): string[] {
 	try {
 		readConfig({ SVC_NO_SUCH_SETTING: "1" }, "/");
 	} catch (error) {
-		return (/known are (.*)$/.exec((error as Error).message)?.[1] ?? "").split(", ");
+		return (/the settings are (.*)$/.exec((error as Error).message)?.[1] ?? "").split(", ");
 	}
 	throw new Error("an unknown setting was taken");
 }

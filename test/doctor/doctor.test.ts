@@ -65,14 +65,14 @@ test("a new server has nothing that failed, and is told to make a backup and to 
 test("a backup is found", async () => {
 	const { client, admin } = world;
 	ok(await client.post("/backups", {}, { token: admin.token }), 201);
-	assert.match(found(of(await examine(), "backup")).join(), /^ok the newest backup is of \d{4}-/);
+	assert.match(found(of(await examine(), "backup")).join(), /^ok the newest backup was made at \d{4}-/);
 });
 
 test("svc doctor shows a line for each check and what to do below, adds what only it can see, and ends with 0", async () => {
 	const { code, stdout, stderr } = await cli.run(["doctor"]);
 	assert.deepEqual([code, stderr], [0, ""]);
 	assert.match(stdout, /^ok +clock +the clock runs steadily$/m);
-	assert.match(stdout, /^warning +master_key +it lies beside the data.*\n +hint: hand it over/m);
+	assert.match(stdout, /^warning +master_key +it is stored with the data.*\n +hint: provide it/m);
 	for (const name of ["connection", "client clock", "client version", "session file"])
 		assert.match(stdout, new RegExp(`^ok +${name} {2}`, "m"));
 	const { checks } = JSON.parse((await cli.run(["doctor", "--json", "--deep"])).stdout) as { checks: Check[] };
@@ -92,9 +92,9 @@ test("each right that the store's user lacks is named, with the command that giv
 	ok(await world.configure("keyvalue", fields));
 	const checks = of(await examine(), "keyvalue");
 	assert.deepEqual(found(checks), [
-		"failed ACL DELUSER: the user may not: no credential can be revoked",
-		"warning CLIENT KILL: the user may not: after a create that got no answer, its outcome stays open for minutes",
-		"failed ACL SAVE: the user may not: no credential can be revoked",
+		"failed ACL DELUSER: the user lacks this privilege: no credential can be revoked",
+		"warning CLIENT KILL: the user lacks this privilege: the outcome of a create without an answer stays unknown for minutes",
+		"failed ACL SAVE: the user lacks this privilege: no credential can be revoked",
 	]);
 	assert.equal(checks[0]?.hint, "on the store: ACL SETUSER few +acl|deluser");
 	assert.ok(!JSON.stringify(checks).includes(PASSWORD));
@@ -104,7 +104,7 @@ test("each right that the store's user lacks is named, with the command that giv
 	// Following the hints is enough.
 	for (const { hint } of checks) await redis.admin(...hint.replace("on the store: ", "").split(" "));
 	assert.deepEqual(found(of(await examine(), "keyvalue")), [
-		"ok it works, and may do all 8 things that it needs at its target",
+		"ok it works, and has all 8 privileges that it needs at its target",
 	]);
 	assert.deepEqual(await redis.users(), before, "looking made nobody");
 });
@@ -147,12 +147,12 @@ test("what the document database's user lacks is named, for each database", {
 	ok(await world.configure("documentdb", { connection_uri, database: "app", allowed_databases }));
 	const checks = of(await examine(), "documentdb");
 	assert.deepEqual(found(checks), [
-		"failed grantRole on app: the user may not: no credential can be made for it",
-		"failed grantRole on shop: the user may not: no credential can be made for it",
+		"failed grantRole on app: the user lacks this privilege: no credential can be made for it",
+		"failed grantRole on shop: the user lacks this privilege: no credential can be made for it",
 	]);
 	assert.ok(!JSON.stringify(checks).includes(PASSWORD));
 	ok(await world.configure("documentdb", { connection_uri: mongo.uri, database: "app", allowed_databases }));
-	assert.match(found(of(await examine(), "documentdb")).join(), /^ok it works, and may do all 5 things/);
+	assert.match(found(of(await examine(), "documentdb")).join(), /^ok it works, and has all 5 privileges/);
 });
 
 test("what the orchestrator's account lacks is named", async (t) => {
@@ -163,7 +163,7 @@ test("what the orchestrator's account lacks is named", async (t) => {
 	ok(await world.configure("containerorch", fields));
 	const checks = of(await examine(), "containerorch");
 	assert.deepEqual(found(checks), [
-		"failed create rolebindings in apps: the account may not: no credential can be made",
+		"failed create rolebindings in apps: the account lacks this permission: no credential can be made",
 	]);
 	assert.match(checks[0]?.hint ?? "", /manifest\.yaml/);
 	assert.ok(!JSON.stringify(checks).includes(fake.token));

@@ -65,7 +65,7 @@ test("the authority from before stays with the realms that have used it; others 
 
 test("doctor lists both until realms are named, and what is shown can be set", async () => {
 	assert.deepEqual(await told(), [
-		"keyvalue: it names no realms, so it serves those that used it before, and no other: used",
+		"keyvalue: it names no realms, so it serves only the realms that already used it: used",
 		"pki: these realms share one authority, and trust each other's certificates: certified, used",
 	]);
 	const { status: _, ...shown } = ok(

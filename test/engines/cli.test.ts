@@ -78,7 +78,10 @@ test("what an operator who knows nothing is told", options, async () => {
 	assert.match((await svc(4, "engine show keyvalue")).stderr, /no configuration.*`svc engine set`/);
 	assert.match((await svc(4, "engine remove keyvalue")).stderr, /no configuration.*`svc engine set`/);
 	for (const line of ["show nothing", "set nothing", "generate nothing --realm REALM"]) {
-		assert.match((await svc(4, `engine ${line}`)).stderr, /^svc: engine type nothing not found\nhint: `svc engine list`/);
+		assert.match(
+			(await svc(4, `engine ${line}`)).stderr,
+			/^svc: engine type nothing not found\nhint: `svc engine list`/,
+		);
 	}
 	assert.match((await svc(4, "engine generate keyvalue --realm nothing")).stderr, /`svc realm list`/);
 	assert.match(
@@ -98,7 +101,7 @@ test(
 			svc(code, `engine set keyvalue --allow-realm REALM ${rest}`, "canary-password\n");
 		assert.match(
 			(await set("--set adress=127.0.0.1:1 --secret password")).stderr,
-			/not known: known are address, password,/,
+			/unknown field: the fields are address, password,/,
 		);
 		assert.match((await set("--set address=nowhere --secret password")).stderr, /address must be host:port/);
 		assert.match((await set("--set address=127.0.0.1:1")).stderr, /password is required/);
@@ -108,7 +111,7 @@ test(
 		);
 		assert.match(
 			(await set("--set address=127.0.0.1:1 --secret password --set tls=maybe")).stderr,
-			/^svc: tls is not what/,
+			/^svc: tls does not match/,
 		);
 		const { stdout, stderr } = await set("--set address=127.0.0.1:1 --secret password", 0);
 		assert.match(stdout, /^status +ping failed: the key-value store does not answer \(ECONNREFUSED\)$/m);
@@ -211,18 +214,21 @@ test("a lease whose target is away waits, says why, and can be abandoned", optio
 	const [first, second] = [await make(), await make()];
 	await redis.kill();
 	const queued = await svc(0, `lease revoke ${first.lease_id} --realm REALM`);
-	assert.match(queued.stdout, /^the target is away or refuses: the server goes on until the credential is gone/);
+	assert.match(
+		queued.stdout,
+		/^the target is unreachable or refuses: the server keeps trying until the credential is gone/,
+	);
 	assert.match(queued.stderr, /^`svc lease show \S+ --realm \S+` shows whether it is done$/m);
 	assert.match(
 		(await svc(5, `engine validate keyvalue --realm REALM --param username=${second.username}`)).stderr,
-		/the server goes on until the credential is gone/,
+		/the server keeps trying until the credential is gone/,
 	);
 	const waiting = rows(await svc(0, "lease list --realm REALM --state revoking"));
 	assert.deepEqual([waiting[0]?.at(-1), waiting.length], ["LAST ERROR", 3]);
 	for (const row of waiting.slice(1)) assert.match(row.at(-1) ?? "", /does not answer/);
 	const abandon = `lease abandon ${first.lease_id} --reason gone`;
 	assert.equal((await svc(0, abandon)).stdout, "lease abandoned\n");
-	assert.match((await svc(1, abandon)).stderr, /the lease is closed already/);
+	assert.match((await svc(1, abandon)).stderr, /the lease is already closed/);
 	await redis.start();
 	await eventually("the other one is revoked", async () =>
 		(await svc(0, `lease show ${second.lease_id} --realm REALM`)).stdout.includes("revoked"),

@@ -90,13 +90,13 @@ test("the doctor names each right that is missing where it is not bound, and no 
 	const told = checks.filter(({ name }) => name === "containerorch").map(({ status, message }) => [status, message]);
 	const right = (verb: string, status: string, without: string) => [
 		status,
-		`${verb} in elsewhere: the account may not: ${without}`,
+		`${verb} in elsewhere: the account lacks this permission: ${without}`,
 	];
 	assert.deepEqual(told, [
 		right("create serviceaccounts", "failed", "no credential can be made"),
 		right("delete serviceaccounts", "failed", "no credential can be revoked"),
-		right("get serviceaccounts", "warning", "nobody can see whether a credential is gone"),
-		right("list serviceaccounts", "warning", "nobody can see whether a credential is gone"),
+		right("get serviceaccounts", "warning", "the server cannot verify that a credential is gone"),
+		right("list serviceaccounts", "warning", "the server cannot verify that a credential is gone"),
 		right("create serviceaccounts/token", "failed", "no credential can be made"),
 		right("create rolebindings", "failed", "no credential can be made"),
 		right("delete rolebindings", "warning", "bindings stay until the orchestrator itself removes them"),

@@ -104,7 +104,7 @@ test("a deletion that was said to be done is looked at", async () => {
 	const { name, lease } = await make();
 	fake.fault("delete_account", { does: "answer", status: 200, body: {} });
 	refused(await validate(name), 400, "engine_error");
-	assert.match((await lease()).last_error, /still there$/);
+	assert.match((await lease()).last_error, /still exists$/);
 	fake.fault("delete_account", undefined);
 	await steering.pass(BLOCKED_S);
 	await eventually("it is gone", async () => (await lease()).state === "revoked");
@@ -190,6 +190,6 @@ test("an account that somebody deleted is missed", async () => {
 	fake.objects.clear();
 	await steering.pass(2 * BLOCKED_S);
 	await eventually("it is missed", async () => (await stories(name)).includes("lease.lost"));
-	assert.match((await lease()).last_error, /^it is not at its target any more$/);
+	assert.match((await lease()).last_error, /^it no longer exists at its target$/);
 	ok(await validate(name));
 });

@@ -47,7 +47,7 @@ async function refusedWithoutTrace(what: What, params: object, code: string, mes
 	assert.deepEqual([changes().length, (await world.leases()).length], [made, leases]);
 }
 
-const NOT_ALLOWED = /^this database is not allowed: the instance admin lists it in allowed_databases of the engine's/;
+const NOT_ALLOWED = /^this database is not allowed: the instance admin can add it to allowed_databases in the engine's/;
 const DATABASES = [
 	"admin",
 	"local",

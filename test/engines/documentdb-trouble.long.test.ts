@@ -76,7 +76,7 @@ async function placeAt(fake: FakeMongo, connection_uri: string): Promise<Place> 
 	};
 }
 
-/** Outcomes of the first step, which looks whether the name is free. Nothing has been written at that point. */
+/** Outcomes of the first step, which checks that the name is free. Nothing has been written at that point. */
 const BEFORE: [what: string, fault: Fault, status: 400 | 503, message: RegExp][] = [
 	["the right is missing", failure(13, "not authorized"), 400, /^the document database answered: not authorized$/],
 	["the login is refused", failure(18, "Authentication failed."), 400, /^the document database answered: Auth/],
@@ -179,7 +179,7 @@ test("a drop that is a lie is found out, is tried again, and shows in health unt
 	fake.fault("dropUser", { applies: false, answer: { ok: 1 } });
 	refused(await validate(username), 400, "engine_error");
 	const { attempts, last_error } = await until("revoking");
-	assert.equal(last_error, "the target said that it is removed, and it is still there");
+	assert.equal(last_error, "the target reported it as removed, but it still exists");
 	await eventually("it is tried again", async () => (await until("revoking")).attempts > attempts);
 	const { revoking = 0 } = (await world.details()).leases.open;
 	assert.ok(revoking >= 1);

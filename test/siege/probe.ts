@@ -45,7 +45,7 @@ async function probe(order: ProbeOrder, tell: (line: object) => void): Promise<v
 	const { source: localAddress, windows, windowMs, keptPerSecond, freshPerSecond } = order;
 	const options = { localAddress, rejectUnauthorized: false };
 	const kept = new Agent({ ...options, keepAlive: true, maxSockets: KEPT });
-	// Without a session to resume, like somebody who comes for the first time.
+	// Without a session to resume, like a new client.
 	const fresh = new Agent({ ...options, keepAlive: false, maxCachedSessions: 0 });
 	const ask = asker(order);
 	const started = performance.now();

@@ -130,7 +130,7 @@ test("whose e-mail has an account is told to link it, does, and signs in to it f
 	assert.equal((await signIn(0, `${given} --yes`, `${password}\n`)).stdout, "identity linked\n");
 	const [, id = ""] = /^(\S+) +corp /m.exec((await svc(cli, 0, "account identities")).stdout) ?? [];
 	const unlink = `account unlink ${id} --password-stdin`;
-	assert.match((await svc(cli, 3, unlink, "a wrong password\n")).stderr, /current_password is not/);
+	assert.match((await svc(cli, 3, unlink, "a wrong password\n")).stderr, /current_password is wrong/);
 	await svc(cli, 0, "logout");
 	await signIn(0, "login --sso corp");
 	assert.deepEqual(await whoami(cli), account, "the account stays as it was");

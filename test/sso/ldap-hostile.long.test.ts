@@ -151,7 +151,7 @@ test("a directory that cannot be asked says what to look at", async () => {
 	assert.deepEqual([status, /nothing listens at url/.test(said ?? "")], ["unhealthy", true]);
 	const answer = await world.signIn("away", "alice", PASSWORD);
 	refused(answer, 503, "provider_unavailable");
-	assert.match(answer.text, /nothing listens at url: does the directory run/);
+	assert.match(answer.text, /nothing listens at url: check that the directory runs/);
 });
 
 test("who comes while another login of the same account waits for a silent directory does not wait as long again", async () => {

@@ -108,7 +108,7 @@ const REFUSED: readonly (readonly [body: object, code: string, field: RegExp])[]
 	[{ type: "oidc", config: { ...OIDC, issuer: "https://id.example.com/?a" } }, "validation_failed", /issuer/],
 	[{ type: "oidc", config: { ...OIDC, issuer: "https://a:b@id.example.com" } }, "validation_failed", /issuer/],
 	[{ type: "oidc", config: { ...OIDC, scopes: "profile email" } }, "validation_failed", /openid/],
-	[{ type: "oidc", config: { ...OIDC, url: "ldaps://a" } }, "validation_failed", /field that an oidc provider/],
+	[{ type: "oidc", config: { ...OIDC, url: "ldaps://a" } }, "validation_failed", /unknown field for an oidc provider/],
 	[{ type: "oidc", config: { ...OIDC, auto_provision: "yes" } }, "validation_failed", /auto_provision/],
 	[{ type: "oidc", config: { ...OIDC, ca_cert: "no PEM" } }, "validation_failed", /PEM/],
 	[

@@ -106,7 +106,7 @@ test("one source may send what takes long as often as it likes, and the others g
 	}
 	await saml.loginUrl("settings", settings, sp, "_id", said.now);
 	await setImmediate();
-	const tooMany = "too many logins wait: try again in a moment";
+	const tooMany = "too many logins are waiting: try again in a moment";
 	assert.deepEqual(
 		troubles,
 		Array(3).fill(tooMany),

@@ -87,7 +87,7 @@ test("only strong keys for signatures count", options, async () => {
 test("metadata are good until they say, wherever they say it", options, async () => {
 	const { key, said, sp, saml, identify, write: writeResponse } = examiner();
 	const at = (seconds: number) => new Date(said.now.getTime() + seconds * 1000).toISOString();
-	const over = "the provider has metadata that are not valid any more";
+	const over = "the provider has metadata that has expired";
 	for (const [until, trouble] of [
 		[at(1), "nothing"],
 		[at(0), over],
@@ -112,7 +112,7 @@ test("a login is begun with settings that were read in the same minute, and not 
 	const begin = (now: Date, changes = {}) =>
 		saml.loginUrl(`with ${Object.keys(changes).join()}`, { ...settings, ...changes }, sp, "_id", now);
 	assert.match(await begin(said.now), /^https:/);
-	await assert.rejects(begin(until), { trouble: /not valid any more$/ });
+	await assert.rejects(begin(until), { trouble: /has expired$/ });
 	const other = { idp_metadata: write("") };
 	await assert.rejects(
 		begin(said.now, other),
@@ -133,14 +133,14 @@ test("what cannot work is said before anybody signs in", options, async () => {
 		write(keys, { service: `<md:SingleSignOnService Binding="${binding}" Location="${location}"/>` });
 	const two = write(keys).replace(/<md:IDPSSODescriptor.*<\/md:IDPSSODescriptor>/s, "$&$&");
 	const troubles: [metadata: string, trouble: RegExp][] = [
-		[write(keys, { role: ' WantAuthnRequestsSigned="true"' }), /wants signed requests/],
-		[write(keys, { role: ' WantAuthnRequestsSigned="1"' }), /wants signed requests/],
+		[write(keys, { role: ' WantAuthnRequestsSigned="true"' }), /requires signed requests/],
+		[write(keys, { role: ' WantAuthnRequestsSigned="1"' }), /requires signed requests/],
 		[service("urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST", SSO), /HTTP-Redirect/],
-		[service(REDIRECT, "http://idp.example.com/"), /no https address/],
-		[service(REDIRECT, "javascript:alert(1)"), /no https address/],
-		[service(REDIRECT, "nonsense"), /no https address/],
-		[two, /describe no identity provider, or more than one/],
-		[write(keys).replaceAll("IDPSSODescriptor", "SPSSODescriptor"), /describe no identity provider/],
+		[service(REDIRECT, "http://idp.example.com/"), /not an https address/],
+		[service(REDIRECT, "javascript:alert(1)"), /not an https address/],
+		[service(REDIRECT, "nonsense"), /not an https address/],
+		[two, /not describe exactly one identity provider/],
+		[write(keys).replaceAll("IDPSSODescriptor", "SPSSODescriptor"), /not describe exactly one identity provider/],
 		[write(keys).replace(' entityID="https://idp.example.com/"', ""), /without an entityID/],
 		[write(keys).replace("<!-- made by hand -->", "<!DOCTYPE x>"), /document type/],
 		[write(keys).replace("</md:EntityDescriptor>", ""), /cannot be read/],

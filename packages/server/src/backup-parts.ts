@@ -60,7 +60,7 @@ export async function backUpBefore(
 		if (cause instanceof FatalError) throw cause;
 		const { message: reason } = explainFailure(cause);
 		throw new FatalError(
-			`a backup is made before the database is migrated, and that failed, so nothing was changed: ${reason}`,
+			`the backup before the migration of the database failed, so nothing was changed: ${reason}`,
 			CANNOT_CREATE,
 			{ cause },
 		);

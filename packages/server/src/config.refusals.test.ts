@@ -31,7 +31,7 @@ for (const toml of UNKNOWN) {
 		const folder = await folderWith(t, toml);
 		assert.throws(
 			() => readConfig({}, folder),
-			saying(/^[\w.]+ in .*svc\.toml (is not a setting: known are data_dir, |must be )/),
+			saying(/^[\w.]+ in .*svc\.toml (is not a setting: the settings are data_dir, |must be )/),
 		);
 	});
 }
@@ -61,7 +61,7 @@ test("a file that is no TOML is refused without showing what is in it", async (t
 		assert.throws(
 			() => readConfig({}, folder),
 			(error) =>
-				saying(/svc\.toml cannot be read as TOML: correct it/)(error) && !(error as Error).message.includes("CANARY"),
+				saying(/svc\.toml is not valid TOML: correct it/)(error) && !(error as Error).message.includes("CANARY"),
 		);
 	}
 });
@@ -70,9 +70,9 @@ const CONTRADICTIONS: [given: Environment, pattern: RegExp][] = [
 	[{ SVC_TLS_MODE: "files" }, /^tls\.mode files needs tls\.certificate_file and tls\.key_file$/],
 	[{ SVC_TLS_MODE: "files", SVC_TLS_KEY_FILE: "k" }, /^tls\.mode files needs/],
 	[{ SVC_TLS_MODE: "files", SVC_TLS_CERTIFICATE_FILE: "c" }, /^tls\.mode files needs/],
-	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "0.0.0.0:8443" }, /^tls\.mode off is for loopback or behind a proxy/],
-	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "[::]:8443" }, /^tls\.mode off is for loopback/],
-	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "svc.example.com:80" }, /^tls\.mode off is for loopback/],
+	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "0.0.0.0:8443" }, /^tls\.mode off is only for loopback or behind a proxy/],
+	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "[::]:8443" }, /^tls\.mode off is only for loopback/],
+	[{ SVC_TLS_MODE: "off", SVC_LISTEN: "svc.example.com:80" }, /^tls\.mode off is only for loopback/],
 	[{ SVC_REGISTRATION_MODE: "domain" }, /^registration\.mode domain needs registration\.allowed_domains$/],
 	[{ SVC_REGISTRATION_MODE: "domain", SVC_REGISTRATION_ALLOWED_DOMAINS: " , " }, /^registration\.mode domain needs/],
 	[{ SVC_TRUSTED_PROXIES: "localhost" }, /^trusted_proxies must be a list of IP addresses$/],

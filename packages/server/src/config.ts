@@ -154,7 +154,7 @@ function refuseContradictions(config: Config): void {
 	}
 	if (config.tls.mode === "off" && !isLoopback(config.listen.host) && config.trusted_proxies.length === 0) {
 		throw new FatalError(
-			"tls.mode off is for loopback or behind a proxy: listen on 127.0.0.1, or name the proxy in trusted_proxies",
+			"tls.mode off is only for loopback or behind a proxy: listen on 127.0.0.1, or add the proxy to trusted_proxies",
 		);
 	}
 	if (config.registration.mode === "domain" && config.registration.allowed_domains.length === 0) {
@@ -184,7 +184,12 @@ function readFile(named: string | undefined, cwd: string): Given {
 	try {
 		document = parseToml(readFileSync(file, "utf8"));
 	} catch (cause) {
-		throw new FatalError(`${file} cannot be read as TOML: correct it, or remove it to start with the defaults`, 78, {
+		const { code } = cause as NodeJS.ErrnoException;
+		if (cause instanceof Error && "syscall" in cause)
+			throw new FatalError(`${file} cannot be read (${code}): check SVC_CONFIG and the file's permissions`, 78, {
+				cause,
+			});
+		throw new FatalError(`${file} is not valid TOML: correct it, or remove it to start with the defaults`, 78, {
 			cause,
 		});
 	}
@@ -222,7 +227,7 @@ function check(flat: Record<string, unknown>, label: (name: string) => string): 
 	for (const [name, value] of Object.entries(flat)) {
 		const setting = SETTINGS[name as Name];
 		if (!Object.hasOwn(SETTINGS, name))
-			throw new FatalError(`${label(name)} is not a setting: known are ${Object.keys(SETTINGS).join(", ")}`);
+			throw new FatalError(`${label(name)} is not a setting: the settings are ${Object.keys(SETTINGS).join(", ")}`);
 		const result = v.safeParse(setting[0], value);
 		if (!result.success) throw new FatalError(`${label(name)} must be ${setting[1]}`);
 		known[name] = result.output;

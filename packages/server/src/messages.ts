@@ -20,13 +20,13 @@ export function codeOf(text: string): ErrorCode | undefined {
 /** A string of well-formed Unicode, as SQLite and JSON can keep it. */
 export const Text = v.pipe(
 	v.string(),
-	v.check((text) => text.isWellFormed(), says("validation_failed", "text must not hold lone surrogates")),
+	v.check((text) => text.isWellFormed(), says("validation_failed", "text must not contain lone surrogates")),
 );
 
 /** Text of names and comments: without U+0000, which not every store and terminal accepts. Values and passwords may contain it. */
 export const PlainText = v.pipe(
 	Text,
-	v.check((text) => !text.includes("\0"), says("validation_failed", "text must not hold the character U+0000")),
+	v.check((text) => !text.includes("\0"), says("validation_failed", "text must not contain the character U+0000")),
 );
 
 /** Plain text that is not empty. */

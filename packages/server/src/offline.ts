@@ -50,7 +50,7 @@ export async function restoreBackup(
 	try {
 		adoptRestored(data_dir);
 		if (hasDatabase(data_dir) && !options.replace) {
-			throw new FatalError(`there is a database in ${data_dir}: --replace moves it aside, under a dated name`);
+			throw new FatalError(`${data_dir} already has a database: --replace moves it aside under a dated name`);
 		}
 		if (hasDatabase(data_dir)) refuseUnsettledKey(config);
 		if (!(await options.confirm(found))) return undefined;
@@ -65,7 +65,7 @@ function refuseUnsettledKey(config: Config): void {
 	const staged = findStagedKey(config);
 	if (staged === undefined) return;
 	throw new FatalError(
-		`${staged} is what a cut-off rotation of the master key left, and may be the only key of the database that is there: start the server once, which brings the rotation to its end, stop it, then restore`,
+		`${staged} was left by an interrupted rotation of the master key, and may be the only key to the existing database: start the server once to finish the rotation, stop it, then restore`,
 	);
 }
 
@@ -78,7 +78,7 @@ async function putInPlace(data_dir: string, file: string, { manifest }: Sound): 
 	);
 	if ((await hashFile(draft)) !== manifest.sha256) {
 		throw new UnsoundBackup(
-			"it was changed while it was read, or the disk of the data directory does not keep what is written",
+			"it was changed while it was read, or the data directory's disk does not keep what is written",
 		);
 	}
 	const now = system.now().toISOString();

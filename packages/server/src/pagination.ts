@@ -27,7 +27,7 @@ const Limit = (usual: number) =>
 export const pageQuery = (usual = DEFAULT_LIMIT) => ({
 	limit: Limit(usual),
 	cursor: v.optional(
-		v.pipe(v.string(), v.maxLength(MAX_CURSOR, says("invalid_cursor", "cursor is not one that this list gave"))),
+		v.pipe(v.string(), v.maxLength(MAX_CURSOR, says("invalid_cursor", "cursor is not from this list"))),
 	),
 	include_total: v.optional(
 		v.pipe(v.picklist(["true", "false"], says("validation_failed", "include_total must be true or false"))),
@@ -103,6 +103,6 @@ function openCursor(key: Buffer, list: string, cursor: string): string {
 	const bytes = Buffer.from(cursor, "base64url");
 	const position = bytes.subarray(MAC_BYTES).toString();
 	const isOurs = bytes.length > MAC_BYTES && timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(key, list, position));
-	if (!isOurs) throw new AppError("invalid_cursor", "cursor is not one that this list gave: start again without it");
+	if (!isOurs) throw new AppError("invalid_cursor", "cursor is not from this list: start again without it");
 	return position;
 }

@@ -116,7 +116,7 @@ async function tellFiles(
 	log("info", "backup.created", { file: before });
 }
 
-/** Takes the renewed certificate into use. Logs one that is unusable and keeps the current one: a failed renewal must not end the service. */
+/** Switches to the renewed certificate. Logs one that is unusable and keeps the current one: a failed renewal must not end the service. */
 function reloadTls(config: Config, system: System, listener: Listener, log: Log): void {
 	try {
 		const renewed = loadTls(config, system);
@@ -124,7 +124,7 @@ function reloadTls(config: Config, system: System, listener: Listener, log: Log)
 		log("info", "tls.reloaded", renewed === undefined ? {} : { fingerprint: renewed.fingerprint });
 	} catch (error) {
 		log("error", "tls.reload.failed", {
-			message: "the certificate in use stays: mend the files, then send SIGHUP",
+			message: "the current certificate stays in use: correct the files, then send SIGHUP",
 			error,
 		});
 	}
@@ -170,7 +170,7 @@ function warn(config: Config, { warnings }: MasterKey, log: Log): void {
 	if (config.registration.mode !== "open" || isLoopback(config.listen.host)) return;
 	log("warn", "registration.open", {
 		message:
-			"anybody who reaches this address can register: set registration.mode to admin, domain or closed (SVC_REGISTRATION_MODE)",
+			"anybody who can reach this address can register: set registration.mode to admin, domain or closed (SVC_REGISTRATION_MODE)",
 	});
 }
 

@@ -11,7 +11,7 @@ import { hashFileSync } from "@svc/server/file-hash";
 /** Exit code EX_CANTCREAT. */
 const CANNOT_CREATE = 73;
 
-const REMEDY = "name a folder of yours, on a file system that programs can be started from, in XDG_CACHE_HOME";
+const REMEDY = "set XDG_CACHE_HOME to a folder of yours on a file system that allows programs to start";
 
 /**
  * Loads a native library out of the single binary; the bundler puts a call of this in place of each `.node` file. The system loads
@@ -36,7 +36,7 @@ export function loadAddon(name: string): unknown {
 function cannotLoad(folder: string, cause: unknown): FatalError {
 	const { message } = cause as Error;
 	const why = message.includes("failed to map segment")
-		? `${folder} is on a file system that no program can be started from (noexec): ${REMEDY}`
+		? `${folder} is on a file system that does not allow programs to start (noexec): ${REMEDY}`
 		: `a native library cannot be loaded: ${message}; svc needs glibc 2.34 or newer, libstdc++ and libgcc`;
 	return new FatalError(why, CANNOT_CREATE, { cause });
 }
@@ -50,11 +50,14 @@ function privateFolder(): string {
 	try {
 		mkdirSync(folder, { recursive: true, mode: 0o700 });
 	} catch (cause) {
-		throw new FatalError(`${folder} cannot be made: ${REMEDY}`, CANNOT_CREATE, { cause });
+		throw new FatalError(`${folder} cannot be created: ${REMEDY}`, CANNOT_CREATE, { cause });
 	}
 	const { mode, uid } = lstatSync(folder);
 	if (uid !== process.geteuid?.() || (mode & 0o077) !== 0)
-		throw new FatalError(`${folder} is not a folder of this user alone: remove it, or ${REMEDY}`, CANNOT_CREATE);
+		throw new FatalError(
+			`${folder} is not a folder that only this user can access: remove it, or ${REMEDY}`,
+			CANNOT_CREATE,
+		);
 	return folder;
 }
 

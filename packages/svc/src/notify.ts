@@ -24,7 +24,7 @@ export function takeNotifier(env: Record<string, string | undefined>, complain: 
 	const notify: Notify = (...states) =>
 		new Promise((resolve) => {
 			execFile("systemd-notify", states, options, (error) => {
-				if (error !== null) complain(`systemd could not be told of ${states[0]}: is systemd-notify there?`);
+				if (error !== null) complain(`systemd could not be notified of ${states[0]}: is systemd-notify installed?`);
 				resolve();
 			});
 		});

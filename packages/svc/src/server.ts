@@ -34,7 +34,7 @@ function greeting({ url, tls, masterKey, setup_code_file, has_accounts, version 
 	const certificate = tls === undefined ? "none: plain HTTP" : `${tls.file}\n               SHA-256 ${tls.fingerprint}`;
 	const key = masterKey.file ?? "from SVC_MASTER_KEY";
 	const keep = masterKey.generated
-		? "\n               made just now: keep a copy elsewhere, nothing opens the data without it"
+		? "\n               newly created: keep a copy elsewhere; nothing else opens the data"
 		: "";
 	const first = setup_code_file === undefined ? "register" : "init";
 	const next = has_accounts ? "login" : `${first} you@example.com`;

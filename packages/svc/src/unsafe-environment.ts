@@ -35,7 +35,7 @@ const FLAGS = [
 export function refuseUnsafeEnvironment({ env, execArgv }: Pick<NodeJS.Process, "env" | "execArgv">): void {
 	const variable = VARIABLES.find((name) => env[name]);
 	if (variable !== undefined)
-		throw new FatalError(`${variable} is set, which could give secrets away: unset it and start again`);
+		throw new FatalError(`${variable} is set, which could leak secrets: unset it and start again`);
 	// Node accepts --env_file, too.
 	const flags = execArgv.map((flag) => flag.replaceAll("_", "-"));
 	if (flags.some((flag) => FLAGS.some((pattern) => pattern.test(flag))) || debuggerUrl() !== undefined)

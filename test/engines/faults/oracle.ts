@@ -12,7 +12,7 @@ import type { Given } from "./walk.ts";
 const SETTLED_S = 120;
 
 /** Last error of a lease whose credential is not at its target. */
-export const LOST = "it is not at its target any more";
+export const LOST = "it no longer exists at its target";
 
 /**
  * Fails unless ledger and target agree once everything works again: every user at the target has an open lease, every open lease has its user

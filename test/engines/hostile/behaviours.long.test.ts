@@ -99,7 +99,7 @@ async function keepJournal(type: string): Promise<() => string[]> {
 
 const VIOLATIONS: [behaviour: string, type: string, params: object, reason: RegExp][] = [
 	["writes a line without end", "endless-line", {}, /^it answered with a line longer than 1048576 bytes$/],
-	["writes a banner first", "banner", {}, /^it (?:broke the protocol|wrote without having been asked|answered one)/],
+	["writes a banner first", "banner", {}, /^it (?:broke the protocol|wrote without a request|answered one)/],
 	["logs to standard output", "chatty", { moment: "before" }, /^it broke the protocol|with more than one line$/],
 	["answers twice in one write", "twice", {}, /^it answered one request with more than one line$/],
 	["is killed over a request", "crashing", {}, /^the process was ended by SIGKILL$/],
@@ -178,7 +178,11 @@ test("an engine that ends after each answer is started for each", async () => {
 
 test("an engine that fails again and again is left alone, which anybody can see", async () => {
 	await Promise.all(Array.from({ length: 6 }, () => misbehave("crashing", {})));
-	givenUp(await misbehave("crashing", {}), "crashing", /^it failed too often and is left alone for a while; at last, /);
+	givenUp(
+		await misbehave("crashing", {}),
+		"crashing",
+		/^it failed too often and is suspended for a while; last failure: /,
+	);
 	const found = (await world.details()).engines.find(({ type }) => type === "crashing") ?? assert.fail();
 	assert.deepEqual([found.status, found.breaker, found.refused_realms], ["healthy", "closed", 1], "other realms may");
 	const { text } = await world.client.send("GET", "/metrics");

@@ -17,23 +17,18 @@ const SETPRIV = "/usr/bin/setpriv";
 
 /** Changes that spoil an installed engine, each with the reason that the server gives. */
 const SPOILED: [type: string, changes: object, spoil: (home: string) => Promise<unknown>, reason: RegExp][] = [
-	["other-name", { name: "another" }, nothing, /^plugin\.json has another name than its folder$/],
+	["other-name", { name: "another" }, nothing, /^the name in plugin\.json differs from the folder's$/],
 	["other-sdk", { sdk_version: 2 }, nothing, /^plugin\.json: sdk_version is not 1$/],
-	["newer-core", { min_core_version: "99.0.0" }, nothing, /^it needs svc 99\.0\.0 or newer, this is 0\.1\.0$/],
-	["no-hash", { sha256: undefined }, nothing, /^plugin\.json has no sha256 of its executable$/],
-	[
-		"other-hash",
-		{ sha256: "0".repeat(64) },
-		nothing,
-		/^the executable is not the one whose sha256 is in plugin\.json$/,
-	],
+	["newer-core", { min_core_version: "99.0.0" }, nothing, /^it needs svc 99\.0\.0 or newer; this is 0\.1\.0$/],
+	["no-hash", { sha256: undefined }, nothing, /^plugin\.json has no sha256 for its executable$/],
+	["other-hash", { sha256: "0".repeat(64) }, nothing, /^the executable's sha256 differs from the one in plugin\.json$/],
 	[
 		"changed-before",
 		{},
 		(home) => appendFile(join(home, "changed-before.mjs"), "\n"),
-		/^the executable is not the one whose sha256 is in plugin\.json$/,
+		/^the executable's sha256 differs from the one in plugin\.json$/,
 	],
-	["link-outside", {}, linkOutside, /^the executable is a link that leaves its folder$/],
+	["link-outside", {}, linkOutside, /^the executable is a link to a file outside its folder$/],
 	["open-folder", {}, (home) => chmod(home, 0o777), /^its folder can be written by its group or by others$/],
 	[
 		"open-program",
@@ -41,7 +36,7 @@ const SPOILED: [type: string, changes: object, spoil: (home: string) => Promise<
 		(home) => chmod(join(home, "open-program.mjs"), 0o757),
 		/^the executable can be written by its group or by others$/,
 	],
-	["keyvalue", {}, nothing, /^an engine of this type comes with the server$/],
+	["keyvalue", {}, nothing, /^the server has a built-in engine of this type$/],
 ];
 
 /** Engines whose answer to `describe` differs from their plugin.json. */
@@ -50,7 +45,7 @@ const IMPOSTORS: [type: string, changes: object, reason: RegExp][] = [
 	["says-capability", { capabilities: ["secret_generation", "mind_reading"] }, /^describe: capabilities/],
 	["says-more", { capabilities: ["dynamic_credentials"] }, /^describe answers a capability that plugin\.json does not/],
 	["says-sdk", { sdk_version: 2 }, /^describe: sdk_version is not 1$/],
-	["says-core", { min_core_version: "99.0.0" }, /^it needs svc 99\.0\.0 or newer, this is 0\.1\.0$/],
+	["says-core", { min_core_version: "99.0.0" }, /^it needs svc 99\.0\.0 or newer; this is 0\.1\.0$/],
 ];
 
 const role = (name: string) => ({ name, config: {} });

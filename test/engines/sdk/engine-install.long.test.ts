@@ -228,7 +228,11 @@ const REFUSED: [what: string, spoil: (folder: string) => void, message: RegExp][
 	],
 	["that names no executable", () => change({ executable: undefined }), /^svc: plugin\.json names no executable\n/],
 	["whose program is a link", () => shell("mv voucher.sh a; ln -s a voucher.sh", folder), /^svc: the executable that/],
-	["with the name of one that comes with the server", () => change({ name: "keyvalue" }), /comes with the server\n/],
+	[
+		"with the name of one that comes with the server",
+		() => change({ name: "keyvalue" }),
+		/built-in engine of this type\n/,
+	],
 	["with a name that leaves the folder", () => change({ name: "../elsewhere" }), /^svc: plugin\.json: name is not /],
 	["with a folder of engines that others may write", () => shell(`chmod 777 ${plugins_dir}`, folder), /\nhint: chmod/],
 ];

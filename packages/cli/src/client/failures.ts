@@ -86,8 +86,8 @@ const NOT_CONNECTED: Readonly<Record<string, string>> = {
 	ECONNREFUSED: "nothing listens there",
 	ENOTFOUND: "its host name is not known",
 	EAI_AGAIN: "its host name cannot be looked up now",
-	EHOSTUNREACH: "there is no way to it",
-	ENETUNREACH: "there is no way to it",
+	EHOSTUNREACH: "there is no route to it",
+	ENETUNREACH: "there is no route to it",
 	EPROTO: "it does not speak https",
 };
 

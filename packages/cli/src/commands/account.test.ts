@@ -124,7 +124,7 @@ test("linking needs somebody who is logged in, and no name where a browser is as
 	assert.match(await link(env, "nobody"), /^4 svc: provider nobody not found/);
 	const wrong = await link(env, "directory", "ada", "--password-stdin");
 	assert.equal(wrong, "3 svc: invalid username or password\n", "the session is not to blame");
-	await using other = await startProviders(refusal(401, "unauthorized", "the login was refused: start it again"));
+	await using other = await startProviders(refusal(401, "unauthorized", "the login was refused: try again"));
 	const { stderr } = await run(["account", "link", "corp"], { env: session(other), heard: other.heard });
-	assert.match(stderr, /\nsvc: the login was refused: start it again\n$/, "nor is it here");
+	assert.match(stderr, /\nsvc: the login was refused: try again\n$/, "nor is it here");
 });

@@ -87,10 +87,10 @@ test("without a terminal and without the code it is said where the code is", asy
 
 test("a server that has accounts is refused with the server's own words", async () => {
 	await using home = await temporaryFolder();
-	await using server = await startNew(refusal(409, "conflict", "this server has its first account already"));
+	await using server = await startNew(refusal(409, "conflict", "the first account already exists"));
 	const env = { HOME: home.path, SVC_ADDRESS: server.address };
 	const typed = [`${PASSWORD}\r`, `${PASSWORD}\r`];
 	const { code, stderr } = await run(["init", "ada@example.com"], { env, typed });
 	assert.equal(code, 1);
-	assert.match(stderr, /has its first account already/);
+	assert.match(stderr, /first account already exists/);
 });

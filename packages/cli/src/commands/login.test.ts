@@ -95,7 +95,7 @@ for (const [words, code, message] of WRONG) {
 }
 
 const REFUSALS: readonly (readonly [status: number, code: string, message: string, exit: number, hint: RegExp])[] = [
-	[401, "unauthorized", "the login was refused: start it again", 3, /^svc: the login was refused: start it again\n$/m],
+	[401, "unauthorized", "the login was refused: try again", 3, /^svc: the login was refused: try again\n$/m],
 	[401, "invalid_credentials", "invalid username or password", 3, /^svc: invalid username or password\n$/m],
 	[409, "conflict", "link it with `svc account link corp`", 1, /^svc: link it with `svc account link corp`\n$/m],
 	[503, "provider_unavailable", "it cannot be asked", 5, /^svc: it cannot be asked\nhint: .*`svc sso test`/m],
@@ -114,9 +114,9 @@ for (const [status, code, message, exit, hint] of REFUSALS) {
 }
 
 for (const [error, exit, text] of [
-	["provider_unavailable", 5, /^svc: the identity provider cannot be asked\nhint: .*`svc sso test`/m],
+	["provider_unavailable", 5, /^svc: the identity provider is unavailable\nhint: .*`svc sso test`/m],
 	["rate_limited", 1, /^svc: too many logins from here were refused\nhint: try again later\n$/m],
-	["unauthorized", 3, /^svc: the login was refused: start it again; the audit log says why\n$/m],
+	["unauthorized", 3, /^svc: the login was refused: try again; the audit log has the reason\n$/m],
 	["constructor", 3, /^svc: the login was refused/m],
 ] as const) {
 	test(`a browser that the server sends back with ${error} ends the login with ${exit}`, async () => {

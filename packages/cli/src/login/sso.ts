@@ -72,7 +72,7 @@ export async function proveInBrowser(
 
 /** Meaning of the codes with which the server redirects a browser. Any page could send one here, so it says no more than its code. */
 const REFUSALS: ReadonlyMap<string, { readonly status: number; readonly message: string }> = new Map([
-	["provider_unavailable", { status: 503, message: "the identity provider cannot be asked" }],
+	["provider_unavailable", { status: 503, message: "the identity provider is unavailable" }],
 	["rate_limited", { status: 429, message: "too many logins from here were refused" }],
 ]);
-const REFUSED = { status: 401, message: "the login was refused: start it again; the audit log says why" };
+const REFUSED = { status: 401, message: "the login was refused: try again; the audit log has the reason" };

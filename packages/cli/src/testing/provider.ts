@@ -34,6 +34,6 @@ export function startProviders(end: FakeAnswer = { body: LOGIN }, has_password =
 		const { code, verifier } = body as { code: string; verifier: string };
 		assert.match(verifier, /^[\w-]{43}$/);
 		const isRight = code === CODE && hash("sha256", verifier, "base64url") === challenges.at(-1);
-		return isRight ? end : refusal(401, "unauthorized", "the login was refused: start it again");
+		return isRight ? end : refusal(401, "unauthorized", "the login was refused: try again");
 	}).then((server) => Object.assign(server, { heard }));
 }

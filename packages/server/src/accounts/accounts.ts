@@ -86,7 +86,7 @@ async function admit(
 	if (!setup_code.admits(given.setup_code ?? "")) {
 		throw new AppError(
 			"registration_admin_only",
-			"the first account of this server needs its setup code: `svc init` asks for it, and it is in the file setup-code of the data directory",
+			"the first account needs the setup code: run `svc init` and enter the code from the file setup-code in the data directory",
 		);
 	}
 	return given.setup_code !== undefined || registration.mode !== "open";
@@ -95,12 +95,12 @@ async function admit(
 function tooManyAccounts(): AppError {
 	return new LimitReached(
 		"accounts",
-		`this server has as many accounts as people may register by themselves (accounts, ${MAX_ACCOUNTS}): ask its instance admin for one`,
+		`this server has reached its limit of registered accounts (accounts, ${MAX_ACCOUNTS}): ask the instance admin for one`,
 	);
 }
 
 function hasAccounts(): AppError {
-	return new AppError("conflict", "this server has its first account already: sign in with `svc login`");
+	return new AppError("conflict", "the first account already exists: sign in with `svc login`");
 }
 
 function refuseByPolicy(
@@ -113,7 +113,7 @@ function refuseByPolicy(
 		if (!(registrar?.instance_admin && registrar.scopes.includes("write") && isUnrestricted(registrar))) {
 			throw new AppError(
 				"registration_admin_only",
-				"only the instance admin can register accounts on this server: ask for one",
+				"only the instance admin can register accounts on this server: ask for an account",
 			);
 		}
 		registrar.grants.push("instance");
@@ -263,7 +263,7 @@ export async function setDisabled(
 ): Promise<void> {
 	await requireInstanceAdmin(needs, actor, "write");
 	if (user_id === actor.user_id && isDisabled) {
-		throw new AppError("conflict", "the instance admin cannot disable itself: nobody could undo it");
+		throw new AppError("conflict", "you cannot disable your own account: nobody could enable it again");
 	}
 	const now = needs.system.now();
 	const event = eventBy(actor, now, isDisabled ? "user.disabled" : "user.enabled", undefined, { user_id });

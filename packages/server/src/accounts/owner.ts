@@ -66,7 +66,7 @@ export async function proveOwner(
 export function notRecent(): AppError {
 	return new AppError(
 		"forbidden",
-		"the account has no password, so this takes a sign-in of the last 5 minutes at a provider that it is linked with: sign in again",
+		"the account has no password: sign in again with a linked provider, then repeat this within 5 minutes",
 	);
 }
 
@@ -92,5 +92,5 @@ export async function checkPassword(
 
 /** Makes the answer to a wrong password. */
 export function wrongPassword(): AppError {
-	return new AppError("wrong_password", "current_password is not the account's password");
+	return new AppError("wrong_password", "current_password is wrong");
 }

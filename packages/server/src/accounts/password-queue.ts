@@ -148,7 +148,7 @@ function refuseExcess(
 ): void {
 	const refuse = (limit: keyof Refused, most: number, whose: string): never => {
 		refused[limit]++;
-		const message = `${most} password checks ${whose} wait already: try again in 1 second`;
+		const message = `${most} password checks ${whose} are already waiting: try again in 1 second`;
 		const code = limit === "strangers" ? "overloaded" : "rate_limited";
 		throw new AppError(code, message, { headers: { "retry-after": "1" } });
 	};
@@ -168,21 +168,21 @@ function limitsOf({ strangers, ofAccount }: Lanes, refused: Refused): Limit[] {
 			max: MOST.strangers,
 			used: () => strangers.size,
 			refused: () => refused.strangers,
-			hint: "somebody guesses passwords from many addresses: who signed in from where they are is served all the same",
+			hint: "somebody is guessing passwords from many addresses: people at addresses where they have signed in before are still served",
 		},
 		{
 			name: "password_checks_waiting_per_source",
 			max: MOST.source,
 			used: () => strangers.fullest(),
 			refused: () => refused.source,
-			hint: "one source sends many logins: behind a proxy, name it in trusted_proxies, so that each client counts by itself",
+			hint: "one source sends many logins: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
 		},
 		{
 			name: "password_checks_waiting_per_account",
 			max: MOST.account,
 			used: () => Math.max(0, ...ofAccount.values()),
 			refused: () => refused.account,
-			hint: "a program signs in to one account again and again: give it an API token",
+			hint: "a program signs in to one account repeatedly: give it an API token",
 		},
 	];
 }

@@ -107,6 +107,6 @@ export async function verifyLog(needs: AuditNeeds, actor: Actor, outside: Anchor
 export function parseAnchor(seq: number | undefined, hash: string | undefined): Anchor | undefined {
 	if (seq === undefined && hash === undefined) return undefined;
 	if (seq === undefined || hash === undefined)
-		throw new AppError("validation_failed", "seq and hash of a checkpoint go together");
+		throw new AppError("validation_failed", "seq and hash must be given together");
 	return { seq, hash: Buffer.from(hash, "hex") };
 }

@@ -132,9 +132,8 @@ function exportRoute(needs: AuditNeeds): Route {
 }
 
 const MESSAGES = {
-	intact: () =>
-		"every event is as it was written; keep a checkpoint elsewhere to notice a log that was cut off as a whole",
+	intact: () => "no event was altered; keep a checkpoint elsewhere to detect a log that was truncated",
 	altered: (seq: number) => `the log was altered at event ${seq}: compare it with a backup`,
 	truncated: (seq: number) =>
-		`the log ends before event ${seq}, which a checkpoint vouches for: it was cut off or rolled back`,
+		`the log ends before event ${seq}, which a checkpoint covers: it was truncated or rolled back`,
 };

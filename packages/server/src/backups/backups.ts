@@ -88,12 +88,12 @@ async function* piecesOf(file: string): AsyncGenerator<Uint8Array> {
 }
 
 function noBackup(): AppError {
-	return new AppError("not_found", "backup not found: `svc backup list` shows those that are kept");
+	return new AppError("not_found", "backup not found: `svc backup list` shows the backups");
 }
 
 function refuseUnreadable(cause: unknown): never {
 	const { code = "unknown" } = cause as NodeJS.ErrnoException;
-	const hint = "see that backup.directory is a folder whose files the server's user may read";
+	const hint = "make backup.directory and its files readable for the server's user";
 	throw new AppError("unhealthy", `the backups cannot be read (${code}): ${hint}`, { cause });
 }
 
@@ -105,13 +105,13 @@ export function explainFailure(cause: unknown): AppError {
 	if (FULL.test(code)) {
 		return new AppError(
 			"unhealthy",
-			"the disk of the backups is full: no backup was made; free space on it, or set backup.directory to a folder on another one",
+			"no backup was made: its disk is full; free space, or set backup.directory to a folder on another disk",
 			{ cause },
 		);
 	}
 	if (cause instanceof UnsoundBackup || cause instanceof FatalError) {
-		return new AppError("unhealthy", `no backup was made, because the copy is not sound: ${cause.message}`, { cause });
+		return new AppError("unhealthy", `no backup was made, because the copy is damaged: ${cause.message}`, { cause });
 	}
-	const hint = "see that backup.directory is a folder that the server's user may write";
+	const hint = "make backup.directory a folder that the server's user can write";
 	return new AppError("unhealthy", `no backup was made (${code || "unknown"}): ${hint}`, { cause });
 }

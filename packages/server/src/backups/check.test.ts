@@ -67,7 +67,7 @@ function put(file: string, offset: number, byte: number): void {
 
 test("a file that was cut off, has something behind it, or is no backup is refused", async (t) => {
 	const file = await copyOf(t);
-	const noBackup = saying(/^it is no backup of svc, or it was cut off/);
+	const noBackup = saying(/^it is not an svc backup/);
 	appendFileSync(file, "\n");
 	await assert.rejects(verifyBackup(config, file), noBackup);
 	for (const length of [whole.length - 1, manifest.bytes, manifest.bytes - 1, 100, 0]) {
@@ -104,14 +104,14 @@ const ALTERATIONS: Record<string, [change: string, says: RegExp]> = {
 	"an event of the log": ["UPDATE audit_event SET actor = 'nobody' WHERE seq = 2", /audit log was altered at event 2/],
 	"the newest event, which is taken away": [
 		"DELETE FROM audit_event WHERE seq = (SELECT max(seq) FROM audit_event)",
-		/tells of another database/,
+		/describes another database/,
 	],
-	"a sealed value": [`UPDATE secret_version SET value = ${spoilt("value")}`, /a sealed row in it does not open/],
+	"a sealed value": [`UPDATE secret_version SET value = ${spoilt("value")}`, /a sealed row in it cannot be opened/],
 	"a realm's key": [
 		`UPDATE keyring SET wrapped = ${spoilt("wrapped")} WHERE realm_id <> ''`,
-		/a key in it does not open/,
+		/a key in it cannot be opened/,
 	],
-	"a reference": ["DELETE FROM account", /database is not sound: a row of \w+ refers to nothing/],
+	"a reference": ["DELETE FROM account", /database is damaged: a row of \w+ refers to nothing/],
 	"the schema, by a newer svc": [
 		"INSERT INTO migration VALUES ('9999-later', '', '2030-01-01T00:00:00.000Z')",
 		/written by a newer svc/,

@@ -33,13 +33,13 @@ export async function checkBackup(needs: CheckNeeds, file: string): Promise<Soun
 	const signed = await readManifest(file);
 	const { manifest } = signed;
 	if ((await hashFile(file, manifest.bytes)) !== manifest.sha256) {
-		throw new UnsoundBackup("it is not as it was written: its SHA-256 is not the one it was made with");
+		throw new UnsoundBackup("it was altered: its SHA-256 differs from the one recorded when it was made");
 	}
 	return withCopy(needs, file, async (copy) => {
 		const facts = await copy.facts();
 		if (facts.schema_problem !== "") throw new UnsoundBackup(facts.schema_problem);
 		const [problem] = await copy.inspect();
-		if (problem !== undefined) throw new UnsoundBackup(`its database is not sound: ${problem}`);
+		if (problem !== undefined) throw new UnsoundBackup(`its database is damaged: ${problem}`);
 		const rows = await copy.keys();
 		const keyring = await needs.openKeys(frozenKeys(facts.fingerprint, rows));
 		checkSignature(keyring, signed, facts);
@@ -47,7 +47,7 @@ export async function checkBackup(needs: CheckNeeds, file: string): Promise<Soun
 		await openEvery(keyring, rows);
 		const samples = await copy.samples();
 		await needs.openSamples(keyring, samples).catch((cause) => {
-			throw new UnsoundBackup("a sealed row in it does not open: it was altered", { cause });
+			throw new UnsoundBackup("a sealed row in it cannot be opened: it was altered", { cause });
 		});
 		return { ...signed, checkpoints, keys: rows.length, samples: Object.values(samples).flat().length };
 	});
@@ -92,7 +92,7 @@ function checkSignature(keyring: Keyring, { manifest, key_id, signature }: Signe
 		manifest.schema === facts.schema &&
 		manifest.events === facts.events &&
 		manifest.last_hash === facts.last_hash.toString("hex");
-	if (!isMeant) throw new UnsoundBackup("its last line tells of another database than the one it stands behind");
+	if (!isMeant) throw new UnsoundBackup("its last line describes another database");
 }
 
 async function checkLog({ audit }: Snapshot, keyring: Keyring): Promise<number> {
@@ -106,7 +106,8 @@ const KEYS_PER_TURN = 500;
 
 async function openEvery(keyring: Keyring, rows: KeyRow[]): Promise<void> {
 	for (const [index, row] of rows.entries()) {
-		if (!keyring.holds(row)) throw new UnsoundBackup("a key in it does not open under the master key: it was altered");
+		if (!keyring.holds(row))
+			throw new UnsoundBackup("a key in it cannot be opened with the master key: it was altered");
 		if (index % KEYS_PER_TURN === KEYS_PER_TURN - 1) await new Promise(setImmediate);
 	}
 }

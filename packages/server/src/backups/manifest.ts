@@ -68,7 +68,7 @@ export async function readManifest(file: string): Promise<Signed> {
 		const text = end.toString("utf8", at);
 		const signed = parse(text);
 		if (signed === undefined || lineOf(signed) !== text || signed.manifest.bytes !== size - (end.length - at)) {
-			throw new UnsoundBackup("it is no backup of svc, or it was cut off or altered at its end");
+			throw new UnsoundBackup("it is not an svc backup, or its end was truncated or altered");
 		}
 		return signed;
 	} finally {

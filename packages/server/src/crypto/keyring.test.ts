@@ -74,7 +74,7 @@ test("another master key is refused with both fingerprints, and nothing is chang
 		assert.ok(error instanceof FatalError);
 		assert.match(
 			error.message,
-			new RegExp(`needs .* ${masterFingerprint(MASTER)}, .* given has ${masterFingerprint(OTHER_MASTER)}`),
+			new RegExp(`needs .* ${masterFingerprint(MASTER)}, .* this key has ${masterFingerprint(OTHER_MASTER)}`),
 		);
 		return true;
 	});
@@ -147,7 +147,7 @@ test("a key row moved to another realm does not open", async () => {
 	const row = keys.state.rows.find((candidate) => candidate.realm_id === "a");
 	assert.ok(row);
 	row.realm_id = "c";
-	await assert.rejects(async () => keyring.record("c"), /does not open/);
+	await assert.rejects(async () => keyring.record("c"), /cannot be opened/);
 });
 
 test("a realm without a key is an error, and is asked for again the next time", async () => {

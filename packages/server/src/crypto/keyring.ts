@@ -35,7 +35,7 @@ async function openUnder(master: DataKey, needs: KeyringNeeds): Promise<Keyring>
 	const needed = (await needs.keys.fingerprint()) ?? (await initialize(needs, master));
 	if (needed !== given) {
 		throw new FatalError(
-			`the data needs the master key with fingerprint ${needed}, the one given has ${given}: put the right one where the server looks for it; no other key can open the data`,
+			`the data needs the master key with fingerprint ${needed}, but this key has ${given}: provide the right key; no other can open the data`,
 		);
 	}
 	return new Keyring(needs, master, openAtStart(master, await needs.keys.shared()));
@@ -69,7 +69,7 @@ function openAtStart(master: DataKey, rows: KeyRow[]): SharedKeys {
 function unwrapWith(masters: DataKey[], row: KeyRow): Buffer {
 	const master = masters.find((candidate) => wraps(candidate, row));
 	const bytes = master && unwrapKey(master, row);
-	if (bytes === undefined) throw new Error(`key ${row.id.toString("hex")} does not open under the master key`);
+	if (bytes === undefined) throw new Error(`key ${row.id.toString("hex")} cannot be opened with the master key`);
 	return bytes;
 }
 
@@ -179,7 +179,7 @@ export class Keyring {
 	changeMaster(next: Buffer, rewrap: (from: DataKey, to: DataKey) => Promise<void>): Promise<void> {
 		return this.#latch.exclusive(async () => {
 			const to = importMaster(next);
-			if (to.id.equals(this.#master.id)) throw new AppError("conflict", "the new master key is the one in use");
+			if (to.id.equals(this.#master.id)) throw new AppError("conflict", "the new master key is already in use");
 			this.#incoming = to;
 			try {
 				await rewrap(this.#master, to);

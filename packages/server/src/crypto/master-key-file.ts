@@ -24,7 +24,7 @@ export function parseKeyText(content: string, where: string): Buffer {
 	const bytes = /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, "base64") : undefined;
 	const canonical = text.replace("=", "").replaceAll("+", "-").replaceAll("/", "_");
 	if (bytes?.toString("base64url") !== canonical)
-		throw new FatalError(`${where} is no master key: it must be ${FORMS}`);
+		throw new FatalError(`${where} is not a master key: it must be ${FORMS}`);
 	return bytes;
 }
 
@@ -102,7 +102,7 @@ function readSmallFile(file: string, owner: number | undefined): Buffer | undefi
 	try {
 		const stat = fstatSync(handle);
 		if (!stat.isFile() || stat.size > MAX_FILE_BYTES) {
-			throw new FatalError(`${file} is no master key: it must be a file with ${FORMS}`);
+			throw new FatalError(`${file} is not a master key: it must be a file with ${FORMS}`);
 		}
 		if (owner !== undefined) refuseForeign(file, stat, owner);
 		return readFileSync(handle);
@@ -124,18 +124,18 @@ function openSmallFile(file: string): number | undefined {
 
 function refuseForeign(file: string, { uid, mode }: Stats, owner: number): void {
 	if (uid !== owner && uid !== ROOT) {
-		throw new FatalError(`${file} belongs to another user: make it yours with chown, then chmod 0400 ${file}`);
+		throw new FatalError(`${file} belongs to another user: run chown on it, then chmod 0400 ${file}`);
 	}
-	if ((mode & OTHERS) !== 0) throw new FatalError(`${file} is open to other users: close it with chmod 0400 ${file}`);
+	if ((mode & OTHERS) !== 0) throw new FatalError(`${file} is accessible to other users: run chmod 0400 ${file}`);
 }
 
 async function writeKey(file: string, key: Buffer): Promise<void> {
 	const handle = await promises.open(file, "wx", READ_ONLY).catch((error: NodeJS.ErrnoException) => {
-		if (error.code === "EEXIST") throw new AppError("conflict", `${file} is in the way: move it elsewhere`);
+		if (error.code === "EEXIST") throw new AppError("conflict", `${file} already exists: move it elsewhere`);
 		if (!NOT_WRITABLE.has(error.code ?? "")) throw error;
 		throw new AppError(
 			"conflict",
-			`${file} cannot be written (${error.code}): make its folder writable for the user that runs the server, or give the next master key in next_master_key_file`,
+			`${file} cannot be written (${error.code}): make its folder writable for the user that runs the server, or provide the next master key in next_master_key_file`,
 		);
 	});
 	try {

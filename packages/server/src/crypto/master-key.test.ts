@@ -91,7 +91,7 @@ for (const [what, content] of Object.entries(NO_KEYS)) {
 }
 
 test("32 characters in the environment are never raw bytes", () => {
-	assert.throws(() => parseKeyText("ü".repeat(16), "SVC_MASTER_KEY"), saying(/^SVC_MASTER_KEY is no master key/));
+	assert.throws(() => parseKeyText("ü".repeat(16), "SVC_MASTER_KEY"), saying(/^SVC_MASTER_KEY is not a master key/));
 });
 
 test("a key file is read with no bits for others and refused with any, naming the chmod", async (t) => {
@@ -101,7 +101,7 @@ test("a key file is read with no bits for others and refused with any, naming th
 	}
 	for (const mode of [0o440, 0o404, 0o420, 0o402, 0o410, 0o401, 0o644]) {
 		const file = await writeKeyFile(folder, `key-${mode}`, KEY, mode);
-		await assert.rejects(readKeyFile(file, OWNER), saying(/open to other users: close it with chmod 0400 .*key-/));
+		await assert.rejects(readKeyFile(file, OWNER), saying(/accessible to other users: run chmod 0400 .*key-/));
 	}
 });
 
@@ -151,7 +151,7 @@ test("a store with data and no key gets none, and is told which one it needs", a
 	const folder = await makeFolder(t);
 	await assert.rejects(
 		loadMasterKey(sourcesIn(folder), "0123456789abcdef", system),
-		saying(/fingerprint 0123456789abcdef and there is none/),
+		saying(/fingerprint 0123456789abcdef, but there is none/),
 	);
 	assert.deepEqual(await readdir(folder), []);
 });
@@ -177,7 +177,7 @@ test("the credential comes before the file and the file before the environment, 
 
 	const environment = await load({ master_key });
 	assert.deepEqual([environment.origin, environment.home, environment.key.reveal()], ["environment", undefined, KEY]);
-	assert.match(environment.warnings.join(), /prefer master_key_file/);
+	assert.match(environment.warnings.join(), /use master_key_file/);
 
 	await writeKeyFile(folder, "master.key", OTHER.toString("hex"));
 	const file = await load({ master_key });
@@ -198,7 +198,7 @@ test("an unreadable value in the environment is refused without showing it", asy
 	const sources = sourcesIn(await makeFolder(t), { master_key: new Redacted("CANARY") });
 	await assert.rejects(
 		loadMasterKey(sources, undefined, system),
-		(error) => saying(/^SVC_MASTER_KEY is no master key/)(error) && !String(error).includes("CANARY"),
+		(error) => saying(/^SVC_MASTER_KEY is not a master key/)(error) && !String(error).includes("CANARY"),
 	);
 });
 
@@ -217,7 +217,7 @@ test("a next master key is the one that is found once the data needs it, whereve
 	const after = await loadMasterKey(sources, masterFingerprint(OTHER), system);
 	assert.deepEqual([after.origin, after.file, after.home], ["file", next_master_key_file, undefined]);
 	assert.deepEqual(after.key.reveal(), OTHER);
-	assert.match(after.warnings.join(), /in use is the next one.*put it in the place/);
+	assert.match(after.warnings.join(), /next master key.*now in use: put it in place/);
 	const alone = sourcesIn(folder, { next_master_key_file });
 	assert.deepEqual((await loadMasterKey(alone, masterFingerprint(OTHER), system)).key.reveal(), OTHER);
 	assert.equal((await loadMasterKey(sources, "0123456789abcdef", system)).origin, "environment", "neither is right");
@@ -234,7 +234,7 @@ test("the credential of a next master key comes before its file, and what is mal
 	assert.deepEqual([(await find())?.origin, (await find())?.key.reveal()], ["credential", KEY]);
 	await rm(join(credentials_dir, "next-master-key"));
 	await chmod(next_master_key_file, 0o444);
-	await assert.rejects(find(), saying(/open to other users/));
+	await assert.rejects(find(), saying(/accessible to other users/));
 	await rm(next_master_key_file);
 	assert.equal(await find(), undefined);
 });

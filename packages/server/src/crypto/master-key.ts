@@ -79,7 +79,7 @@ export async function findNextMasterKey(
 }
 
 function inUse({ file }: MasterKey): string {
-	return `the master key in use is the next one, ${file}: put it in the place of the one before it, which opens only older backups`;
+	return `the next master key, ${file}, is now in use: put it in place of the previous key, which opens only older backups`;
 }
 
 /**
@@ -93,13 +93,13 @@ export async function requireMasterKey(sources: MasterKeySources, needed: string
 	if (found === undefined) throw noKey(needed, defaultFile(sources));
 	if (found.fingerprint === needed) return found;
 	throw new FatalError(
-		`the data needs the master key with fingerprint ${needed}, the one given has ${found.fingerprint}: name the right one's file in SVC_MASTER_KEY_FILE; no other key can open the data`,
+		`the data needs the master key with fingerprint ${needed}, but this key has ${found.fingerprint}: set SVC_MASTER_KEY_FILE to the right key's file; no other key can open the data`,
 	);
 }
 
 function noKey(needed: string, file: string): FatalError {
 	return new FatalError(
-		`the data needs the master key with fingerprint ${needed} and there is none: put it into ${file} with mode 0400, or name its file in master_key_file; no other key can open the data`,
+		`the data needs the master key with fingerprint ${needed}, but there is none: put it in ${file} with mode 0400, or set master_key_file to its file; no other key can open the data`,
 	);
 }
 
@@ -133,7 +133,7 @@ function fromEnvironment({ master_key }: MasterKeySources): MasterKey | undefine
 	if (master_key === undefined) return undefined;
 	const key = parseKeyText(master_key.reveal(), "SVC_MASTER_KEY");
 	const warning =
-		"the master key comes from SVC_MASTER_KEY, which every process of this user can read: prefer master_key_file or a systemd credential";
+		"the master key comes from SVC_MASTER_KEY, which every process of this user can read: use master_key_file or a systemd credential instead";
 	return { ...describe(key, "environment", undefined), warnings: [warning] };
 }
 
@@ -150,7 +150,7 @@ function describe(key: Buffer, origin: MasterKey["origin"], file: string | undef
 }
 
 function ignoring(master_key: Redacted<string> | undefined, file: string): string[] {
-	return master_key === undefined ? [] : [`SVC_MASTER_KEY is ignored: ${file} comes first`];
+	return master_key === undefined ? [] : [`SVC_MASTER_KEY is ignored: ${file} overrides it`];
 }
 
 /** Finds the key that an interrupted rotation left beside the master key's file, for the next start to settle; none when a credential has the key. */

@@ -65,7 +65,7 @@ async function rewrapAll(
 		const rewrapped: { id: Buffer; wrapped: Buffer }[] = [];
 		for (const row of await keys.all()) {
 			const wrapped = rewrapKey(from, to, row, system.randomBytes);
-			if (wrapped === undefined) throw new Error(`key ${row.id.toString("hex")} does not open under the master key`);
+			if (wrapped === undefined) throw new Error(`key ${row.id.toString("hex")} cannot be opened with the master key`);
 			rewrapped.push({ id: row.id, wrapped });
 			if (rewrapped.length % KEYS_PER_TURN === 0) await setImmediate();
 		}

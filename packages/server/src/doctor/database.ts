@@ -41,11 +41,9 @@ export async function lookAtLog(needs: DatabaseNeeds, signal: AbortSignal): Prom
 	);
 	const { status, events, seq = 0 } = report;
 	if (status === "intact")
-		return [
-			ok("audit", `all ${events} events are as they were written; ${checkpoints} signed checkpoints vouch for it`),
-		];
+		return [ok("audit", `all ${events} events are unaltered, as ${checkpoints} signed checkpoints confirm`)];
 	const message =
-		status === "altered" ? `the log was altered at event ${seq}` : `the log ends before event ${seq}: it was cut off`;
+		status === "altered" ? `the log was altered at event ${seq}` : `the log ends before event ${seq}: it was truncated`;
 	return [{ name: "audit", status: "failed", message, hint: "compare the log with a backup: `svc backup list`" }];
 }
 

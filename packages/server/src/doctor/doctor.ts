@@ -64,12 +64,12 @@ async function within(name: string, limit_ms: number, look: Look): Promise<Check
 	} catch (error) {
 		// Its text may contain anything.
 		const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
-		const message = `it could not be looked at (${code})`;
-		return [{ name, status: "failed", message, hint: "the server's log may say more" }];
+		const message = `the check failed (${code})`;
+		return [{ name, status: "failed", message, hint: "see the server's log" }];
 	}
 }
 
 function tooSlow(name: string, limit_ms: number): Check {
-	const message = `nothing was found within ${limit_ms / 1000} seconds`;
+	const message = `the check did not finish within ${limit_ms / 1000} seconds`;
 	return { name, status: "warning", message, hint: "`svc doctor --deep` waits longer for the database and the log" };
 }

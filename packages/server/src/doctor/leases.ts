@@ -20,7 +20,7 @@ const BEHIND_SECONDS = 10;
 /** Checks whether the wall clock jumped ahead or was set back. */
 export function lookAtClock({ clock, system }: LeaseNeeds): Check[] {
 	const name = "clock";
-	const hint = "see that the machine keeps its time (`timedatectl`): tokens, certificates and leases end by it";
+	const hint = "check the machine's clock with `timedatectl`: tokens, certificates and leases expire by it";
 	const jump = clock.lastJump();
 	if (jump !== undefined) {
 		const message = `the clock jumped ${Math.round(jump.ahead_ms / 1000)} seconds ahead at ${jump.at}`;
@@ -28,7 +28,7 @@ export function lookAtClock({ clock, system }: LeaseNeeds): Check[] {
 	}
 	const behind = Math.round((clock.now() - system.now().getTime()) / 1000);
 	if (behind <= BEHIND_SECONDS) return [ok(name, "the clock runs steadily")];
-	const message = `the clock is ${behind} seconds behind the time that it has shown before: it was set back`;
+	const message = `the clock was set back: it is ${behind} seconds behind the latest time that it has shown`;
 	return [{ name, status: "failed", message, hint }];
 }
 
@@ -39,32 +39,32 @@ export function lookAtEngines({ host }: LeaseNeeds): Check[] {
 		if (unavailable !== undefined)
 			return [{ name: type, status: "failed", message: `it is not used: ${unavailable}`, hint: installHint(type) }];
 		const last = last_failure ?? "it did not start";
-		const hint = `\`svc engine ping ${type}\`, and the server's log`;
+		const hint = `run \`svc engine ping ${type}\` and see the server's log`;
 		if (breaker === "open")
 			return [
 				{
 					name: type,
 					status: "failed",
-					message: `it failed so often that it is asked only now and then: ${last}`,
+					message: `it failed so often that it is tried only occasionally: ${last}`,
 					hint,
 				},
 			];
 		if (refused_realms === 0) return [];
-		const message = `requests of ${refused_realms} realms made it fail so often that it is not asked for these: ${last}`;
-		return [{ name: type, status: "warning", message, hint: `${hint}: engine.breaker.open names the realm` }];
+		const message = `it failed so often for ${refused_realms} realms that it does not serve these for now: ${last}`;
+		return [{ name: type, status: "warning", message, hint: `${hint}: the event engine.breaker.open names the realm` }];
 	});
-	return checks.length > 0 ? checks : [ok("engines", `all ${engines.length} can be asked`)];
+	return checks.length > 0 ? checks : [ok("engines", `all ${engines.length} are available`)];
 }
 
 function installHint(type: string): string {
-	return `mend it and install it again with \`svc engine install\`, or remove the folder ${type} of plugins_dir; then restart the server`;
+	return `fix it and install it again with \`svc engine install\`, or remove the folder ${type} from plugins_dir; then restart the server`;
 }
 
 /** Checks that no lease is late to end. */
 export function lookAtLeases({ reaper }: LeaseNeeds): Check[] {
 	const name = "leases";
 	const { overdue, stuck } = reaper.lateness();
-	const hint = "`svc lease list --all-realms --state revoking` shows which they are";
+	const hint = "`svc lease list --all-realms --state revoking` lists them";
 	const waiting = reaper
 		.targets()
 		.filter(({ state }) => state !== "healthy")
@@ -73,11 +73,8 @@ export function lookAtLeases({ reaper }: LeaseNeeds): Check[] {
 			return { name, status: "warning", message: message === "" ? what : `${what}: ${message}`, hint };
 		});
 	if (stuck > 0)
-		return [
-			{ name, status: "failed", message: `${stuck} are more than a quarter of an hour late to end`, hint },
-			...waiting,
-		];
+		return [{ name, status: "failed", message: `${stuck} are more than 15 minutes overdue`, hint }, ...waiting];
 	if (overdue > 0)
-		return [{ name, status: "warning", message: `${overdue} are more than a minute late to end`, hint }, ...waiting];
-	return waiting.length > 0 ? waiting : [ok(name, "none is late to end")];
+		return [{ name, status: "warning", message: `${overdue} are more than a minute overdue`, hint }, ...waiting];
+	return waiting.length > 0 ? waiting : [ok(name, "none is overdue")];
 }

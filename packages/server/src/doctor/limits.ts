@@ -13,7 +13,7 @@ const NEARLY = 0.8;
 export async function lookAtLimits({ limits }: LimitNeeds): Promise<Check[]> {
 	const checks = await Promise.all(limits.all().map(lookAt));
 	const near = checks.flat();
-	return near.length === 0 ? [ok("limits", "none is nearly reached")] : near;
+	return near.length === 0 ? [ok("limits", "no limit is close")] : near;
 }
 
 async function lookAt({ name, max, hint, used, nearest }: Limit): Promise<Check[]> {

@@ -21,7 +21,7 @@ const LEAST_FREE_BYTES = 256 * MIB;
 const LONG_LOG_BYTES = 128 * MIB;
 /** Free share of the disk below which each account may cause only so many events. Design: §13. */
 const LOW_SHARE = 0.15;
-const SLOWED = "less than 15 %, so that no account may cause more than 20 events a second";
+const SLOWED = "less than 15 %, so each account is limited to 20 events a second";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const OLD_BACKUP_DAYS = 7;
 
@@ -29,7 +29,7 @@ const OLD_BACKUP_DAYS = 7;
 export function lookAtFiles({ data_dir, checkFiles }: MachineNeeds): Check[] {
 	try {
 		checkFiles();
-		return [ok("files", `nobody else may read or write what is in ${data_dir}`)];
+		return [ok("files", `no other user can read or write ${data_dir}`)];
 	} catch (error) {
 		if (!(error instanceof FatalError)) throw error;
 		return [{ name: "files", status: "failed", message: error.message, hint: "" }];
@@ -54,21 +54,18 @@ export function lookAtDisk({ data_dir }: MachineNeeds): Check[] {
 					? { name: "disk", status: "warning", message: `${message}: ${SLOWED}`, hint }
 					: ok("disk", message);
 	if (log <= LONG_LOG_BYTES) return [disk];
-	const long = `the write-ahead log has ${mib(log)} and is not emptied`;
-	return [
-		disk,
-		{ name: "disk", status: "warning", message: long, hint: "end programs that read svc.db beside the server" },
-	];
+	const long = `the write-ahead log has grown to ${mib(log)} and cannot be emptied`;
+	return [disk, { name: "disk", status: "warning", message: long, hint: "stop other programs that read svc.db" }];
 }
 
 /** Checks for a backup, and its age. */
 export function lookAtBackups({ newestBackupAt, system }: MachineNeeds): Check[] {
 	const made_at = newestBackupAt();
-	const hint = "`svc backup create`, better still daily by a timer";
+	const hint = "run `svc backup create`, ideally every day from a timer";
 	if (made_at === undefined)
-		return [{ name: "backup", status: "warning", message: "there is no backup in the folder of backups", hint }];
+		return [{ name: "backup", status: "warning", message: "there is no backup in the backup folder", hint }];
 	const days = Math.floor((system.now().getTime() - made_at) / DAY_MS);
-	const message = `the newest backup is of ${new Date(made_at).toISOString()}`;
+	const message = `the newest backup was made at ${new Date(made_at).toISOString()}`;
 	if (days < OLD_BACKUP_DAYS) return [ok("backup", message)];
 	return [{ name: "backup", status: "warning", message: `${message}, ${days} days ago`, hint }];
 }

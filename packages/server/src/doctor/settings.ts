@@ -22,13 +22,13 @@ const RENEWAL_DAYS = 30;
 /** Checks that the certificate on disk is valid today and for the name that people use, and that others cannot read its key. */
 export function lookAtCertificate({ config, tls_files, system }: SettingNeeds): Check[] {
 	const name = "certificate";
-	if (tls_files === undefined) return [ok(name, "TLS is off: a proxy or this machine alone speaks to the server")];
+	if (tls_files === undefined) return [ok(name, "TLS is off: only a proxy or this machine can reach the server")];
 	const [certificate_file, key_file] = tls_files;
 	const certificate = new X509Certificate(readFileSync(certificate_file));
 	const isOwn = config.tls.mode === "self-signed";
 	const renewal = isOwn
-		? "remove tls.crt and tls.key in the data directory and restart; clients then compare the fingerprint anew"
-		: "put a renewed one in its place, then send the server SIGHUP";
+		? "remove tls.crt and tls.key in the data directory and restart; clients must then compare the new fingerprint"
+		: "replace it with a renewed one, then send the server SIGHUP";
 	const days = (certificate.validToDate.getTime() - system.now().getTime()) / DAY_MS;
 	const end = certificate.validToDate.toISOString().slice(0, 10);
 	const checks: Check[] = [];
@@ -36,21 +36,26 @@ export function lookAtCertificate({ config, tls_files, system }: SettingNeeds): 
 		checks.push({
 			name,
 			status: "failed",
-			message: `the certificate is not valid today: it ends ${end}`,
+			message: `the certificate is not valid today: its validity ends on ${end}`,
 			hint: renewal,
 		});
 	else if (days < RENEWAL_DAYS)
-		checks.push({ name, status: "warning", message: `the certificate ends ${end}`, hint: renewal });
+		checks.push({ name, status: "warning", message: `the certificate expires on ${end}`, hint: renewal });
 	if (config.base_url !== undefined && !isFor(certificate, new URL(config.base_url).hostname))
-		checks.push({ name, status: "warning", message: "the certificate is not for the name in base_url", hint: renewal });
+		checks.push({
+			name,
+			status: "warning",
+			message: "the certificate does not cover the name in base_url",
+			hint: renewal,
+		});
 	if ((statSync(key_file).mode & 0o077) !== 0)
 		checks.push({
 			name,
 			status: "failed",
-			message: "the certificate's key can be read by others",
-			hint: `chmod 600 ${key_file}, and have the certificate renewed with another key`,
+			message: "other users can read the certificate's key",
+			hint: `run chmod 600 ${key_file}, then renew the certificate with a new key`,
 		});
-	return checks.length > 0 ? checks : [ok(name, `the certificate is good until ${end}`)];
+	return checks.length > 0 ? checks : [ok(name, `the certificate is valid until ${end}`)];
 }
 
 function isFor(certificate: X509Certificate, hostname: string): boolean {
@@ -61,7 +66,7 @@ function isFor(certificate: X509Certificate, hostname: string): boolean {
 /** Checks that the master key is out of reach of a thief of the data. */
 export function lookAtMasterKey({ config, master }: SettingNeeds): Check[] {
 	const name = "master_key";
-	const hint = "hand it over as a systemd credential, or name a file elsewhere in master_key_file";
+	const hint = "provide it as a systemd credential, or set master_key_file to a file elsewhere";
 	const { origin, file } = master;
 	if (origin === "environment")
 		return [
@@ -77,11 +82,11 @@ export function lookAtMasterKey({ config, master }: SettingNeeds): Check[] {
 			{
 				name,
 				status: "warning",
-				message: "it lies beside the data: a copy of the folder reveals everything",
+				message: "it is stored with the data: a copy of the folder reveals everything",
 				hint,
 			},
 		];
-	return [ok(name, origin === "credential" ? "it is a systemd credential" : "it lies apart from the data")];
+	return [ok(name, origin === "credential" ? "it is a systemd credential" : "it is stored apart from the data")];
 }
 
 /** Checks whether strangers can make accounts. */
@@ -90,5 +95,5 @@ export function lookAtRegistration({ config }: SettingNeeds): Check[] {
 	const name = "registration";
 	if (mode !== "open" || isLoopback(config.listen.host)) return [ok(name, `its mode is ${mode}`)];
 	const hint = "set registration.mode to admin, domain or closed (SVC_REGISTRATION_MODE)";
-	return [{ name, status: "warning", message: "anybody who reaches the server can make an account", hint }];
+	return [{ name, status: "warning", message: "anybody who can reach the server can register", hint }];
 }

@@ -68,7 +68,7 @@ async function issueValue(
 }
 
 const PAUSED =
-	"the server was restored from a backup and leases are paused: what is made now could not be ended; the instance admin looks at `svc lease list` and runs `svc lease resume`";
+	"leases are paused after a restore, so no credential can be made: the instance admin must check `svc lease list`, then run `svc lease resume`";
 
 /** Makes the request for a credential. @throws AppError invalid_ttl, validation_failed */
 function requestOf(
@@ -96,7 +96,7 @@ function ttlOf({ config, lives }: ReadyEngine, params: Fields): { ttl_ms: number
 	const isUsual = params.ttl === undefined || params.ttl === null;
 	const ttl_ms = isUsual ? usual_ms : parseTtl(params.ttl);
 	const ttl = isUsual ? formatDuration(usual_ms) : String(params.ttl);
-	if (ttl_ms < MIN_TTL_MS) throw new AppError("invalid_ttl", "invalid ttl: a credential lives for at least 1s");
+	if (ttl_ms < MIN_TTL_MS) throw new AppError("invalid_ttl", "invalid ttl: it must be at least 1s");
 	if (ttl_ms > max_ms)
 		throw new AppError(
 			"invalid_ttl",
@@ -127,7 +127,7 @@ async function issueCredential(
 		const issued = await issueUnderOneName(needs, caller, connector, request);
 		if (issued !== undefined) return issued;
 	}
-	throw new AppError("engine_unavailable", "the engine came up with names that are taken: try again");
+	throw new AppError("engine_unavailable", "the engine generated names that are already taken: try again");
 }
 
 /** @returns undefined when the name is taken */

@@ -58,18 +58,18 @@ export async function recordIntent(
 	const outcome = await needs.store.leases.begin(lease, limit, event, realm_limit);
 	if (outcome === "realm_gone") throw realmNotFound();
 	if (outcome === "config_gone") {
-		throw new AppError("engine_unavailable", "the engine's configuration was replaced meanwhile: try again");
+		throw new AppError("engine_unavailable", "the engine's configuration changed during the request: try again");
 	}
 	if (outcome === "realm_limit_reached") {
 		throw new AppError(
 			"lease_limit_reached",
-			`${realm_limit} credentials of this engine are open in this realm, its max_connections_per_realm: revoke one with \`svc lease revoke\`, or wait`,
+			`this realm has ${realm_limit} open credentials of this engine, its max_connections_per_realm: revoke one with \`svc lease revoke\`, or wait`,
 		);
 	}
 	if (outcome === "limit_reached") {
 		throw new AppError(
 			"lease_limit_reached",
-			`${limit} credentials of this engine are open, its max_connections: revoke one with \`svc lease revoke\`, or wait`,
+			`this engine has ${limit} open credentials, its max_connections: revoke one with \`svc lease revoke\`, or wait`,
 		);
 	}
 	return outcome === "done" ? lease.id : undefined;
@@ -107,7 +107,7 @@ export async function markActive(
 	if (outcome === "realm_gone") throw realmNotFound();
 	throw new AppError(
 		"engine_unavailable",
-		"the credential was revoked while it was made, or took too long, and is taken back: try again",
+		"the credential was revoked while it was being made, or took too long, and is being removed: try again",
 	);
 }
 

@@ -119,7 +119,7 @@ function refusalOf(removal: Removal): AppError | undefined {
 		return new AppError("engine_error", removal.message);
 	return new AppError(
 		"engine_unavailable",
-		"the target is away, or a create may still land there: the server goes on until the credential is gone, and `svc lease show` says why it is not",
+		"the target is unreachable, or a create may still take effect there: the server keeps trying until the credential is gone; `svc lease show` has the last error",
 	);
 }
 
@@ -147,7 +147,7 @@ async function* everyWay({ runtime }: EngineNeeds, { engine }: Caller): AsyncGen
 }
 
 function unknownCredential(): AppError {
-	return new AppError("not_found", "this realm has no such credential: `svc lease list` shows its own");
+	return new AppError("not_found", "this realm has no such credential: `svc lease list` shows those it has");
 }
 
 /** Dependencies of removing credentials. */
@@ -167,7 +167,7 @@ export async function removeCredential(needs: RemovalNeeds, lease: Lease): Promi
 		if (removal.outcome !== "denied") return removal;
 		refusal ??= removal;
 	}
-	return refusal ?? { outcome: "unreachable", message: "no configuration leads to this target any more" };
+	return refusal ?? { outcome: "unreachable", message: "no configuration is left for this target" };
 }
 
 /** Removes a managed name that no lease knows, and checks that it is gone. Design: §9 */
@@ -199,7 +199,7 @@ async function removeAt(
 	{ connector }: ReadyEngine,
 	lease: Pick<Lease, "id" | "name" | "scope" | "realm_id" | "state" | "fence" | "payload">,
 ): Promise<Removal> {
-	if (connector === undefined) return { outcome: "rejected", message: "the engine makes no credentials any more" };
+	if (connector === undefined) return { outcome: "rejected", message: "the engine no longer makes credentials" };
 	const { id: lease_id, name, scope, realm_id } = lease;
 	try {
 		// The fence comes before the removal: a create still under way must not land after it.
@@ -207,7 +207,7 @@ async function removeAt(
 		const payload = lease.payload === null ? undefined : await sealer.openPayload(lease_id, lease.payload);
 		await connector.remove({ lease_id, name, scope, realm_id, payload });
 		if (await connector.exists({ name, scope }))
-			return { outcome: "present", message: "the target said that it is removed, and it is still there" };
+			return { outcome: "present", message: "the target reported it as removed, but it still exists" };
 		return { outcome: isSure ? "absent" : "unproven" };
 	} catch (error) {
 		return removalError(error);

@@ -99,7 +99,7 @@ export function createRuntime(needs: RuntimeNeeds): Runtime {
 		async withConfig(type, config_id) {
 			if (config_id === "") return without(type, "", true);
 			const row = await engines.configById(config_id);
-			if (row === undefined) throw new AppError("engine_unavailable", "the configuration is gone");
+			if (row === undefined) throw new AppError("engine_unavailable", "the configuration was removed");
 			return withRow(row);
 		},
 		withRow: (row) => withRow(row),
@@ -164,7 +164,7 @@ function unconfigured({ type, descriptor, kind }: CatalogEntry): Configuration {
 function notConfigured(type: string): AppError {
 	return new AppError(
 		"engine_not_configured",
-		`engine ${type} is not configured here: the instance admin does it with \`svc engine set ${type}\``,
+		`engine ${type} is not configured here: the instance admin can set it up with \`svc engine set ${type}\``,
 	);
 }
 
@@ -267,7 +267,7 @@ function createCalls(
 }
 
 /** Replaces a command from an engine whose kind has no such command: the core runs it nowhere. Design: §13 */
-const MISPLACED = { error: "the engine answered with a command, and there is no system for it to be run at" };
+const MISPLACED = { error: "the engine returned a command, but has no target to run it on" };
 
 function settingsOf(
 	kind: Kind,

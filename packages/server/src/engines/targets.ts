@@ -23,8 +23,7 @@ export function createProbe(needs: TargetNeeds): ReaperNeeds["probe"] {
 	return async (target) => {
 		try {
 			const engine = await engineAt(needs, target);
-			if (engine === undefined)
-				return { outcome: "unreachable", message: "no configuration leads to this target any more" };
+			if (engine === undefined) return { outcome: "unreachable", message: "no configuration is left for this target" };
 			await engine.connector?.ping();
 			return { outcome: "healthy", message: "" };
 		} catch (error) {
@@ -123,12 +122,12 @@ async function question(name: string, type: string, open: () => Promise<ReadyEng
 	try {
 		const engine = await open();
 		const { status, message } = await statusOf(engine);
-		if (status === "unhealthy") return [failed(message, `\`svc engine show ${type}\` shows what it is told`)];
+		if (status === "unhealthy") return [failed(message, `\`svc engine show ${type}\` shows its configuration`)];
 		return toChecks(name, (await engine.connector?.privileges?.()) ?? []);
 	} catch (error) {
 		const isKnown = error instanceof TargetError || error instanceof EngineUnavailable || error instanceof AppError;
 		if (!isKnown) throw error;
-		return [failed(error.message, `\`svc engine ping ${type}\` asks again`)];
+		return [failed(error.message, `\`svc engine ping ${type}\` checks again`)];
 	}
 }
 
@@ -138,6 +137,6 @@ function toChecks(name: string, privileges: readonly Privilege[]): Check[] {
 		return [{ name, status: status === "missing" ? "failed" : "warning", message: `${right}: ${message}`, hint }];
 	});
 	const granted = privileges.filter(({ status }) => status === "granted").length;
-	const all = granted === 0 ? "it works" : `it works, and may do all ${granted} things that it needs at its target`;
+	const all = granted === 0 ? "it works" : `it works, and has all ${granted} privileges that it needs at its target`;
 	return checks.length > 0 ? checks : [{ name, status: "ok", message: all, hint: "" }];
 }

@@ -92,20 +92,20 @@ function addLimits({ add }: Pick<Limits, "add">, turns: Turns): void {
 		name: "requests",
 		max: places,
 		used: () => turns.count().held,
-		hint: "requests wait for their turn: see which source sends so many, or give the server more processors",
+		hint: "requests are queueing: find the source that sends so many, or give the server more processors",
 	});
 	add({
 		name: "requests_waiting_per_source",
 		max: waiting,
 		used: () => turns.count().waiting,
 		refused: () => turns.refused.waiting,
-		hint: "one source sends more than it is served: behind a proxy, name it in trusted_proxies, so that each client counts by itself",
+		hint: "one source sends more than its share: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
 	});
 	add({
 		name: "requests_waiting_for_commits",
 		max: late,
 		used: () => turns.count().late,
 		refused: () => turns.refused.late,
-		hint: "the disk takes long for each commit: use a faster one",
+		hint: "commits are slow: use a faster disk",
 	});
 }

@@ -163,17 +163,17 @@ function addLimits({ add }: Pick<Limits, "add">, budget: Budget): void {
 		max: BUDGET.all,
 		used: () => budget.used().all,
 		refused: () => budget.refused,
-		hint: "many clients take long to read large answers",
+		hint: "many clients are slow to read large answers",
 	});
 	add({
 		name: "answer_bytes_per_account",
 		max: BUDGET.account,
 		used: () => budget.used().account,
-		hint: "one account, or source, takes long to read large answers",
+		hint: "one account or source is slow to read large answers",
 	});
 }
 
 function tooMuch(whose: string, limit: number): AppError {
-	const message = `answers of this ${whose} that are not read yet hold ${limit / 1024 / 1024} MiB already: read them, or try again in 5 seconds`;
+	const message = `unread answers of this ${whose} already hold ${limit / 1024 / 1024} MiB: read them, or try again in 5 seconds`;
 	return new AppError("overloaded", message, { headers: { "retry-after": "5" } });
 }

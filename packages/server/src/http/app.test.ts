@@ -161,7 +161,7 @@ test("an unknown path is 404 with the error object, whatever the method", async 
 		assert.deepEqual(found.json, {
 			error: {
 				code: "not_found",
-				message: "there is nothing at this path: GET /api/v1/openapi.json lists what there is",
+				message: "this path does not exist: GET /api/v1/openapi.json lists the endpoints",
 				status: 404,
 			},
 		});

@@ -43,8 +43,7 @@ const EMPTY = Object.freeze({});
  * DELETE …/secrets/../../other would delete a realm.
  */
 const ODD_PATH = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i;
-const ODD =
-	"there is nothing at this path: segments . and .. and backslashes are not resolved; send a key percent-encoded";
+const ODD = "this path does not exist: . and .. segments and backslashes are not resolved; percent-encode a key";
 
 /**
  * Mounts the routes. Each checks the token first, then query and body, then runs the rule; one place makes every answer and every error.
@@ -169,14 +168,14 @@ function fail(
 	return c.body(JSON.stringify(body), error.status, { ...headers, ...error.headers });
 }
 
-const INTERNAL = "something went wrong here: the server's log says more under this answer's X-Request-Id";
+const INTERNAL = "internal error: the server's log has the details under this answer's X-Request-Id";
 
 function noRoute(allowed: readonly string[]): AppError {
 	if (allowed.length === 0) {
-		return new AppError("not_found", "there is nothing at this path: GET /api/v1/openapi.json lists what there is");
+		return new AppError("not_found", "this path does not exist: GET /api/v1/openapi.json lists the endpoints");
 	}
 	const allow = allowed.join(", ");
-	return new AppError("method_not_allowed", `this path takes ${allow}`, { headers: { allow } });
+	return new AppError("method_not_allowed", `this path accepts only ${allow}`, { headers: { allow } });
 }
 
 function allowedMethods(app: App, routes: readonly Route[], path: string): string[] {

@@ -32,13 +32,13 @@ export class Bodies {
 			max: bounds.all,
 			used: () => budget.used().all,
 			refused: () => budget.refused,
-			hint: "many clients take long to send large bodies",
+			hint: "many clients are slow to send large bodies",
 		});
 		add({
 			name: "body_bytes_per_source",
 			max: bounds.account,
 			used: () => budget.used().account,
-			hint: "one source takes long to send large bodies",
+			hint: "one source is slow to send large bodies",
 		});
 	}
 
@@ -50,14 +50,18 @@ export class Bodies {
 
 /** The rest of such a body is not read: the connection ends with the answer. */
 function tooMuch(whose: string, limit: number): AppError {
-	const message = `bodies of this ${whose} that have not arrived to their end hold ${limit / MIB} MiB already: try again in 5 seconds`;
+	const message = `unfinished bodies of this ${whose} already hold ${limit / MIB} MiB: try again in 5 seconds`;
 	return new AppError("overloaded", message, { headers: { "retry-after": "5", connection: "close" } });
 }
 
 function cutShort(): AppError {
-	return new AppError("overloaded", "the body took long to arrive while others had no room: try again in 5 seconds", {
-		headers: { "retry-after": "5", connection: "close" },
-	});
+	return new AppError(
+		"overloaded",
+		"the body arrived too slowly while others waited for room: try again in 5 seconds",
+		{
+			headers: { "retry-after": "5", connection: "close" },
+		},
+	);
 }
 
 function tooLarge(max: number): AppError {

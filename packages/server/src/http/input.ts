@@ -128,7 +128,7 @@ function refusal(issue: v.BaseIssue<unknown>): AppError {
 	const code = codeOf(issue.message);
 	// Its name came from the caller.
 	if (issue.expected === "never") {
-		const known = code === undefined ? `${names.slice(0, -1).join(".")} has a field that is not known` : issue.message;
+		const known = code === undefined ? `${names.slice(0, -1).join(".")} has an unknown field` : issue.message;
 		return new AppError("validation_failed", known);
 	}
 	if (code === "missing_field") return new AppError("missing_field", `${field} is required`);
@@ -149,5 +149,5 @@ const KINDS: Record<string, string> = {
 };
 
 function withArticle(type: string): string {
-	return KINDS[type] ?? "of another kind";
+	return KINDS[type] ?? "of another type";
 }

@@ -98,7 +98,7 @@ async function loadCarrier(app: Hono<never>, newHeaders: NewHeaders): Promise<Ca
 function cannotListen({ host, port }: { host: string; port: number }, cause: NodeJS.ErrnoException): FatalError {
 	const why =
 		cause.code === "EADDRINUSE"
-			? "another program has it: stop that, or set SVC_LISTEN to another address"
+			? "another program uses this address: stop it, or set SVC_LISTEN to another address"
 			: String(cause.code);
 	return new FatalError(`cannot listen on ${host}:${port}: ${why}`, 69, { cause });
 }

@@ -41,13 +41,12 @@ export function answerHostless(outgoing: ServerResponse, newHeaders: NewHeaders)
 
 /** Answer to a request whose target or host cannot be parsed. */
 export function malformedResponse(newHeaders: NewHeaders): Response {
-	const error = new AppError("bad_request", "the request's host or path cannot be understood");
+	const error = new AppError("bad_request", "the request's host or path is malformed");
 	return new Response(JSON.stringify(error), { status: error.status, headers: newHeaders() });
 }
 
 function toAppError(code: string | undefined): AppError {
-	if (code === "HPE_HEADER_OVERFLOW")
-		return new AppError("headers_too_large", "the headers must be at most 16 KiB together");
+	if (code === "HPE_HEADER_OVERFLOW") return new AppError("headers_too_large", "the headers must total at most 16 KiB");
 	if (code === "ERR_HTTP_REQUEST_TIMEOUT")
 		return new AppError("request_timeout", "the request took too long to arrive");
 	return new AppError("bad_request", "the request is not valid HTTP/1.1");

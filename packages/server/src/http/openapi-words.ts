@@ -29,7 +29,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	hash: ["Hash of that checkpoint"],
 	cli_port: ["Port on loopback at which a program waits for the browser"],
 	cli_challenge: ["SHA-256 of that program's verifier, in base64url"],
-	code: ["What the provider hands over"],
+	code: ["What the provider sends"],
 	iss: ["Issuer that the provider names"],
 	error: ["Why the provider refused"],
 };

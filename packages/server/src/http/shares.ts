@@ -9,11 +9,11 @@ const SITE = 4;
 
 /** Limits that can refuse a source's connection, how much each allows, and what to do about it. */
 export const SHARE_LIMITS = {
-	connections_per_source: { max: OPEN, hint: "is it a proxy of yours? Name it in trusted_proxies" },
+	connections_per_source: { max: OPEN, hint: "if it is your proxy, add it to trusted_proxies" },
 	connections_per_site: { max: OPEN * SITE, hint: "one IPv6 /48 holds them: is it yours?" },
 	new_connections_per_source: {
 		max: AT_ONCE,
-		hint: "have its clients keep their connections, or name a proxy in trusted_proxies",
+		hint: "make its clients reuse connections or, if it is your proxy, add it to trusted_proxies",
 	},
 } as const;
 

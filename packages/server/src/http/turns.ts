@@ -85,11 +85,11 @@ export class Turns {
 		const most = this.#held.size < places ? BURST * waiting : waiting;
 		if (this.#waiting.count(turn.source) >= most) {
 			this.refused.waiting++;
-			throw tooMany("rate_limited", `${waiting} requests from here wait already`);
+			throw tooMany("rate_limited", `${waiting} requests from here are already waiting`);
 		}
 		if (this.#late.size >= late) {
 			this.refused.late++;
-			throw tooMany("overloaded", `${late} requests wait for the disk already`);
+			throw tooMany("overloaded", `${late} requests are already waiting for the disk`);
 		}
 		turn.begin = begin;
 		this.#waiting.add(turn, turn.source);

@@ -87,7 +87,7 @@ export async function rotateKey(
 ): Promise<Rotation> {
 	await requireInstanceAdmin(needs, actor, "write");
 	if (slug !== undefined && purpose !== "record")
-		throw new AppError("validation_failed", "a realm has a record key only: leave the realm out, or rotate record");
+		throw new AppError("validation_failed", "a realm has only a record key: leave realm out, or rotate record");
 	if (purpose === "master") return rotateMaster(needs, actor);
 	const realm = slug === undefined ? undefined : await findRealm(needs, actor, slug);
 	const event = eventBy(actor, needs.system.now(), "key.rotated", realm, { purpose });
@@ -97,10 +97,10 @@ export async function rotateKey(
 
 /** Effects of a key's rotation on existing data. */
 const AFTER: Record<KeyPurpose, string> = {
-	record: "new values are sealed with the new key; what is there stays readable with its own",
-	portable: "new svc:v1: text is sealed with the new key; older text opens for ever",
-	session: "new sessions are signed with the new key; nobody was signed out: `svc revoke` does that",
-	cursor: "lists that are being read page by page have to be read anew",
+	record: "new values are sealed with the new key; existing values stay readable",
+	portable: "new svc:v1: text is sealed with the new key; older text can still be opened",
+	session: "new sessions are signed with the new key; existing sessions continue: `svc revoke` ends them",
+	cursor: "clients that are reading a list page by page must start again",
 	checkpoint: "new checkpoints of the audit log are signed with the new key; older ones stay verifiable",
 };
 
@@ -110,7 +110,7 @@ async function rotateMaster(needs: KeyNeeds, actor: Actor): Promise<Rotation> {
 	if (given?.fingerprint === keyring.fingerprint) {
 		throw new AppError(
 			"conflict",
-			`the next master key, ${given.file}, is the one in use: put it in the place of the one before it, then give another`,
+			`the next master key, ${given.file}, is already in use: put it in place of the previous key, then provide another`,
 		);
 	}
 	const home = given === undefined ? master.home : undefined;
@@ -119,12 +119,12 @@ async function rotateMaster(needs: KeyNeeds, actor: Actor): Promise<Rotation> {
 	const event = eventBy(actor, system.now(), "key.rotated", undefined, { purpose: "master" });
 	const { from, to } = await rotateMasterKey({ keys: needs.store.keys, keyring, home, system }, next, event);
 	const place = given === undefined ? master.file : `${given.file}, which the server needs from now on`;
-	const message = `keep a copy of the new master key ${to} elsewhere now: it is in ${place}; backups made before still need ${from}, so keep that one as long as them`;
+	const message = `keep a copy of the new master key ${to} elsewhere now: it is in ${place}; older backups still need ${from}, so keep that one with them`;
 	return { id: to, previous: from, message };
 }
 
 const NOT_OURS =
-	"the server cannot replace a master key that comes from a credential or the environment: give it the next one as the credential next-master-key, or in the file of next_master_key_file (SVC_NEXT_MASTER_KEY_FILE), restart it, then `svc keys rotate --master`";
+	"the server cannot replace a master key that comes from a credential or the environment: provide the next one as the credential next-master-key or in next_master_key_file (SVC_NEXT_MASTER_KEY_FILE), restart the server, then run `svc keys rotate --master`";
 
 /** Finds the next key. An error that would prevent a start is an answer here, and the server goes on. */
 function findNext(master: MasterKeySource): Promise<MasterKey | undefined> {

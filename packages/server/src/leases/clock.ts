@@ -168,7 +168,7 @@ async function report({ store, system, log }: ClockNeeds, state: State): Promise
 	state.is_reported = true;
 	const { ahead_ms } = state.jump;
 	log("error", "clock.jump", {
-		message: `the clock went ${Math.round(ahead_ms / 1000)} seconds ahead: leases that this ends are revoked slowly, from a minute on; check the clock`,
+		message: `the clock jumped ${Math.round(ahead_ms / 1000)} seconds ahead: leases that this ends are revoked slowly, after a minute; check the clock`,
 	});
 	try {
 		await store.audit.append({

@@ -51,7 +51,7 @@ const ORPHAN_MS = 15 * 60 * 1000;
 /** Milliseconds: a younger lease is never missing, because a target may list it late. */
 const YOUNG_MS = 60_000;
 
-const LOST = "it is not at its target any more";
+const LOST = "it no longer exists at its target";
 
 const CLOSED: readonly LeaseState[] = ["revoked", "aborted", "abandoned"];
 

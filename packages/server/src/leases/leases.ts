@@ -106,9 +106,8 @@ export async function requestRevoke(
 	const change = { id: lease.id, due_at: needs.clock.now(), reason: "requested" } as const;
 	const state = await needs.store.leases.revoke(change, event);
 	if (state === undefined || CLOSED.includes(state)) return { outcome: "absent" };
-	if (state === "abandoned")
-		throw new AppError("conflict", "the lease was abandoned: its credential is to be removed by hand");
-	if (state === "intent") throw new AppError("conflict", "the credential is being made at this moment: try again");
+	if (state === "abandoned") throw new AppError("conflict", "the lease was abandoned: remove its credential by hand");
+	if (state === "intent") throw new AppError("conflict", "the credential is still being made: try again");
 	const open = await needs.store.leases.byId(lease.id);
 	if (open === undefined || CLOSED.includes(open.state)) return { outcome: "absent" };
 	return needs.reaper.revokeNow(open);
@@ -169,10 +168,10 @@ export async function abandonLease(needs: LeaseNeeds, actor: Actor, id: string, 
 	const facts = { lease_id: id, engine: lease.engine, name: lease.name, state: lease.state, why: reason };
 	const event = eventBy(actor, now, "lease.abandoned", { id: lease.realm_id, slug: lease.realm }, facts);
 	if (!(await needs.store.leases.abandon({ id, closed_at: now.toISOString() }, event))) {
-		throw new AppError("conflict", "the lease is closed already");
+		throw new AppError("conflict", "the lease is already closed");
 	}
 }
 
 function leaseNotFound(): AppError {
-	return new AppError("not_found", "lease not found: `svc lease list` shows those of the realm");
+	return new AppError("not_found", "lease not found: `svc lease list` shows the realm's leases");
 }

@@ -18,7 +18,7 @@ export async function openPause({ store, log }: { store: { leases: LeaseStore };
 	if (isPaused) {
 		log("warn", "leases.paused", {
 			message:
-				"the database was restored: no credential is made or taken back by itself until `svc lease resume`; look at `svc lease list` first",
+				"the database was restored: no credential is made or revoked automatically until you run `svc lease resume`; check `svc lease list` first",
 		});
 	}
 	const pause = {

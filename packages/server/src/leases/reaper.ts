@@ -187,7 +187,7 @@ class Loop implements Reaper {
 	async #recover(): Promise<void> {
 		this.#recovered ??= this.#needs.store.leases.recover({
 			due_at: this.#needs.clock.now(),
-			last_error: "the server ended in the middle of it",
+			last_error: "the server stopped before it was finished",
 		});
 		await this.#recovered.catch((error) => {
 			this.#recovered = undefined;
@@ -233,7 +233,7 @@ class Loop implements Reaper {
 		const { probe, log } = this.#needs;
 		const found = await probe(lane.target).catch((error: unknown): Probe => {
 			log("error", "lease.probe.failed", { error });
-			return { outcome: "unreachable", message: "asking it failed inside the server: its log says why" };
+			return { outcome: "unreachable", message: "the check failed inside the server: see its log" };
 		});
 		if (found.outcome !== "healthy" || isWell) return lane.health.probed(found, false);
 		lane.health.probed(found, await hasten(this.#needs, lane));

@@ -40,7 +40,7 @@ const Message = v.object({ message: v.string() });
 
 const REVOKED = "lease revoked";
 const QUEUED =
-	"the target is away or refuses: the server goes on until the credential is gone, and the lease's last_error says why it is not";
+	"the target is unreachable or refuses: the server keeps trying until the credential is gone; the lease's last_error says why";
 
 type LeaseRouteNeeds = Parameters<typeof listAllLeases>[0] & Parameters<typeof resumeLeases>[0];
 

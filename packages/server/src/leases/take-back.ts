@@ -49,7 +49,7 @@ export async function takeBack(needs: TakeBackNeeds, id: string): Promise<Attemp
 	if (lease === undefined) return undefined;
 	const removal = await needs.remove(lease).catch((error: unknown): Removal => {
 		needs.log("error", "lease.remove.failed", { error });
-		return { outcome: "unreachable", message: "removing it failed inside the server: its log says why" };
+		return { outcome: "unreachable", message: "removing it failed inside the server: see its log" };
 	});
 	if ("message" in removal) await retry(needs, lease, removal.message);
 	else if (removal.outcome === "unproven") await quarantine(needs, lease);
@@ -62,7 +62,7 @@ async function claim({ store, system, clock }: TakeBackNeeds, id: string): Promi
 	const lease = await store.leases.byId(id);
 	const now_ms = clock.now();
 	if (lease?.state === "intent") {
-		const last_error = "nobody said in time whether it was made";
+		const last_error = "the engine did not report in time whether it was made";
 		if (await store.leases.doubt({ id, due_at: now_ms, last_error }))
 			return { ...lease, state: "uncertain", reason: "uncertain", due_at: now_ms, last_error };
 	} else if (lease?.state === "active") {

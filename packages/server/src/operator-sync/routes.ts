@@ -60,5 +60,5 @@ async function* guarded<Group>(groups: AsyncIterable<Group>): AsyncGenerator<Gro
 
 function neverInternal(error: unknown): never {
 	if (error instanceof AppError && error.code !== "internal_error") throw error;
-	throw new AppError("unhealthy", "the secrets cannot be read now: the server's log says why", { cause: error });
+	throw new AppError("unhealthy", "the secrets cannot be read now: see the server's log", { cause: error });
 }

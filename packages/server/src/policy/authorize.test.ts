@@ -180,7 +180,7 @@ const MESSAGES: [role: Role | null, access: Access, given: Partial<Actor>, patte
 	[null, { capability: "policy:manage", scope: "write", isAdminOnly: true }, {}, /^only admins can manage policy/],
 	["admin", READ, { scopes: ["write"] }, /^the token lacks the scope read/],
 	["admin", { ...READ, environment: "dev" }, { environment: "prod" }, /^the token is limited to another environment$/],
-	["admin", READ, { environment: "prod" }, /^the token is limited to one environment, and this belongs to none$/],
+	["admin", READ, { environment: "prod" }, /^the token is limited to one environment, and this request needs more$/],
 	[null, READ, {}, /^realm not found/],
 ];
 for (const [role, access, given, pattern] of MESSAGES) {

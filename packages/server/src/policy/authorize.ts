@@ -85,7 +85,10 @@ export async function requireInstanceAdmin(needs: RefusalNeeds, actor: Actor, sc
 /** Refuses limited tokens any action that concerns more than a realm. @throws AppError insufficient_scope */
 export async function requireUnrestricted(needs: RefusalNeeds, actor: Actor): Promise<void> {
 	if (isUnrestricted(actor)) return;
-	const refusal = new AppError("insufficient_scope", "the token is limited to a part of what its user may do");
+	const refusal = new AppError(
+		"insufficient_scope",
+		"the token is limited: use one without limits, or sign in with `svc login`",
+	);
 	throw await logRefusal(needs, actor, refusal, "instance");
 }
 
@@ -137,7 +140,7 @@ function limitsBeside({ environment, engines }: Pick<Actor, "environment" | "eng
 	if (environment !== null && named.environment !== undefined) return "another environment";
 	if (engines !== null && named.engine !== undefined) return "other roles of engines";
 	const limits = [environment === null ? [] : "one environment", engines === null ? [] : "roles of engines"].flat();
-	return `${limits.join(" and ")}, and this belongs to none`;
+	return `${limits.join(" and ")}, and this request needs more`;
 }
 
 function grantOf({ id }: RealmAccess, { capability, isAdminOnly = false }: Access): RealmGrant {

@@ -62,7 +62,7 @@ export async function explainAccess(needs: ExplainNeeds, actor: Actor, question:
 	if (!isSelf) await authorize(needs, actor, question.realm, { capability: "policy:manage", scope: "read" });
 	if (account === undefined) throw userNotFound();
 	const realm = isSelf ? own : await needs.store.realms.access(question.realm, account.id);
-	if (realm === undefined) throw new AppError("not_found", "realm not found: it was deleted meanwhile");
+	if (realm === undefined) throw new AppError("not_found", "realm not found: it has just been deleted");
 	if (realm.role === null && !(actor.instance_admin && isUnrestricted(actor))) throw userNotFound();
 	const subject: Actor = isSelf ? actor : { ...actor, ...SIGNED_IN, user_id: account.id };
 	const wanted = question.capability === undefined ? ROLES.admin : [question.capability];
@@ -90,7 +90,7 @@ export async function explainAccess(needs: ExplainNeeds, actor: Actor, question:
 function userNotFound(): AppError {
 	return new AppError(
 		"not_found",
-		"nobody of that id or e-mail has a role in this realm: `svc binding list` shows who has",
+		"no user with that id or e-mail has a role in this realm: `svc binding list` shows the users that do",
 	);
 }
 

@@ -66,8 +66,8 @@ export async function createBinding(
 	const outcome = await needs.store.policy.bind(binding, eventBy(actor, now, "policy.binding.created", realm, facts));
 	if (outcome === "realm_gone") throw realmNotFound();
 	if (outcome === "no_user")
-		throw new AppError("not_found", "user not found: user_id is the id that registration answered");
-	if (outcome === "owner") throw new AppError("conflict", "the user owns the realm, and so is its admin");
+		throw new AppError("not_found", "user not found: user_id must be the id that registration returned");
+	if (outcome === "owner") throw new AppError("conflict", "the user owns the realm and is already its admin");
 	if (outcome === "exists") {
 		throw new AppError(
 			"conflict",
@@ -77,7 +77,7 @@ export async function createBinding(
 	if (outcome === "limit_reached") {
 		throw new LimitReached(
 			"bindings_per_realm",
-			`the realm has as many bindings as it may (bindings_per_realm, ${MAX_BINDINGS}): remove one first with \`svc binding remove\``,
+			`the realm has reached its limit of bindings (bindings_per_realm, ${MAX_BINDINGS}): remove one first with \`svc binding remove\``,
 		);
 	}
 	return binding;

@@ -34,7 +34,8 @@ export async function createRealm(
 	const outcome = await needs.keyring.withNewKey("record", realm.id, (key) =>
 		needs.store.realms.create({ realm, key, realms_per_account: needs.realms_per_account }, event),
 	);
-	if (outcome === "slug_taken") throw new AppError("conflict", "a realm with this slug exists: choose another slug");
+	if (outcome === "slug_taken")
+		throw new AppError("conflict", "a realm with this slug already exists: choose another slug");
 	if (outcome === "limit_reached") throw tooManyRealms();
 	return realm;
 }
@@ -42,7 +43,7 @@ export async function createRealm(
 function tooManyRealms(): AppError {
 	return new LimitReached(
 		"realms_per_account",
-		`the account owns as many realms as it may (limits.realms_per_account, with those deleted in the last ${PURGE_AFTER_DAYS} days): have the instance admin raise it with \`svc users limits\``,
+		`the account has reached its limit of realms (limits.realms_per_account, including those deleted in the last ${PURGE_AFTER_DAYS} days): ask the instance admin to raise it with \`svc users limits\``,
 	);
 }
 
@@ -82,7 +83,7 @@ export async function deleteRealm(needs: RealmNeeds, actor: Actor, slug: string)
 	const now = needs.system.now();
 	const event = eventBy(actor, now, "realm.deleted", realm, {});
 	if (!(await needs.store.realms.remove({ id: realm.id, deleted_at: now.toISOString() }, event))) {
-		throw new AppError("not_found", "realm not found: it was deleted meanwhile");
+		throw new AppError("not_found", "realm not found: it has just been deleted");
 	}
 	needs.keyring.forgetRealm(realm.id);
 }

@@ -10,12 +10,12 @@ const FRESH_MS = 60_000;
 
 const RAISE = "`svc users limits` raises it for the owner";
 const HINTS: Record<RowLimit, string> = {
-	accounts: "set registration.mode to admin: the instance admin registers further ones",
-	realm_bytes: `delete secrets that are not needed, or ${RAISE}`,
+	accounts: "set registration.mode to admin, so that only the instance admin registers accounts",
+	realm_bytes: `delete unneeded secrets, or ${RAISE}`,
 	realms_per_account: RAISE,
-	bindings_per_realm: "remove bindings that are not needed, or divide the realm",
-	tokens_per_account: "revoke tokens that are not needed, and give new ones an end",
-	sessions_per_account: "sign out, or use an API token in place of a login: beyond it the oldest session ends",
+	bindings_per_realm: "remove unneeded bindings, or divide the realm",
+	tokens_per_account: "revoke unneeded tokens, and give new ones an expiry",
+	sessions_per_account: "sign out, or use an API token instead of a login: at the limit, the oldest session ends",
 };
 
 /** Dependencies of the limits of rows. */

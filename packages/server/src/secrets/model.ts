@@ -77,8 +77,8 @@ export const Promote = v.pipe(
 					to_version: v.optional(v.nullable(VersionNumber)),
 				}),
 			),
-			v.minLength(1, says("missing_field", "secrets must name at least one")),
-			v.maxLength(MAX_PROMOTED, says("validation_failed", `secrets must name at most ${MAX_PROMOTED}`)),
+			v.minLength(1, says("missing_field", "secrets must name at least one secret")),
+			v.maxLength(MAX_PROMOTED, says("validation_failed", `secrets must name at most ${MAX_PROMOTED} secrets`)),
 			v.check(
 				(secrets) => new Set(secrets.map(({ key }) => key)).size === secrets.length,
 				says("validation_failed", "secrets must name each key once"),

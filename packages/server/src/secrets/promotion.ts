@@ -56,7 +56,7 @@ export async function promoteSecrets(
 			await nextTurn();
 		}
 		if (bytes > MAX_PROMOTED_BYTES)
-			throw new AppError("payload_too_large", "these secrets are over 16 MiB together: promote fewer at once");
+			throw new AppError("payload_too_large", "these secrets exceed 16 MiB in total: promote fewer at once");
 		const origin = { from_environment: from, from_version: source.version };
 		const facts = { key, environment: to, pre_encrypted: row.pre_encrypted, ...origin };
 		promoted.push({
@@ -99,5 +99,5 @@ async function copyOf(
 }
 
 function changedMeanwhile(): AppError {
-	return new AppError("conflict", "a secret has changed since it was looked at: `svc diff` shows how it is now");
+	return new AppError("conflict", "a secret has changed since you compared: run `svc diff` again");
 }

@@ -139,7 +139,7 @@ async function find(
 	if (version === undefined || version === current.version) return current;
 	const row = await needs.store.secrets.version(realm_id, environment, key, version);
 	if (row === undefined)
-		throw new AppError("not_found", "version not found: `svc secret history` shows those that are kept");
+		throw new AppError("not_found", "version not found: `svc secret history` shows the kept versions");
 	return row;
 }
 

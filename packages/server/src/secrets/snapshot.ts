@@ -67,5 +67,5 @@ function thereOr(place: VersionPlace | undefined): VersionPlace | undefined {
 
 function gone(): AppError {
 	const headers = { "retry-after": "1" };
-	return new AppError("overloaded", "a secret was deleted while they were read: ask again", { headers });
+	return new AppError("overloaded", "a secret was deleted while the list was read: try again", { headers });
 }

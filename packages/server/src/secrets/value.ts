@@ -59,7 +59,7 @@ export async function openStored(needs: { keyring: Keys }, row: SecretVersion): 
 		return text;
 	}
 	const hint = "the database was altered; run `svc audit verify`, then restore a backup";
-	throw new AppError("internal_error", `a stored value does not open: ${hint}`);
+	throw new AppError("internal_error", `a stored value cannot be opened: ${hint}`);
 }
 
 /**

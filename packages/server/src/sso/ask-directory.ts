@@ -63,6 +63,6 @@ export async function askDirectory(
 
 /** A login that queued behind a directory that does not answer need not wait for it as well. */
 function busy(): AppError {
-	const message = "too many logins wait for this directory: try again in 1 second";
+	const message = "too many logins are waiting for this directory: try again in 1 second";
 	return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
 }

@@ -73,7 +73,7 @@ export async function signIn(
 			return { token, expires_at, user: { id, email, name } };
 		}
 	}
-	throw new AppError("conflict", "the account was changed meanwhile: start the login again");
+	throw new AppError("conflict", "the account changed during the login: start the login again");
 }
 
 /** Names a person at a provider. */

@@ -50,7 +50,7 @@ export async function linkIdentity(
 	if (outcome === "linked_elsewhere") throw new SsoRefusal("linked_elsewhere");
 	if (outcome === "unproven") throw unproven(proof);
 	if (outcome === "full") {
-		const message = `${MAX_IDENTITIES} identities are linked with this account (identities_per_account): remove one first`;
+		const message = `this account has reached its limit of linked identities (identities_per_account, ${MAX_IDENTITIES}): unlink one first`;
 		throw new LimitReached("identities_per_account", message);
 	}
 }
@@ -84,7 +84,7 @@ export async function unlinkIdentity(
 		throw new AppError("not_found", "identity not found: `svc account identities` shows those of your account");
 	if (outcome === "unproven") throw unproven(proof);
 	if (outcome === "last")
-		throw new AppError("conflict", "this is the last way to sign in to the account: link another identity first");
+		throw new AppError("conflict", "this is the only way left to sign in to the account: link another identity first");
 }
 
 /** The answer when the proof is no longer valid. */

@@ -81,7 +81,7 @@ export class ProviderUnavailable extends Error {
 
 /** Makes the refusal of a login that does not get its turn. */
 export function tooManyLogins(): ProviderUnavailable {
-	return new ProviderUnavailable("too many logins wait: try again in a moment");
+	return new ProviderUnavailable("too many logins are waiting: try again in a moment");
 }
 
 /** A provider as it is stored. */

@@ -98,7 +98,7 @@ function keepSecrets({ type, config }: SetProvider, known: Record<string, unknow
 	const entries = Object.entries(given).map(([name, value]) => {
 		const isKept = value === MASK && SECRET_FIELDS.includes(name);
 		if (isKept && known[name] === undefined)
-			throw new AppError("missing_field", `config.${name} is required: there is no former value to keep`);
+			throw new AppError("missing_field", `config.${name} is required: there is no stored value to keep`);
 		if (isKept && isElsewhere)
 			throw new AppError("missing_field", `config.${name} is required: ${PLACE[type].join(" or ")} has changed`);
 		return [name, isKept ? known[name] : value];
@@ -181,7 +181,7 @@ export async function findProviderOf<Type extends ProviderType>(
 }
 
 function noProvider(): AppError {
-	return new AppError("not_found", "provider not found: GET /api/v1/auth/providers lists what there is");
+	return new AppError("not_found", "provider not found: GET /api/v1/auth/providers lists the providers");
 }
 
 /** Opens the sealed settings of a provider. @throws AppError internal_error when the row was altered or moved */
@@ -195,7 +195,7 @@ export async function openProvider(
 	if (bytes === undefined) {
 		throw new AppError(
 			"internal_error",
-			"a provider's record does not open: the database was altered; run `svc audit verify`, then restore a backup",
+			"a provider's record cannot be opened: the database was altered; run `svc audit verify`, then restore a backup",
 		);
 	}
 	return { ...rest, is: { type, settings: JSON.parse(bytes.toString()) } as Provider["is"] };

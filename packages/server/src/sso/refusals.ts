@@ -35,7 +35,7 @@ export async function guarded<T>(
 		}
 		if (error instanceof ProviderUnavailable) {
 			await noteRefusal(needs, visitor, { ...facts, reason: "unavailable" satisfies RefusalReason });
-			throw new AppError("provider_unavailable", `the identity provider cannot be asked: ${error.trouble}`);
+			throw new AppError("provider_unavailable", `the identity provider is unavailable: ${error.trouble}`);
 		}
 		throw error;
 	}
@@ -60,11 +60,11 @@ function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefus
 	if (reason === "email_taken") {
 		return new AppError(
 			"conflict",
-			`an account has this e-mail: sign in to it as before, then link it with \`svc account link ${name}\``,
+			`an account with this e-mail already exists: sign in to it, then link it with \`svc account link ${name}\``,
 		);
 	}
 	if (reason === "linked_elsewhere") {
-		return new AppError("conflict", "this identity belongs to another account: only that one can sign in with it");
+		return new AppError("conflict", "this identity belongs to another account: only that account can sign in with it");
 	}
 	if (reason === "email_missing") {
 		const field = is.type === "oidc" ? "claim email" : "e-mail attribute";
@@ -73,7 +73,7 @@ function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefus
 	if (reason === "not_provisioned") {
 		return new AppError(
 			"registration_disabled",
-			"this provider does not open accounts for new people: ask the instance admin",
+			"this provider does not create accounts: ask the instance admin for one",
 		);
 	}
 	if (is.type === "ldap") return new AppError("invalid_credentials", "invalid username or password", { cause });
@@ -82,6 +82,6 @@ function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefus
 
 /** The one answer to everything that proves nothing. */
 export function refused(cause?: SsoRefusal): AppError {
-	const message = "the login was refused: start it again; the audit log says why";
+	const message = "the login was refused: try again; the audit log has the reason";
 	return new AppError("unauthorized", message, cause === undefined ? {} : { cause });
 }

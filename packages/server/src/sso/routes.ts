@@ -51,7 +51,7 @@ const WaitingQuery = v.pipe(
 	}),
 	v.check(
 		({ cli_port, cli_challenge }) => (cli_port === undefined) === (cli_challenge === undefined),
-		says("validation_failed", "cli_port and cli_challenge are given together"),
+		says("validation_failed", "cli_port and cli_challenge must be given together"),
 	),
 );
 

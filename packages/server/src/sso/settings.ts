@@ -60,7 +60,7 @@ export const OidcSettings = v.strictObject(
 				Short,
 				v.check(
 					(text) => text.split(" ").includes("openid"),
-					refuse("scopes must be names between blanks, and openid among them"),
+					refuse("scopes must be names separated by spaces, including openid"),
 				),
 			),
 			"openid profile email",
@@ -71,7 +71,7 @@ export const OidcSettings = v.strictObject(
 		groups_claim: v.optional(Short),
 		...COMMON,
 	},
-	refuse("config has a field that an oidc provider does not have"),
+	refuse("config has an unknown field for an oidc provider"),
 );
 
 /** Settings of a SAML identity provider. Design: §11 */
@@ -97,7 +97,7 @@ export const SamlSettings = v.pipe(
 			groups_attribute: v.optional(Short),
 			...COMMON,
 		},
-		refuse("config has a field that a saml provider does not have"),
+		refuse("config has an unknown field for a saml provider"),
 	),
 	v.check(({ idp_metadata, idp_entity_id, idp_sso_url, idp_certificate }) => {
 		const own = [idp_entity_id, idp_sso_url, idp_certificate];
@@ -107,7 +107,7 @@ export const SamlSettings = v.pipe(
 	}, refuse("config needs idp_metadata, or idp_entity_id, idp_sso_url and idp_certificate")),
 );
 
-const FILTER = "user_filter must hold {username} and be a filter such as (uid={username})";
+const FILTER = "user_filter must be a filter that contains {username}, such as (uid={username})";
 
 /** Settings of a directory. Design: §11 */
 export const LdapSettings = v.pipe(
@@ -134,7 +134,7 @@ export const LdapSettings = v.pipe(
 			group_filter: v.optional(Short),
 			...COMMON,
 		},
-		refuse("config has a field that an ldap provider does not have"),
+		refuse("config has an unknown field for an ldap provider"),
 	),
 	v.check(
 		({ url, start_tls }) => start_tls || isProtected(url, "ldaps:", "ldap:"),

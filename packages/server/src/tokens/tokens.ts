@@ -81,7 +81,7 @@ export async function createToken(
 function tooManyTokens(): AppError {
 	return new LimitReached(
 		"tokens_per_account",
-		`the account has as many API tokens as it may (tokens_per_account, ${MAX_TOKENS} that have not expired): revoke some with \`svc token revoke\`, or give them an end`,
+		`the account has reached its limit of API tokens (tokens_per_account, ${MAX_TOKENS} that have not expired): revoke some with \`svc token revoke\`, or give them an expiry`,
 	);
 }
 
@@ -95,7 +95,7 @@ async function inheritLimits(
 	const realm_id = input.realm == null ? actor.realm_id : await memberRealm(needs, actor, input.realm);
 	const { environment, engines } = await placesOf(needs, actor, input);
 	if (engines !== null && realm_id === null) {
-		throw new AppError("validation_failed", "engines go with realm: the roles are those of one realm");
+		throw new AppError("validation_failed", "engines needs realm: the roles belong to one realm");
 	}
 	const expires_at = input.expires_at ?? (actor.token_id === undefined ? null : actor.expires_at);
 	if (actor.realm_id !== null && realm_id !== actor.realm_id) throw await beyond(needs, actor, "realm");
@@ -119,13 +119,13 @@ async function placesOf(
 		if (engines?.some((one) => !actor.engines?.includes(one))) throw await beyond(needs, actor, "engines");
 	}
 	if (engines?.every(needs.hasRole) === false) {
-		throw new AppError("validation_failed", "engines names a role that no engine of this server has");
+		throw new AppError("validation_failed", "engines names a role that does not exist");
 	}
 	return { environment, engines };
 }
 
 function beyond(needs: TokenNeeds, actor: Actor, what: string): Promise<AppError> {
-	const message = `a token cannot make another that exceeds it: its own ${what} is limited`;
+	const message = `a limited token cannot make one that exceeds its own ${what}`;
 	return logRefusal(needs, actor, new AppError("insufficient_scope", message), "token");
 }
 
@@ -173,7 +173,7 @@ export async function revokeToken(needs: TokenNeeds, actor: Actor, id: string): 
 	const outcome = await needs.store.tokens.revoke(end, event);
 	if (outcome === "none") throw new AppError("not_found", "token not found: `svc token list` shows yours");
 	if (outcome === "outside") {
-		const message = "a limited token revokes only itself and what it made: sign in with `svc login`";
+		const message = "a limited token can revoke only itself and the tokens it made: sign in with `svc login`";
 		throw await logRefusal(needs, actor, new AppError("insufficient_scope", message), "token");
 	}
 }

@@ -47,9 +47,9 @@ async function judge(io: Io, file: string): Promise<Sound> {
 export async function explainBackup(error: unknown): Promise<never> {
 	const { FatalError, UnsoundBackup } = await import("@svc/server/offline");
 	if (error instanceof UnsoundBackup) {
-		throw new Failure("failed", `the backup is not sound: ${error.message}`, {
+		throw new Failure("failed", `the backup is damaged: ${error.message}`, {
 			code: "backup_unsound",
-			hint: "take another one: `svc backup list` shows those that the server keeps",
+			hint: "take another one: `svc backup list` shows the server's backups",
 			cause: error,
 		});
 	}

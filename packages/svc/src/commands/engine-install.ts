@@ -67,7 +67,7 @@ async function installFolder(context: Context<InstallOptions>, folder: string): 
 async function refuseBuiltIn(type: string): Promise<void> {
 	const { BUILT_IN_TYPES } = await import("../built-in-engines.ts");
 	if (BUILT_IN_TYPES.includes(type))
-		throw new Failure("failed", "an engine of this type comes with the server", {
+		throw new Failure("failed", "the server has a built-in engine of this type", {
 			hint: "give yours another name, in plugin.json and in what describe answers",
 		});
 }

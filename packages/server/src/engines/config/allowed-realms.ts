@@ -23,7 +23,10 @@ const OF_ALL_REALMS = ["allowed_realms", "max_connections_per_realm"];
 export function refuseAllowed(given: Fields): void {
 	const field = OF_ALL_REALMS.find((name) => Object.hasOwn(given, name));
 	if (field === undefined) return;
-	throw new AppError("validation_failed", `${field} is for the configuration of all realms: this one is for one realm`);
+	throw new AppError(
+		"validation_failed",
+		`${field} belongs to the configuration for all realms: this one is for a single realm`,
+	);
 }
 
 /** Finds the ids of the realms that checked fields name by slug, each once. @throws AppError missing_field, validation_failed */
@@ -31,19 +34,19 @@ export async function findAllowed({ store }: AllowedNeeds, { allowed_realms }: F
 	if (allowed_realms === undefined) {
 		throw new AppError(
 			"missing_field",
-			'allowed_realms is required: the slugs of the realms that the configuration serves, or ["*"] for every realm',
+			'allowed_realms is required: list the slugs of the realms to serve, or ["*"] for every realm',
 		);
 	}
 	const slugs = [...new Set(allowed_realms as string[])];
 	if (!slugs.includes(EVERY_REALM)) return Promise.all(slugs.map((slug) => idOf(store.realms, slug)));
 	if (slugs.length === 1) return slugs;
-	throw new AppError("validation_failed", 'allowed_realms is ["*"] alone, or slugs of realms');
+	throw new AppError("validation_failed", 'allowed_realms must be ["*"] alone, or a list of realm slugs');
 }
 
 async function idOf(realms: Pick<RealmStore, "access">, slug: string): Promise<string> {
 	const realm = await realms.access(slug, "");
 	if (realm !== undefined) return realm.id;
-	throw new AppError("validation_failed", "allowed_realms names a realm that there is not");
+	throw new AppError("validation_failed", "allowed_realms names a realm that does not exist");
 }
 
 /** Lists the realms served: slugs of those that still exist; for a configuration that names none, slugs of its former users. */

@@ -159,5 +159,5 @@ async function find(needs: EngineNeeds, { type }: ConfigScope, realm_id: string)
 }
 
 function noConfig(): AppError {
-	return new AppError("not_found", "the engine has no configuration of its own here: set one with `svc engine set`");
+	return new AppError("not_found", "the engine has no configuration here: set one with `svc engine set`");
 }

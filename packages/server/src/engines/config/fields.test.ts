@@ -46,16 +46,16 @@ test("a field is known to config_schema, to every engine, or to the core's own c
 		KEYVALUE,
 		{ ...GIVEN, adress: "x" },
 		"validation_failed",
-		/^the configuration has a field that is not known: known are address, .*acl_save$/,
+		/^the configuration has an unknown field: the fields are address, .*acl_save$/,
 	);
-	refused(PKI, { acl_save: true }, "validation_failed", /not known/);
-	refused(KEYVALUE, { ...GIVEN, acl_save: "yes" }, "validation_failed", /^acl_save is not/);
+	refused(PKI, { acl_save: true }, "validation_failed", /unknown field/);
+	refused(KEYVALUE, { ...GIVEN, acl_save: "yes" }, "validation_failed", /^acl_save does not match/);
 });
 
 test("what is missing or of another kind is named", () => {
 	refused(KEYVALUE, { password: "p" }, "missing_field", /^address is required$/);
 	refused(KEYVALUE, { ...GIVEN, password: "" }, "missing_field", /^password is required$/);
-	refused(KEYVALUE, { ...GIVEN, database: "0" }, "validation_failed", /^database is not/);
+	refused(KEYVALUE, { ...GIVEN, database: "0" }, "validation_failed", /^database does not match/);
 	refused(KEYVALUE, { ...GIVEN, default_ttl: "1 hour" }, "invalid_ttl", /^default_ttl: /);
 	refused(
 		KEYVALUE,
@@ -76,7 +76,7 @@ test("a certificate of an authority needs its key", () => {
 test("a secret that is sent as its mask stays, when there is one", () => {
 	const kept = checkFields(KEYVALUE, { ...GIVEN, password: "********" }, { ...GIVEN, password: "the former" });
 	assert.equal(kept.password, "the former");
-	refused(KEYVALUE, { ...GIVEN, password: "********" }, "missing_field", /no former value/);
+	refused(KEYVALUE, { ...GIVEN, password: "********" }, "missing_field", /no stored value/);
 	assert.equal(checkFields(KEYVALUE, { ...GIVEN, username: "********" }, undefined).username, "********");
 	assert.deepEqual(maskFields(KEYVALUE, GIVEN), { ...GIVEN, password: "********" });
 });

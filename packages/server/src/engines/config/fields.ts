@@ -79,7 +79,7 @@ function keepSecrets(kind: Kind, descriptor: Descriptor, fields: Fields, current
 	if (masked.length === 0) return;
 	const lost = masked.find((name) => current?.[name] === undefined);
 	if (lost !== undefined || current === undefined)
-		throw new AppError("missing_field", `${lost} is required: there is no former value to keep`);
+		throw new AppError("missing_field", `${lost} is required: there is no stored value to keep`);
 	const destination = kind.destination ?? Object.keys(descriptor.config_schema.properties);
 	const former = (name: string) => current[name] ?? descriptor.config_schema.properties[name]?.default;
 	const moved = destination.find(
@@ -88,7 +88,7 @@ function keepSecrets(kind: Kind, descriptor: Descriptor, fields: Fields, current
 	if (moved !== undefined) {
 		throw new AppError(
 			"missing_field",
-			`${masked[0]} is required: ${moved} has changed, and a secret goes nowhere else than where it was given for`,
+			`${masked[0]} is required: ${moved} has changed, and a stored secret is never sent to a new target`,
 		);
 	}
 	for (const name of masked) fields[name] = current[name];
@@ -110,15 +110,12 @@ function validationSchema(kind: Kind, descriptor: Descriptor): Schema {
 
 function refusal(location: string): AppError {
 	const field = location.replace(/^#\/?/, "").split("/")[0] ?? "";
-	return new AppError(
-		"validation_failed",
-		`${field || "the configuration"} is not what the engine's config_schema asks for`,
-	);
+	return new AppError("validation_failed", `${field || "the configuration"} does not match the engine's config_schema`);
 }
 
 function unknownField(kind: Kind, descriptor: Descriptor): AppError {
 	const known = [...Object.keys(descriptor.config_schema.properties), ...Object.keys(coreFields(kind))].join(", ");
-	return new AppError("validation_failed", `the configuration has a field that is not known: known are ${known}`);
+	return new AppError("validation_failed", `the configuration has an unknown field: the fields are ${known}`);
 }
 
 /** Longest and usual life of a credential, and life of a token. */

@@ -29,7 +29,7 @@ export function createFormerQuestion({ store, sealer, catalog }: FormerNeeds) {
 			if (named.has(type)) return [];
 			const realmPart = catalog.byType.get(type)?.kind.realmPart;
 			const realms = shown(former[type]?.map(({ slug }) => slug) ?? []);
-			const hint = `\`svc engine set ${type} --allow-realm <slug>\` names the realms that it is for`;
+			const hint = `name its realms with \`svc engine set ${type} --allow-realm <slug>\``;
 			const tell = (message: string): Check => ({
 				name: type,
 				status: "warning",
@@ -39,7 +39,7 @@ export function createFormerQuestion({ store, sealer, catalog }: FormerNeeds) {
 			const isSet = realmPart === undefined || common.some(({ engine }) => engine === type);
 			const isShared = realmPart !== undefined && former[type] !== undefined && (await hasShared(type));
 			return [
-				...(isSet ? [tell("it names no realms, so it serves those that used it before, and no other")] : []),
+				...(isSet ? [tell("it names no realms, so it serves only the realms that already used it")] : []),
 				...(isShared ? [tell(realmPart.shared)] : []),
 			];
 		});

@@ -11,7 +11,7 @@ const WRONG: [changes: object, reason: RegExp][] = [
 	[{ capabilities: ["dynamic_credentials"] }, /capability that plugin\.json does not declare/],
 	[{ capabilities: [] }, /capabilities/],
 	[{ sdk_version: 2 }, /sdk_version/],
-	[{ min_core_version: "99.0.0" }, /it needs svc 99\.0\.0 or newer, this is 0\.1\.0/],
+	[{ min_core_version: "99.0.0" }, /it needs svc 99\.0\.0 or newer; this is 0\.1\.0/],
 ];
 
 for (const [changes, reason] of WRONG) {
@@ -37,7 +37,7 @@ test("an engine that answers describe with an error may do better with another c
 	const { host } = await startHost(t, [scripted("hostile/impostor.mjs")]);
 	const started = settings({ environment: { SVC_TEST_CHANGES: '{"error":"CANARY"}' } });
 	const { reason, sent } = await failure(host.call("impostor", started, "generate", {}));
-	assert.deepEqual([reason, sent], ["it answers describe with an error", false]);
+	assert.deepEqual([reason, sent], ["it answered describe with an error", false]);
 	const better = settings({ key: "b", environment: { SVC_TEST_CHANGES: "{}" } });
 	assert.ok("data" in (await host.call("impostor", better, "generate", {})));
 });
@@ -45,7 +45,7 @@ test("an engine that answers describe with an error may do better with another c
 test("an engine whose plugin.json needs a newer server is never started", async (t) => {
 	const { host } = await startHost(t, [scripted("echo.mjs", { min_core_version: "0.1.1" })]);
 	const { reason, sent } = await failure(host.call("echo", settings(), "ping", {}));
-	assert.deepEqual([reason, sent], ["it needs svc 0.1.1 or newer, this is 0.1.0", false]);
+	assert.deepEqual([reason, sent], ["it needs svc 0.1.1 or newer; this is 0.1.0", false]);
 	assert.equal(host.state()[0]?.unavailable, reason);
 });
 

@@ -10,7 +10,7 @@ export function faultOfDescribe(
 	response: EngineResponse,
 	core_version: string,
 ): string | undefined {
-	if ("error" in response) return "it answers describe with an error";
+	if ("error" in response) return "it answered describe with an error";
 	try {
 		const said = parseDescribeData(response.data);
 		return disagreement(descriptor, said) ?? faultOfVersion(said.min_core_version, core_version);
@@ -28,7 +28,7 @@ export function faultOfVersion(min_core_version: string | undefined, core_versio
 	for (const [index, needed] of numbers(min_core_version).entries()) {
 		const difference = (ours[index] ?? 0) - needed;
 		if (difference > 0) return undefined;
-		if (difference < 0) return `it needs svc ${min_core_version} or newer, this is ${core_version}`;
+		if (difference < 0) return `it needs svc ${min_core_version} or newer; this is ${core_version}`;
 	}
 	return undefined;
 }

@@ -135,7 +135,7 @@ test("after the sixth failure within a minute calls are refused at once, until o
 	for (let round = 0; round < 6; round++) await failure(ask("generate", { moment: "before", status: 1 }));
 	assert.deepEqual([state().breaker, state().refused_realms], ["closed", 1]);
 	const { reason, sent } = await failure(ask("generate", { moment: "before", status: 1 }));
-	const rule = "it failed too often and is left alone for a while; at last, the process exited with status 1";
+	const rule = "it failed too often and is suspended for a while; last failure: the process exited with status 1";
 	assert.deepEqual([reason, sent, journal().length], [rule, false, 6]);
 	assert.equal(log.entries().filter(({ event }) => event === "engine.breaker.open").length, 1);
 	await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -149,7 +149,7 @@ test("a failed attempt keeps the breaker open", async (t) => {
 	for (let round = 0; round < 6; round++) await failure(ask("generate", { moment: "before", status: 1 }));
 	await new Promise((resolve) => setTimeout(resolve, 200));
 	await failure(ask("generate", { moment: "before", status: 1 }));
-	assert.match((await failure(ask("generate"))).reason, /left alone/);
+	assert.match((await failure(ask("generate"))).reason, /suspended/);
 	assert.deepEqual([state().refused_realms, journal().length], [1, 7]);
 });
 

@@ -149,7 +149,7 @@ export function createRestarts(timing: Timing, system: Pick<System, "randomBytes
 		pauseAtMost: (longest_ms) => left(Math.min(pause_ms, longest_ms)),
 		refusal() {
 			if (!isOpen) return undefined;
-			if (left(pause_ms) > 0) return `it failed too often and is left alone for a while; at last, ${last}`;
+			if (left(pause_ms) > 0) return `it failed too often and is suspended for a while; last failure: ${last}`;
 			wait(timing.probe_ms);
 			return undefined;
 		},

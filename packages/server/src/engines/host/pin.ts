@@ -34,8 +34,7 @@ export function refuseWritableByOthers(path: string, what: string): void {
 
 function refuseStat({ mode, uid }: Stats, what: string): void {
 	if ((mode & WRITABLE_BY_OTHERS) !== 0) throw new Refusal(`${what} can be written by its group or by others`);
-	if (uid !== 0 && uid !== process.getuid?.())
-		throw new Refusal(`${what} belongs to another user than the server's or root`);
+	if (uid !== 0 && uid !== process.getuid?.()) throw new Refusal(`${what} must belong to the server's user or to root`);
 }
 
 /**
@@ -49,7 +48,7 @@ function refuseStat({ mode, uid }: Stats, what: string): void {
  */
 export function pinExecutable(folder: string, { executable, sha256 }: Descriptor, target: string): string {
 	if (executable === undefined) throw new Refusal("plugin.json names no executable");
-	if (sha256 === undefined) throw new Refusal("plugin.json has no sha256 of its executable");
+	if (sha256 === undefined) throw new Refusal("plugin.json has no sha256 for its executable");
 	const source = openExecutable(folder, executable);
 	mkdirSync(target, { recursive: true, mode: 0o700 });
 	const copy = join(target, executable);
@@ -59,19 +58,19 @@ export function pinExecutable(folder: string, { executable, sha256 }: Descriptor
 		closeSync(source);
 	}
 	rmSync(target, { recursive: true });
-	throw new Refusal("the executable is not the one whose sha256 is in plugin.json");
+	throw new Refusal("the executable's sha256 differs from the one in plugin.json");
 }
 
 /** Opens the file once, and makes every check on the opened file. */
 function openExecutable(folder: string, executable: string): number {
 	const file = realpathSync(join(folder, executable));
 	if (!file.startsWith(realpathSync(folder) + sep))
-		throw new Refusal("the executable is a link that leaves its folder");
+		throw new Refusal("the executable is a link to a file outside its folder");
 	const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 	const handle = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	try {
 		const stat = fstatSync(handle);
-		if (!stat.isFile()) throw new Refusal("the executable is no regular file");
+		if (!stat.isFile()) throw new Refusal("the executable is not a regular file");
 		refuseStat(stat, "the executable");
 		if (stat.size > MAX_EXECUTABLE_BYTES) throw new Refusal("the executable is larger than 256 MiB");
 		return handle;

@@ -68,7 +68,7 @@ test("the sixty-fifth call that waits is refused; the others are answered", asyn
 	const { ask } = await startSlow(t);
 	const waiting = Array.from({ length: 64 }, () => ask(0));
 	const { reason, sent } = await failure(ask(0));
-	assert.deepEqual([reason, sent], ["too many requests wait for it", false]);
+	assert.deepEqual([reason, sent], ["too many requests are waiting for it", false]);
 	assert.equal((await Promise.all(waiting)).length, 64);
 });
 

@@ -105,7 +105,7 @@ export class Pool {
 	async call(line: Buffer, of: Culprit = CORE): Promise<EngineResponse> {
 		const refusal = this.#closed ?? this.#failures.refusal(of);
 		if (refusal !== undefined) throw new EngineUnavailable(refusal, false);
-		if (!this.#queue.hasRoom(of)) throw new EngineUnavailable("too many requests wait for it", false);
+		if (!this.#queue.hasRoom(of)) throw new EngineUnavailable("too many requests are waiting for it", false);
 		const { promise, resolve, reject } = Promise.withResolvers<EngineResponse>();
 		const timer = setTimeout(() => this.#giveUp(job), this.#parts.timing.queue_ms);
 		const job: Job = { line, of, resolve, reject, timer };
@@ -242,7 +242,7 @@ export class Pool {
 		const { entry, core_version, timing } = this.#parts;
 		const response = await process.ask(DESCRIBE, timing.start_ms);
 		if (faultOfDescribe(entry.descriptor, response, core_version) === undefined) return;
-		const fault = "it answered describe with something else: its answers are out of step with the requests";
+		const fault = "its answer to describe has changed: its answers are out of step with the requests";
 		process.kill(fault);
 		throw new EngineUnavailable(fault, false);
 	}

@@ -94,7 +94,7 @@ export class EngineProcess {
 		if ((await hasEnded()) !== undefined) return;
 		child.kill("SIGTERM");
 		if ((await hasEnded()) !== undefined) return;
-		this.kill("it did not end when it was told to");
+		this.kill("it did not exit when it was told to");
 		await this.ended;
 	}
 
@@ -106,7 +106,7 @@ export class EngineProcess {
 		});
 		child.stdout.on("data", (chunk: Buffer) => {
 			const end = chunk.indexOf(LINE_FEED);
-			if (this.#pending === undefined) this.kill("it wrote without having been asked");
+			if (this.#pending === undefined) this.kill("it wrote without a request");
 			else if (end >= 0 && end < chunk.length - 1) this.kill("it answered one request with more than one line");
 			else split(chunk);
 		});
@@ -169,7 +169,7 @@ export class EngineProcess {
 	}
 
 	#why(): string {
-		return this.#killReason ?? this.#end?.reason ?? "the process is being ended";
+		return this.#killReason ?? this.#end?.reason ?? "the process is being stopped";
 	}
 }
 

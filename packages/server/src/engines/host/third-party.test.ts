@@ -80,7 +80,7 @@ test("what replaces the program after the start does not run", async (t) => {
 	await rename(`${executable}.new`, executable);
 	assert.ok("data" in (await host.call("one-shot", settings(), "generate", {})));
 	const { unavailable } = load().catalog.byType.get("one-shot") ?? assert.fail();
-	assert.equal(unavailable, "the executable is not the one whose sha256 is in plugin.json");
+	assert.equal(unavailable, "the executable's sha256 differs from the one in plugin.json");
 	assert.ok(catalog.byType.get("one-shot"));
 });
 
@@ -89,11 +89,11 @@ type Installed = Awaited<ReturnType<typeof install>>;
 const REFUSED: [name: string, reason: RegExp, changes: object, spoil: (made: Installed) => Promise<unknown>][] = [
 	["without a hash", /no sha256/, { sha256: undefined }, async () => undefined],
 	["without an executable", /names no executable/, { executable: undefined }, async () => undefined],
-	["with another hash", /not the one whose sha256/, { sha256: "0".repeat(64) }, async () => undefined],
-	["with one byte more", /not the one whose sha256/, {}, ({ executable }) => appendFile(executable, "\n")],
+	["with another hash", /sha256 differs/, { sha256: "0".repeat(64) }, async () => undefined],
+	["with one byte more", /sha256 differs/, {}, ({ executable }) => appendFile(executable, "\n")],
 	["whose executable is absent", /cannot be read or copied \(ENOENT\)/, { executable: "other" }, async () => undefined],
 	["whose executable is a path", /executable is not the name of a file/, { executable: "../x" }, async () => undefined],
-	["whose name is not its folder's", /another name than its folder/, { name: "other" }, async () => undefined],
+	["whose name is not its folder's", /differs from the folder's/, { name: "other" }, async () => undefined],
 	["with another sdk_version", /sdk_version/, { sdk_version: 2 }, async () => undefined],
 	["with a descriptor that is none", /plugin\.json: /, {}, ({ plugin_json }) => writeFile(plugin_json, "[]")],
 	["in a folder that its group may write", /its folder can be written/, {}, ({ own }) => chmod(own, 0o775)],
@@ -119,7 +119,7 @@ const REFUSED: [name: string, reason: RegExp, changes: object, spoil: (made: Ins
 	],
 	[
 		"whose program is a link that leaves the folder",
-		/link that leaves its folder/,
+		/link to a file outside its folder/,
 		{},
 		async ({ executable, folder }) => {
 			await rename(executable, join(folder, "outside"));
@@ -128,7 +128,7 @@ const REFUSED: [name: string, reason: RegExp, changes: object, spoil: (made: Ins
 	],
 	[
 		"whose program is a folder",
-		/no regular file/,
+		/not a regular file/,
 		{},
 		async ({ executable, own }) => {
 			await rename(executable, join(own, "x"));
@@ -163,7 +163,7 @@ test("an engine that has the type of one of ours does not replace it", async (t)
 		catalog.list().map(({ type, is_built_in, unavailable }) => [type, is_built_in, unavailable]),
 		[
 			["echo", true, undefined],
-			["echo", false, "an engine of this type comes with the server"],
+			["echo", false, "the server has a built-in engine of this type"],
 		],
 	);
 	assert.ok("data" in (await host.call("echo", settings(), "generate", {})));
@@ -171,7 +171,7 @@ test("an engine that has the type of one of ours does not replace it", async (t)
 		host.state().map(({ processes, unavailable }) => [processes, unavailable]),
 		[
 			[1, undefined],
-			[0, "an engine of this type comes with the server"],
+			[0, "the server has a built-in engine of this type"],
 		],
 	);
 });

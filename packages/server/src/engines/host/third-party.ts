@@ -38,7 +38,10 @@ export function loadThirdParty(options: ThirdPartyOptions): CatalogEntry[] {
 		const folder = join(plugins_dir, name);
 		const plugin = TYPE.test(name) ? readPlugin(folder) : undefined;
 		if (plugin === undefined) {
-			log("warn", "engine.ignored", { file: folder, message: "it has no readable plugin.json, or no possible name" });
+			log("warn", "engine.ignored", {
+				file: folder,
+				message: "it has no readable plugin.json, or its name is not valid",
+			});
 			continue;
 		}
 		const entry = entryOf(name, plugin, options);
@@ -75,9 +78,9 @@ function entryOf(type: string, { json }: { json: unknown }, options: ThirdPartyO
 	const kind = options.kindOf(type, false);
 	let descriptor = placeholder(type);
 	try {
-		if (options.built_in.has(type)) throw new Refusal("an engine of this type comes with the server");
+		if (options.built_in.has(type)) throw new Refusal("the server has a built-in engine of this type");
 		descriptor = parseDescriptor(json);
-		if (descriptor.name !== type) throw new Refusal("plugin.json has another name than its folder");
+		if (descriptor.name !== type) throw new Refusal("the name in plugin.json differs from the folder's");
 		const folder = join(options.plugins_dir, type);
 		refuseWritableByOthers(options.plugins_dir, "the folder of all engines");
 		refuseWritableByOthers(folder, "its folder");

@@ -34,6 +34,6 @@ export function refuseOtherNames(
 	if (listed.includes(name) || (name === own && !PROTECTED.includes(name))) return;
 	throw new AppError(
 		"validation_failed",
-		`this ${what} is not allowed: the instance admin lists it in allowed_${what}s of the engine's configuration`,
+		`this ${what} is not allowed: the instance admin can add it to allowed_${what}s in the engine's configuration`,
 	);
 }

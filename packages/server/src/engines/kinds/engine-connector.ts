@@ -82,7 +82,7 @@ export function createEngineConnector(needs: ConnectNeeds, ways: EngineWays): Om
 		async remove(credential) {
 			const { name, payload } = credential;
 			if (name === "" && payload === undefined) {
-				const message = "the engine did not say what it made: look at the target, then `svc lease abandon` it";
+				const message = "the engine did not report what it made: check the target, then run `svc lease abandon`";
 				throw new TargetError("rejected", message);
 			}
 			const params = { ...payload, ...ways.revokeParams(credential) };
@@ -96,7 +96,7 @@ export function createEngineConnector(needs: ConnectNeeds, ways: EngineWays): Om
 			const answer = await call("privileges", { places: allowedNames(fields, "allowed_namespaces") });
 			if ("error" in answer) throw errorOf(answer.error);
 			const { success, output } = v.safeParse(Privileges, answer.data.privileges);
-			if (!success) throw new EngineUnavailable("its privileges are not what the contract asks for", false);
+			if (!success) throw new EngineUnavailable("its privileges do not follow the contract", false);
 			return output;
 		},
 	};
@@ -121,10 +121,7 @@ async function create(
 	const said = ways.nameIn(data);
 	const isIt = typeof said === "string" ? lease.name === "" || said === lease.name : ways.isForeign === true;
 	if (!isIt || typeof expires_at !== "string" || Number.isNaN(Date.parse(expires_at))) {
-		throw new AppError(
-			"engine_unavailable",
-			`engine ${descriptor.name} answered with something else than a credential of that name`,
-		);
+		throw new AppError("engine_unavailable", `engine ${descriptor.name} did not return a credential of that name`);
 	}
 	return {
 		data,

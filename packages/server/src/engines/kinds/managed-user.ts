@@ -66,7 +66,7 @@ export async function askForUser<Command extends User>(
 	const answer = await ask("generate", params, realm_id);
 	const known = descriptor.default_roles.find(({ name }) => name === role);
 	if (known === undefined)
-		throw new ForbiddenCommand("the engine made a credential of a role that it does not declare");
+		throw new ForbiddenCommand("the engine made a credential for a role that it does not declare");
 	const command = read(answer, known);
 	const { [field]: _, ...data } = answer;
 	const { expires_at } = data;

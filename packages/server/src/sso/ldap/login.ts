@@ -85,7 +85,7 @@ export async function tryOut(settings: LdapSettings): Promise<void> {
 async function open(settings: LdapSettings): Promise<Directory> {
 	const { bind_dn, bind_password, id_attribute, email_attribute, name_attribute } = settings;
 	if ((bind_dn === undefined) !== (bind_password === undefined)) {
-		throw new ProviderUnavailable("bind_dn and bind_password must be set both, or neither to search anonymously");
+		throw new ProviderUnavailable("bind_dn and bind_password must both be set, or neither for an anonymous search");
 	}
 	if (![id_attribute, email_attribute, name_attribute].every((name) => ATTRIBUTE.test(name))) {
 		throw new ProviderUnavailable("id_attribute, email_attribute and name_attribute must be names of attributes");
@@ -97,7 +97,7 @@ async function open(settings: LdapSettings): Promise<Directory> {
 		return directory;
 	} catch (error) {
 		directory.unbind();
-		throw unavailable(error, "the directory does not take bind_dn and bind_password");
+		throw unavailable(error, "the directory rejects bind_dn and bind_password");
 	}
 }
 
@@ -134,7 +134,10 @@ async function findPerson(
 	} catch (error) {
 		const code = error instanceof ResultError ? error.code : undefined;
 		if (code === RESULT.size_limit || (isDn && code !== undefined && NOT_THERE.has(code))) return undefined;
-		throw unavailable(error, "the directory does not search user_base_dn: is it there, and may bind_dn read it?");
+		throw unavailable(
+			error,
+			"the directory cannot search user_base_dn: check that it exists and that bind_dn may read it",
+		);
 	}
 }
 
@@ -145,7 +148,7 @@ async function prove(settings: LdapSettings, dn: string, password: string, isNob
 		await directory.bind(dn, isNobody ? NOBODY : password);
 	} catch (error) {
 		if (!(error instanceof ResultError && (isNobody || REFUSED_PASSWORD.has(error.code)))) {
-			throw unavailable(error, "the directory does not check passwords: look at its log");
+			throw unavailable(error, "the directory cannot check passwords: see its log");
 		}
 		if (!isNobody) throw new SsoRefusal("password");
 	} finally {
@@ -164,15 +167,15 @@ async function groupsOf(directory: Directory, settings: LdapSettings, dn: string
 		// A part of the groups, in the directory's own order, would give and remove roles by chance.
 		const isTooMany = error instanceof ResultError && error.code === RESULT.size_limit;
 		const trouble = isTooMany
-			? `somebody is in more than ${MAX_GROUPS} groups, or in more than the directory shows: narrow group_filter`
-			: "the directory does not search group_base_dn: is it there, and may bind_dn read it?";
+			? `a user is in more than ${MAX_GROUPS} groups, or in more than the directory returns: narrow group_filter`
+			: "the directory cannot search group_base_dn: check that it exists and that bind_dn may read it";
 		throw unavailable(error, trouble);
 	}
 }
 
 async function mustBeThere(directory: Directory, base: string, field: string): Promise<void> {
 	const filter = filterOf("(objectClass={x})", { placeholder: "{x}", value: undefined }, field);
-	const trouble = `the directory does not show ${field}: is it there, and may bind_dn read it?`;
+	const trouble = `the directory does not show ${field}: check that it exists and that bind_dn may read it`;
 	try {
 		const found = await directory.search({ base, scope: "base", filter, attributes: ["1.1"], limit: 1 });
 		if (found.length === 1) return;
@@ -192,7 +195,9 @@ function filterOf(text: string, filling: Filling, field: string): Filter {
 	} catch (error) {
 		if (!(error instanceof FilterError)) throw error;
 		const { placeholder } = filling;
-		throw new ProviderUnavailable(`${field} must be a filter with ${placeholder} in it, such as (uid=${placeholder})`);
+		throw new ProviderUnavailable(
+			`${field} must be a filter that contains ${placeholder}, such as (uid=${placeholder})`,
+		);
 	}
 }
 
@@ -221,9 +226,9 @@ function textsOf(entry: Entry, attribute: string): string[] {
 function unavailable(error: unknown, trouble: string): unknown {
 	if (!(error instanceof ResultError)) return error;
 	if (error.code === RESULT.referral)
-		return new ProviderUnavailable("the directory refers to another one: set url to that");
+		return new ProviderUnavailable("the directory refers to another server: set url to that server");
 	if (error.code === RESULT.busy || error.code === RESULT.unavailable) {
-		return new ProviderUnavailable("the directory says that it is busy or shutting down");
+		return new ProviderUnavailable("the directory is busy or shutting down");
 	}
 	return new ProviderUnavailable(`${trouble} (result code ${error.code})`);
 }

@@ -9,10 +9,10 @@ const MEMORY = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 };
 
 /** Trouble reported for a question without an answer. */
 const TROUBLE: Record<NoAnswer["why"], string> = {
-	overdue: "the directory does not answer in time: look at url, at the network, and at its load",
-	broken: "what answers at url cannot be read: it is no directory, or a hostile one",
+	overdue: "the directory did not answer in time: check url, the network, and the directory's load",
+	broken: "the answer from url cannot be read: it is not a directory, or a hostile one",
 	closed: "the server is stopping",
-	busy: "too many logins wait: try again in a moment",
+	busy: "too many logins are waiting: try again in a moment",
 };
 
 /** Threads that talk to directories. ldapjs has no maintainer: an input that breaks it breaks only a thread. Design: §11 */

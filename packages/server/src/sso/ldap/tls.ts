@@ -24,7 +24,7 @@ function contextFor(ca_cert: string | undefined): SecureContext {
 		if (ca_cert !== undefined) new X509Certificate(ca_cert);
 		return createSecureContext({ ca: ca_cert ?? getCACertificates("system"), minVersion: "TLSv1.2" });
 	} catch {
-		throw new ProviderUnavailable("ca_cert is no certificate that could be read");
+		throw new ProviderUnavailable("ca_cert is not a readable certificate");
 	}
 }
 

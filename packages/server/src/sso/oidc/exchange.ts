@@ -43,13 +43,13 @@ async function readAnswer(question: Question, incoming: IncomingMessage): Promis
 	const { statusCode: status = 0, headers } = incoming;
 	if (!(question.statuses as readonly number[]).includes(status)) {
 		incoming.destroy();
-		throw new ProviderUnavailable(`${question.name} came with status ${status}`);
+		throw new ProviderUnavailable(`${question.name} could not be fetched (status ${status})`);
 	}
 	const chunks: Buffer[] = [];
 	let size = 0;
 	for await (const chunk of incoming) {
 		size += chunk.length;
-		if (size > MAX_ANSWER_BYTES) throw new ProviderUnavailable(`${question.name} came with more than 1 MiB`);
+		if (size > MAX_ANSWER_BYTES) throw new ProviderUnavailable(`${question.name} is larger than 1 MiB`);
 		chunks.push(chunk);
 	}
 	const type = headers["content-type"] ?? "";

@@ -30,7 +30,7 @@ export function createKeys<Options>(ask: (options: Options) => Promise<Response>
 async function readKeys(response: Response): Promise<string> {
 	const text = await response.text();
 	if (!v.is(v.pipe(v.string(), v.parseJson(), KeySet), text)) {
-		throw new ProviderUnavailable(`the provider's keys are no JSON Web Key Set of 1 to ${MAX_KEYS} keys`);
+		throw new ProviderUnavailable(`the provider's keys are not a JSON Web Key Set of 1 to ${MAX_KEYS} keys`);
 	}
 	return text;
 }

@@ -33,7 +33,7 @@ export async function readMetadata({ issuer, client_id }: OidcSettings, agent: A
 		throw error.cause instanceof ProviderUnavailable ? error.cause : unusable("is none, or names another issuer");
 	});
 	const { success, output, issues } = v.safeParse(Metadata, found.serverMetadata());
-	if (!success) throw unusable(`lacks a proper ${v.getDotPath(issues[0])}`);
+	if (!success) throw unusable(`lacks a valid ${v.getDotPath(issues[0])}`);
 	// The library compares parsed addresses, which have several spellings.
 	if (output.issuer !== issuer) throw unusable("names another issuer");
 	return output;

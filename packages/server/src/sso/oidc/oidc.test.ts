@@ -110,7 +110,7 @@ test("a provider that does not take our secret cannot be used", async () => {
 	const query = await visit(oidc, settings(), flow);
 	await assert.rejects(createOidc().identify("1", wrong, flow, query), {
 		name: "ProviderUnavailable",
-		trouble: "the provider does not take client_id and client_secret",
+		trouble: "the provider rejects client_id and client_secret",
 	});
 });
 

@@ -38,7 +38,7 @@ export function verdict(error: unknown): SsoRefusal | ProviderUnavailable {
 	if (error instanceof AuthorizationResponseError) return new SsoRefusal("provider_error");
 	if (error instanceof ResponseBodyError) {
 		if (!OURS.includes(error.error)) return new SsoRefusal("code");
-		return new ProviderUnavailable("the provider does not take client_id and client_secret");
+		return new ProviderUnavailable("the provider rejects client_id and client_secret");
 	}
 	if (!(error instanceof ClientError)) return new SsoRefusal("malformed");
 	if (error.cause instanceof ProviderUnavailable) return error.cause;

@@ -43,7 +43,8 @@ function describe(settings: ProviderSettings, now_ms: number): IdentityProvider 
 }
 
 function fromFields({ idp_entity_id, idp_sso_url, idp_certificate }: ProviderSettings): IdentityProvider {
-	if (idp_entity_id === undefined || idp_sso_url === undefined) return unavailable("is not described");
+	if (idp_entity_id === undefined || idp_sso_url === undefined)
+		return unavailable("has no metadata, or no idp_entity_id and idp_sso_url");
 	const blocks = idp_certificate?.matchAll(/-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g) ?? [];
 	const certificates = Array.from(blocks, ([, body = ""]) => body.replace(/\s/g, ""));
 	return { entity_id: idp_entity_id, sso_url: idp_sso_url, certificates };
@@ -55,12 +56,11 @@ function fromMetadata(text: string, now_ms: number): IdentityProvider {
 	const [entity, ...otherEntities] = find("EntityDescriptor");
 	const [role, ...otherRoles] = find("IDPSSODescriptor");
 	if (entity === undefined || role === undefined || otherEntities.length + otherRoles.length > 0) {
-		return unavailable("has metadata that describe no identity provider, or more than one");
+		return unavailable("has metadata that does not describe exactly one identity provider");
 	}
-	if (elements.some((element) => isOver(element, now_ms)))
-		return unavailable("has metadata that are not valid any more");
+	if (elements.some((element) => isOver(element, now_ms))) return unavailable("has metadata that has expired");
 	if (["true", "1"].includes(attribute(role, "WantAuthnRequestsSigned") ?? "")) {
-		return unavailable("wants signed requests, and this server signs none");
+		return unavailable("requires signed requests, which this server does not send");
 	}
 	return {
 		entity_id: attribute(entity, "entityID") ?? unavailable("has metadata without an entityID"),
@@ -86,7 +86,8 @@ function ssoUrlOf(role: Element): string {
 	const service = services.find((element) => attribute(element, "Binding") === REDIRECT);
 	const url = service === undefined ? undefined : attribute(service, "Location");
 	if (url === undefined) return unavailable("has no SingleSignOnService with the HTTP-Redirect binding");
-	if (!isProtected(url, "https:", "http:")) return unavailable("has a SingleSignOnService that is no https address");
+	if (!isProtected(url, "https:", "http:"))
+		return unavailable("has a SingleSignOnService that is not an https address");
 	return url;
 }
 

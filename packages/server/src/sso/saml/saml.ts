@@ -141,11 +141,11 @@ function aboutResponse(error: unknown): never {
 
 function aboutSettings(error: unknown): never {
 	if (error instanceof NoAnswer && error.why === "overdue") {
-		throw new ProviderUnavailable("the provider's metadata take too long to read", { cause: error });
+		throw new ProviderUnavailable("the provider's metadata takes too long to read", { cause: error });
 	}
 	throw error instanceof NoAnswer ? busy(error) : error;
 }
 
 function busy(cause: NoAnswer): ProviderUnavailable {
-	return new ProviderUnavailable("too many logins are being checked, try again in a moment", { cause });
+	return new ProviderUnavailable("too many logins are being checked: try again in a moment", { cause });
 }

@@ -258,10 +258,16 @@ export async function leaseContract(openStore: OpenStore): Promise<void> {
 		const before = new Map<LeaseState, Lease>();
 		for (const state of LEASE_STATES) before.set(state, await addLease(crashed, state, aLease(realm.id)));
 		await crashed.leases.begin(aLease(realm.id, { target: "elsewhere" }), null, anEvent());
-		assert.equal(await crashed.leases.recover({ due_at: 5, last_error: "the server ended in the middle of it" }), 2);
-		assert.equal(await crashed.leases.recover({ due_at: 6, last_error: "the server ended in the middle of it" }), 0);
+		assert.equal(
+			await crashed.leases.recover({ due_at: 5, last_error: "the server stopped before it was finished" }),
+			2,
+		);
+		assert.equal(
+			await crashed.leases.recover({ due_at: 6, last_error: "the server stopped before it was finished" }),
+			0,
+		);
 		for (const [state, lease] of before) {
-			const last_error = "the server ended in the middle of it";
+			const last_error = "the server stopped before it was finished";
 			const changes = state === "intent" ? { state: "uncertain", reason: "uncertain", due_at: 5, last_error } : {};
 			assert.deepEqual({ ...(await crashed.leases.byId(lease.id)) }, { ...lease, ...changes });
 		}

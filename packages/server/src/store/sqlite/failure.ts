@@ -38,7 +38,7 @@ export function diskFull(): AppError {
 export function busy(): AppError {
 	return new AppError(
 		"unhealthy",
-		"another program holds the server's database: nothing was changed; end that, and try again",
+		"another program has locked the server's database, so nothing was changed: stop it, then try again",
 	);
 }
 
@@ -51,14 +51,17 @@ export function closing(): AppError {
 export function storageUnavailable(): AppError {
 	return new AppError(
 		"unhealthy",
-		"the server's storage failed and the server is stopping: it is not known whether the change was made",
+		"the server's storage failed and the server is stopping: the change may or may not have been made",
 	);
 }
 
 /** Error that says why the server cannot start with this database, and what to do. */
 export function cannotOpen(file: string, code: string): FatalError {
 	if (code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT")) {
-		return new FatalError(`${file} is not a sound database (${code}): restore it from a backup`, STORAGE_EXIT_CODE);
+		return new FatalError(
+			`${file} is damaged, or not a database (${code}): restore it from a backup`,
+			STORAGE_EXIT_CODE,
+		);
 	}
 	if (code.startsWith("SQLITE_IOERR")) {
 		return new FatalError(
@@ -67,8 +70,9 @@ export function cannotOpen(file: string, code: string): FatalError {
 		);
 	}
 	if (code.startsWith("SQLITE_BUSY")) {
-		return new FatalError(`another program holds ${file}: end that, then start again`, STORAGE_EXIT_CODE);
+		return new FatalError(`another program has locked ${file}: stop it, then start again`, STORAGE_EXIT_CODE);
 	}
-	const hint = "make it and its directory writable for the user that runs the server, and see that the disk has space";
+	const hint =
+		"make it and its directory writable for the user that runs the server, and check that the disk has space";
 	return new FatalError(`${file} cannot be opened (${code || "unknown"}): ${hint}`, STORAGE_EXIT_CODE);
 }

@@ -46,7 +46,7 @@ for (const mode of [0o755, 0o750, 0o701, 0o710, 0o720, 0o702, 0o777]) {
 	test(`a data directory of mode ${mode.toString(8)} is refused with the chmod that mends it`, async (t) => {
 		const directory = await dataFolder(t);
 		chmodSync(directory, mode);
-		assert.throws(() => check(directory), saying(/data can be read or written by others: chmod 700 .*\/data$/));
+		assert.throws(() => check(directory), saying(/data is accessible to other users: run chmod 700 .*\/data$/));
 		assert.equal(modeOf(directory), mode, "it is left as it was");
 	});
 }
@@ -110,7 +110,10 @@ test("a directory that cannot be made is refused, naming it", async (t) => {
 test("a lock that is no lock file is told apart from one that is held", async (t) => {
 	const directory = await dataFolder(t);
 	writeFileSync(join(directory, "svc.lock"), "no database ".repeat(1000));
-	assert.throws(() => lockDataDirectory(directory), saying(/svc\.lock is not a sound database \(SQLITE_NOTADB\)/));
+	assert.throws(
+		() => lockDataDirectory(directory),
+		saying(/svc\.lock is damaged, or not a database \(SQLITE_NOTADB\)/),
+	);
 	mkdirSync(join(directory, "sub"), { mode: 0o700 });
 	mkdirSync(join(directory, "sub", "svc.lock"));
 	assert.throws(

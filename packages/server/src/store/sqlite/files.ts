@@ -48,10 +48,7 @@ function makeDirectory(directory: string): void {
 
 function checkPrivate(path: string, stats: Stats, kind: "directory" | "file", mode: string): void {
 	const isKind = kind === "directory" ? stats.isDirectory() : stats.isFile();
-	if (!isKind)
-		throw new FatalError(
-			`${path} must be a plain ${kind}, not a link or anything else: replace it by what it points to`,
-		);
+	if (!isKind) throw new FatalError(`${path} must be a plain ${kind}, not a link: replace it with what it points to`);
 	const uid = process.getuid?.() ?? stats.uid;
 	if (stats.uid !== uid) {
 		// No chown to root: a service that owns the directory could no longer start.
@@ -59,7 +56,7 @@ function checkPrivate(path: string, stats: Stats, kind: "directory" | "file", mo
 		throw new FatalError(`${path} belongs to another user (uid ${stats.uid}): run as that user${other}`);
 	}
 	if ((stats.mode & 0o077) !== 0)
-		throw new FatalError(`${path} can be read or written by others: chmod ${mode} ${path}`);
+		throw new FatalError(`${path} is accessible to other users: run chmod ${mode} ${path}`);
 }
 
 /**

@@ -43,7 +43,10 @@ test("while another program holds the database the start is refused: nothing is 
 	// The holder releases the database as soon as the check has failed: the writer would find it free.
 	const released = nextTurn().then(() => holder.close());
 	const start = openSqliteStore({ directory, now: NOW, onFailure: () => undefined, beforeMigration });
-	await assert.rejects(start, (error) => error instanceof FatalError && /another program holds/.test(error.message));
+	await assert.rejects(
+		start,
+		(error) => error instanceof FatalError && /another program has locked/.test(error.message),
+	);
 	assert.equal(backups, 0);
 	await released;
 	assert.equal(pendingMigration(file), NEWEST);

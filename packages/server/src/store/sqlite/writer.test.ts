@@ -181,7 +181,7 @@ test("a file that is no database does not start, saying so", async (t) => {
 		writer.open(input),
 		(error) =>
 			error instanceof FatalError &&
-			/svc\.db is not a sound database \(SQLITE_NOTADB\): restore it/.test(error.message),
+			/svc\.db is damaged, or not a database \(SQLITE_NOTADB\): restore it/.test(error.message),
 	);
 	await writer.close();
 });

@@ -25,7 +25,7 @@ export function readDocCreate(data: Fields, role: CommandRole, database: string)
 		mechanisms: ["SCRAM-SHA-256"],
 	};
 	if (!isDeepStrictEqual(ownField(data, "doc_command"), document)) {
-		throw new ForbiddenCommand("doc_command is not createUser of the answered user with the role on the database");
+		throw new ForbiddenCommand("doc_command is not createUser for the returned user with the role on the database");
 	}
 	return { username, password, document };
 }
@@ -37,9 +37,9 @@ export function readDocCreate(data: Fields, role: CommandRole, database: string)
  * Spec: ENGINES › documentdb operations
  */
 export function checkDocDrop(data: Fields, username: string): void {
-	if (!isManagedName(username)) throw new ForbiddenCommand("the user to drop is not a managed one");
+	if (!isManagedName(username)) throw new ForbiddenCommand("the user to drop is not a managed user");
 	if (!isDeepStrictEqual(ownField(data, "doc_command"), { dropUser: username })) {
-		throw new ForbiddenCommand("doc_command is not dropUser of the user that was asked for");
+		throw new ForbiddenCommand("doc_command is not dropUser for the requested user");
 	}
 }
 

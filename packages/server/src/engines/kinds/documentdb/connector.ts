@@ -125,7 +125,7 @@ export class DocumentDbConnector implements Connector {
 	}
 
 	async remove({ name, scope }: Subject): Promise<void> {
-		if (!isManagedName(name)) throw new ForbiddenCommand("the user to drop is not a managed one");
+		if (!isManagedName(name)) throw new ForbiddenCommand("the user to drop is not a managed user");
 		try {
 			await this.#send(scope, { dropUser: name, writeConcern: WRITE_CONCERN });
 		} catch (error) {
@@ -204,7 +204,7 @@ function newClient(connection_uri: string): MongoClient {
 		return new MongoClient(connection_uri, DRIVER_OPTIONS);
 	} catch {
 		// The driver's message quotes parts of the string.
-		throw new AppError("validation_failed", "connection_uri must be a connection string that the MongoDB driver takes");
+		throw new AppError("validation_failed", "connection_uri must be a valid MongoDB connection string");
 	}
 }
 

@@ -5,7 +5,7 @@ import type { Privilege } from "../connector.ts";
 const ON_USERS = [
 	["createUser", "no credential can be made"],
 	["dropUser", "no credential can be revoked"],
-	["viewUser", "nobody can see whether a credential is gone"],
+	["viewUser", "the server cannot verify that a credential is gone"],
 ] as const;
 
 /** Built-in roles that manage users: everywhere, or in the role's own database. Some compatible databases report roles but no privileges. */
@@ -20,12 +20,12 @@ const IN_ITS_DATABASE = new Set(["userAdmin", "dbOwner"]);
 export function findPrivileges(authInfo: unknown, auth_database: string, databases: readonly string[]): Privilege[] {
 	const [users, roles, privileges] = listsOf(authInfo);
 	if (users.length === 0) {
-		const message = "nobody is signed in: anybody who reaches the database may do everything";
-		return [{ name: "access control", status: "doubtful", message, hint: "switch authorization on in the database" }];
+		const message = "authentication is off: anybody who can reach the database can do everything";
+		return [{ name: "access control", status: "doubtful", message, hint: "enable authorization in the database" }];
 	}
 	const managing = roles.filter(({ role }) => EVERYWHERE.has(String(role)) || IN_ITS_DATABASE.has(String(role)));
 	if (privileges.length === 0 && roles.length > 0 && managing.length === 0) {
-		const message = "the database does not say what its user may do";
+		const message = "the database does not report its user's privileges";
 		return [{ name: "privileges", status: "doubtful", message, hint: "" }];
 	}
 	const needed = [
@@ -39,7 +39,7 @@ export function findPrivileges(authInfo: unknown, auth_database: string, databas
 			privileges.some((privilege) => allows(privilege, action, database));
 		if (isGranted) return { name, status: "granted", message: "", hint: "" };
 		const hint = `give the user in connection_uri the role userAdmin on ${database}, or userAdminAnyDatabase`;
-		return { name, status: "missing", message: `the user may not: ${without}`, hint };
+		return { name, status: "missing", message: `the user lacks this privilege: ${without}`, hint };
 	});
 }
 

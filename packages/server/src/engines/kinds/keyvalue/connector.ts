@@ -43,7 +43,7 @@ export function createKeyValueConnector(needs: ConnectNeeds): KeyValueConnector 
 	const result = v.safeParse(KeyValueFields, needs.fields, { abortEarly: true });
 	if (result.success) return new KeyValueConnector(needs, result.output);
 	const field = String(result.issues[0].path?.[0].key);
-	throw new AppError("validation_failed", `${field} must be ${field === "address" ? "host:port" : "of another kind"}`);
+	throw new AppError("validation_failed", `${field} must be ${field === "address" ? "host:port" : "of another type"}`);
 }
 
 function hostAndPort(address: string): { host: string; port: number } {
@@ -95,7 +95,7 @@ export class KeyValueConnector implements Connector {
 	}
 
 	async remove({ name }: Pick<Subject, "name">): Promise<void> {
-		if (!isManagedName(name)) throw new ForbiddenCommand("the user to delete is not a managed one");
+		if (!isManagedName(name)) throw new ForbiddenCommand("the user to delete is not a managed user");
 		const admin = await this.connections.admin();
 		await admin.ask(["ACL", "DELUSER", name]);
 		if (this.#fields.acl_save) await saveAcl(admin);
@@ -163,7 +163,7 @@ export function readKvCreate(data: Fields, role: CommandRole): KvSet {
 	const { username, password } = readUser(data);
 	const args = ["ACL", "SETUSER", username, "on", `>${password}`, ...aclRules(role)];
 	if (ownField(data, "kv_command") !== args.join(" ")) {
-		throw new ForbiddenCommand("kv_command is not ACL SETUSER of the answered user with the rules of the role");
+		throw new ForbiddenCommand("kv_command is not ACL SETUSER for the returned user with the role's rules");
 	}
 	return { username, password, arguments: args };
 }
@@ -175,9 +175,9 @@ export function readKvCreate(data: Fields, role: CommandRole): KvSet {
  * Spec: ENGINES › keyvalue operations
  */
 export function checkKvDelete(data: Fields, username: string): void {
-	if (!isManagedName(username)) throw new ForbiddenCommand("the user to delete is not a managed one");
+	if (!isManagedName(username)) throw new ForbiddenCommand("the user to delete is not a managed user");
 	if (ownField(data, "kv_command") !== `ACL DELUSER ${username}`) {
-		throw new ForbiddenCommand("kv_command is not ACL DELUSER of the user that was asked for");
+		throw new ForbiddenCommand("kv_command is not ACL DELUSER for the requested user");
 	}
 }
 

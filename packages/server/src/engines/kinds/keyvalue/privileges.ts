@@ -5,7 +5,7 @@ import type { KeyValueConnection } from "./connection.ts";
 const NOBODY = "svc:nobody";
 
 /** Loss without a right that only fencing needs: the server waits out a quarantine after a create that got no answer. */
-const FENCING = "after a create that got no answer, its outcome stays open for minutes";
+const FENCING = "the outcome of a create without an answer stays unknown for minutes";
 
 /**
  * Commands of the core in a form that changes nothing: a store checks whether a user may run a command before it reads the arguments. The
@@ -13,9 +13,9 @@ const FENCING = "after a create that got no answer, its outcome stays open for m
  */
 const RIGHTS: readonly [name: string, command: string[], status: "missing" | "doubtful", without: string][] = [
 	["ACL SETUSER", ["ACL", "SETUSER", NOBODY, "+no:command"], "missing", "no credential can be made"],
-	["ACL GETUSER", ["ACL", "GETUSER", NOBODY], "missing", "nobody can see whether a credential is gone"],
+	["ACL GETUSER", ["ACL", "GETUSER", NOBODY], "missing", "the server cannot verify that a credential is gone"],
 	["ACL DELUSER", ["ACL", "DELUSER", NOBODY], "missing", "no credential can be revoked"],
-	["ACL USERS", ["ACL", "USERS"], "missing", "what was left behind is not found"],
+	["ACL USERS", ["ACL", "USERS"], "missing", "leftover users cannot be found"],
 	["CLIENT ID", ["CLIENT", "ID"], "doubtful", FENCING],
 	["CLIENT KILL", ["CLIENT", "KILL", "ID", "0"], "doubtful", FENCING],
 	["INFO", ["INFO", "server"], "doubtful", FENCING],
@@ -50,9 +50,9 @@ async function refusalOf(admin: KeyValueConnection, command: string[]): Promise<
 		return undefined;
 	} catch (error) {
 		if (!(error instanceof TargetError) || error.kind === "unreachable") throw error;
-		if (error.kind === "denied") return "the user may not";
+		if (error.kind === "denied") return "the user lacks this privilege";
 		return /: ERR unknown (sub)?command/i.test(error.message)
-			? "the store does not know it (version 6 is the oldest)"
+			? "the store does not support it (version 6 or newer is needed)"
 			: undefined;
 	}
 }
@@ -69,10 +69,10 @@ async function savePrivilege(admin: KeyValueConnection, username: string): Promi
 			return {
 				name,
 				status: "missing",
-				message: "the user may not: no credential can be revoked",
+				message: "the user lacks this privilege: no credential can be revoked",
 				hint: grant(username, name),
 			};
-		const hint = "set aclfile in the store's configuration to a file that it may write, or acl_save to false";
+		const hint = "set aclfile in the store's configuration to a writable file, or set acl_save to false";
 		return { name, status: "doubtful", message: error.message, hint };
 	}
 }
@@ -87,7 +87,7 @@ async function filePrivilege(admin: KeyValueConnection): Promise<Privilege | und
 	return {
 		name: "aclfile",
 		status: "doubtful",
-		message: "the store reads its users from a file when it starts: a restart may bring deleted ones back",
+		message: "the store reads its users from a file when it starts: a restart may restore deleted users",
 		hint: "`svc engine set keyvalue` with acl_save=true; the user then needs ACL SAVE",
 	};
 }
