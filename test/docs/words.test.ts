@@ -2,20 +2,28 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filesOf, textOf } from "./markdown.ts";
 
-/** Phrases that make a reader stumble, and plain words for them. */
-const PHRASES: readonly (readonly [RegExp, string])[] = [
+/** Phrases that make a reader stumble, and plain words for them: on pages, in messages and in comments. */
+const EVERYWHERE: readonly (readonly [RegExp, string])[] = [
 	[/\bwho(m|so)?ever\b/i, "anybody who, the person who"],
-	[/\bholds? at once\b/i, "takes effect immediately"],
+	[/\b(holds?|counts?) at once\b/i, "takes effect immediately"],
 	[/\bcounts? before\b/i, "overrides"],
+	[/\bcomes? for the first time\b/i, "a first sign-in"],
 	[/\bcomes? to life\b/i, "is created"],
-	[/\|\s*is told\s*\|/i, "needs, gets"],
 	[/\b(look|looks|try|tries) whether\b/i, "check that"],
+	[/\binto use\b/i, "set up"],
+];
+
+/** Phrases that pages and messages do without, too: they are read without the code around them. */
+const PHRASES: readonly (readonly [RegExp, string])[] = [
+	...EVERYWHERE,
+	[/\|\s*is told\s*\|/i, "needs, gets"],
 	[/(^|[.:] )(Who|Whose) (?!else\b)\w+(?!.*\?)/, "name the subject first"],
 	[/\bsave for\b/i, "except"],
-	[/\binto use\b/i, "set up"],
 	[/\bgive a lease up\b/i, "abandon a lease"],
 	[/\bmeans? (itself|themselves)\b/i, "is taken literally"],
 	[/\banew\b/i, "again"],
+	[/\bthere is no way to\b/i, "cannot be reached"],
+	[/\bhand(s|ed)? over\b/i, "provide, pass, send"],
 ];
 
 /** The pages; the reference includes the help of every command and the summary of every endpoint. */
@@ -37,7 +45,9 @@ test("the pages, the help of commands and the summaries of endpoints are in plai
 /** Beginnings and words of comments in the sources. */
 const IN_COMMENTS: readonly (readonly [RegExp, string])[] = [
 	[/\/\*\*\s+(?:\*\s+)?(?:What|Who|Whoever)\b/g, "begin with a verb or a noun"],
-	[/(?:^\s*(?:\*|\/\/|\/\*\*)|\s\/\/ ).*\bwhoever\b/gim, "anybody who, the caller that"],
+	...EVERYWHERE.map(
+		([phrase, better]) => [new RegExp(`(?:^\\s*(?:\\*|//|/\\*\\*)|\\s// ).*${phrase.source}`, "gim"), better] as const,
+	),
 ];
 
 test("comments in the sources name their subject first", () => {
@@ -48,5 +58,28 @@ test("comments in the sources name their subject first", () => {
 			[...text.matchAll(phrase)].map(({ index }) => `${path}:${lineAt(index)}: ${better}`),
 		);
 	});
+	assert.deepEqual(found, []);
+});
+
+/** A text in the sources, on one line: what a person may read of a program that runs. */
+const TEXT = /"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`/g;
+
+/** The programs' own sources, without tests and what serves them. */
+const PROGRAMS = filesOf(".ts").filter(
+	(path) => /^(packages|plugins)\//.test(path) && !/\.test\.ts$|\/(?:testing|contract|fixtures)\//.test(path),
+);
+
+test("messages of the server and the client are in plain words", () => {
+	const found = PROGRAMS.flatMap((path) =>
+		textOf(path)
+			.split("\n")
+			.flatMap((line, index) =>
+				(/^\s*(?:\*|\/\/|\/\*)/.test(line) ? [] : (line.match(TEXT) ?? [])).flatMap((text) =>
+					PHRASES.filter(([phrase]) => phrase.test(text)).map(
+						([phrase, better]) => `${path}:${index + 1}: ${phrase.exec(text)?.[0]} (${better})`,
+					),
+				),
+			),
+	);
 	assert.deepEqual(found, []);
 });
