@@ -31,7 +31,7 @@ function testing(...args: string[]): { status: number | null; text: string } {
 	return { status, text: (stdout + stderr).replaceAll(`${folder}/`, "") };
 }
 
-test("a run shows each file, the reason of skipped tests in a line, the slowest, the summary and the failures", () => {
+test("a run shows each file, one line for each skip reason, the slowest tests, the summary and the failures", () => {
 	const { status, text } = testing(join(folder, "*.test.mjs"));
 	assert.equal(status, 1, text);
 	assert.match(text, /^1 of 2 +\d+\.\d s {2}quick\.test\.mjs$/m);
@@ -44,7 +44,7 @@ test("a run shows each file, the reason of skipped tests in a line, the slowest,
 	assert.doesNotMatch(text, /a quick one passes \(/);
 });
 
-test("a run whose tests all pass ends with 0, and shows each of them on request", () => {
+test("a run whose tests all pass exits with 0, and lists them on request", () => {
 	const { status, text } = testing(join(folder, "quick.test.mjs"), "--verbose");
 	assert.equal(status, 0, text);
 	assert.match(text, /a quick one passes \(\d/);

@@ -123,7 +123,7 @@ test("the answer says by what somebody may do something, and which command gives
 	assert.equal(audit?.command, `svc token create NAME --scopes read,write --realm ${slug}`);
 });
 
-test("a token for one environment is told nothing of the policy: it is no part of what it is for", async () => {
+test("a token for one environment learns nothing about the policy, which is outside its purpose", async () => {
 	const { token } = await apiToken(client, owner, "read,write,delete", { realm: slug, environment: "prod" });
 	refused(await ask(token, "&env=prod"), 403, "insufficient_scope");
 });

@@ -45,20 +45,20 @@ test("a member learns which key or realm was meant", async () => {
 	assert.ok(near.startsWith(`svc: realm ${slug}x not found\nhint: did you mean ${slug}? `), near);
 });
 
-test("a stranger learns nothing of a realm, whether its name was typed exactly or nearly", async () => {
+test("a stranger learns nothing about a realm, whether its name is exact or nearly so", async () => {
 	for (const typed of [slug, `${slug}x`])
 		for (const line of [`realm show ${typed}`, `secret get DB_URL --realm ${typed}`])
 			assert.equal(await fail(bob, line), `svc: realm ${typed} not found\nhint: \`svc realm list\` shows yours\n`);
 });
 
-test("a token for one environment is told nothing of the others", async () => {
+test("a token for one environment learns nothing about the others", async () => {
 	const body = { realm: slug, environment: "prod" };
 	const { token } = await apiToken(client, ada, "read", body);
 	const told = await fail({ token }, `secret get DB_URL --realm ${slug} --env prod`);
 	assert.doesNotMatch(told, /DB_URI|dev/);
 });
 
-test("the names for a suggestion are read with the caller's rights, and without a value, as the audit log shows", async () => {
+test("names for suggestions are read with the caller's rights and without values, as the audit log shows", async () => {
 	await bind(client, ada, slug, bob, "viewer");
 	await fail(bob, `secret get DB_URL --realm ${slug}`);
 	const listed = await newest(client, ada, "secret.list");

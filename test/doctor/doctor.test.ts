@@ -155,7 +155,7 @@ test("what the document database's user lacks is named, for each database", {
 	assert.match(found(of(await examine(), "documentdb")).join(), /^ok it works, and has all 5 privileges/);
 });
 
-test("what the orchestrator's account lacks is named", async (t) => {
+test("missing permissions of the orchestrator's account are named", async (t) => {
 	const fake = await startFakeOrchestrator();
 	t.after(() => fake.stop());
 	fake.denied.add("create rolebindings in apps");

@@ -10,7 +10,7 @@ interface Check {
 	readonly message: string;
 }
 
-test("an orchestrator that hangs is one failed check after ten seconds, and holds up no other", async (t) => {
+test("an orchestrator that hangs fails its check after ten seconds and delays no other check", async (t) => {
 	const world = await startEngineWorld();
 	t.after(() => world.close());
 	const fake = await startFakeOrchestrator();

@@ -7,7 +7,7 @@ import { makeFolder } from "./testing/store.ts";
 
 const modeOf = (file: string) => statSync(file).mode & 0o777;
 
-test("a file is private, unless another mode is given, whatever the umask", async (t) => {
+test("a file is private unless a mode is given, whatever the umask", async (t) => {
 	const folder = await makeFolder(t);
 	const before = process.umask(0o077);
 	t.after(() => void process.umask(before));
@@ -27,7 +27,7 @@ test("a replacement that fails leaves the old file as it was", async (t) => {
 	assert.deepEqual([readFileSync(file, "utf8"), modeOf(file)], ["old", 0o444]);
 });
 
-test("what an interrupted write left is replaced, even if nobody may write to it", async (t) => {
+test("the draft of an interrupted write is replaced, even if it is read-only", async (t) => {
 	const folder = await makeFolder(t);
 	const file = join(folder, "file");
 	writeFileSync(`${file}.new`, "half", { mode: 0o400 });
@@ -36,7 +36,7 @@ test("what an interrupted write left is replaced, even if nobody may write to it
 	assert.deepEqual(readdirSync(folder), ["file"]);
 });
 
-test("a draft of another name leaves those of other processes alone", async (t) => {
+test("a draft with its own name does not touch the drafts of other processes", async (t) => {
 	const file = join(await makeFolder(t), "file");
 	writeFileSync(`${file}.new`, "another process");
 	writeDurably(file, "mine", 0o600, `${file}.1-0`);

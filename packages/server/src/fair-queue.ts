@@ -1,5 +1,5 @@
 /**
- * Waiting items under keys: the keys take turns, and the items of one key go in the order they came. A key may hold further keys, which take turns
+ * Waiting items under keys: the keys take turns, and items of one key go in order of arrival. A key may hold further keys, which take turns
  * within it. A key that comes, or has had its turn, goes behind the others.
  */
 export class FairQueue<Item> {

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { hashFile, hashFileSync } from "./file-hash.ts";
 import { makeFolder } from "./testing/store.ts";
 
-test("the hash of a file is that of its bytes, however many parts it has, and that of its beginning", async (t) => {
+test("a file's hash covers its bytes in any number of parts, or only its beginning", async (t) => {
 	const file = join(await makeFolder(t), "file");
 	for (const size of [0, 1, 65_536, 200_000]) {
 		const bytes = randomBytes(size);

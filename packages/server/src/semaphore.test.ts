@@ -21,7 +21,7 @@ function tasks(semaphore: Semaphore) {
 	return { begin, started };
 }
 
-test("turns are given up to the width, then to waiting tasks, in the order they came", async () => {
+test("turns go out up to the width, then to waiting tasks in order of arrival", async () => {
 	const semaphore = createSemaphore(2);
 	const [first, second] = await Promise.all([semaphore.acquire(), semaphore.acquire()]);
 	const order: string[] = [];
@@ -37,7 +37,7 @@ test("turns are given up to the width, then to waiting tasks, in the order they 
 	assert.deepEqual(order, ["third", "fourth"]);
 });
 
-test("a turn that is released twice ends once", async () => {
+test("releasing a turn twice releases it once", async () => {
 	const semaphore = createSemaphore(1, { busy });
 	const release = await semaphore.acquire();
 	release();
@@ -46,7 +46,7 @@ test("a turn that is released twice ends once", async () => {
 	await assert.rejects(semaphore.acquire({ limit_ms: 10 }), /^Error: busy$/);
 });
 
-test("a turn that does not come in time is given up, does not come later, and goes to the next", async () => {
+test("a turn that comes too late is dropped and goes to the next task", async () => {
 	const semaphore = createSemaphore(1, { busy });
 	const { begin, started } = tasks(semaphore);
 	const first = begin("a", "a1");
@@ -60,7 +60,7 @@ test("a turn that does not come in time is given up, does not come later, and go
 	await third.done;
 });
 
-test("one key waits for its own tasks, and others pass by", async () => {
+test("a key waits for its own tasks, and other keys go first", async () => {
 	const { begin, started } = tasks(createSemaphore(3, { each: 1 }));
 	const [first, second, other] = [begin("a", "a1"), begin("a", "a2"), begin("b", "b1")];
 	await settle();
@@ -81,7 +81,7 @@ test("keys take turns, however many tasks of one wait", async () => {
 	assert.deepEqual(started, ["a1", "a2", "b1", "a3"]);
 });
 
-test("more than may wait of one key are refused, and a task that fails ends its turn", async () => {
+test("tasks beyond a key's waiting limit are refused, and a failed task ends its turn", async () => {
 	const semaphore = createSemaphore(1, { each: 1, waiting: 1, busy });
 	const { begin, started } = tasks(semaphore);
 	const [first, second] = [begin("a", "a1"), begin("a", "a2")];
@@ -97,7 +97,7 @@ test("more than may wait of one key are refused, and a task that fails ends its 
 	assert.equal(await semaphore.run(async () => 1), 1);
 });
 
-test("a task gives back its request's place before it waits", async () => {
+test("a task releases its request's place before it waits", async () => {
 	let left = 0;
 	const place = { leave: () => left++, retake: async () => undefined };
 	const semaphore = createSemaphore(1);

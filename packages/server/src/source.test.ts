@@ -3,14 +3,14 @@ import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { createSourceReader, siteOf, sourceGroup } from "./source.ts";
 
-test("an IPv4 address is a source by itself, however a socket of version 6 spells it", () => {
+test("an IPv4 address is its own source, also as an IPv6 socket spells it", () => {
 	for (const ip of ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:c000:201", "0:0:0:0:0:ffff:192.0.2.1"])
 		assert.equal(sourceGroup(ip), "192.0.2.1", ip);
 	assert.notEqual(sourceGroup("192.0.2.2"), "192.0.2.1");
 	assert.equal(siteOf("192.0.2.1"), undefined);
 });
 
-test("all addresses of an IPv6 /64 are one source, in whatever spelling", () => {
+test("all addresses of an IPv6 /64 are one source, however they are spelled", () => {
 	const group = "2001:db8:0:7::/64";
 	for (const ip of [
 		"2001:db8:0:7::1",
@@ -31,7 +31,7 @@ test("sources of one /48 are one site", () => {
 	assert.equal(siteOf(sourceGroup("::1")), "0:0:0::/48");
 });
 
-test("what is no address is a source of its own", () => {
+test("a text that is no address is its own source", () => {
 	for (const text of ["", "localhost", "1:2", ":::", "2001:db8::7::1"]) {
 		assert.equal(sourceGroup(text), text);
 		assert.equal(siteOf(sourceGroup(text)), undefined);

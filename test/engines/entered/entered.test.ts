@@ -34,7 +34,7 @@ before(async () => {
 
 const generate = () => world.generate("keyvalue", { role: "readonly", ttl: "10m" });
 
-test("a credential enters few files of the server, in whichever thread", options, async () => {
+test("issuing a credential enters few files of the server, in all threads together", options, async () => {
 	ok(await generate());
 	const all = await entered(async () => void ok(await generate()));
 	const { slug, admin, client } = world;

@@ -64,7 +64,7 @@ test("a program, which asks with --json, gets the server's own error, and no fur
 	assert.equal(server.requests.length, 1);
 });
 
-test("a list that the caller may not read, or that is slow, only costs the suggestion", async () => {
+test("a list that is forbidden or slow only costs the suggestion", async () => {
 	const get = ["secret", "get", "DB_URL", "--realm", "shop"];
 	await using closed = await shop({});
 	const refused = await run(get, { env: closed.env });
@@ -89,7 +89,7 @@ test("no more than three pages of names are read", async () => {
 	assert.equal(pages, 3);
 });
 
-test("what may be a token or a value is not repeated, and nothing is suggested for it", async () => {
+test("a word that may be a token or a value is not repeated and gets no suggestion", async () => {
 	await using server = await shop(ALL);
 	for (const typed of ["svc_hunter2", "KEY=hunter2", "hunter2 hunter2"]) {
 		const { code, stderr } = await run(["secret", "get", typed, "--realm", "shop"], { env: server.env });

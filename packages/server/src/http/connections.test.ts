@@ -61,7 +61,7 @@ test("when all are taken, who says nothing makes room, then who asks nothing, th
 	assert.deepEqual([limit("connections")?.used(), limit("connections")?.refused?.()], [5, 1]);
 });
 
-test("a connection costs nothing but its place until its first bytes, and none that ends before them stays", async (t) => {
+test("a connection without bytes holds only its place, and closing it frees the place", async (t) => {
 	const { open, connections, prepared } = await serve(t, 5);
 	const [talking, ended, reset] = [await open(), await open(), await open()];
 	assert.deepEqual([prepared(), connections.counts().silent], [0, 3]);

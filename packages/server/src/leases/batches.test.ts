@@ -39,7 +39,7 @@ test("a task that fails tells who asked for it, and the others go on", async () 
 	assert.equal(await inBatch(async () => "later"), "later");
 });
 
-test("after a batch others have as long as it took", async () => {
+test("after a batch, other work gets as much time as the batch took", async () => {
 	const inBatch = createBatches(1);
 	const order: string[] = [];
 	const first = inBatch(() => wait(60));

@@ -101,7 +101,7 @@ test("after its end nobody gets an answer, and nothing is started any more", asy
 	await assert.rejects(thread.ask("c"), { why: "closed" });
 });
 
-test("questions share the threads up to the width, and a thread that is free is used before another starts", async () => {
+test("questions share the threads up to the width, and a free thread is used before another starts", async () => {
 	const pool = start({ width: 2, waiting: 9 });
 	const by = async (question: string) => Number((await pool.ask(question)).split(" by ")[1]);
 	const one = await by("a");
@@ -111,7 +111,7 @@ test("questions share the threads up to the width, and a thread that is free is 
 	assert.ok(threads.includes(one));
 });
 
-test("a question with a deadline counts the wait, and ends a thread only when it runs", async () => {
+test("a deadline includes the wait in the queue, and ends a thread only if the question runs", async () => {
 	const pool = start();
 	const first = await pool.ask("a");
 	const running = pool.ask("pause");
@@ -140,14 +140,14 @@ test("a thread that holds questions ahead answers each, in order, and fails all 
 	);
 });
 
-test("a question that cannot cross to a thread is refused, and the others go on", async () => {
+test("a question that cannot be sent to a thread is refused, and the others continue", async () => {
 	const pool = start();
 	const first = await pool.ask("a");
 	await assert.rejects(pool.ask((() => undefined) as unknown as string), { name: "DataCloneError" });
 	assert.equal(await pool.ask("a"), first);
 });
 
-test("a question gives back its request's place", async () => {
+test("a question releases its request's place", async () => {
 	let left = 0;
 	const place = { leave: () => left++, retake: async () => undefined };
 	const pool = start();

@@ -100,7 +100,7 @@ function stopClock(t: TestContext): (ms: number) => void {
 	};
 }
 
-test("pauses double from 0.25 s with each failure, and are up to a quarter shorter", (t) => {
+test("pauses double from 0.25 s with each failure, minus up to a quarter at random", (t) => {
 	stopClock(t);
 	for (const [byte, share] of [
 		[0, 1],
@@ -132,7 +132,7 @@ test("the sixth failure opens the breaker; the next attempt is after 30 s", (t) 
 	assert.equal(restarts.pause(), 0, "an attempt that is let through is not held up");
 });
 
-test("failures that lie further apart than the window do not open it", (t) => {
+test("failures further apart than the window do not open the breaker", (t) => {
 	const pass = stopClock(t);
 	for (const [apart_ms, isOpen] of [
 		[12_000, false],
@@ -147,7 +147,7 @@ test("failures that lie further apart than the window do not open it", (t) => {
 	}
 });
 
-test("an answer closes it, and the failures before it are forgotten", () => {
+test("an answer closes the breaker and clears its failures", () => {
 	const restarts = createRestarts({ ...TIMING, probe_ms: 0 }, always(0));
 	for (let failures = 0; failures < 6; failures++) restarts.failed("x");
 	assert.equal(restarts.refusal(), undefined, "the attempt");

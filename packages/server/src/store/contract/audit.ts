@@ -26,7 +26,7 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		return realm_id;
 	}
 
-	test("an event is listed as it was written, and the head has moved when its caller hears of it", async () => {
+	test("an event is listed as written, and the head has moved before its caller is told", async () => {
 		const before = await audit.head();
 		const actor = "a name\twith\nall \u2028 kinds \u{1f511} of \\ characters";
 		const event = anEvent({
@@ -51,13 +51,13 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual([head.position, found.hash.length], [found.position, 32]);
 	});
 
-	test("an event that comes with a change is in the log, and one that is recorded alone, too", async () => {
+	test("the log has events that belong to a change and events recorded alone", async () => {
 		const realm_id = await write(1);
 		await audit.record(anEvent({ realm_id, data: { mark: 2 } }));
 		assert.deepEqual(marksOf(await audit.list(of(realm_id), undefined, 10)), [2, 1]);
 	});
 
-	test("of a thousand events that come at once each is in the log once, in the order they came", async () => {
+	test("each of a thousand simultaneous events is in the log once, in order of arrival", async () => {
 		const realm_id = newId();
 		const marks = Array.from({ length: 1000 }, (_, mark) => mark);
 		await Promise.all(marks.map((mark) => audit.append(anEvent({ realm_id, data: { mark } }))));
@@ -65,7 +65,7 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		assert.equal((await audit.verify([])).status, "intact");
 	});
 
-	test("a list is the newest first, in pages that follow each other while events come in", async () => {
+	test("a list is newest first, and its pages stay in sequence while events arrive", async () => {
 		const realm_id = await write(5);
 		const pages: ListedEvent[][] = [];
 		for (let before: string | undefined; pages.length < 3; before = pages.at(-1)?.at(-1)?.position) {
@@ -118,7 +118,7 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await audit.count(EVERYTHING), await countEvents(store));
 	});
 
-	test("an export is the oldest first, up to an event, and each can be checked by its hash and the one before it", async () => {
+	test("an export is oldest first, up to an event, and each event can be checked by its hash and the previous one", async () => {
 		const realm_id = await write(5);
 		const { position: last } = await audit.head();
 		await audit.append(anEvent({ realm_id, data: { mark: "too late" } }));
@@ -137,7 +137,7 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(whole[0]?.previous_hash, Buffer.alloc(32), "the first event of a chain follows none");
 	});
 
-	test("the log is intact at every state that it had, and not at one that it had not", async () => {
+	test("the log is intact at every state that it had, and at no other", async () => {
 		const states = [];
 		for (let count = 0; count < 3; count++) {
 			await write(2);
@@ -151,7 +151,7 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		assert.equal((await audit.verify([...states, { ...last, seq: last.seq + 1 }])).status, "truncated");
 	});
 
-	test("checkpoints are kept as they were signed, the oldest first, and each state once", async () => {
+	test("checkpoints are kept as signed, oldest first, each state once", async () => {
 		const aCheckpoint = (seq: number, byte: number) => ({
 			seq,
 			timestamp: MADE_AT,
@@ -164,7 +164,7 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await audit.checkpoints(), [first, second]);
 	});
 
-	test("a log goes on where it ended when its store is opened again", async (t) => {
+	test("a reopened store continues its log where it ended", async (t) => {
 		const opened = await openStore(t);
 		for (let count = 0; count < 3; count++) await opened.store.audit.append(anEvent());
 		const head = await opened.store.audit.head();

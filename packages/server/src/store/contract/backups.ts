@@ -12,7 +12,7 @@ import type { OpenStore } from "./open-store.ts";
 
 /** Tests the port's promises about copies, restores and the disk. */
 export async function backupContract(openStore: OpenStore): Promise<void> {
-	test("a copy is a sound database of all that was answered before, and writes go on meanwhile", async (t) => {
+	test("a copy is an intact database with every answered write, and does not block writers", async (t) => {
 		const { store } = await openStore(t);
 		const realm = await addRealm(store, await addAccount(store));
 		const secret = aVersion(realm.id, "k", { value: Buffer.from("sealed") });
@@ -40,21 +40,21 @@ export async function backupContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(lease_payloads, [{ id: lease.id, payload: lease.payload }]);
 	});
 
-	test("a copy into a folder that is not there fails and harms nothing", async (t) => {
+	test("a copy into a missing folder fails and changes nothing", async (t) => {
 		const { store } = await openStore(t);
 		await assert.rejects(store.copyTo(join(await makeFolder(t), "nowhere", "copy.db")));
 		await store.audit.append(anEvent());
 		assert.equal((await store.audit.verify([])).events, 1);
 	});
 
-	test("a store that was not restored has nothing to tell of it, and its leases do not rest", async (t) => {
+	test("a store that was not restored reports no restore, and its leases are not paused", async (t) => {
 		const { store } = await openStore(t);
 		assert.deepEqual([await store.backups.restored(), await store.backups.noteRestored(anEvent())], [undefined, false]);
 		assert.deepEqual([await store.leases.pausedAt(), await store.leases.resume(anEvent())], [undefined, false]);
 		assert.equal(await countEvents(store), 0);
 	});
 
-	test("a store that works can be written, also by a trial", async (t) => {
+	test("a working store accepts writes, including a trial write", async (t) => {
 		const { store } = await openStore(t);
 		assert.equal(await store.isWritable(new Date(MADE_AT)), true);
 		await store.health.probe(MADE_AT);

@@ -173,7 +173,7 @@ export async function engineContract(openStore: OpenStore): Promise<void> {
 		}
 	});
 
-	test("a new store has no realm that an engine served before configurations named their realms", async () => {
+	test("in a new store, no engine served a realm before configurations named their realms", async () => {
 		const { realm, config } = await ownConfig();
 		assert.deepEqual([await engines.isFormer(config.engine, realm.id), await engines.formerRealms()], [false, []]);
 	});

@@ -27,7 +27,7 @@ export async function holdingContract(openStore: OpenStore): Promise<void> {
 		return session;
 	}
 
-	test("a session is read as it was opened, until it is closed", async () => {
+	test("a session reads as it was opened until it is closed", async () => {
 		const ada = await addAccount(store);
 		const session = await signIn(ada, aSource());
 		assert.deepEqual(await accounts.session(session.jti), session);
@@ -35,7 +35,7 @@ export async function holdingContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await accounts.session(session.jti), undefined);
 	});
 
-	test("what an account has is counted: sessions that have not ended, tokens, and realms until they are purged", async () => {
+	test("an account's sessions, tokens and unpurged realms are counted", async () => {
 		const ada = await addAccount(store);
 		await signIn(ada, aSource());
 		for (let count = 0; count < 2; count++) await store.tokens.create(aToken(ada.id), anEvent());
@@ -49,7 +49,7 @@ export async function holdingContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await accounts.holdings("nobody", MADE_AT), { sessions: 0, tokens: 0, realms: 0 });
 	});
 
-	test("an account has the limits that were set last, or none of its own, and each change is an event", async () => {
+	test("an account has the limits set last, or none of its own, and each change is an event", async () => {
 		const ada = await addAccount(store);
 		const none = { realm_bytes: null, realms: null };
 		assert.deepEqual(await accounts.limits(ada.id), none);
@@ -62,7 +62,7 @@ export async function holdingContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await countEvents(store), start + 3);
 	});
 
-	test("a source is known once somebody signed in from it, and while it was seen since an instant", async () => {
+	test("a source is known after a sign-in from it, if it was seen since an instant", async () => {
 		const ada = await addAccount(store);
 		const [known, other] = [aSource(), aSource()];
 		assert.equal(await isKnown(known), false);
@@ -76,7 +76,7 @@ export async function holdingContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await isKnown(known, MADE_AT), true);
 	});
 
-	test("an account keeps the sources that were seen last, and loses all when it is disabled or its password changes", async () => {
+	test("an account keeps the sources seen last, and loses all of them when it is disabled or its password changes", async () => {
 		const [ada, bob] = [await addAccount(store), await addAccount(store)];
 		const foreign = aSource();
 		await signIn(bob, foreign);
@@ -94,7 +94,7 @@ export async function holdingContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual([await isKnown(last), await isKnown(foreign)], [false, true]);
 	});
 
-	test("sources that were last seen before an instant are forgotten, and no others", async () => {
+	test("only sources last seen before an instant are forgotten", async () => {
 		const ada = await addAccount(store);
 		const [old, recent] = [aSource("2020-01-01T00:00:00.000Z"), aSource("2020-01-02T00:00:00.000Z")];
 		for (const source of [old, recent]) await signIn(ada, source);

@@ -68,7 +68,7 @@ export async function keyContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await countEvents(store), start + 1);
 	});
 
-	test("the keys of realms are counted, and shared ones are not", async (t) => {
+	test("keys of realms are counted, shared keys are not", async (t) => {
 		const { keys } = await setUp(t);
 		assert.deepEqual(await keys.countOfRealms(), { active: 0, retired: 0 });
 		for (const key of [aKey("a"), aKey("a"), aKey("b")]) await keys.rotate({ key }, anEvent());

@@ -129,7 +129,7 @@ export async function leaseWalkContract(openStore: OpenStore): Promise<void> {
 		};
 	}
 
-	test("whatever happens to the ledger, its counts are those of its rows, and what must not be never is", async () => {
+	test("whatever happens to the ledger, its counts match its rows and its invariants hold", async () => {
 		for (let count = 0; count < 3; count++) await addSomeRealm();
 		await begin();
 		const seen = new Set<string>();

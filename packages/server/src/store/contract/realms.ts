@@ -97,7 +97,7 @@ export async function realmContract(openStore: OpenStore): Promise<void> {
 		};
 	}
 
-	test("what a deleted realm holds stays until it is purged, and then goes, with its keys and without another realm's", async () => {
+	test("a deleted realm's contents stay until the purge, which removes them and its keys but nothing of another realm", async () => {
 		const [gone, kept] = [await fullRealm(), await fullRealm()];
 		const [tokenOfGone, tokenOfKept] = [
 			aToken(owner.id, { realm_id: gone.id }),
@@ -114,7 +114,7 @@ export async function realmContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await eventsAfter(store, start, [gone.id]), [["realm.purged", {}]]);
 	});
 
-	test("a deleted realm is emptied before it is purged, in parts, without an event, and a live one never", async () => {
+	test("a deleted realm is emptied in parts, without events, before it is purged; a live realm is never emptied", async () => {
 		const realm = await fullRealm();
 		const start = await countEvents(store);
 		assert.deepEqual([await realms.empty(realm.id), await realms.empty("nowhere")], [0, 0]);
@@ -129,7 +129,7 @@ export async function realmContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await realms.purge(realm.id, anEvent()), true);
 	});
 
-	test("of several realms the live ones are named, by slug", async () => {
+	test("of several realms, the live ones are named, by slug", async () => {
 		const made = [];
 		for (const slug of ["zulu", "alpha", "mike"]) made.push(await addRealm(store, owner, { slug }));
 		const [zulu, alpha, mike] = made.map(({ id, slug }) => ({ id, slug }));

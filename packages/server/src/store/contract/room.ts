@@ -37,7 +37,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		for (const key of keys) assert.equal(typeof (await set(realm_id, key, { value: sized(488), ...given })), "object");
 	}
 
-	test("a realm has room for its limit to the byte, each version counted with 512 bytes beside its value", async () => {
+	test("a realm takes exactly its limit in bytes, each version counted as its value plus 512", async () => {
 		const realm = await newRealm();
 		await fill(realm, ["a"]);
 		const room = { realm_bytes: 3000 };
@@ -47,7 +47,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await heldBy(realm), 3000);
 	});
 
-	test("what is refused changes nothing and is no event, and room is there again after something was deleted", async () => {
+	test("a refused write changes nothing and is no event, and a deletion makes room again", async () => {
 		const realm = await newRealm();
 		await fill(realm, ["a", "b", "a"]);
 		const start = await countEvents(store);
@@ -81,7 +81,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await heldBy(realm), 8000);
 	});
 
-	test("no version is dropped that was superseded in the last minute: then the write is refused", async () => {
+	test("a version superseded in the last minute is not dropped: the write is refused instead", async () => {
 		const realm = await newRealm();
 		for (const [index, seconds] of [0, 10, 70].entries())
 			await fill(realm, ["a"], { created_at: at(seconds), comment: String(index) });
@@ -95,14 +95,14 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await versionsOf(realm, "a"), [3, 4, 5]);
 	});
 
-	test("the current version gives way to nothing, however full the realm is", async () => {
+	test("the current version is never dropped, however full the realm is", async () => {
 		const realm = await newRealm();
 		await fill(realm, ["a"]);
 		assert.equal(await set(realm, "a", { value: sized(488), realm_bytes: 1000, created_at: DAY }), "limit_reached");
 		assert.deepEqual(await versionsOf(realm, "a"), [1]);
 	});
 
-	test("the twenty-first version makes its own room, at any time", async () => {
+	test("the twenty-first version always makes its own room", async () => {
 		const realm = await newRealm();
 		await fill(
 			realm,
@@ -114,7 +114,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await heldBy(realm), 20_000);
 	});
 
-	test("a realm that holds more than its limit loses nothing by itself, and its keys go on being written in the room of their own history", async () => {
+	test("a realm over its limit loses nothing by itself, and a key can still be written in the space of its own history", async () => {
 		const realm = await newRealm();
 		await fill(realm, ["a", "a", "b"]);
 		const little = { realm_bytes: 500, created_at: DAY };
@@ -126,7 +126,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await heldBy(realm), 3000);
 	});
 
-	test("keys that are written and deleted again and again come to an end, and those that were there may come back", async () => {
+	test("writing and deleting keys again and again reaches a limit, and earlier keys can return", async () => {
 		const realm = await newRealm();
 		const room = { realm_bytes: 4096 };
 		for (let key = 0; key < 16; key++) {
@@ -138,7 +138,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await set(realm, "k3", room), { version: 2, created_at: MADE_AT });
 	});
 
-	test("of secrets that are promoted together all have room or none is written", async () => {
+	test("secrets promoted together are all written, or none when one has no room", async () => {
 		const realm = await newRealm();
 		await fill(realm, ["a", "b"]);
 		const promote = (realm_bytes: number) =>
@@ -160,7 +160,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await heldBy(realm), 4000);
 	});
 
-	test("a limit of the owner's own counts in place of the setting, and is given back", async () => {
+	test("an owner's own limit overrides the setting until it is removed", async () => {
 		const ada = await addAccount(store);
 		const realm = (await addRealm(store, ada)).id;
 		const limits = (realm_bytes: number | null) =>
@@ -175,7 +175,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		await fill(realm, ["d"]);
 	});
 
-	test("an account owns so many realms and no more, however many it asks for at once; deleted ones count until they are purged", async () => {
+	test("an account's realms are limited, also when requested at once; deleted ones count until they are purged", async () => {
 		const ada = await addAccount(store);
 		const make = (most = 3) => realms.create(aNewRealm(aRealm(ada.id), undefined, most), anEvent());
 		const outcomes = await Promise.all(Array.from({ length: 10 }, () => make()));
@@ -193,7 +193,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.equal((await accounts.holdings(ada.id, MADE_AT)).realms, 4);
 	});
 
-	test("a role in others' realms takes nothing of what an account may own", async () => {
+	test("a role in another account's realm does not count towards an account's own realms", async () => {
 		const ada = await addAccount(store);
 		for (let count = 0; count < 3; count++)
 			await store.policy.bind({ ...(await binding(ada.id)), id: `b${ada.id}${count}` }, anEvent());

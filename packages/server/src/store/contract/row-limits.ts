@@ -27,7 +27,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(new Set(outcomes), new Set(["done"]));
 	}
 
-	test("an account has so many API tokens that have not expired and no more; the others do not count", async () => {
+	test("an account's unexpired API tokens are limited; expired ones do not count", async () => {
 		const ada = await addAccount(store);
 		await addTokens(ada.id, 5, () => ({ created_at: at(-1), expires_at: MADE_AT }));
 		await addTokens(ada.id, MAX_TOKENS - 2, (index) => ({ expires_at: index % 2 === 0 ? null : at(1) }));
@@ -40,7 +40,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await create(root.id), "done", "others' tokens do not count");
 	});
 
-	test("of tokens that have expired an account keeps so many, the latest, however many it makes", async () => {
+	test("an account keeps a limited number of expired tokens, the latest ones", async () => {
 		const ada = await addAccount(store);
 		const many = MAX_TOKENS + 3;
 		// Each has expired when the next one is made.
@@ -51,7 +51,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		assert.ok(kept.every(({ expires_at }) => (expires_at ?? "") >= at(-MAX_TOKENS + 1)));
 	});
 
-	test("tokens that expired long ago are forgotten, and no other ones, however many there are", async () => {
+	test("only tokens that expired long ago are forgotten, however many there are", async () => {
 		const people = await times(3, () => addAccount(store));
 		for (const { id } of people) {
 			await addTokens(id, 500, () => ({ created_at: at(-32 * DAY_MS), expires_at: at(-31 * DAY_MS) }));
@@ -77,7 +77,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		return ids;
 	}
 
-	test("a session beyond an account's most ends the oldest at once, also where it is remembered, and the event says so", async () => {
+	test("a session beyond an account's limit immediately ends the oldest, also in caches, and the event says so", async () => {
 		const [ada, bob] = [await addAccount(store), await addAccount(store)];
 		const [first = "", second = ""] = await fillSessions(ada);
 		const [others = ""] = await fillSessions(bob);
@@ -106,14 +106,14 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 	}
 	const aRole = (realm: string, role: "viewer" | "member" = "viewer") => [{ realm, role, id: newId() }];
 
-	test("a sign-in at a provider ends the oldest session, too", async () => {
+	test("a sign-in through a provider also ends the oldest session", async () => {
 		const ada = await addAccount(store, { password: null });
 		const [first = "", second = ""] = await fillSessions(ada);
 		assert.equal(await signIn(ada.id, { roles: [] }), "done");
 		assert.deepEqual([await isOpen(first, ada.id), await isOpen(second, ada.id)], [false, true]);
 	});
 
-	test("a realm has so many bindings and no more; a sign-in beyond it goes without the role, and its event says so", async () => {
+	test("a realm's bindings are limited; a sign-in beyond the limit leaves the role out, and its event says so", async () => {
 		const realm = await addRealm(store, root);
 		const people = await times(MAX_BINDINGS + 1, () => addAccount(store, { password: null }));
 		const [first, second, third, ...others] = people;
@@ -141,7 +141,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await roleOf(first), null, "and taken back");
 	});
 
-	test("who registers without the instance admin finds so many accounts and no more; with it there is no such end", async () => {
+	test("self-registered accounts are limited; accounts that the instance admin creates are not", async () => {
 		const register = (most?: number) =>
 			accounts.register({ ...anAccount(), ...(most === undefined ? {} : { most }) }, anEvent());
 		const count = await accounts.count();
@@ -151,7 +151,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await register(), { outcome: "done", first: false });
 	});
 
-	test("who is nearest to a limit is named, the fullest first, with what has ended left out", async () => {
+	test("those nearest to a limit are named, fullest first, without what has ended", async () => {
 		const ada = await addAccount(store, { email: "ada@example.com" });
 		await addTokens(ada.id, 5, () => ({ created_at: at(-1), expires_at: MADE_AT }));
 		await addTokens(ada.id, 1, () => ({}));

@@ -24,7 +24,7 @@ export async function secretSnapshotContract(openStore: OpenStore): Promise<void
 		return rows.map((row, at) => [row?.key, row?.version, places[at]?.bytes]);
 	}
 
-	test("a snapshot has each current version of an environment, in order of creation, with the length of its value", async () => {
+	test("a snapshot has each current version of an environment, oldest first, with the length of its value", async () => {
 		const realm = await newRealm();
 		for (const key of ["b", "a", "gone", "b"]) await set(realm, key, { value: Buffer.alloc(key.length + 7) });
 		await set(realm, "foreign", { environment: "prod" });
@@ -37,7 +37,7 @@ export async function secretSnapshotContract(openStore: OpenStore): Promise<void
 		assert.deepEqual(await listAll(await newRealm(), "dev"), []);
 	});
 
-	test("a snapshot of thousands is as whole as one of a few", async () => {
+	test("a snapshot of thousands of secrets is complete", async () => {
 		const realm = await newRealm();
 		const keys = Array.from({ length: 2500 }, (_, at) => `key-${at}`);
 		await Promise.all(keys.map((key) => set(realm, key)));
@@ -49,7 +49,7 @@ export async function secretSnapshotContract(openStore: OpenStore): Promise<void
 		);
 	});
 
-	test("a snapshot leaves out what had expired by an instant", async () => {
+	test("a snapshot omits secrets that had expired by an instant", async () => {
 		const realm = await newRealm();
 		await set(realm, "ends", { expires_at: "2030-02-01T00:00:00.000Z" });
 		await set(realm, "stays");
@@ -59,7 +59,7 @@ export async function secretSnapshotContract(openStore: OpenStore): Promise<void
 		assert.deepEqual(await keysAt(""), ["ends", "stays"]);
 	});
 
-	test("two environments are compared by key, byte by byte in order, with what one of them lacks", async () => {
+	test("two environments are compared by key in byte order, including keys that one of them lacks", async () => {
 		const realm = await newRealm();
 		for (const key of ["b", "_", "A", "a/b", "a.b"]) await set(realm, key);
 		for (const key of ["B", "b", "-x", "a.b", "b"]) await set(realm, key, { environment: "prod" });
@@ -87,7 +87,7 @@ export async function secretSnapshotContract(openStore: OpenStore): Promise<void
 		...given,
 	});
 
-	test("secrets are promoted together, each with its event, and become the next version there", async () => {
+	test("secrets are promoted together, each with its event and as the next version of its target", async () => {
 		const realm = await newRealm();
 		for (const key of ["a", "b"]) await set(realm, key);
 		await set(realm, "b", { environment: "prod" });
@@ -104,7 +104,7 @@ export async function secretSnapshotContract(openStore: OpenStore): Promise<void
 		assert.equal((await secrets.get(realm, "prod", "b"))?.comment, "promoted");
 	});
 
-	test("none is promoted when one of them is not at the version that was seen", async () => {
+	test("nothing is promoted when one secret is not at the version that was seen", async () => {
 		const realm = await newRealm();
 		for (const key of ["a", "b", "b"]) await set(realm, key);
 		await set(realm, "b", { environment: "prod" });

@@ -94,7 +94,7 @@ export async function tokenContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await tokens.count(newId()), 0);
 	});
 
-	test("of a token one sees itself and what it made, however deep, and revoking it ends all of them in one event", async () => {
+	test("a token's tree has the token and everything made with it, and revoking it ends all in one event", async () => {
 		const makers: (string | null)[] = [null];
 		for (let depth = 0; depth < 300; depth++) makers.push((await add(bob.id, { maker_id: makers.at(-1) ?? null })).id);
 		const ids = makers.slice(1) as string[];
@@ -117,7 +117,7 @@ export async function tokenContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await tokens.byId(sibling), undefined);
 	});
 
-	test("tokens that expired before an instant are forgotten without an event, and no others", async () => {
+	test("only tokens that expired before an instant are forgotten, without an event", async () => {
 		const ends = ["2030-01-05T00:00:00.000Z", "2030-01-06T00:00:00.000Z", null];
 		const carol = await addAccount(store);
 		const made = [];

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { MIGRATIONS } from "../migrations.ts";
 import { CONFIG_ORDER } from "./0011-config-order.ts";
 
-test("configurations of a database from before keep the order in which they were set", () => {
+test("configurations of an older database keep the order in which they were set", () => {
 	const db = new Database(":memory:");
 	for (const { sql } of MIGRATIONS.slice(0, MIGRATIONS.indexOf(CONFIG_ORDER))) db.exec(sql);
 	const insert = db.prepare(
