@@ -98,10 +98,8 @@ export class Connections {
 		server.on("connection", (raw: Socket) => {
 			const connection = this.#admit(raw);
 			if (connection === undefined) return void raw.destroy();
-			whenItSpeaks(raw, () => {
-				accept.call(server, raw);
-				if (!isSecure) this.#speak(connection, raw, handle);
-			});
+			accept.call(server, raw);
+			if (!isSecure) this.#speak(connection, raw, handle);
 		});
 		server.on("secureConnection", (socket: Socket) => {
 			const connection = this.#handshakes.get(peerOf(socket));
@@ -186,12 +184,10 @@ export class Connections {
 	}
 
 	#makeRoom(): boolean {
-		for (const state of YIELDING)
-			for (const longest of this.#by[state]) {
-				this.#drop(longest, "room");
-				return true;
-			}
-		return false;
+		const [longest] = YIELDING.flatMap((state) => this.#by[state].values().take(1).toArray());
+		if (longest === undefined) return false;
+		this.#drop(longest, "room");
+		return true;
 	}
 
 	#enter(connection: Connection): void {
@@ -259,17 +255,6 @@ function isReading(connection: Connection): boolean {
 	if (http === undefined || http.writableLength === 0) return true;
 	connection.taken = http.bytesWritten - http.writableLength;
 	return connection.taken !== taken;
-}
-
-/** Waits for a connection's first bytes: until then it costs neither a handshake's state nor a parser. */
-function whenItSpeaks(raw: Socket, begin: () => void): void {
-	const fail = () => raw.destroy();
-	raw.once("error", fail);
-	raw.once("readable", () => {
-		raw.removeListener("error", fail);
-		if (raw.readableLength > 0) begin();
-		else raw.destroy();
-	});
 }
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {
