@@ -5,7 +5,7 @@ import { type EngineWorld, eventually, startEngineWorld } from "../../harness/en
 import { ok, refused } from "../../harness/expect.ts";
 import { type Redis, skipWithoutRedis, startRedis } from "../../peers/redis.ts";
 
-/* How many files of the server you read to follow a credential. Merge none for the number that a reader would look for apart. */
+// Counts the files of the server that you read to follow a credential. Do not merge files that a reader would look for separately only to lower it.
 
 /** All files of the server in which a function runs, in any of its threads, while it answers one request. */
 const MOST = 47;

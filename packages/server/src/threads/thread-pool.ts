@@ -50,7 +50,7 @@ interface Thread<Question, Answer> {
 
 /**
  * Threads that answer questions, each thread one after the other. They start when they are needed. A thread whose answer takes too long is ended, and the
- * next question gets a new one: a question made to take forever delays neither the event loop nor the other questions. Waiting questions hold
+ * next question gets a new one: a question that never ends delays neither the event loop nor the other questions. Waiting questions hold
  * no request's place.
  */
 export class ThreadPool<Question, Answer> {
