@@ -109,13 +109,18 @@ for (const call of [1, 5]) {
 	test(`a start whose sync ${call} fails says so in a sentence and ends with 74, the next one works`, {
 		skip: skipWithoutStrace,
 	}, async (t) => {
-		const data = await mkdtemp(join(tmpdir(), "svc-fault-"));
-		t.after(() => rm(data, { recursive: true }));
+		const folder = await mkdtemp(join(tmpdir(), "svc-fault-"));
+		t.after(() => rm(folder, { recursive: true }));
+		// The first start of the single binary also writes and syncs its native libraries.
+		const env = { XDG_CACHE_HOME: join(folder, "cache") };
+		const other = await runServer({ data: await mkdtemp(join(folder, "other-")), env });
+		await other.kill("SIGKILL");
+		const data = await mkdtemp(join(folder, "data-"));
 		const wrap = (command: string[]) => faultyCommand(command, `fsync:error=EIO:when=${call}`);
-		const ending = await refusedStart({ data, wrap });
+		const ending = await refusedStart({ data, env, wrap });
 		assertRefusal(ending, /disk/);
 		assert.equal(ending.code, STORAGE_EXIT_CODE);
-		const run = await runServer({ data });
+		const run = await runServer({ data, env });
 		await run.kill("SIGKILL");
 	});
 }

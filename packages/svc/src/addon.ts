@@ -95,6 +95,6 @@ function write(file: string, bytes: Buffer): void {
 	try {
 		writeDurably(file, bytes, 0o500, `${file}.${process.pid}-${threadId}`);
 	} catch (cause) {
-		throw new FatalError(`${file} cannot be written: free 4 MB there, or ${REMEDY}`, CANNOT_CREATE, { cause });
+		throw new FatalError(`${file} cannot be written: free 4 MB on its disk, or ${REMEDY}`, CANNOT_CREATE, { cause });
 	}
 }

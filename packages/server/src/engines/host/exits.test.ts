@@ -49,6 +49,17 @@ for (const [status, how] of Object.entries(HOW)) {
 	});
 }
 
+test("a pause that ends while the pool measures it holds up no call", async (t) => {
+	const { ask, state } = await startHostile(t, "exits.mjs", { pause_ms: 8000, queue_ms: 15_000 });
+	await failure(ask("generate", { moment: "before", status: 1 }));
+	await until(() => state().processes === 0);
+	const now = performance.now.bind(performance);
+	let reads = 0;
+	// The pause outlasts the first measurement, with four readings of the clock, and is over at the second.
+	t.mock.method(performance, "now", () => now() + 1500 * reads++);
+	assert.ok("data" in (await ask("generate", { moment: "after", status: 0 })));
+});
+
 test("anything but generate is sent once more, to a fresh process, when the first died over it", async (t) => {
 	const { ask, journal } = await startHostile(t, "exits.mjs");
 	const { sent } = await failure(ask("validate", { moment: "before", status: 1 }));

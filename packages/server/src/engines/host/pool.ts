@@ -158,14 +158,14 @@ export class Pool {
 		}
 		clearTimeout(this.#timer);
 		while (this.#queue.size > this.#coming.size && this.#hasRoom()) {
-			const ready = this.#queue.jobs.filter(({ of }) => pause(of) === 0);
+			const waiting = this.#queue.jobs.map(({ of }) => ({ of, pause_ms: pause(of) }));
+			const ready = waiting.filter(({ pause_ms }) => pause_ms === 0);
 			if (ready.length > this.#coming.size) {
 				if (!ready.every(({ of }) => isCore(of))) this.#failures.started();
 				this.#start();
 				continue;
 			}
-			const pauses = this.#queue.jobs.map(({ of }) => pause(of));
-			const next_ms = Math.min(...pauses.filter((pause_ms) => pause_ms > 0));
+			const next_ms = Math.min(...waiting.map(({ pause_ms }) => pause_ms).filter((pause_ms) => pause_ms > 0));
 			if (next_ms < Number.POSITIVE_INFINITY) this.#timer = setTimeout(() => this.#advance(), next_ms);
 			return;
 		}
