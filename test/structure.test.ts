@@ -127,8 +127,7 @@ function* sources(folder: string): Generator<string> {
 
 const files = ["packages", "plugins", "scripts", "test"].flatMap((folder) => [...sources(folder)]);
 const read = (file: string) => readFileSync(join(root, file), "utf8");
-const isTest = (file: string) =>
-	/\.test\.ts$|\/(test|memory-|store\/contract\/)/.test(file) || /^(test|scripts)\//.test(file);
+const isTest = (file: string) => /\.test\.ts$|\/(test|store\/contract\/)/.test(file) || /^(test|scripts)\//.test(file);
 
 function importsOf(file: string): string[] {
 	return [...read(file).matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|\bimport\("([^"]+)"\)/g)].map(

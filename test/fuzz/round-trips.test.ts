@@ -75,14 +75,14 @@ test("sealed text opens to itself, and with another key to nothing", () => {
 	fc.assert(property, RUNS);
 });
 
-test("a sealed row opens at its own place only", () => {
+test("a sealed row opens in its own context only", () => {
 	const key = dataKey(Buffer.alloc(8, 1), Buffer.alloc(32, 2));
-	const place = fc.record({
+	const context = fc.record({
 		...{ label: text(4), realm_id: text(4), environment: text(4) },
 		name: text(4),
 		row_id: text(4),
 	});
-	const property = fc.property(bytes(), place, place, (plain, own, other) => {
+	const property = fc.property(bytes(), context, context, (plain, own, other) => {
 		const box = sealRecord(key, own, plain, randomBytes);
 		assert.deepEqual(openRecord(key, own, box), plain);
 		const isSame = Buffer.from(JSON.stringify(own)).equals(Buffer.from(JSON.stringify(other)));

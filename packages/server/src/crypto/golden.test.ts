@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { type Golden, makeGolden } from "../testing/golden.ts";
+import { createMemoryKeyStore } from "../testing/memory-key-store.ts";
 import { tokenDigest } from "./api-token.ts";
-import { type Golden, makeGolden } from "./golden.ts";
 import { type Keyring, openKeyring } from "./keyring.ts";
-import { createMemoryKeyStore } from "./memory-key-store.ts";
 import { verifyPassword } from "./password.ts";
-import { openPortable, openRecord, type Place } from "./seal.ts";
+import { type EncryptionContext, openPortable, openRecord } from "./seal.ts";
 import { createSessionTokens } from "./session.ts";
 import { masterFingerprint } from "./wrap.ts";
 
@@ -23,19 +23,19 @@ async function openGolden(golden: Golden): Promise<Keyring> {
 	return openKeyring({ keys, master: bytes(golden.master), system });
 }
 
-async function openAt(keyring: Keyring, place: Place, box: Buffer): Promise<string | undefined> {
-	const key = await keyring.recordFor(place.realm_id, box);
-	return key && openRecord(key, place, box)?.toString();
+async function openAt(keyring: Keyring, context: EncryptionContext, box: Buffer): Promise<string | undefined> {
+	const key = await keyring.recordFor(context.realm_id, box);
+	return key && openRecord(key, context, box)?.toString();
 }
 
 /** Checks that everything opens that must, and nothing that must not. */
 async function checkGolden(golden: Golden): Promise<void> {
 	const keyring = await openGolden(golden);
 	assert.equal(golden.fingerprint, masterFingerprint(bytes(golden.master)));
-	for (const { place, plaintext, box } of golden.records)
-		assert.equal(await openAt(keyring, place, bytes(box)), plaintext);
-	for (const { what, place, box } of golden.broken_records)
-		assert.equal(await openAt(keyring, place, bytes(box)), undefined, what);
+	for (const { context, plaintext, box } of golden.records)
+		assert.equal(await openAt(keyring, context, bytes(box)), plaintext);
+	for (const { what, context, box } of golden.broken_records)
+		assert.equal(await openAt(keyring, context, bytes(box)), undefined, what);
 	const openText = (text: string) => openPortable(text, (id) => keyring.portableById(id));
 	for (const { plaintext, text } of golden.portable) assert.equal(openText(text), plaintext);
 	for (const { what, text } of golden.broken_portable) assert.equal(openText(text), undefined, what);

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FatalError } from "../errors.ts";
 import { system } from "../system.ts";
+import { createMemoryKeyStore, type MemoryKeyStore } from "../testing/memory-key-store.ts";
 import { type Keyring, openKeyring } from "./keyring.ts";
 import type { KeyRow } from "./keyring-model.ts";
-import { createMemoryKeyStore, type MemoryKeyStore } from "./memory-key-store.ts";
 import { rotateDataKey } from "./rotation.ts";
-import { openPortable, openRecord, type Place, sealPortable, sealRecord } from "./seal.ts";
+import { type EncryptionContext, openPortable, openRecord, sealPortable, sealRecord } from "./seal.ts";
 import { masterFingerprint } from "./wrap.ts";
 
 const MASTER = Buffer.alloc(32, 1);
 const OTHER_MASTER = Buffer.alloc(32, 2);
-const PLACE: Place = { label: "test", realm_id: "", environment: "", name: "", row_id: "" };
+const CONTEXT: EncryptionContext = { label: "test", realm_id: "", environment: "", name: "", row_id: "" };
 const ROTATED = { timestamp: "", type: "key.rotated", actor: "", realm_id: "", realm: "", data: {} } as const;
 
 const open = (keys: MemoryKeyStore, master = MASTER) => openKeyring({ keys, master, system });
@@ -43,14 +43,14 @@ test("a new store gets its shared keys with one event, and the next start finds 
 	const keys = createMemoryKeyStore();
 	const first = await open(keys);
 	const portable = sealPortable(first.portable(), "text", system.randomBytes);
-	const record = sealRecord(await first.record(""), PLACE, Buffer.from("text"), system.randomBytes);
+	const record = sealRecord(await first.record(""), CONTEXT, Buffer.from("text"), system.randomBytes);
 	const signature = first.checkpoint().active.sign(Buffer.from("text"));
 	const second = await open(keys);
 	assert.equal(
 		openPortable(portable, (id) => second.portableById(id)),
 		"text",
 	);
-	assert.equal(openRecord(await second.record(""), PLACE, record)?.toString(), "text");
+	assert.equal(openRecord(await second.record(""), CONTEXT, record)?.toString(), "text");
 	assert.equal(second.checkpoint().active.verify(Buffer.from("text"), signature), true);
 	assert.deepEqual(second.cursorKey(), first.cursorKey());
 	assert.deepEqual(second.session(), first.session());
@@ -136,7 +136,7 @@ test("a realm's key is read once, also for many at once, and is there at once fr
 
 test("each realm has its own key, and a box names no key of another realm", async () => {
 	const { keyring } = await openWithRealms();
-	const box = sealRecord(await keyring.record("a"), PLACE, Buffer.from("text"), system.randomBytes);
+	const box = sealRecord(await keyring.record("a"), CONTEXT, Buffer.from("text"), system.randomBytes);
 	assert.equal(await keyring.recordFor("b", box), undefined);
 	assert.equal(await keyring.recordFor("a", Buffer.from("no box")), undefined);
 	assert.equal(keyring.recordFor("a", box), await keyring.record("a"));
@@ -160,12 +160,12 @@ test("a realm without a key is an error, and is asked for again the next time", 
 test("after a rotation new records take the new key and old ones open with the old key", async () => {
 	const { keys, keyring, reads } = await openWithRealms();
 	const old = await keyring.record("a");
-	const box = sealRecord(old, PLACE, Buffer.from("text"), system.randomBytes);
+	const box = sealRecord(old, CONTEXT, Buffer.from("text"), system.randomBytes);
 	await rotateDataKey({ keys, keyring }, "record", "a", ROTATED);
 	assert.notDeepEqual((await keyring.record("a")).id, old.id);
 	for (const running of [keyring, await open(keys)]) {
 		const key = await running.recordFor("a", box);
-		assert.equal(key && openRecord(key, PLACE, box)?.toString(), "text");
+		assert.equal(key && openRecord(key, CONTEXT, box)?.toString(), "text");
 		assert.equal(await running.recordFor("b", box), undefined);
 	}
 	const before = reads.byId;

@@ -4,7 +4,7 @@ import type { Awaitable } from "../operation.ts";
 import type { System } from "../system.ts";
 import { type KeySet, type MacKey, openShared, recordKey, type SharedKeys } from "./key-set.ts";
 import { KEY_PURPOSES, type KeyPurpose, type KeyRow, type KeyStore } from "./keyring-model.ts";
-import { createLatch } from "./latch.ts";
+import { createRwLock } from "./rw-lock.ts";
 import { type DataKey, keyIdOf } from "./seal.ts";
 import type { SigningKey } from "./signing-key.ts";
 import { fingerprintOf, importMaster, newKeyRow, unwrapKey, wraps } from "./wrap.ts";
@@ -79,7 +79,7 @@ export class Keyring {
 	readonly #realms = createCache<string, KeySet<DataKey>>(MAX_REALMS);
 	readonly #loading = new Map<string, Promise<KeySet<DataKey>>>();
 	/** Shared while a key is added, exclusive while the master key changes: no row may be added under a master key that is gone a moment later. */
-	readonly #latch = createLatch();
+	readonly #lock = createRwLock();
 	#master: DataKey;
 	/** The next master key while rows move to it. */
 	#incoming: DataKey | undefined;
@@ -143,7 +143,7 @@ export class Keyring {
 	 * @returns what `insert` returned
 	 */
 	withNewKey<T>(purpose: KeyPurpose, realm_id: string, insert: (row: KeyRow) => Promise<T>): Promise<T> {
-		return this.#latch.shared(() => insert(newKeyRow(this.#master, purpose, realm_id, this.#needs.system)));
+		return this.#lock.shared(() => insert(newKeyRow(this.#master, purpose, realm_id, this.#needs.system)));
 	}
 
 	/** Tells whether a stored key opens under the master key. */
@@ -177,7 +177,7 @@ export class Keyring {
 	 * @throws AppError conflict when it is the key in use
 	 */
 	changeMaster(next: Buffer, rewrap: (from: DataKey, to: DataKey) => Promise<void>): Promise<void> {
-		return this.#latch.exclusive(async () => {
+		return this.#lock.exclusive(async () => {
 			const to = importMaster(next);
 			if (to.id.equals(this.#master.id)) throw new AppError("conflict", "the new master key is already in use");
 			this.#incoming = to;

@@ -6,16 +6,16 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { AppError } from "../errors.ts";
 import { system } from "../system.ts";
+import { createMemoryKeyStore, type MemoryKeyStore } from "../testing/memory-key-store.ts";
 import { type Keyring, openKeyring } from "./keyring.ts";
 import type { KeyStore } from "./keyring-model.ts";
 import { loadMasterKey } from "./master-key.ts";
-import { createMemoryKeyStore, type MemoryKeyStore } from "./memory-key-store.ts";
 import { type MasterKeyHome, rotateMasterKey } from "./rotation.ts";
-import { openPortable, openRecord, type Place, sealPortable, sealRecord } from "./seal.ts";
+import { type EncryptionContext, openPortable, openRecord, sealPortable, sealRecord } from "./seal.ts";
 import { masterFingerprint } from "./wrap.ts";
 
 const NEXT = Buffer.alloc(32, 2);
-const PLACE: Place = { label: "test", realm_id: "a", environment: "", name: "", row_id: "" };
+const CONTEXT: EncryptionContext = { label: "test", realm_id: "a", environment: "", name: "", row_id: "" };
 const ROTATED = { timestamp: "", type: "key.rotated", actor: "", realm_id: "", realm: "", data: {} } as const;
 
 /** Sets up a server's keys: store, key file and keyring, with one realm and something sealed under each kind of key. */
@@ -34,14 +34,14 @@ async function setUp(t: { after: (clean: () => Promise<void>) => void }) {
 	const { keyring, home, fingerprint } = await start(folder, keys);
 	await addRealm(keyring, keys, "a");
 	const text = sealPortable(keyring.portable(), "text", system.randomBytes);
-	const box = sealRecord(await keyring.record("a"), PLACE, Buffer.from("text"), system.randomBytes);
+	const box = sealRecord(await keyring.record("a"), CONTEXT, Buffer.from("text"), system.randomBytes);
 	const assertOpens = async (running: Keyring) => {
 		assert.equal(
 			openPortable(text, (id) => running.portableById(id)),
 			"text",
 		);
 		running.forgetRealm("a");
-		assert.equal(openRecord(await running.record("a"), PLACE, box)?.toString(), "text");
+		assert.equal(openRecord(await running.record("a"), CONTEXT, box)?.toString(), "text");
 	};
 	return { folder, keys, keyring, home, fingerprint, assertOpens };
 }

@@ -4,10 +4,10 @@ import { system } from "../system.ts";
 import {
 	type DataKey,
 	dataKey,
+	type EncryptionContext,
 	keyIdOf,
 	openPortable,
 	openRecord,
-	type Place,
 	sealPortable,
 	sealRecord,
 } from "./seal.ts";
@@ -15,7 +15,13 @@ import {
 const { randomBytes } = system;
 const KEY = dataKey(Buffer.from("0102030405060708", "hex"), Buffer.alloc(32, 7));
 const OTHER = dataKey(Buffer.from("1112131415161718", "hex"), Buffer.alloc(32, 8));
-const PLACE: Place = { label: "secret.value", realm_id: "realm", environment: "prod", name: "KEY", row_id: "row" };
+const CONTEXT: EncryptionContext = {
+	label: "secret.value",
+	realm_id: "realm",
+	environment: "prod",
+	name: "KEY",
+	row_id: "row",
+};
 const SECRET = Buffer.from("a secret");
 
 const keyById = (id: Buffer): DataKey | undefined => [KEY, OTHER].find((key) => key.id.equals(id));
@@ -32,51 +38,51 @@ function* flips(box: Buffer): Generator<Buffer> {
 	}
 }
 
-test("a record opens at its own place with its own key", () => {
+test("a record opens in its own context with its own key", () => {
 	for (const plaintext of [SECRET, Buffer.alloc(0), Buffer.from("ключ 🔑\0\n"), randomBytes(256 * 1024)]) {
-		const box = sealRecord(KEY, PLACE, plaintext, randomBytes);
+		const box = sealRecord(KEY, CONTEXT, plaintext, randomBytes);
 		assert.equal(box.length, plaintext.length + 49);
 		assert.deepEqual(keyIdOf(box), KEY.id);
-		assert.ok(openRecord(KEY, PLACE, box)?.equals(plaintext));
-		assert.equal(openRecord(OTHER, PLACE, box), undefined);
+		assert.ok(openRecord(KEY, CONTEXT, box)?.equals(plaintext));
+		assert.equal(openRecord(OTHER, CONTEXT, box), undefined);
 	}
 });
 
-const MOVED: Record<string, Place> = {
-	"another column": { ...PLACE, label: "secret.comment" },
-	"another realm": { ...PLACE, realm_id: "realm2" },
-	"no realm": { ...PLACE, realm_id: "" },
-	"another environment": { ...PLACE, environment: "dev" },
-	"another key": { ...PLACE, name: "key" },
-	"another row": { ...PLACE, row_id: "row2" },
-	"the same letters cut elsewhere": { ...PLACE, name: "KEYr", row_id: "ow" },
-	"a part slipped into its neighbour": { ...PLACE, environment: "", name: "prodKEY" },
-	"two parts exchanged": { ...PLACE, name: "row", row_id: "KEY" },
+const MOVED: Record<string, EncryptionContext> = {
+	"another column": { ...CONTEXT, label: "secret.comment" },
+	"another realm": { ...CONTEXT, realm_id: "realm2" },
+	"no realm": { ...CONTEXT, realm_id: "" },
+	"another environment": { ...CONTEXT, environment: "dev" },
+	"another key": { ...CONTEXT, name: "key" },
+	"another row": { ...CONTEXT, row_id: "row2" },
+	"the same letters cut elsewhere": { ...CONTEXT, name: "KEYr", row_id: "ow" },
+	"a part slipped into its neighbour": { ...CONTEXT, environment: "", name: "prodKEY" },
+	"two parts exchanged": { ...CONTEXT, name: "row", row_id: "KEY" },
 };
-for (const [where, place] of Object.entries(MOVED)) {
+for (const [where, context] of Object.entries(MOVED)) {
 	test(`a record moved to ${where} does not open`, () => {
-		assert.equal(openRecord(KEY, place, sealRecord(KEY, PLACE, SECRET, randomBytes)), undefined);
+		assert.equal(openRecord(KEY, context, sealRecord(KEY, CONTEXT, SECRET, randomBytes)), undefined);
 	});
 }
 
-test("names that imitate the lengths between them do not make two places the same", () => {
+test("names that imitate the lengths between them do not make two contexts the same", () => {
 	const joints = ["\0\0\0\0", "\0\0\0\u0001", "\0\0\0\u0003"];
 	for (const joint of joints) {
-		const box = sealRecord(KEY, { ...PLACE, name: `a${joint}b`, row_id: "c" }, SECRET, randomBytes);
-		assert.equal(openRecord(KEY, { ...PLACE, name: "a", row_id: `b${joint}c` }, box), undefined);
+		const box = sealRecord(KEY, { ...CONTEXT, name: `a${joint}b`, row_id: "c" }, SECRET, randomBytes);
+		assert.equal(openRecord(KEY, { ...CONTEXT, name: "a", row_id: `b${joint}c` }, box), undefined);
 	}
 });
 
 test("a record with any one bit turned over, cut short or made longer does not open", () => {
-	const box = sealRecord(KEY, PLACE, SECRET, randomBytes);
-	for (const flipped of flips(box)) assert.equal(openRecord(KEY, PLACE, flipped), undefined);
+	const box = sealRecord(KEY, CONTEXT, SECRET, randomBytes);
+	for (const flipped of flips(box)) assert.equal(openRecord(KEY, CONTEXT, flipped), undefined);
 	for (let length = 0; length < box.length; length++)
-		assert.equal(openRecord(KEY, PLACE, box.subarray(0, length)), undefined);
-	assert.equal(openRecord(KEY, PLACE, Buffer.concat([box, Buffer.alloc(1)])), undefined);
+		assert.equal(openRecord(KEY, CONTEXT, box.subarray(0, length)), undefined);
+	assert.equal(openRecord(KEY, CONTEXT, Buffer.concat([box, Buffer.alloc(1)])), undefined);
 });
 
 test("what is no box names no key", () => {
-	const box = sealRecord(KEY, PLACE, Buffer.alloc(0), randomBytes);
+	const box = sealRecord(KEY, CONTEXT, Buffer.alloc(0), randomBytes);
 	assert.equal(keyIdOf(box.subarray(0, -1)), undefined);
 	assert.equal(keyIdOf(Buffer.concat([Buffer.from([2]), box.subarray(1)])), undefined);
 });
@@ -95,8 +101,8 @@ test("portable text opens with the key it names", () => {
 });
 
 test("portable text and records do not pass for one another", () => {
-	assert.equal(openText(portable(sealRecord(KEY, PLACE, SECRET, randomBytes))), undefined);
-	assert.equal(openRecord(KEY, PLACE, boxOf(sealPortable(KEY, "a secret", randomBytes))), undefined);
+	assert.equal(openText(portable(sealRecord(KEY, CONTEXT, SECRET, randomBytes))), undefined);
+	assert.equal(openRecord(KEY, CONTEXT, boxOf(sealPortable(KEY, "a secret", randomBytes))), undefined);
 });
 
 test("portable text with any one bit turned over, cut short or made longer is not ours", () => {
@@ -141,7 +147,7 @@ test("portable text of another suite, key or size is not ours and does no harm",
 test("a hundred thousand boxes have as many nonces", () => {
 	const nonces = new Set<string>();
 	for (let round = 0; round < 100_000; round++) {
-		nonces.add(sealRecord(KEY, PLACE, SECRET, randomBytes).toString("latin1", 9, 33));
+		nonces.add(sealRecord(KEY, CONTEXT, SECRET, randomBytes).toString("latin1", 9, 33));
 	}
 	assert.equal(nonces.size, 100_000);
 });

@@ -25,8 +25,8 @@ export interface DataKey {
 	readonly cipher: XaesKey;
 }
 
-/** The place a record belongs to: a box moved to any other does not open. */
-export interface Place {
+/** The row and column that a record belongs to: a box moved to any other does not open. */
+export interface EncryptionContext {
 	/** Table and column, such as `secret_version.value`. */
 	label: string;
 	/** Empty when the record belongs to no realm. */
@@ -48,14 +48,19 @@ export function dataKey(id: Buffer, bytes: Buffer): DataKey {
 	return { id, header: Buffer.concat([Buffer.from([SUITE]), id]), cipher: importKey(bytes) };
 }
 
-/** Seals a record for one place. Returns the box to store, 49 bytes longer than the plaintext. */
-export function sealRecord(key: DataKey, place: Place, plaintext: Uint8Array, randomBytes: RandomBytes): Buffer {
-	return sealBox(key, bindingOf(key, place), plaintext, randomBytes);
+/** Seals a record in its context. Returns the box to store, 49 bytes longer than the plaintext. */
+export function sealRecord(
+	key: DataKey,
+	context: EncryptionContext,
+	plaintext: Uint8Array,
+	randomBytes: RandomBytes,
+): Buffer {
+	return sealBox(key, associatedDataOf(key, context), plaintext, randomBytes);
 }
 
-/** Opens a record of this place. Returns undefined when it was altered, moved, or sealed with another key. */
-export function openRecord(key: DataKey, place: Place, box: Buffer): Buffer | undefined {
-	return openBox(key, bindingOf(key, place), box);
+/** Opens a record of this context. Returns undefined when it was altered, moved, or sealed with another key. */
+export function openRecord(key: DataKey, context: EncryptionContext, box: Buffer): Buffer | undefined {
+	return openBox(key, associatedDataOf(key, context), box);
 }
 
 /** Reads the id of the key that sealed a box; undefined when it is no box of ours. */
@@ -66,7 +71,7 @@ export function keyIdOf(box: Buffer): Buffer | undefined {
 
 /** Seals a text as portable ciphertext, which only this server opens: `svc:v1:` and base64url without padding. Spec: API › Secrets and encryption. */
 export function sealPortable(key: DataKey, plaintext: string, randomBytes: RandomBytes): string {
-	const box = sealBox(key, portableBinding(key), Buffer.from(plaintext), randomBytes);
+	const box = sealBox(key, portableAssociatedData(key), Buffer.from(plaintext), randomBytes);
 	return PORTABLE_PREFIX + box.toString("base64url");
 }
 
@@ -85,34 +90,34 @@ export function openPortable(text: string, keyById: (id: Buffer) => DataKey | un
 	const box = Buffer.from(body, "base64url");
 	// Node's decoder is lenient; a text that does not encode to itself again was not canonical.
 	if (box.toString("base64url") !== body) return undefined;
-	return openBox(key, portableBinding(key), box)?.toString();
+	return openBox(key, portableAssociatedData(key), box)?.toString();
 }
 
-function sealBox(key: DataKey, binding: Buffer, plaintext: Uint8Array, randomBytes: RandomBytes): Buffer {
+function sealBox(key: DataKey, associatedData: Buffer, plaintext: Uint8Array, randomBytes: RandomBytes): Buffer {
 	const nonce = randomBytes(NONCE_BYTES);
-	return Buffer.concat([key.header, nonce, seal(key.cipher, nonce, plaintext, binding)]);
+	return Buffer.concat([key.header, nonce, seal(key.cipher, nonce, plaintext, associatedData)]);
 }
 
-function openBox(key: DataKey, binding: Buffer, box: Buffer): Buffer | undefined {
+function openBox(key: DataKey, associatedData: Buffer, box: Buffer): Buffer | undefined {
 	if (box.length < CIPHERTEXT_AT + TAG_BYTES || key.header.compare(box, 0, HEADER_BYTES) !== 0) return undefined;
-	return open(key.cipher, box.subarray(HEADER_BYTES, CIPHERTEXT_AT), box.subarray(CIPHERTEXT_AT), binding);
+	return open(key.cipher, box.subarray(HEADER_BYTES, CIPHERTEXT_AT), box.subarray(CIPHERTEXT_AT), associatedData);
 }
 
-function portableBinding(key: DataKey): Buffer {
+function portableAssociatedData(key: DataKey): Buffer {
 	return Buffer.concat([Buffer.from(PORTABLE_PREFIX), key.header]);
 }
 
-/** Precedes every part with its length in four bytes, so that no two places have the same binding. */
-function bindingOf(key: DataKey, place: Place): Buffer {
-	const parts = [place.label, place.realm_id, place.environment, place.name, place.row_id];
+/** Precedes every part with its length in four bytes, so that no two contexts have the same associated data. */
+function associatedDataOf(key: DataKey, context: EncryptionContext): Buffer {
+	const parts = [context.label, context.realm_id, context.environment, context.name, context.row_id];
 	let size = HEADER_BYTES;
 	for (const part of parts) size += 4 + Buffer.byteLength(part);
-	const binding = Buffer.allocUnsafe(size);
-	let at = key.header.copy(binding);
+	const associatedData = Buffer.allocUnsafe(size);
+	let at = key.header.copy(associatedData);
 	for (const part of parts) {
-		const length = binding.write(part, at + 4);
-		binding.writeUInt32BE(length, at);
+		const length = associatedData.write(part, at + 4);
+		associatedData.writeUInt32BE(length, at);
 		at += 4 + length;
 	}
-	return binding;
+	return associatedData;
 }

@@ -4,10 +4,10 @@ import type { KeyPurpose, KeyRow } from "./keyring-model.ts";
 import {
 	type DataKey,
 	dataKey,
+	type EncryptionContext,
 	KEY_ID_BYTES,
 	keyIdOf,
 	openRecord,
-	type Place,
 	type RandomBytes,
 	sealRecord,
 } from "./seal.ts";
@@ -38,21 +38,21 @@ export function newKeyRow(
 ): KeyRow {
 	const name = { id: system.randomBytes(KEY_ID_BYTES), purpose, realm_id };
 	const bytes = system.randomBytes(KEY_BYTES);
-	const wrapped = sealRecord(master, placeOf(name), bytes, system.randomBytes);
+	const wrapped = sealRecord(master, keyContext(name), bytes, system.randomBytes);
 	bytes.fill(0);
 	return { ...name, state: "active", wrapped, created_at: system.now().toISOString() };
 }
 
 /** Unwraps a key's 32 bytes; undefined when the row was altered or another master key wraps it. */
 export function unwrapKey(master: DataKey, row: KeyRow): Buffer | undefined {
-	return openRecord(master, placeOf(row), row.wrapped);
+	return openRecord(master, keyContext(row), row.wrapped);
 }
 
 /** Wraps the same key under another master key; undefined when `from` does not open it. */
 export function rewrapKey(from: DataKey, to: DataKey, row: KeyRow, randomBytes: RandomBytes): Buffer | undefined {
 	const bytes = unwrapKey(from, row);
 	if (bytes === undefined) return undefined;
-	const wrapped = sealRecord(to, placeOf(row), bytes, randomBytes);
+	const wrapped = sealRecord(to, keyContext(row), bytes, randomBytes);
 	bytes.fill(0);
 	return wrapped;
 }
@@ -62,8 +62,8 @@ export function wraps(master: DataKey, row: KeyRow): boolean {
 	return keyIdOf(row.wrapped)?.equals(master.id) ?? false;
 }
 
-/** Names a row's place. The state is not bound, since rotations change it. */
-function placeOf(row: Pick<KeyRow, "id" | "purpose" | "realm_id">): Place {
+/** Names the row of a key. The state is not bound, since rotations change it. */
+function keyContext(row: Pick<KeyRow, "id" | "purpose" | "realm_id">): EncryptionContext {
 	return {
 		label: "keyring.wrapped",
 		realm_id: row.realm_id,

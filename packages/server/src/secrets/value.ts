@@ -1,5 +1,5 @@
 import type { Keyring } from "../crypto/keyring.ts";
-import { openPortable, openRecord, type Place, sealRecord } from "../crypto/seal.ts";
+import { type EncryptionContext, openPortable, openRecord, sealRecord } from "../crypto/seal.ts";
 import { AppError } from "../errors.ts";
 import type { System } from "../system.ts";
 import type { SecretVersion } from "./model.ts";
@@ -7,8 +7,8 @@ import type { SecretVersion } from "./model.ts";
 type Keys = Pick<Keyring, "record" | "recordFor" | "portableById">;
 type Location = Pick<SecretVersion, "id" | "realm_id" | "environment" | "key" | "pre_encrypted">;
 
-/** Names the place of a value: sealed for one, it opens in no other. The place includes whether the caller sealed it before. Design: §5 */
-function placeOf(row: Location): Place {
+/** Names the row of a value: sealed for one, it opens for no other. The context includes whether the caller sealed it before. Design: §5 */
+function valueContext(row: Location): EncryptionContext {
 	return {
 		label: row.pre_encrypted ? "secret_version.value pre_encrypted" : "secret_version.value",
 		realm_id: row.realm_id,
@@ -25,7 +25,7 @@ export async function sealValue(
 	value: string,
 ): Promise<Buffer> {
 	const key = await needs.keyring.record(row.realm_id);
-	return sealRecord(key, placeOf(row), Buffer.from(value), needs.system.randomBytes);
+	return sealRecord(key, valueContext(row), Buffer.from(value), needs.system.randomBytes);
 }
 
 /** Milliseconds for which the readings of one cached row share an opening, a fifth of a reading's work. No plaintext is kept for longer. */
@@ -52,7 +52,7 @@ export async function openStored(needs: { keyring: Keys }, row: SecretVersion): 
 	if (known !== undefined) return known;
 	const found = needs.keyring.recordFor(row.realm_id, row.value);
 	const key = found instanceof Promise ? await found : found;
-	const bytes = key && openRecord(key, placeOf(row), row.value);
+	const bytes = key && openRecord(key, valueContext(row), row.value);
 	if (bytes !== undefined) {
 		const text = bytes.toString();
 		share(row, text);

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { dataKey, KEY_ID_BYTES, openRecord, type Place, sealRecord } from "../crypto/seal.ts";
+import { dataKey, type EncryptionContext, KEY_ID_BYTES, openRecord, sealRecord } from "../crypto/seal.ts";
 import type { System } from "../system.ts";
 import type { OneTime } from "./model.ts";
 
@@ -49,7 +49,13 @@ export interface Flows {
 export function createFlows(system: Pick<System, "now" | "randomBytes">, isSecure: () => boolean): Flows {
 	const key = dataKey(system.randomBytes(KEY_ID_BYTES), system.randomBytes(32));
 	const random = () => system.randomBytes(SECRET_BYTES).toString("base64url");
-	const placeOf = (name: string): Place => ({ label: "sso.flow", realm_id: "", environment: "", name, row_id: "" });
+	const flowContext = (name: string): EncryptionContext => ({
+		label: "sso.flow",
+		realm_id: "",
+		environment: "",
+		name,
+		row_id: "",
+	});
 	const prefix = () => (isSecure() ? "__Host-svc_sso_" : "svc_sso_");
 	// The identity provider posts its answer from its own site: Lax would withhold the cookie.
 	const attributes = () => `Path=/; HttpOnly${isSecure() ? "; Secure; SameSite=None" : ""}`;
@@ -57,7 +63,7 @@ export function createFlows(system: Pick<System, "now" | "randomBytes">, isSecur
 	const nameOf = ({ state }: Flow) => `${prefix()}${(hash("sha256", state, "buffer")[0] ?? 0) % MAX_OPEN}`;
 
 	function read(value: string, provider: string): Flow | undefined {
-		const bytes = openRecord(key, placeOf(provider), Buffer.from(value, "base64url"));
+		const bytes = openRecord(key, flowContext(provider), Buffer.from(value, "base64url"));
 		return bytes && JSON.parse(bytes.toString());
 	}
 
@@ -73,7 +79,7 @@ export function createFlows(system: Pick<System, "now" | "randomBytes">, isSecur
 				until_ms: system.now().getTime() + LIFETIME_MS,
 				waiting,
 			};
-			const sealed = sealRecord(key, placeOf(name), Buffer.from(JSON.stringify(flow)), system.randomBytes);
+			const sealed = sealRecord(key, flowContext(name), Buffer.from(JSON.stringify(flow)), system.randomBytes);
 			const cookie = `${nameOf(flow)}=${sealed.toString("base64url")}; Max-Age=${LIFETIME_MS / 1000}; ${attributes()}`;
 			return { flow, cookie };
 		},

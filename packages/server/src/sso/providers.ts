@@ -1,6 +1,6 @@
 import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
-import { openRecord, type Place, sealRecord } from "../crypto/seal.ts";
+import { type EncryptionContext, openRecord, sealRecord } from "../crypto/seal.ts";
 import { AppError } from "../errors.ts";
 import type { AccessNeeds } from "../policy/authorize.ts";
 import { requireInstanceAdmin } from "../policy/authorize.ts";
@@ -78,15 +78,15 @@ export async function setProvider(
 		created_at: now.toISOString(),
 	};
 	const key = await needs.keyring.record("");
-	const sealed = sealRecord(key, placeOf(row), Buffer.from(JSON.stringify(config)), needs.system.randomBytes);
+	const sealed = sealRecord(key, providerContext(row), Buffer.from(JSON.stringify(config)), needs.system.randomBytes);
 	const event = eventBy(actor, now, "sso.provider.set", undefined, { provider: name, provider_type: type });
 	await needs.store.sso.setProvider({ ...row, sealed }, event);
 	await needs.protocols[type]();
 	return { name, type, display_name, config: mask(config) };
 }
 
-/** The location of a provider: a secret only goes where it was given for. */
-const PLACE: Readonly<Record<ProviderType, readonly string[]>> = {
+/** Settings that say where a provider is: a secret only goes where it was given for. */
+const LOCATION: Readonly<Record<ProviderType, readonly string[]>> = {
 	oidc: ["issuer", "ca_cert"],
 	saml: [],
 	ldap: ["url", "start_tls", "ca_cert"],
@@ -94,13 +94,13 @@ const PLACE: Readonly<Record<ProviderType, readonly string[]>> = {
 
 function keepSecrets({ type, config }: SetProvider, known: Record<string, unknown>): Record<string, unknown> {
 	const given: Record<string, unknown> = config;
-	const isElsewhere = PLACE[type].some((name) => given[name] !== known[name]);
+	const isElsewhere = LOCATION[type].some((name) => given[name] !== known[name]);
 	const entries = Object.entries(given).map(([name, value]) => {
 		const isKept = value === MASK && SECRET_FIELDS.includes(name);
 		if (isKept && known[name] === undefined)
 			throw new AppError("missing_field", `config.${name} is required: there is no stored value to keep`);
 		if (isKept && isElsewhere)
-			throw new AppError("missing_field", `config.${name} is required: ${PLACE[type].join(" or ")} has changed`);
+			throw new AppError("missing_field", `config.${name} is required: ${LOCATION[type].join(" or ")} has changed`);
 		return [name, isKept ? known[name] : value];
 	});
 	return Object.fromEntries(entries);
@@ -191,7 +191,7 @@ export async function openProvider(
 ): Promise<Provider> {
 	const { sealed, type, ...rest } = row;
 	const key = await keyring.recordFor("", sealed);
-	const bytes = key && openRecord(key, placeOf(row), sealed);
+	const bytes = key && openRecord(key, providerContext(row), sealed);
 	if (bytes === undefined) {
 		throw new AppError(
 			"internal_error",
@@ -201,6 +201,6 @@ export async function openProvider(
 	return { ...rest, is: { type, settings: JSON.parse(bytes.toString()) } as Provider["is"] };
 }
 
-function placeOf({ id, name, type }: Pick<ProviderRow, "id" | "name" | "type">): Place {
+function providerContext({ id, name, type }: Pick<ProviderRow, "id" | "name" | "type">): EncryptionContext {
 	return { label: "sso_provider.sealed", realm_id: "", environment: type, name, row_id: id };
 }

@@ -1,6 +1,6 @@
 import { type Fields, isObject } from "@svc/protocol";
 import type { Keyring } from "../../crypto/keyring.ts";
-import { openRecord, type Place, sealRecord } from "../../crypto/seal.ts";
+import { type EncryptionContext, openRecord, sealRecord } from "../../crypto/seal.ts";
 import { AppError } from "../../errors.ts";
 import type { System } from "../../system.ts";
 import type { EngineConfigRow } from "../model.ts";
@@ -23,14 +23,14 @@ export interface ConfigSealer {
 
 /** Makes the sealer. Design: §5, §7 */
 export function createConfigSealer(needs: SealNeeds): ConfigSealer {
-	async function seal(place: Place, fields: Fields): Promise<Buffer> {
+	async function seal(context: EncryptionContext, fields: Fields): Promise<Buffer> {
 		const key = await needs.keyring.record("");
-		return sealRecord(key, place, Buffer.from(JSON.stringify(fields)), needs.system.randomBytes);
+		return sealRecord(key, context, Buffer.from(JSON.stringify(fields)), needs.system.randomBytes);
 	}
 
-	async function open(place: Place, sealed: Buffer): Promise<Fields> {
+	async function open(context: EncryptionContext, sealed: Buffer): Promise<Fields> {
 		const key = await needs.keyring.recordFor("", sealed);
-		const bytes = key && openRecord(key, place, sealed);
+		const bytes = key && openRecord(key, context, sealed);
 		const fields: unknown = bytes && JSON.parse(bytes.toString());
 		if (isObject(fields)) return fields;
 		throw new AppError(
@@ -40,17 +40,17 @@ export function createConfigSealer(needs: SealNeeds): ConfigSealer {
 	}
 
 	return {
-		seal: async (row, fields) => ({ ...row, sealed: await seal(configPlace(row), fields) }),
-		open: (row) => open(configPlace(row), row.sealed),
-		sealPayload: (lease_id, payload) => seal(payloadPlace(lease_id), payload),
-		openPayload: (lease_id, sealed) => open(payloadPlace(lease_id), sealed),
+		seal: async (row, fields) => ({ ...row, sealed: await seal(configContext(row), fields) }),
+		open: (row) => open(configContext(row), row.sealed),
+		sealPayload: (lease_id, payload) => seal(payloadContext(lease_id), payload),
+		openPayload: (lease_id, sealed) => open(payloadContext(lease_id), sealed),
 	};
 }
 
-function configPlace(row: Omit<EngineConfigRow, "sealed">): Place {
+function configContext(row: Omit<EngineConfigRow, "sealed">): EncryptionContext {
 	return { label: "engine_config.sealed", realm_id: row.realm_id, environment: "", name: row.engine, row_id: row.id };
 }
 
-function payloadPlace(lease_id: string): Place {
+function payloadContext(lease_id: string): EncryptionContext {
 	return { label: "lease.payload", realm_id: "", environment: "", name: "", row_id: lease_id };
 }

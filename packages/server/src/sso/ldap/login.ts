@@ -90,7 +90,7 @@ async function open(settings: LdapSettings): Promise<Directory> {
 	if (![id_attribute, email_attribute, name_attribute].every((name) => ATTRIBUTE.test(name))) {
 		throw new ProviderUnavailable("id_attribute, email_attribute and name_attribute must be names of attributes");
 	}
-	const directory = await connect(placeOf(settings));
+	const directory = await connect(endpointOf(settings));
 	if (bind_dn === undefined || bind_password === undefined) return directory;
 	try {
 		await directory.bind(bind_dn, bind_password);
@@ -101,7 +101,7 @@ async function open(settings: LdapSettings): Promise<Directory> {
 	}
 }
 
-function placeOf({ url, start_tls, ca_cert }: LdapSettings) {
+function endpointOf({ url, start_tls, ca_cert }: LdapSettings) {
 	return { url, start_tls, ca_cert };
 }
 
@@ -143,7 +143,7 @@ async function findPerson(
 
 /** @throws SsoRefusal password, unless the name is nobody's */
 async function prove(settings: LdapSettings, dn: string, password: string, isNobody: boolean): Promise<void> {
-	const directory = await connect(placeOf(settings));
+	const directory = await connect(endpointOf(settings));
 	try {
 		await directory.bind(dn, isNobody ? NOBODY : password);
 	} catch (error) {

@@ -1,5 +1,5 @@
 import type { AuditEvent } from "../audit/model.ts";
-import type { KeyRow, KeyStore } from "./keyring-model.ts";
+import type { KeyRow, KeyStore } from "../crypto/keyring-model.ts";
 
 /** A store of keys in memory, for tests: its rows are exposed so that a test can damage them. */
 export interface MemoryKeyStore extends KeyStore {

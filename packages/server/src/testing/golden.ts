@@ -1,17 +1,17 @@
 /**
  * Golden ciphertexts: sealed by a release and kept for ever with its keys, to prove that later releases open them. Design: §5.
- * For a new release: node golden.ts VERSION > vectors/golden-VERSION.json
+ * For a new release, from packages/server/src: node testing/golden.ts VERSION > crypto/vectors/golden-VERSION.json
  */
 import type { AuditEvent } from "../audit/model.ts";
+import { makeToken } from "../crypto/api-token.ts";
+import { openKeyring } from "../crypto/keyring.ts";
+import type { KeyRow } from "../crypto/keyring-model.ts";
+import { hashPassword } from "../crypto/password.ts";
+import { rotateDataKey } from "../crypto/rotation.ts";
+import { type EncryptionContext, sealPortable, sealRecord } from "../crypto/seal.ts";
+import { createSessionTokens, SESSION_SECONDS } from "../crypto/session.ts";
 import { system } from "../system.ts";
-import { makeToken } from "./api-token.ts";
-import { openKeyring } from "./keyring.ts";
-import type { KeyRow } from "./keyring-model.ts";
 import { createMemoryKeyStore, type MemoryKeyStore } from "./memory-key-store.ts";
-import { hashPassword } from "./password.ts";
-import { rotateDataKey } from "./rotation.ts";
-import { type Place, sealPortable, sealRecord } from "./seal.ts";
-import { createSessionTokens, SESSION_SECONDS } from "./session.ts";
 
 /** The realm of every golden record. */
 const GOLDEN_REALM = "01980000-0000-7000-8000-000000000001";
@@ -29,9 +29,9 @@ export interface Golden {
 		wrapped: string;
 		created_at: string;
 	}[];
-	records: { place: Place; plaintext: string; box: string }[];
-	/** Boxes that must not open in their place. */
-	broken_records: { what: string; place: Place; box: string }[];
+	records: { context: EncryptionContext; plaintext: string; box: string }[];
+	/** Boxes that must not open in their context. */
+	broken_records: { what: string; context: EncryptionContext; box: string }[];
 	portable: { plaintext: string; text: string }[];
 	/** Texts that must not pass as ours. */
 	broken_portable: { what: string; text: string }[];
@@ -53,9 +53,14 @@ export async function makeGolden(release: string): Promise<Golden> {
 	const golden: Pick<Golden, "records" | "portable" | "checkpoints"> = { records: [], portable: [], checkpoints: [] };
 	for (const round of ["first", "second"]) {
 		for (const [index, plaintext] of PLAINTEXTS.entries()) {
-			const place = { ...placeOf(round), row_id: `${round}-${index}` };
-			const box = sealRecord(await keyring.record(place.realm_id), place, Buffer.from(plaintext), system.randomBytes);
-			golden.records.push({ place, plaintext, box: box.toString("hex") });
+			const context = { ...recordContext(round), row_id: `${round}-${index}` };
+			const box = sealRecord(
+				await keyring.record(context.realm_id),
+				context,
+				Buffer.from(plaintext),
+				system.randomBytes,
+			);
+			golden.records.push({ context, plaintext, box: box.toString("hex") });
 			golden.portable.push({ plaintext, text: sealPortable(keyring.portable(), plaintext, system.randomBytes) });
 		}
 		const signer = keyring.checkpoint().active;
@@ -83,7 +88,7 @@ export async function makeGolden(release: string): Promise<Golden> {
 	};
 }
 
-function placeOf(round: string): Place {
+function recordContext(round: string): EncryptionContext {
 	return {
 		label: "secret_version.value",
 		realm_id: round === "first" ? GOLDEN_REALM : "",
@@ -109,14 +114,14 @@ function breakEach({
 	portable,
 }: Pick<Golden, "records" | "portable">): Pick<Golden, "broken_records" | "broken_portable"> {
 	const broken_records: Golden["broken_records"] = [];
-	for (const { place, box } of records) {
-		broken_records.push({ what: "another row", place: { ...place, row_id: "other" }, box });
-		broken_records.push({ what: "another environment", place: { ...place, environment: "dev" }, box });
-		broken_records.push({ what: "cut short", place, box: box.slice(0, -2) });
-		broken_records.push({ what: "another suite", place, box: `02${box.slice(2)}` });
+	for (const { context, box } of records) {
+		broken_records.push({ what: "another row", context: { ...context, row_id: "other" }, box });
+		broken_records.push({ what: "another environment", context: { ...context, environment: "dev" }, box });
+		broken_records.push({ what: "cut short", context, box: box.slice(0, -2) });
+		broken_records.push({ what: "another suite", context, box: `02${box.slice(2)}` });
 		broken_records.push({
 			what: "last byte changed",
-			place,
+			context,
 			box: box.slice(0, -2) + (box.endsWith("00") ? "01" : "00"),
 		});
 	}

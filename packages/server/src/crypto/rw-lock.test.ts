@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLatch } from "./latch.ts";
+import { createRwLock } from "./rw-lock.ts";
 
 test("an exclusive task waits for those inside, and keeps the next ones out until it has ended", async () => {
-	const latch = createLatch();
+	const lock = createRwLock();
 	const log: string[] = [];
 	const first = Promise.withResolvers<void>();
 	const alone = Promise.withResolvers<void>();
@@ -15,10 +15,10 @@ test("an exclusive task waits for those inside, and keeps the next ones out unti
 			log.push(`${name} ends`);
 		};
 	const tasks = [
-		latch.shared(record("first", first.promise)),
-		latch.exclusive(record("alone", alone.promise)),
-		latch.exclusive(record("alone too")),
-		latch.shared(record("second")),
+		lock.shared(record("first", first.promise)),
+		lock.exclusive(record("alone", alone.promise)),
+		lock.exclusive(record("alone too")),
+		lock.shared(record("second")),
 	];
 	first.resolve();
 	alone.resolve();
@@ -31,16 +31,16 @@ test("an exclusive task waits for those inside, and keeps the next ones out unti
 });
 
 test("shared tasks run side by side", async () => {
-	const latch = createLatch();
+	const lock = createRwLock();
 	const meet = Promise.withResolvers<void>();
-	const both = [latch.shared(() => meet.promise), latch.shared(async () => meet.resolve())];
+	const both = [lock.shared(() => meet.promise), lock.shared(async () => meet.resolve())];
 	await Promise.all(both);
 });
 
-test("a task that fails opens the latch again and its caller gets the error", async () => {
-	const latch = createLatch();
+test("a task that fails frees the lock and its caller gets the error", async () => {
+	const lock = createRwLock();
 	const fail = () => Promise.reject(new Error("failed"));
-	await assert.rejects(latch.exclusive(fail), /failed/);
-	await assert.rejects(latch.shared(fail), /failed/);
-	assert.equal(await latch.exclusive(async () => "open"), "open");
+	await assert.rejects(lock.exclusive(fail), /failed/);
+	await assert.rejects(lock.shared(fail), /failed/);
+	assert.equal(await lock.exclusive(async () => "open"), "open");
 });
