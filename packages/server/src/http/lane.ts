@@ -50,6 +50,7 @@ export class Lane {
 		this.#parse = parse as (bytes: Buffer) => void;
 		socket.removeListener("data", this.#parse);
 		socket.on("data", (bytes: Buffer) => {
+			if (this.#isEnding) return;
 			this.#held = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
 			this.#goOn();
 		});
@@ -76,7 +77,7 @@ export class Lane {
 		else this.#waiting.push([incoming, outgoing]);
 	}
 
-	/** Ends the connection after the request in hand, and serves nothing more. */
+	/** Ignores all further bytes, and ends the connection after the answer in hand. */
 	endAfterAnswer(): void {
 		this.#isEnding = true;
 		this.#held = NOTHING;

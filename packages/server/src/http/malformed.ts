@@ -26,6 +26,8 @@ export function answerMalformed(
 		// Once an answer has begun, the client would read another one as part of it.
 		else if (lane?.answer?.headersSent) socket.destroy();
 		else {
+			// The parser would refuse the rest, too, and a second error destroys the connection before the answer is sent.
+			lane?.endAfterAnswer();
 			socket.end(rawAnswer(toAppError(error.code), newHeaders));
 			setTimeout(() => socket.destroy(), LINGER_MS).unref();
 		}
