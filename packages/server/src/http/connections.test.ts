@@ -12,6 +12,12 @@ async function serve(t: TestContext, max: number, trusted_proxies: string[] = []
 	const limits = createLimits();
 	const connections = new Connections({ max, trusted_proxies, limits });
 	const server = createServer();
+	let prepared = 0;
+	const [prepare] = server.listeners("connection");
+	server.removeAllListeners("connection").on("connection", (socket) => {
+		prepared++;
+		prepare?.call(server, socket);
+	});
 	connections.guard(server, ({ url, method }, outgoing) => {
 		if (url !== "/held" && method === "GET") outgoing.end("ok");
 	});
@@ -32,7 +38,7 @@ async function serve(t: TestContext, max: number, trusted_proxies: string[] = []
 		server.closeAllConnections();
 	});
 	const limit = (name: string) => limits.all().find((one) => one.name === name);
-	return { open, connections, limit };
+	return { open, connections, limit, prepared: () => prepared };
 }
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
@@ -53,6 +59,20 @@ test("when all are taken, who says nothing makes room, then who asks nothing, th
 	assert.ok(!gone(busy));
 	assert.equal(connections.closed().room, 4);
 	assert.deepEqual([limit("connections")?.used(), limit("connections")?.refused?.()], [5, 1]);
+});
+
+test("a connection costs nothing but its place until its first bytes, and none that ends before them stays", async (t) => {
+	const { open, connections, prepared } = await serve(t, 5);
+	const [talking, ended, reset] = [await open(), await open(), await open()];
+	assert.deepEqual([prepared(), connections.counts().silent], [0, 3]);
+	ended.end();
+	reset.resetAndDestroy();
+	const answered = once(talking, "data");
+	talking.write(get("/"));
+	assert.match(String((await answered)[0]), /^HTTP\/1.1 200 /);
+	await sleep(50);
+	assert.deepEqual([prepared(), connections.counts().silent, connections.counts().idle], [1, 0, 1]);
+	assert.ok(gone(ended));
 });
 
 test("one source has at most 256, a proxy that is trusted as many as there are", async (t) => {

@@ -98,8 +98,10 @@ export class Connections {
 		server.on("connection", (raw: Socket) => {
 			const connection = this.#admit(raw);
 			if (connection === undefined) return void raw.destroy();
-			accept.call(server, raw);
-			if (!isSecure) this.#speak(connection, raw, handle);
+			whenItSpeaks(raw, () => {
+				accept.call(server, raw);
+				if (!isSecure) this.#speak(connection, raw, handle);
+			});
 		});
 		server.on("secureConnection", (socket: Socket) => {
 			const connection = this.#handshakes.get(peerOf(socket));
@@ -184,10 +186,12 @@ export class Connections {
 	}
 
 	#makeRoom(): boolean {
-		const [longest] = YIELDING.flatMap((state) => this.#by[state].values().take(1).toArray());
-		if (longest === undefined) return false;
-		this.#drop(longest, "room");
-		return true;
+		for (const state of YIELDING)
+			for (const longest of this.#by[state]) {
+				this.#drop(longest, "room");
+				return true;
+			}
+		return false;
 	}
 
 	#enter(connection: Connection): void {
@@ -255,6 +259,17 @@ function isReading(connection: Connection): boolean {
 	if (http === undefined || http.writableLength === 0) return true;
 	connection.taken = http.bytesWritten - http.writableLength;
 	return connection.taken !== taken;
+}
+
+/** Waits for a connection's first bytes: until then it costs neither a handshake's state nor a parser. */
+function whenItSpeaks(raw: Socket, begin: () => void): void {
+	const fail = () => raw.destroy();
+	raw.once("error", fail);
+	raw.once("readable", () => {
+		raw.removeListener("error", fail);
+		if (raw.readableLength > 0) begin();
+		else raw.destroy();
+	});
 }
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {
