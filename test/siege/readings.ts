@@ -7,6 +7,7 @@ const STATES = { established: "01", fin_wait2: "05", close_wait: "08" } as const
 
 /** A server's resources in use. */
 export interface Held {
+	/** Without the three streams of each engine process: the server keeps such processes for the next calls, a few of each engine. */
 	readonly descriptors: number;
 	readonly established: number;
 	/** Closed by the other end only; by us only. */
@@ -47,12 +48,17 @@ export async function readHeld(server: Read): Promise<Held> {
 	await wait(200);
 	const sockets = socketsOf(server.port);
 	return {
-		descriptors: readdirSync(`/proc/${server.pid}/fd`).length,
+		descriptors: readdirSync(`/proc/${server.pid}/fd`).length - 3 * countChildren(server.pid),
 		established: sockets(STATES.established),
 		close_wait: sockets(STATES.close_wait),
 		fin_wait2: sockets(STATES.fin_wait2),
 		limits,
 	};
+}
+
+function countChildren(pid: number): number {
+	const threads = readdirSync(`/proc/${pid}/task`);
+	return threads.flatMap((id) => readFileSync(`/proc/${pid}/task/${id}/children`, "utf8").match(/\d+/g) ?? []).length;
 }
 
 /** Counts the server's ends of its connections, by state. */
