@@ -82,3 +82,14 @@ test("a token that is full loses its own oldest answer, nobody else's", () => {
 	take("t", "a", 2, "third");
 	assert.deepEqual(cut, ["first"]);
 });
+
+test("nothing is cut for an answer that is refused all the same", (t) => {
+	const { budget, cut, take } = bench();
+	take("t", "a", 4, "old");
+	const now = performance.now() + LIMITS.cut_ms;
+	t.mock.method(performance, "now", () => now);
+	for (const account of ["b", "c", "d"]) for (const token of "1234") take(account + token, account, 4, "recent");
+	take("e", "e", 12, "recent");
+	assert.throws(() => take("t", "a", 6), refusal(/server/));
+	assert.deepEqual([cut, budget.used().all], [[], 64]);
+});

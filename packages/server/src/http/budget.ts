@@ -53,18 +53,24 @@ export class Budget {
 	 */
 	take(recipient: Recipient, bytes: number, cut: () => void): () => void {
 		const { person, account } = recipient;
+		const kept = new Set(this.#shares);
 		if (person !== undefined)
-			this.#makeRoom("token or session", this.limits.person, bytes, (share) => share.person === person);
-		this.#makeRoom("account or source", this.limits.account, bytes, (share) => share.account === account);
-		this.#makeRoom("server", this.limits.all, bytes, () => true);
+			this.#makeRoom(kept, "token or session", this.limits.person, bytes, (share) => share.person === person);
+		this.#makeRoom(kept, "account or source", this.limits.account, bytes, (share) => share.account === account);
+		this.#makeRoom(kept, "server", this.limits.all, bytes, () => true);
+		for (const share of this.#shares.difference(kept)) {
+			this.#shares.delete(share);
+			share.cut();
+		}
 		const share = { ...recipient, bytes, since: performance.now(), cut };
 		this.#shares.add(share);
 		return () => void this.#shares.delete(share);
 	}
 
-	#makeRoom(whose: string, limit: number, bytes: number, isMeant: (share: Share) => boolean): void {
+	/** Takes out of `kept` what must be cut. Nothing is cut for a share that is then refused. */
+	#makeRoom(kept: Set<Share>, whose: string, limit: number, bytes: number, isMeant: (share: Share) => boolean): void {
 		for (;;) {
-			const meant = [...this.#shares].filter(isMeant);
+			const meant = [...kept].filter(isMeant);
 			if (meant.length === 0 || sum(meant) + bytes <= limit) return;
 			this.refused++;
 			const { account } = largest(meant, (share) => share.account);
@@ -73,8 +79,7 @@ export class Budget {
 			const oldest = ofAccount.find((share) => (share.person ?? "") === person);
 			if (oldest === undefined || performance.now() - oldest.since < this.limits.cut_ms)
 				throw this.#refusal(whose, limit);
-			this.#shares.delete(oldest);
-			oldest.cut();
+			kept.delete(oldest);
 		}
 	}
 }
