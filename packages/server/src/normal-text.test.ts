@@ -16,17 +16,17 @@ test("thirty combining marks in a row are normalized, of whatever kind, and thir
 });
 
 test("what may be normalized takes no longer than the same length of letters, whatever becomes of it", () => {
-	const cost = (text: string) => {
+	const cost = (text: string, times: number) => {
 		const before = process.threadCpuUsage();
-		for (let count = 0; count < 20; count++) text.normalize("NFKC");
+		for (let count = 0; count < times; count++) text.normalize("NFKC");
 		const { user, system } = process.threadCpuUsage(before);
-		return user + system;
+		return (user + system) / times;
 	};
 	const classes = "\u0345\u035d\u0301\u0323\u0321\u0334";
 	const most = `a${classes.repeat(5)}`.repeat(8192).slice(0, 8192);
 	const refused = `a${classes.repeat(8192)}`.slice(0, 8192);
 	assert.ok(isNormalizable(most) && !isNormalizable(refused));
-	assert.ok(cost(most) < cost(refused) / 4);
+	assert.ok(cost(most, 20) < cost(refused, 1) / 4);
 });
 
 test("an e-mail with such a run is refused, and neither shown nor normalized", () => {

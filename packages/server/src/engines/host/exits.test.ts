@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { passTime } from "../../testing/monotonic.ts";
 import type { Timing } from "./model.ts";
 import { failure, isRunning, scripted, settings, startHost, until } from "./testing.ts";
 
@@ -142,23 +143,25 @@ for (const [name, value, code] of [
 }
 
 test("after the sixth failure within a minute calls are refused at once, until one attempt is answered", async (t) => {
-	const { ask, journal, state, log } = await startHostile(t, "exits.mjs", { pause_ms: 1, probe_ms: 1000 });
+	const { ask, journal, state, log } = await startHostile(t, "exits.mjs", { pause_ms: 1, probe_ms: 30_000 });
+	const pass = passTime(t);
 	for (let round = 0; round < 6; round++) await failure(ask("generate", { moment: "before", status: 1 }));
 	assert.deepEqual([state().breaker, state().refused_realms], ["closed", 1]);
 	const { reason, sent } = await failure(ask("generate", { moment: "before", status: 1 }));
 	const rule = "it failed too often and is suspended for a while; last failure: the process exited with status 1";
 	assert.deepEqual([reason, sent, journal().length], [rule, false, 6]);
 	assert.equal(log.entries().filter(({ event }) => event === "engine.breaker.open").length, 1);
-	await new Promise((resolve) => setTimeout(resolve, 1000));
+	pass(30_000);
 	const [probe, other] = await Promise.allSettled([ask("describe"), ask("describe")]);
 	assert.deepEqual([probe.status, other.status], ["fulfilled", "rejected"], "one attempt at a time");
 	assert.equal(state().refused_realms, 0);
 });
 
 test("a failed attempt keeps the breaker open", async (t) => {
-	const { ask, state, journal } = await startHostile(t, "exits.mjs", { pause_ms: 1, probe_ms: 200 });
+	const { ask, state, journal } = await startHostile(t, "exits.mjs", { pause_ms: 1, probe_ms: 30_000 });
+	const pass = passTime(t);
 	for (let round = 0; round < 6; round++) await failure(ask("generate", { moment: "before", status: 1 }));
-	await new Promise((resolve) => setTimeout(resolve, 200));
+	pass(30_000);
 	await failure(ask("generate", { moment: "before", status: 1 }));
 	assert.match((await failure(ask("generate"))).reason, /suspended/);
 	assert.deepEqual([state().refused_realms, journal().length], [1, 7]);

@@ -1,24 +1,43 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import type { EngineSettings, EngineState } from "./host.ts";
-import type { Timing } from "./model.ts";
+import { TIMING, type Timing } from "./model.ts";
 import { failure, isRunning, restricted, scripted, settings, startHost, until } from "./testing.ts";
 
-/** Starts a host with an engine that answers, after a given delay, with its process id. */
+/** A file whose creation ends calls that wait for it. */
+interface Gate {
+	readonly path: string;
+	open(): void;
+}
+
+function gateIn(folder: string, name: string): Gate {
+	const path = join(folder, name);
+	return { path, open: () => writeFileSync(path, "") };
+}
+
+/** Starts a host with an engine that answers with its process id, as soon as it may. */
 async function startSlow(t: TestContext, timing: Partial<Timing> = {}) {
-	const made = await startHost(t, [scripted("hostile/slow.mjs"), scripted("hostile/stubborn.mjs")], timing);
+	const made = await startHost(t, [scripted("hostile/slow.mjs"), scripted("hostile/stubborn.mjs")], {
+		...{ call_ms: 60_000, ...timing },
+	});
 	const journal = join(made.folder, "journal");
 	const withKey = (key: string): EngineSettings => settings({ key, environment: { SVC_TEST_JOURNAL: journal } });
 	return {
 		...made,
-		journal: () => readFileSync(journal, "utf8").trim().split("\n"),
-		/** Calls it with the settings of this key. @returns the id of the process that answered */
-		async ask(wait_ms: number, key = "a"): Promise<number> {
-			const answer = await made.host.call("slow", withKey(key), "generate", { of: key, wait_ms });
+		journal: () => (existsSync(journal) ? readFileSync(journal, "utf8").trim().split("\n") : []),
+		gate: (name: string) => gateIn(made.folder, name),
+		/**
+		 * Calls it with the settings of this key.
+		 * @param gate whose opening it waits for
+		 * @returns the id of the process that answered
+		 */
+		async ask(key = "a", gate?: Gate): Promise<number> {
+			const params = gate === undefined ? { of: key, wait_ms: 0 } : { of: key, until: gate.path };
+			const answer = await made.host.call("slow", withKey(key), "generate", params);
 			assert.ok("data" in answer && answer.data.of === key);
 			return Number(answer.data.pid);
 		},
@@ -30,15 +49,18 @@ test("nothing is started before the first call, and one process is enough for ca
 	const { ask, state } = await startSlow(t);
 	assert.equal(state().processes, 0);
 	const pids = new Set<number>();
-	for (let round = 0; round < 20; round++) pids.add(await ask(0));
+	for (let round = 0; round < 20; round++) pids.add(await ask());
 	assert.deepEqual([pids.size, state().processes], [1, 1]);
 });
 
 test("calls at once are shared out over at most four processes, each with one at a time", async (t) => {
-	const { ask, state } = await startSlow(t);
-	const first = await ask(0);
-	// The first calls take longer than the start of a process on a slow machine.
-	const pids = await Promise.all(Array.from({ length: 12 }, (_, index) => ask(index < 4 ? 3000 : 10)));
+	const { ask, gate, journal, state } = await startSlow(t);
+	const first = await ask();
+	const all = gate("all");
+	const calls = Array.from({ length: 12 }, () => ask("a", all));
+	await until(() => journal().length === 1 + 4);
+	all.open();
+	const pids = await Promise.all(calls);
 	assert.equal(new Set(pids).size, 4);
 	assert.ok(pids.includes(first));
 	assert.equal(state().processes, 4);
@@ -50,9 +72,12 @@ test("an engine of ours that only computes has no more processes than the machin
 		[false, most],
 		[true, 4],
 	] as const) {
-		const { host } = await startHost(t, [restricted("hostile/slow.mjs", network)]);
-		// The calls take longer than the start of a process on a slow machine.
-		const calls = Array.from({ length: 4 }, () => host.call("slow", settings(), "generate", { wait_ms: 3000 }));
+		const { host, folder } = await startHost(t, [restricted("hostile/slow.mjs", network)]);
+		const gate = gateIn(folder, "gate");
+		const started = settings({ reads: [folder] });
+		const calls = Array.from({ length: 4 }, () => host.call("slow", started, "generate", { until: gate.path }));
+		await until(() => host.state()[0]?.processes === processes);
+		gate.open();
 		await Promise.all(calls);
 		assert.equal(host.state()[0]?.processes, processes, `network: ${network}`);
 	}
@@ -60,45 +85,53 @@ test("an engine of ours that only computes has no more processes than the machin
 
 test("settings with another key have processes of their own", async (t) => {
 	const { ask, state } = await startSlow(t);
-	assert.notEqual(await ask(0, "a"), await ask(0, "b"));
+	assert.notEqual(await ask("a"), await ask("b"));
 	assert.equal(state().processes, 2);
 });
 
 test("the sixty-fifth call that waits is refused; the others are answered", async (t) => {
 	const { ask } = await startSlow(t);
-	const waiting = Array.from({ length: 64 }, () => ask(0));
-	const { reason, sent } = await failure(ask(0));
+	const waiting = Array.from({ length: 64 }, () => ask());
+	const { reason, sent } = await failure(ask());
 	assert.deepEqual([reason, sent], ["too many requests are waiting for it", false]);
 	assert.equal((await Promise.all(waiting)).length, 64);
 });
 
 test("a call that no process takes in time was not sent", async (t) => {
-	const { ask, journal } = await startSlow(t, { queue_ms: 2500 });
-	// Each takes long enough for four processes to start, even on a slow machine.
-	await Promise.all([ask(2000), ask(2000), ask(2000), ask(2000)]);
-	const busy = [ask(4000), ask(4000), ask(4000), ask(4000)];
-	const { reason, sent } = await failure(ask(0));
-	assert.deepEqual([reason, sent, journal().length], ["no process was free within 2.5 s", false, 8]);
+	const { ask, gate, journal } = await startSlow(t);
+	const free = gate("free");
+	const busy = Array.from({ length: 4 }, () => ask("a", free));
+	await until(() => journal().length === 4);
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const refused = failure(ask());
+	await nextTurn();
+	t.mock.timers.tick(TIMING.queue_ms);
+	const { reason, sent } = await refused;
+	t.mock.timers.reset();
+	assert.deepEqual([reason, sent, journal().length], ["no process was free within 12 s", false, 4]);
+	free.open();
 	await Promise.all(busy);
 });
 
 test("a retired configuration: the call under way is answered, waiting ones are refused, the processes end", async (t) => {
-	const { ask, host, state } = await startSlow(t);
-	const pid = await ask(0);
-	const other = await ask(0, "b");
-	const underWay = ask(200);
-	await delay(50);
+	const { ask, gate, host, journal, state } = await startSlow(t);
+	const pid = await ask();
+	const other = await ask("b");
+	const end = gate("end");
+	const underWay = ask("a", end);
+	await until(() => journal().length === 3);
 	host.retire("a");
 	assert.equal(state().processes, 1, "those that leave are not counted");
+	end.open();
 	assert.equal(await underWay, pid);
 	await until(() => !isRunning(pid));
 	assert.ok(isRunning(other));
-	assert.notEqual(await ask(0), pid, "the same key begins anew");
+	assert.notEqual(await ask(), pid, "the same key begins anew");
 });
 
 test("calls that wait when their configuration is retired are refused, unsent", async (t) => {
 	const { ask, host } = await startSlow(t);
-	const waiting = failure(ask(0));
+	const waiting = failure(ask());
 	host.retire("a");
 	const { reason, sent } = await waiting;
 	assert.deepEqual([reason, sent], ["its configuration changed", false]);
@@ -106,33 +139,36 @@ test("calls that wait when their configuration is retired are refused, unsent", 
 
 test("a process that nobody needs is ended; the next call starts another", async (t) => {
 	const { ask, state } = await startSlow(t, { idle_ms: 50 });
-	const pid = await ask(0);
+	const pid = await ask();
 	await until(() => state().processes === 0 && !isRunning(pid));
-	assert.notEqual(await ask(0), pid);
+	assert.notEqual(await ask(), pid);
 	assert.equal(state().last_failure, undefined);
 });
 
 test("a process that was killed from outside is replaced", async (t) => {
 	const { ask, state } = await startSlow(t);
-	const pid = await ask(0);
+	const pid = await ask();
 	// Long enough for the process to be idle in most runs; it is replaced in all of them.
 	await delay(100);
 	process.kill(pid, "SIGKILL");
 	await until(() => state().processes === 0);
-	assert.notEqual(await ask(0), pid);
+	assert.notEqual(await ask(), pid);
 	assert.equal(state().last_failure, "the process was ended by SIGKILL");
 });
 
 test("closing answers what is under way, refuses what comes later, and leaves no process", async (t) => {
-	const { ask, host, journal, state } = await startSlow(t);
-	const pids = [await ask(0), await ask(0, "b")];
-	const underWay = ask(100);
-	await delay(20);
-	await host.close();
+	const { ask, gate, host, journal, state } = await startSlow(t);
+	const pids = [await ask(), await ask("b")];
+	const end = gate("end");
+	const underWay = ask("a", end);
+	await until(() => journal().length === 3);
+	const closed = host.close();
+	end.open();
+	await closed;
 	assert.equal(await underWay, pids[0]);
 	assert.deepEqual(pids.filter(isRunning), []);
 	assert.deepEqual(journal().slice(-2), ["exit", "exit"], "nothing had to be killed");
-	const { reason, sent } = await failure(ask(0));
+	const { reason, sent } = await failure(ask());
 	assert.deepEqual([reason, sent, state().processes], ["the server is stopping", false, 0]);
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { AppError } from "../../errors.ts";
+import { passTime } from "../../testing/monotonic.ts";
 import { anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { makeFolder } from "../../testing/store.ts";
@@ -105,8 +106,9 @@ test("the store says that it has no room before a write fails, and that it has w
 	const small = { bsize: 4096, blocks: 2560 };
 	let system = (): FileSystem => disk(free);
 	const store = await open(t, () => system());
-	const isWritable = async () => {
-		await new Promise((resolve) => setTimeout(resolve, 1001));
+	const pass = passTime(t);
+	const isWritable = () => {
+		pass(1000);
 		return store.isWritable(new Date(MADE_AT));
 	};
 	assert.equal(await isWritable(), true);
