@@ -12,7 +12,8 @@ for (const name of ["--watch-interval", "--kill-after"]) {
 			run(["run", "--realm", "shop", "--watch", name, duration, "--", "true"], { env });
 		for (const duration of ["21d", "481h", "999999d"]) {
 			const { code, stderr } = await watch(duration);
-			assert.deepEqual([code, stderr], [125, `svc: ${name} takes 20d at most\n`]);
+			assert.equal(code, 125);
+			assert.match(stderr, new RegExp(`^svc: ${name} .*\\b20d\\b`));
 		}
 		assert.deepEqual(server.requests, []);
 		assert.equal((await watch("20d")).code, 0);

@@ -18,7 +18,7 @@ export interface WatchOptions extends SourceOptions {
 /** The options of `WatchOptions`. */
 export const WATCH_OPTIONS = [
 	option("--watch", "restart the program when a secret has changed").conflicts("offline"),
-	option("--watch-interval <duration>", "how often to look").default("60s"),
+	option("--watch-interval <duration>", "time between two checks").default("60s"),
 	option("--kill-after <duration>", "how long the program may take to end before it is killed").default("30s"),
 ];
 
@@ -29,8 +29,11 @@ export const WATCH_HELP =
 /** Milliseconds for one check: the program may end meanwhile. */
 const CHECK_TIMEOUT_MS = 10_000;
 
+/** Pause between a change and the restart. */
+const SETTLE_MS = 1500;
+
 /** Times of a watch. */
-type WatchTimes = Pick<Watch, "interval_ms" | "kill_after_ms">;
+type WatchTimes = Pick<Watch, "interval_ms" | "settle_ms" | "kill_after_ms">;
 
 /** Milliseconds that fit a timer even with a tenth more: above 2^31 it fires immediately. */
 const MAX_TIMER_MS = 20 * 86_400_000;
@@ -40,6 +43,7 @@ export function watchTimes({ watch, watchInterval, killAfter }: WatchOptions): W
 	if (watch !== true) return undefined;
 	return {
 		interval_ms: parseDuration("--watch-interval", watchInterval, MAX_TIMER_MS),
+		settle_ms: SETTLE_MS,
 		kill_after_ms: parseDuration("--kill-after", killAfter, MAX_TIMER_MS),
 	};
 }

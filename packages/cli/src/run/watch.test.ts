@@ -15,7 +15,7 @@ async function watched(script: string, values: readonly (string | undefined)[]) 
 	const left = [...values];
 	let restarts = 0;
 	const ended = await runWatched(fakeIo().io, programOf("1"), {
-		interval_ms: 1,
+		...{ interval_ms: 1, settle_ms: 1 },
 		kill_after_ms: 60_000,
 		check: async () => {
 			const value = left.length > 1 ? left.shift() : left[0];
@@ -54,7 +54,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 		const io = { ...fakeIo().io, on: signals.on.bind(signals), off: signals.off.bind(signals) };
 		let looks = 0;
 		const ended = await runWatched(io, programOf("1"), {
-			interval_ms: 1,
+			...{ interval_ms: 1, settle_ms: 1 },
 			kill_after_ms: 60_000,
 			check: async () => {
 				if (looks === 0 && !existsSync(ready)) return programOf("1");

@@ -9,14 +9,14 @@ export interface Watch {
 	check(): Promise<Program | undefined>;
 	/** Milliseconds between two checks. */
 	readonly interval_ms: number;
+	/** Milliseconds without further change before a restart: a person who changes one secret often changes the next. */
+	readonly settle_ms: number;
 	/** Milliseconds from SIGTERM to SIGKILL. */
 	readonly kill_after_ms: number;
 	/** Reports a restart. */
 	restarts(): Promise<void>;
 }
 
-/** Milliseconds without further change before a restart: a person who changes one secret often changes the next. */
-const SETTLE_MS = 1500;
 /** Checks after which a continuing change counts as settled. */
 const MAX_SETTLING = 10;
 
@@ -59,7 +59,7 @@ async function awaitChange(watch: Watch, program: Program, ended: AbortSignal): 
 	while (await pause(watch.interval_ms, ended)) {
 		let found = await watch.check();
 		if (found === undefined || isSame(found, program)) continue;
-		for (let checks = 0; checks < MAX_SETTLING && (await pause(SETTLE_MS, ended)); checks++) {
+		for (let checks = 0; checks < MAX_SETTLING && (await pause(watch.settle_ms, ended)); checks++) {
 			const again = await watch.check();
 			if (again === undefined || isSame(again, found)) break;
 			found = again;
