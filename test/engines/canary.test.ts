@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, suite, test } from "node:test";
 import { createAuthority } from "../../packages/x509/src/index.ts";
 import type { Answer } from "../harness/client.ts";
 import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
@@ -131,7 +131,7 @@ function assertFoundNothing(): void {
 	assert.deepEqual([...new Set(findings)], []);
 }
 
-test("keyvalue: neither the administrator's password nor a credential's", { skip: skipWithoutRedis }, async () => {
+async function tryKeyValue(): Promise<void> {
 	const { address, password, admin } = redis ?? assert.fail();
 	for (const fields of [
 		{ address, password: newSecret("a wrong password") },
@@ -160,9 +160,9 @@ test("keyvalue: neither the administrator's password nor a credential's", { skip
 	ok(await validate("keyvalue", { username }));
 	await make("keyvalue", { ttl: "1h" }, "username", "address");
 	assertFoundNothing();
-});
+}
 
-test("documentdb: neither the connection string's password nor a credential's", { skip: skipMongo }, async () => {
+async function tryDocumentDb(): Promise<void> {
 	const { uri } = mongo ?? assert.fail();
 	const wrong = newSecret("a wrong password in a connection string");
 	const odd = newSecret("a password with signs");
@@ -179,9 +179,9 @@ test("documentdb: neither the connection string's password nor a credential's", 
 	const { username } = await make("documentdb", { database: "app" }, "username", "database", "auth_database");
 	ok(await validate("documentdb", { username }));
 	assertFoundNothing();
-});
+}
 
-test("containerorch: neither its bearer token nor a service account's", async () => {
+async function tryContainerOrch(): Promise<void> {
 	const { url: api_server, token: bearer_token, ca: ca_cert } = orchestrator;
 	for (const fields of [
 		{ api_server, ca_cert, bearer_token: newSecret("a wrong bearer token") },
@@ -200,9 +200,9 @@ test("containerorch: neither its bearer token nor a service account's", async ()
 	const { service_account } = await make("containerorch", { role: "viewer" }, ...open);
 	ok(await validate("containerorch", { service_account }));
 	assertFoundNothing();
-});
+}
 
-test("pki: neither the authority's key nor a certificate's", async () => {
+async function tryPki(): Promise<void> {
 	const { certificate: ca_certificate, private_key: ca_private_key } = authority;
 	for (const fields of [
 		{ ca_certificate, ca_private_key: newSecret("a key that is none") },
@@ -217,16 +217,16 @@ test("pki: neither the authority's key nor a certificate's", async () => {
 	const { private_key } = await make("pki", { common_name: "a.example" }, ...open);
 	assert.equal(ok(await validate("pki", { certificate: private_key })).valid, false);
 	assertFoundNothing();
-});
+}
 
-test("totp: no seed", async () => {
+async function tryTotp(): Promise<void> {
 	const { secret } = await make("totp", { issuer: "svc", account: "ada" });
 	for (const code of ["000000", newSecret("a code")]) ok(await validate("totp", { secret, code }));
 	ok(await validate("totp", { secret: newSecret("a seed"), code: "000000" }));
 	assertFoundNothing();
-});
+}
 
-test("engines of others: what they say is masked, and what they make is sealed", async () => {
+async function tryOthers(): Promise<void> {
 	const password = newSecret("the password of somebody's engine");
 	ok(await configure("masked", { password }));
 	const refusal = inspect(await world.generate<ErrorBody>("masked", {}));
@@ -237,6 +237,15 @@ test("engines of others: what they say is masked, and what they make is sealed",
 	assert.equal(kept.length, 1);
 	assert.ok(String(token).length > 40);
 	assertFoundNothing();
+}
+
+suite("while all engines work and fail", { concurrency: true }, () => {
+	test("keyvalue: neither the administrator's password nor a credential's", { skip: skipWithoutRedis }, tryKeyValue);
+	test("documentdb: neither the connection string's password nor a credential's", { skip: skipMongo }, tryDocumentDb);
+	test("containerorch: neither its bearer token nor a service account's", tryContainerOrch);
+	test("pki: neither the authority's key nor a certificate's", tryPki);
+	test("totp: no seed", tryTotp);
+	test("engines of others: what they say is masked, and what they make is sealed", tryOthers);
 });
 
 /** Variables that pass a secret to an engine's process. Spec: ENGINES › Container orchestrator engine configuration, Certificate authority engine */
@@ -262,13 +271,8 @@ const TOLD = ["engine.config.set", "engine.generate", "engine.error", "lease.cre
 test("metrics, health, documents, lists and the audit log have none of it", async () => {
 	const { client, admin } = world;
 	const { token } = admin;
-	for (const path of [
-		"/metrics",
-		"/api/v1/health",
-		"/api/v1/openapi.json",
-		"/api/v1/engines",
-		"/api/v1/leases?limit=100",
-	]) {
+	const paths = ["health", "openapi.json", "engines", "leases?limit=100"].map((name) => `/api/v1/${name}`);
+	for (const path of ["/metrics", ...paths]) {
 		const { text, status } = await client.send("GET", path, { token });
 		assert.equal(status, 200, path);
 		findings.push(...canaries.findIn("metrics", text));
@@ -282,11 +286,10 @@ test("metrics, health, documents, lists and the audit log have none of it", asyn
 
 test("neither the log nor any file has it in plain", async () => {
 	await world.server.stop();
-	const files = await filesBelow(world.server.data);
-	const all = Buffer.concat([...files.values()]);
+	const all = Buffer.concat([...(await filesBelow(world.server.data)).values()]);
 	if (openName !== "") assert.ok(all.includes(openName), "the search finds what may be there");
-	findings.push(...canaries.findIn("data", all));
 	findings.push(
+		...canaries.findIn("data", all),
 		...canaries.findIn("stdout", world.server.stdout()),
 		...canaries.findIn("stderr", world.server.stderr()),
 	);

@@ -154,7 +154,6 @@ test("an authority without its key is refused, and so is what is no text", async
 });
 
 test("an authority that cannot be used is stored, says why, and issues nothing until it is put right", async () => {
-	const slug = await newRealm();
 	const [kept, other] = [await authority("Kept"), await authority("Other")];
 	const table: [settings: object, why: string][] = [
 		[{ ...kept, ca_private_key: other.ca_private_key }, "CA certificate and CA private key do not belong together"],
@@ -162,7 +161,8 @@ test("an authority that cannot be used is stored, says why, and issues nothing u
 		[{ ...kept, ca_private_key: garbage.replaceAll("CERTIFICATE", "PRIVATE KEY") }, "CA private key cannot be parsed"],
 		[{ ...kept, ca_private_key: "hunter2" }, "CA private key must be PEM of type EC PRIVATE KEY or PRIVATE KEY"],
 	];
-	for (const [settings, why] of table) {
+	const use = async ([settings, why]: (typeof table)[number]) => {
+		const slug = await newRealm();
 		const { status } = ok(await configure(settings, slug));
 		assert.ok(status.startsWith("ping failed: ") && status.endsWith(why), status);
 		for (const answer of [await generate(slug), await world.validate("pki", { certificate: garbage }, slug)]) {
@@ -172,9 +172,10 @@ test("an authority that cannot be used is stored, says why, and issues nothing u
 		const ping = await world.client.post(`/engines/pki/ping?realm=${slug}`, undefined, { token: world.admin.token });
 		refused(ping, 503, "engine_unavailable");
 		ok(await generate());
-	}
-	assert.equal(ok(await configure(kept, slug)).status, "healthy");
-	ok(await generate(slug));
+		assert.equal(ok(await configure(kept, slug)).status, "healthy");
+		ok(await generate(slug));
+	};
+	await Promise.all(table.map(use));
 	assert.doesNotMatch(world.server.stdout() + world.server.stderr(), /hunter2/);
 });
 

@@ -134,7 +134,7 @@ test("another program is installed only with --yes, and the one before is gone t
 	appendFileSync(join(folder, "voucher.sh"), "\n# another\n");
 	const { status, stderr } = install();
 	assert.equal(status, 2);
-	assert.match(stderr, /^svc: replacing another program needs --yes where nobody can be asked\n/);
+	assert.match(stderr, /^svc: replacing another program needs --yes where svc cannot ask\n/);
 	assert.deepEqual(installed(), first);
 	assert.equal(install("--yes").status, 0);
 	assert.notEqual(installed().sha256, first.sha256);
@@ -147,7 +147,7 @@ test("an engine that does not keep the contract is told what is wrong, and is in
 	const { status, stdout, stderr } = install();
 	assert.deepEqual([status, stdout], [1, ""]);
 	assert.match(stderr, /^not ok - an unknown method is answered with an error: .* To do: /);
-	assert.match(stderr, /\nsvc: the engine does not keep the contract of engines; nothing was installed\nhint: /);
+	assert.match(stderr, /\nsvc: the engine does not meet the contract of engines; nothing was installed\nhint: /);
 	assert.ok(!existsSync(home()));
 	assert.equal(install("--no-test").status, 0);
 	assert.ok(existsSync(home()));

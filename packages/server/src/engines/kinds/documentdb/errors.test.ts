@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { suite, type TestContext, test } from "node:test";
 import { freePort } from "../../../../../../test/peers/free-port.ts";
 import { type FakeMongo, type Fault, startFakeMongo } from "../../../../../../test/peers/mongo-fake.ts";
 import { startProxy } from "../../../../../../test/peers/proxy.ts";
@@ -72,11 +72,28 @@ for (const [what, fault, kind, isThere] of ENDINGS) {
 	});
 }
 
-test("a create that is never answered is given up after 5 s", { timeout: 300_000 }, async (t) => {
-	const { fake, connector } = await fakeFor(t);
-	fake.fault("createUser", { applies: true, answer: "nothing" });
-	await assert.rejects(connector.createUser(docCreate()), refusedAs("unreachable", /\(MongoNetworkTimeoutError\)/));
-	assert.deepEqual(fake.users(), [NAME]);
+suite("a server that does not answer", { concurrency: true }, () => {
+	test("a create that is never answered is given up after 5 s", { timeout: 300_000 }, async (t) => {
+		const { fake, connector } = await fakeFor(t);
+		fake.fault("createUser", { applies: true, answer: "nothing" });
+		await assert.rejects(connector.createUser(docCreate()), refusedAs("unreachable", /\(MongoNetworkTimeoutError\)/));
+		assert.deepEqual(fake.users(), [NAME]);
+	});
+
+	test("a server that was away when it was first asked works as soon as it is there", async (t) => {
+		const { fake } = await fakeFor(t);
+		const proxy = await startProxy(fake.port);
+		const connector = createDocumentDbConnector(
+			needsOf({ connection_uri: `mongodb://${proxy.address}/`, database: "app" }),
+		);
+		t.after(() => connector.close().finally(proxy.stop));
+		proxy.refuse();
+		for (let attempt = 0; attempt < 2; attempt++) await assert.rejects(connector.ping(), refusedAs("unreachable", /./));
+		proxy.restore();
+		await connector.ping();
+		await connector.createUser(docCreate());
+		assert.deepEqual(fake.users(), [NAME]);
+	});
 });
 
 test("a drop that the majority does not confirm is not done", async (t) => {
@@ -115,21 +132,6 @@ test("a server that is not there is unreachable, and no message has its address"
 		connector.ping(),
 		refusedAs("unreachable", /^the document database does not answer \(ECONNREFUSED\)$/),
 	);
-});
-
-test("a server that was away when it was first asked works as soon as it is there", async (t) => {
-	const { fake } = await fakeFor(t);
-	const proxy = await startProxy(fake.port);
-	const connector = createDocumentDbConnector(
-		needsOf({ connection_uri: `mongodb://${proxy.address}/`, database: "app" }),
-	);
-	t.after(() => connector.close().finally(proxy.stop));
-	proxy.refuse();
-	for (let attempt = 0; attempt < 2; attempt++) await assert.rejects(connector.ping(), refusedAs("unreachable", /./));
-	proxy.restore();
-	await connector.ping();
-	await connector.createUser(docCreate());
-	assert.deepEqual(fake.users(), [NAME]);
 });
 
 test("once closed, nothing can be asked", async (t) => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { suite, type TestContext, test } from "node:test";
 import { startProxy, type TcpProxy } from "../../../../../../test/peers/proxy.ts";
 import { type Redis, skipWithoutRedis } from "../../../../../../test/peers/redis.ts";
 
@@ -28,26 +28,31 @@ async function heldCreate(
 	return { fence: channel.fence, release: held.release };
 }
 
-test("a late create lands behind a delete that saw nothing: this is what fences are for", redisTest, async (t) => {
-	const redis = await redisFor(t);
-	const proxy = await proxyFor(t, redis);
-	const connector = connect(t, { address: proxy.address, password: redis.password });
-	const { release } = await heldCreate(connector, proxy);
-	await connector.remove(subject());
-	assert.equal(await connector.exists(subject()), false);
-	await release();
-	assert.equal(await connector.exists(subject()), true);
-});
+suite("a create whose answer is given up after 5 s", { concurrency: true }, () => {
+	test("a late create lands behind a delete that saw nothing: this is what fences are for", redisTest, async (t) => {
+		const redis = await redisFor(t);
+		const proxy = await proxyFor(t, redis);
+		const connector = connect(t, { address: proxy.address, password: redis.password });
+		const { release } = await heldCreate(connector, proxy);
+		await connector.remove(subject());
+		assert.equal(await connector.exists(subject()), false);
+		await release();
+		assert.equal(await connector.exists(subject()), true);
+	});
 
-test("a late create never lands once its fence is up, even for another connector", redisTest, async (t) => {
-	const redis = await redisFor(t);
-	const proxy = await proxyFor(t, redis);
-	const { fence, release } = await heldCreate(connect(t, { address: proxy.address, password: redis.password }), proxy);
-	const afterRestart = connect(t, redis);
-	assert.equal(await afterRestart.fence(fence), true);
-	await release();
-	assert.equal(await afterRestart.exists(subject()), false);
-	assert.equal(await afterRestart.fence(fence), true, "it can be asked for again");
+	test("a late create never lands once its fence is up, even for another connector", redisTest, async (t) => {
+		const redis = await redisFor(t);
+		const proxy = await proxyFor(t, redis);
+		const { fence, release } = await heldCreate(
+			connect(t, { address: proxy.address, password: redis.password }),
+			proxy,
+		);
+		const afterRestart = connect(t, redis);
+		assert.equal(await afterRestart.fence(fence), true);
+		await release();
+		assert.equal(await afterRestart.exists(subject()), false);
+		assert.equal(await afterRestart.fence(fence), true, "it can be asked for again");
+	});
 });
 
 test(
