@@ -111,7 +111,7 @@ test("svc backup makes one and says which key it needs; download fetches it, onc
 	assert.deepEqual(JSON.parse(fetched.stdout), { ...backup, file: output });
 	assert.deepEqual([digestOf(output), statSync(output).mode & 0o777], [backup.sha256, 0o600]);
 	const again = await cli.run(["backup", "download", backup.name, "--output", output]);
-	assert.deepEqual([again.code, again.stderr.split("\n")[0]], [1, "svc: there is such a file already"]);
+	assert.deepEqual([again.code, again.stderr.split("\n")[0]], [1, "svc: the file already exists"]);
 	assert.equal((await events(client, admin, "type=backup.downloaded")).length, 1);
 });
 

@@ -72,7 +72,7 @@ export const TRUST_NEW: Option = option(
 
 /** A paragraph of the help of commands that settle the trust. */
 export const FIRST_CONTACT =
-	"The server's certificate is remembered once you have compared its fingerprint (or gave it with --fingerprint); from then on no other one is accepted. Certificates of authorities that this machine knows need none of this.";
+	"svc remembers the server's certificate after you compare its fingerprint (or pass it with --fingerprint), and accepts no other from then on. A certificate from an authority that this machine trusts needs neither.";
 
 /**
  * Decides whether to trust the server, asking if need be, and remembers the decision. Then contacts the server.
@@ -114,7 +114,7 @@ async function askForTrust(io: Io, address: string, fingerprint: string): Promis
 	}
 	await write(
 		io.stderr,
-		`No authority that this machine knows vouches for ${address}.\nThe SHA-256 fingerprint of its certificate is\n  ${fingerprint}\nCompare it with what the server printed when it started.\n`,
+		`No authority that this machine trusts signed the certificate of ${address}.\nThe SHA-256 fingerprint of its certificate is\n  ${fingerprint}\nCompare it with what the server printed when it started.\n`,
 	);
 	if (!(await confirm(io, "Trust this certificate from now on?"))) {
 		throw new Failure("failed", "the certificate was not trusted; nothing was sent");
@@ -154,7 +154,7 @@ async function readAuthority(file: string): Promise<string> {
 	try {
 		fingerprintOf(text);
 	} catch {
-		throw new Failure("usage", "the file of --cacert or SVC_CACERT holds no PEM certificate");
+		throw new Failure("usage", "the file of --cacert or SVC_CACERT has no PEM certificate");
 	}
 	return text;
 }

@@ -42,7 +42,7 @@ for (const mode of [0o640, 0o604, 0o620, 0o666]) {
 		const { io } = fakeIo({ env: { HOME: folder.path } });
 		await saveServer(io, "https://a.example", { token: "one" });
 		await chmod(sessionFile(io), mode);
-		await assert.rejects(readSession(io), { message: /can be read by other users/, hint: /^chmod 600 / });
+		await assert.rejects(readSession(io), { message: /session\.json/, hint: /^chmod 600 / });
 	});
 }
 

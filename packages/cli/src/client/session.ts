@@ -32,7 +32,7 @@ export function sessionFile(io: Io): string {
 	const home = setting(io, "HOME");
 	if (xdg !== undefined && isAbsolute(xdg)) return join(xdg, "svc", "session.json");
 	if (home !== undefined && isAbsolute(home)) return join(home, ".config", "svc", "session.json");
-	throw new Failure("failed", "there is no place for the session file: neither HOME nor XDG_CONFIG_HOME is set", {
+	throw new Failure("failed", "there is no folder for the session file: neither HOME nor XDG_CONFIG_HOME is set", {
 		hint: "set one of them, or use SVC_ADDRESS and SVC_TOKEN",
 	});
 }
@@ -48,7 +48,7 @@ export async function readSession(io: Io): Promise<Session> {
 	if (file === undefined) return { servers: {} };
 	try {
 		if ((await file.stat()).mode & 0o077) {
-			throw new Failure("failed", `${path} can be read by other users, so the tokens in it may be known to them`, {
+			throw new Failure("failed", `other users can read ${path}, so they may know the tokens in it`, {
 				hint: `chmod 600 ${path}, then \`svc logout\` and \`svc login\` for a new token`,
 			});
 		}

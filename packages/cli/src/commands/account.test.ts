@@ -120,7 +120,7 @@ test("linking needs somebody who is logged in, and no name where a browser is as
 	assert.match(await link({ SVC_ADDRESS: server.address }, "corp"), /^3 svc: not logged in/);
 	assert.match(await link(server.env, "corp"), /^1 svc: SVC_TOKEN holds an API token/);
 	assert.deepEqual(server.requests, []);
-	assert.match(await link(env, "corp", "ada"), /^2 svc: this provider takes no name/);
+	assert.match(await link(env, "corp", "ada"), /^2 svc: this provider takes no user name/);
 	assert.match(await link(env, "nobody"), /^4 svc: provider nobody not found/);
 	const wrong = await link(env, "directory", "ada", "--password-stdin");
 	assert.equal(wrong, "3 svc: invalid username or password\n", "the session is not to blame");

@@ -20,7 +20,7 @@ export function addAccountCommands(program: Command, io: Io): void {
 	addCommand<LinkOptions>(account, io, {
 		usage: "link <provider> [username]",
 		summary: "link your identity at a provider with your account",
-		details: `You are logged in to the account already, with \`svc login\`, and show here who you are at the provider: with a browser, or with the user name and password of a directory. From then on that identity signs in to this account, so the account's own password is asked for, too; one without a password takes a login of the last 5 minutes at a provider that it is linked with.\n${BROWSER_HELP}`,
+		details: `Log in to the account with \`svc login\` first, then prove who you are at the provider: with a browser, or with the user name and password of a directory. From then on that identity signs in to this account, so svc also asks for the account's password; an account without one needs a login within the last 5 minutes at a provider that it is linked with.\n${BROWSER_HELP}`,
 		options: [
 			PASSWORDS_STDIN,
 			NO_BROWSER,
@@ -38,7 +38,7 @@ export function addAccountCommands(program: Command, io: Io): void {
 	addCommand<PasswordOptions>(account, io, {
 		usage: "unlink <id>",
 		summary: "remove the link between an identity and your account",
-		details: `\`svc account identities\` shows the ids. svc asks for the account's password; an account without one needs a login within the last 5 minutes. The last way to sign in stays.`,
+		details: `\`svc account identities\` shows the ids. svc asks for the account's password; an account without one needs a login within the last 5 minutes. You cannot remove the last way to sign in.`,
 		options: [PASSWORD_STDIN],
 		examples: ["svc account unlink 0198c0de-0000-7000-8000-000000000001"],
 		run: unlinkIdentity,
@@ -47,7 +47,7 @@ export function addAccountCommands(program: Command, io: Io): void {
 
 const PASSWORDS_STDIN = option(
 	"--password-stdin",
-	"take the passwords from standard input, one a line: a directory's, then the account's",
+	"read the passwords from standard input, one per line: the directory's, then the account's",
 );
 
 const OWN = "Password of your account";
@@ -112,7 +112,7 @@ function requireSession({ token }: Client, cannot: string): void {
 async function prove(context: Context<LinkOptions>, client: Client, provider: string, given: string | undefined) {
 	const type = await findProvider(client, provider);
 	if (type !== "ldap" && given !== undefined)
-		throw new Failure("usage", "this provider takes no name here: it asks for it in a browser");
+		throw new Failure("usage", "this provider takes no user name here: it asks for it in the browser");
 	const own = hasPassword(await askIdentities(client)) ? [OWN] : [];
 	if (type === "ldap") {
 		const username = await readUsername(context, given);

@@ -31,7 +31,7 @@ export function addAuditCommands(program: Command, io: Io): void {
 			option("--realm <slug>", "of this realm"),
 			option("--type <type>", "of this type, such as secret.set"),
 			option("--actor <user>", "of this user, by id or e-mail"),
-			option("--limit <number>", `at most so many; ${DEFAULT_LIMIT} by default`),
+			option("--limit <number>", `highest number of events; ${DEFAULT_LIMIT} by default`),
 			option("--all", "every event").conflicts("limit"),
 		],
 		examples: ["svc audit --realm shop", "svc audit list --type auth.login.failed --limit 500 --json"],
@@ -66,6 +66,6 @@ async function listEvents(context: Context<ListOptions>): Promise<void> {
 
 function parseLimit(given: string | undefined): number {
 	if (given === undefined) return DEFAULT_LIMIT;
-	if (!/^[1-9]\d{0,8}$/.test(given)) throw new Failure("usage", "--limit takes a number from 1 on");
+	if (!/^[1-9]\d{0,8}$/.test(given)) throw new Failure("usage", "--limit takes a number of at least 1");
 	return Number(given);
 }

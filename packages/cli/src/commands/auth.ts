@@ -39,7 +39,7 @@ export function addAuthCommands(program: Command, io: Io): void {
 		usage: "register [email]",
 		summary: "create an account",
 		details: FIRST_CONTACT,
-		options: [option("--name <name>", "name to show; the e-mail by default"), PASSWORD_STDIN, TRUST_NEW],
+		options: [option("--name <name>", "display name; the e-mail by default"), PASSWORD_STDIN, TRUST_NEW],
 		examples: [
 			"svc register ada@example.com",
 			"svc register ci@example.com --password-stdin --fingerprint AB:CD:… < password",

@@ -32,7 +32,7 @@ test("a download is its owner's alone, whatever was left beside it", async () =>
 });
 
 for (const [what, content, headers, exit, message] of [
-	["something else", "none of it", {}, 1, /^svc: what arrived is not the backup: .*\nhint: try again/],
+	["something else", "none of it", {}, 1, /^svc: .*backup.*SHA-256.*\nhint: /],
 	[
 		"half of it",
 		"all",

@@ -46,7 +46,7 @@ export function addBackupCommands(program: Command, io: Io): void {
 	addCommand<DownloadOptions>(backup, io, {
 		usage: "download <name>",
 		summary: "download a backup and check its SHA-256",
-		options: [option("--output <file>", "where to; by default its name in this folder")],
+		options: [option("--output <file>", "file to write; by default its name in this folder")],
 		examples: [
 			"svc backup download svc-20300101T000000000Z.db",
 			"svc backup download svc-20300101T000000000Z.db --output /mnt/safe/svc.db",
@@ -99,9 +99,9 @@ async function downloadBackup(context: Context<DownloadOptions>, name: string): 
 	const client = await patient(context);
 	const output = resolve(context.io.cwd(), context.options.output ?? name);
 	if (context.options.output === undefined && name.includes("/"))
-		throw new Failure("usage", "that is no backup's name");
+		throw new Failure("usage", "that is not the name of a backup");
 	if (existsSync(output)) {
-		throw new Failure("failed", "there is such a file already", { hint: "--output names another one" });
+		throw new Failure("failed", "the file already exists", { hint: "--output names another one" });
 	}
 	const backups = await fetchList(client);
 	const backup = backups.find((listed) => listed.name === name);
@@ -152,7 +152,7 @@ async function* checked(
 		throw error instanceof Failure ? error : await explainConnection(client, "GET", error);
 	}
 	if (digest.digest("hex") === sha256) return;
-	throw new Failure("failed", "what arrived is not the backup: its SHA-256 is another one", {
+	throw new Failure("failed", "the download is not the backup: its SHA-256 differs", {
 		hint: "try again; if it stays so, the server's disk altered the file: make a new one with `svc backup`",
 	});
 }

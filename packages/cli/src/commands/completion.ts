@@ -18,7 +18,7 @@ const SHELLS: Readonly<Record<string, { script(positions: readonly Position[]): 
 };
 
 const DETAILS =
-	"Names of realms, keys and engines are asked for at the server of the session, which answers within a second or is left alone. Values are never asked for.";
+	"The shell asks the session's server for names of realms, keys and engines, for at most a second. It never asks for values.";
 
 /** Adds the commands for shell completion: the scripts, and the hidden command that they ask for names. */
 export function addCompletionCommands(program: Command, io: Io): void {

@@ -39,7 +39,7 @@ const PARAM_HELP =
 	'In --param name=value the value is a text, unless it is JSON in brackets or braces, such as \'san=["a.example","b.example"]\'.';
 
 const PARAM_OPTIONS = [
-	repeatable("--param <name=value>", "what else the engine is told; may be given several times"),
+	repeatable("--param <name=value>", "another parameter of the engine; may be given several times"),
 	...FIELD_OPTIONS,
 ];
 
@@ -47,12 +47,12 @@ const PARAM_OPTIONS = [
 export function addInvocationCommands(engine: Command, io: Io): void {
 	addCommand<GenerateOptions>(engine, io, {
 		usage: "generate <type>",
-		summary: "create a credential, a certificate or a one-time password's secret, and print it this once",
-		details: `A credential ends by itself with its lease. --json prints values of several lines, such as certificates, so that they can be taken apart, and the lease's id as lease_id.
+		summary: "create a credential, a certificate or a one-time password's secret, and print it once",
+		details: `A credential ends with its lease. --json suits values of several lines, such as certificates, and adds the lease's id as lease_id.
 --format prints what is needed to connect: url one address with user and password (keyvalue, documentdb, totp), env lines that a shell evaluates, kubeconfig a client configuration (containerorch).\n${PARAM_HELP}`,
 		options: [
 			REALM_OPTION,
-			option("--role <role>", "what it is good for; each engine has its own roles"),
+			option("--role <role>", "role of the credential; each engine has its own roles"),
 			option("--ttl <duration>", "how long it lives, such as 30m or 12h"),
 			option("--format <format>", "print it as url, env, kubeconfig or json").choices(CONNECTION_FORMATS),
 			...PARAM_OPTIONS,
@@ -69,7 +69,7 @@ export function addInvocationCommands(engine: Command, io: Io): void {
 	addCommand<ParamOptions>(engine, io, {
 		usage: "validate <type>",
 		summary: "check a certificate or a one-time password, or revoke a credential by its name",
-		details: `For engines that make users and service accounts, such as keyvalue, this revokes what it is given.\n${PARAM_HELP}\n${SECRET_HELP}`,
+		details: `For engines that create users or service accounts, such as keyvalue, this revokes the credential.\n${PARAM_HELP}\n${SECRET_HELP}`,
 		options: [REALM_OPTION, ...PARAM_OPTIONS],
 		examples: [
 			"svc engine validate totp --realm shop --secret secret --param code=123456",

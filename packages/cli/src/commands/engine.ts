@@ -60,7 +60,7 @@ function addConfigurationCommands(engine: Command, io: Io): void {
 			ONE_REALM,
 			repeatable(
 				"--allow-realm <slug>",
-				"a realm that it serves; may be given several times, '*' alone is every realm",
+				"a realm that may use it; may be given several times, '*' alone means every realm",
 			),
 			repeatable("--set <field=value>", "a field; may be given several times"),
 			fromFile("ca_cert or ca_private_key"),

@@ -27,15 +27,15 @@ interface ManifestOptions extends EnvironmentOptions {
 /** Spec: API › Operator-sync endpoints. */
 const USUAL_ENVIRONMENT = "prod";
 
-const DETAILS = `The objects are a Secret with a new token, which reads this environment of this realm and makes the credentials of each --generator, until it expires, and nothing else; and what makes the operator use it: of each --key, of all keys with --all (or when nothing else is named), of each --generator the credentials of an engine, made again at half of their ttl.
-The server's certificate is part of the objects when svc trusts it by --cacert or by its fingerprint. What is printed holds the token: pipe it to kubectl, do not keep it.`;
+const DETAILS = `The manifest has a Secret with a new token. Until it expires, the token can read this environment of this realm and create the credentials of each --generator, nothing else. The other objects tell the operator what to fetch: each --key; all keys, with --all or when you name nothing; for each --generator a credential of an engine, created again after half of its ttl.
+The manifest includes the server's certificate if svc trusts it by --cacert or by its fingerprint. It contains the token: pipe it to kubectl, do not keep it.`;
 
 /** Adds the commands for External Secrets Operator. */
 export function addEsoCommands(program: Command, io: Io): void {
-	const eso = addGroup(program, "eso", "External Secrets Operator, which brings secrets into a cluster of Kubernetes");
+	const eso = addGroup(program, "eso", "External Secrets Operator, which copies secrets into a Kubernetes cluster");
 	addCommand<ManifestOptions>(eso, io, {
 		usage: "manifest",
-		summary: "print the manifest that brings secrets to a cluster, with a new token",
+		summary: "print the manifest with which a cluster reads secrets, with a new token",
 		details: DETAILS,
 		options: [
 			REALM_OPTION,
@@ -43,11 +43,11 @@ export function addEsoCommands(program: Command, io: Io): void {
 			repeatable("--key <key>", "this secret; may be given several times"),
 			option("--all", "all secrets of the environment, as one Secret"),
 			repeatable("--generator <engine:role>", "credentials of an engine, such as keyvalue:readonly,ttl=1h"),
-			option("--namespace <name>", "where the objects are made").default("default"),
-			option("--url <url>", "the server as the cluster reaches it (else the address that svc uses)"),
+			option("--namespace <name>", "namespace of the objects").default("default"),
+			option("--url <url>", "address at which the cluster reaches the server (else the one that svc uses)"),
 			option("--expires <duration>", "when the token ends").default("90d"),
 			option("--scopes <list>", "of the token; some roles of engines need read,write").default("read"),
-			option("--dry-run", "make no token: the manifest has svc_REPLACE_ME in its place"),
+			option("--dry-run", "create no token: the manifest has svc_REPLACE_ME in its place"),
 		],
 		examples: [
 			"svc eso manifest --realm shop --env prod --namespace apps | kubectl apply -f -",

@@ -88,7 +88,7 @@ test("a file is new, only its owner can read it, and one that is there stays wit
 	const before = await readFile(file, "utf8");
 	const refused = await save("--format", "json");
 	assert.equal(refused.code, 1);
-	assert.match(refused.stderr, /\.env is there already\nhint: --force replaces it/);
+	assert.match(refused.stderr, /\.env already exists\nhint: --force replaces it/);
 	assert.equal(await readFile(file, "utf8"), before);
 	await chmod(file, 0o644);
 	const document = JSON.parse((await save("--format", "json", "--force", "--json")).stdout);

@@ -48,7 +48,7 @@ export function addExportCommand(program: Command, io: Io): void {
 			option("--force", "replace the file of --output"),
 			option(
 				"--allow-reserved",
-				"also variables such as PATH and NODE_OPTIONS, which decide what runs (shell, systemd, docker)",
+				"also write variables such as PATH and NODE_OPTIONS, which decide what runs (shell, systemd, docker)",
 			),
 			option("--name <name>", "name of the Secret (k8s); realm and environment by default"),
 			option("--namespace <name>", "namespace of the Secret (k8s)"),
@@ -117,7 +117,8 @@ function format(name: string, entries: readonly Entry[], secret: SecretName, all
 async function save(file: string, content: string, replaces: boolean): Promise<void> {
 	const there = await lstat(file).catch(() => undefined);
 	if (there !== undefined && !replaces)
-		throw new Failure("failed", `${file} is there already`, { hint: "--force replaces it" });
-	if (there?.isFile() === false) throw new Failure("failed", `${file} is not a file that could be replaced`);
+		throw new Failure("failed", `${file} already exists`, { hint: "--force replaces it" });
+	if (there?.isFile() === false)
+		throw new Failure("failed", `${file} is not a regular file, so svc does not replace it`);
 	await writePrivateFile(file, content, replaces);
 }

@@ -59,6 +59,6 @@ async function rollBack(context: Context<EnvironmentOptions>, key: string, wante
 
 /** Parses the number of a version. @throws Failure usage when it is none */
 export function parseVersion(text: string): number {
-	if (!/^[1-9]\d{0,14}$/.test(text)) throw new Failure("usage", "a version is a number from 1 on");
+	if (!/^[1-9]\d{0,14}$/.test(text)) throw new Failure("usage", "a version is a number of at least 1");
 	return Number(text);
 }

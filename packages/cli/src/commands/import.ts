@@ -33,7 +33,7 @@ interface Destination {
 	readonly environment: string;
 }
 
-const DETAILS = `The whole file is read before anything is written. Only what differs is written, and nothing is deleted.
+const DETAILS = `svc reads the whole file before it writes anything. It writes only what differs, and deletes nothing.
 Values: KEY=value up to the end of the line or to a # after a blank; 'single quotes' keep everything as it is; "double quotes" know \\n \\r \\t \\\\ \\" \\$; both may span lines. $ is an ordinary character.
 A file that ends in .json, .yaml or .yml is an object or a mapping of texts, or a Secret of Kubernetes, as \`svc export\` writes them.`;
 
@@ -49,7 +49,7 @@ export function addImportCommand(program: Command, io: Io): void {
 			...ENVIRONMENT_OPTIONS,
 			option("--format <format>", "what the file is; else its name says it").choices(FORMATS),
 			option("--dry-run", "only show what would be added and changed"),
-			option("--skip-empty", "leave out entries without a value, which the service does not keep"),
+			option("--skip-empty", "skip entries without a value, which the server does not store"),
 		],
 		examples: ["svc import .env --realm shop --env dev --dry-run", "svc import .env --realm shop --env dev"],
 		run: importFile,
@@ -71,7 +71,7 @@ async function readEntries({ io, options }: Context<ImportOptions>, file: string
 	const empty = entries.find(({ value }) => value === "");
 	if (empty === undefined) return entries;
 	if (options.skipEmpty === true) return entries.filter(({ value }) => value !== "");
-	throw new Failure("failed", `line ${empty.line}: the value is empty, which the service does not keep`, {
+	throw new Failure("failed", `line ${empty.line}: the value is empty, and the server stores no empty values`, {
 		hint: "--skip-empty leaves such entries out",
 	});
 }

@@ -31,8 +31,8 @@ export function addInitCommand(program: Command, io: Io): void {
 		summary: "set up a new server: create its first account, log in, and create a first realm",
 		details: `The first account becomes the instance's administrator. Unless everybody may register, the server asks for its setup code, which only the administrator of its machine can read: it is in the file setup-code of the data directory until the account exists.\n${FIRST_CONTACT}`,
 		options: [
-			option("--realm <slug>", "make this realm, too"),
-			option("--name <name>", "name to show; the e-mail by default"),
+			option("--realm <slug>", "also create this realm"),
+			option("--name <name>", "display name; the e-mail by default"),
 			option("--setup-code-file <file>", "take the setup code from this file"),
 			PASSWORD_STDIN,
 			TRUST_NEW,

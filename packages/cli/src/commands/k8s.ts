@@ -14,8 +14,8 @@ interface KubernetesOptions extends RealmOptions {
 	readonly ttl?: string;
 }
 
-const DETAILS = `The engine containerorch makes a service account for as long as the program runs, and KUBECONFIG names a configuration for it, in a folder that only you can read and that is gone afterwards. The account is deleted when the program has ended, whatever way; when svc itself is killed, at the end of its ttl.
-Signals, exit code and environment are as of \`svc run\`.`;
+const DETAILS = `The engine containerorch creates a service account for as long as the program runs. KUBECONFIG names its configuration, in a folder that only you can read and that svc deletes afterwards. The account is deleted when the program ends, however it ends; if svc itself is killed, at the end of its ttl.
+Signals, exit code and environment are the same as for \`svc run\`.`;
 
 /** Adds the command that runs a program as a Kubernetes service account. */
 export function addKubernetesCommand(program: Command, io: Io): void {
@@ -27,8 +27,8 @@ export function addKubernetesCommand(program: Command, io: Io): void {
 		options: [
 			REALM_OPTION,
 			option("--role <role>", "viewer, editor or admin").default("viewer"),
-			option("--namespace <name>", "where; the engine's configuration has the usual one"),
-			option("--ttl <duration>", "how long it lives at most, from 10m on"),
+			option("--namespace <name>", "namespace of the account; by default the one of the engine's configuration"),
+			option("--ttl <duration>", "longest life of the account, at least 10m"),
 		],
 		examples: [
 			"svc k8s --realm shop -- kubectl get pods",

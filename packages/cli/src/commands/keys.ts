@@ -27,14 +27,14 @@ export function addKeysCommands(program: Command, io: Io): void {
 		usage: "status",
 		summary: "show which master key is in use and the keys under it, never a key itself",
 		details: INSTANCE_ONLY,
-		options: [option("--realm <slug>", "the keys of this realm, in place of the instance's own")],
+		options: [option("--realm <slug>", "the keys of this realm instead of the instance's own")],
 		examples: ["svc keys status", "svc keys status --realm shop --json"],
 		run: showStatus,
 	});
 	addCommand<RotateOptions>(keys, io, {
 		usage: "rotate",
 		summary: "replace the master key, or the keys that seal and sign, while the server works",
-		details: `${INSTANCE_ONLY} What older keys sealed stays readable, and nobody is signed out. A master key in a file is replaced in that file. The server cannot change one from a credential or the environment: give it the next one first, as the credential next-master-key or in the file of next_master_key_file.\nA backup opens only with the master key of its time: keep a copy of each key as long as its backups.`,
+		details: `${INSTANCE_ONLY} Data sealed with older keys stays readable, and nobody is signed out. A master key in a file is replaced in that file. The server cannot change one from a credential or the environment: give it the next one first, as the credential next-master-key or in the file of next_master_key_file.\nA backup opens only with the master key of its time: keep a copy of each key as long as its backups.`,
 		options: [
 			option("--master", "the master key").conflicts(["data", "realm"]),
 			option("--data", "the keys of the instance: record, portable, session, checkpoint, cursor"),

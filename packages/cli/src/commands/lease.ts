@@ -32,7 +32,7 @@ export function addLeaseCommands(program: Command, io: Io): void {
 		details: "Without a realm, the leases of all realms, for the instance's administrators.",
 		options: [
 			REALM_OPTION,
-			option("--all-realms", "of all realms, also when SVC_REALM or .svc.toml names one").conflicts("realm"),
+			option("--all-realms", "leases of all realms, even if SVC_REALM or .svc.toml names one").conflicts("realm"),
 			option("--engine <type>", "of this engine"),
 			option("--state <state>", "in this state").choices(STATES),
 		],
@@ -60,7 +60,7 @@ export function addLeaseCommands(program: Command, io: Io): void {
 		usage: "abandon <id>",
 		summary: "abandon a lease that cannot be revoked: delete its credential by hand",
 		details: "Only for the instance's administrators.",
-		options: [option("--reason <text>", "why; it is kept in the audit log").makeOptionMandatory()],
+		options: [option("--reason <text>", "reason, for the audit log").makeOptionMandatory()],
 		examples: ['svc lease abandon 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --reason "the cluster is gone"'],
 		run: abandonLease,
 	});

@@ -68,10 +68,10 @@ test("svc login --ldap sends the directory's password, which is asked for or rea
 
 const WRONG: readonly (readonly [words: string, code: number, message: RegExp])[] = [
 	["--sso corp --ldap directory", 2, /either --sso or --ldap/],
-	["--sso corp ada@example.com", 2, /--sso takes no name/],
-	["--sso corp --password-stdin", 2, /--sso takes no name and no password/],
-	["--sso directory", 2, /a directory.*\nhint: `svc login --ldap` /],
-	["--ldap corp ada --password-stdin", 2, /no directory.*\nhint: `svc login --sso` /],
+	["--sso corp ada@example.com", 2, /^svc: --sso /],
+	["--sso corp --password-stdin", 2, /^svc: --sso /],
+	["--sso directory", 2, /^svc: .*\nhint: `svc login --ldap` /],
+	["--ldap corp ada --password-stdin", 2, /^svc: .*\nhint: `svc login --sso` /],
 	["--ldap directory --password-stdin", 2, /no user name is given/],
 	["--sso nobody", 4, /provider nobody not found\nhint: `svc sso list`/],
 	["--ldap nobody ada --password-stdin", 4, /provider nobody not found\nhint: `svc sso list`/],

@@ -89,7 +89,7 @@ async function proveAtProvider(context: Context<LoginOptions>, client: Client, n
 /** Checks the provider's kind first, so that nobody types a password in vain. */
 async function proveAtDirectory(context: Context<LoginOptions>, client: Client, name: string, username: string) {
 	if ((await findProvider(client, name)) !== "ldap")
-		throw new Failure("usage", "the provider is no directory: it asks in a browser", {
+		throw new Failure("usage", "the provider is not a directory: it needs a browser", {
 			hint: "`svc login --sso` with its name",
 		});
 	return { path: path`auth/ldap/${name}/login`, body: { username, password: await readPassword(context) } };

@@ -21,9 +21,9 @@ export function addPolicyCommands(program: Command, io: Io): void {
 		details:
 			"With an API token: what that token may do. Only admins of the realm may ask about others in it, and the answer is what those may do when signed in; their API tokens may be able to do less. Only the instance admin may ask about somebody without a role there. A realm that you are not in is not found.",
 		options: [
-			option("--user <user>", "somebody else, by id or e-mail"),
+			option("--user <user>", "another user, by id or e-mail"),
 			REALM_OPTION,
-			option("--env <name>", "in this environment: a token may be good for one only"),
+			option("--env <name>", "in this environment: a token may be valid in only one"),
 			option("--capability <name>", "this one only, such as secrets:write"),
 		],
 		examples: [

@@ -34,7 +34,7 @@ export function addPromotionCommands(program: Command, io: Io): void {
 	addCommand<DiffOptions>(program, io, {
 		usage: "diff <from> <to>",
 		summary: "show how two environments differ, without values",
-		details: "The server compares: no value leaves it. With --json also the keys that are equal.",
+		details: "The server compares, so no value leaves it. With --json, the answer includes keys that are equal.",
 		options: [REALM_OPTION, option("--exit-code", "end with 1 when they differ")],
 		examples: ["svc diff staging prod --realm shop", "svc diff staging prod --realm shop --exit-code --json"],
 		run: diff,
@@ -43,12 +43,12 @@ export function addPromotionCommands(program: Command, io: Io): void {
 		usage: "promote [keys...]",
 		summary: "copy secrets from one environment to another, without showing values",
 		details:
-			"Exactly what was shown is copied: if a secret has changed since, nothing is. Comment and expiry are copied, too; secrets that exist only in the other environment stay.",
+			"svc copies exactly what it showed: if a secret has changed since, it copies nothing. It also copies comment and expiry, and leaves secrets that exist only in the other environment.",
 		options: [
 			REALM_OPTION,
-			option("--from <env>", "copied from here").makeOptionMandatory(),
-			option("--to <env>", "copied to here").makeOptionMandatory(),
-			option("--all", "every secret that is not there, or different there"),
+			option("--from <env>", "environment to copy from").makeOptionMandatory(),
+			option("--to <env>", "environment to copy to").makeOptionMandatory(),
+			option("--all", "every secret that is missing or different there"),
 			option("--dry-run", "only show what would be copied"),
 			option("--yes", "do not ask"),
 		],
@@ -73,7 +73,7 @@ async function diff(context: Context<DiffOptions>, from = "", to = ""): Promise<
 
 function pairOf(context: Context<RealmOptions>, from: string, to: string): Pair {
 	const pair = { realm: realmOf(context), from: checkEnvironment(from), to: checkEnvironment(to) };
-	if (from === to) throw new Failure("usage", "these are one environment: name two");
+	if (from === to) throw new Failure("usage", "both environments are the same: name two");
 	return pair;
 }
 
@@ -146,7 +146,7 @@ function effectOf(row: Answer): string {
 
 async function ask({ io }: Context, { realm, from, to }: Pair, plan: readonly Answer[]): Promise<void> {
 	if (!isInteractive(io))
-		throw new Failure("usage", "promoting needs --yes where nobody can be asked", {
+		throw new Failure("usage", "promoting needs --yes where svc cannot ask", {
 			hint: "--dry-run shows what it would do",
 		});
 	const listed = plan.map((row) => `${effectOf(row)} ${text(row, "key")}`).join(", ");

@@ -22,9 +22,9 @@ export function addRealmCommands(program: Command, io: Io): void {
 	const realm = addGroup(program, "realm", "realms, which hold secrets");
 	addCommand<CreateOptions>(realm, io, {
 		usage: "create <slug>",
-		summary: "create a realm, which you then own",
+		summary: "create a realm that you own",
 		options: [
-			option("--name <name>", "name to show; the slug by default"),
+			option("--name <name>", "display name; the slug by default"),
 			option("--description <text>", "what it is for"),
 		],
 		examples: ["svc realm create shop", 'svc realm create shop --name "The shop"'],
@@ -44,7 +44,7 @@ export function addRealmCommands(program: Command, io: Io): void {
 	});
 	addCommand<DeleteOptions>(realm, io, {
 		usage: "delete <slug>",
-		summary: "delete a realm with everything in it",
+		summary: "delete a realm and everything in it",
 		options: [option("--yes", "do not ask")],
 		examples: ["svc realm delete shop", "svc realm delete shop --yes"],
 		run: deleteRealm,

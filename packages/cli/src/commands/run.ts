@@ -24,9 +24,9 @@ interface RunOptions extends EnvironmentOptions, SelectionOptions, NamingOptions
 	readonly lease?: readonly string[];
 }
 
-const DETAILS = `The program gets the environment of svc itself, less what is svc's own (SVC_TOKEN and the like), and a variable for each secret. There is no shell in between. Signals are passed on to it, except what a terminal sends to everything in its foreground, such as Ctrl-C: that has reached it already.
-svc ends with the program's exit code, or with 128 and the number of the signal that ended it. 125 says that svc itself failed, 126 that the program cannot be run, 127 that it is not found.
-Values of 6 characters or more are replaced by ***** in what the program writes, also as they stand in JSON, in an address and in Base64. For this its output goes through svc: a program that wants a terminal, such as an editor or a shell, is given it by --no-masking.
+const DETAILS = `The program gets svc's environment without svc's own variables (SVC_TOKEN and the like), plus a variable for each secret. No shell is involved. svc forwards signals to it, except those that a terminal sends to every program in the foreground, such as Ctrl-C: the program has received them already.
+svc exits with the program's exit code, or with 128 plus the number of the signal that ended it. 125 means that svc itself failed, 126 that the program cannot be run, 127 that it is not found.
+svc replaces values of 6 characters or more with ***** in the program's output, also in their JSON, URL and Base64 encodings. For this, the output goes through svc; a program that needs a terminal, such as an editor or a shell, needs --no-masking.
 ${LEASE_HELP}
 ${WATCH_HELP}
 ${SOURCE_HELP}`;
@@ -36,13 +36,11 @@ const OPTIONS = [
 	repeatable("--only <key>", "only this secret; may be given several times"),
 	repeatable("--except <key>", "without this secret; may be given several times"),
 	option("--prefix <text>", "begin the name of each variable with this"),
-	option("--map-names", "turn - . and / of keys into _"),
+	option("--map-names", "replace - . and / in keys with _"),
 	option("--allow-reserved", "also set variables such as PATH and NODE_OPTIONS, which decide what runs"),
 	option("--require <file>", "fail when a variable that this .env file names is missing; its values do not count"),
-	option("--no-masking", "leave the program its terminal, and values in its output as they are"),
-	repeatable("--lease <engine:role>", "with a credential of an engine; may be given several times").conflicts(
-		"offline",
-	),
+	option("--no-masking", "let the program use the terminal, and do not mask its output"),
+	repeatable("--lease <engine:role>", "add a credential of an engine; may be given several times").conflicts("offline"),
 	...WATCH_OPTIONS,
 	...SOURCE_OPTIONS,
 ];

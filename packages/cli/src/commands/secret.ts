@@ -34,7 +34,7 @@ export function addSecretCommands(program: Command, io: Io): void {
 		usage: "get <key>",
 		summary: "print the value of a secret",
 		details:
-			"The value is printed as it is, and a line break after it only on a terminal: a file or a pipe gets exactly its bytes.",
+			"svc prints the value as it is and adds a line break only on a terminal: a file or a pipe gets exactly its bytes.",
 		options: [...ENVIRONMENT_OPTIONS, option("--version <number>", "an earlier version (see `svc secret history`)")],
 		examples: ["svc secret get DATABASE_URL --realm shop --env prod", "svc secret get TLS_KEY --realm shop > key.pem"],
 		run: getSecret,
@@ -44,15 +44,15 @@ export function addSecretCommands(program: Command, io: Io): void {
 		summary: "list the secrets of an environment, without their values",
 		options: [
 			...ENVIRONMENT_OPTIONS,
-			option("--all-environments", "of all environments").conflicts("env"),
-			option("--show-values", "with their values"),
+			option("--all-environments", "list all environments").conflicts("env"),
+			option("--show-values", "also show the values"),
 		],
 		examples: ["svc secret list --realm shop --env prod", "svc secret list --realm shop --all-environments --json"],
 		run: listSecrets,
 	});
 	addCommand<EnvironmentOptions>(secret, io, {
 		usage: "delete <key>",
-		summary: "delete a secret with its history",
+		summary: "delete a secret and its history",
 		options: ENVIRONMENT_OPTIONS,
 		examples: ["svc secret delete OLD_KEY --realm shop --env prod"],
 		run: deleteSecret,

@@ -50,7 +50,7 @@ export function addSsoCommands(program: Command, io: Io): void {
 	});
 	addCommand<SetOptions>(sso, io, {
 		usage: "set <name>",
-		summary: "set up a provider, or change it",
+		summary: "create or change a provider",
 		details: SET_DETAILS,
 		options: [
 			option("--type <type>", "oidc, saml or ldap; not needed when the file of --from says it").choices(TYPES),
@@ -80,7 +80,7 @@ function addProviderCommands(sso: Command, io: Io): void {
 	});
 	addCommand(sso, io, {
 		usage: "remove <name>",
-		summary: "remove a provider; its people keep their accounts",
+		summary: "remove a provider; its users keep their accounts",
 		details: ADMINISTRATORS,
 		examples: ["svc sso remove corp"],
 		run: removeProvider,

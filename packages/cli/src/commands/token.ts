@@ -25,12 +25,12 @@ export function addTokenCommands(program: Command, io: Io): void {
 	const token = addGroup(program, "token", "API tokens for machines");
 	addCommand<CreateOptions>(token, io, {
 		usage: "create <name>",
-		summary: "create a token and print it, this once",
+		summary: "create a token and print it once",
 		options: [
-			option("--scopes <list>", "of read, write and delete, with commas; read by default"),
-			option("--realm <slug>", "good for this realm only"),
-			option("--env <name>", "good for this environment only").choices(ENVIRONMENTS),
-			repeatable("--engine <type:role>", "good for credentials of this role in --realm only; with --env for both"),
+			option("--scopes <list>", "any of read, write and delete, separated by commas; read by default"),
+			option("--realm <slug>", "valid only in this realm"),
+			option("--env <name>", "valid only in this environment").choices(ENVIRONMENTS),
+			repeatable("--engine <type:role>", "valid only for credentials of this role in --realm; with --env, for both"),
 			option("--expires-at <instant>", "when it ends, such as 2030-01-31T00:00:00Z"),
 		],
 		details: DETAILS,
@@ -43,7 +43,7 @@ export function addTokenCommands(program: Command, io: Io): void {
 	});
 	addCommand(token, io, {
 		usage: "list",
-		summary: "list your tokens, without the tokens themselves",
+		summary: "list your tokens, without their values",
 		examples: ["svc token list"],
 		run: listTokens,
 	});
@@ -69,7 +69,7 @@ async function createToken(context: Context<CreateOptions>, name: string): Promi
 	await show(context, answer, visible(text(answer, "token")));
 	await note(
 		context,
-		visible(`token ${name} (${text(answer, "scopes")}) has the id ${text(answer, "id")} and is shown only this once`),
+		visible(`token ${name} (${text(answer, "scopes")}) has the id ${text(answer, "id")} and is not shown again`),
 	);
 }
 

@@ -22,7 +22,7 @@ export const USERS_LIMITS: CommandSpec<LimitOptions> = {
 	options: [
 		option(
 			"--realm-bytes <size>",
-			"what each realm of theirs may hold, with the history: bytes, or 256MiB, 1GiB, default",
+			"limit of each of the user's realms, including history: bytes, or 256MiB, 1GiB, default",
 		),
 		option("--realms <count>", "how many realms they may own, deleted ones included until they are purged, or default"),
 	],

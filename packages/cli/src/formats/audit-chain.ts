@@ -72,7 +72,7 @@ export async function checkExport(
 export async function* readExport(path: string): AsyncGenerator<Answer | undefined> {
 	const file = await open(path).catch((error: NodeJS.ErrnoException) => {
 		if (error.code !== "ENOENT") throw error;
-		throw new Failure("usage", "there is no file of that name", { hint: "`svc audit export` makes one" });
+		throw new Failure("usage", "the file does not exist", { hint: "`svc audit export` makes one" });
 	});
 	try {
 		for await (const line of file.readLines()) yield parseLine(line);

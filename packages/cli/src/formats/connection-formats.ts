@@ -18,9 +18,13 @@ export function checkFormat(type: string, format: ConnectionFormat): void {
 	const engines = ONLY[format];
 	if (engines === undefined || engines.includes(type)) return;
 	const others = ["env", "json", ...Object.keys(ONLY).filter((name) => ONLY[name]?.includes(type))];
-	throw new Failure("usage", `what the engine ${type} makes has no ${format}: only that of ${engines.join(", ")} has`, {
-		hint: `--format takes ${others.join(", ")} here`,
-	});
+	throw new Failure(
+		"usage",
+		`credentials of ${type} cannot be printed as ${format}: only those of ${engines.join(", ")} can`,
+		{
+			hint: `--format takes ${others.join(", ")} here`,
+		},
+	);
 }
 
 /**

@@ -127,7 +127,7 @@ function generator(sync: Sync, { prefix, type, params }: LeaseRequest): object[]
 		.replace(/[^a-z0-9-]/g, "-");
 	const ttl = String(params.ttl ?? USUAL_TTL);
 	const minutes = Math.floor(parseDuration("ttl", ttl) / 2 / 60_000);
-	if (minutes < 1) throw new Failure("usage", "the ttl of a --generator is 2m at least");
+	if (minutes < 1) throw new Failure("usage", "the ttl of a --generator must be at least 2m");
 	const url = `${sync.address}/api/v1/realms/${sync.realm}/engines/${encodeURIComponent(type)}/generate`;
 	const spec = { method: "POST", body: JSON.stringify({ ...params, ttl }), ...request(sync, url, "$") };
 	const generatorRef = { apiVersion: GENERATORS, kind: "Webhook", name };

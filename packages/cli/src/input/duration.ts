@@ -12,7 +12,7 @@ export function parseDuration(name: string, text: string, max_ms = Number.POSITI
 	const [, number, unit = ""] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
 	if (number === undefined) throw new Failure("usage", `${name} takes a duration such as 30s, 5m, 24h or 7d`);
 	const ms = Number(number) * (UNIT_MS[unit] ?? 0);
-	if (ms > max_ms) throw new Failure("usage", `${name} takes ${describeDuration(max_ms)} at most`);
+	if (ms > max_ms) throw new Failure("usage", `${name} takes at most ${describeDuration(max_ms)}`);
 	return ms;
 }
 

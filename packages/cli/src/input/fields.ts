@@ -25,16 +25,16 @@ export const SETTING_HELP =
 
 /** A paragraph of the help of commands whose fields are likely to be secrets. */
 export const SECRET_HELP =
-	"A secret does not belong on the command line, which others can see: --secret asks for it, hidden, on a terminal, and else takes it from standard input. There one --secret takes everything but a line break at the end; several take one line each, in their order.";
+	"Do not put a secret on the command line, where others can see it: --secret asks for it on a terminal, without showing it, and else reads standard input. One --secret reads all of it without a line break at the end; several read one line each, in their order.";
 
 /** The option for fields that are read from files. @param names of such fields */
 export function fromFile(names: string): Option {
-	return repeatable("--set-file <field=file>", `a field that is taken from a file, such as ${names}`);
+	return repeatable("--set-file <field=file>", `a field whose value is in a file, such as ${names}`);
 }
 
 /** Options that set fields, besides the command's own for plain ones. */
 export const FIELD_OPTIONS: readonly Option[] = [
-	repeatable("--secret <name>", "a field that is asked for, hidden, or read from standard input"),
+	repeatable("--secret <name>", "a field that svc asks for without showing it, or reads from standard input"),
 	option("--from <file>", "a JSON object of fields, which the other options change (- for standard input)"),
 ];
 

@@ -13,7 +13,7 @@ export interface PasswordOptions {
 /** The option of `PasswordOptions`. */
 export const PASSWORD_STDIN: Option = option(
 	"--password-stdin",
-	"take the password from the first line of standard input",
+	"read the password from the first line of standard input",
 );
 
 /** The e-mail given, or else typed at a prompt. @throws Failure usage when nobody can be asked */
@@ -76,7 +76,7 @@ async function askNewPassword(context: Context, question: string): Promise<strin
 
 async function askPassword({ io }: Context, question: string): Promise<string> {
 	if (!isInteractive(io)) {
-		throw new Failure("usage", "there is no terminal to ask for the password on", {
+		throw new Failure("usage", "svc cannot ask for the password without a terminal", {
 			hint: "give it with --password-stdin",
 		});
 	}

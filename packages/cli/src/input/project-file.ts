@@ -73,7 +73,7 @@ function parseToml(text: string, path: string): Record<string, unknown> {
 
 function unusable(path: string, problem: string, cause?: unknown): Failure {
 	return new Failure("usage", `${path}: ${problem}`, {
-		hint: "--realm and --env, or SVC_REALM and SVC_ENV, make up for it",
+		hint: "--realm and --env, or SVC_REALM and SVC_ENV, replace it",
 		...(cause === undefined ? {} : { cause }),
 	});
 }

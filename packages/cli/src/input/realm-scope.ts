@@ -33,7 +33,7 @@ export function realmOf(context: Context<RealmOptions>): string {
 	const realm = realmIfAny(context);
 	if (realm === undefined) {
 		throw new Failure("usage", "no realm is given", {
-			hint: "--realm, SVC_REALM or .svc.toml names it, `svc realm list` shows what there is",
+			hint: "--realm, SVC_REALM or .svc.toml names it, `svc realm list` lists the realms",
 		});
 	}
 	return realm;

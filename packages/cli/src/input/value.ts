@@ -14,13 +14,13 @@ export interface ValueOptions {
 
 /** Options for the source of a value. */
 export const VALUE_OPTIONS = [
-	option("--from-file <file>", "take the value from a file, byte for byte"),
+	option("--from-file <file>", "read the value from a file, byte for byte"),
 	option("--trim", "drop one line break at the end of the value"),
 ];
 
 /** A paragraph of the help of every command that takes a value. */
 export const VALUE_HELP =
-	"Without a value it is asked for, hidden, on a terminal, and else taken from standard input byte for byte, a line break at the end included (see --trim). A value on the command line can be seen in the shell's history and in the list of processes.";
+	"Without a value, svc asks for it on a terminal, without showing it, and else reads standard input byte for byte, including a line break at the end (see --trim). A value on the command line appears in the shell's history and in the process list.";
 
 /**
  * The value of a secret: the one given, else from --from-file, else asked for on a terminal, else from stdin.
@@ -32,7 +32,7 @@ export async function readValue(context: Context<ValueOptions>, given: string | 
 		throw new Failure("usage", "give either a value or --from-file");
 	const raw = given ?? (await readSource(context));
 	const value = options.trim === true ? raw.replace(/\r?\n$/, "") : raw;
-	if (value === "") throw new Failure("usage", "the value is empty, which the service does not keep");
+	if (value === "") throw new Failure("usage", "the value is empty, and the server stores no empty values");
 	if (given === undefined && value.endsWith("\n") && isTerminal(context)) {
 		await note(context, "note: the value ends with a line break; --trim would drop it");
 	}
@@ -44,7 +44,7 @@ async function readSource(context: Context<ValueOptions>): Promise<string> {
 	if (options.fromFile !== undefined) return decodeUtf8(await readFile(options.fromFile), "the file");
 	if (io.stdin.isTTY !== true) return decodeUtf8(await readStdin(io), "standard input");
 	if (!isInteractive(io))
-		throw new Failure("usage", "there is no terminal to ask on", { hint: "give the value on standard input" });
+		throw new Failure("usage", "svc cannot ask without a terminal", { hint: "give the value on standard input" });
 	return askHidden(io, "Value (hidden): ");
 }
 

@@ -28,7 +28,7 @@ export async function confirmUnless(
 	words: { doing: string; done: string },
 ): Promise<void> {
 	if (options.yes === true) return;
-	if (!isInteractive(io)) throw new Failure("usage", `${words.doing} needs --yes where nobody can be asked`);
+	if (!isInteractive(io)) throw new Failure("usage", `${words.doing} needs --yes where svc cannot ask`);
 	if (!(await confirm(io, question))) throw new Failure("failed", `nothing was ${words.done}`);
 }
 
@@ -68,7 +68,7 @@ export async function readStdin(io: Io): Promise<Buffer> {
 }
 
 function requireTerminal(io: Io): void {
-	if (!isInteractive(io)) throw new Failure("usage", "there is no terminal to ask on");
+	if (!isInteractive(io)) throw new Failure("usage", "svc cannot ask without a terminal");
 }
 
 const ENTER = /[\r\n]/;

@@ -18,11 +18,11 @@ export interface BrowserOptions {
 }
 
 /** The option of `BrowserOptions`. */
-export const NO_BROWSER: Option = option("--no-browser", "open no browser: only print the address");
+export const NO_BROWSER: Option = option("--no-browser", "only print the address, without opening a browser");
 
 /** A paragraph of the help of commands that may need a browser. */
 export const BROWSER_HELP =
-	"The address to open is printed, and opened where there is a screen. The browser must run on this machine, which it is sent back to with the result; over SSH, `ssh -L` can bring the port there. --address must be the server's base_url, or the identity provider sends the browser elsewhere.";
+	"svc prints the address to open, and opens it if there is a display. The browser must run on this machine, because the sign-in ends with a redirect back to svc; over SSH, forward the port with `ssh -L`. --address must be the server's base_url, or the identity provider redirects the browser elsewhere.";
 
 /** Proof to the server that this program's browser signed in. */
 interface Proof {

@@ -9,7 +9,7 @@ import type { Variable } from "./variables.ts";
 import { withCredential } from "./with-credential.ts";
 
 /** A paragraph of the help. */
-export const LEASE_HELP = `--lease has an engine make a credential for the program: keyvalue:readonly sets KEYVALUE_URL, KEYVALUE_HOST, KEYVALUE_PORT, KEYVALUE_USERNAME, KEYVALUE_PASSWORD and the like, documentdb:read,database=shop DOCUMENTDB_URI, containerorch:viewer KUBECONFIG; cache=keyvalue:readonly names them CACHE_URL and so on. It is revoked when the program ends, whatever way. When svc itself is killed, it ends with its ttl, as in keyvalue:readonly,ttl=30m; it is not renewed, so the ttl has to be long enough.`;
+export const LEASE_HELP = `With --lease, an engine creates a credential for the program: keyvalue:readonly sets KEYVALUE_URL, KEYVALUE_HOST, KEYVALUE_PORT, KEYVALUE_USERNAME, KEYVALUE_PASSWORD and the like, documentdb:read,database=shop DOCUMENTDB_URI, containerorch:viewer KUBECONFIG; cache=keyvalue:readonly names them CACHE_URL and so on. svc revokes it when the program ends, however it ends. If svc itself is killed, the credential ends with its ttl, as in keyvalue:readonly,ttl=30m. It is not renewed, so choose a ttl that is long enough.`;
 
 /**
  * Makes the credentials one by one, for as long as a program runs, and revokes them afterwards.

@@ -161,5 +161,5 @@ function nothingCached({ realm, environment }: Owner): Failure {
 }
 
 function unusable(why: string): Failure {
-	return new Failure("failed", `the secrets that are kept here cannot be used: ${why}`, { hint: HINT });
+	return new Failure("failed", `the secrets kept here cannot be used: ${why}`, { hint: HINT });
 }

@@ -18,14 +18,14 @@ export interface SourceOptions {
 
 /** The options of `SourceOptions`. */
 export const SOURCE_OPTIONS = [
-	option("--offline", "ask no server: take the secrets as they were when they were last read here"),
+	option("--offline", "use the secrets as last read here, without asking the server"),
 	option("--max-age <duration>", "with --offline: how old they may be").default("24h"),
 	option("--no-cache", "do not keep the secrets for --offline"),
 ];
 
 /** A paragraph of the help. */
 export const SOURCE_HELP =
-	"What is read from the server is kept, sealed, for --offline, which says how old it is. Nothing but --offline ever uses it.";
+	"svc keeps the secrets that it reads, sealed, for --offline, which says how old they are. Only --offline uses them.";
 
 /**
  * The secrets of an environment, from the server or, with --offline, as they were kept.

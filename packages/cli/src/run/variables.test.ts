@@ -60,7 +60,7 @@ test("what no variable can hold or be called is refused by its key, all at once"
 	assert.match(refused(["A"], "a\0b"), /^A holds a NUL character/);
 	assert.match(refused(["A"], "ä".repeat(65_536)), /^A is over 128 KiB/);
 	assert.equal(refused(["A"], "x".repeat(128 * 1024 - 3)), "");
-	assert.match(refused(["A.B", "A_B"], "v", { mapNames: true }), /^A_B gives a variable that is already there/);
+	assert.match(refused(["A.B", "A_B"], "v", { mapNames: true }), /^A_B .*variable that another/);
 });
 
 test("a wish for a lease has an engine and a role, and may have a name and params", () => {

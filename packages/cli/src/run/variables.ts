@@ -46,7 +46,7 @@ export function variablesOf(
 	refuse(
 		variables.filter(({ name }) => !NAME.test(name)),
 		"cannot be the name of a variable",
-		"--map-names turns - . and / into _, --prefix gives names a beginning, --except leaves a key out",
+		"--map-names replaces - . and / with _, --prefix adds a beginning, --except leaves a key out",
 	);
 	if (!allowReserved) refuseReserved(variables, "--prefix gives other names, --except leaves a key out");
 	checkValues(variables);
@@ -58,7 +58,7 @@ export function refuseReserved(variables: readonly Pick<Variable, "name" | "sour
 	refuse(
 		variables.filter(({ name }) => RESERVED.test(name)),
 		"would change how programs run",
-		`${hint}, --allow-reserved takes it as it is`,
+		`${hint}, --allow-reserved sets it anyway`,
 	);
 }
 
@@ -67,7 +67,7 @@ export function checkVariables(variables: readonly Variable[]): void {
 	const twice = variables.filter(({ name }, index) => variables.findIndex((other) => other.name === name) !== index);
 	refuse(
 		twice,
-		"gives a variable that is already there by another",
+		"sets a variable that another secret or lease already sets",
 		"--except leaves a key out, --prefix and the name of a lease tell them apart",
 	);
 }

@@ -87,7 +87,7 @@ function sessionRoutes(needs: AccountRouteNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/auth/password",
-			summary: "Change the password; other sessions end",
+			summary: "Change the password and end all other sessions",
 			body: ChangePassword,
 			status: 200,
 			answer: MessageSchema,
@@ -142,8 +142,7 @@ function userRoutes(needs: AccountRouteNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/users/{id}",
-			summary:
-				"An account by its id or e-mail, how much it holds, its own limits, and who signs in to it at a provider",
+			summary: "An account by id or e-mail: its use, its own limits, and the identities that sign in to it",
 			status: 200,
 			answer: v.object({
 				...UserSchema.entries,
@@ -172,7 +171,7 @@ function limitsRoute(needs: AccountRouteNeeds): Route {
 	return route({
 		method: "PUT",
 		path: "/api/v1/users/{id}/limits",
-		summary: "Give an account limits of its own; null, or nothing, means what the settings say",
+		summary: "Set an account's own limits; null or an absent field means the value of the settings",
 		body: SetLimits,
 		status: 200,
 		answer: LimitsSchema,

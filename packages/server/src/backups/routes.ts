@@ -18,7 +18,7 @@ export function backupRoutes(needs: BackupNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/backups",
-			summary: "Make a backup: a copy of the database, verified before it gets its name; the master key is not in it",
+			summary: "Create a backup: a verified copy of the database, without the master key",
 			status: 201,
 			answer: BackupSchema,
 			errors: ["unhealthy"],
@@ -27,7 +27,7 @@ export function backupRoutes(needs: BackupNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/backups",
-			summary: "The backups that are kept, newest first",
+			summary: "The backups on the server, newest first",
 			status: 200,
 			answer: v.object({ backups: v.array(BackupSchema) }),
 			errors: ["unhealthy"],

@@ -16,7 +16,8 @@ export function doctorRoutes(needs: DoctorNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/doctor",
-			summary: "Check machine, settings, database, log, engines and their rights at their targets",
+			summary:
+				"Check the machine, settings, database, audit log and engines, with the engines' rights at their targets",
 			query: v.object({
 				deep: v.optional(v.picklist(["true", "false"], says("validation_failed", "deep must be true or false"))),
 			}),

@@ -56,7 +56,7 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/realms/{slug}/engines/{type}/generate",
-			summary: "Let an engine make a value or a credential; the lease's id is in X-Lease-Id",
+			summary: "Generate a value or a credential; X-Lease-Id has the lease's id",
 			query: v.object({ connection: WithConnection }),
 			body: Anything,
 			status: 200,
@@ -76,7 +76,7 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/realms/{slug}/engines/{type}/validate",
-			summary: "Let an engine check a value, or revoke a credential",
+			summary: "Validate a value, or revoke a credential",
 			body: Anything,
 			status: 200,
 			answer: Anything,
@@ -86,7 +86,7 @@ function invocationRoutes(needs: EngineRouteNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/engines/{type}/ping",
-			summary: "Ask an engine and its target whether they work",
+			summary: "Test an engine and its target",
 			query: v.object({ realm: v.optional(Text) }),
 			status: 200,
 			answer: v.object({ status: v.literal("healthy") }),

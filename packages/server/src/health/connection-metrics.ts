@@ -17,7 +17,7 @@ export interface ConnectionMetricsNeeds {
 export function addConnectionMetrics(needs: ConnectionMetricsNeeds, registers: Registry[]): void {
 	new Gauge({
 		name: "svc_connections",
-		help: "Open connections by what they are doing: without a whole head, receiving a body, busy, idle",
+		help: "Open connections by state: silent (no complete head yet), receiving a body, busy, idle",
 		labelNames: ["state"],
 		registers,
 		collect() {
@@ -26,7 +26,7 @@ export function addConnectionMetrics(needs: ConnectionMetricsNeeds, registers: R
 	});
 	new Counter({
 		name: "svc_connections_closed_total",
-		help: "Connections that were closed to make room, because they were silent, or because their answer was not read",
+		help: "Connections closed to make room, because they stayed silent, or because their answer was not read",
 		labelNames: ["reason"],
 		registers,
 		collect() {
@@ -36,7 +36,7 @@ export function addConnectionMetrics(needs: ConnectionMetricsNeeds, registers: R
 	});
 	new Gauge({
 		name: "svc_event_loop_longest_turn_seconds",
-		help: "Longest time in which nobody else was served, since these metrics were last asked for and while there were connections; up to 5 ms too high",
+		help: "Longest time that one request held up all others since the last scrape, while connections were open; up to 5 ms too high",
 		registers,
 		collect() {
 			this.set(needs.longestTurn());

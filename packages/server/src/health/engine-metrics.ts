@@ -20,7 +20,7 @@ export function addEngineMetrics(needs: EngineMetricsNeeds, registers: Registry[
 	addLeases(needs, registers);
 	new Gauge({
 		name: "svc_targets",
-		help: "Targets that the reaper knows, by state",
+		help: "Targets of leases, by state",
 		labelNames: ["state"],
 		registers,
 		collect() {
@@ -30,7 +30,7 @@ export function addEngineMetrics(needs: EngineMetricsNeeds, registers: Registry[
 	});
 	new Gauge({
 		name: "svc_engine_processes",
-		help: "Processes of an engine that run",
+		help: "Running processes of an engine",
 		labelNames: ["engine"],
 		registers,
 		collect() {
@@ -39,7 +39,7 @@ export function addEngineMetrics(needs: EngineMetricsNeeds, registers: Registry[
 	});
 	new Gauge({
 		name: "svc_engine_breaker_open",
-		help: "1 while an engine failed so often by itself that it is asked for no realm",
+		help: "1 while an engine serves no realm because it failed too often",
 		labelNames: ["engine"],
 		registers,
 		collect() {
@@ -48,7 +48,7 @@ export function addEngineMetrics(needs: EngineMetricsNeeds, registers: Registry[
 	});
 	new Gauge({
 		name: "svc_engine_refused_realms",
-		help: "Realms whose own requests made an engine fail so often that it is not asked for them",
+		help: "Realms that an engine does not serve because their own requests made it fail too often",
 		labelNames: ["engine"],
 		registers,
 		collect() {
@@ -60,7 +60,7 @@ export function addEngineMetrics(needs: EngineMetricsNeeds, registers: Registry[
 function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 	new Gauge({
 		name: "svc_leases",
-		help: "Leases that are kept, by engine and state",
+		help: "Leases by engine and state",
 		labelNames: ["engine", "state"],
 		registers,
 		async collect() {
@@ -70,7 +70,7 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 	});
 	new Gauge({
 		name: "svc_lease_oldest_overdue_seconds",
-		help: "Seconds by which the longest due lease is late",
+		help: "Seconds since the longest overdue lease was due",
 		registers,
 		async collect() {
 			this.set(await oldestOverdue(needs));
@@ -78,7 +78,7 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 	});
 	new Gauge({
 		name: "svc_leases_late",
-		help: "Leases that failed and targets at which leases wait: more than a minute late is overdue, a quarter of an hour stuck",
+		help: "Leases whose revocation is overdue by more than a minute, or stuck for more than a quarter of an hour",
 		labelNames: ["flag"],
 		registers,
 		collect() {
@@ -89,7 +89,7 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 	});
 	new Gauge({
 		name: "svc_leases_paused",
-		help: "1 while leases rest after a restore",
+		help: "1 while leases are paused after a restore",
 		registers,
 		collect() {
 			this.set(needs.pause.isPaused ? 1 : 0);
@@ -97,7 +97,7 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 	});
 	new Gauge({
 		name: "svc_lease_orphans",
-		help: "Managed names at targets that no lease knows, as they were last listed",
+		help: "Managed names at targets that belong to no lease, as of the last listing",
 		registers,
 		collect() {
 			this.set(needs.sweeper.orphans());
@@ -105,7 +105,7 @@ function addLeases(needs: EngineMetricsNeeds, registers: Registry[]): void {
 	});
 	const lag = new Histogram({
 		name: "svc_lease_revocation_lag_seconds",
-		help: "Time between the end of a lease and its credential's verified absence",
+		help: "Time from the end of a lease until its credential was seen to be gone",
 		buckets: LAG_BUCKETS_S,
 		registers,
 	});

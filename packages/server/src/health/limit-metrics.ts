@@ -10,7 +10,7 @@ export function addLimitMetrics({ limits }: { limits: Limits }, registers: Regis
 	new Gauge({
 		...about,
 		name: "svc_limit_used",
-		help: "How much of a limit is in use; of one for each source, account or realm, by the fullest of them",
+		help: "How much of a limit is in use; for a limit of each source, account or realm, the highest use of any",
 		async collect() {
 			for (const limit of limits.all()) this.labels(limit.name).set(await limit.used());
 		},
@@ -18,7 +18,7 @@ export function addLimitMetrics({ limits }: { limits: Limits }, registers: Regis
 	new Gauge({
 		...about,
 		name: "svc_limit_max",
-		help: "What a limit allows",
+		help: "Value of a limit",
 		collect() {
 			for (const limit of limits.all()) this.labels(limit.name).set(limit.max);
 		},
@@ -26,7 +26,7 @@ export function addLimitMetrics({ limits }: { limits: Limits }, registers: Regis
 	new Counter({
 		...about,
 		name: "svc_limit_refused_total",
-		help: "What was refused because a limit was reached",
+		help: "Requests and connections refused because a limit was reached",
 		collect() {
 			this.reset();
 			for (const limit of limits.all().filter(countsRefusals)) this.labels(limit.name).inc(limit.refused());

@@ -86,12 +86,16 @@ function addGauges(needs: MetricsNeeds, registers: InstanceType<typeof Registry>
 	const { version, commit } = needs.build;
 	const info = new Gauge({
 		name: "svc_build_info",
-		help: "What is running",
+		help: "Version and commit of the server",
 		labelNames: ["version", "commit"],
 		registers,
 	});
 	info.labels(version, commit).set(1);
-	const started = new Gauge({ name: "svc_start_time_seconds", help: "Start of the server, Unix time", registers });
+	const started = new Gauge({
+		name: "svc_start_time_seconds",
+		help: "Start time of the server, in Unix time",
+		registers,
+	});
 	started.set(needs.system.now().getTime() / 1000);
 	new Gauge({
 		name: "svc_resident_memory_bytes",
@@ -111,7 +115,7 @@ function addGauges(needs: MetricsNeeds, registers: InstanceType<typeof Registry>
 	});
 	new Gauge({
 		name: "svc_backup_newest_age_seconds",
-		help: "Seconds since the newest backup was made; +Inf when there is none, nothing when their folder cannot be read",
+		help: "Age of the newest backup in seconds; +Inf when there is none, absent when the folder cannot be read",
 		registers,
 		collect() {
 			const age = backupAge(needs);
@@ -136,7 +140,7 @@ function addExpiry(needs: MetricsNeeds, registers: InstanceType<typeof Registry>
 	let countedAt = 0;
 	new Gauge({
 		name: "svc_secrets_expiring",
-		help: "Secrets whose expires_at is over within that time",
+		help: "Secrets whose expires_at passes within this time",
 		labelNames: ["within"],
 		registers,
 		async collect() {

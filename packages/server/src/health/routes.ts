@@ -36,7 +36,7 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 		publicRoute({
 			method: "GET",
 			path: "/api/v1/health",
-			summary: "Whether the server can do its work: 503 when it cannot",
+			summary: "Health of the server: 503 when it cannot work",
 			status: 200,
 			other: { status: 503, when: (health) => (health as Health).status !== "healthy" },
 			answer: v.object({

@@ -11,20 +11,24 @@ const WITH_BODY: readonly ErrorCode[] = ["invalid_json", "validation_failed", "m
 const HEADERS = {
 	"X-Request-Id": {
 		required: true,
-		description: "Names this request in the server's log and in the audit log",
+		description: "Id of this request in the server's log and in the audit log",
 		schema: { type: "string" },
 	},
 	"X-Lease-Id": {
-		description: "Id of the lease that the credential is recorded under; absent when nothing has to be revoked",
+		description: "Id of the credential's lease; absent when there is nothing to revoke",
 		schema: { type: "string", format: "uuid" },
 	},
-	"X-Secret-Expired": { description: "The secret's expires_at is over", schema: { type: "string", const: "true" } },
+	"X-Secret-Expired": { description: "The secret's expires_at has passed", schema: { type: "string", const: "true" } },
 	"Retry-After": {
 		description: "Seconds to wait before the next attempt",
 		schema: { type: "integer", minimum: 0, maximum: 86_400 },
 	},
 	"WWW-Authenticate": { description: "How to authenticate", schema: { type: "string", const: "Bearer" } },
-	Location: { required: true, description: "Where the browser is sent", schema: { type: "string", format: "uri" } },
+	Location: {
+		required: true,
+		description: "Address to which the browser is redirected",
+		schema: { type: "string", format: "uri" },
+	},
 } as const;
 
 type Header = keyof typeof HEADERS;

@@ -7,7 +7,7 @@ export function openApiRoute(others: readonly Route[], version: string): Route {
 	const self: Route = publicRoute({
 		method: "GET",
 		path: "/api/v1/openapi.json",
-		summary: "This reference",
+		summary: "This API's OpenAPI document",
 		status: 200,
 		answer: v.record(v.string(), v.unknown()),
 		handle: async () => {

@@ -36,7 +36,7 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
 				bearer: {
 					type: "http",
 					scheme: "bearer",
-					description: "An API token (svc_…) or the session token that login answers.",
+					description: "An API token (svc_…) or the session token from login.",
 				},
 			},
 			...answerComponents(),

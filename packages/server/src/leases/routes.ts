@@ -124,7 +124,7 @@ function instanceLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/leases/resume",
-			summary: "Let credentials be made and taken back again, after a restore",
+			summary: "Allow creating and revoking credentials again, after a restore",
 			status: 200,
 			answer: Message,
 			async handle({ actor }) {

@@ -46,7 +46,7 @@ export function policyRoutes(needs: PolicyNeeds & ExplainNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/realms/{slug}/policy/bindings",
-			summary: "Who has which role in a realm",
+			summary: "The users and their roles in a realm",
 			query: v.object(pageQuery()),
 			status: 200,
 			answer: v.object({ bindings: v.array(BindingSchema), pagination: PaginationSchema }),
@@ -65,7 +65,7 @@ export function policyRoutes(needs: PolicyNeeds & ExplainNeeds): Route[] {
 		route({
 			method: "DELETE",
 			path: "/api/v1/realms/{slug}/policy/bindings/{userID}",
-			summary: "Take a user's role in a realm away",
+			summary: "Remove a user's role in a realm",
 			status: 200,
 			answer: v.object({ message: v.string() }),
 			errors: ["not_found"],
@@ -81,7 +81,7 @@ function explainRoute(needs: ExplainNeeds): Route {
 	return route({
 		method: "GET",
 		path: "/api/v1/policy/explain",
-		summary: "What somebody may do in a realm, and why",
+		summary: "What a user may do in a realm, and why",
 		query: v.object({
 			realm: RequiredText,
 			user: v.optional(RequiredText),

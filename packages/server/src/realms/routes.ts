@@ -20,7 +20,7 @@ export function realmRoutes(needs: RealmNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/realms",
-			summary: "Make a realm",
+			summary: "Create a realm",
 			body: CreateRealm,
 			status: 201,
 			answer: RealmSchema,
@@ -30,7 +30,7 @@ export function realmRoutes(needs: RealmNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/realms",
-			summary: "The realms of the caller",
+			summary: "The realms that the caller can use",
 			query: v.object(pageQuery()),
 			status: 200,
 			answer: v.object({

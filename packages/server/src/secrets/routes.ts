@@ -63,7 +63,7 @@ function writing(needs: SecretNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/realms/{slug}/secrets",
-			summary: "Create a secret, or write its next version",
+			summary: "Create a secret or its next version",
 			body: SetSecret,
 			status: 201,
 			answer: WrittenSchema,
@@ -74,7 +74,7 @@ function writing(needs: SecretNeeds): Route[] {
 		route({
 			method: "DELETE",
 			path: ONE,
-			summary: "Delete a secret with its history",
+			summary: "Delete a secret and its history",
 			query: v.object({ env }),
 			status: 200,
 			answer: v.object({ message: v.string() }),
@@ -87,7 +87,7 @@ function writing(needs: SecretNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/encrypt",
-			summary: "Seal a text so that it can be kept anywhere",
+			summary: "Encrypt a text so that you can store it anywhere",
 			body: Encrypt,
 			status: 200,
 			answer: v.object({ ciphertext: v.string() }),
@@ -102,7 +102,7 @@ function reading(needs: SecretNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/realms/{slug}/secrets",
-			summary: "The secrets of a realm, with their values unless values is false",
+			summary: "The secrets of a realm, with their values unless `values` is false",
 			query: v.object({ env: v.optional(Environment), values: WithValues, ...pageQuery() }),
 			status: 200,
 			answer: v.object({ secrets: v.array(ListedSchema), pagination: PaginationSchema }),
@@ -158,7 +158,7 @@ function versions(needs: SecretNeeds): Route[] {
 		route({
 			method: "POST",
 			path: `${ONE}/rollback`,
-			summary: "Write an earlier version again as the next one",
+			summary: "Write the value of an earlier version as a new version",
 			query: v.object({ env }),
 			body: Rollback,
 			status: 201,
@@ -186,7 +186,7 @@ function promotion(needs: SecretNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/realms/{slug}/diff",
-			summary: "How two environments differ, without their values",
+			summary: "Differences between two environments, without values",
 			query: Diff,
 			status: 200,
 			answer: v.object({ secrets: v.array(DifferenceSchema) }),
@@ -199,7 +199,7 @@ function promotion(needs: SecretNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/realms/{slug}/promote",
-			summary: "Copy secrets from one environment to another, all or none, if they are the versions that are named",
+			summary: "Copy secrets from one environment to another: all of them or, if a version is not the given one, none",
 			body: Promote,
 			status: 200,
 			answer: v.object({ secrets: v.array(WrittenSchema) }),

@@ -13,7 +13,7 @@ export function linkRoutes(needs: LinkNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/auth/identities",
-			summary: "Who signs in to the own account at a provider, and whether it has a password",
+			summary: "The identities that sign in to the caller's account, and whether it has a password",
 			status: 200,
 			answer: v.object({ identities: v.array(IdentitySchema), has_password: v.boolean() }),
 			errors: ["unsupported_operation"],
@@ -25,7 +25,7 @@ export function linkRoutes(needs: LinkNeeds): Route[] {
 		route({
 			method: "DELETE",
 			path: "/api/v1/auth/identities/{id}",
-			summary: "Unlink an identity from the own account; the last way to sign in stays",
+			summary: "Unlink an identity from the caller's account; the last way to sign in cannot be removed",
 			body: v.object({ current_password: v.nullish(CurrentPassword) }),
 			status: 200,
 			answer: v.object({ message: v.string() }),

@@ -67,7 +67,7 @@ export async function listIdentities(
 }
 
 /**
- * Removes an identity from the account of the signed-in user. The last way to sign in stays.
+ * Removes an identity from the account of the signed-in user. The last way to sign in cannot be removed.
  * @throws AppError unsupported_operation, missing_field, wrong_password, forbidden, not_found, conflict (the last way), rate_limited
  * Design: §13
  */

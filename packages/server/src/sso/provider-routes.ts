@@ -42,7 +42,7 @@ export function providerRoutes(needs: ProviderNeeds): Route[] {
 		route({
 			method: "PUT",
 			path,
-			summary: "Set a provider",
+			summary: "Create or replace a provider",
 			body: SetProvider,
 			status: 200,
 			answer: shown,
@@ -51,7 +51,7 @@ export function providerRoutes(needs: ProviderNeeds): Route[] {
 		route({
 			method: "DELETE",
 			path,
-			summary: "Remove a provider; its people keep their accounts",
+			summary: "Remove a provider; its users keep their accounts",
 			status: 200,
 			answer: v.object({ message: v.string() }),
 			errors: ["not_found"],
@@ -63,7 +63,7 @@ export function providerRoutes(needs: ProviderNeeds): Route[] {
 		route({
 			method: "POST",
 			path: `${path}/test`,
-			summary: "Ask a provider whether it works",
+			summary: "Test a provider",
 			status: 200,
 			answer: v.object({ status: v.picklist(["healthy", "unhealthy"]), message: v.string() }),
 			errors: ["not_found"],

@@ -122,7 +122,7 @@ function oidcRoutes(needs: LoginNeeds): Route[] {
 		publicRoute({
 			method: "GET",
 			path: "/api/v1/auth/oidc/{provider}/callback",
-			summary: "Where the OpenID Connect provider sends the browser back to",
+			summary: "Callback to which the OpenID Connect provider redirects the browser",
 			query: v.looseObject({ code: optional, state: optional, iss: optional, error: optional }),
 			status: 200,
 			answer: SignedInSchema,
@@ -142,7 +142,7 @@ function samlRoutes(needs: LoginNeeds): Route[] {
 		publicRoute({
 			method: "POST",
 			path: "/api/v1/auth/saml/{provider}/acs",
-			summary: "Where the SAML identity provider posts its answer",
+			summary: "Assertion consumer service, to which the SAML identity provider posts its answer",
 			body: v.object({ SAMLResponse: RequiredText }),
 			isForm: true,
 			status: 200,
@@ -157,7 +157,7 @@ function samlRoutes(needs: LoginNeeds): Route[] {
 		publicRoute({
 			method: "GET",
 			path: "/api/v1/auth/saml/{provider}/metadata",
-			summary: "Who this server is to a SAML identity provider",
+			summary: "SAML metadata of this server, for the identity provider",
 			status: 200,
 			answer: v.string(),
 			media: "application/xml",
@@ -186,7 +186,7 @@ function ldapRoutes(needs: LoginNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/auth/ldap/{provider}/link",
-			summary: "Link an identity of a directory with the own account",
+			summary: "Link an identity of a directory with the caller's account",
 			body: v.object({ ...Credentials.entries, current_password: v.nullish(CurrentPassword) }),
 			status: 200,
 			answer: MessageSchema,
@@ -216,7 +216,7 @@ function programRoutes(needs: LoginNeeds): Route[] {
 		publicRoute({
 			method: "POST",
 			path: "/api/v1/auth/sso/token",
-			summary: "The session that a program's browser signed in for",
+			summary: "Exchange a one-time code of a browser sign-in for the program's session",
 			body: Proof,
 			status: 200,
 			answer: SignedInSchema,
@@ -226,7 +226,7 @@ function programRoutes(needs: LoginNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/auth/sso/link",
-			summary: "Show whom a program's browser signed in as and, with confirm, link that identity with the own account",
+			summary: "Show the identity that signed in with a browser and, with confirm, link it with the caller's account",
 			body: v.object({
 				...Proof.entries,
 				confirm: v.nullish(v.boolean(), false),

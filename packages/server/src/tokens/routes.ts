@@ -31,7 +31,7 @@ export function tokenRoutes(needs: TokenNeeds): Route[] {
 		route({
 			method: "POST",
 			path: "/api/v1/auth/tokens",
-			summary: "Make an API token",
+			summary: "Create an API token",
 			body: CreateToken,
 			status: 201,
 			answer: v.object({ token: v.string(), ...TokenSchema.entries }),

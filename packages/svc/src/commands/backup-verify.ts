@@ -11,7 +11,7 @@ export const BACKUP_VERIFY: LocalCommand = {
 	usage: "verify <file>",
 	summary: "check that a backup is sound and that the master key opens it; needs no server",
 	details:
-		"Every byte is compared; the database, its audit log and one sealed row of each kind are checked. The master key is read from where the server reads it: SVC_MASTER_KEY_FILE, master_key_file in svc.toml, or master.key in the data directory.",
+		"svc compares every byte, and checks the database, its audit log and one sealed row of each kind. It reads the master key from where the server reads it: SVC_MASTER_KEY_FILE, master_key_file in svc.toml, or master.key in the data directory.",
 	examples: [
 		"svc backup verify svc-20300101T000000000Z.db",
 		"SVC_MASTER_KEY_FILE=master.key svc backup verify svc.db --json",

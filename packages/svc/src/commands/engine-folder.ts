@@ -71,7 +71,7 @@ function readJson(file: string): Record<string, unknown> {
 		if (error instanceof JsonError) throw new Failure("failed", `plugin.json ${error.message}`);
 		throw error;
 	}
-	throw new Failure("failed", "plugin.json is no JSON object");
+	throw new Failure("failed", "plugin.json is not a JSON object");
 }
 
 /** Reads what `plugins_dir` has of this type; undefined when it has nothing. */
@@ -111,8 +111,8 @@ export function putEngine(plugins_dir: string, { type, json, executable, program
 function refuseForeignHands(plugins_dir: string): void {
 	const stat = lstatSync(plugins_dir);
 	if (!stat.isDirectory())
-		throw new Failure("failed", "the folder of engines is a link: what is behind it may be anybody's", {
-			hint: "put a folder in its place, or name the folder itself with --plugins-dir",
+		throw new Failure("failed", "the folder of engines is a link: others may be able to change what it points to", {
+			hint: "replace it with a folder, or name the folder itself with --plugins-dir",
 		});
 	if ((stat.mode & 0o022) === 0) return;
 	throw new Failure(

@@ -24,15 +24,15 @@ export const ENGINE_INSTALL: LocalCommand<InstallOptions> = {
 	group: "engine",
 	usage: "install <folder>",
 	summary: "install an engine for the server on this machine, and pin its program",
-	details: `Tries the engine as \`svc engine test\` does (as the user nobody when root installs it), then copies its program and plugin.json to where the server looks for engines, with the program's SHA-256: the server runs nothing but this very program. What root installs belongs to the owner of the data directory. After a change the engine is installed again; another program in the place of the one that is there is asked about first.
-The server finds engines when it starts.`,
+	details: `Tries the engine as \`svc engine test\` does (as the user nobody when root installs it), then copies its program and plugin.json to where the server looks for engines, with the program's SHA-256: the server runs only this program. What root installs belongs to the owner of the data directory. After a change, install the engine again; svc asks before it replaces the installed program.
+The server looks for engines when it starts.`,
 	options: [
 		option(
 			"--plugins-dir <folder>",
-			"where the server looks (else as svc.toml here, SVC_ variables or the service say)",
+			"folder where the server looks for engines (else from svc.toml here, SVC_ variables or the service)",
 		),
 		VARIABLES,
-		option("--no-test", "install it without trying it"),
+		option("--no-test", "install it without testing it"),
 		option("--yes", "replace another program without asking"),
 	],
 	examples: ["svc engine install ./voucher", "svc engine install ./voucher --plugins-dir /srv/svc/plugins.d --yes"],
@@ -108,8 +108,8 @@ async function tryOut(context: Context<InstallOptions>, directory: string): Prom
 	const failed = results.filter(({ passed }) => !passed);
 	if (failed.length === 0) return;
 	await note(context, visible(failed.map(line).join("").trimEnd()));
-	throw new Failure("failed", "the engine does not keep the contract of engines; nothing was installed", {
-		hint: "mend it, and try it with `svc engine test`; --no-test installs it as it is",
+	throw new Failure("failed", "the engine does not meet the contract of engines; nothing was installed", {
+		hint: "fix it, and test it with `svc engine test`; --no-test installs it as it is",
 	});
 }
 
@@ -119,7 +119,7 @@ async function settleReplacement(
 	before: Installed | undefined,
 ): Promise<void> {
 	if (before === undefined || before.sha256 === engine.sha256 || options.yes === true) return;
-	if (!isInteractive(io)) throw new Failure("usage", "replacing another program needs --yes where nobody can be asked");
+	if (!isInteractive(io)) throw new Failure("usage", "replacing another program needs --yes where svc cannot ask");
 	const was = before.version === undefined ? "what is there" : `${before.version} (SHA-256 ${before.sha256 ?? "none"})`;
 	const question = `Replace ${engine.type} ${was} by ${engine.version} (SHA-256 ${engine.sha256})?`;
 	if (!(await confirm(io, visible(question)))) throw new Failure("failed", "nothing was installed");

@@ -19,10 +19,10 @@ export const ENGINE_NEW: LocalCommand<NewOptions> = {
 	usage: "new <name>",
 	summary: "create a folder with a small working engine to start from",
 	details:
-		"Writes plugin.json, a program that makes voucher numbers and checks them, and a README with the next steps. The program is one file that needs nothing but its language, and keeps the contract of engines as it is.",
+		"Writes plugin.json, a program that creates and checks voucher numbers, and a README with the next steps. The program is one file that needs only its language, and already meets the contract of engines.",
 	options: [
-		option("--lang <language>", "what to write it in").choices(Object.keys(LANGUAGES)).makeOptionMandatory(),
-		option("--dir <folder>", "the folder to make (else ./<name>)"),
+		option("--lang <language>", "language of the program").choices(Object.keys(LANGUAGES)).makeOptionMandatory(),
+		option("--dir <folder>", "folder to create (else ./<name>)"),
 	],
 	examples: ["svc engine new voucher --lang python", "svc engine new voucher --lang go --dir ~/engines/voucher"],
 	run: makeFolder,
@@ -32,7 +32,7 @@ async function makeFolder(context: Context<NewOptions>, name: string): Promise<v
 	const { io, options } = context;
 	if (!NAME.test(name))
 		throw new Failure("usage", "a name has 1 to 40 of a-z, 0-9 and -, and begins with a letter", {
-			hint: "it is the engine's type, as in `svc engine generate <type>`",
+			hint: "use the engine's type, as in `svc engine generate <type>`",
 		});
 	const folder = options.dir ?? name;
 	const directory = resolve(io.cwd(), folder);

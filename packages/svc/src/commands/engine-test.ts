@@ -13,10 +13,7 @@ export interface TestOptions {
 }
 
 /** The option of `TestOptions`. */
-export const VARIABLES = repeatable(
-	"--env <SVC_NAME=VALUE>",
-	"a variable that the engine's configuration would give it",
-);
+export const VARIABLES = repeatable("--env <SVC_NAME=VALUE>", "a variable that the engine's configuration would set");
 
 /** `svc engine test`: tries an engine without a server. */
 export const ENGINE_TEST: LocalCommand<TestOptions> = {
@@ -24,7 +21,7 @@ export const ENGINE_TEST: LocalCommand<TestOptions> = {
 	usage: "test <folder>",
 	summary: "test the engine in a folder against the contract; needs no server",
 	details: `The folder holds plugin.json and the executable that it names, or plugin.json and main.ts. Each case is a line, ok or not ok. What the engine writes to standard error is shown.
-generate is called, and what it makes is revoked again: give an engine that reaches a system one to try with, or none.`,
+The test calls generate and revokes what it creates: give an engine that reaches a system one to test with, or none.`,
 	options: [VARIABLES],
 	examples: ["svc engine test ./voucher", "svc engine test ./voucher --env SVC_VOUCHER_LIMIT=5"],
 	run: testFolder,
@@ -45,7 +42,7 @@ async function testFolder({ io, options }: Context<TestOptions>, directory: stri
 	const failed = results.filter(({ passed }) => !passed).length;
 	await print(`${results.length - failed} ok, ${failed} not ok\n`);
 	if (options.json === true) await write(io.stdout, `${toJson({ results })}\n`);
-	if (failed > 0) throw new Failure("failed", "the engine does not keep the contract of engines");
+	if (failed > 0) throw new Failure("failed", "the engine does not meet the contract of engines");
 }
 
 /** The line of a report about one case. */

@@ -18,20 +18,20 @@ interface InstallOptions extends Omit<PlanOptions, "program">, LocationOptions {
 /** `svc install`: makes this machine run the server as a service of systemd. */
 export const INSTALL: LocalCommand<InstallOptions> = {
 	usage: "install",
-	summary: "run the server on this machine as a service of systemd",
+	summary: "run the server on this machine as a systemd service",
 	details: `Copies this program, creates an account for it, /etc/svc/svc.toml, a master key and a unit that confines the server, then starts it. The first account needs the setup code that the first start creates.
-Where systemd can, it encrypts the master key for this machine; no other machine can open it then, so keep a copy elsewhere.
+If systemd supports it, it encrypts the master key for this machine. No other machine can decrypt it then, so keep a copy elsewhere.
 To upgrade, run it again with a newer program: it replaces program and unit, and keeps settings, key, data and account.`,
 	options: [
-		option("--dry-run", "show every file, mode and command, and do nothing"),
+		option("--dry-run", "show every file, mode and command without doing anything"),
 		option("--no-start", "only install: do not start or restart the server"),
-		option("--listen <host:port>", "where to listen, in place of 127.0.0.1:8443; only for new settings"),
-		option("--prefix <dir>", "the program goes into bin below it (else where it is, else /usr/local)"),
-		option("--user <name>", "the account that the server runs as (else as before, else svc)"),
-		option("--master-key-from <file>", "take the master key from this file, as after a move to a new machine"),
-		option("--master-key-copy <file>", "write a copy of the new master key, to be kept elsewhere"),
+		option("--listen <host:port>", "address to listen on, in place of 127.0.0.1:8443; only for new settings"),
+		option("--prefix <dir>", "folder whose bin gets the program (else where it is, else /usr/local)"),
+		option("--user <name>", "account that the server runs as (else the same as before, else svc)"),
+		option("--master-key-from <file>", "read the master key from this file, for example after a move to a new machine"),
+		option("--master-key-copy <file>", "write a copy of the new master key, to keep elsewhere"),
 		option("--root <dir>", "install into the system below this folder, such as an image; nothing is started"),
-		option("--program <file>", "install this executable in place of the one that runs"),
+		option("--program <file>", "install this executable instead of the one that runs"),
 	],
 	examples: [
 		"svc install --dry-run",

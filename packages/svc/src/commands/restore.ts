@@ -16,13 +16,10 @@ interface RestoreOptions {
 /** `svc restore`: replaces the database by a backup, while no server runs. */
 export const RESTORE: LocalCommand<RestoreOptions> = {
 	usage: "restore <file>",
-	summary: "restore a backup over the server's database; the server must not run",
+	summary: "restore a backup over the server's database; stop the server first",
 	details:
-		"The backup is verified first, as by `svc backup verify`, and its master key must be there. Run it as the server's user, with the server's settings. Writes since the backup are lost, sessions end, and leases rest until `svc lease resume`.",
-	options: [
-		option("--replace", "move a database that is there aside, under a dated name"),
-		option("--yes", "do not ask"),
-	],
+		"svc first verifies the backup, as `svc backup verify` does, and needs its master key. Run it as the server's user, with the server's settings. Writes since the backup are lost, sessions end, and leases are paused until `svc lease resume`.",
+	options: [option("--replace", "move an existing database aside, under a dated name"), option("--yes", "do not ask")],
 	examples: ["svc restore svc-20300101T000000000Z.db", "svc restore /mnt/safe/svc.db --replace --yes"],
 	run: restoreFile,
 };
@@ -30,7 +27,7 @@ export const RESTORE: LocalCommand<RestoreOptions> = {
 async function restoreFile(context: Context<RestoreOptions>, file: string): Promise<void> {
 	const { io, options } = context;
 	if (options.yes !== true && !isInteractive(io))
-		throw new Failure("usage", "restoring needs --yes where nobody can be asked");
+		throw new Failure("usage", "restoring needs --yes where svc cannot ask");
 	const { data_dir, restored } = await restore(context, resolve(io.cwd(), file)).catch(explainBackup);
 	if (restored === undefined) throw new Failure("failed", "nothing was restored");
 	await showFields(context, restored, [

@@ -42,7 +42,7 @@ async function uninstall(context: Context<UninstallOptions>): Promise<void> {
 
 async function confirmRemoval({ io, options }: Context<UninstallOptions>, program: string): Promise<void> {
 	if (options.yes === true) return;
-	if (!isInteractive(io)) throw new Failure("usage", "there is no terminal to ask on: --yes removes it");
+	if (!isInteractive(io)) throw new Failure("usage", "svc cannot ask without a terminal: --yes removes it");
 	if (!(await confirm(io, `Stop the service and remove ${program}? Data, master key and settings stay.`)))
 		throw new Failure("failed", "nothing was removed");
 }

@@ -4,8 +4,8 @@ import { showFields } from "@svc/cli/output";
 /** `svc version`: identifies this executable. */
 export const VERSION: LocalCommand = {
 	usage: "version",
-	summary: "show the version of this executable, and the commit that it was built from",
-	details: "`svc health` shows the same of a server.",
+	summary: "show the version of this executable and the commit it was built from",
+	details: "`svc health` shows the same for a server.",
 	examples: ["svc version", "svc version --json"],
 	async run(context) {
 		const { readBuild } = await import("@svc/server/build");

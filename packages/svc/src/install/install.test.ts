@@ -203,7 +203,7 @@ test("svc install takes the key of data that is there already, and makes no othe
 	await put("var/lib/svc/svc.db", "data");
 	const refused = await install();
 	assert.deepEqual([refused.code, (await everything())[SEALED]], [1, undefined]);
-	assert.match(refused.stderr, /holds data already.*\nhint: .*--master-key-from/);
+	assert.match(refused.stderr, /already has data.*\nhint: .*--master-key-from/);
 	const file = join(folder.path, "master.key");
 	await writeFile(file, KEY, { mode: 0o400 });
 	const link = join(folder.path, "link");
@@ -233,7 +233,7 @@ test("svc install shows with --dry-run what it would do, and does nothing", { sk
 
 test("svc install leaves alone what is not its own", { skip }, async () => {
 	await put(UNIT, "[Service]\nExecStart=/bin/true\n");
-	assert.match((await install()).stderr, /svc\.service is there and was not written by svc install/);
+	assert.match((await install()).stderr, /svc\.service was not written by svc install/);
 	assert.equal((await svc("uninstall", "--root", root, "--yes")).code, 4);
 	await rm(join(root, UNIT));
 	await put("etc/passwd", "svc:x:1000:1000:Some Body:/srv/somebody:/bin/sh\n");
@@ -260,8 +260,8 @@ test("svc install is undone by svc uninstall, but for data, key and settings", {
 const REFUSED: [words: string[], message: RegExp][] = [
 	[["--prefix", "/usr/lo cal"], /--prefix takes/],
 	[["--prefix", "usr"], /--prefix takes/],
-	[["--prefix", "/tmp/svc"], /the service sees nothing of \/home/],
-	[["--prefix", "/root"], /the service sees nothing of .*\nhint: name another folder with --prefix/],
+	[["--prefix", "/tmp/svc"], /the service cannot read \/home/],
+	[["--prefix", "/root"], /the service cannot read .*\nhint: name another folder with --prefix/],
 	[["--user", "root"], /--user takes/],
 	[["--user", "a%b"], /--user takes/],
 	[["--listen", '127.0.0.1:1"\nx="'], /--listen takes/],

@@ -57,7 +57,7 @@ function settingsSteps(layout: Layout, { listen }: PlanOptions): Step[] {
 	if (!existsSync(path))
 		return [{ do: "write", path, mode: 0o644, content: settingsText(layout, checkListen(layout, listen ?? LOOPBACK)) }];
 	if (listen === undefined) return [];
-	throw new Failure("usage", `${layout.settings} is there already and stays as it is`, {
+	throw new Failure("usage", `${layout.settings} already exists and stays unchanged`, {
 		hint: "change listen in it, then run this again without --listen",
 	});
 }
@@ -85,7 +85,7 @@ function checkListen({ at }: Layout, listen: string): string {
 /** @throws Failure when another unit has our name */
 function requireOwnUnit({ at, unit }: Layout): void {
 	if (!existsSync(at(unit)) || readFileSync(at(unit), "utf8").startsWith(MARK)) return;
-	throw new Failure("failed", `${unit} is there and was not written by svc install, so it stays`, {
+	throw new Failure("failed", `${unit} was not written by svc install, so svc does not replace it`, {
 		hint: "move it elsewhere, then run this again",
 	});
 }

@@ -39,7 +39,7 @@ export function layoutOf(location: Location): Layout {
 	if (!PATH.test(location.prefix))
 		throw new Failure("usage", "--prefix takes an absolute path of letters, digits, dots, hyphens and underscores");
 	if (HIDDEN.test(location.prefix))
-		throw new Failure("usage", "the service sees nothing of /home, /root, /run/user, /tmp and /var/tmp", {
+		throw new Failure("usage", "the service cannot read /home, /root, /run/user, /tmp and /var/tmp", {
 			hint: "name another folder with --prefix, such as /opt/svc",
 		});
 	if (!USER.test(location.user) || location.user === "root")

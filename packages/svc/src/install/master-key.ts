@@ -76,7 +76,7 @@ function credentialLine({ sealed_key }: Layout, file: string): string {
 async function findKey({ at, data_dir }: Layout, options: MasterKeyOptions): Promise<Buffer | undefined> {
 	if (options.masterKeyFrom !== undefined) return readKey(options.masterKeyFrom);
 	if (existsSync(at(join(data_dir, "svc.db")))) {
-		throw new Failure("failed", `${data_dir} holds data already, which only its own master key opens`, {
+		throw new Failure("failed", `${data_dir} already has data, which only its own master key can open`, {
 			hint: `name the file with that key: --master-key-from ${join(data_dir, "master.key")}, or your copy of it`,
 		});
 	}
@@ -100,7 +100,7 @@ async function readKey(file: string): Promise<Buffer> {
 function copySteps({ masterKeyCopy }: MasterKeyOptions, content: string): Step[] {
 	if (masterKeyCopy === undefined) return [];
 	if (existsSync(masterKeyCopy))
-		throw new Failure("usage", "the file of --master-key-copy exists already: name one that does not");
+		throw new Failure("usage", "the file of --master-key-copy already exists: name a new one");
 	return [{ do: "write", path: masterKeyCopy, mode: 0o600, content, secret: "(the master key)" }];
 }
 

@@ -70,7 +70,7 @@ async function runOrFail(command: readonly [string, ...string[]], run: Run): Pro
 	const said = stderr.trim().split("\n")[0] ?? "";
 	const isStart = command[0] === "systemctl" && /^(re)?start$/.test(command[1] ?? "");
 	throw new Failure("failed", `${command.join(" ")} failed${said === "" ? "" : `: ${said}`}`, {
-		hint: isStart ? "`journalctl -u svc -n 30` says why the server did not start" : "mend it, then run this again",
+		hint: isStart ? "`journalctl -u svc -n 30` says why the server did not start" : "fix it, then run this again",
 	});
 }
 
