@@ -70,25 +70,19 @@ test("what an operator who knows nothing is told", options, async () => {
 		list.map(([type]) => type),
 		["TYPE", "containerorch", "documentdb", "keyvalue", "pki", "totp"],
 	);
-	assert.match(
-		(await svc(1, "engine generate keyvalue --realm REALM")).stderr,
-		/not configured here: .*`svc engine set keyvalue`/,
-	);
-	assert.match((await svc(1, "engine ping keyvalue")).stderr, /not configured here: .*`svc engine set keyvalue`/);
-	assert.match((await svc(4, "engine show keyvalue")).stderr, /no configuration.*`svc engine set`/);
-	assert.match((await svc(4, "engine remove keyvalue")).stderr, /no configuration.*`svc engine set`/);
+	assert.match((await svc(1, "engine generate keyvalue --realm REALM")).stderr, /^svc: .*`svc engine set keyvalue`/s);
+	assert.match((await svc(1, "engine ping keyvalue")).stderr, /^svc: .*`svc engine set keyvalue`/s);
+	assert.match((await svc(4, "engine show keyvalue")).stderr, /^svc: .*`svc engine set`/s);
+	assert.match((await svc(4, "engine remove keyvalue")).stderr, /^svc: .*`svc engine set`/s);
 	for (const line of ["show nothing", "set nothing", "generate nothing --realm REALM"]) {
-		assert.match(
-			(await svc(4, `engine ${line}`)).stderr,
-			/^svc: engine type nothing not found\nhint: `svc engine list`/,
-		);
+		assert.match((await svc(4, `engine ${line}`)).stderr, /^svc: engine .*\bnothing\b.*\nhint: `svc engine list`/);
 	}
 	assert.match((await svc(4, "engine generate keyvalue --realm nothing")).stderr, /`svc realm list`/);
 	assert.match(
 		(await svc(2, "engine generate keyvalue")).stderr,
-		/no realm is given\nhint: --realm, SVC_REALM or \.svc\.toml/,
+		/^svc: .*\brealm\b.*\nhint: --realm, SVC_REALM or \.svc\.toml/,
 	);
-	assert.match((await svc(0, "lease list --realm REALM")).stderr, /^no leases: `svc engine generate` makes one$/m);
+	assert.match((await svc(0, "lease list --realm REALM")).stderr, /`svc engine generate`/);
 	const { error } = await json<{ error: object }>("engine show nothing", 4);
 	assert.deepEqual(Object.keys(error), ["code", "message", "status"]);
 });
@@ -99,23 +93,17 @@ test(
 	async () => {
 		const set = (rest: string, code = 1) =>
 			svc(code, `engine set keyvalue --allow-realm REALM ${rest}`, "canary-password\n");
-		assert.match(
-			(await set("--set adress=127.0.0.1:1 --secret password")).stderr,
-			/unknown field: the fields are address, password,/,
-		);
-		assert.match((await set("--set address=nowhere --secret password")).stderr, /address must be host:port/);
+		assert.match((await set("--set adress=127.0.0.1:1 --secret password")).stderr, /^svc: .*\baddress, password,/);
+		assert.match((await set("--set address=nowhere --secret password")).stderr, /^svc: address .*host:port/);
 		assert.match((await set("--set address=127.0.0.1:1")).stderr, /password is required/);
 		assert.match(
 			(await set("--set address=127.0.0.1:1 --secret password --set max_ttl=long")).stderr,
-			/max_ttl: a duration is/,
+			/^svc: max_ttl\b/,
 		);
-		assert.match(
-			(await set("--set address=127.0.0.1:1 --secret password --set tls=maybe")).stderr,
-			/^svc: tls does not match/,
-		);
+		assert.match((await set("--set address=127.0.0.1:1 --secret password --set tls=maybe")).stderr, /^svc: tls\b/);
 		const { stdout, stderr } = await set("--set address=127.0.0.1:1 --secret password", 0);
-		assert.match(stdout, /^status +ping failed: the key-value store does not answer \(ECONNREFUSED\)$/m);
-		assert.match(stderr, /^the configuration is stored, but the engine does not work with it/);
+		assert.match(stdout, /^status +ping failed: .*\(ECONNREFUSED\)$/m);
+		assert.match(stderr, /\bstored\b/);
 		const ping = await svc(5, "engine ping keyvalue");
 		assert.match(
 			ping.stderr,
@@ -155,7 +143,7 @@ test("a credential is made, works, is seen, and is revoked by its name or by its
 	const table = await svc(0, "engine generate keyvalue --realm REALM --role readwrite --ttl 30m");
 	assert.match(table.stdout, /^username +svc_[0-9a-f]{8}\npassword +[0-9a-f]{24}\nexpires_at +\S+Z\n/);
 	const lease_id = /^lease_id +(\S+)$/m.exec(table.stdout)?.[1];
-	assert.equal(table.stderr, `\`svc lease revoke ${lease_id} --realm ${world.slug}\` ends it early\n`);
+	assert.ok(table.stderr.includes(`\`svc lease revoke ${lease_id} --realm ${world.slug}\``), table.stderr);
 	const { username, password, ...other } = await make();
 	const session = await redis.login(username, password);
 	assert.equal(await session.send("GET", "nothing"), null);
@@ -194,7 +182,7 @@ test("what an engine refuses is told in its own words", options, async () => {
 	);
 	assert.match((await svc(2, "lease list --state nothing")).stderr, /--state <state>' takes intent, active,/);
 	for (const line of ["show nothing --realm REALM", "revoke nothing --realm REALM", "abandon nothing --reason gone"])
-		assert.match((await svc(4, `lease ${line}`)).stderr, /lease nothing not found\nhint: `svc lease list`/);
+		assert.match((await svc(4, `lease ${line}`)).stderr, /^svc: lease nothing\b.*\nhint: `svc lease list`/);
 	assert.match((await svc(2, "lease abandon nothing")).stderr, /--reason/);
 });
 
@@ -203,7 +191,7 @@ test("all leases of an engine are revoked at once, on a yes only", options, asyn
 	assert.match((await svc(2, "lease revoke-all --yes")).stderr, /--realm, --user or --engine/);
 	assert.match((await svc(2, "lease revoke-all --engine keyvalue")).stderr, /needs --yes/);
 	assert.equal((await redis.users()).length, 3);
-	assert.match((await svc(4, "lease revoke-all --realm nothing --yes")).stderr, /realm nothing not found/);
+	assert.match((await svc(4, "lease revoke-all --realm nothing --yes")).stderr, /^svc: realm nothing\b/);
 	assert.equal((await svc(0, "lease revoke-all --engine pki --yes")).stdout, "leases that are being revoked: 0\n");
 	const { stdout } = await svc(0, `lease revoke-all --engine keyvalue --user ${world.admin.id} --realm REALM --yes`);
 	assert.equal(stdout, "leases that are being revoked: 3\n");
@@ -214,21 +202,18 @@ test("a lease whose target is away waits, says why, and can be abandoned", optio
 	const [first, second] = [await make(), await make()];
 	await redis.kill();
 	const queued = await svc(0, `lease revoke ${first.lease_id} --realm REALM`);
-	assert.match(
-		queued.stdout,
-		/^the target is unreachable or refuses: the server keeps trying until the credential is gone/,
-	);
-	assert.match(queued.stderr, /^`svc lease show \S+ --realm \S+` shows whether it is done$/m);
+	assert.match(queued.stdout, /\bunreachable\b.*\bkeeps trying\b/);
+	assert.match(queued.stderr, /`svc lease show \S+ --realm \S+`/);
 	assert.match(
 		(await svc(5, `engine validate keyvalue --realm REALM --param username=${second.username}`)).stderr,
-		/the server keeps trying until the credential is gone/,
+		/\bkeeps trying\b/,
 	);
 	const waiting = rows(await svc(0, "lease list --realm REALM --state revoking"));
 	assert.deepEqual([waiting[0]?.at(-1), waiting.length], ["LAST ERROR", 3]);
-	for (const row of waiting.slice(1)) assert.match(row.at(-1) ?? "", /does not answer/);
+	for (const row of waiting.slice(1)) assert.match(row.at(-1) ?? "", /key-value store/);
 	const abandon = `lease abandon ${first.lease_id} --reason gone`;
 	assert.equal((await svc(0, abandon)).stdout, "lease abandoned\n");
-	assert.match((await svc(1, abandon)).stderr, /the lease is already closed/);
+	assert.match((await svc(1, abandon)).stderr, /\bclosed\b/);
 	await redis.start();
 	await eventually("the other one is revoked", async () =>
 		(await svc(0, `lease show ${second.lease_id} --realm REALM`)).stdout.includes("revoked"),

@@ -126,11 +126,11 @@ test("whose e-mail has an account is told to link it, does, and signs in to it f
 	await svc(cli, 0, `login ${email} --password-stdin`, `${password}\n`);
 	const account = await whoami(cli);
 	const given = `${command} --password-stdin`;
-	assert.match((await signIn(2, given, `${password}\n`)).stderr, /signed in as .*grace@/, "nobody can be asked");
+	assert.match((await signIn(2, given, `${password}\n`)).stderr, /grace@.*--yes/s, "nobody can be asked");
 	assert.equal((await signIn(0, `${given} --yes`, `${password}\n`)).stdout, "identity linked\n");
 	const [, id = ""] = /^(\S+) +corp /m.exec((await svc(cli, 0, "account identities")).stdout) ?? [];
 	const unlink = `account unlink ${id} --password-stdin`;
-	assert.match((await svc(cli, 3, unlink, "a wrong password\n")).stderr, /current_password is wrong/);
+	assert.match((await svc(cli, 3, unlink, "a wrong password\n")).stderr, /current_password/);
 	await svc(cli, 0, "logout");
 	await signIn(0, "login --sso corp");
 	assert.deepEqual(await whoami(cli), account, "the account stays as it was");
