@@ -58,6 +58,18 @@ async function opensslAuthority(curve: string): Promise<Authority> {
 	return { ca_certificate, ca_private_key };
 }
 
+// The first test of the file: no process of the engine runs yet.
+test("with its first configuration an engine's processes without one end", async () => {
+	const processes = async () => (await world.details()).engines.find(({ type }) => type === "pki")?.processes;
+	ok(await generate());
+	assert.equal(await processes(), 1);
+	ok(await configure({ organization: "Acme" }));
+	ok(await generate());
+	await eventually("only the configured one is left", async () => (await processes()) === 1);
+	ok(await world.client.delete("/engines/pki/config", { token: world.admin.token }));
+	ok(await generate());
+});
+
 for (const curve of ["prime256v1", "secp384r1"]) {
 	test(`an authority that OpenSSL made on ${curve} signs, and OpenSSL takes the chain`, {
 		skip: withoutOpenssl,
@@ -75,20 +87,6 @@ for (const curve of ["prime256v1", "secp384r1"]) {
 		assert.equal((await validate(made.certificate, slug)).valid, true);
 	});
 }
-
-test("with its first configuration an engine's processes without one end", async (t) => {
-	const own = await startEngineWorld();
-	t.after(() => own.close());
-	const params = { common_name: "app" };
-	const processes = async () => (await own.details()).engines.find(({ type }) => type === "pki")?.processes;
-	ok(await own.generate("pki", params));
-	assert.equal(await processes(), 1);
-	ok(await own.configure("pki", { organization: "Acme" }));
-	ok(await own.generate("pki", params));
-	await eventually("only the configured one is left", async () => (await processes()) === 1);
-	ok(await own.client.delete("/engines/pki/config", { token: own.admin.token }));
-	ok(await own.generate("pki", params));
-});
 
 test("a realm's own authority is no other realm's, and without it the realm has again the one that was made for it", async () => {
 	const [own, plain] = [await newRealm(), await newRealm()];

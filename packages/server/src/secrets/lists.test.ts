@@ -152,8 +152,16 @@ test("values are read at most 256 KiB or 200 rows at a time", async () => {
 	assert.deepEqual(await read(2, "x".repeat(256 * KIB)), [1, 1]);
 });
 
+let large: Promise<string> | undefined;
+
+/** A realm of more secrets than are read on this thread, made once. */
+function largeRealm(): Promise<string> {
+	large ??= realmOf(1100, "a value");
+	return large;
+}
+
 test("more names than are read on this thread are one state, too, in the same order", async () => {
-	const slug = await realmOf(1100, "many");
+	const slug = await largeRealm();
 	const { groups, held } = await syncSecrets(needs, actor, slug, "prod");
 	const keys = (await Array.fromAsync(groups)).flat().map(([key]) => key);
 	const expected = Array.from({ length: 1100 }, (_, at) => `KEY_${String(at).padStart(5, "0")}`);
@@ -161,9 +169,8 @@ test("more names than are read on this thread are one state, too, in the same or
 	assert.equal(held, 1100 * 3 * 8);
 });
 
-test("reading thousands of secrets at once writes one event, as short as that of a few", async () => {
-	for (const count of [3, 3000]) {
-		const slug = await realmOf(count, "a value");
+test("reading over a thousand secrets at once writes one event, as short as that of a few", async () => {
+	for (const slug of [await realmOf(3, "a value"), await largeRealm()]) {
 		const start = await countEvents(rules.store);
 		await Array.fromAsync((await syncSecrets(needs, actor, slug, "prod")).groups);
 		const page = { limit: 100, cursor: undefined };
@@ -175,6 +182,6 @@ test("reading thousands of secrets at once writes one event, as short as that of
 			events.map(([type]) => type),
 			["secret.sync", "secret.list", "secret.diff"],
 		);
-		for (const [type, data] of events) assert.ok(JSON.stringify(data).length < 250, `${type} of ${count}`);
+		for (const [type, data] of events) assert.ok(JSON.stringify(data).length < 250, `${type} of ${slug}`);
 	}
 });
