@@ -120,7 +120,7 @@ function said(answer: Answer, status: number): void {
 /** Lets the server ask a blocked target once more. A pause begins only after the answer to the previous question. */
 async function afterAPause(holds: () => Promise<boolean> | boolean): Promise<boolean> {
 	await steering.pass(BLOCKED_S + 1);
-	await sleep(500);
+	for (const end = performance.now() + 500; performance.now() < end; await sleep(50)) if (await holds()) return true;
 	return holds();
 }
 
