@@ -88,7 +88,7 @@ export async function serve({ config, store, system, log, built_in, around, befo
 		tls,
 		masterKey,
 		setup_code_file: setup_code.file,
-		has_accounts: await store.accounts.any(),
+		has_accounts: await store.accounts.hadAny(),
 		async stop() {
 			isStopping = true;
 			const ending = listener.close().then(() => Promise.all([engines.stop(), protocols.close()]));

@@ -78,7 +78,7 @@ async function admit(
 	given: { email: string; setup_code?: string | undefined },
 	registrar: Actor | undefined,
 ): Promise<boolean> {
-	if (await store.accounts.any()) {
+	if (await store.accounts.hadAny()) {
 		if (given.setup_code !== undefined) throw hasAccounts();
 		refuseByPolicy(registration, given.email, registrar);
 		return false;

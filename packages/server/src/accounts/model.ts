@@ -176,7 +176,7 @@ export interface KnownSource {
 /** Operations of the store on accounts and sessions. */
 export const accountOperations = {
 	/**
-	 * Adds an account; the very first becomes instance admin, whatever `instance_admin` says. `only_first` refuses any other account, `most` refuses it
+	 * Adds an account; the very first of the log becomes instance admin, whatever `instance_admin` says. `only_first` refuses any other account, `most` refuses it
 	 * when this many exist.
 	 */
 	register: write<
@@ -187,8 +187,8 @@ export const accountOperations = {
 	>({ forgets: [] }),
 	byEmail: read<(email: string) => Account | undefined>(),
 	byId: read<(id: string) => Account | undefined>(),
-	/** Tells whether any account exists. */
-	any: read<() => boolean>(),
+	/** Tells whether there was ever an account, even if the file has none any more: then no other becomes the first. */
+	hadAny: read<() => boolean>(),
 	list: read<(after: string, limit: number) => Account[]>(),
 	/** Counts what the account holds at the instant. */
 	holdings: read<(user_id: string, now: string) => Holdings>(),

@@ -29,12 +29,12 @@ export interface SetupCode {
  */
 export async function openSetupCode(needs: {
 	config: Pick<Config, "data_dir" | "registration">;
-	store: { accounts: Pick<AccountStore, "any"> };
+	store: { accounts: Pick<AccountStore, "hadAny"> };
 	system: Pick<System, "randomBytes">;
 }): Promise<SetupCode> {
 	const file = join(needs.config.data_dir, SETUP_CODE_FILE);
 	const end = () => rmSync(file, { force: true });
-	if (needs.config.registration.mode === "open" || (await needs.store.accounts.any())) {
+	if (needs.config.registration.mode === "open" || (await needs.store.accounts.hadAny())) {
 		end();
 		return { file: undefined, admits: () => true, end };
 	}

@@ -26,7 +26,7 @@ export async function accountContract(openStore: OpenStore): Promise<void> {
 		(await accounts.sessionOwner(jti, user_id, MADE_AT)) !== undefined;
 
 	test("of a store without accounts there is none, and the first of two that register at once is the instance admin", async () => {
-		assert.equal(await accounts.any(), false);
+		assert.equal(await accounts.hadAny(), false);
 		const start = await countEvents(store);
 		const both = [anAccount(), anAccount({ instance_admin: false })];
 		const outcomes = await Promise.all(both.map((account) => accounts.register(account, anEvent())));
@@ -38,7 +38,7 @@ export async function accountContract(openStore: OpenStore): Promise<void> {
 			(await accounts.list("", 10)).map((account) => account.instance_admin),
 			[true, false],
 		);
-		assert.equal(await accounts.any(), true);
+		assert.equal(await accounts.hadAny(), true);
 		const facts = (await eventsAfter(store, start)).map(([, data]) => data.instance_admin);
 		assert.deepEqual(facts, [true, false]);
 	});

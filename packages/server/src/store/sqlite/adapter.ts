@@ -53,7 +53,7 @@ export function createAdapter({ writer, connection, transaction, worker, tip }: 
 function readsOf(connection: Database, tip: Ways["tip"]): Implementations<"read"> {
 	const db = drizzle({ client: connection });
 	return {
-		accounts: accountReads(db),
+		accounts: accountReads(db, connection),
 		audit: { head: () => headAt(tip()) },
 		backups: restoreReads(connection),
 		engines: engineReads(db),

@@ -34,7 +34,7 @@ after(() => void connection.close());
 const client = drizzle({ client: connection });
 /** The same questions, asked directly of the database. */
 const plain = {
-	accounts: accountReads(client),
+	accounts: accountReads(client, connection),
 	realms: realmReads(client),
 	secrets: secretReads(client),
 	tokens: tokenReads(client),

@@ -52,7 +52,7 @@ function planOf(sql: string, params: unknown[] = []): string[] {
 function isScan(step: string): boolean {
 	return /^SCAN (?!(open|json_each|lease_count|line|makers)\b)/.test(step);
 }
-const accounts = accountReads(reader);
+const accounts = accountReads(reader, db);
 const engines = engineReads(reader);
 const keys = keyReads(reader);
 const leases = leaseReads(reader);

@@ -1,6 +1,8 @@
+import type { Database } from "better-sqlite3";
 import type { SessionOwner } from "../../../accounts/model.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
+import { hadAccounts } from "../had-accounts.ts";
 import { account, accountLimit, apiToken, knownSource, realm, session } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
@@ -9,7 +11,7 @@ type Reads = Implementations<"read">["accounts"];
 const { placeholder } = sql;
 
 /** Questions about accounts and sessions. */
-export function accountReads(db: Reader): Reads {
+export function accountReads(db: Reader, connection: Database): Reads {
 	const byEmail = later(() =>
 		db
 			.select()
@@ -24,7 +26,6 @@ export function accountReads(db: Reader): Reads {
 			.where(eq(account.id, placeholder("id")))
 			.prepare(),
 	);
-	const any = later(() => db.select({ id: account.id }).from(account).limit(1).prepare());
 	const list = later(() =>
 		db
 			.select()
@@ -53,7 +54,7 @@ export function accountReads(db: Reader): Reads {
 		session: sessionOf(db),
 		byEmail: (email) => byEmail().get({ email }),
 		byId: (id) => byId().get({ id }),
-		any: () => any().get() !== undefined,
+		hadAny: hadAccounts(connection),
 		list: (after, limit) => list().all({ after, limit }),
 		holdings: holdingsOf(db),
 		limits: limitsOf(db),

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { decideRegistration } from "../../../accounts/decide.ts";
 import type { Implementations } from "../../store.ts";
+import { hadAccounts } from "../had-accounts.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { sessionOpening } from "./sessions.ts";
@@ -64,12 +65,12 @@ function registration(db: Database, append: Append): AccountWrites["register"] {
 	const taken = db.prepare(EMAIL_TAKEN).pluck();
 	// No account is ever removed.
 	const count = db.prepare("SELECT coalesce(max(rowid), 0) FROM account").pluck();
-	const any = db.prepare("SELECT 1 FROM account LIMIT 1").pluck();
+	const hadAny = hadAccounts(db);
 	const insert = db.prepare(INSERT_ACCOUNT);
 	return (given, event) => {
 		const { only_first, most, ...account } = given;
 		const decision = decideRegistration(given, {
-			isFirst: any.get() === undefined,
+			isFirst: !hadAny(),
 			isEmailTaken: taken.get(account.email) !== undefined,
 			count: count.get() as number,
 		});

@@ -1,0 +1,17 @@
+import type { Database } from "better-sqlite3";
+import { later } from "./reads/reader.ts";
+
+/**
+ * Prepares the question of whether there was ever an account. Emptying the table in the file makes nobody instance admin: the log knows the first
+ * registration. The log is read once at most, because every later registration leaves a row. Design: §13
+ */
+export function hadAccounts(db: Database): () => boolean {
+	const any = later(() => db.prepare("SELECT 1 FROM account LIMIT 1"));
+	const logged = later(() => db.prepare("SELECT 1 FROM audit_event WHERE type = 'auth.register' LIMIT 1"));
+	let wasLogged: boolean | undefined;
+	return () => {
+		if (any().get() !== undefined) return true;
+		wasLogged ??= logged().get() !== undefined;
+		return wasLogged;
+	};
+}
