@@ -4,6 +4,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
+import { tamperWith } from "../../packages/server/src/testing/tamper.ts";
 import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
 import { ok } from "../harness/expect.ts";
 import { secret } from "../harness/fixtures.ts";
@@ -29,7 +30,7 @@ async function examineAfter(change: (file: string) => void, name: string, deep: 
 function query(sql: string): (file: string) => void {
 	return (file) => {
 		const database = new DatabaseSync(file, { enableForeignKeyConstraints: false });
-		database.exec(sql);
+		tamperWith(database, () => database.exec(sql));
 		database.close();
 	};
 }
@@ -42,7 +43,7 @@ test("a reference to nothing is found by --deep", async () => {
 });
 
 test("an event that was changed is found", async () => {
-	const change = query("DROP TRIGGER audit_event_keep; UPDATE audit_event SET data = data || ' ' WHERE seq = 2");
+	const change = query("UPDATE audit_event SET data = data || ' ' WHERE seq = 2");
 	assert.deepEqual(await examineAfter(change, "audit", false), ["failed the log was altered at event 2"]);
 });
 

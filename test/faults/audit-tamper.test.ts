@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
+import { tamperWith } from "../../packages/server/src/testing/tamper.ts";
 import { ok } from "../harness/expect.ts";
 import { setSecret } from "./kept-secret.ts";
 import { newOwner, type Owner } from "./owner.ts";
@@ -134,8 +135,7 @@ async function verifyAfter(tamper: (database: DatabaseSync) => void, query = "")
 	const data = mkdtempSync(join(root, "tampered-"));
 	assert.equal(spawnSync("cp", ["-a", `${honest}/.`, data]).status, 0);
 	const database = new DatabaseSync(join(data, "svc.db"));
-	database.exec("DROP TRIGGER audit_event_keep; DROP TRIGGER audit_event_stay");
-	tamper(database);
+	tamperWith(database, tamper);
 	database.close();
 	const run = await runServer({ data });
 	try {

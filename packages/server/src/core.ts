@@ -68,6 +68,8 @@ export interface Parts {
 	/** Address that browsers reach the server at, known once it listens. */
 	address(): string;
 	isStopping(): boolean;
+	/** Tells whether another program altered the database. */
+	isAltered(): boolean;
 }
 
 /** API tokens whose last use is cached, so that it is written only once a minute. */
@@ -83,7 +85,7 @@ export function createCore(parts: Parts) {
 	const needs = { store, system, keyring };
 	const rows = { store, system, refusals: limits.refusals };
 	for (const limit of [lowDiskLimit(store), ...rowLimits(rows, config.limits)]) limits.add(limit);
-	const { address, protocols } = parts;
+	const { address, protocols, isAltered } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry, realm_bytes: config.limits.realm_bytes };
 	const routes: Route[] = [
@@ -121,7 +123,7 @@ export function createCore(parts: Parts) {
 	const newHeaders = createHeaders(system);
 	const made = { answers: new Answers({ log, limits }), bodies: new Bodies(limits) };
 	const app = createApp(
-		{ log, metrics, newHeaders, limits, ...made, trusted_proxies: config.trusted_proxies, identify },
+		{ log, metrics, newHeaders, limits, ...made, trusted_proxies: config.trusted_proxies, identify, isAltered },
 		[...routes, ...docsRoutes()],
 	);
 	const admission = createAdmission({ newHeaders, limits }, config.trusted_proxies);

@@ -40,6 +40,7 @@ export const STATUS = {
 	provider_unavailable: 503,
 	overloaded: 503,
 	unhealthy: 503,
+	database_altered: 503,
 } as const;
 
 export type ErrorCode = keyof typeof STATUS;

@@ -26,6 +26,8 @@ interface LogFields {
 	seq?: number;
 	hash?: string;
 	signature?: string;
+	/** Names of what another program altered in the database. */
+	altered?: string;
 	error?: unknown;
 }
 

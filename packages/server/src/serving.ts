@@ -9,6 +9,7 @@ import { openKeyring } from "./crypto/keyring.ts";
 import { findNextMasterKey, loadMasterKey, type MasterKey } from "./crypto/master-key.ts";
 import { type Around, createEngineParts } from "./engine-parts.ts";
 import type { BuiltInEngine } from "./engines/host/catalog.ts";
+import { type AlterationWatch, createAlterationWatch } from "./health/alteration.ts";
 import { readBuild, VERSION } from "./health/build.ts";
 import { loadTls, type ServerTls } from "./http/certificate.ts";
 import { Connections } from "./http/connections.ts";
@@ -52,6 +53,8 @@ interface Needs {
 /** Milliseconds for requests and engines to end: the ledger has what is unfinished then, and the next start takes it up. */
 const STOP_MS = 9_000;
 const CHECKPOINT_MS = 1000;
+/** Milliseconds between two looks for alterations of the database. Design: §13. */
+const LOOK_MS = 10 * 60 * 1000;
 const HOUSEKEEPING_MS = 60 * 60 * 1000;
 
 /**
@@ -62,6 +65,8 @@ export async function serve({ config, store, system, log, built_in, around, befo
 	const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
 	const keyring = await openKeyring({ keys: store.keys, master: masterKey.key.reveal(), system });
 	await tellFiles({ store, system, log }, before);
+	const watch = createAlterationWatch({ store, system, log });
+	await watch.look();
 	const tls = loadTls(config, system);
 	let isStopping = false;
 	let url = "";
@@ -75,13 +80,14 @@ export async function serve({ config, store, system, log, built_in, around, befo
 	const { trusted_proxies } = config;
 	const connections = new Connections({ max: config.limits.connections, trusted_proxies, limits });
 	const parts = { ...common, master, engines, backups, protocols, limits, connections, build: readBuild() };
-	const core = createCore({ ...parts, address: () => url, isStopping: () => isStopping });
+	const { isAltered } = watch;
+	const core = createCore({ ...parts, address: () => url, isStopping: () => isStopping, isAltered });
 	const listener = await listen({ ...core, connections }, config.listen, tls);
 	url = addressOf(config, listener, tls);
 	warn(config, masterKey, log);
 	engines.start();
 	await loadProtocols(protocols, store.sso);
-	const chores = await startChores({ store, system, keyring, log });
+	const chores = await startChores({ store, system, keyring, log, watch });
 	return {
 		version: VERSION,
 		url,
@@ -130,16 +136,17 @@ function reloadTls(config: Config, system: System, listener: Listener, log: Log)
 	}
 }
 
-type ChoreNeeds = Parameters<typeof createCheckpointer>[0] & Parameters<typeof purgeRealms>[0] & { store: Store };
+type ChoreNeeds = Parameters<typeof createCheckpointer>[0] &
+	Parameters<typeof purgeRealms>[0] & { store: Store; watch: AlterationWatch };
 
-/** Starts the periodic chores. A failed one is logged and tried again. */
+/** Starts the periodic chores. A failed one is logged and tried again. While nothing in the database is believed, none signs or removes anything. */
 async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }> {
 	const checkpoint = await createCheckpointer(needs);
-	const attempt = (event: string, work: () => Promise<unknown>) => () =>
-		work().then(
-			() => undefined,
-			(error: unknown) => needs.log("error", event, { error }),
-		);
+	const { watch, log } = needs;
+	const attempt = (event: string, work: () => Promise<unknown>) => async () => {
+		if (!watch.isAltered()) await work().catch((error: unknown) => log("error", event, { error }));
+	};
+	const look = attempt("database.look.failed", watch.look);
 	const sign = attempt("audit.checkpoint.failed", () => checkpoint(false));
 	const tidy = attempt("housekeeping.failed", async () => {
 		const now = needs.system.now().toISOString();
@@ -154,7 +161,11 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 	const tidyAgain = () => {
 		tidying = tidy();
 	};
-	const timers = [setInterval(sign, CHECKPOINT_MS), setInterval(tidyAgain, HOUSEKEEPING_MS)];
+	const timers = [
+		setInterval(sign, CHECKPOINT_MS),
+		setInterval(look, LOOK_MS),
+		setInterval(tidyAgain, HOUSEKEEPING_MS),
+	];
 	for (const timer of timers) timer.unref();
 	return {
 		async stop() {

@@ -55,6 +55,7 @@ const EVENT_TYPES = [
 	"backup.failed",
 	"backup.downloaded",
 	"backup.restored",
+	"database.altered",
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

@@ -23,6 +23,7 @@ import { makeBackedUp } from "../testing/backups.ts";
 import { seeded } from "../testing/seeded.ts";
 import { makeFolder } from "../testing/store.ts";
 import { createTestSystem } from "../testing/system.ts";
+import { tamperWith } from "../testing/tamper.ts";
 import { frozenKeys, withCopy } from "./check.ts";
 import { readManifest, sealManifest, UnsoundBackup } from "./manifest.ts";
 
@@ -89,8 +90,8 @@ async function altered(t: TestContext, change: string, signs = true): Promise<st
 	const { key } = await loadMasterKey(config, facts.fingerprint, system);
 	const keyring = await openKeyring({ keys: frozenKeys(facts.fingerprint, keys), master: key.reveal(), system });
 	const db = new DatabaseSync(file);
-	db.exec("PRAGMA foreign_keys = OFF; DROP TRIGGER audit_event_keep; DROP TRIGGER audit_event_stay");
-	db.exec(change);
+	db.exec("PRAGMA foreign_keys = OFF");
+	tamperWith(db, () => db.exec(change));
 	db.close();
 	const sealed = { ...manifest, bytes: statSync(file).size, sha256: await hashFile(file) };
 	const signer = keyring.checkpoint().active;
@@ -115,6 +116,10 @@ const ALTERATIONS: Record<string, [change: string, says: RegExp]> = {
 	"the schema, by a newer svc": [
 		"INSERT INTO migration VALUES ('9999-later', '', '2030-01-01T00:00:00.000Z')",
 		/written by a newer svc/,
+	],
+	"the schema, by another program": [
+		"CREATE TRIGGER promote AFTER INSERT ON account BEGIN UPDATE account SET instance_admin = 1; END",
+		/its schema was altered by another program: trigger promote/,
 	],
 };
 

@@ -36,6 +36,7 @@ export function healthRoutes(needs: HealthNeeds & { metrics: Metrics }): Route[]
 		publicRoute({
 			method: "GET",
 			path: "/api/v1/health",
+			trustsNothing: true,
 			summary: "Health of the server: 503 when it cannot work",
 			status: 200,
 			other: { status: 503, when: (health) => (health as Health).status !== "healthy" },

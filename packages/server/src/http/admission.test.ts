@@ -73,6 +73,7 @@ async function serve() {
 		bodies: new Bodies(createLimits()),
 		limits,
 		trusted_proxies: [PROXY],
+		isAltered: () => false,
 	};
 	const app = createApp({ ...needs, identify: () => Promise.reject(new Error("nobody")) }, routes);
 	const admission = createAdmission({ newHeaders, limits }, [PROXY], { ...LIMITS, late_ms: 60_000 });

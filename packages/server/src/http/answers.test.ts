@@ -62,7 +62,12 @@ async function serve(t: TestContext, answer: (made: Made) => unknown) {
 		limits,
 	};
 	const app = createApp(
-		{ ...needs, trusted_proxies: ["127.0.0.1"], identify: () => Promise.reject(new Error("nobody")) },
+		{
+			...needs,
+			trusted_proxies: ["127.0.0.1"],
+			isAltered: () => false,
+			identify: () => Promise.reject(new Error("nobody")),
+		},
 		[publicRoute({ ...given, handle: async () => answer(made) })],
 	);
 	const admission = createAdmission({ newHeaders, limits }, ["127.0.0.1"]);

@@ -90,6 +90,7 @@ const app = createApp(
 		bodies: new Bodies(limits),
 		limits,
 		trusted_proxies: [],
+		isAltered: () => false,
 		async identify(authorization) {
 			if (authorization === undefined) throw new AppError("unauthorized", "a token is needed");
 			return anActor();

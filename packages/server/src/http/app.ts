@@ -31,6 +31,8 @@ export interface AppNeeds {
 	limits: Pick<Limits, "refuse">;
 	trusted_proxies: readonly string[];
 	identify: Identify;
+	/** Tells whether nothing in the database is believed. */
+	isAltered(): boolean;
 }
 
 type Env = { Bindings: HttpBindings };
@@ -93,6 +95,9 @@ function createRouter<T>(): Router<T> {
 	};
 }
 
+const ALTERED =
+	"another program altered the server's database, so nothing in it is believed: the server's log says what was altered";
+
 interface Request {
 	c: Context<Env>;
 	headers: AnswerHeaders;
@@ -102,6 +107,7 @@ interface Request {
 
 async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, route: Route): Promise<Response> {
 	const { incoming, outgoing } = c.env;
+	if (needs.isAltered() && route.trustsNothing !== true) throw new AppError("database_altered", ALTERED);
 	if (ODD_PATH.test(incoming.url ?? "")) throw new AppError("not_found", ODD);
 	const { authorization, cookie, "if-none-match": if_none_match } = incoming.headers;
 	const identify = () => (route.isPublic ? undefined : needs.identify(authorization, request_id, ip));

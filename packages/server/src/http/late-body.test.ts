@@ -30,6 +30,7 @@ async function start(t: TestContext) {
 		bodies: new Bodies(createLimits()),
 		limits: createLimits(),
 		trusted_proxies: [],
+		isAltered: () => false,
 		async identify() {
 			seen.identified++;
 			if (seen.ended) throw unauthorized();

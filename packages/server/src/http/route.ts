@@ -53,6 +53,8 @@ interface Definition<Path extends string, Query, Body, Who> {
 	headers?: readonly ("X-Lease-Id" | "X-Secret-Expired")[];
 	/** Waits for nothing but a commit: no engine, password, provider or long read. It then skips the cost of being able to give back its place. */
 	isBrief?: boolean;
+	/** Answers also while nothing in the database is believed. */
+	trustsNothing?: boolean;
 	/** Answered instead of the error object when something is not found. */
 	notFound?: object;
 	handle(call: Call<Path, Query, Body, Who>): Promise<unknown>;

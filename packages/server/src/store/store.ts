@@ -4,7 +4,7 @@ import { type BackupSource, backupOperations } from "../backups/model.ts";
 import { engineOperations } from "../engines/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { leaseOperations } from "../leases/model.ts";
-import { type Implementation, type Operation, type Port, write } from "../operation.ts";
+import { type Implementation, type Operation, type Port, read, write } from "../operation.ts";
 import { policyOperations } from "../policy/model.ts";
 import { realmOperations } from "../realms/model.ts";
 import { revocationOperations } from "../revocation/model.ts";
@@ -24,6 +24,8 @@ const OPERATIONS = {
 	health: {
 		/** Writes a row, to find out whether writing succeeds. */
 		probe: write<(at: string) => void>({ forgets: [] }),
+		/** Names what in the database is not as the server left it. */
+		alterations: read<() => string[]>(),
 	},
 	keys: listedKeyOperations,
 	leases: leaseOperations,

@@ -6,6 +6,7 @@ import { auditContract } from "./audit.ts";
 import { backupContract } from "./backups.ts";
 import { currentAccessContract } from "./current-access.ts";
 import { engineContract } from "./engines.ts";
+import { healthContract } from "./health.ts";
 import { holdingContract } from "./holdings.ts";
 import { keyContract } from "./keys.ts";
 import { leaseBeginningContract } from "./lease-beginnings.ts";
@@ -31,6 +32,7 @@ const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	backups: backupContract,
 	"current access": currentAccessContract,
 	engines: engineContract,
+	health: healthContract,
 	holdings: holdingContract,
 	keys: keyContract,
 	"lease beginnings": leaseBeginningContract,

@@ -16,6 +16,7 @@ import { restoreReads } from "./reads/restores.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
+import { schemaAlterations } from "./schema-alterations.ts";
 import type { WriteQueue } from "./writer.ts";
 
 /** Places where operations run. */
@@ -57,6 +58,7 @@ function readsOf(connection: Database, tip: Ways["tip"]): Implementations<"read"
 		audit: { head: () => headAt(tip()) },
 		backups: restoreReads(connection),
 		engines: engineReads(db),
+		health: { alterations: schemaAlterations(connection) },
 		keys: keyReads(db),
 		leases: leaseReads(db),
 		policy: policyReads(db),

@@ -11,12 +11,17 @@ import { openReader } from "./open.ts";
  * @throws FatalError when the database is newer than this program or has another history
  */
 export function migrate(db: Database.Database, now: string): void {
-	db.exec(
-		"CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, hash TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT",
-	);
+	createMigrationList(db);
 	const { applied, problem } = schemaOf(db);
 	if (problem !== "") throw new FatalError(problem);
 	for (const migration of MIGRATIONS.slice(applied)) apply(db, migration, now);
+}
+
+/** Makes the table of the migrations that were applied, unless it is there. */
+export function createMigrationList(db: Database.Database): void {
+	db.exec(
+		"CREATE TABLE IF NOT EXISTS migration (name TEXT PRIMARY KEY, hash TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT",
+	);
 }
 
 /** Schema of a database, according to its own list of migrations. */

@@ -3,6 +3,7 @@ import { GENESIS } from "../../audit/chain.ts";
 import type { Samples, SnapshotFacts } from "../../backups/model.ts";
 import type { KeyRow } from "../../crypto/keyring-model.ts";
 import { schemaOf } from "./migrate.ts";
+import { schemaAlterations } from "./schema-alterations.ts";
 import { createStatements } from "./statements.ts";
 
 /** Maximum number of problems listed of one kind. */
@@ -26,10 +27,10 @@ export function snapshotQuestions(db: Database) {
 			const newest = prepare("SELECT seq, hash FROM audit_event ORDER BY seq DESC LIMIT 1").get() as
 				| { seq: number; hash: Buffer }
 				| undefined;
-			const { schema, problem } = schemaOf(db);
+			const { applied, schema, problem } = schemaOf(db);
 			return {
 				schema,
-				schema_problem: problem,
+				schema_problem: problem === "" ? alteredBy(db, applied) : problem,
 				fingerprint: meta("master_key_fingerprint"),
 				events: newest?.seq ?? 0,
 				last_hash: newest?.hash ?? GENESIS,
@@ -51,6 +52,12 @@ export function snapshotQuestions(db: Database) {
 		keys: (): KeyRow[] => prepare("SELECT * FROM keyring").all() as KeyRow[],
 		samples: (): Samples => samplesOf(db),
 	};
+}
+
+/** Names the alterations of a schema; empty when there are none. */
+function alteredBy(db: Database, applied: number): string {
+	const altered = schemaAlterations(db, applied)();
+	return altered.length === 0 ? "" : `its schema was altered by another program: ${altered.join(", ")}`;
 }
 
 const ONE_SECRET_A_REALM = `

@@ -9,6 +9,7 @@ import { openReader, type Synchronous } from "./open.ts";
 import { createReadTransaction } from "./read-transaction.ts";
 import { ReadWorker } from "./read-worker.ts";
 import { adoptRestored } from "./restored.ts";
+import { refuseAlteredSchema } from "./schema-alterations.ts";
 import { takeSnapshot } from "./snapshots.ts";
 import { Writer } from "./writer.ts";
 
@@ -82,7 +83,10 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: string): Promise<void> {
 	adoptRestored(options.directory);
 	const migration = pendingMigration(file);
-	if (migration !== undefined) await options.beforeMigration?.(migration, (to) => takeSnapshot(file, to));
+	if (migration !== undefined) {
+		refuseAlteredSchema(file);
+		await options.beforeMigration?.(migration, (to) => takeSnapshot(file, to));
+	}
 	const { synchronous = "FULL", now } = options;
 	await writer.open({ file, synchronous, now: now.toISOString() });
 }

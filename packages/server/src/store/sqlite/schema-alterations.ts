@@ -1,0 +1,72 @@
+import Database from "better-sqlite3";
+import { FatalError } from "../../errors.ts";
+import { createMigrationList, schemaOf } from "./migrate.ts";
+import { MIGRATIONS } from "./migrations.ts";
+import { openReader } from "./open.ts";
+
+/** A table, index, trigger or view in SQLite's own list of the schema. */
+interface SchemaObject {
+	type: string;
+	name: string;
+	tbl_name: string;
+	/** Null for an index that SQLite makes by itself. */
+	sql: string | null;
+}
+
+/** Maximum length of a name that another program gave. */
+const MAX_NAME = 100;
+
+/**
+ * Prepares the question of what the schema has, lacks, or has with another text than the migrations made: a trigger that somebody added would change
+ * rows within the server's own transactions. Design: §13
+ * @param applied number of migrations that made the schema
+ */
+export function schemaAlterations(db: Database.Database, applied = MIGRATIONS.length): () => string[] {
+	let made: Map<string, string> | undefined;
+	return () => {
+		made ??= madeBy(applied);
+		const expected = made;
+		const found = objectsOf(db);
+		const names = new Set([...found.keys(), ...expected.keys()]);
+		return [...names].filter((name) => found.get(name) !== expected.get(name)).toSorted((a, b) => (a < b ? -1 : 1));
+	};
+}
+
+/**
+ * Refuses to migrate a database whose schema another program altered: the migration would run that program's triggers, and hide what it did.
+ * @throws FatalError naming what does not fit
+ */
+export function refuseAlteredSchema(file: string): void {
+	const db = openReader(file, "long");
+	try {
+		const altered = schemaAlterations(db, schemaOf(db).applied)();
+		if (altered.length === 0) return;
+		throw new FatalError(
+			`the schema of ${file} was altered by another program (${altered.join(", ")}), so nothing was migrated: restore a backup`,
+		);
+	} finally {
+		db.close();
+	}
+}
+
+function objectsOf(db: Database.Database): Map<string, string> {
+	const objects = db.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema").all() as SchemaObject[];
+	return new Map(
+		objects.map(({ type, name, tbl_name, sql }) => [
+			`${type} ${name.slice(0, MAX_NAME)}`,
+			JSON.stringify([name, tbl_name, sql]),
+		]),
+	);
+}
+
+/** Applies the migrations to an empty database in memory, which takes 5 ms. */
+function madeBy(applied: number): Map<string, string> {
+	const db = new Database(":memory:");
+	try {
+		createMigrationList(db);
+		for (const { sql } of MIGRATIONS.slice(0, applied)) db.exec(sql);
+		return objectsOf(db);
+	} finally {
+		db.close();
+	}
+}
