@@ -33,6 +33,15 @@ test("a credential is made at the target, and gone from it once it is revoked", 
 	assert.equal((await world.leaseOf(answer)).state, "revoked");
 });
 
+test("a role that the kind does not declare makes nothing", async () => {
+	for (const role of ["root", "readonly\nroot", 5]) {
+		const answer = await world.generate<{ error: { message: string } }>("folder", { role });
+		refused(answer, 400, "engine_error");
+		assert.equal(answer.body.error.message, "unknown role: valid roles are readonly");
+	}
+	assert.deepEqual(await readdir(path), []);
+});
+
 test("a credential ends by itself", async () => {
 	const answer = await world.generate<User>("folder", { ttl: "1s" });
 	assert.deepEqual(await readdir(path), [ok(answer).username]);

@@ -66,8 +66,8 @@ const USUAL_CAPABILITY: Record<string, Capability> = {
 
 /**
  * Finds the capability needed for a credential of that role. A declared role without a usual capability needs realms:manage, and so does a
- * role that a third party's engine did not declare; an engine of ours refuses those itself. An engine without roles admits any member, or
- * only writers when its credentials live elsewhere.
+ * role that a third party's engine did not declare; an engine of ours refuses those itself, and the core does so for a kind without a
+ * program. An engine without roles admits any member, or only writers when its credentials live elsewhere.
  * Design: §8
  */
 export function capabilityFor(

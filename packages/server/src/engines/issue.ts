@@ -39,6 +39,8 @@ export async function issue(
 	const own = ownParams(given);
 	const role = roleOf(entry, own);
 	await authorizeRole(needs, caller, role);
+	const unknown = unknownRole(entry, own, role);
+	if (unknown !== undefined) return fail(needs, caller, "generate", unknown);
 	// An engine of ours refuses a role that is no text; another one might use a role that was not authorized.
 	const params = entry.is_built_in ? own : { ...own, role };
 	if (connector === undefined) return issueValue(needs, caller, params, role);
@@ -53,6 +55,19 @@ const MAX_ROLE_CHARACTERS = 101;
 function roleOf({ kind, descriptor }: CatalogEntry, { role }: Fields): string | undefined {
 	if (typeof role === "string" && role !== "") return role.slice(0, MAX_ROLE_CHARACTERS);
 	return kind.requiresRole ? undefined : descriptor.default_roles[0]?.name;
+}
+
+/** Finds the fault of a role that a kind without a program does not declare: any other engine refuses such a role itself. */
+function unknownRole(
+	{ kind, descriptor }: CatalogEntry,
+	{ role: given }: Fields,
+	role?: string,
+): TargetError | undefined {
+	if (kind.descriptor === undefined) return undefined;
+	const names = descriptor.default_roles.map(({ name }) => name);
+	const isDeclared = role === undefined ? names.length === 0 : names.includes(role);
+	if (isDeclared && typeof (given ?? "") === "string") return undefined;
+	return new TargetError("rejected", `unknown role: valid roles are ${names.join(", ") || "none"}`);
 }
 
 async function issueValue(
