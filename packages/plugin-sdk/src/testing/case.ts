@@ -29,3 +29,8 @@ export async function expectLife(engine: Conversation, after: string): Promise<F
 		"keep nothing of a request that was refused: the next one is another caller's",
 	);
 }
+
+/** Revokes what generate has made, if it made anything, so that nothing is left at the engine's system. @throws Finding */
+export async function revoke(engine: Conversation, made: EngineResponse): Promise<void> {
+	if ("data" in made) await engine.ask("validate", made.data);
+}

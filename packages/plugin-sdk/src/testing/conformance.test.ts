@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -140,6 +140,39 @@ for (const [flaw, name, problem] of FLAWS) {
 		assert.ok(found.remedy.length > 10);
 	});
 }
+
+/** An engine that ignores every param of generate, and appends to a file each name that it makes or revokes. */
+const KEEPER = `
+const { appendFileSync } = require("node:fs");
+const name = () => String(process.hrtime.bigint());
+const note = (what, name) => (appendFileSync(process.argv[1], what + " " + name + "\\n"), name);
+const answers = {
+	describe: () => ({ ...${JSON.stringify(DESCRIPTOR)}, capabilities: ["secret_generation", "secret_validation"] }),
+	ping: () => ({ status: "healthy" }),
+	generate: () => ({ name: note("made", name()) }),
+	validate: ({ name }) => (note("revoked", name), { valid: true, message: "" }),
+};
+const parse = (line) => { try { return JSON.parse(line); } catch { return {}; } };
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+	const { method, params = {} } = parse(line);
+	const isKnown = Object.hasOwn(answers, method) && typeof params === "object" && !Array.isArray(params);
+	const response = isKnown ? { data: answers[method](params) } : { error: "invalid params" };
+	process.stdout.write(JSON.stringify(response) + "\\n");
+});`;
+
+test("every credential that the cases make is revoked", async () => {
+	const file = join(scratch, "names");
+	const command = [process.execPath, "-e", KEEPER, file];
+	assert.deepEqual(problems(await testEngine({ command, descriptor: DESCRIPTOR, timeout_ms: PATIENCE_MS })), {});
+	const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+	const names = (what: string) => lines.filter((line) => line.startsWith(what)).map((line) => line.split(" ")[1]);
+	assert.ok(names("made").length >= 4);
+	const revoked = names("revoked");
+	assert.deepEqual(
+		names("made").filter((name) => !revoked.includes(name)),
+		[],
+	);
+});
 
 test("only the cases that are asked for are tried, after describe", async () => {
 	const results = await tryFlaw("none", NO_JSON);

@@ -6,7 +6,7 @@ import {
 	isObject,
 	parseDescribeData,
 } from "@svc/protocol";
-import { type Case, expectData, expectError, expectLife } from "./case.ts";
+import { type Case, expectData, expectError, expectLife, revoke } from "./case.ts";
 import type { Conversation } from "./conversation.ts";
 import { Finding } from "./finding.ts";
 
@@ -88,7 +88,8 @@ export const METHOD_CASES: readonly Case[] = [
 			const before = JSON.stringify(await expectLife(engine, "the start"));
 			const harm = '{"name":"harmed","role":"harmed","harmed":true}';
 			const params = `{"__proto__":${harm},"constructor":{"prototype":${harm}}}`;
-			for (const method of ["generate", "validate"]) await engine.send(`{"method":"${method}","params":${params}}\n`);
+			await revoke(engine, await engine.send(`{"method":"generate","params":${params}}\n`));
+			await engine.send(`{"method":"validate","params":${params}}\n`);
 			await engine.send(`{"method":"describe","__proto__":${harm},"params":{}}\n`);
 			if (JSON.stringify(await expectLife(engine, "a member named __proto__")) === before) return;
 			throw new Finding(
@@ -158,7 +159,6 @@ function areRights(given: unknown): boolean {
 /** Makes something and revokes it. @returns generate's kind of answer */
 async function tryOut(engine: Conversation, params: object): Promise<"data" | "an error"> {
 	const made = await engine.ask("generate", params);
-	if ("error" in made) return "an error";
-	await engine.ask("validate", made.data);
-	return "data";
+	await revoke(engine, made);
+	return "data" in made ? "data" : "an error";
 }

@@ -1,5 +1,5 @@
 import { MAX_REQUEST_BYTES } from "@svc/protocol";
-import { type Case, expectData, expectError, expectLife } from "./case.ts";
+import { type Case, expectData, expectError, expectLife, revoke } from "./case.ts";
 import { Finding } from "./finding.ts";
 
 /** Requests that one process answers here. */
@@ -61,7 +61,7 @@ export const FRAMING_CASES: readonly Case[] = [
 		async run(engine) {
 			const long = "x".repeat(MAX_REQUEST_BYTES / 4);
 			await engine.ask(long);
-			await engine.ask("generate", { role: long, ttl: long });
+			await revoke(engine, await engine.ask("generate", { role: long, ttl: long }));
 			await engine.ask("validate", { username: long, certificate: long });
 			await expectLife(engine, "long params");
 		},
