@@ -35,10 +35,11 @@ export const folder: Kind = {
 					},
 				};
 			},
-			readRevoke: async ({ params }) => ({
-				name: String(params.username),
-				answer: { valid: true, message: "credentials revoked" },
-			}),
+			async readRevoke({ params: { username } }) {
+				if (typeof username !== "string" || !isManagedName(username))
+					throw new TargetError("rejected", "username must be svc_ and 8 hex characters");
+				return { name: username, answer: { valid: true, message: "credentials revoked" } };
+			},
 			remove: ({ name }) => reach(rm(file(name), { force: true })),
 		};
 	},

@@ -42,6 +42,14 @@ test("a role that the kind does not declare makes nothing", async () => {
 	assert.deepEqual(await readdir(path), []);
 });
 
+test("a name of another form is refused, not answered as revoked", async () => {
+	await writeFile(join(path, "somebody"), "somebody else's");
+	for (const params of [{ username: "somebody" }, { username: "../svc_00000000" }, {}])
+		refused(await world.validate("folder", params), 400, "engine_error");
+	assert.deepEqual(await readdir(path), ["somebody"]);
+	await rm(join(path, "somebody"));
+});
+
 test("a credential ends by itself", async () => {
 	const answer = await world.generate<User>("folder", { ttl: "1s" });
 	assert.deepEqual(await readdir(path), [ok(answer).username]);
