@@ -9,6 +9,7 @@ import type { User } from "./engine-process.ts";
 import { Finding } from "./finding.ts";
 import { openFolder, type Startable } from "./folder.ts";
 import { FRAMING_CASES } from "./framing.ts";
+import { LEASE_CASES } from "./leases.ts";
 
 /** The engine to test, and how to test it. */
 export type TestOptions = (
@@ -85,7 +86,7 @@ export async function testEngine(options: TestOptions): Promise<Result[]> {
 		if (engine === undefined) return results;
 		const ready = engine;
 		if (!(await attempt(DESCRIBE.name, () => runCase(DESCRIBE, ready, options)))) return results;
-		for (const each of [...METHOD_CASES, ...FRAMING_CASES]) {
+		for (const each of [...METHOD_CASES, ...LEASE_CASES, ...FRAMING_CASES]) {
 			if (options.only?.includes(each.name) === false) continue;
 			await attempt(each.name, () => runCase(each, ready, options));
 		}

@@ -98,7 +98,8 @@ It needs ${needs}.
 2. Put what your engine makes into \`generate\`, and what it checks into \`validate\`. An error is shown to the caller word for word: say what to do, and
    quote nothing that was sent.
 3. Say in plugin.json what an administrator configures (\`config_schema\`) and which roles there are (\`default_roles\`). Its name, version and
-   capabilities are those that \`describe\` answers. The README of @svc/protocol, in the sources of svc, is the whole contract.
+   capabilities are those that \`describe\` answers. The README of @svc/protocol, in the sources of svc, is the whole contract: its chapter _Leases_ is for
+   an engine whose credentials end and are revoked (\`dynamic_credentials\`).
 4. Install it, on the server's machine. It is tried once more, and its program is pinned by its SHA-256: a changed program is installed again.
 
    \`\`\`sh
