@@ -6,13 +6,12 @@ import { MEMO_ENGINES } from "../harness/engine-requests.ts";
 import { ok } from "../harness/expect.ts";
 import { bind, fewAtOnce, PASSWORD, type Person, realm, secret } from "../harness/fixtures.ts";
 import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
-import { type PreparedRequest, REQUESTS } from "../harness/requests.ts";
+import { type PreparedRequest, requestTo } from "../harness/requests.ts";
 import type { User } from "../harness/resources.ts";
 import { WITHOUT_PROVIDER } from "../harness/sso-requests.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { type Server, startServer } from "../harness.ts";
-import { ANSWERS } from "../spec/answers.ts";
-import { ENDPOINTS } from "../spec/endpoints.ts";
+import { ENDPOINTS, type Endpoint } from "../spec/endpoints.ts";
 
 const V1 = "/api/v1";
 const KIB = 1024;
@@ -158,20 +157,17 @@ const FULLEST: Readonly<Record<string, Full>> = {
 	[`GET ${V1}/audit/export`]: () => ({ path: `${V1}/audit/export?${page}` }),
 };
 
-async function ask(name: string): Promise<Answer> {
-	const endpoint = ENDPOINTS.find(({ method, path }) => `${method} ${path}` === name);
-	assert.ok(endpoint, "the route is in the endpoint table");
-	const who = endpoint.auth === "instance" ? world.people.instance : world.people.owner;
-	const usual = REQUESTS[name] ?? assert.fail("the route has a request");
-	const { path, body } = await (FULLEST[name]?.() ?? usual(world, { person: who, scopes: "read" }));
+async function ask({ name, method, auth, success }: Endpoint): Promise<Answer> {
+	const who = auth === "instance" ? world.people.instance : world.people.owner;
+	const { path, body } = await (FULLEST[name]?.() ?? requestTo(name)(world, { person: who, scopes: "read" }));
 	const { stranger, viewer } = world.people;
 	const ending: Readonly<Record<string, Person>> = {
 		[`POST ${V1}/auth/logout`]: stranger,
 		[`POST ${V1}/auth/password`]: viewer,
 	};
 	const { token } = ending[name] ?? who;
-	const answer = await world.api.send(endpoint.method, path, { token, ...(body && { raw: JSON.stringify(body) }) });
-	assert.equal(answer.status, WITHOUT_PROVIDER[name] ?? endpoint.success, answer.text.slice(0, 200));
+	const answer = await world.api.send(method, path, { token, ...(body && { raw: JSON.stringify(body) }) });
+	assert.equal(answer.status, WITHOUT_PROVIDER[name] ?? success, answer.text.slice(0, 200));
 	return answer;
 }
 
@@ -182,9 +178,10 @@ function rowsOf({ body }: Answer): number {
 	return lists[0]?.length ?? 0;
 }
 
-for (const [name, form, kib] of ANSWERS) {
+for (const endpoint of ENDPOINTS) {
+	const { name, form, kib } = endpoint;
 	test(`${name}: the largest answer is ${kib === 0 ? "sent piece by piece" : `at most ${kib} KiB`}`, async () => {
-		const answer = await ask(name);
+		const answer = await ask(endpoint);
 		const bytes = Buffer.byteLength(answer.text);
 		const isChunked = answer.headers["transfer-encoding"] === "chunked";
 		if (form === "streamed") {

@@ -4,7 +4,7 @@ import { api } from "../harness/client.ts";
 import { MEMO_ENGINES } from "../harness/engine-requests.ts";
 import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
 import { type OpenApi, openApi, problems, resolve, routesOf } from "../harness/openapi.ts";
-import { REQUESTS } from "../harness/requests.ts";
+import { requestTo } from "../harness/requests.ts";
 import { WITHOUT_PROVIDER } from "../harness/sso-requests.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { type Server, startServer } from "../harness.ts";
@@ -80,10 +80,14 @@ test("every operation belongs to a noun, and every noun and parameter says what 
 	for (const { method, path, operation } of routesOf(document)) {
 		assert.ok(operation.tags?.length === 1 && nouns.has(operation.tags[0] ?? ""), `${method} ${path}`);
 		for (const { name, description = "" } of operation.parameters ?? [])
-			assert.match(description, /\S/, `${method} ${path}: http/openapi-words.ts describes ${name}`);
+			assert.match(description, /\S/, `${method} ${path}: describe ${name} in http/openapi-words.ts`);
 	}
 	for (const { name, description = "" } of document.tags ?? [])
-		assert.match(description, /\S/, `http/openapi-tags.ts describes ${name}`);
+		assert.match(
+			description,
+			/\S/,
+			`describe the noun ${name} in http/openapi-tags.ts, or name the noun of its paths there`,
+		);
 });
 
 test("an example is what its schema allows", () => {
@@ -126,12 +130,11 @@ test("every code of an error is listed", () => {
 const NO_JSON = ["/metrics", "/api/v1/backups/{name}"];
 
 for (const endpoint of ENDPOINTS) {
-	const name = `${endpoint.method} ${endpoint.path}`;
+	const { name } = endpoint;
 	test(`${name} answers what the document says`, async () => {
 		const isOfInstance = endpoint.auth === "instance";
 		const person = isOfInstance ? world.people.instance : world.people.admin;
-		const prepared = await REQUESTS[name]?.(world, { person, scopes: "read" });
-		assert.ok(prepared);
+		const prepared = await requestTo(name)(world, { person, scopes: "read" });
 		// Logging out ends its session, and the new password differs from that of the requests: both use tokens that no other request needs.
 		const raw = prepared.body && JSON.stringify(prepared.body);
 		const { stranger, viewer } = world.tokens;

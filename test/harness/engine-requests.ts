@@ -44,7 +44,6 @@ type Prepare = (world: World) => PreparedRequest | Promise<PreparedRequest>;
 
 /** Requests to engines and about leases, as in requests.ts. */
 export const ENGINE_REQUESTS: Readonly<Record<string, Prepare>> = {
-	"GET /api/v1/engines": () => ({ path: `${V1}/engines` }),
 	"POST /api/v1/realms/{slug}/engines/{type}/generate": ({ slug }) => ({
 		path: `${V1}/realms/${slug}/engines/${TYPE}/generate`,
 		body: { role: "readonly" },
@@ -75,10 +74,8 @@ export const ENGINE_REQUESTS: Readonly<Record<string, Prepare>> = {
 		path: await configure(world, `${V1}/realms/${await world.freshRealm()}/engines/${TYPE}/config`),
 	}),
 
-	"GET /api/v1/realms/{slug}/leases": ({ slug }) => ({ path: `${V1}/realms/${slug}/leases` }),
 	"GET /api/v1/realms/{slug}/leases/{id}": async (world) => ({ path: await freshLeasePath(world) }),
 	"DELETE /api/v1/realms/{slug}/leases/{id}": async (world) => ({ path: await freshLeasePath(world) }),
-	"GET /api/v1/leases": () => ({ path: `${V1}/leases` }),
 	"POST /api/v1/leases/revoke": () => ({ path: `${V1}/leases/revoke`, body: { engine: "none" } }),
 	"POST /api/v1/leases/resume": () => ({ path: `${V1}/leases/resume` }),
 	"POST /api/v1/leases/{id}/abandon": async (world) => ({

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { ENGINE_REQUESTS } from "./engine-requests.ts";
 import { ok } from "./expect.ts";
 import { apiToken, bind, PASSWORD, type Person, unique } from "./fixtures.ts";
@@ -21,12 +22,16 @@ type Prepare = (world: World, caller: Caller) => PreparedRequest | Promise<Prepa
 
 const V1 = "/api/v1";
 
-/** A request for each row of the endpoint table, on its own fixtures, which succeeds when the caller may make it. */
-export const REQUESTS: Readonly<Record<string, Prepare>> = {
-	"GET /api/v1/health": () => ({ path: `${V1}/health` }),
-	"GET /metrics": () => ({ path: "/metrics" }),
-	"GET /api/v1/openapi.json": () => ({ path: `${V1}/openapi.json` }),
+/** Returns what prepares the request to a route, on fixtures of its own, which succeeds when the caller may make it. */
+export function requestTo(route: string): Prepare {
+	const [method, path = ""] = route.split(" ");
+	const isPlain = method === "GET" && !/\{(?!slug\}|realm\})/.test(path);
+	const plain: Prepare = ({ slug }) => ({ path: path.replace(/\{\w+\}/, slug) });
+	return REQUESTS[route] ?? (isPlain ? plain : assert.fail(`add a request for "${route}" to test/harness/requests.ts`));
+}
 
+/** Requests by route. A GET without one is sent to its path as it is, in the world's realm. */
+export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	"POST /api/v1/auth/register": () => ({
 		path: `${V1}/auth/register`,
 		body: { email: `${unique("new")}@example.test`, password: PASSWORD },
@@ -35,14 +40,12 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		path: `${V1}/auth/login`,
 		body: { email: target.email, password: target.password },
 	}),
-	"GET /api/v1/auth/providers": () => ({ path: `${V1}/auth/providers` }),
 	"POST /api/v1/auth/logout": () => ({ path: `${V1}/auth/logout` }),
 	"POST /api/v1/auth/password": () => ({
 		path: `${V1}/auth/password`,
 		body: { current_password: PASSWORD, new_password: `another ${PASSWORD}` },
 	}),
 
-	"GET /api/v1/users": () => ({ path: `${V1}/users` }),
 	"POST /api/v1/users/{id}/disable": ({ target }) => ({ path: `${V1}/users/${target.id}/disable` }),
 	"POST /api/v1/users/{id}/enable": ({ target }) => ({ path: `${V1}/users/${target.id}/enable` }),
 
@@ -54,22 +57,18 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		path: `${V1}/auth/tokens`,
 		body: { name: unique("minted"), scopes },
 	}),
-	"GET /api/v1/auth/tokens": () => ({ path: `${V1}/auth/tokens` }),
 	"DELETE /api/v1/auth/tokens/{id}": async ({ api, people }, { person }) => {
 		const { id } = await apiToken(api, person ?? people.owner, "read");
 		return { path: `${V1}/auth/tokens/${id}` };
 	},
 
 	"POST /api/v1/realms": () => ({ path: `${V1}/realms`, body: { slug: unique("made"), name: "A realm" } }),
-	"GET /api/v1/realms": () => ({ path: `${V1}/realms` }),
-	"GET /api/v1/realms/{slug}": ({ slug }) => ({ path: `${V1}/realms/${slug}` }),
 	"DELETE /api/v1/realms/{slug}": async ({ freshRealm }) => ({ path: `${V1}/realms/${await freshRealm()}` }),
 
 	"POST /api/v1/realms/{slug}/secrets": ({ slug }) => ({
 		path: `${V1}/realms/${slug}/secrets`,
 		body: { key: unique("KEY"), value: "a value" },
 	}),
-	"GET /api/v1/realms/{slug}/secrets": ({ slug }) => ({ path: `${V1}/realms/${slug}/secrets` }),
 	"GET /api/v1/realms/{slug}/secrets/{key}": async (world) => ({ path: await freshSecretPath(world) }),
 	"DELETE /api/v1/realms/{slug}/secrets/{key}": async (world) => ({ path: await freshSecretPath(world) }),
 	"GET /api/v1/realms/{slug}/secrets/{key}/versions": async (world) => ({
@@ -86,13 +85,11 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	}),
 	"POST /api/v1/encrypt": () => ({ path: `${V1}/encrypt`, body: { value: "a value" } }),
 
-	"GET /api/v1/policy/roles": () => ({ path: `${V1}/policy/roles` }),
 	"GET /api/v1/policy/explain": ({ slug }) => ({ path: `${V1}/policy/explain?realm=${slug}` }),
 	"POST /api/v1/realms/{slug}/policy/bindings": async ({ freshRealm, target }) => ({
 		path: `${V1}/realms/${await freshRealm()}/policy/bindings`,
 		body: { user_id: target.id, role: "viewer" },
 	}),
-	"GET /api/v1/realms/{slug}/policy/bindings": ({ slug }) => ({ path: `${V1}/realms/${slug}/policy/bindings` }),
 	"DELETE /api/v1/realms/{slug}/policy/bindings/{userID}": async ({ api, people, freshRealm, target }) => {
 		const slug = await freshRealm();
 		await bind(api, people.owner, slug, target, "viewer");
@@ -105,16 +102,9 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	"GET /api/v1/eso/{realm}/{key}": async (world) => ({
 		path: `${V1}/eso/${world.slug}/${await freshSecret(world, "prod")}`,
 	}),
-	"GET /api/v1/eso/{realm}": ({ slug }) => ({ path: `${V1}/eso/${slug}` }),
 
-	"GET /api/v1/audit/events": () => ({ path: `${V1}/audit/events` }),
-	"GET /api/v1/audit/verify": () => ({ path: `${V1}/audit/verify` }),
-	"GET /api/v1/audit/export": () => ({ path: `${V1}/audit/export` }),
 	"POST /api/v1/backups": () => ({ path: `${V1}/backups` }),
-	"GET /api/v1/backups": () => ({ path: `${V1}/backups` }),
 	"GET /api/v1/backups/{name}": async (world) => ({ path: `${V1}/backups/${await aBackup(world)}` }),
-	"GET /api/v1/doctor": () => ({ path: `${V1}/doctor` }),
-	"GET /api/v1/keys": () => ({ path: `${V1}/keys` }),
 	"POST /api/v1/keys/rotate": () => ({ path: `${V1}/keys/rotate`, body: { purpose: "portable" } }),
 };
 

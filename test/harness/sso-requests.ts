@@ -35,7 +35,6 @@ export const SSO_REQUESTS: Readonly<Record<string, (world: World) => PreparedReq
 	"POST /api/v1/auth/ldap/{provider}/link": () => ({ path: `${V1}/ldap/none/link`, body: WHO }),
 	"POST /api/v1/auth/sso/token": () => ({ path: `${V1}/sso/token`, body: PROOF }),
 	"POST /api/v1/auth/sso/link": () => ({ path: `${V1}/sso/link`, body: PROOF }),
-	"GET /api/v1/auth/identities": () => ({ path: `${V1}/identities` }),
 	"DELETE /api/v1/auth/identities/{id}": () => ({
 		path: `${V1}/identities/${crypto.randomUUID()}`,
 		body: { current_password: PASSWORD },

@@ -1,124 +1,208 @@
-/** The permitted callers: everybody, any valid token, an admin of the realm, or the instance admin. Spec: API › Endpoints. */
-export type Auth = "none" | "token" | "admin" | "instance";
+import type { KINDS } from "./restrictions.ts";
 
-/** One row of the specification's endpoint tables, or of Design §7.1. */
-export interface Endpoint {
-	readonly method: "GET" | "POST" | "PUT" | "DELETE";
-	/** Path from the root of the server, with parameters in braces. */
-	readonly path: string;
-	readonly auth: Auth;
-	/** Status of a successful answer. */
-	readonly success: 200 | 201 | 302;
+/** The lowest role that a caller needs: in the realm of the request, or on the server where no realm is involved. */
+type Least = "public" | "user" | "viewer" | "member" | "admin" | "instance";
+
+/** The scope that a token needs: every session has all of them, and no API token can have `session`. */
+export type Scope = "any" | "read" | "write" | "delete" | "read,write" | "session";
+
+/** The kind of a route by the reach of limited tokens. */
+type Kind = keyof typeof KINDS;
+
+/** The place where a request names its environment, and the environment that it concerns when it names none. */
+interface Naming {
+	readonly kind: Kind;
+	readonly named: "query" | "body";
+	readonly usual: "dev" | "prod";
 }
 
-type Row = readonly [Endpoint["method"], path: string, Auth, Endpoint["success"]];
+/** The largest answer: whole, in KiB; a page of a list, in KiB; made piece by piece while it is sent, of any length; from a file. Design: §13 */
+type Largest = number | readonly ["page", kib: number] | "streamed" | "file";
 
-const ROWS: readonly Row[] = [
-	["GET", "/api/v1/health", "none", 200],
-	["GET", "/metrics", "none", 200],
-	["GET", "/api/v1/openapi.json", "none", 200],
-
-	["POST", "/api/v1/auth/register", "none", 201],
-	["POST", "/api/v1/auth/login", "none", 200],
-	["GET", "/api/v1/auth/providers", "none", 200],
-	["POST", "/api/v1/auth/logout", "token", 200],
-	["POST", "/api/v1/auth/password", "token", 200],
-
-	["GET", "/api/v1/auth/oidc/{provider}/login", "none", 302],
-	["GET", "/api/v1/auth/oidc/{provider}/callback", "none", 200],
-	["GET", "/api/v1/auth/saml/{provider}/login", "none", 302],
-	["POST", "/api/v1/auth/saml/{provider}/acs", "none", 200],
-	["GET", "/api/v1/auth/saml/{provider}/metadata", "none", 200],
-	["POST", "/api/v1/auth/ldap/{provider}/login", "none", 200],
-	// In neither document: browser logins of the command line, and linking an identity to one's own account.
-	["POST", "/api/v1/auth/sso/token", "none", 200],
-	["POST", "/api/v1/auth/sso/link", "token", 200],
-	["POST", "/api/v1/auth/ldap/{provider}/link", "token", 200],
-	["GET", "/api/v1/auth/identities", "token", 200],
-	["DELETE", "/api/v1/auth/identities/{id}", "token", 200],
-	["GET", "/api/v1/auth/providers/{name}", "instance", 200],
-	["PUT", "/api/v1/auth/providers/{name}", "instance", 200],
-	["DELETE", "/api/v1/auth/providers/{name}", "instance", 200],
-	["POST", "/api/v1/auth/providers/{name}/test", "instance", 200],
-
-	["GET", "/api/v1/users", "instance", 200],
-	["POST", "/api/v1/users/{id}/disable", "instance", 200],
-	["POST", "/api/v1/users/{id}/enable", "instance", 200],
-
-	// In neither document: for `svc users show` and `svc revoke`.
-	["GET", "/api/v1/users/{id}", "instance", 200],
-	["PUT", "/api/v1/users/{id}/limits", "instance", 200],
-	["POST", "/api/v1/revoke", "instance", 200],
-
-	["POST", "/api/v1/auth/tokens", "token", 201],
-	["GET", "/api/v1/auth/tokens", "token", 200],
-	["DELETE", "/api/v1/auth/tokens/{id}", "token", 200],
-
-	["POST", "/api/v1/realms", "token", 201],
-	["GET", "/api/v1/realms", "token", 200],
-	["GET", "/api/v1/realms/{slug}", "token", 200],
-	["DELETE", "/api/v1/realms/{slug}", "admin", 200],
-
-	["POST", "/api/v1/realms/{slug}/secrets", "token", 201],
-	["GET", "/api/v1/realms/{slug}/secrets", "token", 200],
-	["GET", "/api/v1/realms/{slug}/secrets/{key}", "token", 200],
-	["DELETE", "/api/v1/realms/{slug}/secrets/{key}", "token", 200],
-	["GET", "/api/v1/realms/{slug}/secrets/{key}/versions", "token", 200],
-	["POST", "/api/v1/realms/{slug}/secrets/{key}/rollback", "token", 201],
-	["GET", "/api/v1/realms/{slug}/diff", "token", 200],
-	["POST", "/api/v1/realms/{slug}/promote", "token", 200],
-	["POST", "/api/v1/encrypt", "token", 200],
-
-	["GET", "/api/v1/policy/roles", "token", 200],
-	// In neither document: for `svc policy explain`.
-	["GET", "/api/v1/policy/explain", "token", 200],
-	["POST", "/api/v1/realms/{slug}/policy/bindings", "admin", 201],
-	["GET", "/api/v1/realms/{slug}/policy/bindings", "token", 200],
-	["DELETE", "/api/v1/realms/{slug}/policy/bindings/{userID}", "admin", 200],
-
-	["GET", "/api/v1/engines", "token", 200],
-	["POST", "/api/v1/realms/{slug}/engines/{type}/generate", "token", 200],
-	["POST", "/api/v1/realms/{slug}/engines/{type}/validate", "token", 200],
-	["POST", "/api/v1/engines/{type}/ping", "instance", 200],
-	["GET", "/api/v1/engines/{type}/config", "instance", 200],
-	["PUT", "/api/v1/engines/{type}/config", "instance", 200],
-	["DELETE", "/api/v1/engines/{type}/config", "instance", 200],
-	["GET", "/api/v1/realms/{slug}/engines/{type}/config", "instance", 200],
-	["PUT", "/api/v1/realms/{slug}/engines/{type}/config", "instance", 200],
-	["DELETE", "/api/v1/realms/{slug}/engines/{type}/config", "instance", 200],
-
-	["GET", "/api/v1/realms/{slug}/leases", "token", 200],
-	["GET", "/api/v1/realms/{slug}/leases/{id}", "token", 200],
-	["DELETE", "/api/v1/realms/{slug}/leases/{id}", "token", 200],
-	["GET", "/api/v1/leases", "instance", 200],
-	["POST", "/api/v1/leases/revoke", "instance", 200],
-	["POST", "/api/v1/leases/{id}/abandon", "instance", 200],
-	["POST", "/api/v1/leases/resume", "instance", 200],
-
-	["GET", "/api/v1/eso/{realm}/{key}", "token", 200],
-	["GET", "/api/v1/eso/{realm}", "token", 200],
-
-	["GET", "/api/v1/audit/events", "token", 200],
-	// In neither document: for `svc audit verify` and `svc audit export`.
-	["GET", "/api/v1/audit/verify", "instance", 200],
-	["GET", "/api/v1/audit/export", "token", 200],
-	// Also in neither: for `svc backup`.
-	["POST", "/api/v1/backups", "instance", 201],
-	["GET", "/api/v1/backups", "instance", 200],
-	["GET", "/api/v1/backups/{name}", "instance", 200],
-	// In neither document: for `svc doctor` and `svc keys`.
-	["GET", "/api/v1/doctor", "instance", 200],
-	["GET", "/api/v1/keys", "instance", 200],
-	["POST", "/api/v1/keys/rotate", "instance", 200],
+type Row = readonly [
+	name: `${"GET" | "POST" | "PUT" | "DELETE"} /${string}`,
+	success: 200 | 201 | 302,
+	Least,
+	Scope,
+	Kind | Naming,
+	Largest,
 ];
 
+/** Limit of an answer with a few fields: names take six times their length if they consist of control characters. */
+const FEW = 16;
+
+/** Limit of an answer that repeats a request of 1 MiB. */
+const AS_REQUEST = 1088;
+
+/** Limit of an engine's answer, including connection details. */
+const AS_ENGINE = 1152;
+
+/* Routes that concern one environment, which the request may leave out. */
+const IN_BODY: Naming = { kind: "environment", named: "body", usual: "dev" };
+const IN_QUERY: Naming = { kind: "environment", named: "query", usual: "dev" };
+const IN_QUERY_PROD: Naming = { kind: "environment", named: "query", usual: "prod" };
+const IN_LIST: Naming = { kind: "list of an environment", named: "query", usual: "dev" };
+
+/**
+ * Every route of the server: status of success, who may call it, with which scope, what a limited token reaches (`restrictions.ts`), its largest
+ * answer. Tests of every route take these facts from here. Spec: API › Endpoints. Design: §6, §7.1, §13
+ */
+const ROWS: readonly Row[] = [
+	["GET /api/v1/health", 200, "public", "any", "public", FEW],
+	["GET /metrics", 200, "public", "any", "public", 256],
+	["GET /api/v1/openapi.json", 200, "public", "any", "public", 256],
+
+	["POST /api/v1/auth/register", 201, "public", "any", "public", FEW],
+	["POST /api/v1/auth/login", 200, "public", "any", "public", FEW],
+	["GET /api/v1/auth/providers", 200, "public", "any", "public", FEW],
+
+	["GET /api/v1/auth/oidc/{provider}/login", 302, "public", "any", "public", FEW],
+	["GET /api/v1/auth/oidc/{provider}/callback", 200, "public", "any", "public", FEW],
+	["GET /api/v1/auth/saml/{provider}/login", 302, "public", "any", "public", FEW],
+	["POST /api/v1/auth/saml/{provider}/acs", 200, "public", "any", "public", FEW],
+	["GET /api/v1/auth/saml/{provider}/metadata", 200, "public", "any", "public", FEW],
+	["POST /api/v1/auth/ldap/{provider}/login", 200, "public", "any", "public", FEW],
+	// In neither document: browser logins of the command line, and linking an identity to one's own account.
+	["POST /api/v1/auth/sso/token", 200, "public", "any", "public", FEW],
+	["POST /api/v1/auth/sso/link", 200, "user", "session", "session", FEW],
+	["POST /api/v1/auth/ldap/{provider}/link", 200, "user", "session", "session", FEW],
+	["GET /api/v1/auth/identities", 200, "user", "session", "session", 64],
+	["DELETE /api/v1/auth/identities/{id}", 200, "user", "session", "session", FEW],
+	["GET /api/v1/auth/providers/{name}", 200, "instance", "read", "instance", AS_REQUEST],
+	["PUT /api/v1/auth/providers/{name}", 200, "instance", "write", "instance", AS_REQUEST],
+	["DELETE /api/v1/auth/providers/{name}", 200, "instance", "delete", "instance", FEW],
+	["POST /api/v1/auth/providers/{name}/test", 200, "instance", "read", "instance", FEW],
+
+	["GET /api/v1/users", 200, "instance", "read", "instance", ["page", 320]],
+	["POST /api/v1/users/{id}/disable", 200, "instance", "write", "instance", FEW],
+	["POST /api/v1/users/{id}/enable", 200, "instance", "write", "instance", FEW],
+
+	// In neither document: for `svc users show` and `svc revoke`.
+	["GET /api/v1/users/{id}", 200, "instance", "read", "instance", 64],
+	["PUT /api/v1/users/{id}/limits", 200, "instance", "write", "instance", FEW],
+	["POST /api/v1/revoke", 200, "instance", "delete", "instance", FEW],
+
+	["POST /api/v1/auth/tokens", 201, "user", "any", "self", FEW],
+	["GET /api/v1/auth/tokens", 200, "user", "read", "self", ["page", 320]],
+	["DELETE /api/v1/auth/tokens/{id}", 200, "user", "delete", "others of its owner", FEW],
+
+	["POST /api/v1/realms", 201, "user", "write", "instance", FEW],
+	["GET /api/v1/realms", 200, "user", "read", "anywhere", ["page", 192]],
+	["GET /api/v1/realms/{slug}", 200, "viewer", "read", "realm", FEW],
+	["DELETE /api/v1/realms/{slug}", 200, "admin", "delete", "admins of a realm", FEW],
+
+	["POST /api/v1/realms/{slug}/secrets", 201, "member", "write", IN_BODY, FEW],
+	["GET /api/v1/realms/{slug}/secrets", 200, "viewer", "read", IN_LIST, "streamed"],
+	["GET /api/v1/realms/{slug}/secrets/{key}", 200, "viewer", "read", IN_QUERY, AS_REQUEST],
+	["DELETE /api/v1/realms/{slug}/secrets/{key}", 200, "admin", "delete", IN_QUERY, FEW],
+	["GET /api/v1/realms/{slug}/secrets/{key}/versions", 200, "viewer", "read", IN_QUERY, ["page", 160]],
+	["POST /api/v1/realms/{slug}/secrets/{key}/rollback", 201, "member", "write", IN_QUERY, FEW],
+	["GET /api/v1/realms/{slug}/diff", 200, "viewer", "read", "realm", "streamed"],
+	["POST /api/v1/realms/{slug}/promote", 200, "member", "read,write", "realm", 512],
+	["POST /api/v1/encrypt", 200, "user", "any", "encrypt", 384],
+
+	["GET /api/v1/policy/roles", 200, "user", "any", "anywhere", FEW],
+	// In neither document: for `svc policy explain`.
+	["GET /api/v1/policy/explain", 200, "viewer", "any", "realm", FEW],
+	["POST /api/v1/realms/{slug}/policy/bindings", 201, "admin", "write", "admins of a realm", FEW],
+	["GET /api/v1/realms/{slug}/policy/bindings", 200, "viewer", "read", "realm", ["page", 32]],
+	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", 200, "admin", "delete", "admins of a realm", FEW],
+
+	["GET /api/v1/engines", 200, "user", "any", "anywhere", 256],
+	["POST /api/v1/realms/{slug}/engines/{type}/generate", 200, "viewer", "read", "engine", AS_ENGINE],
+	["POST /api/v1/realms/{slug}/engines/{type}/validate", 200, "viewer", "read", "engine", AS_ENGINE],
+	["POST /api/v1/engines/{type}/ping", 200, "instance", "read", "instance", AS_ENGINE],
+	["GET /api/v1/engines/{type}/config", 200, "instance", "read", "instance", AS_REQUEST],
+	["PUT /api/v1/engines/{type}/config", 200, "instance", "write", "instance", AS_REQUEST],
+	["DELETE /api/v1/engines/{type}/config", 200, "instance", "delete", "instance", FEW],
+	["GET /api/v1/realms/{slug}/engines/{type}/config", 200, "instance", "read", "instance", AS_REQUEST],
+	["PUT /api/v1/realms/{slug}/engines/{type}/config", 200, "instance", "write", "instance", AS_REQUEST],
+	["DELETE /api/v1/realms/{slug}/engines/{type}/config", 200, "instance", "delete", "instance", FEW],
+
+	["GET /api/v1/realms/{slug}/leases", 200, "viewer", "read", "realm", ["page", 128]],
+	["GET /api/v1/realms/{slug}/leases/{id}", 200, "viewer", "read", "realm", FEW],
+	["DELETE /api/v1/realms/{slug}/leases/{id}", 200, "admin", "delete", "realm", FEW],
+	["GET /api/v1/leases", 200, "instance", "read", "instance", ["page", 128]],
+	["POST /api/v1/leases/revoke", 200, "instance", "delete", "instance", FEW],
+	["POST /api/v1/leases/{id}/abandon", 200, "instance", "delete", "instance", FEW],
+	["POST /api/v1/leases/resume", 200, "instance", "write", "instance", FEW],
+
+	["GET /api/v1/eso/{realm}/{key}", 200, "viewer", "read", IN_QUERY_PROD, AS_REQUEST],
+	["GET /api/v1/eso/{realm}", 200, "viewer", "read", IN_QUERY_PROD, "streamed"],
+
+	["GET /api/v1/audit/events", 200, "user", "read", "anywhere", ["page", 256]],
+	// In neither document: for `svc audit verify` and `svc audit export`.
+	["GET /api/v1/audit/verify", 200, "instance", "read", "instance", FEW],
+	["GET /api/v1/audit/export", 200, "user", "read", "anywhere", ["page", 320]],
+	// Also in neither: for `svc backup`.
+	["POST /api/v1/backups", 201, "instance", "write", "instance", FEW],
+	["GET /api/v1/backups", 200, "instance", "read", "instance", FEW],
+	["GET /api/v1/backups/{name}", 200, "instance", "read", "instance", "file"],
+	// In neither document: for `svc doctor` and `svc keys`.
+	["GET /api/v1/doctor", 200, "instance", "read", "instance", 64],
+	["GET /api/v1/keys", 200, "instance", "read", "instance", FEW],
+	["POST /api/v1/keys/rotate", 200, "instance", "write", "instance", FEW],
+
+	// Last, because they end the session that the others need.
+	["POST /api/v1/auth/password", 200, "user", "session", "session", FEW],
+	["POST /api/v1/auth/logout", 200, "user", "session", "session", FEW],
+];
+
+/** The permitted callers, as the specification names them: everybody, any valid token, an admin of the realm, or the instance admin. */
+export type Auth = "none" | "token" | "admin" | "instance";
+
+/** A route of the server. */
+export interface Endpoint {
+	/** Method and path. */
+	readonly name: string;
+	readonly method: string;
+	/** Path from the root of the server, with parameters in braces. */
+	readonly path: string;
+	/** Status of a successful answer. */
+	readonly success: number;
+	readonly auth: Auth;
+	readonly least: Least;
+	readonly scope: Scope;
+	readonly kind: Kind;
+	/** The place of the environment in a request that may name one. */
+	readonly named: "query" | "body" | undefined;
+	/** The environment of a request that names none. */
+	readonly usual: "dev" | "prod";
+	readonly form: "whole" | "page" | "streamed" | "file";
+	/** Limit of the answer; 0 for an answer of any length. */
+	readonly kib: number;
+}
+
 /** Every endpoint of the running server. */
-export const ENDPOINTS: readonly Endpoint[] = ROWS.map(([method, path, auth, success]) => ({
-	method,
-	path,
-	auth,
-	success,
-}));
+export const ENDPOINTS: readonly Endpoint[] = ROWS.map(([name, success, least, scope, reach, largest]) => {
+	const [method = "", path = ""] = name.split(" ");
+	const { kind, named, usual } =
+		typeof reach === "object" ? reach : { kind: reach, named: undefined, usual: "dev" as const };
+	return {
+		name,
+		method,
+		path,
+		success,
+		auth: authOf(least, kind),
+		least,
+		scope,
+		kind,
+		named,
+		usual,
+		...formOf(largest),
+	};
+});
+
+function authOf(least: Least, kind: Kind): Auth {
+	if (least === "public") return "none";
+	if (least === "instance") return "instance";
+	return kind === "admins of a realm" ? "admin" : "token";
+}
+
+function formOf(largest: Largest): Pick<Endpoint, "form" | "kib"> {
+	if (typeof largest === "number") return { form: "whole", kib: largest };
+	return typeof largest === "string" ? { form: largest, kib: 0 } : { form: largest[0], kib: largest[1] };
+}
 
 /** Returns method and path with the names of the parameters left out, to compare two descriptions of one route. */
 export function routeName({ method, path }: Pick<Endpoint, "path"> & { readonly method: string }): string {

@@ -97,7 +97,7 @@ for (const route of routes) {
 			assert.deepEqual(
 				fields.filter((field) => !(field in GOOD)),
 				[],
-				"a good value for each field",
+				"add a valid value for each of these fields to GOOD",
 			);
 			check(schema, good);
 		});
