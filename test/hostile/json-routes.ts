@@ -14,7 +14,7 @@ export interface JsonRoute {
 	readonly costly: boolean;
 }
 
-/** Somebody with a realm, and all routes of the server that take a body. */
+/** Somebody with a realm, and routes that take a body, whose fields are of every kind. */
 export interface JsonRoutes {
 	readonly owner: Person;
 	readonly slug: string;

@@ -12,6 +12,7 @@ import { openValue } from "./value.ts";
  * before any value is read.
  * @returns the differences in order of their keys, one at a time, and the bytes that hold their names
  * @throws AppError not_found, forbidden, insufficient_scope; overloaded midway, when a secret has gone meanwhile
+ * Design: §7.1
  */
 export async function diffSecrets(
 	needs: SecretNeeds,

@@ -30,6 +30,7 @@ function isThere(needs: SecretNeeds, row: SecretVersion): boolean {
  * must be the current one.
  * @throws AppError not_found (realm or a secret), forbidden, insufficient_scope, conflict (not the named version, or changed meanwhile),
  * payload_too_large, limit_reached
+ * Design: §7.1
  */
 export async function promoteSecrets(
 	needs: SecretNeeds,
