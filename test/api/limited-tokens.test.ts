@@ -100,7 +100,7 @@ test("a refusal says nothing of whether there is such a realm, or a role in it, 
 	assert.deepEqual([event?.data.wanted, event?.data.reason], ["secrets:read", "insufficient_scope"]);
 });
 
-test("a token for a role of an engine makes and takes back its credentials, in its realm, and does nothing else of engines", {
+test("a token for a role of an engine makes and revokes its credentials, in its realm, and does nothing else of engines", {
 	skip: skipWithoutRedis,
 }, async () => {
 	const token = await limited("read,write,delete", { realm: slug, engines: ["keyvalue:readonly"] });

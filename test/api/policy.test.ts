@@ -153,7 +153,7 @@ test("a member cannot raise itself, and an admin can raise others", async () => 
 	assert.equal(ok(await grant(slug, { user_id: carol.id, role: "admin" }, bob.token), 201).granted_by, bob.id);
 });
 
-test("the instance admin breaks glass by binding itself, and may take that back", async () => {
+test("the instance admin breaks glass by binding itself, and may revoke that", async () => {
 	const { slug }: Realm = await realm(client, alice);
 	await secret(client, alice, slug, "KEY", "a value");
 	refused(await client.get(`/realms/${slug}/secrets/KEY`, { token: root.token }), 404, "not_found");

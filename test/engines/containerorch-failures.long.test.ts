@@ -120,7 +120,7 @@ test("steps that hang end after ten seconds, and leave nothing", async () => {
 	await eventually("nothing is left", () => fake.objects.size === 0);
 });
 
-test("what could not be undone is taken back as soon as that is possible", async () => {
+test("what could not be undone is revoked as soon as that is possible", async () => {
 	const refusal: Fault = { does: "answer", status: 403, body: "no" };
 	const table: Partial<Record<Step, Fault>>[] = [
 		{ create_account: { does: "answer", status: 500, acts: true }, delete_account: refusal },

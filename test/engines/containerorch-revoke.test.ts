@@ -160,7 +160,7 @@ async function stories(name: string): Promise<string[]> {
 	return all.filter(({ data }) => data.name === name).map(({ type }) => type);
 }
 
-test("a revoked account that is back is taken back again", async () => {
+test("a revoked account that is back is revoked again", async () => {
 	const { name, lease } = await make();
 	ok(await validate(name));
 	fake.objects.set(`${ACCOUNTS}/${name}`, { metadata: { name } });

@@ -181,7 +181,7 @@ test("what somebody deleted by hand counts as revoked", options, async () => {
 	}
 });
 
-test("the realm's deletion takes its credentials back", options, async () => {
+test("the realm's deletion revokes its credentials", options, async () => {
 	const { slug } = await realm(world.client, world.admin);
 	const made = ok(await invoke("generate", { role: "viewer" }, slug));
 	ok(await world.client.delete(`/realms/${slug}`, { token: world.admin.token }));

@@ -213,7 +213,7 @@ test("a lost administrator blocks the target, and another one drains it without 
 	assert.ok(!(await statuses()).includes("blocked"));
 });
 
-test("the realm's deletion takes its credentials back", options, async () => {
+test("the realm's deletion revokes its credentials", options, async () => {
 	const { slug } = await realm(world.client, world.admin);
 	const own = await configured({});
 	const names = [ok(await generate({}, slug)).username, ok(await generate({}, own)).username];

@@ -102,7 +102,7 @@ test("a credential outlives neither a kill of the server nor the absence of its 
 	await eventually("the user is gone", async () => !(await isThere(username)));
 });
 
-test("the realm's deletion takes its credentials back", options, async () => {
+test("the realm's deletion revokes its credentials", options, async () => {
 	const other = await realm(world.client, world.admin);
 	const { username } = ok(await invoke("generate", {}, other.slug));
 	ok(await world.client.delete(`/realms/${other.slug}`, { token: world.admin.token }));

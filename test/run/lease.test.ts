@@ -82,7 +82,7 @@ test("it is revoked whatever way the program ends, or never starts", options, as
 	}
 });
 
-test("a token for the environment and the role is enough for it to be made and taken back", options, async () => {
+test("a token for the environment and the role is enough for it to be made and revoked", options, async () => {
 	const limits = { realm: world.slug, environment: "dev", engines: ["keyvalue:readonly"] };
 	const { token: SVC_TOKEN } = await apiToken(world.client, world.admin, "read", limits);
 	const { code, stderr } = await ada.run(sh('test -n "$KEYVALUE_PASSWORD$GREETING"'), { SVC_TOKEN });

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { BATCH } from "../../../packages/server/src/leases/lane.ts";
+import { BATCH } from "../../../packages/server/src/leases/target-queue.ts";
 import { openSqliteStore } from "../../../packages/server/src/store/sqlite/store.ts";
 import { system } from "../../../packages/server/src/system.ts";
 import { copyLeases, type Ledger, makeLedger } from "../ledger.ts";

@@ -18,7 +18,7 @@ export function testRestores(scene: () => Scene, options: TestOptions): void {
 		() => restoreLedger(scene(), false),
 	);
 	test("C15, and the sweep dies when it has seen what is there", options, () => restoreLedger(scene(), true));
-	test("C16: what the target's own backup brings back to life is taken back again", options, () =>
+	test("C16: what the target's own backup brings back to life is revoked again", options, () =>
 		restoreTarget(scene(), []),
 	);
 	test("C16, and the server dies when that was written down, and on the way", options, () =>

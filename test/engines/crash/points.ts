@@ -78,11 +78,11 @@ export interface RecoverySteps {
 	readonly aborted: readonly string[];
 	/** Steps for a credential that is to be removed. */
 	readonly revoked: readonly string[];
-	/** Steps of a start with nothing to take back. */
+	/** Steps of a start with nothing to revoke. */
 	readonly none: readonly string[];
 }
 
-/** Recovery where the core itself takes credentials back. @param close the record for an absent credential that was not known to exist */
+/** Recovery where the core itself revokes credentials. @param close the record for an absent credential that was not known to exist */
 export const coreRecovery = (close: "settle" | "postpone"): RecoverySteps => ({
 	aborted: [
 		"after leases.recover",
@@ -98,7 +98,7 @@ export const coreRecovery = (close: "settle" | "postpone"): RecoverySteps => ({
 	none: ["after leases.recover", "after target.list"],
 });
 
-/** Recovery where the engine takes credentials back, and nothing keeps a create from landing late. */
+/** Recovery where the engine revokes credentials, and nothing keeps a create from landing late. */
 export const ENGINE_RECOVERY: RecoverySteps = {
 	aborted: [
 		"after leases.recover",

@@ -81,7 +81,7 @@ test(
 	},
 );
 
-test("a credential whose asker has gone is taken back", options, async (t) => {
+test("a credential whose asker has gone is revoked", options, async (t) => {
 	const held = world.proxy.hold("SETUSER");
 	const { url, ca } = world.server;
 	const path = `/api/v1/realms/${world.slug}/engines/keyvalue/generate`;

@@ -14,7 +14,7 @@ async function orphanEvents(wanted: string): Promise<unknown[]> {
 	return found.filter(({ data }) => data.name === wanted).map(({ data }) => data.is_removed);
 }
 
-test("a credential that a restart of the target brought back is taken back again", options, async () => {
+test("a credential that a restart of the target brought back is revoked again", options, async () => {
 	const { username, password, lease } = await world.made();
 	await world.redis.admin("ACL", "SAVE");
 	assert.equal(await world.revoke(lease.id), 200);
@@ -42,7 +42,7 @@ test("where the target writes its aclfile after each removal a restart brings no
 	await world.set();
 });
 
-test("one that comes back while the server is down is taken back when it starts", options, async () => {
+test("one that comes back while the server is down is revoked when it starts", options, async () => {
 	const { username, lease } = await world.made();
 	await world.redis.admin("ACL", "SAVE");
 	assert.equal(await world.revoke(lease.id), 200);

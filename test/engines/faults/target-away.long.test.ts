@@ -24,21 +24,19 @@ async function lateness(names: readonly string[]): Promise<number[]> {
 	});
 }
 
-test("what ends at once is taken back at once", options, async (t) => {
+test("what ends at once is revoked at once", options, async (t) => {
 	const names = await makeMany(40, "2s");
 	await eventually("all are gone", async () => (await world.redis.users()).length === 0);
 	await eventually("all are closed", async () => (await world.leases("revoked")).length === 40);
 	const late = (await lateness(names)).sort((a, b) => a - b);
 	const lag = "svc_lease_revocation_lag_seconds";
 	const [within, all] = [await world.metric(`${lag}_bucket{le="2"}`), await world.metric(`${lag}_count`)];
-	t.diagnostic(
-		`taking back began ${late[0]} to ${late.at(-1)} s after the end; ${within} of ${all} were gone within 2 s`,
-	);
+	t.diagnostic(`revoking began ${late[0]} to ${late.at(-1)} s after the end; ${within} of ${all} were gone within 2 s`);
 	assert.equal(all, 40);
-	assert.ok((late.at(-1) ?? 0) < 10, "taking back begins soon");
+	assert.ok((late.at(-1) ?? 0) < 10, "revoking begins soon");
 });
 
-test("a target that is away is asked now and then; all are taken back when it returns", options, async (t) => {
+test("a target that is away is asked now and then; all are revoked when it returns", options, async (t) => {
 	// Lives longer than a slow machine needs to make them.
 	const names = await makeMany(40, "15s");
 	world.proxy.refuse();

@@ -91,7 +91,7 @@ for (const how of ["crash", "after"]) {
 	});
 }
 
-test("leases that end their engine when they are taken back delay no other realm's, and are told of", async () => {
+test("leases that end their engine when they are revoked delay no other realm's, and are told of", async () => {
 	const poisoned: Answer[] = [];
 	for (let count = 0; count < 12; count++) poisoned.push(await asOther("shelf/generate", { how: "poison" }));
 	for (const made of poisoned) ok(made);

@@ -76,7 +76,7 @@ test("a new password, disabling and taking access back make every source a stran
 	await both();
 	const revocation = { user_id: ada.id, keep: "", links_since: undefined, now_ms: 0 };
 	await store.revocations.revoke({ ...revocation, realm_id: "realm" }, anEvent());
-	assert.deepEqual(await where(), [true, true], "of one realm nothing that signs in is taken back");
+	assert.deepEqual(await where(), [true, true], "of one realm nothing that signs in is revoked");
 	await store.revocations.revoke({ ...revocation, realm_id: undefined }, anEvent());
 	assert.deepEqual(await where(), [false, false]);
 	await both();

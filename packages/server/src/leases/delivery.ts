@@ -31,7 +31,7 @@ export function createDelivery(needs: DeliveryNeeds) {
 		await store.leases.delivered({ ids, at: system.now().toISOString() });
 	}
 
-	async function takeBack(id: string): Promise<void> {
+	async function revokeUndelivered(id: string): Promise<void> {
 		const lease = await store.leases.byId(id);
 		if (lease === undefined) return;
 		const event = leaseEvent(system, "lease.revoking", lease, { reason: "undelivered" });
@@ -43,7 +43,7 @@ export function createDelivery(needs: DeliveryNeeds) {
 		void work.catch((error: unknown) => log("error", "lease.delivery.failed", { error }));
 	return (lease_id: string, onAnswered: (listener: (isDelivered: boolean) => void) => void): void => {
 		onAnswered((isDelivered) => {
-			if (!isDelivered) attempt(takeBack(lease_id));
+			if (!isDelivered) attempt(revokeUndelivered(lease_id));
 			else if (arrived.push(lease_id) === 1) setTimeout(() => attempt(note()), GATHER_MS).unref();
 		});
 	};

@@ -60,7 +60,7 @@ test("a clock that is set back a day prolongs no lease", async (t) => {
 	assert.equal(await stateOf(lease), "revoked");
 });
 
-test("expired leases are taken back after two hours of sleep", async (t) => {
+test("expired leases are revoked after two hours of sleep", async (t) => {
 	const opened = await openReaper(t);
 	const { add, system, reaper, stateOf } = opened;
 	const lease = await add("active", { due_at: START + 60_000 });

@@ -25,7 +25,7 @@ function hold(target: ReturnType<typeof createFakeTarget>) {
 	return gate.resolve;
 }
 
-test("a lease is taken back when its time is over, and not before", async (t) => {
+test("a lease is revoked when its time is over, and not before", async (t) => {
 	const { add, at, reaper, system, stateOf, lags } = await openReaper(t);
 	const lease = await add("active", { due_at: START + 10_000 });
 	system.advance(9999);
@@ -38,7 +38,7 @@ test("a lease is taken back when its time is over, and not before", async (t) =>
 	assert.deepEqual(lags, [0]);
 });
 
-test("the loop takes a lease back by itself, within two seconds of its end", async (t) => {
+test("the loop revokes a lease by itself, within two seconds of its end", async (t) => {
 	const { add, reaper, system, stateOf } = await openReaper(t);
 	const lease = await add("active", { due_at: START + HOUR });
 	reaper.start();
@@ -72,7 +72,7 @@ test("the loop sleeps until the next lease is due", async (t) => {
 	await until(async () => (await stateOf(lease)) === "revoked");
 });
 
-test("intents of a server that ended are taken back at start, and those of this one are left", async (t) => {
+test("intents of a server that ended are revoked at start, and those of this one are left", async (t) => {
 	const { add, reaper, stateOf } = await openReaper(t);
 	const old = await add("intent", { due_at: START + HOUR });
 	reaper.start();
@@ -126,7 +126,7 @@ test("targets take turns, and at each the lease that is due longest goes first",
 	assert.deepEqual(order, ["a3", "b3", "a2", "b2", "a1", "b1"]);
 });
 
-test("more leases than are read at once are taken back in one go", async (t) => {
+test("more leases than are read at once are revoked in one go", async (t) => {
 	const { add, at, reaper } = await openReaper(t);
 	await Promise.all(Array.from({ length: 1200 }, () => add("revoking")));
 	await reaper.runOnce();

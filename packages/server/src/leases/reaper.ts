@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import { createBell } from "./bell.ts";
-import { hasten, type Lane, oldestDue, refill } from "./lane.ts";
 import type { Lease, Removal, TargetState } from "./model.ts";
 import type { Lateness } from "./overdue.ts";
 import type { Pause } from "./pause.ts";
 import { type RemovalLimits, type RemovalNeeds, Removals } from "./removals.ts";
 import type { Probe } from "./target-health.ts";
+import { hasten, oldestDue, refill, type TargetQueue } from "./target-queue.ts";
+import { createWakeup } from "./wakeup.ts";
 
 /** Dependencies of the reaper. It knows engines only through the two functions that remove and probe. */
 export interface ReaperNeeds extends RemovalNeeds {
@@ -72,7 +72,7 @@ class Loop implements Reaper {
 	readonly #needs: ReaperNeeds;
 	readonly #limits: ReaperLimits;
 	readonly #removals: Removals;
-	readonly #bell = createBell();
+	readonly #wakeup = createWakeup();
 	readonly #stopping = new AbortController();
 	#recovered: Promise<number> | undefined;
 	#loop: Promise<void> | undefined;
@@ -92,35 +92,35 @@ class Loop implements Reaper {
 		this.#removals.stop();
 		this.wake();
 		await this.#loop;
-		const patience = createBell();
-		void Promise.allSettled(this.#underWay()).then(patience.ring);
-		await patience.sleep(this.#limits.grace_ms);
+		const grace = createWakeup();
+		void Promise.allSettled(this.#underWay()).then(grace.wake);
+		await grace.sleep(this.#limits.grace_ms);
 	}
 
 	async runOnce(): Promise<void> {
 		do {
 			await this.#look();
 			while (this.#underWay().length > 0) await Promise.allSettled(this.#underWay());
-		} while (this.#bell.hasRung());
+		} while (this.#wakeup.isPending());
 	}
 
 	async revokeNow(lease: Lease): Promise<Removal> {
-		const lane = this.#removals.lane(lease.target);
-		const mayBegin = this.#removals.isRunning(lease.id) || lane.health.hasRoom(0);
-		return mayBegin ? this.#removals.begin(lease.id, lane) : lane.health.refusal();
+		const queue = this.#removals.queueOf(lease.target);
+		const mayBegin = this.#removals.isRunning(lease.id) || queue.health.hasRoom(0);
+		return mayBegin ? this.#removals.begin(lease.id, queue) : queue.health.refusal();
 	}
 
 	wake(): void {
-		this.#bell.ring();
+		this.#wakeup.wake();
 	}
 
 	reconsider(): void {
-		for (const lane of this.#lanes()) lane.is_doubted = true;
+		for (const queue of this.#queues()) queue.is_doubted = true;
 		this.wake();
 	}
 
 	targets(): TargetReport[] {
-		return this.#lanes().map(({ target, health: { state, since, message }, is_waiting: waiting }) => ({
+		return this.#queues().map(({ target, health: { state, since, message }, is_waiting: waiting }) => ({
 			target,
 			state,
 			since,
@@ -133,12 +133,12 @@ class Loop implements Reaper {
 		return this.#removals.overdue.lateness();
 	}
 
-	#lanes(): Lane[] {
-		return [...this.#removals.lanes.values()];
+	#queues(): TargetQueue[] {
+		return [...this.#removals.queues.values()];
 	}
 
 	#underWay(): Promise<unknown>[] {
-		return [...this.#removals.running, ...this.#lanes().flatMap(({ probing }) => probing ?? [])];
+		return [...this.#removals.running, ...this.#queues().flatMap(({ probing }) => probing ?? [])];
 	}
 
 	async #run(): Promise<void> {
@@ -162,22 +162,22 @@ class Loop implements Reaper {
 		const { rest_ms } = this.#limits;
 		const next_ms = await this.#nextDue();
 		const left_ms = (next_ms ?? 0) - this.#needs.clock.now();
-		await this.#bell.sleep(left_ms > 0 ? Math.min(left_ms, rest_ms) : rest_ms);
+		await this.#wakeup.sleep(left_ms > 0 ? Math.min(left_ms, rest_ms) : rest_ms);
 	}
 
 	async #look(): Promise<void> {
-		this.#bell.answer();
+		this.#wakeup.clear();
 		await this.#recover();
 		await this.#needs.clock.tick();
 		await this.#meetTargets();
-		for (const lane of this.#lanes()) {
-			if (lane.probing === undefined && (lane.is_doubted || lane.health.isProbeDue())) this.#probe(lane);
-			await this.#noteWaiting(lane);
+		for (const queue of this.#queues()) {
+			if (queue.probing === undefined && (queue.is_doubted || queue.health.isProbeDue())) this.#probe(queue);
+			await this.#noteWaiting(queue);
 			if (this.#needs.pause.isPaused) continue;
-			if (lane.queue.length > 0 || !lane.health.hasRoom(0) || this.#removals.isStalled) continue;
-			await refill(this.#needs, lane, this.#removals.isRunning);
+			if (queue.due.length > 0 || !queue.health.hasRoom(0) || this.#removals.isStalled) continue;
+			await refill(this.#needs, queue, this.#removals.isRunning);
 			// The store answers synchronously: without a pause the loop would read all targets before anything else runs.
-			if (lane.queue.length > 0) await setImmediate();
+			if (queue.due.length > 0) await setImmediate();
 		}
 		this.#removals.fill();
 		await this.#removals.overdue.check();
@@ -198,45 +198,45 @@ class Loop implements Reaper {
 	/** Learns which targets have open leases, and forgets those that have none. */
 	async #meetTargets(): Promise<void> {
 		const open = new Set(await this.#needs.store.leases.openTargets());
-		for (const target of open) this.#removals.lane(target);
-		for (const { target, under_way, probing } of this.#lanes()) {
+		for (const target of open) this.#removals.queueOf(target);
+		for (const { target, under_way, probing } of this.#queues()) {
 			if (open.has(target) || under_way > 0 || probing !== undefined) continue;
-			this.#removals.lanes.delete(target);
+			this.#removals.queues.delete(target);
 			this.#removals.overdue.forget(target);
 		}
 	}
 
-	async #noteWaiting(lane: Lane): Promise<void> {
-		const { target, health } = lane;
+	async #noteWaiting(queue: TargetQueue): Promise<void> {
+		const { target, health } = queue;
 		const { overdue } = this.#removals;
-		const oldest = health.state === "healthy" ? undefined : await oldestDue(this.#needs, lane);
-		lane.is_waiting = oldest !== undefined;
+		const oldest = health.state === "healthy" ? undefined : await oldestDue(this.#needs, queue);
+		queue.is_waiting = oldest !== undefined;
 		if (oldest === undefined) return overdue.forget(target);
-		if (!health.hasRoom(0)) lane.queue = [];
+		if (!health.hasRoom(0)) queue.due = [];
 		const since_ms = oldest.due_at || this.#needs.clock.now();
 		const data = { engine: oldest.engine, target, state: health.state };
 		overdue.watch(target, since_ms, { type: "lease.revoke_failed", actor: "system", realm_id: "", realm: "", data });
 	}
 
-	#probe(lane: Lane): void {
+	#probe(queue: TargetQueue): void {
 		// Leases over which the engine ended do not become due just because the target answers others.
-		const isWell = !lane.is_doubted && lane.health.isSuspected;
-		lane.is_doubted = false;
-		lane.probing = this.#ask(lane, isWell)
+		const isWell = !queue.is_doubted && queue.health.isSuspected;
+		queue.is_doubted = false;
+		queue.probing = this.#ask(queue, isWell)
 			.catch((error) => this.#removals.stall(error))
 			.finally(() => {
-				lane.probing = undefined;
+				queue.probing = undefined;
 			});
 	}
 
-	async #ask(lane: Lane, isWell: boolean): Promise<void> {
+	async #ask(queue: TargetQueue, isWell: boolean): Promise<void> {
 		const { probe, log } = this.#needs;
-		const found = await probe(lane.target).catch((error: unknown): Probe => {
+		const found = await probe(queue.target).catch((error: unknown): Probe => {
 			log("error", "lease.probe.failed", { error });
 			return { outcome: "unreachable", message: "the check failed inside the server: see its log" };
 		});
-		if (found.outcome !== "healthy" || isWell) return lane.health.probed(found, false);
-		lane.health.probed(found, await hasten(this.#needs, lane));
+		if (found.outcome !== "healthy" || isWell) return queue.health.probed(found, false);
+		queue.health.probed(found, await hasten(this.#needs, queue));
 		this.wake();
 	}
 }

@@ -3,14 +3,14 @@ import type { System } from "../system.ts";
 import { createBatches } from "./batches.ts";
 import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
-import { createLane, type Lane } from "./lane.ts";
 import type { Lease, LeaseStore, Removal } from "./model.ts";
 import { createOverdue, type Overdue } from "./overdue.ts";
-import { type TakeBackNeeds, takeBack } from "./take-back.ts";
+import { type RevokeNeeds, revokeCredential } from "./revoke.ts";
 import { createTargetHealth } from "./target-health.ts";
+import { createTargetQueue, type TargetQueue } from "./target-queue.ts";
 
 /** Dependencies of running removals. */
-export interface RemovalNeeds extends TakeBackNeeds {
+export interface RemovalNeeds extends RevokeNeeds {
 	store: { leases: LeaseStore; audit: Pick<AuditStore, "append"> };
 	system: System;
 	clock: LeaseClock;
@@ -32,8 +32,8 @@ const STALL_MS = 5000;
 
 /** The removals under way, and those that come next. */
 export class Removals {
-	/** Lanes by target; the one that has waited longest for its turn comes first. */
-	readonly lanes = new Map<string, Lane>();
+	/** Queues by target; the one that has waited longest for its turn comes first. */
+	readonly queues = new Map<string, TargetQueue>();
 	/** Credentials that should be gone and are not. */
 	readonly overdue: Overdue;
 	readonly #needs: RemovalNeeds;
@@ -64,42 +64,42 @@ export class Removals {
 	/** Tells whether a removal of that lease is under way. */
 	readonly isRunning = (id: string): boolean => this.#running.has(id);
 
-	/** Finds or makes the lane of a target; a new target counts as healthy. */
-	lane(target: string): Lane {
-		const known = this.lanes.get(target);
+	/** Finds or makes the queue of a target; a new target counts as healthy. */
+	queueOf(target: string): TargetQueue {
+		const known = this.queues.get(target);
 		if (known !== undefined) return known;
-		const lane = createLane(target, createTargetHealth({ ...this.#needs, width: this.#limits.width }, target));
-		this.lanes.set(target, lane);
-		return lane;
+		const queue = createTargetQueue(target, createTargetHealth({ ...this.#needs, width: this.#limits.width }, target));
+		this.queues.set(target, queue);
+		return queue;
 	}
 
 	/** Begins queued removals, one target after the other, up to the limits. */
 	fill(): void {
 		while (this.#running.size < this.#limits.total) {
-			const lane = this.lanes
+			const queue = this.queues
 				.values()
-				.find(({ queue, health, under_way }) => queue.length > 0 && health.hasRoom(under_way));
-			const id = lane?.queue.shift();
-			if (lane === undefined || id === undefined) return;
-			this.lanes.delete(lane.target);
-			this.lanes.set(lane.target, lane);
+				.find(({ due, health, under_way }) => due.length > 0 && health.hasRoom(under_way));
+			const id = queue?.due.shift();
+			if (queue === undefined || id === undefined) return;
+			this.queues.delete(queue.target);
+			this.queues.set(queue.target, queue);
 			// A failure has stalled the removals and is in the log already.
-			this.begin(id, lane).catch(() => undefined);
+			this.begin(id, queue).catch(() => undefined);
 		}
 	}
 
 	/** Begins a removal regardless of limits, or joins the one under way. */
-	begin(id: string, lane: Lane): Promise<Removal> {
+	begin(id: string, queue: TargetQueue): Promise<Removal> {
 		const running = this.#running.get(id);
 		if (running !== undefined) return running;
-		lane.under_way++;
-		lane.health.begin();
-		const removal = this.#remove(id, lane).finally(() => {
+		queue.under_way++;
+		queue.health.begin();
+		const removal = this.#remove(id, queue).finally(() => {
 			this.#running.delete(id);
-			lane.under_way--;
+			queue.under_way--;
 			this.fill();
-			if (lane.queue.length > 0 || !lane.has_more) return;
-			lane.has_more = false;
+			if (queue.due.length > 0 || !queue.has_more) return;
+			queue.has_more = false;
 			this.#onDrained();
 		});
 		this.#running.set(id, removal);
@@ -119,14 +119,14 @@ export class Removals {
 
 	#pauseUntil(uptime_ms: number): void {
 		this.#stalledUntil = Math.max(this.#stalledUntil, uptime_ms);
-		for (const lane of this.lanes.values()) lane.queue = [];
+		for (const queue of this.queues.values()) queue.due = [];
 	}
 
-	async #remove(id: string, lane: Lane): Promise<Removal> {
+	async #remove(id: string, queue: TargetQueue): Promise<Removal> {
 		try {
-			const attempt = await takeBack(this.#needs, id);
+			const attempt = await revokeCredential(this.#needs, id);
 			if (attempt === undefined) return { outcome: "absent" };
-			lane.health.end(attempt.removal);
+			queue.health.end(attempt.removal);
 			this.#note(attempt.lease, attempt.removal);
 			return attempt.removal;
 		} catch (error) {

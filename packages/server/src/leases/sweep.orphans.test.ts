@@ -57,7 +57,7 @@ test("what is an open lease's under another address of the same engine is no orp
 	assert.equal(sweeper.orphans(), 2);
 });
 
-test("the name of a lease whose create was refused is somebody else's, and not taken back", async (t) => {
+test("the name of a lease whose create was refused is somebody else's, and not revoked", async (t) => {
 	const { at, add, sweeper, store, news } = await openSweeper(t);
 	const refused = await add("intent");
 	await store.leases.abort({ id: refused.id, closed_at: refused.created_at }, anEvent());

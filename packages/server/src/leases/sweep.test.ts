@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import type { SweepTarget } from "./compare.ts";
+import type { SweepTarget } from "./reconcile.ts";
 import { createSweeper } from "./sweep.ts";
 import { openSweeper } from "./testing.ts";
 
 const MINUTE = 60_000;
 
 for (const state of ["revoked", "aborted", "abandoned"] as const) {
-	test(`a credential that is back though its lease is ${state} is taken back again`, async (t) => {
+	test(`a credential that is back though its lease is ${state} is revoked again`, async (t) => {
 		const { add, at, sweeper, reaper, stateOf, news, store } = await openSweeper(t);
 		const lease = await add(state);
 		at("a").names.add(lease.name);
@@ -60,7 +60,7 @@ test("a lease that is closed while the target is being listed is no zombie", asy
 	);
 });
 
-test("an active lease whose credential is gone is marked once, stays, and is taken back when its time is over", async (t) => {
+test("an active lease whose credential is gone is marked once, stays, and is revoked when its time is over", async (t) => {
 	const { add, at, sweeper, reaper, system, stateOf, news, store, grow, clock } = await openSweeper(t);
 	const lease = await add("active", { due_at: clock.now() + 60 * MINUTE });
 	const kept = await add("active", { due_at: clock.now() + 60 * MINUTE });
@@ -160,7 +160,7 @@ test("a clock that jumped makes nobody forget", async (t) => {
 	assert.equal(await stateOf(lease), "revoked");
 });
 
-test("80,000 names are compared without holding others up", async (t) => {
+test("80,000 names are reconciled without holding others up", async (t) => {
 	const { at, sweeper } = await openSweeper(t);
 	for (let count = 0; count < 80_000; count++) at("a").names.add(`svc_${count.toString(16).padStart(8, "0")}`);
 	let longest_ms = 0;
@@ -183,7 +183,7 @@ test("80,000 names are compared without holding others up", async (t) => {
 	assert.ok(longest_ms < 1000, `${longest_ms} ms`);
 });
 
-test("it sweeps at start, and stopping ends a comparison that is under way", async (t) => {
+test("it sweeps at start, and stopping ends a reconciliation that is under way", async (t) => {
 	const { at, sweeper, target } = await openSweeper(t);
 	for (let count = 0; count < 20_000; count++) at("a").names.add(`svc_${count.toString(16).padStart(8, "0")}`);
 	const listed = Promise.withResolvers<void>();

@@ -1,22 +1,22 @@
-import { createBell } from "./bell.ts";
 import type { LeaseClock } from "./clock.ts";
-import { type CompareNeeds, compareTarget, keyOf, type Orphans, type SweepTarget } from "./compare.ts";
 import type { LeaseStore } from "./model.ts";
 import type { Pause } from "./pause.ts";
 import type { Reaper } from "./reaper.ts";
+import { keyOf, type Orphans, type ReconcileNeeds, reconcileTarget, type SweepTarget } from "./reconcile.ts";
+import { createWakeup } from "./wakeup.ts";
 
 /** Dependencies of the sweeper. */
-export interface SweepNeeds extends Omit<CompareNeeds, "stopping"> {
-	store: CompareNeeds["store"] & { leases: Pick<LeaseStore, "forget"> };
+export interface SweepNeeds extends Omit<ReconcileNeeds, "stopping"> {
+	store: ReconcileNeeds["store"] & { leases: Pick<LeaseStore, "forget"> };
 	clock: Pick<LeaseClock, "now" | "lastJump">;
 	reaper: Pick<Reaper, "wake">;
-	/** Nothing is compared while leases are paused. */
+	/** Nothing is reconciled while leases are paused. */
 	pause: Pick<Pause, "isPaused">;
 	/** Lists the targets whose managed names can be listed, each scope once. */
 	targets(): Promise<SweepTarget[]>;
 }
 
-/** Compares targets with the ledger, at start and every ten minutes. Design: §9 */
+/** Reconciles the ledger with the targets, at start and every ten minutes. Design: §9 */
 export interface Sweeper {
 	start(): void;
 	/** Sweeps every target once; trouble at one does not stop the others. */
@@ -25,7 +25,7 @@ export interface Sweeper {
 	wake(): void;
 	/** Counts the managed names that no lease knows, as last listed. */
 	orphans(): number;
-	/** Stops the sweeper, and cuts short a comparison under way. */
+	/** Stops the sweeper, and cuts short a reconciliation under way. */
 	stop(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ const KEEP_MS = 90 * 24 * 60 * 60 * 1000;
 
 /** Makes the sweeper. @param every_ms milliseconds between two sweeps */
 export function createSweeper(needs: SweepNeeds, every_ms = EVERY_MS): Sweeper {
-	const bell = createBell();
+	const wakeup = createWakeup();
 	const stopping = new AbortController();
 	const orphans: Orphans = new Map();
 	let loop: Promise<void> | undefined;
@@ -58,9 +58,9 @@ export function createSweeper(needs: SweepNeeds, every_ms = EVERY_MS): Sweeper {
 
 	async function run(): Promise<void> {
 		while (!stopping.signal.aborted) {
-			bell.answer();
+			wakeup.clear();
 			await runOnce().catch((error) => needs.log("error", "lease.sweep.failed", { error }));
-			await bell.sleep(every_ms);
+			await wakeup.sleep(every_ms);
 		}
 	}
 
@@ -69,24 +69,24 @@ export function createSweeper(needs: SweepNeeds, every_ms = EVERY_MS): Sweeper {
 			loop ??= run();
 		},
 		runOnce,
-		wake: () => bell.ring(),
+		wake: () => wakeup.wake(),
 		orphans: () => orphans.values().reduce((sum, { size }) => sum + size, 0),
 		async stop() {
 			stopping.abort();
-			bell.ring();
+			wakeup.wake();
 			await loop;
 		},
 	};
 }
 
 async function sweep(
-	needs: SweepNeeds & CompareNeeds,
+	needs: SweepNeeds & ReconcileNeeds,
 	target: SweepTarget,
 	all: readonly SweepTarget[],
 	orphans: Orphans,
 ): Promise<void> {
 	try {
-		const zombies = await compareTarget(needs, target, all, orphans);
+		const zombies = await reconcileTarget(needs, target, all, orphans);
 		if (zombies === 0) return;
 		needs.log("warn", "lease.zombies", { count: zombies });
 		needs.reaper.wake();

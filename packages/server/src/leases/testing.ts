@@ -5,9 +5,9 @@ import { aLease, newId } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import type { Cleanup } from "../testing/store.ts";
 import { openLeaseClock } from "./clock.ts";
-import type { SweepTarget } from "./compare.ts";
 import type { Lease, LeaseState, NewLease, Removal } from "./model.ts";
 import { createReaper, type ReaperLimits } from "./reaper.ts";
+import type { SweepTarget } from "./reconcile.ts";
 import { createSweeper, type SweepNeeds } from "./sweep.ts";
 import type { Probe } from "./target-health.ts";
 

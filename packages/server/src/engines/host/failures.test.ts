@@ -55,7 +55,7 @@ test("the core's own failures refuse nobody, and the core waits for five seconds
 	assert.equal(failures.pause(CORE), 0);
 });
 
-test("what ends an engine as the core takes it back from one realm makes the core wait for that realm alone", (t) => {
+test("what ends an engine as the core revokes for one realm makes the core wait for that realm alone", (t) => {
 	const { failures, fail, pass } = setUp(t);
 	assert.equal(fail(coreFor("a"), 3 * MANY), false);
 	assert.deepEqual([failures.refusal(coreFor("a")), failures.pause(coreFor("a"))], [undefined, 5000]);

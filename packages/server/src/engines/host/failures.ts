@@ -8,16 +8,16 @@ export type Culprit = string;
 export const CORE: Culprit = "core";
 export const ENGINE: Culprit = "engine";
 
-const TAKING_BACK = `${CORE} for `;
+const CORE_FOR_REALM = `${CORE} for `;
 
 /** Names the core when it revokes for a realm: the engine's failures then count against this realm's revocations, and no other's. */
 export function coreFor(realm_id: string): Culprit {
-	return realm_id === "" ? CORE : TAKING_BACK + realm_id;
+	return realm_id === "" ? CORE : CORE_FOR_REALM + realm_id;
 }
 
 /** Tells whether the core asks, whose calls come first and are never refused. */
 export function isCore(culprit: Culprit): boolean {
-	return culprit === CORE || culprit.startsWith(TAKING_BACK);
+	return culprit === CORE || culprit.startsWith(CORE_FOR_REALM);
 }
 
 /** Longest pause before a process starts for the core, in milliseconds: it revokes and lists, and is never refused. */

@@ -190,7 +190,7 @@ export async function currentAccessContract(openStore: OpenStore): Promise<void>
 		assert.equal((await store.audit.verify([])).status, "intact");
 	});
 
-	test("a credential whose maker was signed out or unbound while it was made is taken back", async () => {
+	test("a credential whose maker was signed out or unbound while it was made is revoked", async () => {
 		const { realm, account, session, can, bySession, byToken } = await somebody();
 		const make = async (made_by: Maker) => {
 			const lease = aLease(realm.id);

@@ -119,7 +119,7 @@ export async function leaseWalkContract(openStore: OpenStore): Promise<void> {
 			"an active lease of a realm that is deleted": rows.filter(
 				({ state, realm_id }) => state === "active" && !live.has(realm_id),
 			),
-			"a lease that is to be taken back without a reason": rows.filter(
+			"a lease that is to be revoked without a reason": rows.filter(
 				({ state, reason }) => ["revoking", "uncertain"].includes(state) && reason === "",
 			),
 			"a closed lease that is due, or still has what revoking it needed": rows.filter(

@@ -34,7 +34,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		return { people, realms, sessions, tokens, revoke };
 	}
 
-	test("of a user everything is taken back, with one event that counts it", async () => {
+	test("of a user everything is revoked, with one event that counts it", async () => {
 		const { people, tokens, sessions, revoke } = await setUp();
 		const [ada, bob] = people;
 		const start = await countEvents(store);
@@ -51,7 +51,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await revoke({ user_id: ada.id }), { sessions: 0, tokens: 0, leases: 0, identities: 0 });
 	});
 
-	test("of a realm its tokens and leases are taken back, of a realm and a user what they have in common", async () => {
+	test("of a realm its tokens and leases are revoked, of a realm and a user what they have in common", async () => {
 		const { people, realms, revoke } = await setUp();
 		assert.deepEqual(await revoke({ user_id: people[1].id, realm_id: realms[0].id }), {
 			sessions: 0,
@@ -82,7 +82,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		assert.ok(await store.tokens.byId(tokens[3]?.id ?? ""));
 	});
 
-	test("a credential that is being made is given to nobody, and taken back once it exists", async () => {
+	test("a credential that is being made is given to nobody, and revoked once it exists", async () => {
 		const { people, realms, revoke } = await setUp();
 		const user_id = people[0].id;
 		await revoke({ user_id });
@@ -96,7 +96,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual([state, reason, due_at], ["revoking", "requested", NOW_MS]);
 	});
 
-	test("of a user late links are taken back, but not the one that made the account, and none of a realm or when they are to stay", async () => {
+	test("of a user late links are revoked, but not the one that made the account, and none of a realm or when they are to stay", async () => {
 		const { realms, revoke } = await setUp();
 		const account = anAccount({ password: null });
 		const arrive = (subject: string, created_at: string, arrival: SsoLogin["arrival"]) =>

@@ -138,7 +138,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await bind(third), "done");
 		assert.equal(await policy.count(realm.id), MAX_BINDINGS);
 		assert.equal(await signIn(first.id, { ...known, roles: [] }), "done");
-		assert.equal(await roleOf(first), null, "and taken back");
+		assert.equal(await roleOf(first), null, "and revoked");
 	});
 
 	test("self-registered accounts are limited; accounts that the instance admin creates are not", async () => {

@@ -69,7 +69,7 @@ const failsLate: Record<string, (realm_id: string) => Operation> = {
 };
 
 for (const [what, operation] of Object.entries(failsLate)) {
-	test(`in a batch of 512, ${what} takes back itself only, and the chain has no gap`, async (t) => {
+	test(`in a batch of 512, ${what} rolls back itself only, and the chain has no gap`, async (t) => {
 		const { run, realm, chain, total, verify } = await setUp(t);
 		const before = chain.tip().seq;
 		const operations = Array.from({ length: 512 }, (_, index): Operation => {
@@ -120,7 +120,7 @@ test("outcomes are in the order of the operations", async (t) => {
 	);
 });
 
-test("a full disk takes the whole batch back, and everything works once there is room", async (t) => {
+test("a full disk rolls the whole batch back, and everything works once there is room", async (t) => {
 	const { db, run, realm, chain, total, verify } = await setUp(t);
 	const tip = chain.tip();
 	const operations = Array.from({ length: 20 }, (_, index): Operation => {
@@ -152,7 +152,7 @@ test("a disk that is full for one operation is full for its whole batch", async 
 	assert.deepEqual([total("secret"), total("meta"), chain.tip()], [0, 0, tip]);
 });
 
-test("a disk that fills up under an event that stands alone takes the batch back too", async (t) => {
+test("a disk that fills up under an event that stands alone rolls the batch back, too", async (t) => {
 	const { db, run, chain } = await setUp(t);
 	const tip = chain.tip();
 	db.pragma(`max_page_count = ${db.pragma("page_count", { simple: true })}`);

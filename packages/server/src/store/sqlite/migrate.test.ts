@@ -203,7 +203,7 @@ test("a later migration is applied to a database that has data, and rebuilding a
 	assert.equal(db.pragma("foreign_keys", { simple: true }), 1);
 });
 
-test("a migration that leaves a row without what it refers to is refused and taken back", async (t) => {
+test("a migration that leaves a row without what it refers to is refused and rolled back", async (t) => {
 	const { db } = await open(t);
 	migrate(db, NOW);
 	db.exec(`INSERT INTO account VALUES ('a', 'a@example.com', 'A', NULL, 1, NULL, '');

@@ -52,7 +52,7 @@ test("while another program holds the database the start is refused: nothing is 
 	assert.equal(pendingMigration(file), NEWEST);
 });
 
-test("a transaction that was cut off before there was a write-ahead log is taken back before it is asked what waits", async (t) => {
+test("a transaction that was cut off before there was a write-ahead log is rolled back before it is asked what waits", async (t) => {
 	const { file, db } = await setUp(t);
 	db.pragma("journal_mode = DELETE");
 	db.pragma("cache_size = 1");

@@ -6,8 +6,8 @@ import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
 import type { Lease, LeaseState, LeaseStore, Removal } from "./model.ts";
 
-/** Dependencies of a comparison between a target and the ledger. */
-export interface CompareNeeds {
+/** Dependencies of reconciling the ledger with a target. */
+export interface ReconcileNeeds {
 	store: {
 		leases: Pick<LeaseStore, "byId" | "byNames" | "activeAt" | "reopen" | "markLost">;
 		audit: Pick<AuditStore, "append">;
@@ -15,7 +15,7 @@ export interface CompareNeeds {
 	system: Pick<System, "now" | "uptimeMs">;
 	log: Log;
 	clock: Pick<LeaseClock, "now">;
-	/** Ends the comparison after the current chunk. */
+	/** Ends the reconciliation after the current chunk. */
 	stopping: AbortSignal;
 }
 
@@ -60,23 +60,23 @@ type Row = Pick<Lease, "id" | "name">;
 /** Tells whether a lease may have had a credential: a refused create made nothing, so one of its name comes from elsewhere. */
 const hadCredential = ({ state, reason }: Pick<Lease, "state" | "reason">) => state !== "aborted" || reason !== "";
 
-type Place = Pick<SweepTarget, "target" | "scope">;
+type Scope = Pick<SweepTarget, "target" | "scope">;
 
 /** Builds the key of a target and scope among the orphans. */
-export function keyOf({ target, scope }: Place): string {
+export function keyOf({ target, scope }: Scope): string {
 	return JSON.stringify([target, scope]);
 }
 
 /**
- * Compares the managed names at a target with the ledger. Closed leases whose names are there are reopened; active ones whose names are
+ * Reconciles the ledger with the managed names at a target. Closed leases whose names are there are reopened; active ones whose names are
  * missing are marked; names that no lease knows are reported, and removed only where nobody else makes such names.
  * @param all every target: some may be other addresses of this one
  * @returns the number of leases reopened
  */
-export async function compareTarget(
-	needs: CompareNeeds,
+export async function reconcileTarget(
+	needs: ReconcileNeeds,
 	at: SweepTarget,
-	all: readonly Place[],
+	all: readonly Scope[],
 	orphans: Orphans,
 ): Promise<number> {
 	const names = await at.list();
@@ -99,7 +99,7 @@ export async function compareTarget(
 
 /** Looks up every name: those of closed leases, and those that no lease knows. */
 async function lookUp(
-	needs: CompareNeeds,
+	needs: ReconcileNeeds,
 	at: SweepTarget,
 	present: Set<string>,
 ): Promise<{ closed: Row[]; unknown: string[] }> {
@@ -119,13 +119,13 @@ async function lookUp(
  * configuration may have moved from one to another.
  */
 async function withoutOurs(
-	needs: CompareNeeds,
-	at: Place,
-	all: readonly Place[],
+	needs: ReconcileNeeds,
+	at: Scope,
+	all: readonly Scope[],
 	unknown: string[],
 ): Promise<string[]> {
 	const ours = new Set<string>();
-	const engineOf = ({ target }: Place) => target.split(":")[0];
+	const engineOf = ({ target }: Scope) => target.split(":")[0];
 	const others = all.filter((other) => other.target !== at.target && other.scope === at.scope);
 	for (const { target, scope } of others.filter((other) => engineOf(other) === engineOf(at))) {
 		await inChunks(needs, unknown, async (chunk) => {
@@ -137,7 +137,7 @@ async function withoutOurs(
 }
 
 /** Reports new names and, where they can be nobody else's, removes those known for long enough. */
-async function meetOrphans(needs: CompareNeeds, at: SweepTarget, names: string[], orphans: Orphans): Promise<void> {
+async function meetOrphans(needs: ReconcileNeeds, at: SweepTarget, names: string[], orphans: Orphans): Promise<void> {
 	const uptime_ms = needs.system.uptimeMs();
 	const before = orphans.get(keyOf(at));
 	const found = new Map(names.map((name) => [name, before?.get(name) ?? { seen_at: uptime_ms, is_removing: false }]));
@@ -152,7 +152,7 @@ async function meetOrphans(needs: CompareNeeds, at: SweepTarget, names: string[]
 	});
 }
 
-async function removeOrphan(needs: CompareNeeds, at: SweepTarget, name: string, orphan: Orphan): Promise<void> {
+async function removeOrphan(needs: ReconcileNeeds, at: SweepTarget, name: string, orphan: Orphan): Promise<void> {
 	if (at.remove === undefined || needs.stopping.aborted) return;
 	if (!orphan.is_removing) await reportOrphan(needs, at, name, true);
 	orphan.is_removing = true;
@@ -161,7 +161,7 @@ async function removeOrphan(needs: CompareNeeds, at: SweepTarget, name: string, 
 }
 
 async function reportOrphan(
-	{ store, system }: CompareNeeds,
+	{ store, system }: ReconcileNeeds,
 	{ target, scope }: SweepTarget,
 	name: string,
 	is_removed: boolean,
@@ -177,7 +177,7 @@ async function reportOrphan(
 }
 
 /** Finds active leases whose names are not at the target. */
-async function findMissing(needs: CompareNeeds, at: SweepTarget, present: Set<string>): Promise<Lease[]> {
+async function findMissing(needs: ReconcileNeeds, at: SweepTarget, present: Set<string>): Promise<Lease[]> {
 	const grown = new Date(needs.system.now().getTime() - YOUNG_MS).toISOString();
 	const isMissing = ({ scope, name, created_at, last_error }: Lease) =>
 		scope === at.scope && name !== "" && !present.has(name) && created_at < grown && last_error !== LOST;
@@ -192,11 +192,11 @@ async function findMissing(needs: CompareNeeds, at: SweepTarget, present: Set<st
 	return missing;
 }
 
-async function markLost({ store, system }: CompareNeeds, lease: Lease): Promise<void> {
+async function markLost({ store, system }: ReconcileNeeds, lease: Lease): Promise<void> {
 	await store.leases.markLost({ id: lease.id, last_error: LOST }, leaseEvent(system, "lease.lost", lease));
 }
 
-async function reopen({ store, system, clock }: CompareNeeds, { id }: Row): Promise<void> {
+async function reopen({ store, system, clock }: ReconcileNeeds, { id }: Row): Promise<void> {
 	const lease = await store.leases.byId(id);
 	if (lease === undefined) return;
 	await store.leases.reopen({ id, due_at: clock.now() }, leaseEvent(system, "lease.zombie", lease));
@@ -204,7 +204,7 @@ async function reopen({ store, system, clock }: CompareNeeds, { id }: Row): Prom
 
 /** Yields to other work between two chunks: a target may hold 80,000 names. */
 async function inChunks<Item>(
-	{ stopping }: Pick<CompareNeeds, "stopping">,
+	{ stopping }: Pick<ReconcileNeeds, "stopping">,
 	items: Item[],
 	work: (chunk: Item[]) => Promise<unknown>,
 ): Promise<void> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { countEvents, eventsAfter } from "../testing/events.ts";
 import type { Lease } from "./model.ts";
-import { type TakeBackNeeds, takeBack } from "./take-back.ts";
+import { type RevokeNeeds, revokeCredential } from "./revoke.ts";
 import { openReaper } from "./testing.ts";
 
 const START = Date.parse("2030-01-01T00:00:00Z");
@@ -21,7 +21,7 @@ test("an expired lease is written down as such, removed and closed, in this orde
 	const start = await countEvents(store);
 	const states: unknown[] = [];
 	at("a").before = async (seen) => void states.push(seen.state, await stateOf(lease));
-	const attempt = await takeBack(needs, lease.id);
+	const attempt = await revokeCredential(needs, lease.id);
 	assert.deepEqual(attempt?.removal, { outcome: "absent" });
 	assert.deepEqual(states, ["revoking", "revoking"]);
 	assert.deepEqual([...at("a").names], []);
@@ -45,7 +45,7 @@ test("an expired lease is written down as such, removed and closed, in this orde
 test("an event of the reaper is the system's, and belongs to the lease's realm", async (t) => {
 	const { add, needs, realm, store } = await setUp(t);
 	const lease = await add("revoking");
-	await takeBack(needs, lease.id);
+	await revokeCredential(needs, lease.id);
 	const query = { scopes: [{ realm_ids: [realm.id] }], realm: undefined, type: "lease.revoked", actors: undefined };
 	const [event] = await store.audit.list(query, undefined, 1);
 	assert.equal(event?.actor, "system");
@@ -57,8 +57,8 @@ test("a lease that was asked for keeps its reason, and an uncertain one ends as 
 	const { add, needs, since, stateOf, store } = await setUp(t);
 	const [revoking, uncertain] = [await add("revoking"), await add("uncertain")];
 	const start = await countEvents(store);
-	await takeBack(needs, revoking.id);
-	await takeBack(needs, uncertain.id);
+	await revokeCredential(needs, revoking.id);
+	await revokeCredential(needs, uncertain.id);
 	assert.deepEqual([await stateOf(revoking), await stateOf(uncertain)], ["revoked", "aborted"]);
 	assert.deepEqual(
 		(await since(start)).map(([type, { reason }]) => [type, reason]),
@@ -69,11 +69,11 @@ test("a lease that was asked for keeps its reason, and an uncertain one ends as 
 	);
 });
 
-test("an intent that nobody confirmed in time is doubted and taken back", async (t) => {
+test("an intent that nobody confirmed in time is doubted and revoked", async (t) => {
 	const { add, needs, stateOf, at } = await setUp(t);
 	const lease = await add("intent");
 	at("a").before = async ({ state }) => assert.equal(state, "uncertain");
-	await takeBack(needs, lease.id);
+	await revokeCredential(needs, lease.id);
 	assert.equal(await stateOf(lease), "aborted");
 });
 
@@ -81,7 +81,7 @@ test("what is closed, or is not there, is left alone", async (t) => {
 	const { add, needs, at, store } = await setUp(t);
 	const closed = [await add("revoked"), await add("aborted"), await add("abandoned")];
 	const start = await countEvents(store);
-	for (const { id } of [...closed, { id: "nothing" }]) assert.equal(await takeBack(needs, id), undefined);
+	for (const { id } of [...closed, { id: "nothing" }]) assert.equal(await revokeCredential(needs, id), undefined);
 	assert.equal(at("a").removals, 0);
 	assert.equal(await countEvents(store), start);
 });
@@ -93,7 +93,7 @@ test("each failure is kept with its message, and the pause may double each time 
 	const most = { ...needs, system: { ...needs.system, randomBytes: () => Buffer.alloc(4, 0xff) } };
 	const pauses: number[] = [];
 	for (let attempt = 1; attempt <= 12; attempt++) {
-		await takeBack(most, lease.id);
+		await revokeCredential(most, lease.id);
 		const { attempts, last_error, due_at, state } = await read(lease);
 		assert.deepEqual(
 			{ attempts, last_error, state },
@@ -103,7 +103,7 @@ test("each failure is kept with its message, and the pause may double each time 
 	}
 	assert.deepEqual(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
 	const least = { ...needs, system: { ...needs.system, randomBytes: () => Buffer.alloc(4) } };
-	await takeBack(least, lease.id);
+	await revokeCredential(least, lease.id);
 	assert.equal((await read(lease)).due_at, START, "the pause is drawn from nothing on");
 });
 
@@ -116,7 +116,7 @@ for (const [mood, message] of [
 		const { add, needs, at, read } = await setUp(t);
 		const lease = await add("active");
 		at("a").mood = mood;
-		await takeBack(needs, lease.id);
+		await revokeCredential(needs, lease.id);
 		const { state, attempts, last_error } = await read(lease);
 		assert.deepEqual({ state, attempts, last_error }, { state: "revoking", attempts: 1, last_error: message });
 	});
@@ -125,13 +125,13 @@ for (const [mood, message] of [
 test("an exception counts as a target that is away, and nothing of it is shown", async (t) => {
 	const { add, needs, read, entries } = await setUp(t);
 	const lease = await add("revoking");
-	const broken: TakeBackNeeds = {
+	const broken: RevokeNeeds = {
 		...needs,
 		remove: async () => {
 			throw new Error("mongodb://admin:hunter2@db");
 		},
 	};
-	const attempt = await takeBack(broken, lease.id);
+	const attempt = await revokeCredential(broken, lease.id);
 	assert.equal(attempt?.removal.outcome, "unreachable");
 	assert.equal((await read(lease)).last_error, "removing it failed inside the server: see its log");
 	const logged = entries();
@@ -142,8 +142,8 @@ test("an exception counts as a target that is away, and nothing of it is shown",
 test("a message is cut at 500 characters", async (t) => {
 	const { add, needs, read } = await setUp(t);
 	const lease = await add("revoking");
-	const remove: TakeBackNeeds["remove"] = async () => ({ outcome: "rejected", message: "x".repeat(5000) });
-	await takeBack({ ...needs, remove }, lease.id);
+	const remove: RevokeNeeds["remove"] = async () => ({ outcome: "rejected", message: "x".repeat(5000) });
+	await revokeCredential({ ...needs, remove }, lease.id);
 	assert.equal((await read(lease)).last_error.length, 500);
 });
 
@@ -154,7 +154,7 @@ test("where a create may still land, the credential is looked at again until 20 
 	const looks: number[] = [];
 	while ((await stateOf(lease)) === "uncertain") {
 		looks.push((system.now().getTime() - START) / 1000);
-		await takeBack(needs, lease.id);
+		await revokeCredential(needs, lease.id);
 		const { due_at } = await read(lease);
 		if (due_at !== null) system.advance(due_at - system.now().getTime());
 	}
@@ -166,10 +166,10 @@ test("a create that lands late is removed at the next look", async (t) => {
 	const { add, needs, at, system } = await setUp(t);
 	const lease = await add("uncertain");
 	at("a").mood = "unsure";
-	await takeBack(needs, lease.id);
+	await revokeCredential(needs, lease.id);
 	at("a").names.add(lease.name);
 	system.advance(5000);
-	await takeBack(needs, lease.id);
+	await revokeCredential(needs, lease.id);
 	assert.deepEqual([...at("a").names], []);
 });
 
@@ -177,25 +177,25 @@ test("failures do not count as looks: after trouble the looks begin anew", async
 	const { add, needs, at, read, stateOf } = await setUp(t);
 	const lease = await add("uncertain");
 	at("a").mood = "unsure";
-	for (let look = 0; look < 5; look++) await takeBack(needs, lease.id);
+	for (let look = 0; look < 5; look++) await revokeCredential(needs, lease.id);
 	at("a").mood = "away";
-	for (let failure = 0; failure < 20; failure++) await takeBack(needs, lease.id);
+	for (let failure = 0; failure < 20; failure++) await revokeCredential(needs, lease.id);
 	assert.equal((await read(lease)).attempts, 20);
 	at("a").mood = "unsure";
 	for (let look = 1; look <= 5; look++) {
-		await takeBack(needs, lease.id);
+		await revokeCredential(needs, lease.id);
 		assert.equal((await read(lease)).attempts, look);
 	}
-	await takeBack(needs, lease.id);
+	await revokeCredential(needs, lease.id);
 	assert.equal(await stateOf(lease), "aborted");
 });
 
 /** Steps of taking a credential back at which a server may end. */
 const STEPS = ["byId", "doubt", "revoke", "remove", "settle", "postpone"] as const;
 
-/** Takes a credential back in a server that ends before or after the first call of a step. */
+/** Revokes a credential in a server that ends before or after the first call of a step. */
 async function die(
-	needs: TakeBackNeeds,
+	needs: RevokeNeeds,
 	id: string,
 	step: (typeof STEPS)[number],
 	when: "before" | "after",
@@ -217,12 +217,12 @@ async function die(
 		settle: fragile("settle", settle),
 		postpone: fragile("postpone", postpone),
 	};
-	const end = takeBack({ ...needs, store: { leases }, remove: fragile("remove", needs.remove) }, id);
+	const end = revokeCredential({ ...needs, store: { leases }, remove: fragile("remove", needs.remove) }, id);
 	await Promise.race([end, death.promise]);
 }
 
 for (const state of ["active", "revoking", "uncertain", "intent"] as const) {
-	test(`however often the server dies while it takes back a lease that is ${state}, the end is the same`, async (t) => {
+	test(`however often the server dies while it revokes a lease that is ${state}, the end is the same`, async (t) => {
 		const { add, needs, at, store, since } = await setUp(t);
 		for (const step of STEPS) {
 			for (const when of ["before", "after"] as const) {
@@ -233,7 +233,7 @@ for (const state of ["active", "revoking", "uncertain", "intent"] as const) {
 					await die(needs, lease.id, again, "after");
 					if ((await store.leases.byId(lease.id))?.state === "intent")
 						await store.leases.recover({ due_at: START, last_error: "cut off" });
-					await takeBack(needs, lease.id);
+					await revokeCredential(needs, lease.id);
 					const end = (await store.leases.byId(lease.id))?.state;
 					assert.equal(
 						end,

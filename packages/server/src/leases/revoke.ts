@@ -4,8 +4,8 @@ import type { LeaseClock } from "./clock.ts";
 import { leaseEvent } from "./events.ts";
 import type { Lease, LeaseStore, Removal } from "./model.ts";
 
-/** Dependencies of taking back one credential. */
-export interface TakeBackNeeds {
+/** Dependencies of revoking one credential. */
+export interface RevokeNeeds {
 	store: { leases: Pick<LeaseStore, "byId" | "doubt" | "revoke" | "settle" | "postpone"> };
 	system: Pick<System, "now" | "randomBytes">;
 	log: Log;
@@ -39,12 +39,12 @@ function isQuarantined({ state, last_error }: Pick<Lease, "state" | "last_error"
 }
 
 /**
- * Takes a credential back: records that it must go, removes it, and closes its lease once it is certainly absent, or schedules the next
+ * Revokes a credential: records that it must go, removes it at its target, and closes its lease once it is certainly absent, or schedules the next
  * attempt. An interruption after any step is safe: call it again. It never gives a lease up.
- * @returns undefined when there is nothing to take back
+ * @returns undefined when there is nothing to revoke
  * Design: §9
  */
-export async function takeBack(needs: TakeBackNeeds, id: string): Promise<Attempt | undefined> {
+export async function revokeCredential(needs: RevokeNeeds, id: string): Promise<Attempt | undefined> {
 	const lease = await claim(needs, id);
 	if (lease === undefined) return undefined;
 	const removal = await needs.remove(lease).catch((error: unknown): Removal => {
@@ -58,7 +58,7 @@ export async function takeBack(needs: TakeBackNeeds, id: string): Promise<Attemp
 }
 
 /** Records that the credential must go: from here on nobody takes the lease for a live one. */
-async function claim({ store, system, clock }: TakeBackNeeds, id: string): Promise<Lease | undefined> {
+async function claim({ store, system, clock }: RevokeNeeds, id: string): Promise<Lease | undefined> {
 	const lease = await store.leases.byId(id);
 	const now_ms = clock.now();
 	if (lease?.state === "intent") {
@@ -78,13 +78,13 @@ async function claim({ store, system, clock }: TakeBackNeeds, id: string): Promi
 	return claimed?.state === "revoking" || claimed?.state === "uncertain" ? claimed : undefined;
 }
 
-async function settle({ store, system }: TakeBackNeeds, lease: Lease): Promise<void> {
+async function settle({ store, system }: RevokeNeeds, lease: Lease): Promise<void> {
 	const { id, state, reason } = lease;
 	const event = leaseEvent(system, state === "uncertain" ? "lease.aborted" : "lease.revoked", lease, { reason });
 	await store.leases.settle({ id, closed_at: event.timestamp }, event);
 }
 
-async function quarantine(needs: TakeBackNeeds, lease: Lease): Promise<void> {
+async function quarantine(needs: RevokeNeeds, lease: Lease): Promise<void> {
 	const looks = isQuarantined(lease) ? lease.attempts : 0;
 	const pause_ms = QUARANTINE_MS[looks];
 	if (pause_ms === undefined) return settle(needs, lease);
@@ -93,7 +93,7 @@ async function quarantine(needs: TakeBackNeeds, lease: Lease): Promise<void> {
 }
 
 /** Schedules a retry after a random pause whose limit doubles each time, so that leases that failed together do not return together. */
-async function retry({ store, system, clock }: TakeBackNeeds, lease: Lease, message: string): Promise<void> {
+async function retry({ store, system, clock }: RevokeNeeds, lease: Lease, message: string): Promise<void> {
 	const failures = isQuarantined(lease) ? 0 : lease.attempts;
 	const longest_ms = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
 	const share = system.randomBytes(4).readUInt32BE() / 2 ** 32;
