@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { inflateRawSync } from "node:zlib";
+import { ProviderUnavailable } from "../../packages/server/src/sso/model.ts";
 import type { SamlSettings } from "../../packages/server/src/sso/settings.ts";
 import { bare, makeKey, type SigningKey, skipWithoutOpenssl } from "../peers/saml-documents.ts";
 import { COMMON, useExaminer } from "../peers/saml-documents-examiner.ts";
@@ -35,21 +36,21 @@ function write(keys: string, changes: { entity?: string; role?: string; service?
 const described = (idp_metadata: string): SamlSettings => ({ idp_metadata, email_attribute: "mail", ...COMMON });
 
 /** Returns the error in a provider's settings, or "nothing". */
-async function troubleOf(settings: SamlSettings): Promise<string> {
+async function messageOf(settings: SamlSettings): Promise<string> {
 	const { saml, said } = examiner();
 	try {
 		await saml.test(settings, said.now);
 		return "nothing";
 	} catch (error) {
-		return (error as { trouble?: string }).trouble ?? String(error);
+		return error instanceof ProviderUnavailable ? error.message : String(error);
 	}
 }
 
 test("a provider is described by its metadata, or by the fields that stand for it", options, async () => {
 	const { saml, sp, said, key, settings, identify, write: writeResponse } = examiner();
 	const metadata = described(write(keyDescriptor(key)));
-	assert.equal(await troubleOf(metadata), "nothing");
-	assert.equal(await troubleOf(settings), "nothing");
+	assert.equal(await messageOf(metadata), "nothing");
+	assert.equal(await messageOf(settings), "nothing");
 	assert.match(
 		await saml.loginUrl("by metadata", metadata, sp, "_id", said.now),
 		/^https:\/\/idp\.example\.com\/sso\?tenant=1&lang=en&SAMLRequest=/,
@@ -61,7 +62,7 @@ test("a provider is described by its metadata, or by the fields that stand for i
 	const one = { idp_entity_id: undefined, idp_sso_url: undefined, idp_certificate: undefined };
 	assert.equal((await identify(writeResponse({}), { ...one, ...metadata })).subject, "alice");
 	const wrapped = `<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata">${write(keyDescriptor(key)).replace(/^<\?xml[^>]*>/, "")}</md:EntitiesDescriptor>`;
-	assert.equal(await troubleOf(described(wrapped)), "nothing");
+	assert.equal(await messageOf(described(wrapped)), "nothing");
 });
 
 test("only strong keys for signatures count", options, async () => {
@@ -70,12 +71,12 @@ test("only strong keys for signatures count", options, async () => {
 	const weak = makeKey("rsa:1024");
 	const curve = makeKey("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1");
 	const none = "the provider has no certificate with an RSA key of at least 2048 bits";
-	assert.equal(await troubleOf(described(write(""))), none);
-	assert.equal(await troubleOf(described(write(keyDescriptor(weak)))), none);
-	assert.equal(await troubleOf(described(write(keyDescriptor(curve)))), none);
-	assert.equal(await troubleOf(described(write(keyDescriptor(key, ' use="encryption"')))), none);
-	assert.equal(await troubleOf(described(write(keyDescriptor(key).replace(bare(key), "AAAA")))), none);
-	assert.equal(await troubleOf({ ...examiner().settings, idp_certificate: weak.certificate }), none);
+	assert.equal(await messageOf(described(write(""))), none);
+	assert.equal(await messageOf(described(write(keyDescriptor(weak)))), none);
+	assert.equal(await messageOf(described(write(keyDescriptor(curve)))), none);
+	assert.equal(await messageOf(described(write(keyDescriptor(key, ' use="encryption"')))), none);
+	assert.equal(await messageOf(described(write(keyDescriptor(key).replace(bare(key), "AAAA")))), none);
+	assert.equal(await messageOf({ ...examiner().settings, idp_certificate: weak.certificate }), none);
 	const fields = { idp_entity_id: undefined, idp_sso_url: undefined, idp_certificate: undefined };
 	for (const keys of [keyDescriptor(key, ""), keyDescriptor(other) + keyDescriptor(curve) + keyDescriptor(key)]) {
 		assert.equal((await identify(writeResponse({}), { ...fields, idp_metadata: write(keys) })).subject, "alice");
@@ -88,7 +89,7 @@ test("metadata are good until they say, wherever they say it", options, async ()
 	const { key, said, sp, saml, identify, write: writeResponse } = examiner();
 	const at = (seconds: number) => new Date(said.now.getTime() + seconds * 1000).toISOString();
 	const over = "the provider has metadata that has expired";
-	for (const [until, trouble] of [
+	for (const [until, message] of [
 		[at(1), "nothing"],
 		[at(0), over],
 		[at(-1), over],
@@ -96,11 +97,17 @@ test("metadata are good until they say, wherever they say it", options, async ()
 	] as const) {
 		for (const place of ["entity", "role"] as const) {
 			const settings = described(write(keyDescriptor(key), { [place]: ` validUntil="${until}"` }));
-			assert.equal(await troubleOf(settings), trouble, `${place} ${until}`);
-			if (trouble === "nothing") continue;
-			await assert.rejects(saml.loginUrl(`${place} ${until}`, settings, sp, "_id", said.now), { trouble });
+			assert.equal(await messageOf(settings), message, `${place} ${until}`);
+			if (message === "nothing") continue;
+			await assert.rejects(saml.loginUrl(`${place} ${until}`, settings, sp, "_id", said.now), {
+				name: "ProviderUnavailable",
+				message,
+			});
 			const fields = { idp_entity_id: undefined, idp_sso_url: undefined, idp_certificate: undefined };
-			await assert.rejects(identify(writeResponse({}), { ...fields, ...settings }), { trouble });
+			await assert.rejects(identify(writeResponse({}), { ...fields, ...settings }), {
+				name: "ProviderUnavailable",
+				message,
+			});
 		}
 	}
 });
@@ -112,16 +119,16 @@ test("a login is begun with settings that were read in the same minute, and not 
 	const begin = (now: Date, changes = {}) =>
 		saml.loginUrl(`with ${Object.keys(changes).join()}`, { ...settings, ...changes }, sp, "_id", now);
 	assert.match(await begin(said.now), /^https:/);
-	await assert.rejects(begin(until), { trouble: /has expired$/ });
+	await assert.rejects(begin(until), { name: "ProviderUnavailable", message: /has expired$/ });
 	const other = { idp_metadata: write("") };
 	await assert.rejects(
 		begin(said.now, other),
-		{ trouble: /has no certificate/ },
+		{ name: "ProviderUnavailable", message: /has no certificate/ },
 		"other settings are read for themselves",
 	);
 	await assert.rejects(
 		begin(said.now, other),
-		{ trouble: /has no certificate/ },
+		{ name: "ProviderUnavailable", message: /has no certificate/ },
 		"what is wrong with them is told again",
 	);
 });
@@ -132,7 +139,7 @@ test("what cannot work is said before anybody signs in", options, async () => {
 	const service = (binding: string, location: string): string =>
 		write(keys, { service: `<md:SingleSignOnService Binding="${binding}" Location="${location}"/>` });
 	const two = write(keys).replace(/<md:IDPSSODescriptor.*<\/md:IDPSSODescriptor>/s, "$&$&");
-	const troubles: [metadata: string, trouble: RegExp][] = [
+	const wrong: [metadata: string, message: RegExp][] = [
 		[write(keys, { role: ' WantAuthnRequestsSigned="true"' }), /requires signed requests/],
 		[write(keys, { role: ' WantAuthnRequestsSigned="1"' }), /requires signed requests/],
 		[service("urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST", SSO), /HTTP-Redirect/],
@@ -148,8 +155,8 @@ test("what cannot work is said before anybody signs in", options, async () => {
 		["<".repeat(262_144), /cannot be read/],
 		["<a>".repeat(60_000), /cannot be read|too long/],
 	];
-	for (const [metadata, trouble] of troubles) assert.match(await troubleOf(described(metadata)), trouble);
-	assert.equal(await troubleOf(described(service(REDIRECT, "http://127.0.0.1:8080/sso"))), "nothing");
+	for (const [metadata, message] of wrong) assert.match(await messageOf(described(metadata)), message);
+	assert.equal(await messageOf(described(service(REDIRECT, "http://127.0.0.1:8080/sso"))), "nothing");
 });
 
 const withoutXmllint =

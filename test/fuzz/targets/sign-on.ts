@@ -4,7 +4,7 @@ import { parseDn, writeDn } from "../../../packages/server/src/sso/ldap/dn.ts";
 import { FilterError, readFilter } from "../../../packages/server/src/sso/ldap/filter.ts";
 import { SsoRefusal } from "../../../packages/server/src/sso/model.ts";
 import { readDocument } from "../../../packages/server/src/sso/saml/document.ts";
-import { readText } from "../../../packages/server/src/sso/saml/text.ts";
+import { decodeStrictXml } from "../../../packages/server/src/sso/saml/strict-xml.ts";
 import { accepted, type Target } from "../target.ts";
 
 const RESPONSE = [
@@ -34,7 +34,7 @@ export const saml: Target = {
 		...["&lt;", "&x;", "xmlns:p='x'", " ID='_a'", "xml:id='_a'", "/>", "<", ">", "'", '"', "\0", "\u00e9"],
 	],
 	check(input) {
-		const text = accepted(SsoRefusal, () => readText(input.toString("base64")));
+		const text = accepted(SsoRefusal, () => decodeStrictXml(input.toString("base64")));
 		if (text === undefined) return;
 		assert.doesNotMatch(text, /<[!?]/);
 		const document = accepted(SsoRefusal, () => readDocument(text));

@@ -33,7 +33,7 @@ export interface AccountNeeds {
 }
 
 /** An account as its owner and the instance admin see it. */
-export interface Person {
+export interface Profile {
 	id: string;
 	email: string;
 	name: string;
@@ -50,7 +50,7 @@ export async function register(
 	visitor: Visitor,
 	input: { email: string; password: string; name: string; setup_code?: string | undefined },
 	registrar: Actor | undefined,
-): Promise<Person & { created_at: string }> {
+): Promise<Profile & { created_at: string }> {
 	needs.throttle.registration(visitor.ip);
 	const only_first = await admit(needs, input, registrar);
 	const now = needs.system.now();
@@ -133,7 +133,7 @@ export function login(
 	needs: AccountNeeds,
 	visitor: Visitor,
 	input: { email: string; password: string },
-): Promise<{ token: string; expires_at: number; user: Person }> {
+): Promise<{ token: string; expires_at: number; user: Profile }> {
 	const attempt = (failed: () => void) => tryLogin(needs, visitor, input, failed);
 	return needs.throttle.attempt(needs.passwords, input.email, visitor.ip, attempt);
 }
@@ -143,7 +143,7 @@ async function tryLogin(
 	visitor: Visitor,
 	input: { email: string; password: string },
 	failed: () => void,
-): Promise<{ token: string; expires_at: number; user: Person }> {
+): Promise<{ token: string; expires_at: number; user: Profile }> {
 	const account = await needs.store.accounts.byEmail(input.email);
 	const isRight = await verifyPassword(account?.password ?? undefined, input.password);
 	if (account !== undefined && isRight && account.disabled_at === null) {
@@ -169,7 +169,7 @@ async function openSession(
 	visitor: Visitor,
 	account: Account,
 	method: string,
-): Promise<{ token: string; expires_at: number; user: Person } | undefined> {
+): Promise<{ token: string; expires_at: number; user: Profile } | undefined> {
 	const { id, email, name, password } = account;
 	const { token, expires_at, session } = await newSession(needs, id);
 	const event = visitorEvent(visitor, needs.system.now(), "auth.login", id, { method });

@@ -19,7 +19,7 @@ import { type Account, ChangePassword, Login, Register, SetLimits } from "./mode
 
 const MessageSchema = v.object({ message: v.string() });
 
-const PersonSchema = v.object({ id: Uuid, email: v.string(), name: v.string() });
+const ProfileSchema = v.object({ id: Uuid, email: v.string(), name: v.string() });
 
 /** Dependencies of these routes, beyond those of the rules. */
 export interface AccountRouteNeeds extends AccountNeeds {
@@ -40,7 +40,7 @@ function visitorRoutes(needs: AccountRouteNeeds): Route[] {
 			summary: "Register an account",
 			body: Register,
 			status: 201,
-			answer: v.object({ ...PersonSchema.entries, created_at: Instant }),
+			answer: v.object({ ...ProfileSchema.entries, created_at: Instant }),
 			errors: [
 				...([
 					"password_too_short",
@@ -63,7 +63,7 @@ function visitorRoutes(needs: AccountRouteNeeds): Route[] {
 			summary: "Sign in with e-mail and password",
 			body: Login,
 			status: 200,
-			answer: v.object({ token: v.string(), expires_at: Count, user: PersonSchema }),
+			answer: v.object({ token: v.string(), expires_at: Count, user: ProfileSchema }),
 			errors: ["invalid_credentials", "rate_limited"],
 			handle: ({ body, request_id, ip }) => login(needs, { request_id, ip }, body),
 		}),
@@ -107,7 +107,7 @@ function shownUser({ id, email, name, instance_admin, disabled_at, created_at }:
 
 function userRoutes(needs: AccountRouteNeeds): Route[] {
 	const UserSchema = v.object({
-		...PersonSchema.entries,
+		...ProfileSchema.entries,
 		instance_admin: v.boolean(),
 		disabled: v.boolean(),
 		created_at: Instant,

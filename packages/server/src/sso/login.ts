@@ -9,10 +9,10 @@ import { askDirectory, type DirectoryNeeds } from "./ask-directory.ts";
 import { type Flow, type Flows, usedBy, type Waiting } from "./flows.ts";
 import { type IdentityNeeds, type SignedIn, signIn } from "./identity.ts";
 import { type LinkNeeds, linkIdentity, proveForLink } from "./links.ts";
+import { finishLogin, type LoginResult, refusalAddress } from "./login-result.ts";
 import { type Asserted, type OneTime, SsoRefusal } from "./model.ts";
 import { findProviderOf, type Provider, type ProviderNeeds, serviceProvider } from "./providers.ts";
 import { guarded, noteRefusal, refused } from "./refusals.ts";
-import { backWith, type Ended, ending } from "./way-back.ts";
 
 /** Milliseconds that a program has to fetch the result of its browser's login, and how many results can wait. */
 const CODE_MS = 60_000;
@@ -28,10 +28,10 @@ export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds
 	throttle: Throttle;
 }
 
-/** Ended logins that their programs have not fetched. */
+/** Finished logins that their programs have not fetched. */
 export type Codes = LRUCache<string, { provider: Provider; asserted: Asserted; challenge: string; until_ms: number }>;
 
-/** Makes the memory of ended logins. A restart forgets them. */
+/** Makes the list of finished logins. A restart forgets them. */
 export const createCodes = (): Codes => new LRUCache({ max: MAX_CODES, ttl: CODE_MS, ttlAutopurge: true });
 
 /** A browser's way to the provider: the address, and the cookie that it comes back with. */
@@ -55,7 +55,7 @@ export async function beginLogin(
 	const provider = await findProviderOf(needs, type, name);
 	const { flow, cookie } = needs.flows.begin(provider, waiting);
 	const location = await guarded(needs, visitor, provider, () => addressAt(needs, provider, flow)).catch((error) =>
-		backWith(error, waiting),
+		refusalAddress(error, waiting),
 	);
 	return { location, cookie };
 }
@@ -82,17 +82,17 @@ export async function endOidcLogin(
 	name: string,
 	query: Record<string, string>,
 	cookies: string | undefined,
-): Promise<Ended> {
+): Promise<LoginResult> {
 	const provider = await findProviderOf(needs, "oidc", name);
-	return ending(needs, visitor, provider, async (asking) => {
+	return finishLogin(needs, visitor, provider, async (ask) => {
 		const { state = "" } = query;
 		const flow = needs.flows.open(cookies, provider).find((begun) => isSame(begun.state, state));
 		if (flow === undefined) throw new SsoRefusal("request");
 		if (!(await needs.store.sso.consume(usedBy(flow)))) throw new SsoRefusal("replay");
 		const oidc = await needs.protocols.oidc();
 		const { id, is } = provider;
-		const asserted = await asking(flow, () => oidc.identify(id, is.settings, oidcFlow(needs, flow), query));
-		return end(needs, visitor, provider, flow, asserted, []);
+		const asserted = await ask(flow, () => oidc.identify(id, is.settings, oidcFlow(needs, flow), query));
+		return createResult(needs, visitor, provider, flow, asserted, []);
 	});
 }
 
@@ -107,9 +107,9 @@ export async function endSamlLogin(
 	name: string,
 	response: string,
 	cookies: string | undefined,
-): Promise<Ended> {
+): Promise<LoginResult> {
 	const provider = await findProviderOf(needs, "saml", name);
-	return ending(needs, visitor, provider, async (asking) => {
+	return finishLogin(needs, visitor, provider, async (ask) => {
 		const flows = needs.flows.open(cookies, provider);
 		const [first, ...others] = flows;
 		if (first === undefined) throw new SsoRefusal("request");
@@ -124,22 +124,25 @@ export async function endSamlLogin(
 		// Of several logins, only a valid answer tells which one it is.
 		const only = others.length === 0 ? first : undefined;
 		const sp = serviceProvider(needs, name, settings);
-		const asserted = await asking(only, () => saml.identify(settings, sp, answer));
+		const asserted = await ask(only, () => saml.identify(settings, sp, answer));
 		const flow = flows.find(({ state }) => state === asserted.request_id);
 		if (flow === undefined) throw new SsoRefusal("request");
 		const assertion = hash("sha256", `assertion ${name} ${asserted.issuer} ${asserted.assertion_id}`, "buffer");
-		return end(needs, visitor, provider, flow, asserted, [usedBy(flow), { digest: assertion, until: asserted.until }]);
+		return createResult(needs, visitor, provider, flow, asserted, [
+			usedBy(flow),
+			{ digest: assertion, until: asserted.until },
+		]);
 	});
 }
 
-async function end(
+async function createResult(
 	needs: LoginNeeds,
 	visitor: Visitor,
 	provider: Provider,
 	flow: Flow,
 	asserted: Asserted,
 	used: OneTime[],
-): Promise<Ended> {
+): Promise<LoginResult> {
 	const cookie = needs.flows.clear(flow);
 	if (flow.waiting === null) return { cookie, signedIn: await signIn(needs, visitor, provider, asserted, used) };
 	for (const one of used) if (!(await needs.store.sso.consume(one))) throw new SsoRefusal("replay");
@@ -187,10 +190,10 @@ export async function linkByCode(
 ): Promise<ShownIdentity> {
 	requireSession(actor, "link an identity");
 	const owner = link.confirm ? await proveForLink(needs, actor, link.current_password) : undefined;
-	const ended = await redeem(needs, actor, proof);
-	const { provider, asserted } = ended;
+	const pending = await redeem(needs, actor, proof);
+	const { provider, asserted } = pending;
 	if (owner) await guarded(needs, actor, provider, () => linkIdentity(needs, actor, owner, provider, asserted));
-	else needs.codes.set(proof.code, ended);
+	else needs.codes.set(proof.code, pending);
 	return {
 		provider: provider.name,
 		email: asserted.email ?? "",
@@ -200,11 +203,11 @@ export async function linkByCode(
 
 async function redeem(needs: LoginNeeds, visitor: Visitor, { code, verifier }: Proof) {
 	needs.throttle.checkRefusals(visitor.ip);
-	const ended = needs.codes.get(code);
+	const pending = needs.codes.get(code);
 	needs.codes.delete(code);
-	const isRight = ended !== undefined && isSame(ended.challenge, hash("sha256", verifier, "base64url"));
-	const isEarly = ended !== undefined && needs.system.now().getTime() < ended.until_ms;
-	if (isRight && isEarly && (await isStill(needs, ended.provider))) return ended;
+	const isRight = pending !== undefined && isSame(pending.challenge, hash("sha256", verifier, "base64url"));
+	const isEarly = pending !== undefined && needs.system.now().getTime() < pending.until_ms;
+	if (isRight && isEarly && (await isStill(needs, pending.provider))) return pending;
 	await noteRefusal(needs, visitor, { method: "sso", reason: "code" });
 	throw refused();
 }

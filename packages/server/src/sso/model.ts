@@ -68,15 +68,9 @@ export class SsoRefusal extends Error {
 	}
 }
 
-/** A provider that is unreachable, or does not answer in time. `trouble` says what to check, and contains nothing that was received. */
+/** A provider that is unreachable, or does not answer in time. The message says what to check, and contains nothing that was received. */
 export class ProviderUnavailable extends Error {
 	override readonly name = "ProviderUnavailable";
-	readonly trouble: string;
-
-	constructor(trouble: string, options?: ErrorOptions) {
-		super(trouble, options);
-		this.trouble = trouble;
-	}
 }
 
 /** Makes the refusal of a login that does not get its turn. */

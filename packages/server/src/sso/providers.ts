@@ -139,7 +139,7 @@ export async function testProvider(
 		else await (await needs.protocols.saml()).test(is.settings, needs.system.now());
 		return { status: "healthy", message: "" };
 	} catch (error) {
-		if (error instanceof ProviderUnavailable) return { status: "unhealthy", message: error.trouble };
+		if (error instanceof ProviderUnavailable) return { status: "unhealthy", message: error.message };
 		throw error;
 	}
 }

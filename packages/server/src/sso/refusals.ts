@@ -35,7 +35,7 @@ export async function guarded<T>(
 		}
 		if (error instanceof ProviderUnavailable) {
 			await noteRefusal(needs, visitor, { ...facts, reason: "unavailable" satisfies RefusalReason });
-			throw new AppError("provider_unavailable", `the identity provider is unavailable: ${error.trouble}`);
+			throw new AppError("provider_unavailable", `the identity provider is unavailable: ${error.message}`);
 		}
 		throw error;
 	}

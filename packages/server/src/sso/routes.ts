@@ -15,12 +15,12 @@ import {
 	loginWithDirectory,
 	redeemCode,
 } from "./login.ts";
+import type { LoginResult } from "./login-result.ts";
 import { providerRoutes } from "./provider-routes.ts";
 import { findProviderOf, serviceProvider } from "./providers.ts";
-import type { Ended } from "./way-back.ts";
 
-const PersonSchema = v.object({ id: Uuid, email: v.string(), name: v.string() });
-const SignedInSchema = v.object({ token: v.string(), expires_at: Count, user: PersonSchema });
+const ProfileSchema = v.object({ id: Uuid, email: v.string(), name: v.string() });
+const SignedInSchema = v.object({ token: v.string(), expires_at: Count, user: ProfileSchema });
 const IdentitySchema = v.object({ provider: v.string(), email: v.string(), name: v.string() });
 const MessageSchema = v.object({ message: v.string() });
 
@@ -105,11 +105,11 @@ function loginRoute(needs: LoginNeeds, type: "oidc" | "saml"): Route {
 	});
 }
 
-/** Answers with a session, or with the way back to the program that waits for it. */
-function answerTo(ended: Ended, headers: Record<string, string>): object | "" {
-	headers["set-cookie"] = ended.cookie;
-	if ("signedIn" in ended) return ended.signedIn;
-	headers.location = ended.location;
+/** Answers with a session, or with the address of the program that waits for it. */
+function answerTo(result: LoginResult, headers: Record<string, string>): object | "" {
+	headers["set-cookie"] = result.cookie;
+	if ("signedIn" in result) return result.signedIn;
+	headers.location = result.location;
 	return "";
 }
 
@@ -150,8 +150,8 @@ function samlRoutes(needs: LoginNeeds): Route[] {
 			errors: LOGIN_ERRORS,
 			other: redirect,
 			async handle({ params, body, cookie, headers, request_id, ip }) {
-				const ended = await endSamlLogin(needs, { request_id, ip }, params.provider, body.SAMLResponse, cookie);
-				return answerTo(ended, headers);
+				const result = await endSamlLogin(needs, { request_id, ip }, params.provider, body.SAMLResponse, cookie);
+				return answerTo(result, headers);
 			},
 		}),
 		publicRoute({

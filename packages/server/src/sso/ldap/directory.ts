@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import ldap from "ldapjs";
 import { ProviderUnavailable } from "../model.ts";
+import { explain, FLOOD, INJECTED, LOST, REFUSED_TLS } from "./errors.ts";
 import type { Filter } from "./filter.ts";
 import { hostOf, tlsOptionsFor } from "./tls.ts";
-import { explain, FLOOD, INJECTED, LOST, REFUSED_TLS } from "./trouble.ts";
 
 /** Bytes that a connection may receive: a thousand groups take a tenth of it. */
 const MAX_RECEIVED_BYTES = 4 * 1024 * 1024;

@@ -10,7 +10,7 @@ export interface LdapQuestion {
 }
 
 /** The person, undefined without credentials; otherwise the reason why not. */
-export type LdapAnswer = { asserted: Asserted | undefined } | { refused: RefusalReason } | { trouble: string };
+export type LdapAnswer = { asserted: Asserted | undefined } | { refused: RefusalReason } | { unavailable: string };
 
 async function answer({ settings, credentials }: LdapQuestion): Promise<LdapAnswer> {
 	try {
@@ -19,7 +19,7 @@ async function answer({ settings, credentials }: LdapQuestion): Promise<LdapAnsw
 		return { asserted: undefined };
 	} catch (error) {
 		if (error instanceof SsoRefusal) return { refused: error.reason };
-		if (error instanceof ProviderUnavailable) return { trouble: error.trouble };
+		if (error instanceof ProviderUnavailable) return { unavailable: error.message };
 		throw error;
 	}
 }

@@ -129,7 +129,7 @@ test("who somebody is needs exactly one value, whatever the attribute", real, as
 });
 
 test("what is misconfigured is said, and no login is tried", real, async () => {
-	const wrong: [fields: Record<string, unknown>, trouble: RegExp][] = [
+	const wrong: [fields: Record<string, unknown>, message: RegExp][] = [
 		[{ bind_password: "wrong" }, /^the directory rejects bind_dn and bind_password \(result code 49\)$/],
 		[
 			{ bind_dn: undefined, bind_password: undefined },
@@ -149,9 +149,9 @@ test("what is misconfigured is said, and no login is tried", real, async () => {
 		],
 		[{ id_attribute: "entry UUID" }, /^id_attribute, email_attribute and name_attribute must be names/],
 	];
-	for (const [fields, trouble] of wrong) {
-		await assert.rejects(ldap.test(settings(fields)), unavailableAs(trouble), String(trouble));
-		await assert.rejects(ldap.identify(settings(fields), "alice", PASSWORD), unavailableAs(trouble), String(trouble));
+	for (const [fields, message] of wrong) {
+		await assert.rejects(ldap.test(settings(fields)), unavailableAs(message), String(message));
+		await assert.rejects(ldap.identify(settings(fields), "alice", PASSWORD), unavailableAs(message), String(message));
 	}
 });
 
@@ -189,7 +189,7 @@ test("a directory that hangs is given up in five seconds, and others are asked m
 	}, 5000);
 	let givenUp = 0;
 	const logins = Array.from({ length: 30 }, () => ldap.identify(settings(), "alice", PASSWORD));
-	for (const login of logins) login.catch(({ trouble }) => (givenUp += Number(/in time/.test(trouble))));
+	for (const login of logins) login.catch(({ message }) => (givenUp += Number(/in time/.test(message))));
 	const hanging = Promise.all(
 		logins.map((login) =>
 			assert.rejects(login, unavailableAs(/^the directory did not answer in time|^too many logins are waiting/)),

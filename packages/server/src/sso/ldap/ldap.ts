@@ -64,6 +64,6 @@ function isSane(text: string): boolean {
 
 function read(answer: LdapAnswer): Asserted | undefined {
 	if ("refused" in answer) throw new SsoRefusal(answer.refused);
-	if ("trouble" in answer) throw new ProviderUnavailable(answer.trouble);
+	if ("unavailable" in answer) throw new ProviderUnavailable(answer.unavailable);
 	return answer.asserted;
 }

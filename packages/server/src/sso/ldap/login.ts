@@ -4,7 +4,7 @@ import { connect, type Directory, type Entry, RESULT, ResultError } from "./dire
 import { type DistinguishedName, isBelow, normalDn, parseDn, textOf, writeDn } from "./dn.ts";
 import { type Filling, type Filter, FilterError, readFilter } from "./filter.ts";
 
-/** The most groups of one person. */
+/** The most groups of one entry. */
 const MAX_GROUPS = 1000;
 const MAX_TEXT_CHARACTERS = 1024;
 const USERNAME = "{username}";
@@ -41,25 +41,25 @@ export interface Credentials {
 }
 
 /**
- * Looks up a person, proves the password on a separate connection, and reads the groups.
+ * Looks up a entry, proves the password on a separate connection, and reads the groups.
  * @throws SsoRefusal unknown (nobody, or several), password, subject (not exactly one `id_attribute`); ProviderUnavailable
  */
 export async function login(settings: LdapSettings, { username, password }: Credentials): Promise<Asserted> {
 	const base = baseOf(settings.user_base_dn, "user_base_dn");
 	const directory = await open(settings);
 	try {
-		const person = await findPerson(directory, settings, base, username);
-		await prove(settings, person?.dn ?? `${NOBODY},${settings.user_base_dn}`, password, person === undefined);
-		if (person === undefined) throw new SsoRefusal("unknown");
-		const email = textsOf(person, settings.email_attribute)[0];
+		const entry = await findEntry(directory, settings, base, username);
+		await prove(settings, entry?.dn ?? `${NOBODY},${settings.user_base_dn}`, password, entry === undefined);
+		if (entry === undefined) throw new SsoRefusal("unknown");
+		const email = textsOf(entry, settings.email_attribute)[0];
 		return {
 			issuer: normalDn(base),
-			subject: subjectOf(person, settings.id_attribute),
+			subject: subjectOf(entry, settings.id_attribute),
 			email,
 			// Only the directory's administrators decide whose mail this is.
 			email_verified: email !== undefined,
-			name: textsOf(person, settings.name_attribute)[0],
-			groups: await groupsOf(directory, settings, person.dn),
+			name: textsOf(entry, settings.name_attribute)[0],
+			groups: await groupsOf(directory, settings, entry.dn),
 		};
 	} finally {
 		directory.unbind();
@@ -106,10 +106,10 @@ function endpointOf({ url, start_tls, ca_cert }: LdapSettings) {
 }
 
 /**
- * Finds a person. A name below the base is looked up in its place, and must match the rest of `user_filter`: it may not admit
+ * Finds a entry. A name below the base is looked up in its place, and must match the rest of `user_filter`: it may not admit
  * anybody whom the filter keeps out.
  */
-async function findPerson(
+async function findEntry(
 	directory: Directory,
 	settings: LdapSettings,
 	base: DistinguishedName,
@@ -166,23 +166,23 @@ async function groupsOf(directory: Directory, settings: LdapSettings, dn: string
 	} catch (error) {
 		// A part of the groups, in the directory's own order, would give and remove roles by chance.
 		const isTooMany = error instanceof ResultError && error.code === RESULT.size_limit;
-		const trouble = isTooMany
+		const message = isTooMany
 			? `a user is in more than ${MAX_GROUPS} groups, or in more than the directory returns: narrow group_filter`
 			: "the directory cannot search group_base_dn: check that it exists and that bind_dn may read it";
-		throw unavailable(error, trouble);
+		throw unavailable(error, message);
 	}
 }
 
 async function mustBeThere(directory: Directory, base: string, field: string): Promise<void> {
 	const filter = filterOf("(objectClass={x})", { placeholder: "{x}", value: undefined }, field);
-	const trouble = `the directory does not show ${field}: check that it exists and that bind_dn may read it`;
+	const message = `the directory does not show ${field}: check that it exists and that bind_dn may read it`;
 	try {
 		const found = await directory.search({ base, scope: "base", filter, attributes: ["1.1"], limit: 1 });
 		if (found.length === 1) return;
 	} catch (error) {
-		throw unavailable(error, trouble);
+		throw unavailable(error, message);
 	}
-	throw new ProviderUnavailable(trouble);
+	throw new ProviderUnavailable(message);
 }
 
 function groupFilterOf({ group_filter }: LdapSettings, dn: string): Filter {
@@ -208,9 +208,9 @@ function baseOf(text: string, field: string): DistinguishedName {
 }
 
 /** Reads the one value of an attribute. @throws SsoRefusal subject */
-function subjectOf(person: Entry, attribute: string): string {
-	const values = person.attributes.get(attribute.toLowerCase()) ?? [];
-	const subject = BINARY_IDS.has(attribute.toLowerCase()) ? values[0]?.toString("hex") : textsOf(person, attribute)[0];
+function subjectOf(entry: Entry, attribute: string): string {
+	const values = entry.attributes.get(attribute.toLowerCase()) ?? [];
+	const subject = BINARY_IDS.has(attribute.toLowerCase()) ? values[0]?.toString("hex") : textsOf(entry, attribute)[0];
 	if (values.length !== 1 || subject === undefined || subject === "") throw new SsoRefusal("subject");
 	return subject;
 }
@@ -223,12 +223,12 @@ function textsOf(entry: Entry, attribute: string): string[] {
 }
 
 /** Explains a result code that only a misconfiguration can cause; returns other errors as they are. */
-function unavailable(error: unknown, trouble: string): unknown {
+function unavailable(error: unknown, message: string): unknown {
 	if (!(error instanceof ResultError)) return error;
 	if (error.code === RESULT.referral)
 		return new ProviderUnavailable("the directory refers to another server: set url to that server");
 	if (error.code === RESULT.busy || error.code === RESULT.unavailable) {
 		return new ProviderUnavailable("the directory is busy or shutting down");
 	}
-	return new ProviderUnavailable(`${trouble} (result code ${error.code})`);
+	return new ProviderUnavailable(`${message} (result code ${error.code})`);
 }

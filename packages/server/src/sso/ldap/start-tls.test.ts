@@ -94,15 +94,15 @@ test("an answer that is begun in clear is not finished by what comes encrypted",
 test("a certificate of another authority or for another name ends it, before and after StartTLS", async (t) => {
 	const other = await fakeFor(t, honest, { names: ["127.0.0.1", "localhost"] });
 	const names = { names: ["ldap.example.com"] };
-	const wrong: [fake: FakeLdap, ca: string, trouble: RegExp][] = [];
+	const wrong: [fake: FakeLdap, ca: string, message: RegExp][] = [];
 	for (const options of [{}, { tls: true }]) {
 		const stranger = await fakeFor(t, inClear(agree), options);
 		const misnamed = await fakeFor(t, inClear(agree), { ...options, ...names });
 		wrong.push([stranger, other.ca, /set ca_cert$/], [misnamed, misnamed.ca, /for another name than the host in url$/]);
 	}
-	for (const [fake, ca_cert, trouble] of wrong) {
+	for (const [fake, ca_cert, message] of wrong) {
 		const settings = { ...settingsFor(fake), ca_cert };
-		await assert.rejects(ldapFor(t).identify(settings, "alice", PASSWORD), unavailableAs(trouble));
+		await assert.rejects(ldapFor(t).identify(settings, "alice", PASSWORD), unavailableAs(message));
 		assert.deepEqual(
 			fake.requests.filter(({ isEncrypted }) => isEncrypted),
 			[],

@@ -45,11 +45,11 @@ export function refusedAs(reason: RefusalReason): (error: unknown) => true {
 	};
 }
 
-/** For `assert.rejects`: checks for an unavailable provider with this trouble. */
-export function unavailableAs(trouble: RegExp): (error: unknown) => true {
+/** For `assert.rejects`: checks for an unavailable provider with this message. */
+export function unavailableAs(message: RegExp): (error: unknown) => true {
 	return (error) => {
 		assert.ok(error instanceof ProviderUnavailable, String(error));
-		assert.match(error.trouble, trouble);
+		assert.match(error.message, message);
 		return true;
 	};
 }

@@ -8,7 +8,7 @@ const IDLE_MS = 30_000;
 const MEMORY = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 };
 
 /** Trouble reported for a question without an answer. */
-const TROUBLE: Record<NoAnswer["why"], string> = {
+const UNAVAILABLE: Record<NoAnswer["why"], string> = {
 	overdue: "the directory did not answer in time: check url, the network, and the directory's load",
 	broken: "the answer from url cannot be read: it is not a directory, or a hostile one",
 	closed: "the server is stopping",
@@ -17,7 +17,7 @@ const TROUBLE: Record<NoAnswer["why"], string> = {
 
 /** Threads that talk to directories. ldapjs has no maintainer: an input that breaks it breaks only a thread. Design: §11 */
 export interface LdapThreads {
-	/** Answers in `limit_ms`. A thread that breaks or takes longer is reported as trouble, and ended. */
+	/** Answers in `limit_ms`. A thread that breaks or takes longer is reported as unavailable, and ended. */
 	ask(question: LdapQuestion, limit_ms: number): Promise<LdapAnswer>;
 	/** Ends all threads; waiting questions receive that as their answer. */
 	close(): Promise<void>;
@@ -35,7 +35,7 @@ export function createThreads(width: number): LdapThreads {
 			try {
 				return await pool.ask(question, limit_ms);
 			} catch (error) {
-				if (error instanceof NoAnswer) return { trouble: TROUBLE[error.why] };
+				if (error instanceof NoAnswer) return { unavailable: UNAVAILABLE[error.why] };
 				throw error;
 			}
 		},

@@ -24,8 +24,8 @@ async function startWith(lie: Lie): Promise<FakeProvider> {
 	return peer;
 }
 
-/** The trouble of a login at a provider with one faulty endpoint. Its id_token has no groups, so that userinfo is asked. */
-async function troubleOf(endpoint: Endpoint, fault: Fault): Promise<{ trouble: string; peer: FakeProvider }> {
+/** The message of a login at a provider with one faulty endpoint. Its id_token has no groups, so that userinfo is asked. */
+async function messageOf(endpoint: Endpoint, fault: Fault): Promise<{ message: string; peer: FakeProvider }> {
 	const peer = await startWith({ faults: { [endpoint]: fault } });
 	let isLate = false;
 	const timer = setTimeout(() => {
@@ -36,7 +36,7 @@ async function troubleOf(endpoint: Endpoint, fault: Fault): Promise<{ trouble: s
 	assert.equal(error.cause, undefined);
 	clearTimeout(timer);
 	assert.ok(!isLate, `${endpoint} ${fault.does} ends in time`);
-	return { trouble: error.trouble, peer };
+	return { message: error.message, peer };
 }
 
 const everywhere = (check: (endpoint: Endpoint) => Promise<void>) => () =>
@@ -45,11 +45,11 @@ const everywhere = (check: (endpoint: Endpoint) => Promise<void>) => () =>
 test(
 	"an endpoint that never answers, or a byte at a time, is given up after 5 s",
 	everywhere(async (endpoint) => {
-		for (const { trouble } of await Promise.all([
-			troubleOf(endpoint, { does: "hang" }),
-			troubleOf(endpoint, { does: "drip" }),
+		for (const { message } of await Promise.all([
+			messageOf(endpoint, { does: "hang" }),
+			messageOf(endpoint, { does: "drip" }),
 		])) {
-			assert.match(trouble, /^the provider's .+ did not arrive within 5 s$/);
+			assert.match(message, /^the provider's .+ did not arrive within 5 s$/);
 		}
 	}),
 );
@@ -57,16 +57,16 @@ test(
 test(
 	"an answer whose body is broken ends the login, and not the process",
 	everywhere(async (endpoint) => {
-		assert.match((await troubleOf(endpoint, { does: "garble" })).trouble, /could not be fetched \(ECONNRESET\)$/);
+		assert.match((await messageOf(endpoint, { does: "garble" })).message, /could not be fetched \(ECONNRESET\)$/);
 	}),
 );
 
 test(
 	"an answer of more than 1 MiB is not read to its end",
 	everywhere(async (endpoint) => {
-		assert.match((await troubleOf(endpoint, { does: "flood" })).trouble, /larger than 1 MiB$/);
+		assert.match((await messageOf(endpoint, { does: "flood" })).message, /larger than 1 MiB$/);
 		const body = JSON.stringify({ much: "x".repeat(1_048_576) });
-		assert.match((await troubleOf(endpoint, { does: "answer", status: 200, body })).trouble, /larger than 1 MiB$/);
+		assert.match((await messageOf(endpoint, { does: "answer", status: 200, body })).message, /larger than 1 MiB$/);
 	}),
 );
 
@@ -75,8 +75,8 @@ test(
 	everywhere(async (endpoint) => {
 		for (const status of [301, 302, 303, 307, 308]) {
 			const fault: Fault = { does: "answer", status, location: "/elsewhere", body: "{}" };
-			const { trouble, peer } = await troubleOf(endpoint, fault);
-			assert.match(trouble, new RegExp(`\\(status ${status}\\)$`));
+			const { message, peer } = await messageOf(endpoint, fault);
+			assert.match(message, new RegExp(`\\(status ${status}\\)$`));
 			assert.ok(!peer.asked.includes("elsewhere"));
 		}
 	}),
@@ -87,21 +87,21 @@ test(
 	everywhere(async (endpoint) => {
 		for (const status of [204, 404, 429, 500, 503]) {
 			assert.match(
-				(await troubleOf(endpoint, { does: "answer", status })).trouble,
+				(await messageOf(endpoint, { does: "answer", status })).message,
 				new RegExp(`\\(status ${status}\\)$`),
 			);
 		}
-		assert.match((await troubleOf(endpoint, { does: "drop" })).trouble, /could not be fetched \(\w+\)$/);
+		assert.match((await messageOf(endpoint, { does: "drop" })).message, /could not be fetched \(\w+\)$/);
 	}),
 );
 
 test("a discovery document that is none, of somebody else, or without what a login needs, is not used", async () => {
 	const deep = `{"issuer":${"[".repeat(300_000)}${"]".repeat(300_000)}}`;
 	for (const body of ["", "<html>", "[]", "null", '"text"', "{}", '{"issuer":7}', deep]) {
-		const { trouble } = await troubleOf("discovery", { does: "answer", status: 200, body });
-		assert.match(trouble, /^the provider's discovery document (is none|names another issuer|lacks)/);
+		const { message } = await messageOf("discovery", { does: "answer", status: 200, body });
+		assert.match(message, /^the provider's discovery document (is none|names another issuer|lacks)/);
 	}
-	for (const [wrong, trouble] of [
+	for (const [wrong, message] of [
 		[{ issuer: "https://other.example" }, /names another issuer/],
 		[{ token_endpoint: undefined }, /lacks a valid token_endpoint/],
 		[{ token_endpoint: "http://127.0.0.1/token" }, /lacks a valid token_endpoint/],
@@ -111,21 +111,21 @@ test("a discovery document that is none, of somebody else, or without what a log
 		[{ id_token_signing_alg_values_supported: ["HS256", "none"] }, /names no safe algorithm/],
 	] as const) {
 		const peer = await startWith({ metadata: (truth) => ({ ...truth, ...wrong }) });
-		await assert.rejects(logIn(createOidc(), settingsOf(peer)), { name: "ProviderUnavailable", trouble });
-		await assert.rejects(createOidc().test(settingsOf(peer)), { name: "ProviderUnavailable", trouble });
+		await assert.rejects(logIn(createOidc(), settingsOf(peer)), { name: "ProviderUnavailable", message });
+		await assert.rejects(createOidc().test(settingsOf(peer)), { name: "ProviderUnavailable", message });
 	}
 });
 
 test("keys that are none, or more than 100, are not used", async () => {
-	const trouble = /not a JSON Web Key Set of 1 to 100 keys$/;
+	const message = /not a JSON Web Key Set of 1 to 100 keys$/;
 	for (const body of ["", "<html>", "[]", "{}", '{"keys":{}}', '{"keys":[]}', '{"keys":[7]}']) {
-		assert.match((await troubleOf("keys", { does: "answer", status: 200, body })).trouble, trouble);
+		assert.match((await messageOf("keys", { does: "answer", status: 200, body })).message, message);
 	}
 	const peer = await startWith({ keys: (truth) => [...truth, ...Array(99).fill({ kty: "oct", k: "AAAA" })] });
 	await logIn(createOidc(), settingsOf(peer));
 	peer.lie = { keys: (truth) => [...truth, ...Array(100).fill({ kty: "oct", k: "AAAA" })] };
-	await assert.rejects(logIn(createOidc(), settingsOf(peer)), { name: "ProviderUnavailable", trouble });
-	await assert.rejects(createOidc().test(settingsOf(peer)), { name: "ProviderUnavailable", trouble });
+	await assert.rejects(logIn(createOidc(), settingsOf(peer)), { name: "ProviderUnavailable", message });
+	await assert.rejects(createOidc().test(settingsOf(peer)), { name: "ProviderUnavailable", message });
 });
 
 test("what is nested too deeply is refused, and nothing breaks", async () => {

@@ -8,8 +8,8 @@ import {
 import { type Asserted, ProviderUnavailable, SsoRefusal } from "../model.ts";
 import type { OidcSettings } from "../settings.ts";
 import { checkIdToken, isIncomplete, readClaims } from "./claims.ts";
+import { translateError } from "./errors.ts";
 import { discover, type Provider } from "./provider.ts";
-import { verdict } from "./verdict.ts";
 
 /** The values of one login: random, known to this browser alone, and good for one callback. */
 export interface OidcFlow {
@@ -116,6 +116,6 @@ async function judged<T>(answer: Promise<T>): Promise<T> {
 	try {
 		return await answer;
 	} catch (error) {
-		throw verdict(error);
+		throw translateError(error);
 	}
 }

@@ -25,7 +25,7 @@ const PARTS: readonly [namespace: Namespace, name: string][] = [
 /**
  * Parses a response and refuses every form but one: a Response with one Assertion as its child and none elsewhere, signatures that are
  * children of these two, and identifiers that name one element each. A wrapper around a signed assertion does not have this form.
- * @param text as `readText` gives it
+ * @param text as `decodeStrictXml` gives it
  * @throws SsoRefusal malformed, signature when nothing is signed
  * Design: §11 (the gate on the parsed document)
  */

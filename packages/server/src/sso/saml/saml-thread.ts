@@ -20,7 +20,7 @@ export interface SamlFinding {
 }
 
 /** The thread's answer. Errors lose their classes between threads. */
-export type SamlAnswer = { finding: SamlFinding } | { refused: RefusalReason } | { trouble: string };
+export type SamlAnswer = { finding: SamlFinding } | { refused: RefusalReason } | { unavailable: string };
 
 function answer({ settings, now_ms, examination }: SamlQuestion): SamlAnswer {
 	try {
@@ -28,7 +28,7 @@ function answer({ settings, now_ms, examination }: SamlQuestion): SamlAnswer {
 		const identity = examination === undefined ? undefined : identify(provider, { ...examination, now_ms });
 		return { finding: { sso_url: provider.sso_url, identity } };
 	} catch (error) {
-		if (error instanceof ProviderUnavailable) return { trouble: error.trouble };
+		if (error instanceof ProviderUnavailable) return { unavailable: error.message };
 		// A response that a library stumbles over counts as refused.
 		return { refused: error instanceof SsoRefusal ? error.reason : "malformed" };
 	}

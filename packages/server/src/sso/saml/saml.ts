@@ -129,7 +129,7 @@ function start(): Worker {
 function found(answer: SamlAnswer): SamlFinding {
 	if ("finding" in answer) return answer.finding;
 	if ("refused" in answer) throw new SsoRefusal(answer.refused);
-	throw new ProviderUnavailable(answer.trouble);
+	throw new ProviderUnavailable(answer.unavailable);
 }
 
 /** Judges a failure: only a response made for it takes all the time or memory available. */

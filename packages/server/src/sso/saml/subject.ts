@@ -7,7 +7,7 @@ const PERSISTENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
 /** Characters of a NameID. SAML allows 256 in a persistent one. */
 const MAX_SUBJECT = 1024;
 
-/** Names of the attributes that describe a person, from the provider's settings. */
+/** Names of the attributes that describe the subject, from the provider's settings. */
 export interface AttributeNames {
 	email: string | undefined;
 	name: string | undefined;
@@ -15,11 +15,11 @@ export interface AttributeNames {
 }
 
 /**
- * Reads the person whom a signed assertion is about.
+ * Reads the subject of a signed assertion and the attributes that describe it.
  * @throws SsoRefusal subject, malformed
  * Design: §11
  */
-export function readPerson(assertion: Element, names: AttributeNames): Omit<Asserted, "issuer"> {
+export function readSubject(assertion: Element, names: AttributeNames): Omit<Asserted, "issuer"> {
 	const nameId = nameIdOf(assertion);
 	const subject = textOf(nameId);
 	const attributes = attributesOf(assertion);

@@ -6,41 +6,41 @@ import type { Provider } from "./providers.ts";
 import { guarded, type RefusalNeeds } from "./refusals.ts";
 
 /** The end of a login in a browser: a session, or an address on loopback where a program waits for it. */
-export type Ended = { cookie: string } & ({ signedIn: SignedIn } | { location: string });
+export type LoginResult = { cookie: string } & ({ signedIn: SignedIn } | { location: string });
 
 /**
  * Gives the address that tells a waiting program of a refusal: by its code alone, because any page can send a browser there.
  * @throws the error itself when no program waits
  */
-export function backWith(error: unknown, waiting: Waiting | null): string {
+export function refusalAddress(error: unknown, waiting: Waiting | null): string {
 	if (waiting === null || !(error instanceof AppError)) throw error;
 	return `http://127.0.0.1:${waiting.port}/?error=${error.code}`;
 }
 
 /** Asks a protocol whose login it is; the flow is undefined while it is unknown which one the answer belongs to. */
-type Asking = <T>(flow: Flow | undefined, ask: () => Promise<T>) => Promise<T>;
+type AskProtocol = <T>(flow: Flow | undefined, request: () => Promise<T>) => Promise<T>;
 
 /**
  * Ends a login, `guarded`. A program that waits for it learns of a refusal by the protocol.
  * @throws whatever `guarded` makes of a refusal when no program is known to wait
  */
-export async function ending(
+export async function finishLogin(
 	needs: RefusalNeeds & { flows: Pick<Flows, "clear"> },
 	visitor: Visitor,
 	provider: Provider,
-	attempt: (asking: Asking) => Promise<Ended>,
-): Promise<Ended> {
+	attempt: (ask: AskProtocol) => Promise<LoginResult>,
+): Promise<LoginResult> {
 	let asked: Flow | undefined;
-	const asking: Asking = async (flow, ask) => {
+	const ask: AskProtocol = async (flow, request) => {
 		asked = flow;
-		const answer = await ask();
+		const answer = await request();
 		asked = undefined;
 		return answer;
 	};
 	try {
-		return await guarded(needs, visitor, provider, () => attempt(asking));
+		return await guarded(needs, visitor, provider, () => attempt(ask));
 	} catch (error) {
 		if (asked === undefined) throw error;
-		return { cookie: needs.flows.clear(asked), location: backWith(error, asked.waiting) };
+		return { cookie: needs.flows.clear(asked), location: refusalAddress(error, asked.waiting) };
 	}
 }

@@ -34,7 +34,7 @@ interface Details {
 }
 
 /** Translates an error of the library. The result contains nothing of the error, which may contain tokens. */
-export function verdict(error: unknown): SsoRefusal | ProviderUnavailable {
+export function translateError(error: unknown): SsoRefusal | ProviderUnavailable {
 	if (error instanceof AuthorizationResponseError) return new SsoRefusal("provider_error");
 	if (error instanceof ResponseBodyError) {
 		if (!OURS.includes(error.error)) return new SsoRefusal("code");

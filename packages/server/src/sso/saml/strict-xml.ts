@@ -15,12 +15,12 @@ const TAG_END = /[ \t\r\n]*(\/?)>/y;
 const malformed = () => new SsoRefusal("malformed");
 
 /**
- * Reads the XML text of a form's field. It may contain only elements, attributes and text: no comment, processing instruction,
+ * Decodes the XML in a form's field. It may contain only elements, attributes and text: no comment, processing instruction,
  * CDATA section, document type or entity that two readers might understand differently.
  * @throws SsoRefusal malformed
  * Design: §11 (the gate on the raw text)
  */
-export function readText(field: string): string {
+export function decodeStrictXml(field: string): string {
 	const text = decodeUtf8(decodeBase64(field)).replace(DECLARATION, "");
 	checkCharacters(text);
 	checkTags(text);
