@@ -26,7 +26,7 @@ const LEAVES = [
 	"shipped-file.ts",
 	"source.ts",
 	"limits.ts",
-	"place.ts",
+	"request-slot.ts",
 	"streamed.ts",
 	"threads/answer-questions.ts",
 	"threads/thread-pool.ts",

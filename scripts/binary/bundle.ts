@@ -25,7 +25,7 @@ const PARTS = /^export const (\{[^}]+\}) =\s+require\(("[^"]+")\) as typeof impo
 /** The bundler does not see a `require` made by Node; without this line it is the bundler's own. */
 const OWN_REQUIRE = /^const require = createRequire\(import\.meta\.url\);$/m;
 
-/** Code that would look for a file beside a source, and the only places that may: there, the binary takes another path. */
+/** Code that would look for a file beside a source, and the only sources that may: there, the binary takes another path. */
 const BESIDE_SOURCE = /\bimport\.meta\.(url|dirname|filename|resolve)\b|\bcreateRequire\(/;
 const COMMENT = /\/\*.*?\*\/|^\s*\/\/.*$/gms;
 const REMEDY = "startThread and readShipped of shipped-file.ts reach files";
@@ -175,10 +175,10 @@ function ourSources(keep: (name: string, file: string) => void): Plugin {
 						keep(name, target);
 						return `${call}(new URL(${JSON.stringify(`asset:${name}`)})`;
 					});
-				const place = relative(ROOT, path);
-				if (BESIDE_SOURCE.test(contents.replace(COMMENT, "")) && !NOT_IN_BINARY.test(place))
+				const source = relative(ROOT, path);
+				if (BESIDE_SOURCE.test(contents.replace(COMMENT, "")) && !NOT_IN_BINARY.test(source))
 					return {
-						errors: [{ text: `${place} looks for a file beside it, which the single binary has not: ${REMEDY}` }],
+						errors: [{ text: `${source} looks for a file beside it, which the single binary has not: ${REMEDY}` }],
 					};
 				return { contents, loader: "ts" };
 			});

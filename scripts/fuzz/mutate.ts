@@ -29,8 +29,8 @@ const at = (input: Buffer, pick: Pick) => pick(input.length + 1);
 function flip(input: Buffer, pick: Pick): Buffer {
 	if (input.length === 0) return input;
 	const made = Buffer.from(input);
-	const place = pick(made.length);
-	made[place] = pick(2) === 0 ? (INTERESTING[pick(INTERESTING.length)] ?? 0) : (made[place] ?? 0) ^ (1 << pick(8));
+	const at = pick(made.length);
+	made[at] = pick(2) === 0 ? (INTERESTING[pick(INTERESTING.length)] ?? 0) : (made[at] ?? 0) ^ (1 << pick(8));
 	return made;
 }
 

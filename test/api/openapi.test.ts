@@ -36,7 +36,7 @@ after(async () => {
 	await engines.remove();
 });
 
-/** Yields every object in the document with its place. */
+/** Yields every object in the document with its path. */
 function* objects(value: unknown, at = "#"): Generator<{ at: string; object: Record<string, unknown> }> {
 	if (typeof value !== "object" || value === null) return;
 	yield { at, object: value as Record<string, unknown> };

@@ -203,22 +203,22 @@ test("where expiry is enforced, what has expired is not there", async () => {
 	try {
 		const other = api(enforcing);
 		const owner = await person(other, "owner");
-		const { slug: place } = await realm(other, owner);
+		const { slug: target } = await realm(other, owner);
 		const { token } = owner;
 		const set = (key: string, value: string, environment: string, expires_at?: string) =>
-			other.post(`/realms/${place}/secrets`, { key, value, environment, expires_at }, { token });
+			other.post(`/realms/${target}/secrets`, { key, value, environment, expires_at }, { token });
 		await ending((expires_at) => set("K", "v", "staging", expires_at));
 		await ending((expires_at) => set("L", "old", "prod", expires_at));
 		ok(await set("K", "v", "prod"), 201);
 		ok(await set("L", "new", "staging"), 201);
 		const statuses = async () =>
 			ok(
-				await other.get<{ secrets: Difference[] }>(`/realms/${place}/diff?from=staging&to=prod`, { token }),
+				await other.get<{ secrets: Difference[] }>(`/realms/${target}/diff?from=staging&to=prod`, { token }),
 			).secrets.map(({ status }) => status);
 		await eventually("they expire", async () => (await statuses()).join() === "only_in_to,only_in_from", 60);
 		const copy = (secret: object) =>
 			other.post<{ secrets: Secret[] }>(
-				`/realms/${place}/promote`,
+				`/realms/${target}/promote`,
 				{ from: "staging", to: "prod", secrets: [secret] },
 				{ token },
 			);

@@ -11,7 +11,7 @@ export const PASSWORD = "correct horse battery staple";
 /** The systems that a page's commands need. */
 export interface Surroundings extends AsyncDisposable {
 	/** Local addresses that replace those on the page. */
-	readonly places?: Readonly<Record<string, string>>;
+	readonly addresses?: Readonly<Record<string, string>>;
 	/** Files in the reader's folder. */
 	readonly files?: Readonly<Record<string, string>>;
 	/** Answers to the questions of commands, by the beginning of the command. */
@@ -169,7 +169,7 @@ async function startTargets(): Promise<Surroundings> {
 	const authority = await createAuthority({ common_name: "shop CA", organization: "", now: new Date(), randomBytes });
 	return {
 		files: { "ca.pem": authority.certificate, "ca.key": authority.private_key },
-		places: { ":6379": `:${redis.port}` },
+		addresses: { ":6379": `:${redis.port}` },
 		answers: {
 			"svc engine set keyvalue": [redis.password],
 			"svc engine set documentdb": [mongo.uri],
@@ -183,7 +183,7 @@ async function startDirectory(): Promise<Surroundings> {
 	const entries = person("ada", PASSWORD) + person("grace", PASSWORD) + group("developers", `uid=grace,${PEOPLE}`);
 	const slapd = await startSlapd({ entries });
 	return {
-		places: { "ldaps://ldap.example.com": slapd.ldaps_url, "dc=example,dc=com": GROUPS.slice("ou=groups,".length) },
+		addresses: { "ldaps://ldap.example.com": slapd.ldaps_url, "dc=example,dc=com": GROUPS.slice("ou=groups,".length) },
 		files: { "ca.pem": slapd.ca },
 		answers: {
 			"svc sso set corp": ["a-secret-of-the-provider"],

@@ -33,16 +33,16 @@ export interface Reader extends AsyncDisposable {
 
 /**
  * Begins in a new folder. A free port replaces the pages' port 8443, so that pages can be read in parallel.
- * @param places replacements for further addresses of the pages
+ * @param addresses replacements for further addresses on the pages
  */
-export async function startReader(places: Readonly<Record<string, string>> = {}): Promise<Reader> {
+export async function startReader(addresses: Readonly<Record<string, string>> = {}): Promise<Reader> {
 	const home = mkdtempSync(join(tmpdir(), "svc-docs-"));
 	for (const name of readdirSync(REPOSITORY)) {
 		if (!/^(\.git|data|dist|svc\.toml|\.svc\.toml)$/.test(name)) symlinkSync(join(REPOSITORY, name), join(home, name));
 	}
-	const here = Object.entries({ ...places, ":8443": `:${await freePort()}` });
-	const put = (text: string) => here.reduce((all, [page, place]) => all.replaceAll(page, place), text);
-	const back = (text: string) => here.reduce((all, [page, place]) => all.replaceAll(place, page), text);
+	const here = Object.entries({ ...addresses, ":8443": `:${await freePort()}` });
+	const put = (text: string) => here.reduce((all, [page, address]) => all.replaceAll(page, address), text);
+	const back = (text: string) => here.reduce((all, [page, address]) => all.replaceAll(address, page), text);
 	const env = environment(home, put(":8443"));
 	await writeFile(join(home, ".state"), `cd ${home}\n`);
 	const running: ChildProcess[] = [];

@@ -46,8 +46,8 @@ async function apply(object: string): Promise<void> {
 	const kind = /^kind: (\w+)$/m.exec(object)?.[1] ?? "";
 	const namespace = /^ {2}namespace: (\S+)$/m.exec(object)?.[1];
 	const group = /^apiVersion: (\S+)$/m.exec(object)?.[1] === "v1" ? "/api/v1" : RBAC;
-	const place = namespace === undefined ? "" : `/namespaces/${namespace}`;
-	const { status, body } = await kubernetes.request("POST", `${group}${place}/${kind.toLowerCase()}s`, object);
+	const scope = namespace === undefined ? "" : `/namespaces/${namespace}`;
+	const { status, body } = await kubernetes.request("POST", `${group}${scope}/${kind.toLowerCase()}s`, object);
 	assert.equal(status, 201, `${kind}: ${String(body.message)}`);
 }
 

@@ -3,21 +3,21 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * Places where a planted text may be found. `nowhere`: values, passwords, tokens, and everything refused. `database`:
+ * Sinks in which a planted text may be found. `nowhere`: values, passwords, tokens, and everything refused. `database`:
  * data stored for people to read, such as names and comments. `audit`: data of events, which are in the database too.
  */
 export type Allowed = "nowhere" | "database" | "audit";
 
 /** The outputs of the process. `error` is the body or a header of an answer. */
-export type Place = "stdout" | "stderr" | "metrics" | "error" | "events" | "data";
+export type Sink = "stdout" | "stderr" | "metrics" | "error" | "events" | "data";
 
-const FORBIDDEN: Readonly<Record<Allowed, readonly Place[]>> = {
+const FORBIDDEN: Readonly<Record<Allowed, readonly Sink[]>> = {
 	nowhere: ["stdout", "stderr", "metrics", "error", "events", "data"],
 	database: ["stdout", "stderr", "metrics", "error", "events"],
 	audit: ["stdout", "stderr", "metrics", "error"],
 };
 
-/** Unmistakable texts, and the places where each of them must not appear. */
+/** Unmistakable texts, and the sinks where each of them must not appear. */
 export class Canaries {
 	readonly #planted = new Map<string, { allowed: Allowed; what: string }>();
 
@@ -38,13 +38,13 @@ export class Canaries {
 		return this.#planted.size;
 	}
 
-	/** Names the texts found in a place where they must not be, as plain text or in a common encoding. */
-	findIn(place: Place, written: string | Buffer): string[] {
+	/** Names the texts found in a sink where they must not be, as plain text or in a common encoding. */
+	findIn(sink: Sink, written: string | Buffer): string[] {
 		const haystack = Buffer.from(written);
 		return [...this.#planted]
-			.filter(([, { allowed }]) => FORBIDDEN[allowed].includes(place))
+			.filter(([, { allowed }]) => FORBIDDEN[allowed].includes(sink))
 			.filter(([canary]) => spellings(canary).some((needle) => haystack.includes(needle)))
-			.map(([, { what }]) => `${what} is in ${place}`);
+			.map(([, { what }]) => `${what} is in ${sink}`);
 	}
 }
 

@@ -92,7 +92,7 @@ def serve(options):
     }
     server.storage.add_user("admin", "root", administrator)
     place = server.uri.removeprefix("mongodb://").rstrip("/")
-    print(json.dumps({"uri": f"mongodb://root:{password}@{place}"}), flush=True)
+    print(json.dumps({"uri": f"mongodb://root:{password}@{address}"}), flush=True)
     wait_for_end()
     server.stop()
 

@@ -11,9 +11,9 @@ import {
 } from "./saml-documents.ts";
 
 /** Places of the element that does not count for one reader, next to or inside the one that counts. */
-export const PLACES = ["before", "after", "Extensions", "Object", "SubjectConfirmationData", "Advice"] as const;
+export const POSITIONS = ["before", "after", "Extensions", "Object", "SubjectConfirmationData", "Advice"] as const;
 
-export type Place = (typeof PLACES)[number];
+export type Position = (typeof POSITIONS)[number];
 
 /** A document with a valid signature and somebody else's name. */
 export interface Wrapped {
@@ -40,15 +40,15 @@ const EVIL: Partial<Said> = { name_id: "mallory", assertion_id: "_evil-assertion
 
 /**
  * The eight classic wrappings (https://www.usenix.org/conference/usenixsecurity12/technical-sessions/presentation/somorovsky), each with
- * every kind of signed response, and with every place for the wrapped element.
+ * every kind of signed response, and with every position for the wrapped element.
  */
 export function wrappedDocuments(said: Said, key: SigningKey): Wrapped[] {
 	const all: Wrapped[] = [];
 	for (const signed of ["assertion", "response", "both"] as const) {
 		const parts = partsOf(said, key, signed);
 		for (const [at, wrap] of WRAPPINGS.entries()) {
-			for (const place of PLACES) {
-				all.push({ name: `XSW${at + 1}, ${signed} signed, ${place}`, document: wrap(parts, place) });
+			for (const position of POSITIONS) {
+				all.push({ name: `XSW${at + 1}, ${signed} signed, ${position}`, document: wrap(parts, position) });
 			}
 		}
 	}
@@ -73,8 +73,8 @@ function partsOf(said: Said, key: SigningKey, signed: Signed): Parts {
 	};
 }
 
-/** Inserts an element into a response, at a place relative to the assertion in the response. */
-function put(response: string, element: string, place: Place): string {
+/** Inserts an element into a response, at a position relative to the assertion in the response. */
+function put(response: string, element: string, position: Position): string {
 	const start = response.indexOf("<saml:Assertion ");
 	const end = response.lastIndexOf("</saml:Assertion>") + "</saml:Assertion>".length;
 	const into = (mark: string, text: string) => {
@@ -82,7 +82,7 @@ function put(response: string, element: string, place: Place): string {
 		if (position < 0) throw new Error(`the response has no ${mark}`);
 		return response.slice(0, position) + text + response.slice(position);
 	};
-	switch (place) {
+	switch (position) {
 		case "before":
 			return response.slice(0, start) + element + response.slice(start);
 		case "after":
@@ -99,33 +99,34 @@ function put(response: string, element: string, place: Place): string {
 	}
 }
 
-type Wrapping = (parts: Parts, place: Place) => string;
+type Wrapping = (parts: Parts, position: Position) => string;
 
 const WRAPPINGS: readonly Wrapping[] = [
 	// 1: the attacker's response has the signature, and contains the honest response.
-	({ said, evil, signature, unsigned }, place) =>
-		put(withSignature(writeResponse(said, evil), signature), unsigned, place),
+	({ said, evil, signature, unsigned }, position) =>
+		put(withSignature(writeResponse(said, evil), signature), unsigned, position),
 	// 2: the attacker's response is unsigned, and contains the honest one with its signature.
-	({ said, evil, response }, place) => put(writeResponse(said, evil), response, place),
+	({ said, evil, response }, position) => put(writeResponse(said, evil), response, position),
 	// 3: the attacker's assertion takes the place of the honest one, which lies elsewhere.
-	({ response, evil, assertion }, place) => put(response.replace(assertion, evil), assertion, place),
+	({ response, evil, assertion }, position) => put(response.replace(assertion, evil), assertion, position),
 	// 4: the attacker's assertion contains a copy of the honest one.
-	({ response, evil, assertion }, place) =>
-		put(response, evil.replace("<saml:Conditions ", `${assertion}<saml:Conditions `), place),
+	({ response, evil, assertion }, position) =>
+		put(response, evil.replace("<saml:Conditions ", `${assertion}<saml:Conditions `), position),
 	// 5: the attacker's assertion has the signature, and the signed element lies elsewhere.
-	({ said, evil, signature, bare }, place) => put(writeResponse(said, withSignature(evil, signature)), bare, place),
+	({ said, evil, signature, bare }, position) =>
+		put(writeResponse(said, withSignature(evil, signature)), bare, position),
 	// 6: like 5, with the identifier of the honest one.
-	({ said, evil, signature, bare }, place) => {
+	({ said, evil, signature, bare }, position) => {
 		const named = evil.replace("_evil-assertion", / ID="([^"]*)"/.exec(bare)?.[1] ?? "");
-		return put(writeResponse(said, withSignature(named, signature)), bare, place);
+		return put(writeResponse(said, withSignature(named, signature)), bare, position);
 	},
 	// 7: the attacker's assertion comes with a copy of the signature.
-	({ response, evil, signature }, place) => put(response, withSignature(evil, signature), place),
+	({ response, evil, signature }, position) => put(response, withSignature(evil, signature), position),
 	// 8: the attacker's response wraps the signed assertion, with the signature between them.
-	({ said, evil, signature, bare }, place) =>
+	({ said, evil, signature, bare }, position) =>
 		put(
 			writeResponse(said, evil),
 			signature.replace("</ds:Signature>", `<ds:Object>${bare}</ds:Object></ds:Signature>`),
-			place,
+			position,
 		),
 ];

@@ -11,9 +11,9 @@ const PATIENCE_MS = 60_000;
 const AGAIN_MS = 100;
 
 /** The destination of a request. */
-type Place = Pick<Target, "host" | "port">;
+type Endpoint = Pick<Target, "host" | "port">;
 
-async function send({ host, port }: Place, agent: Agent, text: RequestText): Promise<IncomingMessage> {
+async function send({ host, port }: Endpoint, agent: Agent, text: RequestText): Promise<IncomingMessage> {
 	const { method = "GET", path, headers, body } = text;
 	const signal = AbortSignal.timeout(PATIENCE_MS);
 	const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
@@ -63,10 +63,10 @@ export async function keepAsking(target: Target, askers: Askers, counts: Counts,
  * Sends one request that must succeed.
  * @throws Error with the status when it fails
  */
-export async function ask(place: Place, text: RequestText, token?: string): Promise<Told> {
+export async function ask(endpoint: Endpoint, text: RequestText, token?: string): Promise<Told> {
 	const agent = new Agent({ rejectUnauthorized: false });
 	const headers = { ...text.headers, ...(token !== undefined && signedIn({ token })) };
-	const incoming = await send(place, agent, { ...text, headers });
+	const incoming = await send(endpoint, agent, { ...text, headers });
 	const body = (await buffer(incoming)).toString();
 	const status = incoming.statusCode ?? 0;
 	if (status >= 400) throw new Error(`${text.path} is answered with ${status}: ${body.slice(0, 200)}`);
@@ -74,9 +74,9 @@ export async function ask(place: Place, text: RequestText, token?: string): Prom
 }
 
 /** Sends requests in parallel and reads their answers, whatever they are: prepares what the first request of a kind starts. */
-export async function touch(place: Place, ...texts: readonly RequestText[]): Promise<void> {
+export async function touch(endpoint: Endpoint, ...texts: readonly RequestText[]): Promise<void> {
 	const agent = new Agent({ rejectUnauthorized: false });
-	await Promise.all(texts.map(async (text) => buffer(await send(place, agent, text))));
+	await Promise.all(texts.map(async (text) => buffer(await send(endpoint, agent, text))));
 }
 
 /** An answer read to its end. */

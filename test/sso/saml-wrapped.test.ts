@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Signed, skipWithoutOpenssl } from "../peers/saml-documents.ts";
 import { useExaminer } from "../peers/saml-documents-examiner.ts";
-import { PLACES, wrappedDocuments } from "../peers/saml-documents-wrapped.ts";
+import { POSITIONS, wrappedDocuments } from "../peers/saml-documents-wrapped.ts";
 
 const examiner = useExaminer();
 const options = { skip: skipWithoutOpenssl };
@@ -22,7 +22,7 @@ test(
 	options,
 	async () => {
 		const documents = wrappedDocuments(examiner().said, examiner().key);
-		assert.equal(documents.length, 8 * 3 * PLACES.length);
+		assert.equal(documents.length, 8 * 3 * POSITIONS.length);
 		assert.equal(new Set(documents.map(({ document }) => document)).size, documents.length, "each is another one");
 		const byName = Object.fromEntries(documents.map(({ name, document }) => [name, document]));
 		const verdicts = Object.entries(await examiner().verdicts(byName));

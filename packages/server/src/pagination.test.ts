@@ -55,7 +55,7 @@ test("a total is counted only on request", async () => {
 	}
 });
 
-test("a cursor shows neither key nor list, fits into an address, and is the same for the same place", async () => {
+test("a cursor shows neither key nor list, fits into an address, and is the same for the same position", async () => {
 	const { next_cursor = "" } = (await page()).pagination;
 	assert.match(next_cursor, /^[A-Za-z0-9_-]+$/);
 	assert.equal((await page()).pagination.next_cursor, next_cursor);

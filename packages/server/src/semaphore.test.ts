@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as settle } from "node:timers/promises";
-import { holdPlace } from "./place.ts";
+import { withSlot } from "./request-slot.ts";
 import { createSemaphore, type Semaphore } from "./semaphore.ts";
 
 const busy = () => new Error("busy");
@@ -97,9 +97,9 @@ test("tasks beyond a key's waiting limit are refused, and a failed task ends its
 	assert.equal(await semaphore.run(async () => 1), 1);
 });
 
-test("a task releases its request's place before it waits", async () => {
+test("a task releases its request's slot before it waits", async () => {
 	let left = 0;
-	const place = { leave: () => left++, retake: async () => undefined };
+	const slot = { release: () => left++, reacquire: async () => undefined };
 	const semaphore = createSemaphore(1);
-	await holdPlace(place, () => semaphore.run(async () => assert.equal(left, 1)), undefined);
+	await withSlot(slot, () => semaphore.run(async () => assert.equal(left, 1)), undefined);
 });

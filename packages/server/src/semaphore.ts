@@ -1,5 +1,5 @@
 import { FairQueue } from "./fair-queue.ts";
-import { leavePlace } from "./place.ts";
+import { releaseSlot } from "./request-slot.ts";
 
 /** Bounds on the tasks of one key, and the error of a task that does not get its turn. */
 export interface KeyBounds {
@@ -19,9 +19,9 @@ interface Wait {
 	limit_ms?: number;
 }
 
-/** Lets so many tasks run at once. A waiting task holds no request's place. */
+/** Lets so many tasks run at once. A waiting task holds no request's slot. */
 export interface Semaphore {
-	/** Waits for a turn. @returns the function that ends it; calling it twice is harmless */
+	/** Waits for a permit. @returns the function that releases it; calling it twice is harmless */
 	acquire(wait?: Wait): Promise<() => void>;
 	/** Runs a task when its turn comes. */
 	run<T>(task: () => Promise<T>, wait?: Wait): Promise<T>;
@@ -79,9 +79,9 @@ export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}):
 		next.begin();
 	}
 
-	/** @returns a promise of the turn, or undefined when it comes immediately */
+	/** @returns a promise of the permit, or undefined when it is granted immediately */
 	function enter({ key = "", limit_ms }: Wait): Promise<void> | undefined {
-		leavePlace();
+		releaseSlot();
 		if (!isFree({ key })) return wait(key, limit_ms);
 		begin(key);
 		return undefined;
@@ -90,15 +90,15 @@ export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}):
 	return {
 		async acquire(given = {}) {
 			await enter(given);
-			let isOver = false;
+			let isReleased = false;
 			return () => {
-				if (!isOver) end(given.key ?? "");
-				isOver = true;
+				if (!isReleased) end(given.key ?? "");
+				isReleased = true;
 			};
 		},
 		async run(task, given = {}) {
-			const turn = enter(given);
-			if (turn !== undefined) await turn;
+			const granted = enter(given);
+			if (granted !== undefined) await granted;
 			try {
 				return await task();
 			} finally {

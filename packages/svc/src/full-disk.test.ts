@@ -18,7 +18,7 @@ const NO_ROOM = "ulimit -f 0; exec";
 /** Standard output that takes nothing. */
 const FULL_OUTPUT = "exec >/dev/full; exec";
 
-/** Commands that write, and the place that has no room. */
+/** Commands that write, and the directory that has no room. */
 const CASES: readonly (readonly [where: string, command: readonly string[]])[] = [
 	[NO_ROOM, ["login", "ada@example.com", "--password-stdin"]],
 	[NO_ROOM, ["register", "ada@example.com", "--password-stdin"]],

@@ -129,11 +129,11 @@ test("checks of one account from one source run one after the other, and hold up
 	await turn();
 	assert.deepEqual(began, ["1", "other"]);
 	assert.deepEqual(await next(1), ["2"]);
-	assert.deepEqual(await next(1), [], "the other's place is free, and there is nobody else");
+	assert.deepEqual(await next(1), [], "the other's slot is free, and there is nobody else");
 	assert.deepEqual(await next(1), ["3"]);
 });
 
-test("a check that fails gives up its place, and nothing is left when all have ended", async () => {
+test("a check that fails gives up its slot, and nothing is left when all have ended", async () => {
 	const { queue, used } = setUp(1);
 	const failing = () => Promise.reject(new Error("failed"));
 	const outcomes = await Promise.allSettled(

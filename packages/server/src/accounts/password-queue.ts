@@ -2,14 +2,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { AppError } from "../errors.ts";
 import { FairQueue } from "../fair-queue.ts";
 import type { Limit } from "../limits.ts";
-import { leavePlace, REFUSAL_MS } from "../place.ts";
+import { REFUSAL_MS, releaseSlot } from "../request-slot.ts";
 import { siteOf } from "../source.ts";
 
 /** Waiting checks: of one source, of one IPv6 /48, of one account at its known sources, and of all strangers. Design: §13 */
 const MOST = { source: 4, site: 16, account: 4, strangers: 1024 } as const;
 
-/** Turns in a row for the known before a stranger gets one. */
-const KNOWN_TURNS = 3;
+/** Checks in a row for the known before a stranger gets one. */
+const KNOWN_IN_A_ROW = 3;
 
 /** A source that asks for a password to be hashed or compared. */
 export interface Asker {
@@ -39,8 +39,8 @@ interface Waiting {
 }
 
 /**
- * Makes the queue: some checks run at once, the others wait in two lanes. In the lane of the known, sources take turns, and within each its accounts;
- * in the lane of strangers, sites, and within each its sources. Strangers cannot fill the lane of the known, and take one turn of four from it.
+ * Makes the queue: some checks run at once, the others wait in two queues. In the queue of the known, sources take turns, and within each its accounts;
+ * in the queue of strangers, sites, and within each its sources. Strangers cannot fill the queue of the known, and take one turn of four from it.
  * @param width checks that run at once: each holds 64 MiB
  * @param beforeRefusal delay that a refused check waits for
  * Design: §13
@@ -49,7 +49,7 @@ export function createPasswordQueue(
 	width: number,
 	beforeRefusal: () => Promise<unknown> = () => pause(REFUSAL_MS),
 ): PasswordQueue {
-	const lanes = new Lanes();
+	const queues = new Queues();
 	const pairs = new Set<string>();
 	const refused = { source: 0, account: 0, strangers: 0 };
 	let running = 0;
@@ -65,8 +65,8 @@ export function createPasswordQueue(
 			start(entry);
 			return undefined;
 		}
-		refuseExcess(lanes, refused, entry);
-		lanes.add(entry);
+		refuseExcess(queues, refused, entry);
+		queues.add(entry);
 		return promise;
 	}
 
@@ -87,15 +87,15 @@ export function createPasswordQueue(
 	}
 
 	function takeNext(): Waiting | undefined {
-		const fromKnown = streak < KNOWN_TURNS ? lanes.take("known", isFree) : undefined;
-		const next = fromKnown ?? lanes.take("strangers", isFree);
+		const fromKnown = streak < KNOWN_IN_A_ROW ? queues.take("known", isFree) : undefined;
+		const next = fromKnown ?? queues.take("strangers", isFree);
 		streak = fromKnown === undefined ? 0 : streak + 1;
-		return next ?? lanes.take("known", isFree);
+		return next ?? queues.take("known", isFree);
 	}
 
 	return {
 		async run(asker, check) {
-			leavePlace();
+			releaseSlot();
 			try {
 				await wait(asker);
 			} catch (refusal) {
@@ -108,12 +108,12 @@ export function createPasswordQueue(
 				end(asker);
 			}
 		},
-		limits: limitsOf(lanes, refused),
+		limits: limitsOf(queues, refused),
 	};
 }
 
 /** Waiting checks: of strangers under site and source, of the known under source and account. */
-class Lanes {
+class Queues {
 	readonly strangers = new FairQueue<Waiting>();
 	readonly known = new FairQueue<Waiting>();
 	/** Waiting checks of each account, whatever their sources. */
@@ -127,9 +127,9 @@ class Lanes {
 		}
 	}
 
-	/** Takes the next check of one lane that is free to begin. */
-	take(lane: "strangers" | "known", isFree: (entry: Waiting) => boolean): Waiting | undefined {
-		const entry = this[lane].take(isFree);
+	/** Takes the next check of one queue that is free to begin. */
+	take(queue: "strangers" | "known", isFree: (entry: Waiting) => boolean): Waiting | undefined {
+		const entry = this[queue].take(isFree);
 		if (entry?.account === undefined) return entry;
 		const left = (this.ofAccount.get(entry.account) ?? 0) - 1;
 		if (left > 0) this.ofAccount.set(entry.account, left);
@@ -142,7 +142,7 @@ type Refused = Record<"source" | "account" | "strangers", number>;
 
 /** @throws AppError rate_limited, overloaded */
 function refuseExcess(
-	{ strangers, ofAccount }: Lanes,
+	{ strangers, ofAccount }: Queues,
 	refused: Refused,
 	{ account, keys: [site, source] }: Waiting,
 ): void {
@@ -161,7 +161,7 @@ function refuseExcess(
 	if (strangers.size >= MOST.strangers) refuse("strangers", MOST.strangers, "from elsewhere");
 }
 
-function limitsOf({ strangers, ofAccount }: Lanes, refused: Refused): Limit[] {
+function limitsOf({ strangers, ofAccount }: Queues, refused: Refused): Limit[] {
 	return [
 		{
 			name: "password_checks_waiting",

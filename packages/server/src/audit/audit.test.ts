@@ -28,8 +28,8 @@ async function setUp(t: Cleanup) {
 	await addBinding(store, realm, member, "viewer");
 	const start = await countEvents(store);
 	const write = (mark: string, account: Account, where?: Realm, type: EventType = "secret.read") => {
-		const place: Partial<AuditEvent> = where === undefined ? {} : { realm_id: where.id, realm: where.slug };
-		return store.audit.append(anEvent({ type, actor: account.id, data: { mark }, ...place }));
+		const realm: Partial<AuditEvent> = where === undefined ? {} : { realm_id: where.id, realm: where.slug };
+		return store.audit.append(anEvent({ type, actor: account.id, data: { mark }, ...realm }));
 	};
 	for (const [name, account] of Object.entries({ admin, owner, member, stranger })) {
 		await write(`${name} nowhere`, account, undefined, "auth.login");

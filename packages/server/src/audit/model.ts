@@ -97,7 +97,7 @@ export interface StoredEvent {
 
 /** An event in a list. */
 export interface ListedEvent extends StoredEvent {
-	/** Its place in the order of lists, as a text that only the store reads. Events of one chain are in its order. */
+	/** Its position in the order of lists, as a text that only the store reads. Events of one chain are in its order. */
 	position: string;
 }
 

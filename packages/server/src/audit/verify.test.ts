@@ -77,7 +77,7 @@ const ALTERED: Record<string, [events: StoredEvent[], seq: number]> = {
 };
 
 for (const [what, [events, seq]] of Object.entries(ALTERED)) {
-	test(`verifying finds the altered place: ${what}`, () => {
+	test(`verifying finds the altered event: ${what}`, () => {
 		assert.deepEqual(facts(verifyChain(events, [])), { status: "altered", seq, events: seq - 1 });
 	});
 }

@@ -39,7 +39,7 @@ export interface MasterKey {
 }
 
 /**
- * Finds the master key, and makes one in the default place if the store is new and no source has one. Completes an interrupted rotation first.
+ * Finds the master key, and makes one in the default file if the store is new and no source has one. Completes an interrupted rotation first.
  * After a rotation to a key provided beforehand, finds that one, too, wherever the earlier one still is.
  * @param needed fingerprint that the store requires; undefined when the store is new
  * @throws FatalError saying what to do when there is none, or it is malformed, or its file is open to others
@@ -63,7 +63,7 @@ export async function loadMasterKey(
 
 /**
  * Finds the next master key, provided beforehand: the credential `next-master-key`, else the file of `next_master_key_file`.
- * @returns undefined when there is neither; without a home, since we must not change its place
+ * @returns undefined when there is neither; without a home, since we must not change where it is
  * @throws FatalError when it is malformed, or its file is open to others
  * Design: §5.
  */

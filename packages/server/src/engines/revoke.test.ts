@@ -14,7 +14,7 @@ interface Way {
 	id: string;
 	realm_id?: string;
 	target?: string;
-	trouble?: TargetErrorKind;
+	failure?: TargetErrorKind;
 	/** True if the target keeps credentials that it reports as removed. */
 	lies?: boolean;
 }
@@ -22,10 +22,10 @@ interface Way {
 /** Makes a runtime with current and kept configurations, and the ids of those through which something was removed. */
 function setUp(current: Way | undefined, kept: Way[]) {
 	const asked: string[] = [];
-	const ready = ({ id, realm_id = "", target = "a", trouble, lies = false }: Way) => {
+	const ready = ({ id, realm_id = "", target = "a", failure, lies = false }: Way) => {
 		const remove = async () => {
 			asked.push(id);
-			if (trouble !== undefined) throw new TargetError(trouble, `${id} says no`);
+			if (failure !== undefined) throw new TargetError(failure, `${id} says no`);
 		};
 		const connector = { remove, exists: async () => lies, fence: async () => true };
 		return { config: { id, realm_id, fields: {} }, target, connector } as unknown as ReadyEngine;
@@ -51,24 +51,24 @@ const WAYS: [what: string, current: Way | undefined, kept: Way[], asked: string[
 	["a former one after a removal", undefined, [{ id: "former" }], ["former"], "absent"],
 	[
 		"each that may be right when one is denied",
-		{ id: "now", trouble: "denied" },
-		[{ id: "newer", trouble: "denied" }, { id: "older" }, { id: "oldest" }],
+		{ id: "now", failure: "denied" },
+		[{ id: "newer", failure: "denied" }, { id: "older" }, { id: "oldest" }],
 		["now", "newer", "older"],
 		"absent",
 	],
 	[
-		"those that held in its place before those of others",
+		"those that held in its scope before those of others",
 		undefined,
 		[
 			{ id: "other", realm_id: "other" },
-			{ id: "own", realm_id: "own", trouble: "denied" },
+			{ id: "own", realm_id: "own", failure: "denied" },
 		],
 		["own", "other"],
 		"absent",
 	],
 	[
 		"no other one when the target is away",
-		{ id: "now", trouble: "unreachable" },
+		{ id: "now", failure: "unreachable" },
 		[{ id: "x" }],
 		["now"],
 		"unreachable",
@@ -85,7 +85,7 @@ for (const [what, current, kept, expected, outcome] of WAYS) {
 }
 
 test("when all are denied, the first says why", async () => {
-	const { asked, ...needs } = setUp({ id: "now", trouble: "denied" }, [{ id: "former", trouble: "denied" }]);
+	const { asked, ...needs } = setUp({ id: "now", failure: "denied" }, [{ id: "former", failure: "denied" }]);
 	assert.deepEqual(await removeCredential(needs, lease), { outcome: "denied", message: "now says no" });
 	assert.deepEqual(asked, ["now", "former"]);
 });
@@ -94,7 +94,7 @@ test("a name that no lease knows is removed where it was seen, and looked for", 
 	for (const [way, outcome] of [
 		[{ id: "x" }, "absent"],
 		[{ id: "x", lies: true }, "present"],
-		[{ id: "x", trouble: "unreachable" }, "unreachable"],
+		[{ id: "x", failure: "unreachable" }, "unreachable"],
 	] as const) {
 		const { runtime } = setUp(undefined, [way]);
 		const [engine] = await runtime.kept();

@@ -69,7 +69,7 @@ const PLACES: [what: string, one: Way, other: Way, isSame: boolean][] = [
 	],
 	["an empty address stands above the server's own", [{ ...A, api_server: "" }, OUTSIDE], [A], true],
 	[
-		"the server's own kubeconfig is a place",
+		"the server's own kubeconfig is a location",
 		[{}, { SVC_ORCH_KUBECONFIG: "/a" }],
 		[{}, { SVC_ORCH_KUBECONFIG: "/b" }],
 		false,

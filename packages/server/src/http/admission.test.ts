@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import * as v from "valibot";
 import { createLimits } from "../limits.ts";
-import { leavePlace } from "../place.ts";
+import { releaseSlot } from "../request-slot.ts";
 import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { createTestSystem } from "../testing/system.ts";
@@ -18,7 +18,7 @@ import { createHeaders } from "./headers.ts";
 import { listen } from "./listen.ts";
 import { publicRoute } from "./route.ts";
 
-const { places: PLACES, waiting: WAITING } = LIMITS;
+const { slots: SLOTS, waiting: WAITING } = LIMITS;
 const PROXY = "127.0.0.1";
 
 /** Routes whose handlers end on the test's command. */
@@ -42,7 +42,7 @@ function createRoutes() {
 		get("/held/{name}", hold),
 		get("/api/v1/health", async () => ({ status: "healthy" })),
 		get("/elsewhere", () => {
-			leavePlace();
+			releaseSlot();
 			return hold("elsewhere");
 		}),
 		get("/large", async () => {
@@ -119,7 +119,7 @@ async function answered(request: ClientRequest): Promise<IncomingMessage & { tex
 
 test("one source's flood takes half of what gets free when another asks, and beyond what may wait is refused by name", async () => {
 	const { begun, held, ask, used } = await serve();
-	for (let count = 0; count < PLACES + WAITING; count++) ask("/held/flood").end();
+	for (let count = 0; count < SLOTS + WAITING; count++) ask("/held/flood").end();
 	await until(() => used("requests_waiting_per_source") === WAITING);
 	const refused = await answered(ask("/held/flood"));
 	assert.deepEqual([refused.statusCode, refused.headers["retry-after"]], [429, "1"]);
@@ -137,7 +137,7 @@ test("one source's flood takes half of what gets free when another asks, and bey
 
 test("a refusal takes as long as its Retry-After says, so that a flood of them costs nobody else's time", async () => {
 	const { ask, used } = await serve();
-	for (let count = 0; count < PLACES + WAITING; count++) ask("/held/flood").end();
+	for (let count = 0; count < SLOTS + WAITING; count++) ask("/held/flood").end();
 	await until(() => used("requests_waiting_per_source") === WAITING);
 	const started = performance.now();
 	const refused = await answered(ask("/held/flood"));
@@ -145,56 +145,56 @@ test("a refusal takes as long as its Retry-After says, so that a flood of them c
 	assert.ok(tookMs > 990 * Number(refused.headers["retry-after"]), `it took ${tookMs} ms`);
 });
 
-test("what a monitor asks is answered while every place is taken", async () => {
+test("what a monitor asks is answered while every slot is taken", async () => {
 	const { begun, ask } = await serve();
-	for (let count = 0; count < PLACES + 10; count++) ask("/held/flood").end();
-	await until(() => begun.length === PLACES);
+	for (let count = 0; count < SLOTS + 10; count++) ask("/held/flood").end();
+	await until(() => begun.length === SLOTS);
 	const started = performance.now();
 	const { statusCode } = await answered(ask("/api/v1/health?ready=true"));
 	assert.equal(statusCode, 200);
-	assert.ok(performance.now() - started < 30_000, "it does not wait until places are given back");
+	assert.ok(performance.now() - started < 30_000, "it does not wait until slots are given back");
 });
 
-test("who waits for something else holds no place", async () => {
+test("who waits for something else holds no slot", async () => {
 	const { begun, ask, used } = await serve();
-	for (let count = 0; count < 3 * PLACES; count++) ask("/elsewhere").end();
-	await until(() => begun.length === 3 * PLACES);
+	for (let count = 0; count < 3 * SLOTS; count++) ask("/elsewhere").end();
+	await until(() => begun.length === 3 * SLOTS);
 	assert.equal(used("requests"), 0);
 });
 
-test("a body that is slow to arrive holds no place, and its request takes one when it is complete", async () => {
+test("a body that is slow to arrive holds no slot, and its request takes one when it is complete", async () => {
 	const { begun, held, ask, used } = await serve();
-	const slow = Array.from({ length: PLACES + 8 }, () => ask("/body", "192.0.2.1", "POST"));
+	const slow = Array.from({ length: SLOTS + 8 }, () => ask("/body", "192.0.2.1", "POST"));
 	for (const request of slow) request.setHeader("content-length", 14).flushHeaders();
 	await wait(100);
 	ask("/held/quick", "192.0.2.2").end();
 	await until(() => begun.includes("quick"));
 	assert.equal(used("requests"), 1);
 	for (const request of slow) request.end('{"text":"let"}');
-	await until(() => begun.length === PLACES);
-	assert.equal(used("requests"), PLACES);
+	await until(() => begun.length === SLOTS);
+	assert.equal(used("requests"), SLOTS);
 	for (let count = 0; count < 10; count++) held.shift()?.();
-	await until(() => begun.length === PLACES + 9);
+	await until(() => begun.length === SLOTS + 9);
 });
 
 test("requests whose client has gone give back everything", async () => {
 	const { begun, ask, used } = await serve();
-	const first = Array.from({ length: PLACES }, () => ask("/held/first").end());
-	await until(() => begun.length === PLACES);
+	const first = Array.from({ length: SLOTS }, () => ask("/held/first").end());
+	await until(() => begun.length === SLOTS);
 	const flood = [...first, ...Array.from({ length: WAITING }, () => ask("/held/flood").end())];
 	await until(() => used("requests_waiting_per_source") === WAITING);
 	for (const request of flood) if (!request.path.endsWith("first")) request.destroy();
 	await until(() => used("requests_waiting_per_source") === 0);
-	assert.equal(begun.length, PLACES, "whoever waited is not begun");
+	assert.equal(begun.length, SLOTS, "whoever waited is not begun");
 	for (const request of flood) request.destroy();
 	await until(() => used("requests") === 0);
 });
 
-test("answers that nobody reads hold no place", async () => {
+test("answers that nobody reads hold no slot", async () => {
 	const { begun, ask, used, port } = await serve();
 	// For each reader more than the kernel buffers for a connection.
 	const each = 64;
-	const readers = Array.from({ length: PLACES + 1 }, () => connect(port, "127.0.0.1").pause());
+	const readers = Array.from({ length: SLOTS + 1 }, () => connect(port, "127.0.0.1").pause());
 	after(() => {
 		for (const reader of readers) reader.destroy();
 	});

@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AppError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
-import { REFUSAL_MS, setPlace } from "../place.ts";
+import { REFUSAL_MS, setSlot } from "../request-slot.ts";
 import { createSourceReader, sourceGroup } from "../source.ts";
 import type { NewHeaders } from "./headers.ts";
-import type { Handle } from "./lane.ts";
 import { answerHostless } from "./malformed.ts";
-import { type Turn, type TurnLimits, Turns } from "./turns.ts";
+import type { Handle } from "./pipeline.ts";
+import { type QueuedRequest, type QueueLimits, RequestQueue } from "./request-queue.ts";
 
-/** Requests handled and waiting at a time. Group commit needs company: half as many places cost a third of the throughput. Design: §13 */
-export const LIMITS = { places: 32, waiting: 64, late: 1024, late_ms: 100, turn_ms: 8 } as const;
+/** Requests handled and waiting at a time. Group commit needs company: half as many slots cost a third of the throughput. Design: §13 */
+export const LIMITS = { slots: 32, waiting: 64, late: 1024, late_ms: 100, turn_ms: 8 } as const;
 
-/** Requests of a monitor have places of their own: a flood of them delays only itself. */
+/** Requests of a monitor have slots of their own: a flood of them delays only itself. */
 const MONITORED = /^\/(?:api\/v1\/health|metrics)(?:\?|$)/;
-const MONITOR_PLACES = 4;
+const MONITOR_SLOTS = 4;
 
 /** Carries a request to the app, and its answer back. */
 export type Carry = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
@@ -30,26 +30,26 @@ export interface Admission {
 export function createAdmission(
 	needs: { newHeaders: NewHeaders; limits: Pick<Limits, "add"> },
 	trusted_proxies: readonly string[],
-	bounds: TurnLimits = LIMITS,
+	bounds: QueueLimits = LIMITS,
 ): Admission {
 	const sourceOf = createSourceReader(trusted_proxies);
-	const turns = new Turns(bounds);
-	const monitors = new Turns({ ...bounds, places: MONITOR_PLACES });
+	const requests = new RequestQueue(bounds);
+	const monitors = new RequestQueue({ ...bounds, slots: MONITOR_SLOTS });
 	const watch = createWatch();
-	addLimits(needs.limits, turns);
+	addLimits(needs.limits, requests);
 	let carry: Carry;
 	return {
 		handle(incoming, outgoing) {
 			if (incoming.headers.host === undefined && incoming.httpVersion !== "1.0")
 				return answerHostless(outgoing, needs.newHeaders);
-			const ring = MONITORED.test(incoming.url ?? "") ? monitors : turns;
-			const begin = (turn: Turn) => {
-				setPlace(incoming, turn);
-				void carry(incoming, outgoing).then(() => watch(turn, outgoing));
+			const queue = MONITORED.test(incoming.url ?? "") ? monitors : requests;
+			const begin = (request: QueuedRequest) => {
+				setSlot(incoming, request);
+				void carry(incoming, outgoing).then(() => watch(request, outgoing));
 			};
 			try {
-				const turn = ring.enter(sourceGroup(sourceOf(incoming)), begin);
-				return () => turn.end();
+				const request = queue.enter(sourceGroup(sourceOf(incoming)), begin);
+				return () => request.end();
 			} catch (error) {
 				return refuse(outgoing, needs.newHeaders, error as AppError);
 			}
@@ -63,18 +63,18 @@ export function createAdmission(
 	};
 }
 
-/** Makes the function that frees a request's place when its answer is not sent by the next turn of the event loop, but waits for its reader. */
-function createWatch(): (turn: Turn, outgoing: ServerResponse) => void {
-	let answered: [turn: Turn, outgoing: ServerResponse][] = [];
+/** Makes the function that frees a request's slot when its answer is not sent by the next turn of the event loop, but waits for its reader. */
+function createWatch(): (request: QueuedRequest, outgoing: ServerResponse) => void {
+	let answered: [request: QueuedRequest, outgoing: ServerResponse][] = [];
 	const look = () => {
 		const watched = answered;
 		answered = [];
-		for (const [turn, { closed }] of watched) if (!closed) turn.leave();
+		for (const [request, { closed }] of watched) if (!closed) request.release();
 	};
-	return (turn, outgoing) => {
+	return (request, outgoing) => {
 		if (outgoing.closed) return;
 		if (answered.length === 0) setImmediate(look);
-		answered.push([turn, outgoing]);
+		answered.push([request, outgoing]);
 	};
 }
 
@@ -86,26 +86,26 @@ function refuse(outgoing: ServerResponse, newHeaders: NewHeaders, error: AppErro
 	return () => clearTimeout(timer);
 }
 
-function addLimits({ add }: Pick<Limits, "add">, turns: Turns): void {
-	const { places, waiting, late } = turns.limits;
+function addLimits({ add }: Pick<Limits, "add">, requests: RequestQueue): void {
+	const { slots, waiting, late } = requests.limits;
 	add({
 		name: "requests",
-		max: places,
-		used: () => turns.count().held,
+		max: slots,
+		used: () => requests.count().held,
 		hint: "requests are queueing: find the source that sends so many, or give the server more processors",
 	});
 	add({
 		name: "requests_waiting_per_source",
 		max: waiting,
-		used: () => turns.count().waiting,
-		refused: () => turns.refused.waiting,
+		used: () => requests.count().waiting,
+		refused: () => requests.refused.waiting,
 		hint: "one source sends more than its share: if it is your proxy, add it to trusted_proxies, so that clients are counted separately",
 	});
 	add({
 		name: "requests_waiting_for_commits",
 		max: late,
-		used: () => turns.count().late,
-		refused: () => turns.refused.late,
+		used: () => requests.count().late,
+		refused: () => requests.refused.late,
 		hint: "commits are slow: use a faster disk",
 	});
 }

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { AppError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
 import type { Log } from "../log.ts";
-import { placeOf } from "../place.ts";
+import { slotOfRequest } from "../request-slot.ts";
 import { PIECE_CHARS, Streamed } from "../streamed.ts";
 import { Budget, type Recipient } from "./budget.ts";
 import { Pace } from "./pace.ts";
@@ -87,7 +87,7 @@ export class Answers {
 	}
 
 	#begin(outgoing: ServerResponse, { status, headers }: Head, pieces: Pieces): undefined {
-		placeOf(outgoing.req)?.leave();
+		slotOfRequest(outgoing.req)?.release();
 		outgoing.writeHead(status, headers);
 		void this.#pump(outgoing, pieces);
 	}

@@ -9,8 +9,8 @@ import { AppError, LimitReached } from "../errors.ts";
 import type { Metrics } from "../health/metrics.ts";
 import type { Limits } from "../limits.ts";
 import type { Log } from "../log.ts";
-import { holdPlace, placeOf } from "../place.ts";
 import type { Actor } from "../policy/model.ts";
+import { slotOfRequest, withSlot } from "../request-slot.ts";
 import { createSourceReader, sourceGroup } from "../source.ts";
 import { Streamed } from "../streamed.ts";
 import { type Answers, SMALL_CHARS } from "./answers.ts";
@@ -48,7 +48,7 @@ const ODD_PATH = /^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i;
 const ODD = "this path does not exist: . and .. segments and backslashes are not resolved; percent-encode a key";
 
 /**
- * Mounts the routes. Each checks the token first, then query and body, then runs the rule; one place makes every answer and every error.
+ * Mounts the routes. Each checks the token first, then query and body, then runs the rule; one function makes every answer and every error.
  * Spec: API. Design: §7.
  */
 export function createApp(needs: AppNeeds, routes: readonly Route[]): App {
@@ -134,7 +134,9 @@ async function answer(needs: AppNeeds, { c, headers, request_id, ip }: Request, 
 		onAnswered,
 	};
 	const handled = call as unknown as Call<string, undefined, undefined, never>;
-	const result = await (route.isBrief ? route.handle(handled) : holdPlace(placeOf(incoming), route.handle, handled));
+	const result = await (route.isBrief
+		? route.handle(handled)
+		: withSlot(slotOfRequest(incoming), route.handle, handled));
 	if (route.media !== undefined) headers["content-type"] = route.media;
 	const status = route.other?.when(result) === true ? route.other.status : route.status;
 	if (status === 304) return c.body(null, status, headers);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { AppError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
-import { placeOf, waitOutside } from "../place.ts";
+import { slotOfRequest, waitWithoutSlot } from "../request-slot.ts";
 import { sourceGroup } from "../source.ts";
 import { Budget, type BudgetLimits } from "./budget.ts";
 
@@ -90,7 +90,7 @@ export async function readBody<T>(
 	if (isHere(incoming)) return understand(await collect(incoming, new Whole(max)));
 	const arriving = new Arriving(max, hold);
 	try {
-		return await understand(await waitOutside(placeOf(incoming), collect(incoming, arriving)));
+		return await understand(await waitWithoutSlot(slotOfRequest(incoming), collect(incoming, arriving)));
 	} finally {
 		arriving.release();
 	}

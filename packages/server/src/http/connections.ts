@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Limits } from "../limits.ts";
 import { plainAddress, sourceGroup } from "../source.ts";
-import { type Handle, Lane, type State } from "./lane.ts";
+import { type Handle, Pipeline, type State } from "./pipeline.ts";
 import { createShares, SHARE_LIMITS } from "./shares.ts";
 import { createTurnMeter } from "./turn-meter.ts";
 
@@ -59,7 +59,7 @@ export class Connections {
 		idle: new Set(),
 	};
 	readonly #handshakes = new Map<string, Connection>();
-	readonly #lanes = new WeakMap<object, Lane>();
+	readonly #pipelines = new WeakMap<object, Pipeline>();
 	readonly #refused = {
 		connections: 0,
 		connections_per_source: 0,
@@ -108,19 +108,19 @@ export class Connections {
 			if (connection === undefined) socket.destroy();
 			else this.#speak(connection, socket, handle);
 		});
-		// A request with an unknown expectation is a request like others: Node would answer it past the lane.
+		// A request with an unknown expectation is a request like others: Node would answer it past the pipeline.
 		for (const event of ["request", "checkExpectation"])
 			server.on(event, (incoming: IncomingMessage, outgoing: ServerResponse) =>
-				this.laneOf(incoming.socket)?.arrive(incoming, outgoing),
+				this.pipelineOf(incoming.socket)?.arrive(incoming, outgoing),
 			);
 		// A safety net below ours, which cannot choose which connection to close.
 		server.maxConnections = this.#needs.max + 256;
 		server.on("drop", () => this.#refused.connections++);
 	}
 
-	/** Finds the lane of a socket that carries HTTP. */
-	laneOf(socket: object): Lane | undefined {
-		return this.#lanes.get(socket);
+	/** Finds the pipeline of a socket that carries HTTP. */
+	pipelineOf(socket: object): Pipeline | undefined {
+		return this.#pipelines.get(socket);
 	}
 
 	/** Counts connections by state. */
@@ -204,7 +204,7 @@ export class Connections {
 	#speak(connection: Connection, socket: Socket, handle: Handle): void {
 		this.#handshakes.delete(connection.peer);
 		connection.http = socket;
-		this.#lanes.set(socket, new Lane(socket, handle, (state) => this.#move(connection, state)));
+		this.#pipelines.set(socket, new Pipeline(socket, handle, (state) => this.#move(connection, state)));
 	}
 
 	#move(connection: Connection, state: State): void {

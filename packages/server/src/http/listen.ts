@@ -65,7 +65,7 @@ export async function listen(
 		});
 	const server: Server = secure ?? createHttpServer(LIMITS);
 	connections.guard(server, admission.handle);
-	answerMalformed(server, newHeaders, (socket) => connections.laneOf(socket));
+	answerMalformed(server, newHeaders, (socket) => connections.pipelineOf(socket));
 	server.maxHeadersCount = MAX_HEADERS;
 	await new Promise<void>((resolve, reject) => {
 		server.once("error", (cause: NodeJS.ErrnoException) => reject(cannotListen(listen, cause)));

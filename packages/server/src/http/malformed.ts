@@ -2,32 +2,32 @@ import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { AppError } from "../errors.ts";
 import type { NewHeaders } from "./headers.ts";
-import type { Lane } from "./lane.ts";
+import type { Pipeline } from "./pipeline.ts";
 
 /** Milliseconds after which a connection that ended badly is destroyed, whatever its client does. */
 const LINGER_MS = 1000;
 
 /**
  * Answers requests that are not valid HTTP, too long or too slow with the usual error object, and ends the connection. Design: §7, §13.
- * @param laneOf finds the lane of a socket
+ * @param pipelineOf finds the pipeline of a socket
  */
 export function answerMalformed(
 	server: Server,
 	newHeaders: NewHeaders,
-	laneOf: (socket: object) => Pick<Lane, "answer" | "isOccupied" | "endAfterAnswer"> | undefined,
+	pipelineOf: (socket: object) => Pick<Pipeline, "answer" | "isOccupied" | "endAfterAnswer"> | undefined,
 ): void {
 	// Before the handshake ends, no answer can be sent: it would wait for that end for ever.
 	server.prependListener("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
 	server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-		const lane = laneOf(socket);
+		const pipeline = pipelineOf(socket);
 		if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
 		// The bad request follows one that is still in hand.
-		else if (lane?.isOccupied) lane.endAfterAnswer();
+		else if (pipeline?.isOccupied) pipeline.endAfterAnswer();
 		// Once an answer has begun, the client would read another one as part of it.
-		else if (lane?.answer?.headersSent) socket.destroy();
+		else if (pipeline?.answer?.headersSent) socket.destroy();
 		else {
 			// The parser would refuse the rest, too, and a second error destroys the connection before the answer is sent.
-			lane?.endAfterAnswer();
+			pipeline?.endAfterAnswer();
 			socket.end(rawAnswer(toAppError(error.code), newHeaders));
 			setTimeout(() => socket.destroy(), LINGER_MS).unref();
 		}

@@ -68,9 +68,9 @@ const BODIES: readonly (readonly [path: RegExp, example: object])[] = [
 ];
 
 /** Description and, in a path, example of a parameter; nothing for an unknown name. */
-export function aboutParameter(name: string, place: "path" | "query"): object {
+export function aboutParameter(name: string, location: "path" | "query"): object {
 	const [description, example] = PARAMETERS[name] ?? [];
-	if (place === "query") return { description: QUERY[name] ?? description };
+	if (location === "query") return { description: QUERY[name] ?? description };
 	return { description, ...(example === undefined ? {} : { example }) };
 }
 

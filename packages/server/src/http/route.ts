@@ -51,7 +51,7 @@ interface Definition<Path extends string, Query, Body, Who> {
 	other?: { status: 202 | 302 | 304 | 503; when(answer: unknown): boolean };
 	/** Headers that a success may have, beside those of every answer. */
 	headers?: readonly ("X-Lease-Id" | "X-Secret-Expired")[];
-	/** Waits for nothing but a commit: no engine, password, provider or long read. It then skips the cost of being able to give back its place. */
+	/** Waits for nothing but a commit: no engine, password, provider or long read. It then skips the cost of being able to release its slot. */
 	isBrief?: boolean;
 	/** Answers also while nothing in the database is believed. */
 	trustsNothing?: boolean;

@@ -19,9 +19,9 @@ export const SHARE_LIMITS = {
 
 /** Connections that each source holds, and how many more it may open now. */
 export interface Shares {
-	/** Takes a place for one more connection of a source. @returns the limit that refuses it, if one does */
+	/** Counts one more connection of a source. @returns the limit that refuses it, if one does */
 	take(source: string): keyof typeof SHARE_LIMITS | undefined;
-	/** Gives a place back. */
+	/** Counts one connection less. */
 	release(source: string): void;
 	/** Forgets sources that have no connection and may open the full number again. */
 	tidy(): void;

@@ -77,7 +77,7 @@ interface Rotation {
  * Replaces the active key of a purpose, the record key of a named realm, or the master key. Anything that older keys sealed or
  * signed stays valid, except for cursors, which end with their key.
  * @throws AppError forbidden, insufficient_scope, not_found, validation_failed, conflict (there is no next master key, it is no key, or
- * its place cannot be written)
+ * its file cannot be written)
  * Design: §5
  */
 export async function rotateKey(
@@ -118,8 +118,8 @@ async function rotateMaster(needs: KeyNeeds, actor: Actor): Promise<Rotation> {
 	const next = given?.key.reveal() ?? system.randomBytes(KEY_BYTES);
 	const event = eventBy(actor, system.now(), "key.rotated", undefined, { purpose: "master" });
 	const { from, to } = await rotateMasterKey({ keys: needs.store.keys, keyring, home, system }, next, event);
-	const place = given === undefined ? master.file : `${given.file}, which the server needs from now on`;
-	const message = `keep a copy of the new master key ${to} elsewhere now: it is in ${place}; older backups still need ${from}, so keep that one with them`;
+	const location = given === undefined ? master.file : `${given.file}, which the server needs from now on`;
+	const message = `keep a copy of the new master key ${to} elsewhere now: it is in ${location}; older backups still need ${from}, so keep that one with them`;
 	return { id: to, previous: from, message };
 }
 

@@ -11,7 +11,7 @@ import { createWakeup } from "./wakeup.ts";
 export interface ReaperNeeds extends RemovalNeeds {
 	/** While leases are paused, the reaper probes targets, but revokes only on request. */
 	pause: Pick<Pause, "isPaused">;
-	/** Checks whether a target is well. Trouble there is an outcome, not an exception. */
+	/** Checks whether a target is well. An error there is an outcome, not an exception. */
 	probe(target: string): Promise<Probe>;
 }
 

@@ -173,7 +173,7 @@ test("a create that lands late is removed at the next look", async (t) => {
 	assert.deepEqual([...at("a").names], []);
 });
 
-test("failures do not count as looks: after trouble the looks begin anew", async (t) => {
+test("failures do not count as looks: after a failure the checks begin again", async (t) => {
 	const { add, needs, at, read, stateOf } = await setUp(t);
 	const lease = await add("uncertain");
 	at("a").mood = "unsure";

@@ -10,7 +10,7 @@ export interface RevokeNeeds {
 	system: Pick<System, "now" | "randomBytes">;
 	log: Log;
 	clock: Pick<LeaseClock, "now">;
-	/** Removes the credential at its target and checks that it is gone. Trouble at the target is an outcome, not an exception. */
+	/** Removes the credential at its target and checks that it is gone. An error at the target is an outcome, not an exception. */
 	remove(lease: Lease): Promise<Removal>;
 }
 
@@ -27,13 +27,13 @@ const FIRST_PAUSE_MS = 1000;
 /** Pauses between checks for a credential that a create may still make, in milliseconds: checks at 0 s, 5 s, 30 s, 2, 10 and 20 minutes. */
 const QUARANTINE_MS: readonly number[] = [5_000, 25_000, 90_000, 480_000, 600_000];
 
-/** Marks a row between two of these checks: its `attempts` then counts checks. Trouble in between restarts them. */
+/** Marks a row between two of these checks: its `attempts` then counts checks. A failure in between restarts them. */
 export const QUARANTINED = "it is absent, but a create that was sent may still land";
 
 /** Characters kept of a message. */
 const MAX_MESSAGE = 500;
 
-/** Tells whether the lease waits for its next check rather than for a target in trouble. */
+/** Tells whether the lease waits for its next check rather than for an unhealthy target. */
 function isQuarantined({ state, last_error }: Pick<Lease, "state" | "last_error">): boolean {
 	return state === "uncertain" && last_error === QUARANTINED;
 }

@@ -19,7 +19,7 @@ export interface SweepNeeds extends Omit<ReconcileNeeds, "stopping"> {
 /** Reconciles the ledger with the targets, at start and every ten minutes. Design: §9 */
 export interface Sweeper {
 	start(): void;
-	/** Sweeps every target once; trouble at one does not stop the others. */
+	/** Sweeps every target once; an error at one does not stop the others. */
 	runOnce(): Promise<void>;
 	/** Starts a sweep immediately. */
 	wake(): void;

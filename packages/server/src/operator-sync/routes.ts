@@ -11,7 +11,7 @@ const query = v.object({ env: v.optional(Environment, "prod") });
 
 /**
  * Routes for a cluster's operator, which deletes the cluster's secret on a 404: so 404 means only that there is no such
- * secret, and trouble of our own is always 503.
+ * secret, and an error of our own is always 503.
  * Spec: API › Operator-sync endpoints. Design: §7.
  */
 export function operatorSyncRoutes(needs: SecretNeeds): Route[] {

@@ -32,7 +32,7 @@ export async function diffSecrets(
 
 async function* compareAll(needs: SecretNeeds, pairs: Iterable<VersionPair>): AsyncGenerator<Difference[]> {
 	for (const pair of pairs) {
-		const there = [pair.from, pair.to].filter((place) => place !== undefined);
+		const there = [pair.from, pair.to].filter((ref) => ref !== undefined);
 		const rows: SecretVersion[] = [];
 		for await (const group of readVersions(needs, there)) rows.push(...group);
 		const from = pair.from && rows[0];

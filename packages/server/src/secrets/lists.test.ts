@@ -4,9 +4,9 @@ import { AppError } from "../errors.ts";
 import { jsonMember, streamItems } from "../streamed.ts";
 import { actorOf } from "../testing/actor.ts";
 import { countEvents, eventsAfter } from "../testing/events.ts";
+import { longestTurn } from "../testing/longest-turn.ts";
 import { anEvent, aSession } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
-import { longestTurn } from "../testing/turns.ts";
 import { diffSecrets } from "./diff.ts";
 import { listSecrets, syncSecrets } from "./lists.ts";
 import { deleteSecret, type SecretNeeds, setSecret } from "./secrets.ts";
@@ -135,9 +135,9 @@ test("values are read at most 256 KiB or 200 rows at a time", async () => {
 	const sizes: number[] = [];
 	const secrets = {
 		...rules.store.secrets,
-		versionsAt: (places: Parameters<typeof rules.store.secrets.versionsAt>[0]) => {
-			sizes.push(places.length);
-			return rules.store.secrets.versionsAt(places);
+		versionsAt: (refs: Parameters<typeof rules.store.secrets.versionsAt>[0]) => {
+			sizes.push(refs.length);
+			return rules.store.secrets.versionsAt(refs);
 		},
 	};
 	const watched = { ...needs, store: { ...needs.store, secrets } };

@@ -131,8 +131,8 @@ export interface NewVersion extends Omit<SecretVersion, "version"> {
 /** Reason why nothing was written: the realm was deleted meanwhile, or has no room. */
 export type NotWritten = "realm_gone" | "limit_reached";
 
-/** Place of a version, and the length of its sealed value. */
-export interface VersionPlace {
+/** Reference to a version, and the length of its sealed value. */
+export interface VersionRef {
 	/** Number of the secret, larger than that of every secret created earlier. */
 	secret_id: number;
 	version: number;
@@ -141,9 +141,9 @@ export interface VersionPlace {
 
 /** A current version in a list, without its value. */
 export interface ListedVersion
-	extends VersionPlace,
+	extends VersionRef,
 		Pick<SecretVersion, "environment" | "key" | "expires_at" | "created_at"> {
-	/** Its place in the order of the list, as a text that only the store reads. */
+	/** Its position in the order of the list, as a text that only the store reads. */
 	position: string;
 }
 
@@ -198,8 +198,8 @@ export const secretOperations = {
 	currentVersions: scan<(realm_id: string, environment: Environment, expired_by: string) => Float64Array>(),
 	/** Lists all current versions of two environments, by key: secret_id, version and bytes of each, zeros where there is none. */
 	pairs: scan<(realm_id: string, from: Environment, to: Environment, expired_by: string) => Float64Array>(),
-	/** Reads the versions at these places; undefined for those that are gone. */
-	versionsAt: read<(places: readonly VersionPlace[]) => (SecretVersion | undefined)[]>(),
+	/** Reads the versions at these references; undefined for those that are gone. */
+	versionsAt: read<(refs: readonly VersionRef[]) => (SecretVersion | undefined)[]>(),
 	count: read<(realm_id: string, environment: Environment | undefined) => number>(),
 	/** Lists versions by number, newest first. @param before a version, or undefined to begin with the newest */
 	history:

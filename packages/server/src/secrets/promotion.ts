@@ -26,7 +26,7 @@ function isThere(needs: SecretNeeds, row: SecretVersion): boolean {
 }
 
 /**
- * Copies secrets from one environment to another, all or none: value, comment and expires_at, resealed for their place. A named version
+ * Copies secrets from one environment to another, all or none: value, comment and expires_at, resealed for their new row. A named version
  * must be the current one.
  * @throws AppError not_found (realm or a secret), forbidden, insufficient_scope, conflict (not the named version, or changed meanwhile),
  * payload_too_large, limit_reached

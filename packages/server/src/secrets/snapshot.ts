@@ -1,5 +1,5 @@
 import { AppError } from "../errors.ts";
-import type { SecretStore, SecretVersion, VersionPlace } from "./model.ts";
+import type { SecretStore, SecretVersion, VersionRef } from "./model.ts";
 
 /** Rows, and bytes of sealed values, read at once. */
 const GROUP_ROWS = 200;
@@ -15,8 +15,8 @@ interface Needs {
  * @throws AppError overloaded
  * Design: §13
  */
-export async function* readVersions({ store }: Needs, places: Iterable<VersionPlace>): AsyncGenerator<SecretVersion[]> {
-	for (const group of groupsOf(places)) {
+export async function* readVersions({ store }: Needs, refs: Iterable<VersionRef>): AsyncGenerator<SecretVersion[]> {
+	for (const group of groupsOf(refs)) {
 		const rows = await store.secrets.versionsAt(group);
 		const found = rows.filter((row) => row !== undefined);
 		if (found.length < group.length) throw gone();
@@ -24,23 +24,23 @@ export async function* readVersions({ store }: Needs, places: Iterable<VersionPl
 	}
 }
 
-function* groupsOf(places: Iterable<VersionPlace>): Generator<VersionPlace[]> {
-	let group: VersionPlace[] = [];
+function* groupsOf(refs: Iterable<VersionRef>): Generator<VersionRef[]> {
+	let group: VersionRef[] = [];
 	let bytes = 0;
-	for (const place of places) {
-		if (group.length === GROUP_ROWS || (group.length > 0 && bytes + place.bytes > GROUP_BYTES)) {
+	for (const ref of refs) {
+		if (group.length === GROUP_ROWS || (group.length > 0 && bytes + ref.bytes > GROUP_BYTES)) {
 			yield group;
 			group = [];
 			bytes = 0;
 		}
-		group.push(place);
-		bytes += place.bytes;
+		group.push(ref);
+		bytes += ref.bytes;
 	}
 	if (group.length > 0) yield group;
 }
 
-/** Yields the places in a packed snapshot. */
-export function* unpack(snapshot: Float64Array): Generator<VersionPlace> {
+/** Yields the references in a packed snapshot. */
+export function* unpack(snapshot: Float64Array): Generator<VersionRef> {
 	for (let at = 0; at < snapshot.length; at += 3) {
 		const [secret_id = 0, version = 0, bytes = 0] = snapshot.subarray(at, at + 3);
 		yield { secret_id, version, bytes };
@@ -49,8 +49,8 @@ export function* unpack(snapshot: Float64Array): Generator<VersionPlace> {
 
 /** A key in two environments. */
 export interface VersionPair {
-	from: VersionPlace | undefined;
-	to: VersionPlace | undefined;
+	from: VersionRef | undefined;
+	to: VersionRef | undefined;
 }
 
 /** Yields the pairs in a packed comparison. */
@@ -61,8 +61,8 @@ export function* unpackPairs(pairs: Float64Array): Generator<VersionPair> {
 	}
 }
 
-function thereOr(place: VersionPlace | undefined): VersionPlace | undefined {
-	return place?.secret_id === 0 ? undefined : place;
+function thereOr(ref: VersionRef | undefined): VersionRef | undefined {
+	return ref?.secret_id === 0 ? undefined : ref;
 }
 
 function gone(): AppError {

@@ -1,4 +1,4 @@
-import { leavePlace } from "../place.ts";
+import { releaseSlot } from "../request-slot.ts";
 import type { Ldap } from "./ldap/ldap.ts";
 import type { SsoStore } from "./model.ts";
 import type { Oidc } from "./oidc/oidc.ts";
@@ -39,7 +39,7 @@ function once<Made>(make: () => Promise<Made>) {
 	return {
 		get: () => {
 			// A login that needs a protocol is about to wait for a provider.
-			leavePlace();
+			releaseSlot();
 			made ??= make();
 			return made;
 		},

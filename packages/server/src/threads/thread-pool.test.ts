@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { Worker } from "node:worker_threads";
-import { holdPlace } from "../place.ts";
+import { withSlot } from "../request-slot.ts";
 import { type PoolLimits, ThreadPool } from "./thread-pool.ts";
 
 /** Echoes its question, unless the question asks for something else. */
@@ -147,10 +147,10 @@ test("a question that cannot be sent to a thread is refused, and the others cont
 	assert.equal(await pool.ask("a"), first);
 });
 
-test("a question releases its request's place", async () => {
+test("a question releases its request's slot", async () => {
 	let left = 0;
-	const place = { leave: () => left++, retake: async () => undefined };
+	const slot = { release: () => left++, reacquire: async () => undefined };
 	const pool = start();
-	await holdPlace(place, () => pool.ask("a"), undefined);
+	await withSlot(slot, () => pool.ask("a"), undefined);
 	assert.equal(left, 1);
 });

@@ -1,5 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import { leavePlace } from "../place.ts";
+import { releaseSlot } from "../request-slot.ts";
 
 /** Milliseconds that a thread may take to start, on a busy machine. */
 const START_MS = 30_000;
@@ -51,7 +51,7 @@ interface Thread<Question, Answer> {
 /**
  * Threads that answer questions, each thread one after the other. They start when they are needed. A thread whose answer takes too long is ended, and the
  * next question gets a new one: a question that never ends delays neither the event loop nor the other questions. Waiting questions hold
- * no request's place.
+ * no request's slot.
  */
 export class ThreadPool<Question, Answer> {
 	readonly #start: () => Worker;
@@ -77,7 +77,7 @@ export class ThreadPool<Question, Answer> {
 	ask(question: Question, within_ms?: number): Promise<Answer> {
 		if (this.#closed !== undefined) return Promise.reject(this.#closed);
 		if (this.#waiting.size >= this.#limits.waiting) return Promise.reject(new NoAnswer("busy"));
-		leavePlace();
+		releaseSlot();
 		return new Promise((resolve, reject) => {
 			const job: Job<Question, Answer> = { question, resolve, reject, timer: undefined };
 			if (within_ms !== undefined) job.timer = setTimeout(() => this.#giveUp(job), within_ms);

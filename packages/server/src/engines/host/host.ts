@@ -1,6 +1,6 @@
 import { type EngineResponse, type Fields, MAX_REQUEST_BYTES, type Method, writeRequest } from "@svc/protocol";
 import type { Log } from "../../log.ts";
-import { leavePlace } from "../../place.ts";
+import { releaseSlot } from "../../request-slot.ts";
 import { system as realSystem, type System } from "../../system.ts";
 import type { Catalog, CatalogEntry } from "./catalog.ts";
 import { faultOfVersion } from "./describe-check.ts";
@@ -79,7 +79,7 @@ export function createEngineHost(options: HostOptions): EngineHost {
 
 	return {
 		async call(type, settings, method, params, of) {
-			leavePlace();
+			releaseSlot();
 			const line = writeRequest({ method, params });
 			if (line.length - 1 > MAX_REQUEST_BYTES) {
 				throw new EngineUnavailable(`the request is longer than ${MAX_REQUEST_BYTES} bytes`, false);

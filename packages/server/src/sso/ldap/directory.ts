@@ -40,7 +40,7 @@ export class ResultError extends Error {
 }
 
 /** The address of a directory, and how to protect the way there. */
-export interface Place {
+export interface Endpoint {
 	url: string;
 	start_tls: boolean;
 	/** PEM of the authorities that may have signed its certificate; the system's when it is undefined. */
@@ -93,13 +93,13 @@ type Done<T> = (error: unknown, result?: T) => void;
  * Connects, with TLS if the address or `start_tls` says so: then nothing crosses the network in clear, and the certificate is checked.
  * @throws ProviderUnavailable
  */
-export async function connect(place: Place): Promise<Directory> {
-	const isTls = place.url.startsWith("ldaps:");
-	const tlsOptions = isTls || place.start_tls ? tlsOptionsFor(place) : {};
-	const client = ldap.createClient({ url: place.url, tlsOptions, reconnect: false });
+export async function connect(endpoint: Endpoint): Promise<Directory> {
+	const isTls = endpoint.url.startsWith("ldaps:");
+	const tlsOptions = isTls || endpoint.start_tls ? tlsOptionsFor(endpoint) : {};
+	const client = ldap.createClient({ url: endpoint.url, tlsOptions, reconnect: false });
 	const inside = client as unknown as Inside;
 	// ldapjs would look up the name `[::1]`. Its first attempt begins a millisecond from now.
-	for (const url of inside.urls) url.hostname = hostOf(place.url);
+	for (const url of inside.urls) url.hostname = hostOf(endpoint.url);
 	const { ask, guard } = watch(client);
 	const unbind = () => {
 		client.unbind();
@@ -107,7 +107,7 @@ export async function connect(place: Place): Promise<Directory> {
 	};
 	try {
 		guard(await ask<Socket>((done) => client.once("connect", (socket: Socket) => done(null, socket))));
-		if (place.start_tls && !isTls) {
+		if (endpoint.start_tls && !isTls) {
 			await startTls(client, tlsOptions, ask);
 			if (inside._socket !== null) guard(inside._socket);
 		}

@@ -1,7 +1,7 @@
 import ldap from "ldapjs";
 import { textOf } from "./dn.ts";
 
-/** A text that is no search filter, or that has the placeholder in the wrong place. */
+/** A text that is no search filter, or that has the placeholder in the wrong position. */
 export class FilterError extends Error {
 	override readonly name = "FilterError";
 }

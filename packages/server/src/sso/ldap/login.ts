@@ -106,7 +106,7 @@ function endpointOf({ url, start_tls, ca_cert }: LdapSettings) {
 }
 
 /**
- * Finds a entry. A name below the base is looked up in its place, and must match the rest of `user_filter`: it may not admit
+ * Finds the entry of a user. A name below the base is looked up itself, and must match the rest of `user_filter`: it may not admit
  * anybody whom the filter keeps out.
  */
 async function findEntry(

@@ -31,7 +31,7 @@ export function isIncomplete(claims: Claims, { groups_claim }: OidcSettings): bo
 	return wanted.some((claim) => claims[claim] === undefined);
 }
 
-/** Reads a person from claims. The id_token's override userinfo's; the claim that verifies an address comes from the same place as the address. */
+/** Reads a person from claims. The id_token's override userinfo's; the claim that verifies an address comes from the same source as the address. */
 export function readClaims(id_token: IDToken, userinfo: Claims, { issuer, groups_claim }: OidcSettings): Asserted {
 	const addressed = text(id_token.email) === undefined ? userinfo : id_token;
 	return {

@@ -78,7 +78,7 @@ export async function leaseBeginningContract(openStore: OpenStore): Promise<void
 			assert.equal(await begin(aLease(realm.id, again)), "name_taken");
 			assert.equal(await begin(aLease(realm.id, { ...again, engine: "another" })), "name_taken");
 			assert.equal(await countEvents(store), start);
-			assert.equal(await begin(aLease(realm.id, { ...again, scope: "" })), "done", "it is another place");
+			assert.equal(await begin(aLease(realm.id, { ...again, scope: "" })), "done", "it is another scope");
 			assert.equal(await begin(aLease(realm.id, { ...again, target: "elsewhere" })), "done", "it is another system");
 		});
 	}

@@ -10,5 +10,5 @@ export interface OpenedStore {
 	refusals: Readonly<Record<"check" | "unique" | "reference", RegExp>>;
 }
 
-/** Opens an adapter on a new, empty place, and closes it after the test. */
+/** Opens an adapter in a new, empty directory, and closes it after the test. */
 export type OpenStore = (cleanup: Cleanup) => Promise<OpenedStore>;

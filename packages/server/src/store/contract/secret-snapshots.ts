@@ -19,9 +19,9 @@ export async function secretSnapshotContract(openStore: OpenStore): Promise<void
 
 	/** Reads the environment's secrets as key, version and bytes. */
 	async function listAll(realm_id: string, environment: "dev" | "prod", expired_by = "") {
-		const places = [...unpack(await secrets.currentVersions(realm_id, environment, expired_by))];
-		const rows = await secrets.versionsAt(places);
-		return rows.map((row, at) => [row?.key, row?.version, places[at]?.bytes]);
+		const refs = [...unpack(await secrets.currentVersions(realm_id, environment, expired_by))];
+		const rows = await secrets.versionsAt(refs);
+		return rows.map((row, at) => [row?.key, row?.version, refs[at]?.bytes]);
 	}
 
 	test("a snapshot has each current version of an environment, oldest first, with the length of its value", async () => {
@@ -41,8 +41,8 @@ export async function secretSnapshotContract(openStore: OpenStore): Promise<void
 		const realm = await newRealm();
 		const keys = Array.from({ length: 2500 }, (_, at) => `key-${at}`);
 		await Promise.all(keys.map((key) => set(realm, key)));
-		const places = [...unpack(await secrets.currentVersions(realm, "dev", ""))];
-		const rows = await secrets.versionsAt(places);
+		const refs = [...unpack(await secrets.currentVersions(realm, "dev", ""))];
+		const rows = await secrets.versionsAt(refs);
 		assert.deepEqual(
 			rows.map((row) => row?.key),
 			keys,
@@ -65,7 +65,7 @@ export async function secretSnapshotContract(openStore: OpenStore): Promise<void
 		for (const key of ["B", "b", "-x", "a.b", "b"]) await set(realm, key, { environment: "prod" });
 		await set(realm, "ended", { expires_at: MADE_AT });
 		const pairs = [...unpackPairs(await secrets.pairs(realm, "dev", "prod", MADE_AT))];
-		const keyOf = async (place: (typeof pairs)[number]["from"]) => place && (await secrets.versionsAt([place]))[0]?.key;
+		const keyOf = async (ref: (typeof pairs)[number]["from"]) => ref && (await secrets.versionsAt([ref]))[0]?.key;
 		const found = await Promise.all(
 			pairs.map(async ({ from, to }) => [await keyOf(from), await keyOf(to), from?.version ?? 0, to?.version ?? 0]),
 		);

@@ -167,7 +167,7 @@ export async function secretContract(openStore: OpenStore): Promise<void> {
 		const [first, second] = await secrets.list(realm, "dev", "", 2);
 		assert.deepEqual([first?.version, first?.bytes, first?.environment], [2, 8, "dev"]);
 		const [row, gone] = await secrets.versionsAt(
-			[first, { secret_id: 0, version: 1, bytes: 0 }].filter((place) => place !== undefined),
+			[first, { secret_id: 0, version: 1, bytes: 0 }].filter((ref) => ref !== undefined),
 		);
 		assert.deepEqual([row?.key, row?.comment, row?.realm_id, gone], ["c", "newer", realm, undefined]);
 		assert.deepEqual(await keysOf(realm, "dev", second?.position ?? "", 10), ["b"]);

@@ -19,7 +19,7 @@ import { tokenReads } from "./reads/tokens.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import type { WriteQueue } from "./writer.ts";
 
-/** Places where operations run. */
+/** Threads and connections where operations run. */
 interface Ways {
 	writer: WriteQueue;
 	connection: Database;

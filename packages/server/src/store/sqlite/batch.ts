@@ -121,7 +121,7 @@ function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operat
 /** Event of a change that has a maker. */
 type MadeEvent = AuditEvent & Required<Pick<AuditEvent, "maker">>;
 
-/** Finds such an event at any place among an operation's arguments. */
+/** Finds such an event anywhere among an operation's arguments. */
 function isByMaker(given: unknown): given is MadeEvent {
 	return typeof given === "object" && given !== null && "maker" in given && given.maker !== undefined;
 }

@@ -56,7 +56,7 @@ const CASES: [admin: string, expected: string][] = [
 ];
 
 for (const [admin, expected] of CASES) {
-	test(`the place of ${admin} is kept, and who logs in there is not`, () => {
+	test(`the host of ${admin} is kept, and who logs in there is not`, () => {
 		new MongoClient(admin);
 		const uri = connectionUri(admin, CREDENTIAL);
 		assert.equal(uri, expected);

@@ -8,7 +8,7 @@ interface Parts {
 const CONNECTION_URI = /^(mongodb(?:\+srv)?):\/\/(?:[^@]*@)?([^/?#@]+)(?:\/[^?#]*)?(?:\?([^#]*))?(?:#.*)?$/s;
 
 /**
- * Options of the admin's connection string that suit every client of the same place. Options for logging in, options that name files or a
+ * Options of the admin's connection string that suit every client of the same server. Options for logging in, options that name files or a
  * proxy of this server, and unknown options are not passed on.
  * https://github.com/mongodb/specifications/blob/master/source/uri-options/uri-options.md
  */
@@ -24,7 +24,7 @@ const SHARED_OPTIONS = new Set(
 const DEFAULT_PORT = 27017;
 
 /**
- * Makes the connection string of a credential: the admin's place and options, with another user.
+ * Makes the connection string of a credential: the admin's hosts and options, with another user.
  * @param admin_uri one that the driver has accepted
  * Spec: ENGINES › Document database engine configuration. Design: §8
  */

@@ -31,7 +31,7 @@ const inEnvironment = or(
 
 /** Questions about secrets. A deleted secret has no versions, so looking for versions finds live secrets only. */
 export function secretReads(db: Reader): Reads {
-	return { ...single(db), ...lists(db), ...places(db), ...histories(db), ...expiring(db) };
+	return { ...single(db), ...lists(db), ...versions(db), ...histories(db), ...expiring(db) };
 }
 
 function single(db: Reader): Pick<Reads, "get" | "version"> {
@@ -100,8 +100,8 @@ function lists(db: Reader): Pick<Reads, "list" | "count"> {
 	};
 }
 
-function places(db: Reader): Pick<Reads, "versionsAt"> {
-	// Two questions: SQLite would prepare a join again for each place.
+function versions(db: Reader): Pick<Reads, "versionsAt"> {
+	// Two questions: SQLite would prepare a join again for each version.
 	const version = later(() =>
 		db
 			.select(stored)

@@ -6,8 +6,8 @@ import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { anyConnections } from "../testing/connections.ts";
-import type { Handle } from "./lane.ts";
 import { answerMalformed } from "./malformed.ts";
+import type { Handle } from "./pipeline.ts";
 
 /** A server that guards its connections, and a way to send it bytes. */
 async function serve(t: TestContext, handle: (...exchange: Parameters<Handle>) => unknown) {
@@ -20,7 +20,7 @@ async function serve(t: TestContext, handle: (...exchange: Parameters<Handle>) =
 	answerMalformed(
 		server,
 		() => ({ "x-request-id": "1" }),
-		(socket) => connections.laneOf(socket),
+		(socket) => connections.pipelineOf(socket),
 	);
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");

@@ -17,7 +17,7 @@ interface Credential {
 const DEADLINE_MS = 20_000;
 
 let world: EngineWorld;
-let common: Place;
+let common: Setup;
 const ends = new AsyncDisposableStack();
 after(() => ends.disposeAsync());
 before(async () => {
@@ -25,13 +25,13 @@ before(async () => {
 	ends.defer(fake.stop);
 	world = await startEngineWorld();
 	ends.defer(world.close);
-	common = await placeAt(fake, fake.uri);
+	common = await setUpAt(fake, fake.uri);
 });
 
 const failure = (code: number, errmsg = "no"): Fault => ({ applies: false, answer: { ok: 0, code, errmsg } });
 
 /** A database, and a realm configured for it. */
-interface Place {
+interface Setup {
 	readonly fake: FakeMongo;
 	readonly slug: string;
 	configure(more?: object): Promise<string>;
@@ -46,13 +46,13 @@ interface Place {
 const generateAt = (slug: string, params: object) =>
 	world.generate<Credential>("documentdb", { database: "app", ...params }, slug);
 
-async function placeFor(t: TestContext): Promise<Place> {
+async function setUpFor(t: TestContext): Promise<Setup> {
 	const fake = await startFakeMongo();
 	t.after(fake.stop);
-	return placeAt(fake, fake.uri);
+	return setUpAt(fake, fake.uri);
 }
 
-async function placeAt(fake: FakeMongo, connection_uri: string): Promise<Place> {
+async function setUpAt(fake: FakeMongo, connection_uri: string): Promise<Setup> {
 	const { slug } = await realm(world.client, world.admin);
 	const configure = async (more: object = {}) =>
 		ok(await world.configure("documentdb", { connection_uri, database: "app", ...more }, slug)).status;
@@ -133,7 +133,7 @@ const UNCLEAR: [what: string, answer: Fault["answer"]][] = [
 ];
 for (const [what, answer] of UNCLEAR) {
 	test(`a create that happens while ${what}: 503, the user is dropped, and the lease stays in doubt`, async (t) => {
-		const { fake, generate, until } = await placeFor(t);
+		const { fake, generate, until } = await setUpFor(t);
 		fake.fault("createUser", { applies: true, answer });
 		refused(await generate(), 503, "engine_unavailable");
 		await eventually("the user is dropped", () => fake.commands.some(({ dropUser }) => dropUser !== undefined));
@@ -145,7 +145,7 @@ for (const [what, answer] of UNCLEAR) {
 }
 
 test("a create that hangs is given up, and cleared away when the database answers again", async (t) => {
-	const { fake, generate, until } = await placeFor(t);
+	const { fake, generate, until } = await setUpFor(t);
 	fake.fault("createUser", { applies: true, answer: "nothing" });
 	fake.fault("dropUser", { applies: false, answer: "reset" });
 	const began = performance.now();
@@ -163,7 +163,7 @@ test("a create that hangs is given up, and cleared away when the database answer
 });
 
 test("a database that hangs from the first step on holds nobody longer than the deadline", async (t) => {
-	const { fake, slug, generate, validate } = await placeFor(t);
+	const { fake, slug, generate, validate } = await setUpFor(t);
 	fake.fault("usersInfo", { applies: false, answer: "nothing" });
 	const began = performance.now();
 	const answers = await Promise.all([generate(), generate(), validate("svc_00000001")]);
@@ -174,7 +174,7 @@ test("a database that hangs from the first step on holds nobody longer than the 
 });
 
 test("a drop that is a lie is found out, is tried again, and shows in health until it is true", async (t) => {
-	const { fake, generate, validate, until } = await placeFor(t);
+	const { fake, generate, validate, until } = await setUpFor(t);
 	const { username } = ok(await generate());
 	fake.fault("dropUser", { applies: false, answer: { ok: 1 } });
 	refused(await validate(username), 400, "engine_error");
@@ -192,7 +192,7 @@ test("a drop that is a lie is found out, is tried again, and shows in health unt
 });
 
 test("missing rights block the target, and a configuration that is put right drains it without a restart", async (t) => {
-	const { fake, slug, configure, generate, validate } = await placeFor(t);
+	const { fake, slug, configure, generate, validate } = await setUpFor(t);
 	const isBlocked = async () => (await world.details()).targets.some(({ status }) => status === "blocked");
 	const { username } = ok(await generate());
 	for (let count = 0; count < 3; count++) ok(await generate({ ttl: "4s" }));
@@ -213,7 +213,7 @@ test("a target that is away while leases end is drained soon after its return", 
 	const fake = await startFakeMongo();
 	const proxy = await startProxy(fake.port);
 	t.after(() => proxy.stop().finally(fake.stop));
-	const { generate, validate, until, lease } = await placeAt(fake, `mongodb://${proxy.address}/`);
+	const { generate, validate, until, lease } = await setUpAt(fake, `mongodb://${proxy.address}/`);
 	const { username } = ok(await generate({ ttl: "4s" }));
 	proxy.refuse();
 	await eventually("it was tried", async () => (await lease()).attempts > 0);

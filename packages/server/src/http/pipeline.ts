@@ -18,7 +18,7 @@ const NOTHING = Buffer.alloc(0);
  * The bytes and requests of one connection. A request is handled once the one before it has been answered; while a whole request is unanswered, the
  * parser gets no more bytes. A client that sends nothing ahead is never paused, so that the server notices when it leaves. Design: §13
  */
-export class Lane {
+export class Pipeline {
 	readonly #socket: Socket;
 	readonly #handle: Handle;
 	readonly #became: (state: State) => void;

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
+import { AppError } from "../errors.ts";
+import { type QueuedRequest, RequestQueue } from "./request-queue.ts";
+
+const LIMITS = { slots: 4, waiting: 8, late: 3, late_ms: 30, turn_ms: 1000 };
+
+/** Requests that begin when their turn comes, and the order in which they began. */
+function bench(given: Partial<typeof LIMITS> = {}) {
+	const requests = new RequestQueue({ ...LIMITS, ...given });
+	const begun: string[] = [];
+	const running: QueuedRequest[] = [];
+	const enter = (source: string, count = 1) =>
+		Array.from({ length: count }, () =>
+			requests.enter(source, (request) => {
+				begun.push(source);
+				running.push(request);
+			}),
+		);
+	/** Ends the request that began first, and lets the next one begin. */
+	const finish = async () => {
+		running.shift()?.end();
+		await nextTurn();
+	};
+	return { requests, begun, running, enter, finish };
+}
+
+const refusal = (code: string) => (error: unknown) =>
+	error instanceof AppError && error.code === code && error.headers["retry-after"] === "1";
+
+test("a source that is alone has every slot, and begins immediately", () => {
+	const { requests, begun, enter } = bench();
+	enter("a", 6);
+	assert.deepEqual(begun, ["a", "a", "a", "a"]);
+	assert.deepEqual(requests.count(), { held: 4, waiting: 2, late: 0 });
+});
+
+test("a source with many requests gets one free slot of two, another one that comes later the other", async () => {
+	const { begun, enter, finish } = bench();
+	enter("flood", 12);
+	enter("b", 3);
+	begun.length = 0;
+	for (let count = 0; count < 7; count++) await finish();
+	assert.deepEqual(begun, ["flood", "b", "flood", "b", "flood", "b", "flood"]);
+});
+
+test("sources take turns, however many each of them sends", async () => {
+	const { begun, enter, finish } = bench({ slots: 1 });
+	for (const source of ["a", "a", "a", "b", "c", "c"]) enter(source);
+	for (let count = 0; count < 5; count++) await finish();
+	assert.deepEqual(begun, ["a", "a", "b", "c", "a", "c"]);
+});
+
+test("of one source only so many wait; others are let in", () => {
+	const { requests, enter } = bench();
+	enter("a", 12);
+	assert.throws(() => enter("a"), refusal("rate_limited"));
+	enter("b");
+	assert.deepEqual([requests.count().waiting, requests.refused.waiting], [8, 1]);
+});
+
+test("who leaves before its turn makes room and is not begun", async () => {
+	const { requests, begun, enter, finish } = bench({ slots: 1 });
+	const [, second] = enter("a", 3);
+	second?.end();
+	assert.equal(requests.count().waiting, 1);
+	await finish();
+	await finish();
+	assert.deepEqual(begun, ["a", "a"]);
+	assert.deepEqual(requests.count(), { held: 0, waiting: 0, late: 0 });
+});
+
+test("a slot that is given back early goes to the next, once", async () => {
+	const { requests, begun, enter } = bench({ slots: 1 });
+	const [first] = enter("a", 3);
+	first?.release();
+	first?.release();
+	await nextTurn();
+	first?.end();
+	await nextTurn();
+	assert.deepEqual(begun, ["a", "a"]);
+	assert.deepEqual(requests.count(), { held: 1, waiting: 1, late: 0 });
+});
+
+test("who takes a slot again waits behind those of its source", async () => {
+	const { begun, enter, finish, running } = bench({ slots: 1 });
+	const [first] = enter("a", 2);
+	first?.release();
+	running.shift();
+	await nextTurn();
+	const again = first?.reacquire().then(() => begun.push("again"));
+	enter("a");
+	assert.deepEqual(begun, ["a", "a"]);
+	await finish();
+	await again;
+	assert.deepEqual(begun, ["a", "a", "again"]);
+});
+
+test("who waits for a slot again and goes is not waited for", async () => {
+	const { requests, enter } = bench({ slots: 1 });
+	const [first] = enter("a", 2);
+	first?.release();
+	await nextTurn();
+	const again = first?.reacquire();
+	assert.equal(requests.count().waiting, 1);
+	first?.end();
+	await again;
+	assert.deepEqual(requests.count(), { held: 1, waiting: 0, late: 0 });
+});
+
+test("who holds a slot for long gives it back while others wait, up to a number", async () => {
+	const { requests, begun, enter } = bench({ slots: 2 });
+	enter("a", 8);
+	await wait(150);
+	assert.deepEqual(requests.count(), { held: 2, waiting: 3, late: 3 });
+	assert.equal(begun.length, 5);
+	assert.throws(() => enter("b"), refusal("overloaded"));
+	assert.equal(requests.refused.late, 1);
+});
+
+test("who holds a slot for long keeps it while nobody waits", async () => {
+	const { requests, enter } = bench();
+	enter("a", 4);
+	await wait(80);
+	assert.deepEqual(requests.count(), { held: 4, waiting: 0, late: 0 });
+});
+
+test("the end of one that gave its slot back behind a long commit gives no second slot", async () => {
+	const { requests, enter, running } = bench({ slots: 1 });
+	enter("a", 4);
+	await wait(60);
+	// The next one begins in a later turn of the event loop.
+	while (requests.count().held === 0) await nextTurn();
+	for (const request of running) if (!requests.holds(request)) request.end();
+	const { held, late } = requests.count();
+	assert.equal(held, 1);
+	assert.equal(late, 0);
+});
+
+test("requests that take long begin in several turns of the event loop, sources in turn", async () => {
+	const requests = new RequestQueue({ ...LIMITS, turn_ms: 4 });
+	const begun: [turn: number, source: string][] = [];
+	let turn = 0;
+	const slow = (source: string) => (entered: QueuedRequest) => {
+		begun.push([turn, source]);
+		const until = performance.now() + 5;
+		while (performance.now() < until);
+		entered.end();
+	};
+	for (const source of ["a", "a", "a", "b"]) requests.enter(source, slow(source));
+	for (; turn < 4; turn++) await nextTurn();
+	assert.deepEqual(
+		begun.map(([, source]) => source),
+		["a", "a", "b", "a"],
+	);
+	assert.deepEqual(new Set(begun.map(([at]) => at)), new Set([0, 1, 2]), "one of them, then one each time round");
+	assert.deepEqual(requests.count(), { held: 0, waiting: 0, late: 0 });
+});
+
+test("nobody is refused for what only waits for the next turn of the event loop", async () => {
+	const requests = new RequestQueue({ ...LIMITS, slots: 8, turn_ms: 0 });
+	const begun: QueuedRequest[] = [];
+	for (let count = 0; count < 4 * LIMITS.waiting; count++) requests.enter("a", (request) => begun.push(request));
+	assert.deepEqual(requests.count(), { held: 0, waiting: 4 * LIMITS.waiting, late: 0 });
+	assert.throws(() => requests.enter("a", () => undefined), refusal("rate_limited"));
+	requests.limits.turn_ms = 1000;
+	await nextTurn();
+	assert.equal(begun.length, 8);
+	assert.throws(() => requests.enter("a", () => undefined), refusal("rate_limited"));
+});

@@ -1,0 +1,183 @@
+import { AppError } from "../errors.ts";
+import { FairQueue } from "../fair-queue.ts";
+import type { Slot } from "../request-slot.ts";
+
+/** Limits of requests handled and waiting at a time. */
+export interface QueueLimits {
+	/** Requests handled at a time. */
+	slots: number;
+	/** Waiting requests of one source while every slot is taken. */
+	waiting: number;
+	/** Requests without a slot because their commit takes longer than `late_ms`. */
+	late: number;
+	late_ms: number;
+	/** Milliseconds of a turn of the event loop in which requests may begin; later ones wait for the next turn. */
+	turn_ms: number;
+}
+
+/** How many times as many may wait while slots are free: they arrive in one turn of the event loop, and begin in the next. */
+const BURST = 4;
+
+/** Milliseconds between two checks for slots held too long, while a request waits for one. */
+const CHECK_MS = 20;
+
+/**
+ * Limits the requests handled at a time. The others wait, each behind those of its own source; a free slot goes to the next source in
+ * the ring, so a source that is alone gets every slot. Design: §13
+ */
+export class RequestQueue {
+	readonly limits: QueueLimits;
+	/** Number of refusals by each limit. */
+	readonly refused = { waiting: 0, late: 0 };
+	// In the order of taking.
+	readonly #held = new Set<QueuedRequest>();
+	readonly #late = new Set<QueuedRequest>();
+	/** Waiting requests, by source. */
+	readonly #waiting = new FairQueue<QueuedRequest>();
+	#serving: NodeJS.Immediate | undefined;
+	#checking: NodeJS.Timeout | undefined;
+	/** Start of the first request in this turn of the event loop; undefined before. */
+	#turnBegan: number | undefined;
+
+	constructor(limits: QueueLimits) {
+		this.limits = limits;
+	}
+
+	/**
+	 * Begins a request when its turn comes: immediately while a slot is free.
+	 * @throws AppError rate_limited, overloaded
+	 */
+	enter(source: string, begin: (request: QueuedRequest) => void): QueuedRequest {
+		const request = new QueuedRequest(this, source);
+		this.enqueue(request, () => begin(request));
+		return request;
+	}
+
+	/** Counts requests with a slot, waiting for one (of the fullest source), and without one behind a commit. */
+	count(): { held: number; waiting: number; late: number } {
+		return { held: this.#held.size, waiting: this.#waiting.fullest(), late: this.#late.size };
+	}
+
+	/** @throws AppError rate_limited, overloaded */
+	enqueue(request: QueuedRequest, begin: () => void): void {
+		const now = performance.now();
+		if (this.#held.size < this.limits.slots && this.#waiting.size === 0 && this.#hasTime(now))
+			this.#take(request, begin, now);
+		else this.#wait(request, begin);
+	}
+
+	/** Tells whether another request may begin in this turn of the event loop: a hundred of a millisecond each would hold up all others. */
+	#hasTime(now: number): boolean {
+		if (this.#turnBegan === undefined) {
+			this.#turnBegan = now;
+			setImmediate(() => this.#endTurn());
+		}
+		return now - this.#turnBegan < this.limits.turn_ms;
+	}
+
+	#endTurn(): void {
+		this.#turnBegan = undefined;
+		this.#serve();
+	}
+
+	#wait(request: QueuedRequest, begin: () => void): void {
+		const { slots, waiting, late } = this.limits;
+		const most = this.#held.size < slots ? BURST * waiting : waiting;
+		if (this.#waiting.count(request.source) >= most) {
+			this.refused.waiting++;
+			throw tooMany("rate_limited", `${waiting} requests from here are already waiting`);
+		}
+		if (this.#late.size >= late) {
+			this.refused.late++;
+			throw tooMany("overloaded", `${late} requests are already waiting for the disk`);
+		}
+		request.begin = begin;
+		this.#waiting.add(request, request.source);
+		this.#checking ??= setTimeout(() => this.#check(), CHECK_MS).unref();
+	}
+
+	/** Removes a request from its slot or its queue. */
+	drop(request: QueuedRequest): void {
+		this.#late.delete(request);
+		if (this.#held.delete(request)) this.#wake();
+		else if (request.begin !== undefined) this.#waiting.remove(request, request.source);
+	}
+
+	holds(request: QueuedRequest): boolean {
+		return this.#held.has(request);
+	}
+
+	#take(request: QueuedRequest, begin: () => void, now: number): void {
+		request.begin = undefined;
+		request.since = now;
+		this.#held.add(request);
+		begin();
+	}
+
+	/** Serves in a later turn of the event loop, so that arriving bytes are read in between. */
+	#wake(): void {
+		if (this.#waiting.size > 0) this.#serving ??= setImmediate(() => this.#serve());
+	}
+
+	#serve(): void {
+		this.#serving = undefined;
+		for (;;) {
+			const now = performance.now();
+			if (this.#held.size >= this.limits.slots || this.#waiting.size === 0 || !this.#hasTime(now)) return;
+			const request = this.#waiting.take();
+			if (request?.begin !== undefined) this.#take(request, request.begin, now);
+		}
+	}
+
+	/** Reclaims slots held too long. No request runs while a timer does: those requests wait for something. */
+	#check(): void {
+		const since = performance.now() - this.limits.late_ms;
+		for (const request of this.#held) {
+			if (request.since > since || this.#late.size >= this.limits.late) break;
+			this.drop(request);
+			this.#late.add(request);
+		}
+		this.#checking = this.#waiting.size === 0 ? undefined : setTimeout(() => this.#check(), CHECK_MS).unref();
+	}
+}
+
+/** A request that waits for a slot, holds one, or is over. */
+export class QueuedRequest implements Slot {
+	readonly source: string;
+	/** Set while it waits. */
+	begin: (() => void) | undefined;
+	/** Time at which it took its slot. */
+	since = 0;
+	readonly #queue: RequestQueue;
+	/** The answer is sent, or nobody wants it any more. */
+	isOver = false;
+
+	constructor(queue: RequestQueue, source: string) {
+		this.#queue = queue;
+		this.source = source;
+	}
+
+	release(): void {
+		if (this.#queue.holds(this)) this.#queue.drop(this);
+	}
+
+	async reacquire(): Promise<void> {
+		// biome-ignore lint/suspicious/noUnnecessaryConditions: `end` sets it
+		if (this.isOver || this.#queue.holds(this)) return;
+		await new Promise<void>((resolve) => this.#queue.enqueue(this, resolve));
+	}
+
+	/** Gives up its slot or its wait, for good. */
+	end(): void {
+		this.isOver = true;
+		const { begin } = this;
+		this.#queue.drop(this);
+		this.begin = undefined;
+		// A request that waits to reacquire a slot goes on, and learns from its connection that nobody wants its answer.
+		if (this.since > 0) begin?.();
+	}
+}
+
+function tooMany(code: "rate_limited" | "overloaded", what: string): AppError {
+	return new AppError(code, `${what}: try again in a second`, { headers: { "retry-after": "1" } });
+}

@@ -1,0 +1,51 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** A request's slot among those handled at the same time. Design: §13 */
+export interface Slot {
+	/** Gives it to another request; the rest of the work goes on without one. */
+	release(): void;
+	/** Waits for a slot again. @throws AppError rate_limited, overloaded */
+	reacquire(): Promise<void>;
+}
+
+/**
+ * Milliseconds before a refusal for lack of a slot is sent, as in Retry-After. After an immediate refusal, clients that retry at once would
+ * take more time with refusals than with requests. The connection waits meanwhile, and each source has only so many.
+ */
+export const REFUSAL_MS = 1000;
+
+const ofRequests = new WeakMap<object, Slot>();
+
+// The alternative is an argument through every rule down to engines, providers and drivers. AsyncLocalStorage makes promises slower: 10 µs per request.
+const slots = new AsyncLocalStorage<Slot>();
+
+/** Stores the slot of a node:http request. */
+export function setSlot(request: object, slot: Slot): void {
+	ofRequests.set(request, slot);
+}
+
+/** Finds the slot of a request; undefined when it never needed one. */
+export function slotOfRequest(request: object): Slot | undefined {
+	return ofRequests.get(request);
+}
+
+/** Runs work that may give back the slot at any depth, with `releaseSlot`. */
+export function withSlot<Input, Result>(slot: Slot | undefined, work: (input: Input) => Result, input: Input): Result {
+	return slot === undefined ? work(input) : slots.run(slot, work, input);
+}
+
+/**
+ * Gives back the current request's slot, if it has one. Call it before you wait for anything that is not this process's own work, such as an engine,
+ * a password check or a provider.
+ */
+export function releaseSlot(): void {
+	slots.getStore()?.release();
+}
+
+/** Waits without a slot, then takes one again: for a body that is still arriving. @throws AppError rate_limited, overloaded */
+export async function waitWithoutSlot<T>(slot: Slot | undefined, wait: Promise<T>): Promise<T> {
+	slot?.release();
+	const found = await wait;
+	await slot?.reacquire();
+	return found;
+}
