@@ -81,7 +81,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			from: /^doctor\//,
 			may: /^(doctor\/|policy\/|crypto\/keyring\.ts$|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/,
 		},
-		{ from: /^(core|engine-parts|backup-parts|doctor-parts|main|serving|offline)\.ts$/, may: /./ },
+		{ from: /^(wiring\/|(main|offline)\.ts$)/, may: /./ },
 	],
 	// Each folder may import the ones before it.
 	"packages/cli/src": [

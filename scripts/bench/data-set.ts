@@ -77,8 +77,6 @@ async function fill(directory: string, { realms, secretsPerRealm }: DataSize): P
 	const store = await openSqliteStore({
 		directory,
 		now: system.now(),
-		// Nothing here must survive a power cut.
-		synchronous: "NORMAL",
 		onFailure: (error) => {
 			throw error;
 		},

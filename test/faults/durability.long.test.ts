@@ -129,13 +129,13 @@ async function stoppedWithTwoSecrets(t: TestContext): Promise<Keeper> {
 	return keeper;
 }
 
-/** Fails unless the request is refused as the server's own trouble or (for a name that no longer exists) as not found; never with a value. */
+/** Fails unless the request is refused as the server's own failure or (for a name that no longer exists) as not found; never with a value. */
 function assertNoValue(answer: Answer): void {
 	assert.ok([404, 500, 503].includes(answer.status), `${answer.status}: ${answer.text}`);
 	assert.ok(!answer.text.includes(KEPT_VALUE) && !answer.text.includes(OTHER_VALUE), "a value was answered");
 }
 
-/** The operator deletes a secret that is not found, so trouble must always be a 503 for it. Design: §7. */
+/** The operator deletes a secret that is not found, so a failure must always be a 503 for it. Design: §7. */
 function assertUnhealthy(answer: Answer): void {
 	assert.equal(answer.status, 503, answer.text);
 	assertNoValue(answer);

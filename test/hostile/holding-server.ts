@@ -4,6 +4,7 @@
  */
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
+import { openSqliteStore } from "../../packages/server/src/store/sqlite/store.ts";
 import type { Store } from "../../packages/server/src/store/store.ts";
 import { BUILT_IN } from "../../packages/svc/src/built-in-engines.ts";
 import { runOwnServer } from "../harness/own-server.ts";
@@ -47,4 +48,4 @@ function behindDoor(store: Store): Store {
 	return Object.fromEntries(doors) as Store;
 }
 
-await runOwnServer(BUILT_IN, { around: { store: behindDoor } });
+await runOwnServer(BUILT_IN, { openStore: async (options) => behindDoor(await openSqliteStore(options)) });

@@ -95,11 +95,11 @@ test("metadata are good until they say, wherever they say it", options, async ()
 		[at(-1), over],
 		["tomorrow", over],
 	] as const) {
-		for (const place of ["entity", "role"] as const) {
-			const settings = described(write(keyDescriptor(key), { [place]: ` validUntil="${until}"` }));
-			assert.equal(await messageOf(settings), message, `${place} ${until}`);
+		for (const element of ["entity", "role"] as const) {
+			const settings = described(write(keyDescriptor(key), { [element]: ` validUntil="${until}"` }));
+			assert.equal(await messageOf(settings), message, `${element} ${until}`);
 			if (message === "nothing") continue;
-			await assert.rejects(saml.loginUrl(`${place} ${until}`, settings, sp, "_id", said.now), {
+			await assert.rejects(saml.loginUrl(`${element} ${until}`, settings, sp, "_id", said.now), {
 				name: "ProviderUnavailable",
 				message,
 			});

@@ -54,7 +54,7 @@ test("an error is its name, its code, where it was thrown and its causes; its me
 });
 
 test("what a database says of a statement it was given stays out of the log", async (t) => {
-	const db = openWriter(`${await makeFolder(t)}/svc.db`, "FULL");
+	const db = openWriter(`${await makeFolder(t)}/svc.db`);
 	t.after(() => db.close());
 	db.exec("CREATE TABLE t (x INTEGER CHECK (x <> 1)) STRICT");
 	const { log, lines, entries } = createTestLog();

@@ -1,6 +1,5 @@
 import { createReadStream, createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
-import { createChecker } from "./backup-parts.ts";
 import { checkBackup, type Sound } from "./backups/check.ts";
 import { readManifest, UnsoundBackup } from "./backups/manifest.ts";
 import type { Restore } from "./backups/model.ts";
@@ -13,6 +12,7 @@ import { TLS_FILES } from "./http/tls-files.ts";
 import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/sqlite/files.ts";
 import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } from "./store/sqlite/restored.ts";
 import { system } from "./system.ts";
+import { createChecker } from "./wiring/backups.ts";
 
 /** Options of a restore, made on the server's machine while no server runs. */
 export interface RestoreOptions {

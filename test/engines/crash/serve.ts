@@ -6,8 +6,11 @@ import { readFileSync, writeSync } from "node:fs";
 import { ServerResponse } from "node:http";
 import { flushCompileCache } from "node:module";
 import { setTimeout } from "node:timers/promises";
-import type { Around } from "../../../packages/server/src/engine-parts.ts";
+import { createEngineHost } from "../../../packages/server/src/engines/host/host.ts";
 import type { Kind } from "../../../packages/server/src/engines/kinds/kind.ts";
+import { KINDS } from "../../../packages/server/src/engines/kinds/registry.ts";
+import type { Components } from "../../../packages/server/src/main.ts";
+import { openSqliteStore } from "../../../packages/server/src/store/sqlite/store.ts";
 import { system } from "../../../packages/server/src/system.ts";
 import { BUILT_IN } from "../../../packages/svc/src/built-in-engines.ts";
 import { runOwnServer } from "../../harness/own-server.ts";
@@ -64,14 +67,20 @@ function watchedKind(kind: Kind): Kind {
 	};
 }
 
-const around: Around = {
-	store: (store) => ({ ...store, leases: watched("leases", store.leases) }),
-	host: (host) => ({
-		...host,
-		call: (type, settings, method, params) =>
-			between(`engine.${method}`, () => host.call(type, settings, method, params)),
-	}),
-	kinds: (kinds) => Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, watchedKind(kind)])),
+const components: Partial<Components> = {
+	async openStore(options) {
+		const store = await openSqliteStore(options);
+		return { ...store, leases: watched("leases", store.leases) };
+	},
+	createHost(needs) {
+		const host = createEngineHost(needs);
+		return {
+			...host,
+			call: (type, settings, method, params) =>
+				between(`engine.${method}`, () => host.call(type, settings, method, params)),
+		};
+	},
+	kinds: Object.fromEntries(Object.entries(KINDS).map(([type, kind]) => [type, watchedKind(kind)])),
 };
 
 /** Cuts off an answer in the middle when the order says so. */
@@ -88,6 +97,6 @@ const rate = Number(env.SVC_TEST_UPTIME_RATE ?? 1);
 const start_ms = system.uptimeMs();
 const uptimeMs = () => start_ms + (system.uptimeMs() - start_ms) * rate;
 
-await runOwnServer(BUILT_IN, { system: { ...system, uptimeMs }, around });
+await runOwnServer(BUILT_IN, { system: { ...system, uptimeMs }, ...components });
 // A killed process does not flush by itself.
 flushCompileCache();

@@ -3,7 +3,7 @@
  * reads its orders from a file whenever they matter.
  */
 import { readFileSync } from "node:fs";
-import type { EngineHost } from "../../../packages/server/src/engines/host/host.ts";
+import { createEngineHost, type EngineHost } from "../../../packages/server/src/engines/host/host.ts";
 import { system } from "../../../packages/server/src/system.ts";
 import { BUILT_IN } from "../../../packages/svc/src/built-in-engines.ts";
 import { runOwnServer } from "../../harness/own-server.ts";
@@ -57,5 +57,6 @@ await runOwnServer(BUILT_IN, {
 		now: () => new Date(system.now().getTime() + orders().wall_ms - stoppedFor()),
 		uptimeMs: () => system.uptimeMs() + orders().uptime_ms - stoppedFor(),
 	},
-	around: { host: steer, sweep_ms: SWEEP_MS },
+	createHost: (needs) => steer(createEngineHost(needs)),
+	sweep_ms: SWEEP_MS,
 });

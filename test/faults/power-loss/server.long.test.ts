@@ -52,8 +52,8 @@ test("no answered request is lost in a power cut, and a server starts on what is
 
 test("the replay finds what a server loses that does not sync its commits", { skip: skipWithoutStrace }, async (t) => {
 	t.diagnostic(`seed ${seed}`);
-	const script = [join(import.meta.dirname, "serve-normal.ts")];
-	const { events, data } = await recordLives("normal", script);
+	const script = ["--import", join(import.meta.dirname, "unsynced.ts"), join(import.meta.dirname, "server.ts")];
+	const { events, data } = await recordLives("unsynced", script);
 	const masterKey = readFileSync(join(data, "master.key"));
 	const plan = { moments: MOMENTS, folder: join(root, "image"), random: seededRandom(seed) };
 	let losses = 0;

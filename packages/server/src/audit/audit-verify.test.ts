@@ -32,7 +32,7 @@ async function setUp(t: Cleanup) {
 	};
 	/** Changes the database behind the server's back, as anybody with a database tool can. */
 	const tamper = (statements: string) => {
-		const db = openWriter(file, "FULL");
+		const db = openWriter(file);
 		db.exec(`DROP TRIGGER IF EXISTS audit_event_keep; DROP TRIGGER IF EXISTS audit_event_stay; ${statements}`);
 		db.close();
 	};

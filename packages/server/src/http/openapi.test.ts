@@ -3,13 +3,13 @@ import { ServerResponse } from "node:http";
 import { test } from "node:test";
 import type { Hono } from "hono";
 import { readConfig } from "../config.ts";
-import { createCore } from "../core.ts";
 import { STATUS } from "../errors.ts";
 import { createLimits } from "../limits.ts";
 import { anyConnections } from "../testing/connections.ts";
 import { createTestLog } from "../testing/log.ts";
 import { allRoutes } from "../testing/routes.ts";
 import { createTestSystem } from "../testing/system.ts";
+import { wireApp } from "../wiring/app.ts";
 import { openApiDocument } from "./openapi.ts";
 
 interface Operation {
@@ -51,7 +51,7 @@ test("every route has an operation, and every operation a route", () => {
 });
 
 test("the server answers the document of exactly these routes", async () => {
-	const { app } = createCore({
+	const { app } = wireApp({
 		config: readConfig({}, import.meta.dirname),
 		store: {} as never,
 		keyring: {} as never,

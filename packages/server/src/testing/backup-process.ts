@@ -2,7 +2,6 @@ import fs, { existsSync, readdirSync, statSync } from "node:fs";
 import promises from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { createBackupParts } from "../backup-parts.ts";
 import { makeBackup } from "../backups/make.ts";
 import { readConfig } from "../config.ts";
 import { openKeyring } from "../crypto/keyring.ts";
@@ -10,6 +9,7 @@ import { loadMasterKey } from "../crypto/master-key.ts";
 import { restoreBackup } from "../offline.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import { system } from "../system.ts";
+import { wireBackups } from "../wiring/backups.ts";
 
 /** The process's task with a data directory: make a backup of it, or restore a file into it. */
 export type BackupTask = "make" | "restore";
@@ -84,7 +84,7 @@ async function main(): Promise<void> {
 		const keyring = await openKeyring({ keys: store.keys, master: key.reveal(), system });
 		watchFiles();
 		if (target === "in the copy") dieInCopy();
-		await makeBackup(createBackupParts({ config, store, keyring, system }), "svc", system.now());
+		await makeBackup(wireBackups({ config, store, keyring, system }), "svc", system.now());
 		await store.close();
 	}
 }

@@ -1,11 +1,11 @@
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { createBackupParts } from "../backup-parts.ts";
 import { makeBackup } from "../backups/make.ts";
 import { type Config, readConfig } from "../config.ts";
 import { openKeyring } from "../crypto/keyring.ts";
 import { loadMasterKey } from "../crypto/master-key.ts";
 import { sealValue } from "../secrets/value.ts";
+import { wireBackups } from "../wiring/backups.ts";
 import { anEvent, aVersion } from "./rows.ts";
 import { addAccount, addRealm } from "./rules.ts";
 import { type Cleanup, makeFolder, openTestStore } from "./store.ts";
@@ -34,7 +34,7 @@ export async function makeBackedUp(cleanup: Cleanup): Promise<BackedUp> {
 	const realm = await addRealm(store, await addAccount(store, { email: ACCOUNTS[0] }), { keyring });
 	const version = aVersion(realm.id, "KEY");
 	await store.secrets.set({ ...version, value: await sealValue({ keyring, system }, version, "a value") }, anEvent());
-	const name = await makeBackup(createBackupParts({ config, store, keyring, system }), "svc", system.now());
+	const name = await makeBackup(wireBackups({ config, store, keyring, system }), "svc", system.now());
 	await addAccount(store, { email: ACCOUNTS[1] });
 	const directory = await makeFolder(cleanup);
 	await cp(used, directory, { recursive: true, preserveTimestamps: true });

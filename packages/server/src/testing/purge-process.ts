@@ -6,7 +6,7 @@ import { emptying } from "../store/sqlite/writes/emptying.ts";
 export const STEPS = [0, 1, 3] as const;
 
 function main([file = "", realm_id = "", steps = ""]: string[]): void {
-	const db = openWriter(file, "FULL");
+	const db = openWriter(file);
 	const empty = emptying(db);
 	for (let step = 0; ; step++) {
 		db.exec("BEGIN IMMEDIATE");

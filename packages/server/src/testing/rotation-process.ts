@@ -72,7 +72,7 @@ function watchFiles(isRecovery: boolean): void {
 
 /** Runs a transaction on the real file that is never committed: as much of it as possible is in the log already. */
 function withinTransaction(run: (writes: ReturnType<typeof keyWrites>) => unknown): never {
-	const db = openWriter(join(directory, "svc.db"), "FULL");
+	const db = openWriter(join(directory, "svc.db"));
 	db.pragma("cache_size = 1");
 	db.exec("BEGIN IMMEDIATE");
 	// The event is written last: everything else is written by then.

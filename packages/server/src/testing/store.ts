@@ -54,7 +54,7 @@ export async function openTestStore(cleanup: Cleanup, used?: string): Promise<Te
 
 /** Empties tables behind the back of the open store, the only writer: answers from then on come from its memory. */
 export function emptyAside({ file }: Pick<TestStore, "file">, tables: readonly string[]): void {
-	const aside = openWriter(file, "FULL");
+	const aside = openWriter(file);
 	aside.pragma("foreign_keys = OFF");
 	for (const table of tables) aside.exec(`DELETE FROM ${table}`);
 	aside.close();

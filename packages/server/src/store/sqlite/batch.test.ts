@@ -16,7 +16,7 @@ import { openChain } from "./writes/audit.ts";
 /** Sets up the writer thread's parts on this thread, with one account and one realm; the operations of `broken` fail. */
 async function setUp(t: TestContext) {
 	const file = join(await makeFolder(t), "svc.db");
-	const db = openWriter(file, "FULL");
+	const db = openWriter(file);
 	migrate(db, "");
 	const chain = openChain(db);
 	const broken = {

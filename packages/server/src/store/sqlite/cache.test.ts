@@ -167,7 +167,7 @@ const KEEPS_SECRETS = new Set([
 	"accounts.openSession", // it may end another session
 ]);
 
-const db = openWriter(join(await makeFolder({ after }), "svc.db"), "FULL");
+const db = openWriter(join(await makeFolder({ after }), "svc.db"));
 after(() => void db.close());
 migrate(db, "");
 const operations = Object.entries(allWrites(db, openChain(db).append)).flatMap(([noun, verbs]) =>

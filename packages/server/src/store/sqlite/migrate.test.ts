@@ -26,7 +26,7 @@ function statementsOf(sql: string): string[] {
 
 async function open(t: TestContext): Promise<{ db: Database.Database; folder: string }> {
 	const folder = await makeFolder(t);
-	const db = openWriter(join(folder, "svc.db"), "FULL");
+	const db = openWriter(join(folder, "svc.db"));
 	t.after(() => db.close());
 	return { db, folder };
 }
@@ -133,7 +133,7 @@ test("a process that is killed between any two statements leaves files that the 
 	const whole = schemaOf(db);
 	assert.ok(statSync(`${images.at(-1)}-wal`).size > statSync(`${images[0]}-wal`).size, "the log holds open pages");
 	for (const [step, image] of images.entries()) {
-		const found = openWriter(image, "NORMAL");
+		const found = openWriter(image);
 		assert.deepEqual(applied(found), all(NOW).slice(0, steps[step]?.migration));
 		migrate(found, LATER);
 		assert.deepEqual(schemaOf(found), whole);

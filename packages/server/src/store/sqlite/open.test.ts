@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { FatalError } from "../../errors.ts";
 import { makeFolder } from "../../testing/store.ts";
-import { openCheckpointer, openReader, openWriter, type Synchronous } from "./open.ts";
+import { openCheckpointer, openReader, openWriter } from "./open.ts";
 
 const FULL = 2;
 const NORMAL = 1;
@@ -13,8 +13,8 @@ const NORMAL = 1;
 const newFile = async (t: TestContext) => join(await makeFolder(t), "svc.db");
 const read = (db: Database.Database, pragma: string) => db.pragma(pragma, { simple: true });
 
-async function writer(t: TestContext, file?: string, synchronous: Synchronous = "FULL"): Promise<Database.Database> {
-	const db = openWriter(file ?? (await newFile(t)), synchronous);
+async function writer(t: TestContext, file?: string): Promise<Database.Database> {
+	const db = openWriter(file ?? (await newFile(t)));
 	t.after(() => db.close());
 	return db;
 }
@@ -52,10 +52,6 @@ test("the writer is at FULL when it opens a database again, with and without a l
 	assert.equal(read(again, "synchronous"), FULL);
 });
 
-test("NORMAL is used only on request", async (t) => {
-	assert.equal(read(await writer(t, undefined, "NORMAL"), "synchronous"), NORMAL);
-});
-
 const WRITER_PRAGMAS: Record<string, unknown> = {
 	journal_mode: "wal",
 	synchronous: FULL,
@@ -87,7 +83,7 @@ test("the writer's foreign keys are enforced", async (t) => {
 
 test("a database that does not keep the pragmas is refused, naming one", () => {
 	assert.throws(
-		() => openWriter(":memory:", "FULL"),
+		() => openWriter(":memory:"),
 		(error) => error instanceof FatalError && /does not keep [a-z_]+=/.test(error.message),
 	);
 });
@@ -131,7 +127,7 @@ test("a reader makes no database where there is none", async (t) => {
 test("a file that is no database is refused", async (t) => {
 	const file = await newFile(t);
 	await writeFile(file, "not a database, and longer than a header of one hundred bytes ".repeat(20));
-	assert.throws(() => openWriter(file, "FULL"), { code: "SQLITE_NOTADB" });
+	assert.throws(() => openWriter(file), { code: "SQLITE_NOTADB" });
 });
 
 test("the connection that moves the log moves it, and may not write", async (t) => {

@@ -4,9 +4,6 @@ import { FatalError } from "../../errors.ts";
 /** Oldest SQLite without the WAL-reset race. Design: §4. */
 const MINIMUM_SQLITE = [3, 51, 3];
 
-/** Durability of the writer. Only the fault tests use NORMAL, to show that they notice the loss. */
-export type Synchronous = "FULL" | "NORMAL";
-
 /** Pragmas of every connection, and the value that each must read back as. */
 const PRAGMAS: readonly [string, string | number, unknown][] = [
 	["foreign_keys", "ON", 1],
@@ -31,24 +28,24 @@ const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024;
  * switches a WAL database to synchronous=NORMAL at that moment.
  * @throws FatalError when a pragma does not keep its value
  */
-export function openWriter(file: string, synchronous: Synchronous): Database.Database {
+export function openWriter(file: string): Database.Database {
 	const db = new Database(file);
 	db.pragma("journal_mode = WAL");
 	db.prepare("SELECT count(*) FROM sqlite_schema").get();
-	db.pragma(`synchronous = ${synchronous}`);
+	db.pragma("synchronous = FULL");
 	// SQLite forgets the error of a checkpoint that it starts by itself: wal-checkpointer.ts does it instead.
 	db.pragma("wal_autocheckpoint = 0");
 	db.pragma(`cache_size = -${CACHE_KIB.writer}`);
 	db.pragma(`journal_size_limit = ${JOURNAL_SIZE_LIMIT}`);
 	settle(db);
 	expect(db, "journal_mode", "wal");
-	expect(db, "synchronous", synchronous === "FULL" ? 2 : 1);
+	expect(db, "synchronous", 2);
 	return db;
 }
 
 /** Opens a connection that only moves the log into the database; this works although it may not write. */
 export function openCheckpointer(file: string): Database.Database {
-	const db = openWriter(file, "FULL");
+	const db = openWriter(file);
 	db.pragma("query_only = ON");
 	return db;
 }

@@ -18,7 +18,7 @@ const NEWEST = MIGRATIONS.at(-1)?.name ?? "";
 async function setUp(t: TestContext) {
 	const directory = await makeFolder(t);
 	const file = join(directory, "svc.db");
-	const db = openWriter(file, "FULL");
+	const db = openWriter(file);
 	t.after(() => db.close());
 	migrate(db, NOW.toISOString());
 	db.exec(`INSERT INTO keyring VALUES (zeroblob(8), 'session', '', 'active', zeroblob(73), '');

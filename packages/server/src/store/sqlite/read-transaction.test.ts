@@ -11,7 +11,7 @@ import { createReadTransaction } from "./read-transaction.ts";
 /** A table with a counter, a writer that raises it, and reads of it. */
 async function setUp(t: TestContext) {
 	const file = join(await makeFolder(t), "svc.db");
-	const writer = openWriter(file, "FULL");
+	const writer = openWriter(file);
 	writer.exec("CREATE TABLE t (x INTEGER) STRICT; INSERT INTO t VALUES (0)");
 	const connection = openReader(file);
 	const failures: FatalError[] = [];

@@ -5,7 +5,7 @@ import type { Store } from "../store.ts";
 import { createDisk, createThrift, type Disk, type FileSystem, thrifty } from "./disk.ts";
 import { lockDataDirectory } from "./files.ts";
 import { pendingMigration } from "./migrate.ts";
-import { openReader, type Synchronous } from "./open.ts";
+import { openReader } from "./open.ts";
 import { createReadTransaction } from "./read-transaction.ts";
 import { ReadWorker } from "./read-worker.ts";
 import { adoptRestored } from "./restored.ts";
@@ -18,7 +18,6 @@ export interface SqliteOptions {
 	directory: string;
 	/** Start of the server. */
 	now: Date;
-	synchronous?: Synchronous;
 	/**
 	 * Called before the first migration of a database with data; nothing is migrated when it throws.
 	 * @param copyTo copies the database as it is into an empty file
@@ -87,8 +86,7 @@ async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: stri
 		refuseAlteredSchema(file);
 		await options.beforeMigration?.(migration, (to) => takeSnapshot(file, to));
 	}
-	const { synchronous = "FULL", now } = options;
-	await writer.open({ file, synchronous, now: now.toISOString() });
+	await writer.open({ file, now: options.now.toISOString() });
 }
 
 /** Tries a full disk again with one small write; while writes succeed, it only checks that there is room for more. */

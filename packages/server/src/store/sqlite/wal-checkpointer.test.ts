@@ -17,7 +17,7 @@ const KIB = 1024;
 const PATIENT = { timeout: 50_000 };
 
 async function makeWriter(t: TestContext) {
-	const db = openWriter(join(await makeFolder(t), "svc.db"), "FULL");
+	const db = openWriter(join(await makeFolder(t), "svc.db"));
 	t.after(() => db.close());
 	db.exec("CREATE TABLE t (x BLOB) STRICT");
 	const insert = db.prepare("INSERT INTO t VALUES (zeroblob(?))");

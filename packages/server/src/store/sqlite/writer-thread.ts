@@ -3,7 +3,7 @@ import { FatalError } from "../../errors.ts";
 import { type BatchReport, createBatches, type Operation, unpack } from "./batch.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
 import { migrate } from "./migrate.ts";
-import { openWriter, type Synchronous } from "./open.ts";
+import { openWriter } from "./open.ts";
 import { createWalCheckpointer } from "./wal-checkpointer.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
@@ -11,7 +11,6 @@ import { openChain } from "./writes/audit.ts";
 /** The database that the thread opens. */
 export interface WriterInput {
 	file: string;
-	synchronous: Synchronous;
 	/** Start of the server, ISO 8601 UTC: the time recorded for migrations. */
 	now: string;
 }
@@ -59,8 +58,8 @@ function gather(first: Operation[]): Operation[] {
 	return batch;
 }
 
-function open(port: MessagePort, { file, synchronous, now }: WriterInput): void {
-	const db = openWriter(file, synchronous);
+function open(port: MessagePort, { file, now }: WriterInput): void {
+	const db = openWriter(file);
 	migrate(db, now);
 	const chain = openChain(db);
 	const run = createBatches(db, chain, allWrites(db, chain.append));

@@ -21,7 +21,7 @@ async function start(t: TestContext) {
 		onFailure: (failure) => void failures.push(failure),
 	});
 	writer.onCommit = () => void tips.push(writer.tip);
-	await writer.open({ file, synchronous: "FULL", now: MADE_AT });
+	await writer.open({ file, now: MADE_AT });
 	const append = (event: AuditEvent) => writer.append(event);
 	const actors = () => {
 		const reader = openReader(file);
@@ -42,7 +42,7 @@ const sendNonsense = (writer: Writer): Promise<unknown> => writer.operation("non
 test("thousands of operations at once are committed in a few batches", async (t) => {
 	const { writer, tips, append, actors, file } = await start(t);
 	// The thread's first batch waits until all operations are queued, however slow this thread is.
-	const other = openWriter(file, "FULL");
+	const other = openWriter(file);
 	other.exec("BEGIN IMMEDIATE");
 	const answers = named(3000).map((actor) => append(anEvent({ actor })));
 	other.exec("COMMIT");
@@ -173,7 +173,7 @@ test("after the storage failed everything under way and everything later is refu
 test("a file that is no database does not start, saying so", async (t) => {
 	const file = join(await makeFolder(t), "svc.db");
 	await writeFile(file, "no database ".repeat(1000));
-	const input = { file, synchronous: "FULL", now: MADE_AT } as const;
+	const input = { file, now: MADE_AT } as const;
 	const told = () => assert.fail("a storage that never ran tells nothing");
 	const writer = Writer.launch({ onWritten: told, onFailure: told });
 	writer.onCommit = told;

@@ -80,7 +80,7 @@ function rowsOf(realm_id: string): Record<string, number> {
 
 /** Counts the rows that one transaction removes, then rolls it back. */
 function firstPart(realm_id: string): number {
-	const db = openWriter(file, "FULL");
+	const db = openWriter(file);
 	const empty = emptying(db);
 	db.exec("BEGIN IMMEDIATE");
 	const count = empty(realm_id);

@@ -10,7 +10,7 @@ test("a store that has a realm or a key but no fingerprint is never given a fres
 	const { store, file } = await openTestStore(t);
 	await addRealm(store, await addAccount(store));
 	// Empties the table, as somebody with a database tool might.
-	const tool = openWriter(file, "FULL");
+	const tool = openWriter(file);
 	tool.exec("DELETE FROM keyring");
 	tool.close();
 	const start = await countEvents(store);

@@ -9,7 +9,7 @@ const { leases } = store;
 
 test("more than is forgotten in one step is forgotten too, and the counts go down with it", async () => {
 	const many = 2 * MAX_FORGOTTEN + 7;
-	const tool = openWriter(file, "FULL");
+	const tool = openWriter(file);
 	tool
 		.prepare(
 			`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)

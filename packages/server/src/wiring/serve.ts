@@ -1,26 +1,26 @@
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
-import { endOfKnown } from "./accounts/known-sources.ts";
-import { openSetupCode } from "./accounts/setup-code.ts";
-import { createCheckpointer } from "./audit/checkpoints.ts";
-import { createBackupParts } from "./backup-parts.ts";
-import { type Config, isLoopback } from "./config.ts";
-import { createCore } from "./core.ts";
-import { openKeyring } from "./crypto/keyring.ts";
-import { findNextMasterKey, loadMasterKey, type MasterKey } from "./crypto/master-key.ts";
-import { type Around, createEngineParts } from "./engine-parts.ts";
-import type { BuiltInEngine } from "./engines/host/catalog.ts";
-import { type AlterationWatch, createAlterationWatch } from "./health/alteration.ts";
-import { readBuild, VERSION } from "./health/build.ts";
-import { loadTls, type ServerTls } from "./http/certificate.ts";
-import { Connections } from "./http/connections.ts";
-import { type Listener, listen } from "./http/listen.ts";
-import { createLimits } from "./limits.ts";
-import type { Log } from "./log.ts";
-import { purgeRealms } from "./realms/realms.ts";
-import { createProtocols, loadProtocols } from "./sso/protocols.ts";
-import type { Store } from "./store/store.ts";
-import type { System } from "./system.ts";
-import { forgetExpiredTokens } from "./tokens/tokens.ts";
+import { endOfKnown } from "../accounts/known-sources.ts";
+import { openSetupCode } from "../accounts/setup-code.ts";
+import { createCheckpointer } from "../audit/checkpoints.ts";
+import { type Config, isLoopback } from "../config.ts";
+import { openKeyring } from "../crypto/keyring.ts";
+import { findNextMasterKey, loadMasterKey, type MasterKey } from "../crypto/master-key.ts";
+import type { BuiltInEngine } from "../engines/host/catalog.ts";
+import { type AlterationWatch, createAlterationWatch } from "../health/alteration.ts";
+import { readBuild, VERSION } from "../health/build.ts";
+import { loadTls, type ServerTls } from "../http/certificate.ts";
+import { Connections } from "../http/connections.ts";
+import { type Listener, listen } from "../http/listen.ts";
+import { createLimits } from "../limits.ts";
+import type { Log } from "../log.ts";
+import { purgeRealms } from "../realms/realms.ts";
+import { createProtocols, loadProtocols } from "../sso/protocols.ts";
+import type { Store } from "../store/store.ts";
+import type { System } from "../system.ts";
+import { forgetExpiredTokens } from "../tokens/tokens.ts";
+import { wireApp } from "./app.ts";
+import { wireBackups } from "./backups.ts";
+import { type EngineComponents, wireEngines } from "./engines.ts";
 
 /** A running server. */
 export interface Running {
@@ -45,7 +45,7 @@ interface Needs {
 	system: System;
 	log: Log;
 	built_in: readonly BuiltInEngine[];
-	around: Around;
+	components: Partial<EngineComponents>;
 	/** The backup made before a migration. */
 	before: string | undefined;
 }
@@ -61,10 +61,10 @@ const HOUSEKEEPING_MS = 60 * 60 * 1000;
  * Serves an open store: keys, certificate, engines, listener, in this order.
  * @throws FatalError whose message says what to do; the caller closes the store
  */
-export async function serve({ config, store, system, log, built_in, around, before }: Needs): Promise<Running> {
+export async function serve({ config, store, system, log, built_in, components, before }: Needs): Promise<Running> {
 	const masterKey = await loadMasterKey(config, await store.keys.fingerprint(), system);
 	const keyring = await openKeyring({ keys: store.keys, master: masterKey.key.reveal(), system });
-	await tellFiles({ store, system, log }, before);
+	await recordFileEvents({ store, system, log }, before);
 	const watch = createAlterationWatch({ store, system, log });
 	await watch.look();
 	const tls = loadTls(config, system);
@@ -72,17 +72,17 @@ export async function serve({ config, store, system, log, built_in, around, befo
 	let url = "";
 	const setup_code = await openSetupCode({ config, store, system });
 	const common = { config, store, keyring, system, log, setup_code };
-	const engines = await createEngineParts({ ...common, built_in, version: VERSION, around });
+	const engines = await wireEngines({ ...common, built_in, version: VERSION, components });
 	const protocols = createProtocols();
 	const master = { ...masterKey, next: () => findNextMasterKey(config) };
-	const backups = createBackupParts(common);
+	const backups = wireBackups(common);
 	const limits = createLimits();
 	const { trusted_proxies } = config;
 	const connections = new Connections({ max: config.limits.connections, trusted_proxies, limits });
 	const parts = { ...common, master, engines, backups, protocols, limits, connections, build: readBuild() };
 	const { isAltered } = watch;
-	const core = createCore({ ...parts, address: () => url, isStopping: () => isStopping, isAltered });
-	const listener = await listen({ ...core, connections }, config.listen, tls);
+	const app = wireApp({ ...parts, address: () => url, isStopping: () => isStopping, isAltered });
+	const listener = await listen({ ...app, connections }, config.listen, tls);
 	url = addressOf(config, listener, tls);
 	warn(config, masterKey, log);
 	engines.start();
@@ -107,7 +107,7 @@ export async function serve({ config, store, system, log, built_in, around, befo
 }
 
 /** Records in the database's log what was done to its files before it was opened. @param before the backup made before a migration */
-async function tellFiles(
+async function recordFileEvents(
 	{ store, system, log }: Pick<Needs, "store" | "system" | "log">,
 	before: string | undefined,
 ): Promise<void> {

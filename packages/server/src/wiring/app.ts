@@ -1,56 +1,56 @@
-import { createKnownSources } from "./accounts/known-sources.ts";
-import { createPasswordQueue } from "./accounts/password-queue.ts";
-import { accountRoutes } from "./accounts/routes.ts";
-import type { SetupCode } from "./accounts/setup-code.ts";
-import { createThrottle } from "./accounts/throttle.ts";
-import { auditRoutes } from "./audit/routes.ts";
-import type { createBackupParts } from "./backup-parts.ts";
-import { backupRoutes } from "./backups/routes.ts";
-import { createCache } from "./cache.ts";
-import type { Config } from "./config.ts";
-import { WIDTH } from "./crypto/argon2.ts";
-import type { Keyring } from "./crypto/keyring.ts";
-import { createSessionTokens } from "./crypto/session.ts";
-import { doctorRoutes } from "./doctor/routes.ts";
-import { createDoctorParts } from "./doctor-parts.ts";
-import type { EngineParts } from "./engine-parts.ts";
-import { createRoleCheck } from "./engines/engines.ts";
-import { engineRoutes } from "./engines/routes.ts";
-import type { Build } from "./health/build.ts";
-import type { ConnectionMetricsNeeds } from "./health/connection-metrics.ts";
-import { createMetrics } from "./health/metrics.ts";
-import { healthRoutes } from "./health/routes.ts";
-import { createAdmission } from "./http/admission.ts";
-import { Answers } from "./http/answers.ts";
-import { createApp } from "./http/app.ts";
-import { createIdentify } from "./http/authenticate.ts";
-import { Bodies } from "./http/bodies.ts";
-import { docsRoutes } from "./http/docs-routes.ts";
-import { createHeaders } from "./http/headers.ts";
-import { openApiRoute } from "./http/openapi-route.ts";
-import type { Route } from "./http/route.ts";
-import type { MasterKeySource } from "./keys/keys.ts";
-import { keyRoutes } from "./keys/routes.ts";
-import { leaseRoutes } from "./leases/routes.ts";
-import { type Limits, lowDiskLimit } from "./limits.ts";
-import type { Log } from "./log.ts";
-import { operatorSyncRoutes } from "./operator-sync/routes.ts";
-import { policyRoutes } from "./policy/routes.ts";
-import { realmRoutes } from "./realms/routes.ts";
-import { rowLimits } from "./realms/row-limits.ts";
-import { revocationRoutes } from "./revocation/routes.ts";
-import { secretRoutes } from "./secrets/routes.ts";
-import { createDirectories } from "./sso/ask-directory.ts";
-import { createFlows } from "./sso/flows.ts";
-import { createCodes } from "./sso/login.ts";
-import type { Protocols } from "./sso/protocols.ts";
-import { ssoRoutes } from "./sso/routes.ts";
-import type { Store } from "./store/store.ts";
-import type { System } from "./system.ts";
-import { tokenRoutes } from "./tokens/routes.ts";
+import { createKnownSources } from "../accounts/known-sources.ts";
+import { createPasswordQueue } from "../accounts/password-queue.ts";
+import { accountRoutes } from "../accounts/routes.ts";
+import type { SetupCode } from "../accounts/setup-code.ts";
+import { createThrottle } from "../accounts/throttle.ts";
+import { auditRoutes } from "../audit/routes.ts";
+import { backupRoutes } from "../backups/routes.ts";
+import { createCache } from "../cache.ts";
+import type { Config } from "../config.ts";
+import { WIDTH } from "../crypto/argon2.ts";
+import type { Keyring } from "../crypto/keyring.ts";
+import { createSessionTokens } from "../crypto/session.ts";
+import { doctorRoutes } from "../doctor/routes.ts";
+import { createRoleCheck } from "../engines/engines.ts";
+import { engineRoutes } from "../engines/routes.ts";
+import type { Build } from "../health/build.ts";
+import type { ConnectionMetricsNeeds } from "../health/connection-metrics.ts";
+import { createMetrics } from "../health/metrics.ts";
+import { healthRoutes } from "../health/routes.ts";
+import { createAdmission } from "../http/admission.ts";
+import { Answers } from "../http/answers.ts";
+import { createApp } from "../http/app.ts";
+import { createIdentify } from "../http/authenticate.ts";
+import { Bodies } from "../http/bodies.ts";
+import { docsRoutes } from "../http/docs-routes.ts";
+import { createHeaders } from "../http/headers.ts";
+import { openApiRoute } from "../http/openapi-route.ts";
+import type { Route } from "../http/route.ts";
+import type { MasterKeySource } from "../keys/keys.ts";
+import { keyRoutes } from "../keys/routes.ts";
+import { leaseRoutes } from "../leases/routes.ts";
+import { type Limits, lowDiskLimit } from "../limits.ts";
+import type { Log } from "../log.ts";
+import { operatorSyncRoutes } from "../operator-sync/routes.ts";
+import { policyRoutes } from "../policy/routes.ts";
+import { realmRoutes } from "../realms/routes.ts";
+import { rowLimits } from "../realms/row-limits.ts";
+import { revocationRoutes } from "../revocation/routes.ts";
+import { secretRoutes } from "../secrets/routes.ts";
+import { createDirectories } from "../sso/ask-directory.ts";
+import { createFlows } from "../sso/flows.ts";
+import { createCodes } from "../sso/login.ts";
+import type { Protocols } from "../sso/protocols.ts";
+import { ssoRoutes } from "../sso/routes.ts";
+import type { Store } from "../store/store.ts";
+import type { System } from "../system.ts";
+import { tokenRoutes } from "../tokens/routes.ts";
+import type { wireBackups } from "./backups.ts";
+import { wireDoctor } from "./doctor.ts";
+import type { Engines } from "./engines.ts";
 
-/** Parts that the server is assembled from. */
-export interface Parts {
+/** Dependencies of the app. */
+export interface AppParts {
 	config: Config;
 	store: Store;
 	keyring: Keyring;
@@ -58,8 +58,8 @@ export interface Parts {
 	system: System;
 	log: Log;
 	build: Build;
-	engines: EngineParts;
-	backups: ReturnType<typeof createBackupParts>;
+	engines: Engines;
+	backups: ReturnType<typeof wireBackups>;
 	protocols: Protocols;
 	setup_code: SetupCode;
 	connections: ConnectionMetricsNeeds;
@@ -76,7 +76,7 @@ export interface Parts {
 const MAX_NOTED = 10_000;
 
 /** Assembles the server: each noun's routes with the parts that its rules need, and the app that dispatches requests to them. */
-export function createCore(parts: Parts) {
+export function wireApp(parts: AppParts) {
 	const { config, store, system, keyring, log, build, limits } = parts;
 	const signing = createSigning(parts);
 	const { sessions } = signing;
@@ -117,7 +117,7 @@ export function createCore(parts: Parts) {
 		...auditRoutes(needs),
 		...backupRoutes({ ...needs, ...parts.backups, log }),
 		...keyRoutes({ ...needs, master: parts.master }),
-		...doctorRoutes({ ...needs, ...createDoctorParts(parts) }),
+		...doctorRoutes({ ...needs, ...wireDoctor(parts) }),
 	];
 	routes.push(openApiRoute(routes, build.version));
 	const newHeaders = createHeaders(system);
@@ -130,8 +130,8 @@ export function createCore(parts: Parts) {
 	return { app: app as never, newHeaders, admission };
 }
 
-/** Makes the parts that all ways to sign in share. */
-function createSigning({ keyring, system, store, limits }: Parts) {
+/** Makes what all ways to sign in share. */
+function createSigning({ keyring, system, store, limits }: AppParts) {
 	const known_sources = createKnownSources({ store, keyring, system });
 	const passwords = createPasswordQueue(WIDTH);
 	for (const limit of passwords.limits) limits.add(limit);

@@ -1,21 +1,21 @@
-import { explainFailure } from "./backups/backups.ts";
-import type { CheckNeeds } from "./backups/check.ts";
-import { newestAt } from "./backups/folder.ts";
-import { makeBackup } from "./backups/make.ts";
-import type { BackupSource, Samples } from "./backups/model.ts";
-import type { Config } from "./config.ts";
-import { type Keyring, openKeyring } from "./crypto/keyring.ts";
-import type { KeyStore } from "./crypto/keyring-model.ts";
-import { loadMasterKey } from "./crypto/master-key.ts";
-import { createConfigSealer } from "./engines/config/sealed-config.ts";
-import { FatalError } from "./errors.ts";
-import { VERSION } from "./health/build.ts";
-import { openStored } from "./secrets/value.ts";
-import { createSemaphore } from "./semaphore.ts";
-import { openProvider } from "./sso/providers.ts";
-import { openSnapshot } from "./store/sqlite/snapshots.ts";
-import type { Store } from "./store/store.ts";
-import type { System } from "./system.ts";
+import { explainFailure } from "../backups/backups.ts";
+import type { CheckNeeds } from "../backups/check.ts";
+import { newestAt } from "../backups/folder.ts";
+import { makeBackup } from "../backups/make.ts";
+import type { BackupSource, Samples } from "../backups/model.ts";
+import type { Config } from "../config.ts";
+import { type Keyring, openKeyring } from "../crypto/keyring.ts";
+import type { KeyStore } from "../crypto/keyring-model.ts";
+import { loadMasterKey } from "../crypto/master-key.ts";
+import { createConfigSealer } from "../engines/config/sealed-config.ts";
+import { FatalError } from "../errors.ts";
+import { VERSION } from "../health/build.ts";
+import { openStored } from "../secrets/value.ts";
+import { createSemaphore } from "../semaphore.ts";
+import { openProvider } from "../sso/providers.ts";
+import { openSnapshot } from "../store/sqlite/snapshots.ts";
+import type { Store } from "../store/store.ts";
+import type { System } from "../system.ts";
 
 /** sysexits EX_CANTCREAT. */
 const CANNOT_CREATE = 73;
@@ -25,9 +25,9 @@ export function createChecker(openKeys: CheckNeeds["openKeys"], system: System):
 	return { openSnapshot, openKeys, openSamples: (keyring, samples) => openSamples(keyring, samples, system) };
 }
 
-/** Makes the parts that the running server needs for backups. */
-export function createBackupParts(parts: { config: Config; store: Store; keyring: Keyring; system: System }) {
-	const { config, store, keyring, system } = parts;
+/** Makes what the running server needs for backups. */
+export function wireBackups(needs: { config: Config; store: Store; keyring: Keyring; system: System }) {
+	const { config, store, keyring, system } = needs;
 	return {
 		...createChecker((keys) => keyring.ofCopy(keys), system),
 		folder: config.backup,

@@ -1,0 +1,31 @@
+import { join } from "node:path";
+import { createFormerQuestion } from "../engines/config/former-realms.ts";
+import { createTargetQuestions } from "../engines/targets.ts";
+import { findTlsFiles } from "../http/certificate.ts";
+import { TLS_FILES } from "../http/tls-files.ts";
+import { createSemaphore } from "../semaphore.ts";
+import { checkDataDirectory, DATABASE_FILES } from "../store/sqlite/files.ts";
+import { openSnapshot } from "../store/sqlite/snapshots.ts";
+import type { AppParts } from "./app.ts";
+
+/** Gathers what the doctor examines from the components of the running server. */
+export function wireDoctor(needs: Pick<AppParts, "config" | "store" | "master" | "engines" | "backups" | "limits">) {
+	const { config, store, master, engines, backups, limits } = needs;
+	const { data_dir, engine_environment } = config;
+	return {
+		config,
+		data_dir,
+		master,
+		limits,
+		tls_files: findTlsFiles(config),
+		clock: engines.clock,
+		host: engines.host,
+		reaper: engines.reaper,
+		askTargets: createTargetQuestions({ ...engines, store, engine_environment }),
+		lookAtFormer: createFormerQuestion({ ...engines, store }),
+		checkFiles: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
+		newestBackupAt: backups.newestAt,
+		oneAtATime: createSemaphore(1).run,
+		openDatabase: () => openSnapshot(join(data_dir, "svc.db")),
+	};
+}
