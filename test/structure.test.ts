@@ -23,7 +23,7 @@ const LEAVES = [
 	"semaphore.ts",
 	"fair-queue.ts",
 	"cache.ts",
-	"shipped-file.ts",
+	"asset.ts",
 	"source.ts",
 	"limits.ts",
 	"request-slot.ts",
@@ -148,6 +148,14 @@ test("every import inside the server and the client follows the arrows", () => {
 			}
 		}
 	}
+	assert.deepEqual(wrong, []);
+});
+
+test("no source of the server imports what only tests use", () => {
+	const wrong = files
+		.filter((file) => file.startsWith("packages/server/src/") && !isTest(file))
+		.flatMap((file) => importsOf(file).map((name) => `${file} → ${name}`))
+		.filter((line) => /\/testing(\/|\.ts$)/.test(line));
 	assert.deepEqual(wrong, []);
 });
 

@@ -5,7 +5,7 @@ import { listAccounts } from "./list.ts";
 import type { Orchestrator } from "./orchestrator.ts";
 import { readAccountParams, readCredentialParams, readNamespace } from "./params.ts";
 import descriptor from "./plugin.json" with { type: "json" };
-import { lookAtRights } from "./privileges.ts";
+import { checkRights } from "./privileges.ts";
 
 /**
  * Makes the container orchestrator engine: service accounts bound to a cluster role in one namespace, and their tokens.
@@ -38,7 +38,7 @@ export function createEngine(
 		},
 		async privileges(params) {
 			const namespaces = optionalTexts(params, "places");
-			return { privileges: await lookAtRights(orchestrator, namespaces, defaults) };
+			return { privileges: await checkRights(orchestrator, namespaces, defaults) };
 		},
 		async list(params) {
 			return { names: await listAccounts(orchestrator, readNamespace(params, defaults)) };

@@ -56,7 +56,7 @@ const PING = { ...right("get", "", "namespaces", "the ping fails"), name: "defau
  * @throws EngineError `asking for rights: …`
  * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
  */
-export async function lookAtRights(
+export async function checkRights(
 	orchestrator: Orchestrator,
 	places: readonly string[],
 	{ namespace, token_ttl }: Pick<Config, "namespace" | "token_ttl">,

@@ -15,9 +15,9 @@ const SCRIPT_LOADER = join(ROOT, "packages/svc/src/script.ts");
 const SCRIPT = /^(packages\/svc\/src\/(server|client)|plugins\/\w+\/main)\.ts$/;
 const THREAD = /-thread\.ts$/;
 
-/** `startThread(new URL("./x-thread.ts", import.meta.url)`, `readShipped(new URL(import.meta.resolve("a-package/x.css"))`. */
+/** `startThread(new URL("./x-thread.ts", import.meta.url)`, `readAsset(new URL(import.meta.resolve("a-package/x.css"))`. */
 const SHIPPED_FILE =
-	/\b(startThread|readShipped)\(\s*new URL\((?:import\.meta\.resolve\("([^"]+)"\)|"([^"]+)",\s*import\.meta\.url)\)/g;
+	/\b(startThread|readAsset)\(\s*new URL\((?:import\.meta\.resolve\("([^"]+)"\)|"([^"]+)",\s*import\.meta\.url)\)/g;
 
 /** Of a package whose parts are named in this way, the bundle takes only these parts. */
 const PARTS = /^export const (\{[^}]+\}) =\s+require\(("[^"]+")\) as typeof import\(\2\);$/gm;
@@ -28,7 +28,7 @@ const OWN_REQUIRE = /^const require = createRequire\(import\.meta\.url\);$/m;
 /** Code that would look for a file beside a source, and the only sources that may: there, the binary takes another path. */
 const BESIDE_SOURCE = /\bimport\.meta\.(url|dirname|filename|resolve)\b|\bcreateRequire\(/;
 const COMMENT = /\/\*.*?\*\/|^\s*\/\/.*$/gms;
-const REMEDY = "startThread and readShipped of shipped-file.ts reach files";
+const REMEDY = "startThread and readAsset of asset.ts reach files";
 const NOT_IN_BINARY = /^packages\/(svc\/src\/built-in-engines|server\/src\/health\/build)\.ts$/;
 
 /** Packages whose native libraries are bundled without the script that looks for them. */
@@ -39,7 +39,7 @@ const ofServer = (name: string) => createRequire(join(ROOT, "packages/server/pac
 export interface Bundle {
 	/** The script that starts first. */
 	main: string;
-	/** Files in it, by name: scripts, native libraries, and files for `readShipped`. */
+	/** Files in it, by name: scripts, native libraries, and files for `readAsset`. */
 	assets: Record<string, string>;
 	/** Names of the scripts that `loadScript` runs. */
 	scripts: string[];

@@ -20,7 +20,7 @@ function isSection(chapter: string, name: string): boolean {
 }
 
 /** Returns the error in the text after `Spec:`; commas separate references, and a chapter also applies to those after it. */
-function troubleOf(reference: string): string | undefined {
+function problemOf(reference: string): string | undefined {
 	let chapter = "";
 	for (const item of reference.split(/, (?!and )/)) {
 		if (/^(RFC \d+|OpenID Connect Core 1\.0)( §[\d.]+)?$/.test(item)) continue;
@@ -46,8 +46,8 @@ test("each reference to the specification is a section of the page, or an RFC", 
 			/\bSpec: (.+?)(?=\.? \*\/|\*\/|\. |\.?\s*\n|;)/g,
 		)) {
 			count += 1;
-			const trouble = troubleOf(reference.trim());
-			if (trouble !== undefined) wrong.push(`${path}: ${trouble}`);
+			const problem = problemOf(reference.trim());
+			if (problem !== undefined) wrong.push(`${path}: ${problem}`);
 		}
 	}
 	assert.ok(count > 100, `only ${count} references were found`);

@@ -3,7 +3,8 @@ import { getAsset, getRawAsset } from "node:sea";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 
 /*
- * Files shipped with the program. The bundler finds each by its call, `startThread(new URL(…))` or `readShipped(new URL(…))`, puts it into the single
+
+ * Assets: files that are part of the program. The bundler finds each by its call, `startThread(new URL(…))` or `readAsset(new URL(…))`, puts it into the single
  * binary and leaves an address with this protocol in its place. It refuses any other code that names a file beside a source.
  */
 const IN_BINARY = "asset:";
@@ -22,6 +23,6 @@ export function startThread(source: URL, options: WorkerOptions = {}): Worker {
  * Reads a file of this program, or of a package that it depends on.
  * @param file `new URL("./x.css", import.meta.url)`, or `new URL(import.meta.resolve("package/x.css"))`
  */
-export function readShipped(file: URL): Buffer {
+export function readAsset(file: URL): Buffer {
 	return file.protocol === IN_BINARY ? Buffer.from(getRawAsset(file.pathname)) : readFileSync(file);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as v from "valibot";
-import { codeOf, ENVIRONMENTS, Environment, instantOf, RequiredText, says, Text } from "./messages.ts";
+import { codeOf, ENVIRONMENTS, Environment, errorMessage, instantOf, RequiredText, Text } from "./messages.ts";
 
 const INSTANTS: [text: string, kept: string][] = [
 	["2030-01-31T00:00:00Z", "2030-01-31T00:00:00.000Z"],
@@ -91,7 +91,7 @@ test("text is any well-formed Unicode, and required text is not empty", () => {
 });
 
 test("a message made here has the code it was made with, and no other text has any", () => {
-	assert.equal(codeOf(says("conflict", "a text of this test")), "conflict");
+	assert.equal(codeOf(errorMessage("conflict", "a text of this test")), "conflict");
 	assert.equal(codeOf("Invalid type: Expected string but received 5"), undefined);
 	assert.equal(codeOf(""), undefined);
 });

@@ -7,12 +7,12 @@ const CODES = new Map<string, ErrorCode>();
  * Registers a schema's message with its error code. Only messages made here reach a caller: valibot's own messages quote their input.
  * @returns the text, for a valibot action
  */
-export function says(code: ErrorCode, text: string): string {
+export function errorMessage(code: ErrorCode, text: string): string {
 	CODES.set(text, code);
 	return text;
 }
 
-/** Finds the code of a message made by `says`; undefined for any other text. */
+/** Finds the code of a message made by `errorMessage`; undefined for any other text. */
 export function codeOf(text: string): ErrorCode | undefined {
 	return CODES.get(text);
 }
@@ -20,24 +20,33 @@ export function codeOf(text: string): ErrorCode | undefined {
 /** A string of well-formed Unicode, as SQLite and JSON can keep it. */
 export const Text = v.pipe(
 	v.string(),
-	v.check((text) => text.isWellFormed(), says("validation_failed", "text must not contain lone surrogates")),
+	v.check((text) => text.isWellFormed(), errorMessage("validation_failed", "text must not contain lone surrogates")),
 );
 
 /** Text of names and comments: without U+0000, which not every store and terminal accepts. Values and passwords may contain it. */
 export const PlainText = v.pipe(
 	Text,
-	v.check((text) => !text.includes("\0"), says("validation_failed", "text must not contain the character U+0000")),
+	v.check(
+		(text) => !text.includes("\0"),
+		errorMessage("validation_failed", "text must not contain the character U+0000"),
+	),
 );
 
 /** Plain text that is not empty. */
-export const RequiredPlainText = v.pipe(PlainText, v.nonEmpty(says("missing_field", "a required field is empty")));
+export const RequiredPlainText = v.pipe(
+	PlainText,
+	v.nonEmpty(errorMessage("missing_field", "a required field is empty")),
+);
 
 /** A required string: `""` counts as missing. */
-export const RequiredText = v.pipe(Text, v.nonEmpty(says("missing_field", "a required field is empty")));
+export const RequiredText = v.pipe(Text, v.nonEmpty(errorMessage("missing_field", "a required field is empty")));
 
 /** A string of at most `bytes` bytes of UTF-8. */
 export const atMost = (bytes: number, field: string) =>
-	v.maxBytes<string, number, string>(bytes, says("validation_failed", `${field} must be at most ${bytes} bytes`));
+	v.maxBytes<string, number, string>(
+		bytes,
+		errorMessage("validation_failed", `${field} must be at most ${bytes} bytes`),
+	);
 
 /** The closed list of environments. Spec: API › Resources. */
 export const ENVIRONMENTS = ["dev", "staging", "prod", "test"] as const;
@@ -46,7 +55,7 @@ export type Environment = (typeof ENVIRONMENTS)[number];
 
 export const Environment = v.picklist(
 	ENVIRONMENTS,
-	says("invalid_environment", "environment must be dev, staging, prod or test"),
+	errorMessage("invalid_environment", "environment must be dev, staging, prod or test"),
 );
 
 /** In answers: a whole number from 0. */
@@ -65,7 +74,10 @@ export const instantOf = (field: string) =>
 	v.pipe(
 		v.string(),
 		v.metadata({ type: "string", format: "date-time" }),
-		v.check(isInstant, says("validation_failed", `${field} must be an RFC 3339 instant such as 2030-01-31T00:00:00Z`)),
+		v.check(
+			isInstant,
+			errorMessage("validation_failed", `${field} must be an RFC 3339 instant such as 2030-01-31T00:00:00Z`),
+		),
 		v.transform((text) => new Date(text.toUpperCase()).toISOString()),
 	);
 

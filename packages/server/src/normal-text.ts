@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { AppError } from "./errors.ts";
-import { says } from "./messages.ts";
+import { errorMessage } from "./messages.ts";
 
 /** Combining marks that a text may have in a row: Unicode's own limit for normalizing a stream (UAX 15). */
 const MAX_MARKS = 30;
@@ -16,7 +16,8 @@ export function isNormalizable(text: string): boolean {
 }
 
 /** Checks a field before it is normalized. Design: §13 */
-export const normalizable = (field: string) => v.check(isNormalizable, says("validation_failed", tooMany(field)));
+export const normalizable = (field: string) =>
+	v.check(isNormalizable, errorMessage("validation_failed", tooMany(field)));
 
 /**
  * Normalizes an e-mail to the form compared and stored everywhere: NFKC, trimmed, lower case.

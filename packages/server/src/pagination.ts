@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import * as v from "valibot";
 import { AppError } from "./errors.ts";
-import { Count, says } from "./messages.ts";
+import { Count, errorMessage } from "./messages.ts";
 import type { Awaitable } from "./operation.ts";
 
 /** Largest page, and the default. Spec: API › Limits. */
@@ -17,9 +17,9 @@ const Limit = (usual: number) =>
 	v.pipe(
 		v.optional(v.string(), String(usual)),
 		v.metadata({ type: "integer", minimum: 1, maximum: MAX_LIMIT, default: usual }),
-		v.regex(/^[0-9]{1,15}$/, says("invalid_limit", "limit must be a whole number from 1 to 100")),
+		v.regex(/^[0-9]{1,15}$/, errorMessage("invalid_limit", "limit must be a whole number from 1 to 100")),
 		v.transform(Number),
-		v.minValue(1, says("invalid_limit", "limit must be a whole number from 1 to 100")),
+		v.minValue(1, errorMessage("invalid_limit", "limit must be a whole number from 1 to 100")),
 		v.transform((limit) => Math.min(limit, MAX_LIMIT)),
 	);
 
@@ -27,10 +27,10 @@ const Limit = (usual: number) =>
 export const pageQuery = (usual = DEFAULT_LIMIT) => ({
 	limit: Limit(usual),
 	cursor: v.optional(
-		v.pipe(v.string(), v.maxLength(MAX_CURSOR, says("invalid_cursor", "cursor is not from this list"))),
+		v.pipe(v.string(), v.maxLength(MAX_CURSOR, errorMessage("invalid_cursor", "cursor is not from this list"))),
 	),
 	include_total: v.optional(
-		v.pipe(v.picklist(["true", "false"], says("validation_failed", "include_total must be true or false"))),
+		v.pipe(v.picklist(["true", "false"], errorMessage("validation_failed", "include_total must be true or false"))),
 	),
 });
 

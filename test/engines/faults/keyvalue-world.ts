@@ -49,7 +49,7 @@ interface Stage {
 
 /**
  * Gives the tests of a file a world, which starts before them and ends after them.
- * @param kind a plain server runs as shipped
+ * @param kind a plain server is the program itself
  */
 export function useKeyValueWorld(kind: "plain" | "steered", redis: RedisOptions = {}): Stage {
 	const started: { world?: KeyValueWorld; steering?: Steering } = {};

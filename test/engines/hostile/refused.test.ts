@@ -123,7 +123,7 @@ for (const [type, , , reason] of SPOILED) {
 }
 
 for (const [type, changes, reason] of IMPOSTORS) {
-	test(`an engine that introduces itself with ${JSON.stringify(changes)} is never asked again`, async () => {
+	test(`an engine that describes itself with ${JSON.stringify(changes)} is never asked again`, async () => {
 		const { status } = ok(await world.configure(type, { changes: JSON.stringify(changes) }));
 		assert.match(status, /^ping failed: /);
 		const { message } = await stateOf(type);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
-import { atMost, PlainText, RequiredText, says, Text } from "../messages.ts";
+import { atMost, errorMessage, PlainText, RequiredText, Text } from "../messages.ts";
 import { normalEmail, normalizable } from "../normal-text.ts";
 import { type Port, read, write } from "../operation.ts";
 
@@ -12,7 +12,7 @@ const MAX_RAW = { email: 1024, password: 8192 } as const;
 
 /** Code points of an e-mail, counted after NFKC. Design: §7.2. */
 const MAX_EMAIL = 254;
-const EMAIL_TOO_LONG = says("validation_failed", `email must be at most ${MAX_EMAIL} characters`);
+const EMAIL_TOO_LONG = errorMessage("validation_failed", `email must be at most ${MAX_EMAIL} characters`);
 
 /** An e-mail in the form compared and stored everywhere: NFKC, trimmed, lower case. Design: §6. */
 export const Email = v.pipe(
@@ -21,11 +21,11 @@ export const Email = v.pipe(
 	v.maxLength(MAX_RAW.email, EMAIL_TOO_LONG),
 	normalizable("email"),
 	v.transform(normalEmail),
-	v.nonEmpty(says("missing_field", "email is required")),
+	v.nonEmpty(errorMessage("missing_field", "email is required")),
 	v.check((text) => [...text].length <= MAX_EMAIL, EMAIL_TOO_LONG),
 	v.regex(
 		/^[^@\s\p{C}]+@[^@\s\p{C}]+$/u,
-		says("validation_failed", "email must be an address such as ada@example.com"),
+		errorMessage("validation_failed", "email must be an address such as ada@example.com"),
 	),
 );
 
@@ -37,16 +37,16 @@ export const NewPassword = v.pipe(
 	v.metadata({ type: "string", format: "password", minLength: PASSWORD_LENGTH.min, maxLength: PASSWORD_LENGTH.max }),
 	v.maxLength(
 		MAX_RAW.password,
-		says("validation_failed", `password must be at most ${PASSWORD_LENGTH.max} characters`),
+		errorMessage("validation_failed", `password must be at most ${PASSWORD_LENGTH.max} characters`),
 	),
 	normalizable("password"),
 	v.check(
 		(text) => codePoints(text) >= PASSWORD_LENGTH.min,
-		says("password_too_short", `password must be at least ${PASSWORD_LENGTH.min} characters`),
+		errorMessage("password_too_short", `password must be at least ${PASSWORD_LENGTH.min} characters`),
 	),
 	v.check(
 		(text) => codePoints(text) <= PASSWORD_LENGTH.max,
-		says("validation_failed", `password must be at most ${PASSWORD_LENGTH.max} characters`),
+		errorMessage("validation_failed", `password must be at most ${PASSWORD_LENGTH.max} characters`),
 	),
 );
 

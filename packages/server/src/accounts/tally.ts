@@ -14,7 +14,7 @@ export interface TallyLimits {
 }
 
 /** Entries examined, from the oldest, for one that may be forgotten. */
-const MAX_LOOKS = 64;
+const MAX_CHECKED = 64;
 
 /** Milliseconds that names wait when there is no room for them. */
 const FULL_MS = 1000;
@@ -71,10 +71,10 @@ export class Tally {
 	}
 
 	#makeRoom(now: number): boolean {
-		let looks = 0;
+		let checked = 0;
 		for (const [name, entry] of this.#entries) {
 			if (this.#entries.size < this.#limits.most) return true;
-			if (looks++ === MAX_LOOKS) return false;
+			if (checked++ === MAX_CHECKED) return false;
 			this.#entries.delete(name);
 			// One that has to wait moves behind the others.
 			if (entry.blocked > now) this.#entries.set(name, entry);

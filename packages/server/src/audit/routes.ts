@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { Count, Instant, instantOf, says, Uuid } from "../messages.ts";
+import { Count, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type AuditNeeds, listEvents, parseAnchor, verifyLog } from "./audit.ts";
 import { eventId } from "./chain.ts";
@@ -15,7 +15,10 @@ const MAX_FILTER_BYTES = 1024;
 const Filter = v.optional(
 	v.pipe(
 		v.string(),
-		v.maxBytes(MAX_FILTER_BYTES, says("validation_failed", `a filter must be at most ${MAX_FILTER_BYTES} bytes`)),
+		v.maxBytes(
+			MAX_FILTER_BYTES,
+			errorMessage("validation_failed", `a filter must be at most ${MAX_FILTER_BYTES} bytes`),
+		),
 	),
 );
 
@@ -33,12 +36,15 @@ const Anchor = v.object({
 		v.pipe(
 			v.string(),
 			v.metadata({ type: "integer", minimum: 1, maximum: 999_999_999_999_999 }),
-			v.regex(/^[1-9][0-9]{0,14}$/, says("validation_failed", "seq must be a whole number")),
+			v.regex(/^[1-9][0-9]{0,14}$/, errorMessage("validation_failed", "seq must be a whole number")),
 			v.transform(Number),
 		),
 	),
 	hash: v.optional(
-		v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, says("validation_failed", "hash must be 64 hexadecimal digits"))),
+		v.pipe(
+			v.string(),
+			v.regex(/^[0-9a-f]{64}$/, errorMessage("validation_failed", "hash must be 64 hexadecimal digits")),
+		),
 	),
 });
 

@@ -1,5 +1,5 @@
+import { startThread } from "../asset.ts";
 import { AppError } from "../errors.ts";
-import { startThread } from "../shipped-file.ts";
 import { ThreadPool } from "../threads/thread-pool.ts";
 import type { PasswordAnswer, PasswordQuestion } from "./argon2-thread.ts";
 

@@ -10,10 +10,10 @@ import { system } from "../system.ts";
 import { anActor } from "../testing/actor.ts";
 import { makeFolder } from "../testing/store.ts";
 import { examine } from "./doctor.ts";
-import { lookAtClock, lookAtEngines, lookAtLeases } from "./leases.ts";
-import { lookAtBackups, lookAtDisk, lookAtFiles } from "./machine.ts";
+import { checkClock, checkEngines, checkLeases } from "./leases.ts";
+import { checkBackups, checkDisk, checkFiles } from "./machine.ts";
 import type { Check } from "./model.ts";
-import { lookAtCertificate, lookAtMasterKey, lookAtRegistration } from "./settings.ts";
+import { checkCertificate, checkMasterKey, checkRegistration } from "./settings.ts";
 
 const NOW = new Date("2026-11-21T12:00:00Z");
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -47,13 +47,13 @@ test("a certificate is told of a month before its end, when it has ended, and be
 		[inDays(-91), /^failed: the certificate is not valid today: its validity ends on 2026-11-20$/],
 		[inDays(2), /^failed: the certificate is not valid today/],
 	];
-	for (const [made, says] of cases) assert.match(found(lookAtCertificate(await settings(t, made))), says);
-	assert.match(found(lookAtCertificate({ ...(await settings(t, NOW)), tls_files: undefined })), /^ok: TLS is off/);
+	for (const [made, says] of cases) assert.match(found(checkCertificate(await settings(t, made))), says);
+	assert.match(found(checkCertificate({ ...(await settings(t, NOW)), tls_files: undefined })), /^ok: TLS is off/);
 });
 
 test("a certificate for another name than base_url's, and a key that others may read, are told", async (t) => {
 	const needs = await settings(t, inDays(-1));
-	const look = (base_url: string) => found(lookAtCertificate({ ...needs, config: { ...needs.config, base_url } }));
+	const look = (base_url: string) => found(checkCertificate({ ...needs, config: { ...needs.config, base_url } }));
 	assert.match(look("https://svc.example.com:9443/svc"), /^ok/);
 	assert.match(look("https://127.0.0.1"), /^ok/);
 	assert.match(look("https://other.example.com"), /^warning: the certificate does not cover the name in base_url$/);
@@ -64,7 +64,7 @@ test("a certificate for another name than base_url's, and a key that others may 
 test("a master key beside the data, or in the environment, is a warning", async (t) => {
 	const needs = await settings(t, NOW);
 	const look = (master: { origin: "file" | "environment" | "credential"; file: string | undefined }) =>
-		found(lookAtMasterKey({ ...needs, master }));
+		found(checkMasterKey({ ...needs, master }));
 	assert.match(look(needs.master), /^ok: it is stored apart/);
 	assert.match(look({ origin: "credential", file: "/run/credentials/svc.service/master-key" }), /^ok/);
 	assert.match(look({ origin: "environment", file: undefined }), /^warning: it comes from SVC_MASTER_KEY/);
@@ -79,7 +79,7 @@ test("open registration is a warning once others reach the server", async (t) =>
 	const needs = await settings(t, NOW);
 	const look = (host: string, mode: "open" | "admin") => {
 		const config = { ...needs.config, listen: { host, port: 1 }, registration: { mode, allowed_domains: [] } };
-		return found(lookAtRegistration({ ...needs, config }));
+		return found(checkRegistration({ ...needs, config }));
 	};
 	assert.match(look("127.0.0.1", "open"), /^ok/);
 	assert.match(look("0.0.0.0", "admin"), /^ok/);
@@ -88,26 +88,31 @@ test("open registration is a warning once others reach the server", async (t) =>
 
 test("files that others may read, a long write-ahead log, and an old backup or none are told", async (t) => {
 	const data_dir = await makeFolder(t);
-	const needs = { data_dir, system: { now: () => NOW }, checkFiles: () => undefined, newestBackupAt: () => undefined };
-	assert.match(found(lookAtFiles(needs)), /^ok/);
-	const checkFiles = () => {
+	const needs = {
+		data_dir,
+		system: { now: () => NOW },
+		checkDataDirectory: () => undefined,
+		newestBackupAt: () => undefined,
+	};
+	assert.match(found(checkFiles(needs)), /^ok/);
+	const checkDataDirectory = () => {
 		throw new FatalError("x can be read or written by others: chmod 600 x");
 	};
 	assert.match(
-		found(lookAtFiles({ ...needs, checkFiles })),
+		found(checkFiles({ ...needs, checkDataDirectory })),
 		/^failed: x can be read or written by others: chmod 600 x$/,
 	);
-	assert.match(found(lookAtDisk(needs)), /^ok: [\d,]+ MiB free, the database has 0 MiB$/);
+	assert.match(found(checkDisk(needs)), /^ok: [\d,]+ MiB free, the database has 0 MiB$/);
 	await writeFile(join(data_dir, "svc.db-wal"), "");
 	await truncate(join(data_dir, "svc.db-wal"), 2 ** 28);
 	assert.equal((await stat(join(data_dir, "svc.db-wal"))).size, 2 ** 28);
-	assert.match(found(lookAtDisk(needs)), /\nwarning: the write-ahead log has grown to 256 MiB and cannot be emptied$/);
+	assert.match(found(checkDisk(needs)), /\nwarning: the write-ahead log has grown to 256 MiB and cannot be emptied$/);
 	// Sparse, and larger than any disk of today.
 	await writeFile(join(data_dir, "svc.db"), "");
 	await truncate(join(data_dir, "svc.db"), 2 ** 43);
-	assert.match(found(lookAtDisk(needs)), /^warning: .* too little for a backup beside it\n/);
-	const backup = (days: number) => found(lookAtBackups({ ...needs, newestBackupAt: () => inDays(-days).getTime() }));
-	assert.match(found(lookAtBackups(needs)), /^warning: there is no backup/);
+	assert.match(found(checkDisk(needs)), /^warning: .* too little for a backup beside it\n/);
+	const backup = (days: number) => found(checkBackups({ ...needs, newestBackupAt: () => inDays(-days).getTime() }));
+	assert.match(found(checkBackups(needs)), /^warning: there is no backup/);
 	assert.match(backup(6), /^ok: the newest backup was made at 2026-11-15T12:00:00.000Z$/);
 	assert.match(backup(8), /^warning: .*, 8 days ago$/);
 });
@@ -120,15 +125,15 @@ const QUIET = {
 };
 
 test("a clock that jumped ahead is a warning, one that was set back a failure", () => {
-	assert.match(found(lookAtClock(QUIET)), /^ok/);
+	assert.match(found(checkClock(QUIET)), /^ok/);
 	const lastJump = () => ({ at: "2026-11-21T11:00:00.000Z", ahead_ms: 3_600_000 });
 	assert.match(
-		found(lookAtClock({ ...QUIET, clock: { ...QUIET.clock, lastJump } })),
+		found(checkClock({ ...QUIET, clock: { ...QUIET.clock, lastJump } })),
 		/^warning: the clock jumped 3600 seconds ahead at 2026-11-21T11:00:00.000Z$/,
 	);
 	const set = (seconds: number) => ({ ...QUIET, clock: { ...QUIET.clock, now: () => NOW.getTime() + seconds * 1000 } });
-	assert.match(found(lookAtClock(set(10))), /^ok/);
-	assert.match(found(lookAtClock(set(90))), /^failed: the clock was set back: it is 90 seconds behind/);
+	assert.match(found(checkClock(set(10))), /^ok/);
+	assert.match(found(checkClock(set(90))), /^failed: the clock was set back: it is 90 seconds behind/);
 });
 
 test("engines that are not used and those that keep failing are failures, with why", () => {
@@ -146,7 +151,7 @@ test("engines that are not used and those that keep failing are failures, with w
 		{ ...engine, type: "c", breaker: "open" as const, last_failure: "the process exited with status 1" },
 		{ ...engine, type: "d", refused_realms: 2, last_failure: "the process exited with status 3" },
 	];
-	const checks = lookAtEngines({ ...QUIET, host: { state } });
+	const checks = checkEngines({ ...QUIET, host: { state } });
 	assert.deepEqual(
 		checks.map(({ name }) => name),
 		["b", "c", "d"],
@@ -155,12 +160,12 @@ test("engines that are not used and those that keep failing are failures, with w
 		found(checks),
 		/^failed: it is not used: plugin\.json has no sha256.*\nfailed: it failed so often .*: the process exited with status 1\nwarning: it failed so often for 2 realms .*: the process exited with status 3$/,
 	);
-	assert.match(found(lookAtEngines(QUIET)), /^ok/);
+	assert.match(found(checkEngines(QUIET)), /^ok/);
 });
 
 test("leases that are late, and targets that are not well, are told", () => {
 	const look = (overdue: number, stuck: number) =>
-		found(lookAtLeases({ ...QUIET, reaper: { ...QUIET.reaper, lateness: () => ({ overdue, stuck }) } }));
+		found(checkLeases({ ...QUIET, reaper: { ...QUIET.reaper, lateness: () => ({ overdue, stuck }) } }));
 	assert.match(look(0, 0), /^ok/);
 	assert.match(look(3, 0), /^warning: 3 are more than a minute overdue$/);
 	assert.match(look(3, 2), /^failed: 2 are more than 15 minutes overdue$/);
@@ -168,7 +173,7 @@ test("leases that are late, and targets that are not well, are told", () => {
 		{ target: "keyvalue:1", state: "away" as const, since: "then", message: "it does not answer" },
 		{ target: "keyvalue:2", state: "healthy" as const, since: "then", message: "" },
 	];
-	const checks = lookAtLeases({ ...QUIET, reaper: { ...QUIET.reaper, targets } });
+	const checks = checkLeases({ ...QUIET, reaper: { ...QUIET.reaper, targets } });
 	assert.equal(found(checks), "warning: keyvalue:1 is away since then: it does not answer");
 });
 
@@ -182,7 +187,7 @@ test("what fails or throws while it is looked at is one failed check, and its te
 			data_dir: join(needs.config.data_dir, "empty"),
 			store: { audit: { append: async () => undefined } },
 			keyring: { checkpoint: () => assert.fail() },
-			checkFiles: () => {
+			checkDataDirectory: () => {
 				throw secret;
 			},
 			newestBackupAt: () => undefined,
@@ -192,7 +197,7 @@ test("what fails or throws while it is looked at is one failed check, and its te
 				throw secret;
 			},
 			askTargets: async () => [() => Promise.reject(secret)],
-			lookAtFormer: async () => [],
+			checkFormerRealms: async () => [],
 		} as never,
 		anActor({ instance_admin: true }),
 		false,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSemaphore } from "../semaphore.ts";
-import { type DatabaseNeeds, lookAtDatabase } from "./database.ts";
+import { checkDatabase, type DatabaseNeeds } from "./database.ts";
 
 /** A database whose examinations end when the test says so. */
 function setUp() {
@@ -24,7 +24,7 @@ const ENDLESS = new AbortController().signal;
 
 test("however many look at the database, one look is taken at a time", async () => {
 	const { needs, begun, most } = setUp();
-	const looks = Array.from({ length: 10 }, () => lookAtDatabase(needs, true, ENDLESS));
+	const looks = Array.from({ length: 10 }, () => checkDatabase(needs, true, ENDLESS));
 	for (const [index, look] of looks.entries()) {
 		assert.equal(begun.length, index + 1);
 		begun[index]?.resolve([]);
@@ -41,7 +41,7 @@ test("a look whose time is over before its turn comes is not taken, and the next
 	const { needs, begun } = setUp();
 	const impatient = new AbortController();
 	const [first, second, third] = [ENDLESS, impatient.signal, ENDLESS].map((signal) =>
-		lookAtDatabase(needs, true, signal),
+		checkDatabase(needs, true, signal),
 	);
 	impatient.abort();
 	begun[0]?.resolve([]);

@@ -18,9 +18,9 @@ export interface DatabaseNeeds {
 const REPAIR = "stop the server, keep a copy of the data directory, and restore a backup: `svc restore --help`";
 
 /** Checks the database's pages; with `deep` its indexes and references, too. */
-export async function lookAtDatabase(needs: DatabaseNeeds, deep: boolean, signal: AbortSignal): Promise<Check[]> {
-	const look = (database: OpenDatabase) => (deep ? database.inspect() : database.checkQuickly());
-	const problems = await withDatabase(needs, signal, look).catch(asProblem);
+export async function checkDatabase(needs: DatabaseNeeds, deep: boolean, signal: AbortSignal): Promise<Check[]> {
+	const inspect = (database: OpenDatabase) => (deep ? database.inspect() : database.checkQuickly());
+	const problems = await withDatabase(needs, signal, inspect).catch(asProblem);
 	if (problems.length === 0)
 		return [ok("database", deep ? "every page, index and reference is sound" : "every page is sound")];
 	const message = `the database is damaged: ${problems.length === 1 ? "one problem" : `${problems.length} problems`} or more`;
@@ -35,7 +35,7 @@ function asProblem(error: unknown): string[] {
 }
 
 /** Checks that the audit log is as it was written, as far as the checkpoints beside it can tell. */
-export async function lookAtLog(needs: DatabaseNeeds, signal: AbortSignal): Promise<Check[]> {
+export async function checkLog(needs: DatabaseNeeds, signal: AbortSignal): Promise<Check[]> {
 	const { report, checkpoints } = await withDatabase(needs, signal, ({ audit }) =>
 		proveLog(audit, needs.keyring, undefined),
 	);
@@ -51,7 +51,7 @@ export async function lookAtLog(needs: DatabaseNeeds, signal: AbortSignal): Prom
 function withDatabase<Found>(
 	{ openDatabase, oneAtATime }: DatabaseNeeds,
 	signal: AbortSignal,
-	look: (database: OpenDatabase) => Promise<Found>,
+	inspect: (database: OpenDatabase) => Promise<Found>,
 ): Promise<Found> {
 	return oneAtATime(async () => {
 		signal.throwIfAborted();
@@ -59,7 +59,7 @@ function withDatabase<Found>(
 		const close = () => void database.close();
 		signal.addEventListener("abort", close, { once: true });
 		try {
-			return await look(database);
+			return await inspect(database);
 		} finally {
 			signal.removeEventListener("abort", close);
 			await database.close();

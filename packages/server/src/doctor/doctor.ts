@@ -1,18 +1,18 @@
 import { type RefusalNeeds, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
-import { type DatabaseNeeds, lookAtDatabase, lookAtLog } from "./database.ts";
-import { type LeaseNeeds, lookAtClock, lookAtEngines, lookAtLeases } from "./leases.ts";
-import { type LimitNeeds, lookAtLimits } from "./limits.ts";
-import { lookAtBackups, lookAtDisk, lookAtFiles, type MachineNeeds } from "./machine.ts";
+import { checkDatabase, checkLog, type DatabaseNeeds } from "./database.ts";
+import { checkClock, checkEngines, checkLeases, type LeaseNeeds } from "./leases.ts";
+import { checkLimits, type LimitNeeds } from "./limits.ts";
+import { checkBackups, checkDisk, checkFiles, type MachineNeeds } from "./machine.ts";
 import type { Check } from "./model.ts";
-import { lookAtCertificate, lookAtMasterKey, lookAtRegistration, type SettingNeeds } from "./settings.ts";
+import { checkCertificate, checkMasterKey, checkRegistration, type SettingNeeds } from "./settings.ts";
 
 /** Dependencies of the doctor. */
 export interface DoctorNeeds extends RefusalNeeds, DatabaseNeeds, LeaseNeeds, LimitNeeds, MachineNeeds, SettingNeeds {
 	/** Asks every configured engine and its target whether they work, and for the rights that it needs there. */
 	askTargets(): Promise<(() => Promise<Check[]>)[]>;
 	/** Reports engines that keep serving their former realms because nobody has named any yet. */
-	lookAtFormer(): Promise<Check[]>;
+	checkFormerRealms(): Promise<Check[]>;
 }
 
 /**
@@ -24,7 +24,7 @@ const ENGINE_LIMIT_MS = 45_000;
 const DEEP_LIMIT_MS = 30 * 60_000;
 
 /** A check. @param signal aborts when its time is over */
-type Look = (signal: AbortSignal) => Check[] | Promise<Check[]>;
+type RunCheck = (signal: AbortSignal) => Check[] | Promise<Check[]>;
 
 /**
  * Examines everything: the machine, the settings, the database, the log, the engines and what they need at their targets.
@@ -35,32 +35,32 @@ type Look = (signal: AbortSignal) => Check[] | Promise<Check[]>;
 export async function examine(needs: DoctorNeeds, actor: Actor, deep: boolean): Promise<Check[]> {
 	await requireInstanceAdmin(needs, actor, "read");
 	const patience_ms = deep ? DEEP_LIMIT_MS : LIMIT_MS;
-	const looks: [name: string, limit_ms: number, look: Look][] = [
-		["clock", LIMIT_MS, () => lookAtClock(needs)],
-		["certificate", LIMIT_MS, () => lookAtCertificate(needs)],
-		["registration", LIMIT_MS, () => lookAtRegistration(needs)],
-		["master_key", LIMIT_MS, () => lookAtMasterKey(needs)],
-		["files", LIMIT_MS, () => lookAtFiles(needs)],
-		["disk", LIMIT_MS, () => lookAtDisk(needs)],
-		["database", patience_ms, (signal) => lookAtDatabase(needs, deep, signal)],
-		["audit", patience_ms, (signal) => lookAtLog(needs, signal)],
-		["backup", LIMIT_MS, () => lookAtBackups(needs)],
-		["limits", LIMIT_MS, () => lookAtLimits(needs)],
-		["leases", LIMIT_MS, () => lookAtLeases(needs)],
-		["engines", LIMIT_MS, () => lookAtEngines(needs)],
-		["engines", LIMIT_MS, () => needs.lookAtFormer()],
+	const checks: [name: string, limit_ms: number, run: RunCheck][] = [
+		["clock", LIMIT_MS, () => checkClock(needs)],
+		["certificate", LIMIT_MS, () => checkCertificate(needs)],
+		["registration", LIMIT_MS, () => checkRegistration(needs)],
+		["master_key", LIMIT_MS, () => checkMasterKey(needs)],
+		["files", LIMIT_MS, () => checkFiles(needs)],
+		["disk", LIMIT_MS, () => checkDisk(needs)],
+		["database", patience_ms, (signal) => checkDatabase(needs, deep, signal)],
+		["audit", patience_ms, (signal) => checkLog(needs, signal)],
+		["backup", LIMIT_MS, () => checkBackups(needs)],
+		["limits", LIMIT_MS, () => checkLimits(needs)],
+		["leases", LIMIT_MS, () => checkLeases(needs)],
+		["engines", LIMIT_MS, () => checkEngines(needs)],
+		["engines", LIMIT_MS, () => needs.checkFormerRealms()],
 	];
 	const targets = (await needs.askTargets()).map((ask) => within("engines", ENGINE_LIMIT_MS, ask));
-	const found = await Promise.all([...looks.map(([name, limit_ms, look]) => within(name, limit_ms, look)), ...targets]);
+	const found = await Promise.all([...checks.map(([name, limit_ms, run]) => within(name, limit_ms, run)), ...targets]);
 	return found.flat();
 }
 
-async function within(name: string, limit_ms: number, look: Look): Promise<Check[]> {
+async function within(name: string, limit_ms: number, run: RunCheck): Promise<Check[]> {
 	const signal = AbortSignal.timeout(limit_ms);
 	const late = Promise.withResolvers<Check[]>();
 	signal.addEventListener("abort", () => late.resolve([tooSlow(name, limit_ms)]), { once: true });
 	try {
-		return await Promise.race([look(signal), late.promise]);
+		return await Promise.race([run(signal), late.promise]);
 	} catch (error) {
 		// Its text may contain anything.
 		const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";

@@ -18,7 +18,7 @@ export interface LeaseNeeds {
 const BEHIND_SECONDS = 10;
 
 /** Checks whether the wall clock jumped ahead or was set back. */
-export function lookAtClock({ clock, system }: LeaseNeeds): Check[] {
+export function checkClock({ clock, system }: LeaseNeeds): Check[] {
 	const name = "clock";
 	const hint = "check the machine's clock with `timedatectl`: tokens, certificates and leases expire by it";
 	const jump = clock.lastJump();
@@ -33,7 +33,7 @@ export function lookAtClock({ clock, system }: LeaseNeeds): Check[] {
 }
 
 /** Checks that every engine can be asked. */
-export function lookAtEngines({ host }: LeaseNeeds): Check[] {
+export function checkEngines({ host }: LeaseNeeds): Check[] {
 	const engines = host.state();
 	const checks = engines.flatMap(({ type, unavailable, breaker, refused_realms, last_failure }): Check[] => {
 		if (unavailable !== undefined)
@@ -61,7 +61,7 @@ function installHint(type: string): string {
 }
 
 /** Checks that no lease is late to end. */
-export function lookAtLeases({ reaper }: LeaseNeeds): Check[] {
+export function checkLeases({ reaper }: LeaseNeeds): Check[] {
 	const name = "leases";
 	const { overdue, stuck } = reaper.lateness();
 	const hint = "`svc lease list --all-realms --state revoking` lists them";

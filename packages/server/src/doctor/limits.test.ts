@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLimits } from "../limits.ts";
-import { lookAtLimits } from "./limits.ts";
+import { checkLimits } from "./limits.ts";
 
 test("a limit is told from four fifths on, with what to do about it", async () => {
 	const limits = createLimits();
@@ -9,11 +9,11 @@ test("a limit is told from four fifths on, with what to do about it", async () =
 	limits.add({ name: "connections", max: 2048, used: () => used, hint: "raise limits.connections" });
 	limits.add({ name: "answers_bytes", max: 64, used: async () => 10, hint: "" });
 	assert.deepEqual(
-		(await lookAtLimits({ limits })).map(({ status }) => status),
+		(await checkLimits({ limits })).map(({ status }) => status),
 		["ok"],
 	);
 	used = 1639;
-	assert.deepEqual(await lookAtLimits({ limits }), [
+	assert.deepEqual(await checkLimits({ limits }), [
 		{
 			name: "limits",
 			status: "warning",

@@ -10,13 +10,13 @@ export interface LimitNeeds {
 const NEARLY = 0.8;
 
 /** Checks whether a limit of the server, a realm or an account is nearly reached, so that it will soon refuse. */
-export async function lookAtLimits({ limits }: LimitNeeds): Promise<Check[]> {
-	const checks = await Promise.all(limits.all().map(lookAt));
+export async function checkLimits({ limits }: LimitNeeds): Promise<Check[]> {
+	const checks = await Promise.all(limits.all().map(checkLimit));
 	const near = checks.flat();
 	return near.length === 0 ? [ok("limits", "no limit is close")] : near;
 }
 
-async function lookAt({ name, max, hint, used, nearest }: Limit): Promise<Check[]> {
+async function checkLimit({ name, max, hint, used, nearest }: Limit): Promise<Check[]> {
 	const filled = nearest === undefined ? [{ name: "", used: await used(), max }] : await nearest();
 	return filled
 		.filter((one) => one.used >= one.max * NEARLY)

@@ -9,7 +9,7 @@ export interface MachineNeeds {
 	data_dir: string;
 	system: Pick<System, "now">;
 	/** @throws FatalError naming the files that others may read or write, and the command that fixes it */
-	checkFiles(): void;
+	checkDataDirectory(): void;
 	/** Tells when the newest backup was made, in Unix milliseconds; undefined when there is none. */
 	newestBackupAt(): number | undefined;
 }
@@ -26,9 +26,9 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const OLD_BACKUP_DAYS = 7;
 
 /** Checks that only the server's user may read or write the contents of the data directory. */
-export function lookAtFiles({ data_dir, checkFiles }: MachineNeeds): Check[] {
+export function checkFiles({ data_dir, checkDataDirectory }: MachineNeeds): Check[] {
 	try {
-		checkFiles();
+		checkDataDirectory();
 		return [ok("files", `no other user can read or write ${data_dir}`)];
 	} catch (error) {
 		if (!(error instanceof FatalError)) throw error;
@@ -37,7 +37,7 @@ export function lookAtFiles({ data_dir, checkFiles }: MachineNeeds): Check[] {
 }
 
 /** Checks for room for the database to grow and for a backup of it, and that the write-ahead log is emptied. */
-export function lookAtDisk({ data_dir }: MachineNeeds): Check[] {
+export function checkDisk({ data_dir }: MachineNeeds): Check[] {
 	const { bavail, bfree, blocks, bsize } = statfsSync(data_dir);
 	const free = bavail * bsize;
 	const isLow = free < (blocks - bfree + bavail) * bsize * LOW_SHARE;
@@ -59,7 +59,7 @@ export function lookAtDisk({ data_dir }: MachineNeeds): Check[] {
 }
 
 /** Checks for a backup, and its age. */
-export function lookAtBackups({ newestBackupAt, system }: MachineNeeds): Check[] {
+export function checkBackups({ newestBackupAt, system }: MachineNeeds): Check[] {
 	const made_at = newestBackupAt();
 	const hint = "run `svc backup create`, ideally every day from a timer";
 	if (made_at === undefined)

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { says } from "../messages.ts";
+import { errorMessage } from "../messages.ts";
 import { type DoctorNeeds, examine } from "./doctor.ts";
 
 const CheckSchema = v.object({
@@ -19,7 +19,9 @@ export function doctorRoutes(needs: DoctorNeeds): Route[] {
 			summary:
 				"Check the machine, settings, database, audit log and engines, with the engines' rights at their targets",
 			query: v.object({
-				deep: v.optional(v.picklist(["true", "false"], says("validation_failed", "deep must be true or false"))),
+				deep: v.optional(
+					v.picklist(["true", "false"], errorMessage("validation_failed", "deep must be true or false")),
+				),
 			}),
 			status: 200,
 			answer: v.object({ checks: v.array(CheckSchema) }),

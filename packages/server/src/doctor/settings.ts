@@ -20,7 +20,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const RENEWAL_DAYS = 30;
 
 /** Checks that the certificate on disk is valid today and for the name that people use, and that others cannot read its key. */
-export function lookAtCertificate({ config, tls_files, system }: SettingNeeds): Check[] {
+export function checkCertificate({ config, tls_files, system }: SettingNeeds): Check[] {
 	const name = "certificate";
 	if (tls_files === undefined) return [ok(name, "TLS is off: only a proxy or this machine can reach the server")];
 	const [certificate_file, key_file] = tls_files;
@@ -64,7 +64,7 @@ function isFor(certificate: X509Certificate, hostname: string): boolean {
 }
 
 /** Checks that the master key is out of reach of a thief of the data. */
-export function lookAtMasterKey({ config, master }: SettingNeeds): Check[] {
+export function checkMasterKey({ config, master }: SettingNeeds): Check[] {
 	const name = "master_key";
 	const hint = "provide it as a systemd credential, or set master_key_file to a file elsewhere";
 	const { origin, file } = master;
@@ -90,7 +90,7 @@ export function lookAtMasterKey({ config, master }: SettingNeeds): Check[] {
 }
 
 /** Checks whether strangers can make accounts. */
-export function lookAtRegistration({ config }: SettingNeeds): Check[] {
+export function checkRegistration({ config }: SettingNeeds): Check[] {
 	const { mode } = config.registration;
 	const name = "registration";
 	if (mode !== "open" || isLoopback(config.listen.host)) return [ok(name, `its mode is ${mode}`)];

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { says, Text } from "../messages.ts";
+import { errorMessage, Text } from "../messages.ts";
 import { type ConfigScope, getConfig, pingEngine, removeConfig, setConfig } from "./config/config.ts";
 import { type EngineNeeds, listEngines } from "./engines.ts";
 import { issue } from "./issue.ts";
@@ -13,7 +13,7 @@ const EngineSchema = v.object({ type: v.string(), description: v.string(), capab
 
 /** Adds `connection`, the way to reach its system, to a credential's answer, besides the fields of the specification. */
 const WithConnection = v.optional(
-	v.picklist(["true", "false"], says("validation_failed", "connection must be true or false")),
+	v.picklist(["true", "false"], errorMessage("validation_failed", "connection must be true or false")),
 );
 
 const INVOCATION_ERRORS = [

@@ -15,7 +15,7 @@ test("an alteration is noticed by the next look, logged once and recorded once, 
 	const start = await countEvents(store);
 	await watch.look();
 	assert.equal(watch.isAltered(), false);
-	const aside = openWriter(file, "FULL");
+	const aside = openWriter(file);
 	t.after(() => void aside.close());
 	aside.exec("CREATE VIEW seen AS SELECT * FROM account; DROP INDEX realm_by_owner");
 	// Reads of one turn see one state of the database.

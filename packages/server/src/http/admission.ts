@@ -66,14 +66,14 @@ export function createAdmission(
 /** Makes the function that frees a request's slot when its answer is not sent by the next turn of the event loop, but waits for its reader. */
 function createWatch(): (request: QueuedRequest, outgoing: ServerResponse) => void {
 	let answered: [request: QueuedRequest, outgoing: ServerResponse][] = [];
-	const look = () => {
+	const releaseUnread = () => {
 		const watched = answered;
 		answered = [];
 		for (const [request, { closed }] of watched) if (!closed) request.release();
 	};
 	return (request, outgoing) => {
 		if (outgoing.closed) return;
-		if (answered.length === 0) setImmediate(look);
+		if (answered.length === 0) setImmediate(releaseUnread);
 		answered.push([request, outgoing]);
 	};
 }

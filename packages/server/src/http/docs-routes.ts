@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import * as v from "valibot";
-import { readShipped } from "../shipped-file.ts";
+import { readAsset } from "../asset.ts";
 import { publicRoute, type Route } from "./route.ts";
 
 /**
@@ -52,8 +52,8 @@ const START = `SwaggerUIBundle({
  * sent again while unchanged. Not in the reference: it is the reference.
  */
 export function docsRoutes(): Route[] {
-	const script = () => readShipped(new URL(import.meta.resolve("swagger-ui-dist/swagger-ui-bundle.js")));
-	const style = () => readShipped(new URL(import.meta.resolve("swagger-ui-dist/swagger-ui.css")));
+	const script = () => readAsset(new URL(import.meta.resolve("swagger-ui-dist/swagger-ui-bundle.js")));
+	const style = () => readAsset(new URL(import.meta.resolve("swagger-ui-dist/swagger-ui.css")));
 	return [
 		fileRoute("/docs", "text/html", () => Buffer.from(PAGE)),
 		fileRoute("/docs/start.js", "text/javascript", () => Buffer.from(START)),

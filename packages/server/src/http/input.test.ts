@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import * as v from "valibot";
 import { AppError, type ErrorCode } from "../errors.ts";
-import { RequiredText, says } from "../messages.ts";
+import { errorMessage, RequiredText } from "../messages.ts";
 import { MAX_BODY_BYTES } from "./bodies.ts";
 import { check, parseQuery, readJson as readJsonOf } from "./input.ts";
 
@@ -169,7 +169,7 @@ const Schema = v.object({
 	flag: v.optional(v.boolean()),
 	list: v.optional(v.array(v.string())),
 	date: v.optional(v.date()),
-	kind: v.optional(v.picklist(["a"], says("invalid_role", "kind must be a"))),
+	kind: v.optional(v.picklist(["a"], errorMessage("invalid_role", "kind must be a"))),
 });
 
 for (const input of [null, "text", 1, true, [], ["text"], undefined]) {

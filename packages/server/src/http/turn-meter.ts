@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-/** Milliseconds between two looks; the result may be this much too high. At rest, looking takes 0.9 % of a processor. */
-const LOOK_MS = 5;
+/** Milliseconds between two samples; the result may be this much too high. At rest, sampling takes 0.9 % of a processor. */
+const RESOLUTION_MS = 5;
 
 /** Measures how long one turn kept all others waiting. */
 export interface TurnMeter {
@@ -15,7 +15,7 @@ export interface TurnMeter {
 
 /** Makes the meter of the event loop's turns. Design: §13 */
 export function createTurnMeter(): TurnMeter {
-	const delays = monitorEventLoopDelay({ resolution: LOOK_MS });
+	const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 	let kept = 0;
 	return {
 		start() {

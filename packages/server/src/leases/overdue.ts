@@ -48,7 +48,7 @@ interface Watched {
 	told: number;
 }
 
-/** Milliseconds between two checks: the reaper asks for one with each look, and looks whenever it is woken. */
+/** Milliseconds between two checks: the reaper asks for one with each pass, and makes one whenever it is woken. */
 const CHECK_EVERY_MS = 1000;
 
 /** Leases that each check looks up, in turn: somebody may have abandoned them. */

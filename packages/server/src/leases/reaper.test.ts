@@ -20,9 +20,9 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 
 /** Makes the removals of a target wait until they are released. */
 function hold(target: ReturnType<typeof createFakeTarget>) {
-	const gate = Promise.withResolvers<void>();
-	target.before = () => gate.promise;
-	return gate.resolve;
+	const held = Promise.withResolvers<void>();
+	target.before = () => held.promise;
+	return held.resolve;
 }
 
 test("a lease is revoked when its time is over, and not before", async (t) => {
@@ -101,7 +101,7 @@ for (const [count, at_once, widest] of [
 		const { add, at, reaper } = await openReaper(t);
 		const names = Array.from({ length: count }, (_, index) => `target-${index}`);
 		for (const target of names) await Promise.all(Array.from({ length: 20 }, () => add("revoking", { target })));
-		const gates = names.map((name) => hold(at(name)));
+		const releases = names.map((name) => hold(at(name)));
 		reaper.start();
 		const removals = () => names.map((name) => at(name).removals);
 		const sum = () => removals().reduce((all, more) => all + more, 0);
@@ -109,7 +109,7 @@ for (const [count, at_once, widest] of [
 		await setTimeout(50);
 		assert.equal(sum(), at_once);
 		assert.equal(Math.max(...removals()), widest);
-		for (const open of gates) open();
+		for (const release of releases) release();
 		await until(() => sum() === 20 * count);
 	});
 }

@@ -17,7 +17,7 @@ export interface ReaperNeeds extends RemovalNeeds {
 
 /** Limits of the reaper's concurrency and waits. */
 export interface ReaperLimits extends RemovalLimits {
-	/** Longest rest between two looks, in milliseconds. */
+	/** Longest rest between two passes, in milliseconds. */
 	rest_ms: number;
 	/** Longest wait for work under way when stopping, in milliseconds. */
 	grace_ms: number;
@@ -99,7 +99,7 @@ class Loop implements Reaper {
 
 	async runOnce(): Promise<void> {
 		do {
-			await this.#look();
+			await this.#pass();
 			while (this.#underWay().length > 0) await Promise.allSettled(this.#underWay());
 		} while (this.#wakeup.isPending());
 	}
@@ -143,7 +143,7 @@ class Loop implements Reaper {
 
 	async #run(): Promise<void> {
 		while (!this.#stopping.signal.aborted) {
-			await this.#look().catch((error) => this.#removals.stall(error));
+			await this.#pass().catch((error) => this.#removals.stall(error));
 			await this.#rest();
 		}
 	}
@@ -165,7 +165,7 @@ class Loop implements Reaper {
 		await this.#wakeup.sleep(left_ms > 0 ? Math.min(left_ms, rest_ms) : rest_ms);
 	}
 
-	async #look(): Promise<void> {
+	async #pass(): Promise<void> {
 		this.#wakeup.clear();
 		await this.#recover();
 		await this.#needs.clock.tick();

@@ -85,11 +85,11 @@ async function settle({ store, system }: RevokeNeeds, lease: Lease): Promise<voi
 }
 
 async function quarantine(needs: RevokeNeeds, lease: Lease): Promise<void> {
-	const looks = isQuarantined(lease) ? lease.attempts : 0;
-	const pause_ms = QUARANTINE_MS[looks];
+	const checks = isQuarantined(lease) ? lease.attempts : 0;
+	const pause_ms = QUARANTINE_MS[checks];
 	if (pause_ms === undefined) return settle(needs, lease);
 	const due_at = needs.clock.now() + pause_ms;
-	await needs.store.leases.postpone({ id: lease.id, due_at, attempts: looks + 1, last_error: QUARANTINED });
+	await needs.store.leases.postpone({ id: lease.id, due_at, attempts: checks + 1, last_error: QUARANTINED });
 }
 
 /** Schedules a retry after a random pause whose limit doubles each time, so that leases that failed together do not return together. */

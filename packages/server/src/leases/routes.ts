@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { atMost, Count, Instant, RequiredText, says, Text, Uuid } from "../messages.ts";
+import { atMost, Count, errorMessage, Instant, RequiredText, Text, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import {
 	abandonLease,
@@ -13,7 +13,10 @@ import {
 } from "./leases.ts";
 import { LEASE_STATES, type Lease } from "./model.ts";
 
-const State = v.picklist(LEASE_STATES, says("validation_failed", `state must be one of ${LEASE_STATES.join(", ")}`));
+const State = v.picklist(
+	LEASE_STATES,
+	errorMessage("validation_failed", `state must be one of ${LEASE_STATES.join(", ")}`),
+);
 
 const LeaseSchema = v.object({
 	id: Uuid,

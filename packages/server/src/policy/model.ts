@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
-import { RequiredText, says } from "../messages.ts";
+import { errorMessage, RequiredText } from "../messages.ts";
 import { type Port, read, write } from "../operation.ts";
 
 /** Capabilities of each role in a realm. Spec: API › Role capabilities. */
@@ -19,7 +19,7 @@ export const SCOPES = ["read", "write", "delete"] as const;
 /** A capability, in a query. */
 export const CapabilityName = v.picklist(
 	ROLES.admin,
-	says("validation_failed", `capability must be one of ${ROLES.admin.join(", ")}`),
+	errorMessage("validation_failed", `capability must be one of ${ROLES.admin.join(", ")}`),
 );
 
 export type Scope = (typeof SCOPES)[number];
@@ -78,7 +78,7 @@ export type Maker = Readonly<Pick<Actor, "user_id" | "jti" | "token_id" | "grant
 
 export const Role = v.picklist(
 	["admin", "member", "viewer"],
-	says("invalid_role", "role must be admin, member or viewer"),
+	errorMessage("invalid_role", "role must be admin, member or viewer"),
 );
 
 /** Spec: API › Policy. */

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
-import { atMost, PlainText, RequiredPlainText, RequiredText, says } from "../messages.ts";
+import { atMost, errorMessage, PlainText, RequiredPlainText, RequiredText } from "../messages.ts";
 import { type Port, read, scan, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
 
@@ -10,7 +10,10 @@ const Slug = v.pipe(
 	RequiredText,
 	v.regex(
 		/^[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])$/,
-		says("invalid_slug", "slug must be 2 to 50 lower-case letters, digits and hyphens, with no hyphen at either end"),
+		errorMessage(
+			"invalid_slug",
+			"slug must be 2 to 50 lower-case letters, digits and hyphens, with no hyphen at either end",
+		),
 	),
 );
 

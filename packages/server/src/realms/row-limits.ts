@@ -36,12 +36,12 @@ export function rowLimits({ store, system, refusals }: RowLimitNeeds, settings: 
 		sessions_per_account: MAX_SESSIONS,
 	};
 	const ask = () => store.realms.fullest({ max, now: system.now().toISOString() });
-	let looked_at = Number.NEGATIVE_INFINITY;
+	let measured_at = Number.NEGATIVE_INFINITY;
 	let fullest: Promise<Fullest> | undefined;
-	const look = (): Promise<Fullest> => {
+	const measure = (): Promise<Fullest> => {
 		const now = performance.now();
-		if (fullest === undefined || now - looked_at >= FRESH_MS) {
-			looked_at = now;
+		if (fullest === undefined || now - measured_at >= FRESH_MS) {
+			measured_at = now;
 			fullest = ask();
 			fullest.catch(() => {
 				fullest = undefined;
@@ -53,7 +53,7 @@ export function rowLimits({ store, system, refusals }: RowLimitNeeds, settings: 
 		name,
 		max: max[name],
 		hint,
-		used: async () => Math.round(shareOf((await look())[name][0]) * max[name]),
+		used: async () => Math.round(shareOf((await measure())[name][0]) * max[name]),
 		...(name === "sessions_per_account" ? {} : { refused: () => refusals(name) }),
 		nearest: async () => (await ask())[name],
 	}));

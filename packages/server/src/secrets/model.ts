@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent, EventData } from "../audit/model.ts";
 import { PORTABLE_PREFIX } from "../crypto/seal.ts";
-import { atMost, Environment, instantOf, PlainText, RequiredText, says } from "../messages.ts";
+import { atMost, Environment, errorMessage, instantOf, PlainText, RequiredText } from "../messages.ts";
 import { type Port, read, scan, write } from "../operation.ts";
 
 /** Bytes of UTF-8 in a value. Design: §7.2. */
@@ -24,7 +24,7 @@ const KEY_RULE = "key must be 1 to 255 of A-Z a-z 0-9 _ . - / with no segment . 
 /** Design: §7.2. */
 const SecretKey = v.pipe(
 	RequiredText,
-	v.regex(/^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9_.\-/]{1,255}$/, says("validation_failed", KEY_RULE)),
+	v.regex(/^(?!(?:.*\/)?\.{1,2}(?:\/|$))[A-Za-z0-9_.\-/]{1,255}$/, errorMessage("validation_failed", KEY_RULE)),
 );
 
 /** Spec: API › Secrets and encryption. */
@@ -39,7 +39,7 @@ export const SetSecret = v.pipe(
 	}),
 	v.check(
 		(input) => !input.pre_encrypted || input.value.startsWith(PORTABLE_PREFIX),
-		says("invalid_ciphertext", "value must begin with svc:v1: when pre_encrypted is true"),
+		errorMessage("invalid_ciphertext", "value must begin with svc:v1: when pre_encrypted is true"),
 	),
 );
 
@@ -51,7 +51,7 @@ export const Encrypt = v.object({ value: v.pipe(RequiredText, atMost(MAX_VALUE_B
 /** Design: §7.1. */
 export const Rollback = v.object({ version: v.pipe(v.number(), v.safeInteger(), v.minValue(1)) });
 
-const PAIR_RULE = says("validation_failed", "from and to must be two environments");
+const PAIR_RULE = errorMessage("validation_failed", "from and to must be two environments");
 
 /** Two environments to compare. */
 export const Diff = v.pipe(
@@ -77,11 +77,11 @@ export const Promote = v.pipe(
 					to_version: v.optional(v.nullable(VersionNumber)),
 				}),
 			),
-			v.minLength(1, says("missing_field", "secrets must name at least one secret")),
-			v.maxLength(MAX_PROMOTED, says("validation_failed", `secrets must name at most ${MAX_PROMOTED} secrets`)),
+			v.minLength(1, errorMessage("missing_field", "secrets must name at least one secret")),
+			v.maxLength(MAX_PROMOTED, errorMessage("validation_failed", `secrets must name at most ${MAX_PROMOTED} secrets`)),
 			v.check(
 				(secrets) => new Set(secrets.map(({ key }) => key)).size === secrets.length,
-				says("validation_failed", "secrets must name each key once"),
+				errorMessage("validation_failed", "secrets must name each key once"),
 			),
 		),
 	}),

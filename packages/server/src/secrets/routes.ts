@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { Count, Environment, Instant, says } from "../messages.ts";
+import { Count, Environment, errorMessage, Instant } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { jsonObject, streamItems } from "../streamed.ts";
 import { diffSecrets } from "./diff.ts";
@@ -23,7 +23,7 @@ const env = v.optional(Environment, "dev");
 const Version = v.pipe(
 	v.string(),
 	v.metadata({ type: "integer", minimum: 1, maximum: 999_999_999_999_999 }),
-	v.regex(/^[1-9][0-9]{0,14}$/, says("validation_failed", "version must be a whole number from 1")),
+	v.regex(/^[1-9][0-9]{0,14}$/, errorMessage("validation_failed", "version must be a whole number from 1")),
 	v.transform(Number),
 );
 
@@ -39,7 +39,7 @@ const ListedSchema = v.object({ ...ValueSchema.entries, value: v.optional(v.stri
 
 /** Not in the specification: `false` asks for the names only. Nothing is opened then. */
 const WithValues = v.optional(
-	v.picklist(["true", "false"], says("validation_failed", "values must be true or false")),
+	v.picklist(["true", "false"], errorMessage("validation_failed", "values must be true or false")),
 	"true",
 );
 

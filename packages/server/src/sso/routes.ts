@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { CurrentPassword } from "../accounts/model.ts";
 import { publicRoute, type Route, route } from "../http/route.ts";
-import { Count, RequiredText, says, Text, Uuid } from "../messages.ts";
+import { Count, errorMessage, RequiredText, Text, Uuid } from "../messages.ts";
 import { normalizable } from "../normal-text.ts";
 import type { Waiting } from "./flows.ts";
 import { linkRoutes, OWNER_ERRORS } from "./link-routes.ts";
@@ -33,8 +33,8 @@ const LOGIN_ERRORS = [
 	"rate_limited",
 ] as const;
 
-const PORT = says("validation_failed", "cli_port must be a port on loopback: 1024 to 65535");
-const CHALLENGE = says("validation_failed", "cli_challenge must be the SHA-256 of the verifier in base64url");
+const PORT = errorMessage("validation_failed", "cli_port must be a port on loopback: 1024 to 65535");
+const CHALLENGE = errorMessage("validation_failed", "cli_challenge must be the SHA-256 of the verifier in base64url");
 
 /** The address at which a command line program waits for its browser: both fields or neither. */
 const WaitingQuery = v.pipe(
@@ -51,7 +51,7 @@ const WaitingQuery = v.pipe(
 	}),
 	v.check(
 		({ cli_port, cli_challenge }) => (cli_port === undefined) === (cli_challenge === undefined),
-		says("validation_failed", "cli_port and cli_challenge must be given together"),
+		errorMessage("validation_failed", "cli_port and cli_challenge must be given together"),
 	),
 );
 
@@ -60,14 +60,14 @@ const Proof = v.object({
 	code: RequiredText,
 	verifier: v.pipe(
 		RequiredText,
-		v.minLength(43, says("validation_failed", "verifier must have at least 43 characters")),
+		v.minLength(43, errorMessage("validation_failed", "verifier must have at least 43 characters")),
 	),
 });
 
 /** Spec: API › SSO. */
 const Credentials = v.object({
 	username: v.pipe(RequiredText, normalizable("username")),
-	password: v.pipe(Text, v.nonEmpty(says("missing_field", "password is required"))),
+	password: v.pipe(Text, v.nonEmpty(errorMessage("missing_field", "password is required"))),
 });
 
 /** Spec: API › SSO, Accounts and login. Design: §7.1, §11. */

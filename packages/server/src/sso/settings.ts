@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import { atMost, PlainText, RequiredText, says } from "../messages.ts";
+import { atMost, errorMessage, PlainText, RequiredText } from "../messages.ts";
 import { Role } from "../policy/model.ts";
 import { isProtected } from "./address.ts";
 import { PROVIDER_TYPES } from "./model.ts";
 
-const refuse = (text: string) => says("validation_failed", text);
+const refuse = (text: string) => errorMessage("validation_failed", text);
 
 const Domain = v.pipe(
 	v.string(),

@@ -4,14 +4,14 @@ export function longestTurn(): { stop(): { longest_ms: number; turns: number } }
 	let turns = 0;
 	let last = process.threadCpuUsage();
 	let next: NodeJS.Immediate;
-	const look = () => {
+	const measure = () => {
 		const now = process.threadCpuUsage();
 		longest = Math.max(longest, now.user - last.user + now.system - last.system);
 		last = now;
 		turns++;
-		next = setImmediate(look);
+		next = setImmediate(measure);
 	};
-	next = setImmediate(look);
+	next = setImmediate(measure);
 	return {
 		stop() {
 			clearImmediate(next);

@@ -52,7 +52,7 @@ export async function openTestStore(cleanup: Cleanup, used?: string): Promise<Te
 	return { store, directory, file: join(directory, "svc.db"), failures };
 }
 
-/** Empties tables behind the back of the open store, the only writer: answers from then on come from its memory. */
+/** Empties tables behind the back of the open store, the only writer: answers from then on come from its cache. */
 export function emptyAside({ file }: Pick<TestStore, "file">, tables: readonly string[]): void {
 	const aside = openWriter(file);
 	aside.pragma("foreign_keys = OFF");

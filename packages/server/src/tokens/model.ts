@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
-import { atMost, Environment, instantOf, RequiredPlainText, says, Text } from "../messages.ts";
+import { atMost, Environment, errorMessage, instantOf, RequiredPlainText, Text } from "../messages.ts";
 import { type Port, read, scan, write } from "../operation.ts";
 import { SCOPES, type Scope } from "../policy/model.ts";
 
@@ -11,12 +11,12 @@ const Scopes = v.pipe(
 	v.transform((parts) => (parts.length === 1 && parts[0] === "" ? ["read"] : parts)),
 	v.check(
 		(parts) => parts.every((part) => (SCOPES as readonly string[]).includes(part)),
-		says("invalid_scope", "scopes must be a comma-separated list of read, write and delete"),
+		errorMessage("invalid_scope", "scopes must be a comma-separated list of read, write and delete"),
 	),
 	v.transform((parts): Scope[] => SCOPES.filter((scope) => parts.includes(scope))),
 );
 
-const ENGINES = says(
+const ENGINES = errorMessage(
 	"validation_failed",
 	"engines must be a list of 1 to 32 roles of engines, such as keyvalue:readonly",
 );
@@ -33,7 +33,7 @@ const Engines = v.pipe(
 export const CreateToken = v.object({
 	name: v.pipe(RequiredPlainText, atMost(255, "name")),
 	scopes: Scopes,
-	realm: v.nullish(v.pipe(Text, v.nonEmpty(says("validation_failed", "realm must be a slug")))),
+	realm: v.nullish(v.pipe(Text, v.nonEmpty(errorMessage("validation_failed", "realm must be a slug")))),
 	environment: v.nullish(Environment),
 	engines: v.nullish(Engines),
 	expires_at: v.nullish(instantOf("expires_at")),

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createFormerQuestion } from "../engines/config/former-realms.ts";
+import { createFormerRealmsCheck } from "../engines/config/former-realms.ts";
 import { createTargetQuestions } from "../engines/targets.ts";
 import { findTlsFiles } from "../http/certificate.ts";
 import { TLS_FILES } from "../http/tls-files.ts";
@@ -22,8 +22,8 @@ export function wireDoctor(needs: Pick<AppParts, "config" | "store" | "master" |
 		host: engines.host,
 		reaper: engines.reaper,
 		askTargets: createTargetQuestions({ ...engines, store, engine_environment }),
-		lookAtFormer: createFormerQuestion({ ...engines, store }),
-		checkFiles: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
+		checkFormerRealms: createFormerRealmsCheck({ ...engines, store }),
+		checkDataDirectory: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
 		newestBackupAt: backups.newestAt,
 		oneAtATime: createSemaphore(1).run,
 		openDatabase: () => openSnapshot(join(data_dir, "svc.db")),

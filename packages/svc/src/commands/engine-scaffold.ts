@@ -1,4 +1,4 @@
-import { readShipped } from "@svc/server/shipped-file";
+import { readAsset } from "@svc/server/asset";
 
 /** A file of a new engine. */
 export interface ScaffoldFile {
@@ -27,25 +27,25 @@ export const LANGUAGES: Readonly<Record<Language, Example>> = {
 		title: "TypeScript",
 		needs: "Node 24 or newer as `node`; nothing is installed and nothing is compiled",
 		files: {
-			"plugin.json": () => readShipped(new URL(import.meta.resolve("@svc/plugin-sdk/examples/node/plugin.json"))),
-			"voucher.mts": () => readShipped(new URL(import.meta.resolve("@svc/plugin-sdk/examples/node/voucher.mts"))),
+			"plugin.json": () => readAsset(new URL(import.meta.resolve("@svc/plugin-sdk/examples/node/plugin.json"))),
+			"voucher.mts": () => readAsset(new URL(import.meta.resolve("@svc/plugin-sdk/examples/node/voucher.mts"))),
 		},
 	},
 	python: {
 		title: "Python",
 		needs: "Python 3.8 or newer as `python3`",
 		files: {
-			"plugin.json": () => readShipped(new URL(import.meta.resolve("@svc/plugin-sdk/examples/python/plugin.json"))),
-			"voucher.py": () => readShipped(new URL(import.meta.resolve("@svc/plugin-sdk/examples/python/voucher.py"))),
+			"plugin.json": () => readAsset(new URL(import.meta.resolve("@svc/plugin-sdk/examples/python/plugin.json"))),
+			"voucher.py": () => readAsset(new URL(import.meta.resolve("@svc/plugin-sdk/examples/python/voucher.py"))),
 		},
 	},
 	go: {
 		title: "Go",
 		needs: "nothing: the program is whole once it is built",
 		files: {
-			"plugin.json": () => readShipped(new URL(import.meta.resolve("@svc/plugin-sdk/examples/go/plugin.json"))),
-			"go.mod": () => readShipped(new URL(import.meta.resolve("@svc/plugin-sdk/examples/go/go.mod"))),
-			"main.go": () => readShipped(new URL(import.meta.resolve("@svc/plugin-sdk/examples/go/main.go"))),
+			"plugin.json": () => readAsset(new URL(import.meta.resolve("@svc/plugin-sdk/examples/go/plugin.json"))),
+			"go.mod": () => readAsset(new URL(import.meta.resolve("@svc/plugin-sdk/examples/go/go.mod"))),
+			"main.go": () => readAsset(new URL(import.meta.resolve("@svc/plugin-sdk/examples/go/main.go"))),
 		},
 		build: "CGO_ENABLED=0 go build -o engine .",
 	},
@@ -53,9 +53,9 @@ export const LANGUAGES: Readonly<Record<Language, Example>> = {
 		title: "POSIX sh",
 		needs: "`sh`, `awk`, `od` and `tr`",
 		files: {
-			"plugin.json": () => readShipped(new URL(import.meta.resolve("@svc/plugin-sdk/examples/sh/plugin.json"))),
-			"voucher.sh": () => readShipped(new URL(import.meta.resolve("@svc/plugin-sdk/examples/sh/voucher.sh"))),
-			"LIMITS.md": () => readShipped(new URL(import.meta.resolve("@svc/plugin-sdk/examples/sh/README.md"))),
+			"plugin.json": () => readAsset(new URL(import.meta.resolve("@svc/plugin-sdk/examples/sh/plugin.json"))),
+			"voucher.sh": () => readAsset(new URL(import.meta.resolve("@svc/plugin-sdk/examples/sh/voucher.sh"))),
+			"LIMITS.md": () => readAsset(new URL(import.meta.resolve("@svc/plugin-sdk/examples/sh/README.md"))),
 		},
 	},
 };

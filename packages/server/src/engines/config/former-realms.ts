@@ -16,7 +16,7 @@ const MAX_NAMED = 20;
  * Makes the function that finds leftovers from before configurations for all realms named their realms, and the realms that they serve:
  * configurations, targets of the server's variables, and shared parts that are now each realm's own. Design: §13
  */
-export function createFormerQuestion({ store, sealer, catalog }: FormerNeeds) {
+export function createFormerRealmsCheck({ store, sealer, catalog }: FormerNeeds) {
 	const hasShared = async (type: string) => (await store.engines.config(type, "", "generated")) !== undefined;
 
 	return async (): Promise<Check[]> => {

@@ -15,7 +15,7 @@ const WRONG: [changes: object, reason: RegExp][] = [
 ];
 
 for (const [changes, reason] of WRONG) {
-	test(`an engine that introduces itself with ${JSON.stringify(changes)} is never asked, and the others are`, async (t) => {
+	test(`an engine that describes itself with ${JSON.stringify(changes)} is never asked, and the others are`, async (t) => {
 		const { host, log } = await startHost(t, [scripted("hostile/impostor.mjs"), scripted("echo.mjs")]);
 		const started = settings({ environment: { SVC_TEST_CHANGES: JSON.stringify(changes) } });
 		const first = await failure(host.call("impostor", started, "generate", {}));

@@ -47,7 +47,7 @@ export interface Failures {
 	refused(): Culprit[];
 }
 
-/** Makes the memory of failures of one engine with one configuration. Design: §8, §13 */
+/** Makes the record of failures of one engine with one configuration. Design: §8, §13 */
 export function createFailures(timing: Timing, system: Pick<System, "randomBytes">): Failures {
 	const known = new LRUCache<Culprit, Restarts>({ max: MAX_REALMS });
 	const engine = createRestarts(timing, system);
@@ -115,7 +115,7 @@ interface Restarts {
 }
 
 /**
- * Makes the memory of an engine's own failures, or of one realm's with it: pauses double from 0.25 s, and a breaker opens with the sixth
+ * Makes the record of an engine's own failures, or of one realm's with it: pauses double from 0.25 s, and a breaker opens with the sixth
  * failure within 60 s, then lets one attempt pass every 30 s.
  * Design: §8
  */

@@ -1,4 +1,4 @@
-import { startThread } from "../../shipped-file.ts";
+import { startThread } from "../../asset.ts";
 import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
 import type { LdapAnswer, LdapQuestion } from "./ldap-thread.ts";
 

@@ -1,7 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
+import { startThread } from "../../asset.ts";
 import { createSemaphore } from "../../semaphore.ts";
-import { startThread } from "../../shipped-file.ts";
 import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
 import { type Asserted, ProviderUnavailable, SsoRefusal, tooManyLogins } from "../model.ts";
 import type { SamlSettings } from "../settings.ts";

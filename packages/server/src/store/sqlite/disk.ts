@@ -29,7 +29,7 @@ export interface Disk {
 	isLow(): boolean;
 }
 
-/** Milliseconds between two looks at the disk. */
+/** Milliseconds between two measurements of the disk. */
 const FRESH_MS = 1000;
 
 /** Bytes that must be free, or the share on a small disk. */
@@ -38,14 +38,14 @@ const RESERVE = { bytes: 64 * 1024 * 1024, share: 0.05 } as const;
 /** Free share of the disk below which growth is slowed down. Design: §13. */
 const LOW_SHARE = 0.15;
 
-/** Looks at the disk of a directory, once a second at most. A disk that cannot be read counts as empty: the next write shows the truth. */
+/** Measures the disk of a directory, once a second at most. A disk that cannot be read counts as empty: the next write shows the truth. */
 export function createDisk(directory: string, statfs: (path: string) => FileSystem = statfsSync): Disk {
-	let looked_at = Number.NEGATIVE_INFINITY;
+	let measured_at = Number.NEGATIVE_INFINITY;
 	let space: Space = { free: 1, size: 1 };
-	const look = (): Space => {
+	const measure = (): Space => {
 		const now = performance.now();
-		if (now - looked_at < FRESH_MS) return space;
-		looked_at = now;
+		if (now - measured_at < FRESH_MS) return space;
+		measured_at = now;
 		try {
 			space = spaceOf(statfs(directory));
 		} catch {
@@ -55,11 +55,11 @@ export function createDisk(directory: string, statfs: (path: string) => FileSyst
 	};
 	return {
 		isNearlyFull() {
-			const { free, size } = look();
+			const { free, size } = measure();
 			return free < Math.min(RESERVE.bytes, size * RESERVE.share);
 		},
 		isLow() {
-			const { free, size } = look();
+			const { free, size } = measure();
 			return free < size * LOW_SHARE;
 		},
 	};

@@ -133,11 +133,11 @@ test("a file that is no database is refused", async (t) => {
 test("the connection that moves the log moves it, and may not write", async (t) => {
 	const db = await writer(t);
 	db.exec("CREATE TABLE t (x TEXT) STRICT; INSERT INTO t VALUES ('a')");
-	const mover = openCheckpointer(db.name);
-	t.after(() => mover.close());
-	assert.throws(() => mover.exec("INSERT INTO t VALUES ('b')"), { code: "SQLITE_READONLY" });
-	const moved = mover.prepare("PRAGMA wal_checkpoint(PASSIVE)").get() as { log: number; checkpointed: number };
+	const checkpointer = openCheckpointer(db.name);
+	t.after(() => checkpointer.close());
+	assert.throws(() => checkpointer.exec("INSERT INTO t VALUES ('b')"), { code: "SQLITE_READONLY" });
+	const moved = checkpointer.prepare("PRAGMA wal_checkpoint(PASSIVE)").get() as { log: number; checkpointed: number };
 	assert.ok(moved.log > 0);
 	assert.equal(moved.checkpointed, moved.log);
-	assert.equal(read(mover, "synchronous"), FULL);
+	assert.equal(read(checkpointer, "synchronous"), FULL);
 });

@@ -1,4 +1,4 @@
-import { startThread } from "../../shipped-file.ts";
+import { startThread } from "../../asset.ts";
 import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
 import { closing } from "./failure.ts";
 import type { Questions, ReadAnswer, ReadRequest } from "./read-worker-thread.ts";

@@ -65,39 +65,39 @@ async function lookUntil(look: () => void, holds: () => boolean): Promise<void> 
 
 test("the log is moved into the database when it is long, and only when that is asked for", async (t) => {
 	const { db, write } = await makeWriter(t);
-	const emptier = createWalCheckpointer(db, (step) => step());
+	const checkpointer = createWalCheckpointer(db, (step) => step());
 	write(512);
-	for (let batch = 0; batch < MANY; batch++) emptier.look();
+	for (let batch = 0; batch < MANY; batch++) checkpointer.look();
 	await wait(100);
 	assert.equal(lengthOf(db).checkpointed, 0, "it is not long");
 	write(2048);
 	await wait(100);
 	assert.equal(lengthOf(db).checkpointed, 0, "nothing moves it by itself");
-	await lookUntil(emptier.look, () => lengthOf(db).checkpointed > 500);
-	await emptier.close();
+	await lookUntil(checkpointer.look, () => lengthOf(db).checkpointed > 500);
+	await checkpointer.close();
 });
 
 test("the writer goes on while the log is moved, and hears of its end without the event loop", async (t) => {
 	const { db, write } = await makeWriter(t);
-	const emptier = createWalCheckpointer(db, (step) => step());
+	const checkpointer = createWalCheckpointer(db, (step) => step());
 	write(2048);
-	await lookUntil(emptier.look, () => lengthOf(db).checkpointed > 0);
+	await lookUntil(checkpointer.look, () => lengthOf(db).checkpointed > 0);
 	const end = performance.now() + 50_000;
 	// No turn of the event loop ends until a second part is moved.
 	for (const first = lengthOf(db).checkpointed; lengthOf(db).checkpointed < first + 500; ) {
 		assert.ok(performance.now() < end, "the thread was not asked again");
 		write(64);
-		emptier.look();
+		checkpointer.look();
 	}
-	await emptier.close();
+	await checkpointer.close();
 });
 
 for (const kibibytes of [64, 1024]) {
 	test(`a log that never rests starts over when it is very long, with batches of ${kibibytes} KiB`, async (t) => {
 		const { db, write } = await makeWriter(t);
-		const emptier = createWalCheckpointer(db, (step) => step());
+		const checkpointer = createWalCheckpointer(db, (step) => step());
 		let [longest, written] = [0, 0];
-		await lookUntil(emptier.look, () => {
+		await lookUntil(checkpointer.look, () => {
 			write(kibibytes);
 			written += kibibytes / 4;
 			longest = Math.max(longest, lengthOf(db).log);
@@ -105,7 +105,7 @@ for (const kibibytes of [64, 1024]) {
 			return lengthOf(db).log < longest;
 		});
 		assert.ok(longest >= 8000 && written >= longest / 2, `it was ${longest} pages long`);
-		await emptier.close();
+		await checkpointer.close();
 	});
 }
 
@@ -117,10 +117,10 @@ test("what cannot be moved for want of room or because it is read is left for la
 			step();
 			heard++;
 		};
-		const emptier = createWalCheckpointer(db, count, failing(code));
+		const checkpointer = createWalCheckpointer(db, count, failing(code));
 		write(2048);
-		await lookUntil(emptier.look, () => heard > 1);
-		await emptier.close();
+		await lookUntil(checkpointer.look, () => heard > 1);
+		await checkpointer.close();
 	}
 });
 
@@ -131,17 +131,17 @@ test(
 		for (const code of ["SQLITE_IOERR_FSYNC", "SQLITE_IOERR_WRITE", "SQLITE_CORRUPT", "SQLITE_READONLY", ""]) {
 			const { db, write } = await makeWriter(t);
 			const { ended, attempt } = failureOf();
-			const emptier = createWalCheckpointer(db, attempt, failing(code));
+			const checkpointer = createWalCheckpointer(db, attempt, failing(code));
 			write(2048);
-			for (let batch = 0; batch < MANY; batch++) emptier.look();
+			for (let batch = 0; batch < MANY; batch++) checkpointer.look();
 			const failure = await ended;
 			assert.ok(failure instanceof StorageFailure && failure.code === code);
 			for (let written = 0; written < 40 * KIB; written += 256) {
 				write(256);
-				emptier.look();
+				checkpointer.look();
 			}
 			assert.equal(lengthOf(db).checkpointed, 0);
-			await emptier.close();
+			await checkpointer.close();
 		}
 	},
 );
@@ -149,10 +149,10 @@ test(
 test("a failure of what is under way is heard while the thread is ended", PATIENT, async (t) => {
 	const { db, write } = await makeWriter(t);
 	const { ended, attempt } = failureOf();
-	const emptier = createWalCheckpointer(db, attempt, failing("SQLITE_IOERR_FSYNC"));
+	const checkpointer = createWalCheckpointer(db, attempt, failing("SQLITE_IOERR_FSYNC"));
 	write(2048);
-	for (let batch = 0; batch < MANY; batch++) emptier.look();
-	await emptier.close();
+	for (let batch = 0; batch < MANY; batch++) checkpointer.look();
+	await checkpointer.close();
 	const outcome = await Promise.race([ended, Promise.resolve("nothing was heard")]);
 	assert.ok(outcome instanceof StorageFailure);
 });
@@ -162,10 +162,10 @@ test("a thread that ends by itself ends the writer", PATIENT, async (t) => {
 	const { ended, attempt } = failureOf();
 	const broken = ({ port }: CheckpointerData) =>
 		new Worker("throw new Error('CANARY')", { eval: true, workerData: port, transferList: [port] });
-	const emptier = createWalCheckpointer(db, attempt, broken);
+	const checkpointer = createWalCheckpointer(db, attempt, broken);
 	write(2048);
-	for (let batch = 0; batch < MANY; batch++) emptier.look();
+	for (let batch = 0; batch < MANY; batch++) checkpointer.look();
 	const failure = await ended;
 	assert.ok(failure instanceof StorageFailure && !failure.message.includes("CANARY"));
-	await emptier.close();
+	await checkpointer.close();
 });

@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from "node:worker_threads";
 import type { Database } from "better-sqlite3";
-import { startThread } from "../../shipped-file.ts";
+import { startThread } from "../../asset.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
 
 /** Pages of 4 KiB that the thread moves at a time. The disk syncs one file after another: a commit's sync took 3 ms beside one of 1,000 pages. */

@@ -1,8 +1,8 @@
 import type { Worker } from "node:worker_threads";
+import { startThread } from "../../asset.ts";
 import { GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent } from "../../audit/model.ts";
 import { FatalError } from "../../errors.ts";
-import { startThread } from "../../shipped-file.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
 import { busy, cannotOpen, closing, diskFull, refusedAs, STORAGE_EXIT_CODE, storageUnavailable } from "./failure.ts";
