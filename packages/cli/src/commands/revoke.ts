@@ -43,17 +43,17 @@ async function revoke(context: Context<RevokeOptions>): Promise<void> {
 	if (user === undefined && realm === undefined) throw new Failure("usage", "say whose: --user, --realm or both");
 	const client = await connect(context);
 	const account = user === undefined ? undefined : await findUser(client, user);
-	const holder = account === undefined ? "is for" : `${text(account, "email")} holds`;
-	const where = realm === undefined ? "" : `${account === undefined ? "" : " in"} the realm ${realm}`;
-	const question = visible(`Take back what ${holder}${where}?`);
-	await confirmUnless(context, question, { doing: "taking everything back", done: "taken back" });
+	const holder = account === undefined ? "" : ` that ${text(account, "email")} holds`;
+	const where = realm === undefined ? "" : `${account === undefined ? " for" : " in"} the realm ${realm}`;
+	const question = visible(`Revoke everything${holder}${where}?`);
+	await confirmUnless(context, question, { doing: "revoking everything", done: "revoked" });
 	const whose = { ...(account && { user_id: text(account, "id") }), ...(realm === undefined ? {} : { realm }) };
 	const body = { ...whose, ...(context.options.keepLinks === true && { keep_links: true }) };
 	const answer = await send(client, { method: "POST", path: "revoke", body });
 	const lines = [
 		`sessions ended: ${count(answer, "sessions")}`,
 		`API tokens ended: ${count(answer, "tokens")}`,
-		`credentials that are being removed: ${count(answer, "leases")}`,
+		`credentials that are being revoked: ${count(answer, "leases")}`,
 		`identities unlinked: ${count(answer, "identities")}`,
 	];
 	await show(context, answer, lines.join("\n"));

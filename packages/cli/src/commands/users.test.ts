@@ -78,7 +78,7 @@ test("how much somebody may keep is shown, and changed by what is named", async 
 	assert.equal(put().length, 3);
 });
 
-test("what somebody holds is taken back once that was confirmed, and each kind is counted", async () => {
+test("what somebody holds is revoked once that was confirmed, and each kind is counted", async () => {
 	await using server = await start({ ...ADA, disabled: false });
 	const revoke = ["revoke", "--user", "ada@example.com"];
 	assert.equal((await run(revoke, { env: server.env, typed: ["n\n"] })).code, 1);
@@ -87,15 +87,12 @@ test("what somebody holds is taken back once that was confirmed, and each kind i
 	assert.equal((await run(["revoke", "--user", "bob", "--yes"], { env: server.env })).code, 4);
 	assert.deepEqual(posted(server), []);
 	const asked = await run(revoke, { env: server.env, typed: ["y\n"] });
-	assert.equal(
-		asked.stdout,
-		"sessions ended: 2\nAPI tokens ended: 1\ncredentials that are being removed: 3\nidentities unlinked: 4\n",
-	);
-	assert.match(asked.stderr, /Take back what ada@example\.com holds\?.*--state revoking.*svc users disable ada/s);
+	assert.match(asked.stdout, /^sessions\D+2\nAPI tokens\D+1\ncredentials\D+3\nidentities\D+4\n$/);
+	assert.match(asked.stderr, /\bada@example\.com\b.*\?.*--state revoking.*svc users disable ada/s);
 	const both = await run([...revoke, "--realm", "shop"], { env: server.env, typed: ["y\n"] });
-	assert.match(both.stderr, /what ada@example\.com holds in the realm shop\?/);
+	assert.match(both.stderr, /\bada@example\.com\b.*\brealm shop\?/);
 	const realm = await run(["revoke", "--realm", "shop"], { env: server.env, typed: ["y\n"] });
-	assert.match(realm.stderr, /what is for the realm shop\?/);
+	assert.match(realm.stderr, /^(?!.*ada@).*\brealm shop\?/);
 	assert.equal((await run(["revoke", "--realm", "shop", "--yes", "--json"], { env: server.env })).stderr, "");
 	assert.deepEqual(
 		posted(server).map(([, body]) => body),
