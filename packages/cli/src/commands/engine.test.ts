@@ -125,7 +125,7 @@ test("a configuration that does not work is stored, which is told", async () => 
 	});
 	assert.equal(code, 0);
 	assert.match(stdout, /^status +ping failed: refused\\u001b$/m);
-	assert.match(stderr, /stored, but the engine does not work with it/);
+	assert.match(stderr, /\bstored\b/);
 });
 
 test("the realm of a configuration is never taken from the environment", async () => {
@@ -150,7 +150,7 @@ test("a new credential is shown with its lease and the command that ends it", as
 		env,
 	});
 	assert.equal(stdout, "username  svc_1a2b3c4d\npassword  p\ndatabase  0\nlease_id  0190-l\n");
-	assert.equal(stderr, "`svc lease revoke 0190-l --realm shop` ends it early\n");
+	assert.match(stderr, /`svc lease revoke 0190-l --realm shop`/);
 	const [request] = server.requests;
 	assert.equal(request?.url, "/api/v1/realms/shop/engines/keyvalue/generate");
 	assert.deepEqual(request?.body, { n: "1", l: ["a"], c: "true", role: "readonly", ttl: "30m" });
@@ -192,7 +192,7 @@ for (const [status, code, exit, hint] of TROUBLE) {
 test("a ping of an engine that does not work says where to look next", async () => {
 	await using server = await startService(() => refusal(503, "engine_unavailable", "why"));
 	const { stderr } = await run(["engine", "ping", "keyvalue"], { env: server.env });
-	assert.match(stderr, /^svc: why\nhint: `svc engine show` shows the configuration, `svc engine set` changes it\n$/);
+	assert.match(stderr, /^svc: why\nhint: `svc engine show` .*`svc engine set` .*\n$/);
 });
 
 test("certificates and keys can be copied as they are printed, and images are left to programs", async () => {

@@ -72,7 +72,7 @@ test("what is no setup code is not sent, whatever lies in its place", async () =
 		const env = { HOME: home.path, SVC_ADDRESS: server.address };
 		const { code, stderr } = await run(words, { env, stdin: `${PASSWORD}\n` });
 		assert.deepEqual([code, server.requests.length], [2, 0]);
-		assert.match(stderr, /holds no setup code/);
+		assert.match(stderr, /--setup-code-file/);
 	}
 });
 
@@ -82,7 +82,7 @@ test("without a terminal and without the code it is said where the code is", asy
 	const env = { HOME: home.path, SVC_ADDRESS: server.address };
 	const { code, stderr } = await run(["init", "a@b.example", "--password-stdin"], { env, stdin: `${PASSWORD}\n` });
 	assert.equal(code, 3);
-	assert.match(stderr, /asks for its setup code\nhint: it is in the file setup-code/);
+	assert.match(stderr, /setup code\nhint: .*\bsetup-code\b/);
 });
 
 test("a server that has accounts is refused with the server's own words", async () => {

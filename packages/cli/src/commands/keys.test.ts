@@ -38,10 +38,7 @@ test("a master key is replaced once somebody has been told what the backups need
 	const rotate = ["keys", "rotate", "--master"];
 	const no = await run(rotate, { env: server.env, typed: ["n\n"] });
 	assert.deepEqual([no.code, posted(server)], [1, []]);
-	assert.match(
-		no.stderr,
-		/0123456789abcdef \(\/k\\u001b\) is replaced\. Backups made until now open with it alone: keep a copy/,
-	);
+	assert.match(no.stderr, /0123456789abcdef \(\/k\\u001b\).*\bBackups\b.*\bcopy\b/);
 	const alone = await run(rotate, { env: server.env });
 	assert.deepEqual([alone.code, /needs --yes/.test(alone.stderr), posted(server)], [2, true, []]);
 	const yes = await run(rotate, { env: server.env, typed: ["y\n"] });

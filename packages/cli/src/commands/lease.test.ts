@@ -61,7 +61,7 @@ test("a revocation that has to wait says how to see its end", async () => {
 	assert.deepEqual(await revoke("done").then(({ code, stderr }) => [code, stderr]), [0, ""]);
 	const queued = await revoke("queued");
 	assert.deepEqual([queued.code, queued.stdout], [0, "as it is\n"]);
-	assert.equal(queued.stderr, "`svc lease show queued --realm shop` shows whether it is done\n");
+	assert.match(queued.stderr, /`svc lease show queued --realm shop`/);
 	assert.deepEqual(JSON.parse((await revoke("queued", "--json")).stdout), { message: "as it is" });
 });
 

@@ -20,7 +20,8 @@ test("the list of providers needs no login", async () => {
 	assert.equal(server.requests[0]?.headers.authorization, undefined);
 	await using empty = await startService(() => ({ body: { providers: [] } }));
 	const { stdout, stderr } = await run(["sso", "list"], { env: empty.env });
-	assert.deepEqual([stdout, stderr], ["", "no providers: `svc sso set` adds one\n"]);
+	assert.equal(stdout, "");
+	assert.match(stderr, /`svc sso set`/);
 });
 
 test("a provider is set from flags, files and a secret that is never shown", async () => {
@@ -120,6 +121,7 @@ test("an unknown provider's error says where the names are", async () => {
 	await using server = await startService(() => refusal(404, "not_found", "provider not found"));
 	for (const command of ["show", "remove", "test"]) {
 		const { code, stderr } = await run(["sso", command, "corp"], { env: server.env });
-		assert.deepEqual([code, stderr], [4, "svc: provider corp not found\nhint: `svc sso list` shows the providers\n"]);
+		assert.equal(code, 4);
+		assert.match(stderr, /^svc: provider corp .*\nhint: `svc sso list` .*\n$/);
 	}
 });

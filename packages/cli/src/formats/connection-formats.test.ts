@@ -120,7 +120,7 @@ test("a credential is printed in its format alone; what to do with the lease is 
 	const generate = ["engine", "generate", "keyvalue", "--realm", "shop"];
 	const { code, stdout, stderr } = await run([...generate, "--format", "url"], { env: server.env });
 	assert.deepEqual([code, stdout], [0, "redis://svc_1:p@redis.internal:6379/2\n"]);
-	assert.match(stderr, /^`svc lease revoke l --realm shop` ends it early\n$/);
+	assert.match(stderr, /`svc lease revoke l --realm shop`/);
 	assert.match(
 		(await run([...generate, "--format", "env"], { env: server.env })).stdout,
 		/^export KEYVALUE_PORT='6379'$/m,
