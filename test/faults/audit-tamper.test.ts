@@ -24,6 +24,9 @@ interface Report {
 /** The event that the tests tamper with. */
 const VICTIM = 5;
 
+/** Type of events that grant nothing. */
+const GRANTS_NOTHING = "secret.set";
+
 const root = mkdtempSync(join(tmpdir(), "svc-tamper-"));
 const honest = join(root, "honest");
 let owner: Owner;
@@ -92,17 +95,25 @@ for (const [attack, { sql, names }] of Object.entries(ATTACKS)) {
 }
 
 test("a change with every later hash recomputed is found by the signed checkpoints", async () => {
-	const report = await verifyAfter(rewriteHistory);
+	const report = await verifyAfter((database) => rewriteHistory(database, GRANTS_NOTHING));
 	assert.equal(report.status, "altered");
 });
 
 test("a recomputed chain without its checkpoints is found by a checkpoint kept outside", async () => {
 	const tamper = (database: DatabaseSync) => {
-		rewriteHistory(database);
+		rewriteHistory(database, GRANTS_NOTHING);
 		database.exec("DELETE FROM audit_checkpoint");
 	};
 	assert.equal((await verifyAfter(tamper)).status, "intact", "nothing inside the database shows it");
 	assert.equal((await verifyAfter(tamper, `?seq=${outside.last_seq}&hash=${outside.last_hash}`)).status, "altered");
+});
+
+test("a recomputed chain without its checkpoints and without an event that granted something is found by the rows", async () => {
+	const report = await verifyAfter((database) => {
+		rewriteHistory(database, "realm.created");
+		database.exec("DELETE FROM audit_checkpoint");
+	});
+	assert.equal(report.status, "rows_differ");
 });
 
 test("a checkpoint that the server did not sign is found", async () => {
@@ -146,8 +157,10 @@ async function verifyAfter(tamper: (database: DatabaseSync) => void, query = "")
 }
 
 /** Changes an event as an expert in the format would, so that the chain itself is right again. */
-function rewriteHistory(database: DatabaseSync): void {
-	database.exec(`UPDATE audit_event SET type = 'auth.logout' WHERE seq = ${VICTIM}`);
+function rewriteHistory(database: DatabaseSync, type: string): void {
+	database.exec(
+		`UPDATE audit_event SET type = 'auth.logout' WHERE seq = (SELECT min(seq) FROM audit_event WHERE type = '${type}')`,
+	);
 	const update = database.prepare("UPDATE audit_event SET hash = ? WHERE seq = ?");
 	let previous = Buffer.alloc(32);
 	for (const event of database.prepare("SELECT * FROM audit_event ORDER BY seq").all()) {

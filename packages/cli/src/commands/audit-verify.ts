@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Answer, count, optional, text } from "../client/answer.ts";
+import { type Answer, count, optional, rows, text } from "../client/answer.ts";
 import { send } from "../client/client.ts";
 import { connectForEngine } from "../client/connection.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
@@ -19,9 +19,9 @@ interface VerifyOptions {
 export function addAuditVerifyCommand(audit: Command, io: Io): void {
 	addCommand<VerifyOptions>(audit, io, {
 		usage: "verify",
-		summary: "check that no event was altered or removed; exits with 0 only when the log is intact, else with 1",
+		summary: "check that no event, and nothing that it granted, was altered; exits with 0 only then, else with 1",
 		details:
-			"The server's log is for the instance's administrators; a file of `svc audit export` anybody can check, without a server. The server signs a checkpoint now and then and writes it to its own log (audit.checkpoint): with --seq and --hash of one that was kept elsewhere, a log that was cut off or rolled back as a whole is noticed, too. A file holds what its maker could see, so events may be missing between two others: these are counted as gaps.",
+			"The server also compares its accounts, realms, bindings, API tokens, engines' configurations, providers and linked identities with the log, and names those that were forged, changed, taken away or put back after they had ended. The server's log is for the instance's administrators; a file of `svc audit export` anybody can check, without a server. The server signs a checkpoint now and then and writes it to its own log (audit.checkpoint): with --seq and --hash of one that was kept elsewhere, a log that was cut off or rolled back as a whole is noticed, too. A file holds what its maker could see, so events may be missing between two others: these are counted as gaps.",
 		options: [
 			option("--seq <number>", "event of a checkpoint that was kept elsewhere"),
 			option("--hash <hex>", "its hash"),
@@ -49,8 +49,21 @@ async function verify(context: Context<VerifyOptions>): Promise<void> {
 		["last event", optional(answer, "last_seq")],
 		["last hash", optional(answer, "last_hash")],
 		["message", optional(answer, "message")],
+		...differing(answer).map((line) => ["row", line] as const),
 	]);
+	if (status === "rows_differ")
+		throw new Failure("failed", "rows grant something else than the audit log says", { code: "rows_differ" });
 	if (status !== "intact") throw new Failure("failed", "the audit log is not intact", { code: "audit_not_intact" });
+}
+
+/** Lines that name rows which are not what the log says. A file has no rows beside it. */
+function differing(answer: Answer): string[] {
+	if (answer.differences === undefined) return [];
+	return rows(answer, "differences").map((row) => {
+		const [kind, id, problem] = [text(row, "kind"), text(row, "id"), text(row, "problem")];
+		const since = row.seq === undefined ? "" : `, against event ${count(row, "seq")} of ${text(row, "since")}`;
+		return `${kind} ${id} is ${problem}${since}`;
+	});
 }
 
 function parseAnchor(seq: string | undefined, hash: string | undefined): Anchor | undefined {

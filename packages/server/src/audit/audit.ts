@@ -7,7 +7,15 @@ import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/au
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import { type Anchor, type AuditStore, type ChainReport, type EventQuery, eventBy, type ListedEvent } from "./model.ts";
+import {
+	type Anchor,
+	type AuditStore,
+	type ChainReport,
+	type Difference,
+	type EventQuery,
+	eventBy,
+	type ListedEvent,
+} from "./model.ts";
 import { proveLog } from "./proof.ts";
 
 /** Dependencies of the rules of the log. */
@@ -83,7 +91,11 @@ async function namesOf(needs: AuditNeeds, actor: string): Promise<string[]> {
 }
 
 /** Result of verifying the log. */
-export interface Verification extends ChainReport {
+export interface Verification extends Omit<ChainReport, "status"> {
+	/** `rows_differ`: the log is intact, but rows grant something else than it says. */
+	status: ChainReport["status"] | "rows_differ";
+	/** Rows that are not what an intact log says. */
+	differences: Difference[];
 	/** Signed checkpoints compared. */
 	checkpoints: number;
 	/** True if a checkpoint from outside was among them: without one, a log that was cut off or rolled back as a whole looks intact. */
@@ -91,16 +103,20 @@ export interface Verification extends ChainReport {
 }
 
 /**
- * Recomputes the chain and compares it with every signed checkpoint, and with one from outside the database if given.
+ * Recomputes the chain and compares it with every signed checkpoint, and with one from outside the database if given; then what the rows grant with
+ * what the log granted.
  * @throws AppError forbidden, insufficient_scope
  * Design: §10
  */
 export async function verifyLog(needs: AuditNeeds, actor: Actor, outside: Anchor | undefined): Promise<Verification> {
 	await requireInstanceAdmin(needs, actor, "read");
 	const { report, checkpoints } = await proveLog(needs.store.audit, needs.keyring, outside);
-	const facts = { status: report.status, last_seq: report.last.seq };
+	// A log that was altered proves nothing about rows.
+	const differences = report.status === "intact" ? await needs.store.audit.differences() : [];
+	const status = differences.length === 0 ? report.status : "rows_differ";
+	const facts = { status, last_seq: report.last.seq };
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "audit.verified", undefined, facts));
-	return { ...report, checkpoints, is_anchored: outside !== undefined };
+	return { ...report, status, differences, checkpoints, is_anchored: outside !== undefined };
 }
 
 /** Reads an outside checkpoint in the form of the log line. @throws AppError validation_failed */

@@ -160,6 +160,21 @@ export interface EventRange {
 	last: string;
 }
 
+/** Kinds of rows that are compared. */
+export const RIGHT_KINDS = ["account", "realm", "binding", "token", "engine", "provider", "identity"] as const;
+
+/** A row that is not what the log says. */
+export interface Difference {
+	kind: (typeof RIGHT_KINDS)[number];
+	/** Id of the row; of a binding the ids of realm and user, of an engine's configuration its engine and realm. */
+	id: string;
+	/** `unknown`: no event granted it. `ended`: an event took it back. `changed`: an event says something else. `missing`: it should be there. */
+	problem: "unknown" | "ended" | "changed" | "missing";
+	/** The event that says otherwise, and its time; undefined when none does. */
+	seq: number | undefined;
+	since: string | undefined;
+}
+
 /** Operations of the store on the log. */
 export const auditOperations = {
 	/** Appends events that stand alone: reads and denials. Resolves once they are durable. */
@@ -176,6 +191,8 @@ export const auditOperations = {
 	checkpoints: scan<() => Checkpoint[]>(),
 	/** Recomputes the whole log and compares it with states known from elsewhere. */
 	verify: scan<(anchors: Anchor[]) => ChainReport>(),
+	/** Lists rows that grant something else than the log says, and rows that it misses. */
+	differences: scan<() => Difference[]>(),
 };
 
 /** The store's part for the audit log. */

@@ -5,9 +5,13 @@ import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type AuditNeeds, listEvents, parseAnchor, verifyLog } from "./audit.ts";
 import { eventId } from "./chain.ts";
 import { exportEvents } from "./export.ts";
+import { RIGHT_KINDS } from "./model.ts";
 
 /** Events on a page when no limit is given. Spec: API › Limits. */
 const USUAL_PAGE = 50;
+
+/** Maximum number of rows listed that are not what the log says. */
+const MAX_DIFFERENCES = 100;
 
 /** Bytes of a filter: an e-mail has at most 254 characters, which are four times as many bytes. */
 const MAX_FILTER_BYTES = 1024;
@@ -70,35 +74,51 @@ export function auditRoutes(needs: AuditNeeds): Route[] {
 				return { events, pagination };
 			},
 		}),
-		route({
-			method: "GET",
-			path: "/api/v1/audit/verify",
-			summary: "Recompute the audit log's hash chain and compare it with its signed checkpoints",
-			query: Anchor,
-			status: 200,
-			answer: v.object({
-				status: v.picklist(["intact", "altered", "truncated"]),
-				message: v.string(),
-				events: Count,
-				checkpoints: Count,
-				anchored: v.boolean(),
-				last_seq: Count,
-				last_hash: v.string(),
-			}),
-			async handle({ actor, query }) {
-				const found = await verifyLog(needs, actor, parseAnchor(query.seq, query.hash));
-				return {
-					status: found.status,
-					message: MESSAGES[found.status](found.seq ?? 0),
-					events: found.events,
-					checkpoints: found.checkpoints,
-					anchored: found.is_anchored,
-					last_seq: found.last.seq,
-					last_hash: found.last.hash.toString("hex"),
-				};
-			},
-		}),
+		verifyRoute(needs),
 	];
+}
+
+function verifyRoute(needs: AuditNeeds): Route {
+	return route({
+		method: "GET",
+		path: "/api/v1/audit/verify",
+		summary: "Recompute the audit log's hash chain, and compare checkpoints and rows with it",
+		query: Anchor,
+		status: 200,
+		answer: v.object({
+			status: v.picklist(["intact", "altered", "truncated", "rows_differ"]),
+			message: v.string(),
+			events: Count,
+			checkpoints: Count,
+			anchored: v.boolean(),
+			last_seq: Count,
+			last_hash: v.string(),
+			differing: Count,
+			differences: v.array(
+				v.object({
+					kind: v.picklist(RIGHT_KINDS),
+					id: v.string(),
+					problem: v.picklist(["unknown", "ended", "changed", "missing"]),
+					seq: v.optional(Count),
+					since: v.optional(Instant),
+				}),
+			),
+		}),
+		async handle({ actor, query }) {
+			const found = await verifyLog(needs, actor, parseAnchor(query.seq, query.hash));
+			return {
+				status: found.status,
+				message: MESSAGES[found.status](found.seq ?? 0, found.differences.length),
+				events: found.events,
+				checkpoints: found.checkpoints,
+				anchored: found.is_anchored,
+				last_seq: found.last.seq,
+				last_hash: found.last.hash.toString("hex"),
+				differing: found.differences.length,
+				differences: found.differences.slice(0, MAX_DIFFERENCES),
+			};
+		},
+	});
 }
 
 const ChainedSchema = v.object({
@@ -142,4 +162,6 @@ const MESSAGES = {
 	altered: (seq: number) => `the log was altered at event ${seq}: compare it with a backup`,
 	truncated: (seq: number) =>
 		`the log ends before event ${seq}, which a checkpoint covers: it was truncated or rolled back`,
+	rows_differ: (_seq: number, count: number) =>
+		`the log is intact, but ${count === 1 ? "one row grants" : `${count} rows grant`} something else than it says: another program altered the database`,
 };

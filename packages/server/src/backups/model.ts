@@ -62,7 +62,7 @@ export interface Samples {
 
 /** A copy of a store, as a backup's file has it: an SQLite database. Queries may take long; another thread runs them. */
 export interface Snapshot {
-	audit: Pick<AuditStore, "checkpoints" | "verify">;
+	audit: Pick<AuditStore, "checkpoints" | "verify" | "differences">;
 	facts(): Promise<SnapshotFacts>;
 	/** Lists problems of its pages. */
 	checkQuickly(): Promise<string[]>;

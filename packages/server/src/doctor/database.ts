@@ -47,6 +47,15 @@ export async function checkLog(needs: DatabaseNeeds, signal: AbortSignal): Promi
 	return [{ name: "audit", status: "failed", message, hint: "compare the log with a backup: `svc backup list`" }];
 }
 
+/** Checks that rows grant what the log granted. It reads the whole log. */
+export async function checkRights(needs: DatabaseNeeds, signal: AbortSignal): Promise<Check[]> {
+	const found = await withDatabase(needs, signal, ({ audit }) => audit.differences());
+	const [first] = found;
+	if (first === undefined) return [ok("rights", "accounts, roles, tokens and settings are as the audit log says")];
+	const message = `${found.length === 1 ? "one row grants" : `${found.length} rows grant`} something else than the audit log says: another program altered the database`;
+	return [{ name: "rights", status: "failed", message, hint: "`svc audit verify` names them" }];
+}
+
 /** Examines the database in a thread that ends with the work or its time limit; starts none if the time ran out before its turn. */
 function withDatabase<Found>(
 	{ openDatabase, oneAtATime }: DatabaseNeeds,

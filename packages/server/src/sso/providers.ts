@@ -79,7 +79,11 @@ export async function setProvider(
 	};
 	const key = await needs.keyring.record("");
 	const sealed = sealRecord(key, providerContext(row), Buffer.from(JSON.stringify(config)), needs.system.randomBytes);
-	const event = eventBy(actor, now, "sso.provider.set", undefined, { provider: name, provider_type: type });
+	const event = eventBy(actor, now, "sso.provider.set", undefined, {
+		provider: name,
+		provider_id: row.id,
+		provider_type: type,
+	});
 	await needs.store.sso.setProvider({ ...row, sealed }, event);
 	await needs.protocols[type]();
 	return { name, type, display_name, config: mask(config) };

@@ -129,8 +129,9 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await signIn(third.id, { roles: aRole(realm.slug) }), "done");
 		const roleOf = async ({ id }: Account) => (await store.realms.access(realm.slug, id))?.role;
 		assert.equal(await roleOf(third), null);
+		const [link] = await store.sso.identitiesOf(third.id);
 		assert.deepEqual(await eventsAfter(store, start, [realm.id]), [
-			["auth.login", { arrival: "linked", roles_left_out: realm.slug }],
+			["auth.login", { arrival: "linked", identity_id: link?.id, roles_left_out: realm.slug }],
 		]);
 		assert.equal(await signIn(first.id, { ...known, roles: aRole(realm.slug, "member") }), "done");
 		assert.equal(await roleOf(first), "member", "a role is changed in a full realm, too");

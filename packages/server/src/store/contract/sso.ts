@@ -287,9 +287,10 @@ export async function ssoContract(openStore: OpenStore): Promise<void> {
 			type: "auth.login",
 			data: { method: "oidc", provider: "corp", request_id: "r", ip: "::1" },
 		});
-		await sso.signIn(aLogin(account.id, { roles, arrival: { kind: "created", account, is_vouched: true } }), came);
+		const login = aLogin(account.id, { roles, arrival: { kind: "created", account, is_vouched: true } });
+		await sso.signIn(login, came);
 		assert.deepEqual(await eventsAfter(store, start, [realm.id]), [
-			["auth.login", { method: "oidc", provider: "corp", request_id: "r", ip: "::1", arrival: "created" }],
+			["auth.login", { ...came.data, arrival: "created", identity_id: login.link_id }],
 			[
 				"policy.binding.created",
 				{ user_id: account.id, granted_by: "sso:corp", role: "viewer", request_id: "r", ip: "::1" },

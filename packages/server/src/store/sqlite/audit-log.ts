@@ -5,6 +5,7 @@ import type {
 	ChainedEvent,
 	ChainReport,
 	Checkpoint,
+	Difference,
 	EventQuery,
 	EventRange,
 	EventScope,
@@ -12,6 +13,7 @@ import type {
 	LogHead,
 	StoredEvent,
 } from "../../audit/model.ts";
+import { GRANTING_TYPES, type GrantingRows, LoggedRights } from "../../audit/rights.ts";
 import { verifyChain } from "../../audit/verify.ts";
 import { createStatements } from "./statements.ts";
 
@@ -52,6 +54,39 @@ export function auditLog(db: Database) {
 		},
 		checkpoints: (): Checkpoint[] => checkpoints.all() as Checkpoint[],
 		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors),
+		differences: () => differences(db),
+	};
+}
+
+/** Compares the rows of one state of the database with the log up to then. */
+function differences(db: Database): Difference[] {
+	const { rows, last } = db.transaction(() => ({ rows: grantingRows(db), last: newest(db) }))();
+	const part = db.prepare(
+		"SELECT * FROM audit_event WHERE seq > @after AND seq <= @up_to AND type IN (SELECT value FROM json_each(@types)) ORDER BY seq",
+	);
+	const types = JSON.stringify(GRANTING_TYPES);
+	const logged = new LoggedRights();
+	for (let after = 0; after < last; after += SEGMENT) {
+		const up_to = Math.min(after + SEGMENT, last);
+		for (const event of part.all({ after, up_to, types }) as StoredEvent[]) logged.take(event);
+	}
+	return logged.differences(rows);
+}
+
+function newest(db: Database): number {
+	return db.prepare("SELECT coalesce(max(seq), 0) FROM audit_event").pluck().get() as number;
+}
+
+function grantingRows(db: Database): GrantingRows {
+	const all = <Row>(columns: string, from: string) => db.prepare(`SELECT ${columns} FROM ${from}`).all() as Row[];
+	return {
+		accounts: all("id, instance_admin, disabled_at", "account"),
+		realms: all("id, user_id, deleted_at", "realm"),
+		bindings: all("realm_id, user_id, role", "binding"),
+		tokens: all("id, user_id, scopes, realm_id, environment, engines, expires_at", "api_token"),
+		configs: all("id, engine, realm_id", "engine_config WHERE state = 'active'"),
+		providers: all("name, id", "sso_provider"),
+		identities: all("id, user_id", "sso_identity"),
 	};
 }
 

@@ -5,7 +5,11 @@ import { ReadWorker } from "./read-worker.ts";
 export function openSnapshot(file: string): Snapshot {
 	const worker = new ReadWorker(file);
 	return {
-		audit: { checkpoints: worker.question("audit", "checkpoints"), verify: worker.question("audit", "verify") },
+		audit: {
+			checkpoints: worker.question("audit", "checkpoints"),
+			verify: worker.question("audit", "verify"),
+			differences: worker.question("audit", "differences"),
+		},
 		facts: worker.question("snapshots", "facts"),
 		checkQuickly: worker.question("snapshots", "checkQuickly"),
 		inspect: worker.question("snapshots", "inspect"),

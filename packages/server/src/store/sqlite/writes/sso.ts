@@ -47,7 +47,8 @@ export function ssoWrites(db: Database, append: Append): SsoWrites {
 			const ended = openSession(session);
 			sources.note(session.user_id, login.known);
 			const changes = roles.plan(login);
-			append(event, { arrival: arrival.kind, ...ended, roles_left_out: leftOut(changes) });
+			const identity_id = arrival.kind === "known" ? undefined : login.link_id;
+			append(event, { arrival: arrival.kind, identity_id, ...ended, roles_left_out: leftOut(changes) });
 			roles.make(login, changes, event);
 			return "done";
 		},

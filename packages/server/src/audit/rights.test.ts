@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { EventData, EventType } from "./model.ts";
+import { type GrantingRows, LoggedRights } from "./rights.ts";
+
+const NOTHING: GrantingRows = {
+	accounts: [],
+	realms: [],
+	bindings: [],
+	tokens: [],
+	configs: [],
+	providers: [],
+	identities: [],
+};
+
+const T0 = Date.parse("2030-01-01T00:00:00.000Z");
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A log to which events are added, one a day. */
+function aLog() {
+	const logged = new LoggedRights();
+	let seq = 0;
+	return {
+		add(type: EventType, actor: string, data: EventData = {}, realm_id = ""): void {
+			const timestamp = new Date(T0 + seq * DAY_MS).toISOString();
+			logged.take({
+				seq: ++seq,
+				timestamp,
+				type,
+				actor,
+				realm_id,
+				realm: "",
+				data: JSON.stringify(data),
+				hash: Buffer.of(),
+			});
+		},
+		/** Names rows that differ from the log, with the event that says so. */
+		against: (rows: Partial<GrantingRows>) =>
+			logged
+				.differences({ ...NOTHING, ...rows })
+				.map(({ kind, id, problem, seq: at }) => [kind, id, problem, ...(at === undefined ? [] : [at])].join(" ")),
+	};
+}
+
+/** A token as the row and its event have it. */
+const aToken = (id: string, given: Partial<GrantingRows["tokens"][number]> = {}) => ({
+	id,
+	user_id: "ada",
+	scopes: "read",
+	realm_id: null,
+	environment: null,
+	engines: null,
+	expires_at: null,
+	...given,
+});
+const tokenMade = (token_made: string, given: EventData = {}): EventData => ({
+	token_made,
+	limited_to: "",
+	scopes: "read",
+	environment: "",
+	expires_at: "",
+	...given,
+});
+
+test("rows that the events granted fit, and those of nobody, of somebody else or in another state do not", () => {
+	const log = aLog();
+	log.add("auth.register", "ada", { user_id: "ada", instance_admin: true });
+	log.add("auth.register", "ada", { user_id: "bob", instance_admin: false });
+	log.add("user.disabled", "ada", { user_id: "bob" });
+	log.add("realm.created", "ada", {}, "r");
+	log.add("policy.binding.created", "ada", { user_id: "bob", role: "viewer" }, "r");
+	const ada = { id: "ada", instance_admin: 1, disabled_at: null };
+	const bob = { id: "bob", instance_admin: 0, disabled_at: "then" };
+	const realm = { id: "r", user_id: "ada", deleted_at: null };
+	const binding = { realm_id: "r", user_id: "bob", role: "viewer" };
+	const rows = { accounts: [ada, bob], realms: [realm], bindings: [binding] };
+	assert.deepEqual(log.against(rows), []);
+	assert.deepEqual(log.against({ ...rows, accounts: [ada, { ...bob, instance_admin: 1 }] }), ["account bob changed 3"]);
+	assert.deepEqual(log.against({ ...rows, accounts: [ada, { ...bob, disabled_at: null }] }), ["account bob changed 3"]);
+	assert.deepEqual(log.against({ ...rows, accounts: [ada, bob, { ...bob, id: "eve" }] }), ["account eve unknown"]);
+	assert.deepEqual(log.against({ ...rows, realms: [{ ...realm, user_id: "bob" }] }), ["realm r changed 4"]);
+	assert.deepEqual(log.against({ ...rows, bindings: [{ ...binding, role: "admin" }] }), ["binding r bob changed 5"]);
+	assert.deepEqual(log.against({ ...rows, bindings: [] }), ["binding r bob missing 5"]);
+	log.add("policy.binding.deleted", "ada", { user_id: "bob" }, "r");
+	assert.deepEqual(log.against(rows), ["binding r bob ended 6"]);
+});
+
+test("a realm's deletion ends its configurations, and its purge all that it had", () => {
+	const log = aLog();
+	log.add("realm.created", "ada", {}, "r");
+	log.add("engine.config.set", "ada", { engine: "keyvalue", config_id: "one" }, "r");
+	log.add("engine.config.set", "ada", { engine: "keyvalue", config_id: "common" });
+	log.add("auth.token.created", "ada", tokenMade("t", { limited_to: "r" }));
+	const configs = [
+		{ id: "one", engine: "keyvalue", realm_id: "r" },
+		{ id: "common", engine: "keyvalue", realm_id: "" },
+	];
+	const tokens = [aToken("t", { realm_id: "r" })];
+	const realms = [{ id: "r", user_id: "ada", deleted_at: null }];
+	assert.deepEqual(log.against({ realms, configs, tokens }), []);
+	log.add("realm.deleted", "ada", {}, "r");
+	assert.deepEqual(log.against({ realms, configs, tokens }), ["realm r changed 5", "engine keyvalue r ended 5"]);
+	log.add("realm.purged", "system", {}, "r");
+	assert.deepEqual(log.against({ realms, tokens }), ["realm r ended 6", "token t ended 6"]);
+	assert.deepEqual(log.against({ configs: configs.slice(1) }), []);
+});
+
+test("revoking a token ends what it made, and a token may be gone or end earlier, but not later", () => {
+	const log = aLog();
+	log.add(
+		"auth.token.created",
+		"ada",
+		tokenMade("first", { expires_at: "2031", environment: "dev", engines: "a:b,a:c" }),
+	);
+	log.add("auth.token.created", "ada", tokenMade("second", { token_id: "first" }));
+	log.add("auth.token.created", "ada", tokenMade("third", { token_id: "second" }));
+	log.add("auth.token.created", "ada", tokenMade("other"));
+	const first = aToken("first", { expires_at: "2031", environment: "dev", engines: '["a:b","a:c"]' });
+	const tokens = [first, ...["second", "third", "other"].map((id) => aToken(id))];
+	assert.deepEqual(log.against({ tokens }), []);
+	assert.deepEqual(log.against({ tokens: [{ ...first, expires_at: "2030" }] }), []);
+	assert.deepEqual(log.against({ tokens: [{ ...first, expires_at: null }] }), ["token first changed 1"]);
+	assert.deepEqual(log.against({ tokens: [{ ...first, engines: null }] }), ["token first changed 1"]);
+	log.add("auth.token.revoked", "ada", { token_revoked: "first" });
+	assert.deepEqual(log.against({ tokens }), ["token first ended 5", "token second ended 5", "token third ended 5"]);
+});
+
+test("revoking access ends the tokens and young links that it names, except the token that it was done with", () => {
+	const log = aLog();
+	log.add("auth.login", "ada", { arrival: "created", identity_id: "own" });
+	log.add("sso.identity.linked", "ada", { identity_id: "young" });
+	for (const id of ["mine", "limited"])
+		log.add("auth.token.created", "ada", tokenMade(id, { limited_to: id === "mine" ? "" : "r" }));
+	log.add("auth.token.created", "bob", tokenMade("theirs", { limited_to: "r" }));
+	const accounts = [{ id: "ada", instance_admin: 0, disabled_at: null }];
+	const tokens = [
+		aToken("mine"),
+		aToken("limited", { realm_id: "r" }),
+		aToken("theirs", { user_id: "bob", realm_id: "r" }),
+	];
+	const identities = ["own", "young"].map((id) => ({ id, user_id: "ada" }));
+	const rows = { accounts, tokens, identities };
+	assert.deepEqual(log.against(rows), []);
+	log.add("access.revoked", "root", { user_id: "ada", identities: 0 }, "r");
+	assert.deepEqual(log.against(rows), ["token limited ended 6"]);
+	log.add("access.revoked", "root", { user_id: "ada", identities: 1, token_id: "mine" });
+	assert.deepEqual(log.against(rows), ["token limited ended 6", "identity young ended 7"]);
+});
+
+test("identities and providers that an older event does not name are not judged, and the others are", () => {
+	const log = aLog();
+	log.add("auth.login", "ada", { arrival: "linked" });
+	log.add("auth.login", "bob", { arrival: "linked", identity_id: "known" });
+	log.add("sso.provider.set", "ada", { provider: "old" });
+	log.add("sso.provider.set", "ada", { provider: "new", provider_id: "p" });
+	const identities = [
+		{ id: "any", user_id: "ada" },
+		{ id: "known", user_id: "bob" },
+	];
+	const providers = [
+		{ name: "old", id: "x" },
+		{ name: "new", id: "p" },
+	];
+	assert.deepEqual(log.against({ identities, providers }), []);
+	const forged = {
+		identities: [
+			{ id: "any", user_id: "bob" },
+			{ id: "known", user_id: "ada" },
+		],
+		providers: [{ name: "new", id: "x" }],
+	};
+	assert.deepEqual(log.against(forged), ["provider new changed 4", "identity any unknown", "identity known changed 2"]);
+	log.add("sso.identity.unlinked", "bob", { identity_id: "known" });
+	log.add("sso.provider.deleted", "ada", { provider: "new" });
+	assert.deepEqual(log.against({ identities, providers }), ["provider new ended 6", "identity known ended 5"]);
+});

@@ -1,0 +1,279 @@
+import type { Difference, EventType, StoredEvent } from "./model.ts";
+
+/** Rows of the database that grant something, as far as the log can tell what they should be. */
+export interface GrantingRows {
+	accounts: { id: string; instance_admin: number; disabled_at: string | null }[];
+	realms: { id: string; user_id: string; deleted_at: string | null }[];
+	bindings: { realm_id: string; user_id: string; role: string }[];
+	tokens: {
+		id: string;
+		user_id: string;
+		scopes: string;
+		realm_id: string | null;
+		environment: string | null;
+		engines: string | null;
+		expires_at: string | null;
+	}[];
+	/** The active configurations. */
+	configs: { id: string; engine: string; realm_id: string }[];
+	providers: { name: string; id: string }[];
+	identities: { id: string; user_id: string }[];
+}
+
+type Kind = Difference["kind"];
+
+/** A right as a row or the log has it. */
+interface Right {
+	/** Grant; undefined when an older event does not say it. */
+	says: string | undefined;
+	/** Its end, after all times when it has none. */
+	until: string;
+}
+
+/** A right as an event grants it, for ever unless it says otherwise. */
+type Granted = Pick<Right, "says"> & Partial<Right>;
+
+/** A right in the log; undefined when it ended. */
+interface Logged {
+	right: Right | undefined;
+	by: When;
+}
+
+/** The place of an event in the log. */
+type When = Pick<StoredEvent, "seq" | "timestamp">;
+
+interface LoggedToken {
+	user_id: string;
+	realm_id: string;
+}
+
+interface LoggedLink {
+	user_id: string;
+	at: string;
+}
+
+const NEVER = "~";
+
+/** Age in milliseconds up to which `access.revoked` removes links. */
+const LINKS_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Kinds whose rows are never removed without an event. */
+const STAYING: readonly Kind[] = ["account", "realm", "binding"];
+
+type Facts = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** Types of the events that grant something or end it. */
+export const GRANTING_TYPES = [
+	"auth.register",
+	"auth.login",
+	"user.disabled",
+	"user.enabled",
+	"realm.created",
+	"realm.deleted",
+	"realm.purged",
+	"policy.binding.created",
+	"policy.binding.deleted",
+	"auth.token.created",
+	"auth.token.revoked",
+	"access.revoked",
+	"engine.config.set",
+	"engine.config.deleted",
+	"sso.provider.set",
+	"sso.provider.deleted",
+	"sso.identity.linked",
+	"sso.identity.unlinked",
+] as const satisfies readonly EventType[];
+
+type GrantingType = (typeof GRANTING_TYPES)[number];
+
+/** Follows the log's events in their order, and tells then which rows are not what they left. Design: §13 */
+export class LoggedRights {
+	readonly #logged = new Map<string, Logged>();
+	/** Tokens that stand. */
+	readonly #tokens = new Map<string, LoggedToken>();
+	/** Tokens that a token made, directly. */
+	readonly #made = new Map<string, string[]>();
+	/** Bindings, engines' configurations and tokens of a realm. */
+	readonly #ofRealm = new Map<string, Set<string>>();
+	readonly #links = new Map<string, LoggedLink>();
+	/** Accounts with a link that an older event does not name. */
+	readonly #unnamed = new Set<string>();
+
+	/** Effect of each type of event. */
+	readonly #effects: Readonly<Record<GrantingType, (event: StoredEvent, facts: Facts) => void>> = {
+		"auth.register": (event, { user_id, instance_admin }) =>
+			this.#grant("account", String(user_id), { says: accountSays(instance_admin === true, false) }, event),
+		"auth.login": (event, facts) => this.#arrive(event, facts),
+		"user.disabled": (event, { user_id }) => this.#setDisabled(String(user_id), true, event),
+		"user.enabled": (event, { user_id }) => this.#setDisabled(String(user_id), false, event),
+		"realm.created": (event) => this.#grant("realm", event.realm_id, { says: realmSays(event.actor, false) }, event),
+		"realm.deleted": (event) => this.#deleteRealm(event.realm_id, event),
+		"realm.purged": (event) => this.#purgeRealm(event.realm_id, event),
+		"policy.binding.created": (event, { user_id, role }) =>
+			this.#grantIn(event.realm_id, "binding", `${event.realm_id} ${user_id}`, { says: String(role) }, event),
+		"policy.binding.deleted": (event, { user_id }) => this.#end("binding", `${event.realm_id} ${user_id}`, event),
+		"auth.token.created": (event, facts) => this.#createToken(event, facts),
+		"auth.token.revoked": (event, { token_revoked }) => this.#endLine(String(token_revoked), event),
+		"access.revoked": (event, facts) => this.#revoke(event, facts),
+		"engine.config.set": (event, { generated, engine, config_id }) => {
+			const { realm_id } = event;
+			if (generated === true) return;
+			this.#grantIn(realm_id, "engine", `${engine} ${realm_id}`, { says: textOf(config_id) }, event);
+		},
+		"engine.config.deleted": (event, { engine }) => this.#end("engine", `${engine} ${event.realm_id}`, event),
+		"sso.provider.set": (event, { provider, provider_id }) =>
+			this.#grant("provider", String(provider), { says: textOf(provider_id) }, event),
+		"sso.provider.deleted": (event, { provider }) => this.#end("provider", String(provider), event),
+		"sso.identity.linked": (event, { identity_id }) => this.#link(String(identity_id), event),
+		"sso.identity.unlinked": (event, { identity_id }) => this.#end("identity", String(identity_id), event),
+	};
+
+	/** Takes the next event of a granting type. */
+	take(event: StoredEvent): void {
+		this.#effects[event.type as GrantingType](event, JSON.parse(event.data) as Facts);
+	}
+
+	/** Compares the rows with the events taken. */
+	differences(rows: GrantingRows): Difference[] {
+		const found: Difference[] = [];
+		const seen = new Set<string>();
+		for (const { kind, id, right } of rightsOf(rows)) {
+			const key = keyOf(kind, id);
+			seen.add(key);
+			if (kind === "identity" && !this.#logged.has(key) && this.#unnamed.has(right.says ?? "")) continue;
+			const logged = this.#logged.get(key);
+			const problem = problemOf(logged, right);
+			if (problem !== undefined) found.push({ kind, id, problem, seq: logged?.by.seq, since: logged?.by.timestamp });
+		}
+		for (const [key, { right, by }] of this.#logged) {
+			const [kind, id] = partsOf(key);
+			const isMissing = right !== undefined && STAYING.includes(kind) && !seen.has(key);
+			if (isMissing) found.push({ kind, id, problem: "missing", seq: by.seq, since: by.timestamp });
+		}
+		return found;
+	}
+
+	#grant(kind: Kind, id: string, { says, until = NEVER }: Granted, by: When): void {
+		this.#logged.set(keyOf(kind, id), { right: { says, until }, by });
+	}
+
+	#grantIn(realm_id: string, kind: Kind, id: string, granted: Granted, by: When): void {
+		this.#grant(kind, id, granted, by);
+		const keys = this.#ofRealm.get(realm_id) ?? new Set();
+		this.#ofRealm.set(realm_id, keys.add(keyOf(kind, id)));
+	}
+
+	#end(kind: Kind, id: string, by: When): void {
+		this.#logged.set(keyOf(kind, id), { right: undefined, by });
+	}
+
+	#arrive(event: StoredEvent, { arrival, identity_id }: Facts): void {
+		const { actor } = event;
+		if (arrival === "created") this.#grant("account", actor, { says: accountSays(false, false) }, event);
+		if (arrival !== "created" && arrival !== "linked") return;
+		if (identity_id === undefined) this.#unnamed.add(actor);
+		else if (arrival === "linked") this.#link(String(identity_id), event);
+		else this.#grant("identity", String(identity_id), { says: actor }, event);
+	}
+
+	#link(id: string, event: StoredEvent): void {
+		this.#links.set(id, { user_id: event.actor, at: event.timestamp });
+		this.#grant("identity", id, { says: event.actor }, event);
+	}
+
+	#setDisabled(user_id: string, isDisabled: boolean, by: When): void {
+		const says = this.#logged.get(keyOf("account", user_id))?.right?.says;
+		if (says !== undefined)
+			this.#grant("account", user_id, { says: accountSays(says.startsWith(ADMIN), isDisabled) }, by);
+	}
+
+	#deleteRealm(realm_id: string, by: When): void {
+		this.#grant("realm", realm_id, { says: realmSays("", true) }, by);
+		this.#endIn(realm_id, ["engine"], by);
+	}
+
+	#purgeRealm(realm_id: string, by: When): void {
+		this.#end("realm", realm_id, by);
+		this.#endIn(realm_id, ["binding", "token"], by);
+	}
+
+	#createToken(event: StoredEvent, facts: Facts): void {
+		const { token_made, limited_to = "", scopes, environment = "", engines = "", expires_at = "", token_id } = facts;
+		const id = String(token_made);
+		const limits = [limited_to, environment, engines].map(String);
+		const realm_id = String(limited_to);
+		this.#tokens.set(id, { user_id: event.actor, realm_id });
+		const made = this.#made.get(String(token_id));
+		if (made !== undefined) made.push(id);
+		else if (token_id !== undefined) this.#made.set(String(token_id), [id]);
+		const says = tokenSays(event.actor, String(scopes), limits);
+		this.#grantIn(realm_id, "token", id, { says, until: expires_at === "" ? NEVER : String(expires_at) }, event);
+	}
+
+	/** Ends a token and all that it made, directly or through others. */
+	#endLine(id: string, by: When): void {
+		const line = new Set([id]);
+		for (const one of line) for (const made of this.#made.get(one) ?? []) line.add(made);
+		for (const ended of line) if (this.#tokens.has(ended)) this.#endToken(ended, by);
+	}
+
+	#revoke(event: StoredEvent, { user_id, token_id, identities }: Facts): void {
+		const { realm_id, timestamp } = event;
+		for (const [id, token] of this.#tokens) {
+			const isTheirs = user_id === undefined || token.user_id === user_id;
+			if (isTheirs && (realm_id === "" || token.realm_id === realm_id) && id !== token_id) this.#endToken(id, event);
+		}
+		if (identities === undefined || identities === 0) return;
+		const since = new Date(Date.parse(timestamp) - LINKS_MS).toISOString();
+		for (const [id, link] of this.#links) {
+			if (link.user_id === user_id && link.at > since) this.#end("identity", id, event);
+		}
+	}
+
+	#endToken(id: string, by: When): void {
+		this.#tokens.delete(id);
+		this.#end("token", id, by);
+	}
+
+	#endIn(realm_id: string, kinds: readonly Kind[], by: When): void {
+		for (const key of this.#ofRealm.get(realm_id) ?? []) {
+			const [kind, id] = partsOf(key);
+			if (!kinds.includes(kind) || this.#logged.get(key)?.right === undefined) continue;
+			if (kind === "token") this.#endToken(id, by);
+			else this.#end(kind, id, by);
+		}
+	}
+}
+
+function problemOf(logged: Logged | undefined, { says, until }: Right): Difference["problem"] | undefined {
+	if (logged === undefined) return "unknown";
+	if (logged.right === undefined) return "ended";
+	const isSame = logged.right.says === undefined || logged.right.says === says;
+	return isSame && until <= logged.right.until ? undefined : "changed";
+}
+
+const ADMIN = "admin";
+const accountSays = (isAdmin: boolean, isDisabled: boolean) =>
+	`${isAdmin ? ADMIN : "user"}${isDisabled ? " disabled" : ""}`;
+const realmSays = (owner: string, isDeleted: boolean) => (isDeleted ? "deleted" : owner);
+const tokenSays = (user_id: string, scopes: string, limits: readonly string[]) =>
+	JSON.stringify([user_id, scopes, ...limits]);
+const textOf = (fact: string | number | boolean | undefined) => (fact === undefined ? undefined : String(fact));
+const keyOf = (kind: Kind, id: string) => `${kind}\n${id}`;
+const partsOf = (key: string) => key.split("\n") as [kind: Kind, id: string];
+
+/** Every right that the rows grant. */
+function* rightsOf(rows: GrantingRows): Generator<{ kind: Kind; id: string; right: Right }> {
+	const of = (kind: Kind, id: string, says: string, until = NEVER) => ({ kind, id, right: { says, until } });
+	for (const { id, instance_admin, disabled_at } of rows.accounts)
+		yield of("account", id, accountSays(instance_admin === 1, disabled_at !== null));
+	for (const { id, user_id, deleted_at } of rows.realms) yield of("realm", id, realmSays(user_id, deleted_at !== null));
+	for (const { realm_id, user_id, role } of rows.bindings) yield of("binding", `${realm_id} ${user_id}`, role);
+	for (const { id, user_id, scopes, realm_id, environment, engines, expires_at } of rows.tokens) {
+		const roles = engines === null ? "" : (JSON.parse(engines) as string[]).join();
+		yield of("token", id, tokenSays(user_id, scopes, [realm_id ?? "", environment ?? "", roles]), expires_at ?? NEVER);
+	}
+	for (const { id, engine, realm_id } of rows.configs) yield of("engine", `${engine} ${realm_id}`, id);
+	for (const { name, id } of rows.providers) yield of("provider", name, id);
+	for (const { id, user_id } of rows.identities) yield of("identity", id, user_id);
+}

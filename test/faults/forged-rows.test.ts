@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, test } from "node:test";
+import { api } from "../harness/client.ts";
+import { ok } from "../harness/expect.ts";
+import { apiToken, bind, type Person, person, realm } from "../harness/fixtures.ts";
+import { type Server, startServer } from "../harness.ts";
+import { plainApi } from "./plain-api.ts";
+import { runServer } from "./process.ts";
+
+interface Report {
+	readonly status: string;
+	readonly message: string;
+	readonly differences: { kind: string; id: string; problem: string; seq?: number; since?: string }[];
+}
+
+const root = mkdtempSync(join(tmpdir(), "svc-forged-"));
+const honest = join(root, "honest");
+let server: Server;
+let admin: Person;
+let member: Person;
+let realm_id: string;
+/** A token that stands, one that was revoked, and the row that the second had. */
+let standing: { id: string };
+let revoked: { id: string };
+const KEPT = "kept_token";
+
+before(async () => {
+	server = await startServer();
+	const client = api(server);
+	admin = await person(client, "admin");
+	member = await person(client, "member");
+	const made = await realm(client, admin);
+	realm_id = made.id;
+	await bind(client, admin, made.slug, member, "viewer");
+	standing = await apiToken(client, member, "read", { realm: made.slug });
+	revoked = await apiToken(client, member, "read,write");
+	await server.stop();
+	spawnSync("cp", ["-a", `${server.data}/.`, join(root, "before")]);
+	await server.restart();
+	ok(await api(server).delete(`/auth/tokens/${revoked.id}`, { token: member.token }));
+	await server.stop();
+	spawnSync("cp", ["-a", `${server.data}/.`, honest]);
+});
+after(async () => {
+	await server.close();
+	rmSync(root, { recursive: true });
+});
+
+/** Changes of rows with a database tool: its SQL, and what the report names. */
+const FORGERIES: Record<string, () => [sql: string, named: string]> = {
+	"an account that became instance admin": () => [
+		`UPDATE account SET instance_admin = 1 WHERE id = '${member.id}'`,
+		`account ${member.id} changed`,
+	],
+	"an account that was invented": () => [
+		"INSERT INTO account SELECT 'invented', 'x@example.test', name, password, 1, NULL, created_at FROM account LIMIT 1",
+		"account invented unknown",
+	],
+	"an account that was deleted": () => [
+		`PRAGMA foreign_keys = OFF; DELETE FROM account WHERE id = '${member.id}'`,
+		`account ${member.id} missing`,
+	],
+	"a realm that has another owner": () => [`UPDATE realm SET user_id = '${member.id}'`, `realm ${realm_id} changed`],
+	"a role that became a higher one": () => [
+		"UPDATE binding SET role = 'admin'",
+		`binding ${realm_id} ${member.id} changed`,
+	],
+	"a role that was taken away": () => ["DELETE FROM binding", `binding ${realm_id} ${member.id} missing`],
+	"a token with another scope": () => [
+		`UPDATE api_token SET scopes = 'read,write,delete' WHERE id = '${standing.id}'`,
+		`token ${standing.id} changed`,
+	],
+	"a token without its realm": () => [
+		`UPDATE api_token SET realm_id = NULL WHERE id = '${standing.id}'`,
+		`token ${standing.id} changed`,
+	],
+	"a token of another account": () => [
+		`UPDATE api_token SET user_id = '${admin.id}' WHERE id = '${standing.id}'`,
+		`token ${standing.id} changed`,
+	],
+	"a token that was invented": () => [
+		"INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, created_at) SELECT 'invented', user_id, '', '', zeroblob(32), 'read', '' FROM api_token LIMIT 1",
+		"token invented unknown",
+	],
+	"a revoked token that was put back": () => [
+		`ATTACH '${join(root, "before", "svc.db")}' AS ${KEPT}; INSERT INTO main.api_token SELECT * FROM ${KEPT}.api_token WHERE id = '${revoked.id}'`,
+		`token ${revoked.id} ended`,
+	],
+};
+
+/** The report of a server that was started on a copy of the honest database after a change. */
+async function reportAfter(change: (database: DatabaseSync) => void): Promise<Report> {
+	const data = mkdtempSync(join(root, "forged-"));
+	assert.equal(spawnSync("cp", ["-a", `${honest}/.`, data]).status, 0);
+	const database = new DatabaseSync(join(data, "svc.db"));
+	change(database);
+	database.close();
+	const run = await runServer({ data });
+	try {
+		return ok(await plainApi(run.url).get<Report>("/audit/verify", { token: admin.token }));
+	} finally {
+		await run.kill("SIGKILL");
+	}
+}
+
+test("rows that the server wrote are what the log says", async () => {
+	const { status, differences } = await reportAfter(() => undefined);
+	assert.deepEqual([status, differences], ["intact", []]);
+});
+
+for (const [what, forgery] of Object.entries(FORGERIES)) {
+	test(`verification names ${what}, and the event that says otherwise`, async () => {
+		const [sql, named] = forgery();
+		const { status, differences } = await reportAfter((database) => database.exec(sql));
+		assert.equal(status, "rows_differ");
+		assert.deepEqual(
+			differences.map(({ kind, id, problem }) => `${kind} ${id} ${problem}`),
+			[named],
+		);
+		for (const { problem, seq, since = "" } of differences) {
+			assert.equal(typeof seq, problem === "unknown" ? "undefined" : "number");
+			assert.equal(Number.isNaN(Date.parse(since)), problem === "unknown");
+		}
+	});
+}
