@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { AppError } from "../errors.ts";
 import { CANARIES, TRACE } from "../testing/canaries.ts";
 import { allRoutes } from "../testing/routes.ts";
+import { MAX_BODY_BYTES } from "./bodies.ts";
 import { check } from "./input.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { Route } from "./route.ts";
@@ -65,6 +66,25 @@ const GOOD: Record<string, unknown> = {
 	secrets: [{ key: "DB_URL", from_version: 1, to_version: null }],
 };
 
+/** Texts as long as a body may be, each costly to one kind of check: marks in runs as long as they may be, characters that grow, lists. */
+const LONG = ["\u0301".repeat(30).concat("a"), "\uff9e".repeat(30).concat("a"), "\ufdfa", "a,", "-"].map((piece) =>
+	piece.repeat(MAX_BODY_BYTES / Buffer.byteLength(piece)),
+);
+
+/** Milliseconds of processor time for refusing a text: every other request waits meanwhile. */
+const MAX_CHECK_MS = 25;
+
+/** Measures a check in processor time, the shortest of three, so that a busy machine does not matter. */
+function costOf(run: () => void): number {
+	const costs = Array.from({ length: 3 }, () => {
+		const start = process.threadCpuUsage();
+		run();
+		const { user, system } = process.threadCpuUsage(start);
+		return (user + system) / 1000;
+	});
+	return Math.min(...costs);
+}
+
 const routes = allRoutes();
 
 interface Operation {
@@ -119,6 +139,21 @@ for (const route of routes) {
 				}
 			}
 			assert.ok(refused > fields.length / 2);
+		});
+
+		test(`no text in the ${part} of ${route.method} ${route.path}, however long, takes long to check`, () => {
+			for (const field of fields.filter((name) => typeof GOOD[name] === "string")) {
+				for (const [index, text] of LONG.entries()) {
+					const cost = costOf(() => {
+						try {
+							check(schema, { ...good, [field]: text });
+						} catch (error) {
+							assert.ok(error instanceof AppError, String(error));
+						}
+					});
+					assert.ok(cost < MAX_CHECK_MS, `${field} with text ${index}: ${Math.round(cost)} ms`);
+				}
+			}
 		});
 	}
 }

@@ -64,9 +64,16 @@ const Proof = v.object({
 	),
 });
 
-/** Spec: API › SSO. */
+/** Longest user name that any directory is asked about, in characters. */
+const MAX_USERNAME = 1024;
+
+/** A longer name is as unknown as any other, and is replaced by one that nobody has: every further look at it takes time. Spec: API › SSO. */
 const Credentials = v.object({
-	username: v.pipe(RequiredText, normalizable("username")),
+	username: v.pipe(
+		RequiredText,
+		v.transform((text) => (text.length > MAX_USERNAME ? "\0" : text)),
+		normalizable("username"),
+	),
 	password: v.pipe(Text, v.nonEmpty(errorMessage("missing_field", "password is required"))),
 });
 

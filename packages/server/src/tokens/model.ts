@@ -4,15 +4,18 @@ import { atMost, Environment, errorMessage, instantOf, RequiredPlainText, Text }
 import { type Port, read, scan, write } from "../operation.ts";
 import { SCOPES, type Scope } from "../policy/model.ts";
 
+const SCOPES_RULE = errorMessage("invalid_scope", "scopes must be a comma-separated list of read, write and delete");
+
+/** Characters of a list of scopes: repeats and blanks are tolerated, a megabyte of them is not. */
+const MAX_SCOPES = 1024;
+
 /** Comma-separated scopes: blanks trimmed, repeats dropped, sorted in one order; absent, null and `""` mean read. Design: §7.2. */
 const Scopes = v.pipe(
 	v.nullish(Text, ""),
+	v.maxLength(MAX_SCOPES, SCOPES_RULE),
 	v.transform((text) => text.split(",").map((part) => part.trim())),
 	v.transform((parts) => (parts.length === 1 && parts[0] === "" ? ["read"] : parts)),
-	v.check(
-		(parts) => parts.every((part) => (SCOPES as readonly string[]).includes(part)),
-		errorMessage("invalid_scope", "scopes must be a comma-separated list of read, write and delete"),
-	),
+	v.check((parts) => parts.every((part) => (SCOPES as readonly string[]).includes(part)), SCOPES_RULE),
 	v.transform((parts): Scope[] => SCOPES.filter((scope) => parts.includes(scope))),
 );
 
