@@ -51,6 +51,7 @@ export function decideLink(
 
 /**
  * Decides whether a link may be removed. The last way to sign in stays: a password, or another identity at an existing provider.
+ * An address that nobody vouched for stays a mere claim, whichever identity is left: `isVouched` is false then.
  * @param providers that exist
  */
 export function decideUnlink(
@@ -58,13 +59,14 @@ export function decideUnlink(
 	account: LinkedAccount | undefined,
 	identities: readonly LinkedIdentity[],
 	providers: readonly string[],
-): { outcome: "done"; provider: string } | { outcome: "unknown" | "last" } {
+): { outcome: "done"; provider: string; isVouched: boolean } | { outcome: "unknown" | "last" } {
 	const link = identities.find((identity) => identity.id === id);
 	if (link === undefined) return { outcome: "unknown" };
 	const others = identities.filter((identity) => identity !== link);
 	const hasOtherWay =
 		typeof account?.password === "string" || others.some(({ provider }) => providers.includes(provider));
-	return hasOtherWay ? { outcome: "done", provider: link.provider } : { outcome: "last" };
+	if (!hasOtherWay) return { outcome: "last" };
+	return { outcome: "done", provider: link.provider, isVouched: link.is_vouched };
 }
 
 /** A live realm in which a login may change the role of its account. */

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { createKnownSources } from "../accounts/known-sources.ts";
 import { createSessionTokens } from "../crypto/session.ts";
 import { countEvents, eventsAfter } from "../testing/events.ts";
-import { anEvent, MADE_AT } from "../testing/rows.ts";
+import { aLink, anEvent, anIdentity, MADE_AT, newId } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { signIn } from "./identity.ts";
 import { type Asserted, type RefusalReason, SsoRefusal } from "./model.ts";
@@ -152,6 +152,24 @@ test("who came first with an address that nobody vouched for is not joined by it
 		await arrive(thief, first);
 		const owner = aPerson({ email: thief.email });
 		await assert.rejects(arrive(owner, aProvider(trusted, "second")), { reason: "email_taken" }, why);
+	}
+});
+
+test("who came with an address that nobody vouched for is not joined by its owner under another identity either", async () => {
+	const corp = { id: newId(), name: "corp", type: "oidc", display_name: "", sealed: Buffer.from("s") } as const;
+	await store.sso.setProvider({ ...corp, created_by: root.id, created_at: MADE_AT }, anEvent());
+	const thief = aPerson();
+	const { token, user } = await arrive(thief);
+	const [claimed] = await store.sso.identitiesOf(user.id);
+	const jti = (await needs.sessions.verify(token))?.jti ?? "";
+	for (let round = 0, id = claimed?.id ?? ""; round < 2; round++) {
+		const other = aLink({ id: user.id, password: null }, { ...anIdentity(), provider: "corp" }, jti);
+		assert.equal(await store.sso.link(other, anEvent()), "done");
+		const proof = { password: null, jti };
+		assert.equal(await store.sso.unlink({ id, user_id: user.id, proof }, anEvent()), "done");
+		const trusting = aProvider({ trusted_email_domains: ["example.com"] }, "second");
+		await refused(arrive(aPerson({ email: thief.email }), trusting), "email_taken");
+		id = other.id;
 	}
 });
 

@@ -133,6 +133,7 @@ function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unl
 		.prepare("SELECT name FROM sso_provider WHERE name IN (SELECT provider FROM sso_identity WHERE user_id = ?)")
 		.pluck();
 	const remove = db.prepare("DELETE FROM sso_identity WHERE id = ? AND user_id = ?");
+	const doubt = db.prepare("UPDATE sso_identity SET is_vouched = 0 WHERE user_id = ?");
 	const isProven = ({ user_id, proof }: { user_id: string; proof: OwnerProof }, identities: LinkedIdentity[]) => {
 		const signed_in_at = session.get(proof.jti) as string | undefined;
 		return isProofOf(
@@ -160,6 +161,7 @@ function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unl
 			const decision = decideUnlink(id, people.accountOf(user_id), identities, providers.all(user_id) as string[]);
 			if (decision.outcome !== "done") return decision.outcome;
 			remove.run(id, user_id);
+			if (!decision.isVouched) doubt.run(user_id);
 			append(event, { provider: decision.provider });
 			return "done";
 		},
