@@ -25,6 +25,8 @@ export interface Semaphore {
 	acquire(wait?: Wait): Promise<() => void>;
 	/** Runs a task when its turn comes. */
 	run<T>(task: () => Promise<T>, wait?: Wait): Promise<T>;
+	/** Counts the waiting tasks of the key that has most. */
+	fullest(): number;
 }
 
 const UNBOUNDED: KeyBounds = {
@@ -105,5 +107,6 @@ export function createSemaphore(width: number, bounds: Partial<KeyBounds> = {}):
 				end(given.key ?? "");
 			}
 		},
+		fullest: () => waiting.fullest(),
 	};
 }

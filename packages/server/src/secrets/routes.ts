@@ -6,7 +6,7 @@ import { jsonObject, streamItems } from "../streamed.ts";
 import { diffSecrets } from "./diff.ts";
 import { listSecrets } from "./lists.ts";
 import { Diff, Encrypt, Promote, Rollback, SetSecret } from "./model.ts";
-import { promoteSecrets } from "./promotion.ts";
+import { type PromotionNeeds, promoteSecrets } from "./promotion.ts";
 import {
 	deleteSecret,
 	encrypt,
@@ -54,7 +54,7 @@ const WrittenSchema = v.object({
 const ONE = "/api/v1/realms/{slug}/secrets/{key}";
 
 /** Spec: API › Secrets and encryption. */
-export function secretRoutes(needs: SecretNeeds): Route[] {
+export function secretRoutes(needs: PromotionNeeds): Route[] {
 	return [...writing(needs), ...reading(needs), ...versions(needs), ...promotion(needs)];
 }
 
@@ -181,7 +181,7 @@ const DifferenceSchema = v.object({
 	to_expires_at: v.nullable(Instant),
 });
 
-function promotion(needs: SecretNeeds): Route[] {
+function promotion(needs: PromotionNeeds): Route[] {
 	return [
 		route({
 			method: "GET",
@@ -203,7 +203,7 @@ function promotion(needs: SecretNeeds): Route[] {
 			body: Promote,
 			status: 200,
 			answer: v.object({ secrets: v.array(WrittenSchema) }),
-			errors: ["invalid_environment", "not_found", "conflict", "limit_reached"],
+			errors: ["invalid_environment", "not_found", "conflict", "limit_reached", "rate_limited"],
 			handle: async ({ actor, params, body }) => ({
 				secrets: await promoteSecrets(needs, actor, params.slug, body),
 			}),

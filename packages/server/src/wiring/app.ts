@@ -36,6 +36,7 @@ import { policyRoutes } from "../policy/routes.ts";
 import { realmRoutes } from "../realms/routes.ts";
 import { rowLimits } from "../realms/row-limits.ts";
 import { revocationRoutes } from "../revocation/routes.ts";
+import { createPromotions } from "../secrets/promotion.ts";
 import { secretRoutes } from "../secrets/routes.ts";
 import { createDirectories } from "../sso/ask-directory.ts";
 import { createFlows } from "../sso/flows.ts";
@@ -84,7 +85,8 @@ export function wireApp(parts: AppParts) {
 	const metrics = createMetrics(parts);
 	const needs = { store, system, keyring };
 	const rows = { store, system, refusals: limits.refusals };
-	for (const limit of [lowDiskLimit(store), ...rowLimits(rows, config.limits)]) limits.add(limit);
+	const promotions = createPromotions();
+	for (const limit of [lowDiskLimit(store), promotions.limit, ...rowLimits(rows, config.limits)]) limits.add(limit);
 	const { address, protocols, isAltered } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry, realm_bytes: config.limits.realm_bytes };
@@ -108,7 +110,7 @@ export function wireApp(parts: AppParts) {
 		}),
 		...tokenRoutes({ ...needs, hasRole: createRoleCheck(parts.engines) }),
 		...realmRoutes({ ...needs, realms_per_account: config.limits.realms_per_account }),
-		...secretRoutes(secrets),
+		...secretRoutes({ ...secrets, promotions }),
 		...policyRoutes(needs),
 		...engineRoutes({ ...needs, ...parts.engines }),
 		...leaseRoutes({ ...needs, ...parts.engines }),
