@@ -5,7 +5,6 @@ import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
-import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
 import {
 	type Anchor,
@@ -20,7 +19,7 @@ import { proveLog } from "./proof.ts";
 
 /** Dependencies of the rules of the log. */
 export interface AuditNeeds {
-	store: { audit: AuditStore; realms: Pick<RealmStore, "list">; accounts: Pick<AccountStore, "byEmail" | "byId"> };
+	store: { audit: AuditStore; accounts: Pick<AccountStore, "byEmail" | "byId"> };
 	system: System;
 	keyring: Pick<Keyring, "cursorKey" | "checkpoint">;
 }
@@ -33,8 +32,6 @@ export interface EventFilter {
 	/** User id or e-mail. */
 	actor?: string | undefined;
 }
-
-const MAX_REALMS = 10_000;
 
 /**
  * Reads one page of the log, newest first: the events of realms whose log the caller may read, and the caller's own events outside any realm;
@@ -63,12 +60,12 @@ export async function listEvents(
  * realms' deletions, if the caller caused them or is the instance admin. Design: §7.2
  */
 export async function visibleTo(needs: AuditNeeds, actor: Actor, filter: EventFilter): Promise<EventQuery> {
-	const realms = await needs.store.realms.list(actor.user_id, actor.realm_id ?? undefined, "", MAX_REALMS);
+	const only = actor.realm_id === null ? {} : { realm_ids: [actor.realm_id] };
 	const seesAll = actor.instance_admin && isUnrestricted(actor);
 	const own = seesAll ? undefined : ownEvents(actor);
 	return {
 		scopes: [
-			{ realm_ids: realms.map((realm) => realm.id) },
+			{ member_id: actor.user_id, ...only },
 			{ realm_ids: [""], actor: own },
 			{ type: "realm.deleted", actor: own },
 		],

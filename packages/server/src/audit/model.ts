@@ -133,6 +133,8 @@ export interface ChainedEvent extends ListedEvent {
 export interface EventScope {
 	/** One of these realms; the empty id stands for none. */
 	realm_ids?: string[];
+	/** A live realm that this user owns or has a role in. */
+	member_id?: string;
 	type?: EventType;
 	actor?: string | undefined;
 }

@@ -4,6 +4,7 @@ import { eventHash } from "../../audit/chain.ts";
 import type { AuditEvent, EventQuery, ListedEvent } from "../../audit/model.ts";
 import { countEvents } from "../../testing/events.ts";
 import { anAccount, anEvent, MADE_AT, newId } from "../../testing/rows.ts";
+import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
 /** Tests the port's promises about the audit log. */
@@ -84,6 +85,27 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		}
 		assert.deepEqual(pages.map(marksOf), [[5, 4], [3, 2], [1]]);
 		assert.deepEqual(await audit.list(of(realm_id), pages.at(-1)?.at(-1)?.position, 2), []);
+	});
+
+	test("a member's scope has the live realms that the user owns or has a role in, as they are now", async () => {
+		const [owner, user] = [await addAccount(store), await addAccount(store)];
+		const [own, bound, foreign, gone] = [
+			await addRealm(store, user),
+			await addRealm(store, owner),
+			await addRealm(store, owner),
+			await addRealm(store, user),
+		];
+		await addBinding(store, bound, user, "viewer");
+		for (const [mark, { id: realm_id }] of Object.entries({ own, bound, foreign, gone }))
+			await audit.append(anEvent({ realm_id, type: "secret.read", data: { mark } }));
+		await store.realms.remove({ id: gone.id, deleted_at: MADE_AT }, anEvent());
+		const seen = async (scope: EventQuery["scopes"][number]) =>
+			marksOf(await audit.list(asking({ scopes: [scope], type: "secret.read" }), undefined, 10));
+		assert.deepEqual(await seen({ member_id: user.id }), ["bound", "own"]);
+		assert.deepEqual(await seen({ member_id: user.id, realm_ids: [own.id, foreign.id] }), ["own"]);
+		await store.policy.unbind({ realm_id: bound.id, user_id: user.id }, anEvent());
+		assert.deepEqual(await seen({ member_id: user.id }), ["own"]);
+		assert.deepEqual(await seen({ member_id: "" }), []);
 	});
 
 	test("a query finds what one of its scopes and all of its filters match, and a count counts it", async () => {

@@ -115,18 +115,26 @@ function where(query: EventQuery, how = ""): string {
 }
 
 /** A scope as SQL: the condition that its events meet. */
-function scopeText({ realm_ids, type, actor }: EventScope, index: number): string {
+function scopeText({ realm_ids, member_id, type, actor }: EventScope, index: number): string {
 	const conditions = [
 		...(realm_ids === undefined ? [] : [`realm_id IN (SELECT value FROM json_each(@realm_ids_${index}))`]),
+		...(member_id === undefined ? [] : [`realm_id IN (${realmsOf(`@member_id_${index}`)})`]),
 		...(type === undefined ? [] : [`type = @type_${index}`]),
 		...(actor === undefined ? [] : [`actor = @actor_${index}`]),
 	];
 	return conditions.length === 0 ? "true" : `(${conditions.join(" AND ")})`;
 }
 
+/** Selects the live realms that a user owns or has a role in. */
+function realmsOf(user: string): string {
+	const own = `SELECT id FROM realm WHERE user_id = ${user} AND deleted_at IS NULL`;
+	return `${own} UNION SELECT realm.id FROM binding JOIN realm ON realm.id = realm_id WHERE binding.user_id = ${user} AND deleted_at IS NULL`;
+}
+
 function bind({ scopes, ...query }: EventQuery): Record<string, unknown> {
-	const scoped = scopes.flatMap(({ realm_ids, type, actor }, index) => [
+	const scoped = scopes.flatMap(({ realm_ids, member_id, type, actor }, index) => [
 		[`realm_ids_${index}`, JSON.stringify(realm_ids ?? [])],
+		[`member_id_${index}`, member_id],
 		[`type_${index}`, type],
 		[`actor_${index}`, actor],
 	]);
