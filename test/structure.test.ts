@@ -21,6 +21,7 @@ const LEAVES = [
 	"pagination.ts",
 	"config.ts",
 	"semaphore.ts",
+	"account-turns.ts",
 	"fair-queue.ts",
 	"cache.ts",
 	"asset.ts",

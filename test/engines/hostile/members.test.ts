@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Answer } from "../../harness/client.ts";
-import { type EngineWorld, startEngineWorld } from "../../harness/engine-world.ts";
+import { type Answer, api } from "../../harness/client.ts";
+import { type EngineWorld, eventually, startEngineWorld } from "../../harness/engine-world.ts";
 import { events } from "../../harness/events.ts";
 import { ok, refused } from "../../harness/expect.ts";
 import { type Person, person, realm } from "../../harness/fixtures.ts";
@@ -25,6 +25,7 @@ while IFS= read -r line; do
     *'"how":"poison"'*) echo '{"data":{"token":"made","poison":"made"}}' ;;
     *'"how":"crash"'*) exit 3 ;;
     *'"how":"after"'*) echo '{"data":{"valid":true}}'; exit 3 ;;
+    *'"how":"slow"'*) sleep 0.2; echo '{"data":{"valid":true}}' ;;
     *'"how":"kv"'*) echo '{"data":{"username":"svc_01234567","kv_command":"ACL SETUSER svc_01234567 on >${CANARY}"}}' ;;
     *'"how":"doc"'*) echo '{"data":{"username":"svc_01234567","doc_command":{"pwd":"${CANARY}"}}}' ;;
     *) echo '{"data":{"valid":true,"message":"done"}}' ;;
@@ -111,6 +112,25 @@ test("leases that end their engine when they are revoked delay no other realm's,
 	assert.equal(leases.open.revoking, 12, "they go on being tried");
 	assert.equal(engines.find(({ type }) => type === "shelf")?.status, "healthy");
 	({ slug } = await realm(world.client, other));
+});
+
+test("an account that calls an engine from many realms at once waits for itself, and others do not", async () => {
+	const realms = await Promise.all(Array.from({ length: 5 }, () => realm(world.client, other)));
+	const clients = [api(world.server), api(world.server)];
+	let answered = 0;
+	const calls = Array.from({ length: 60 }, async (_, count) => {
+		const path = `/realms/${realms[count % realms.length]?.slug}/engines/values/${count % 4 < 2 ? "generate" : "validate"}`;
+		ok((await clients[count % 2]?.post(path, { how: "slow" }, { token: other.token })) ?? assert.fail());
+		answered++;
+	});
+	const isWaiting = async () => {
+		const { text } = await world.client.send("GET", "/metrics", {});
+		return Number(/svc_limit_used\{limit="engine_calls_waiting_per_account"\} (\d+)/.exec(text)?.[1]) >= 20;
+	};
+	await eventually("all but sixteen wait", isWaiting);
+	ok(await world.validate("values", {}));
+	assert.ok(answered < 50, `${answered} of 60 were answered first`);
+	await Promise.all(calls);
 });
 
 async function nameOf(made: Answer | undefined): Promise<string> {

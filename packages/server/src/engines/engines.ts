@@ -1,4 +1,5 @@
 import { describeData } from "@svc/protocol";
+import { type AccountTurns, createAccountTurns } from "../account-turns.ts";
 import type { AuditStore } from "../audit/model.ts";
 import type { LeaseClock } from "../leases/clock.ts";
 import type { LeaseStore } from "../leases/model.ts";
@@ -30,6 +31,18 @@ export interface EngineNeeds extends AccessNeeds {
 	clock: LeaseClock;
 	reaper: Pick<Reaper, "wake" | "revokeNow" | "reconsider">;
 	pause: Pick<Pause, "isPaused">;
+	calls: Pick<AccountTurns, "run">;
+}
+
+/** Makes the turns of engines' callers: anybody may own many realms, between which an engine divides its time. Design: §13 */
+export function createEngineCalls(): AccountTurns {
+	return createAccountTurns({
+		name: "engine_calls_waiting_per_account",
+		what: "calls of engines",
+		each: 16,
+		waiting: 256,
+		hint: "one account calls engines faster than they answer: find the program that does",
+	});
 }
 
 /** An engine in a list. Spec: API › Resources and their fields */

@@ -21,7 +21,8 @@ export interface Issued {
  * @param given the engine's params
  * @param with_connection whether a credential comes with `connection`: connection details that its fields leave out
  * @throws AppError not_found (realm, engine type), forbidden, insufficient_scope, unsupported_operation, invalid_ttl, validation_failed,
- * payload_too_large, lease_limit_reached, conflict (leases are paused), engine_not_configured, engine_error, engine_unavailable
+ * payload_too_large, lease_limit_reached, conflict (leases are paused), engine_not_configured, engine_error, engine_unavailable,
+ * rate_limited
  * Spec: API › Engines, ENGINES. Design: §8, §9
  */
 export async function issue(
@@ -43,9 +44,10 @@ export async function issue(
 	if (unknown !== undefined) return fail(needs, caller, "generate", unknown);
 	// An engine of ours refuses a role that is no text; another one might use a role that was not authorized.
 	const params = entry.is_built_in ? own : { ...own, role };
-	if (connector === undefined) return issueValue(needs, caller, params, role);
+	if (connector === undefined) return needs.calls.run(actor.user_id, () => issueValue(needs, caller, params, role));
 	if (needs.pause.isPaused) throw new AppError("conflict", PAUSED);
-	return issueCredential(needs, caller, connector, requestOf(caller, params, role, with_connection));
+	const request = requestOf(caller, params, role, with_connection);
+	return needs.calls.run(actor.user_id, () => issueCredential(needs, caller, connector, request));
 }
 
 /** Characters recorded of a role's name: one more than a declared role can have, so that a cut name never equals a declared one. */

@@ -18,7 +18,7 @@ import type { ReadyEngine, Runtime } from "./runtime.ts";
  * @throws AppError not_found (realm, engine type, or a credential that is not this realm's), forbidden, unsupported_operation,
  * validation_failed, payload_too_large, engine_not_configured, engine_error (also when
  * the target answers with an error: the server goes on), engine_unavailable (the target is away: the credential is revoked when it returns),
- * conflict (its lease was abandoned, or the credential is being made)
+ * conflict (its lease was abandoned, or the credential is being made), rate_limited
  * Spec: API › Engines, ENGINES › States and transitions. Design: §8, §9
  */
 export async function validate(
@@ -29,12 +29,17 @@ export async function validate(
 	given: Fields,
 ): Promise<Fields> {
 	const caller = await admit(needs, actor, slug, type, "validate");
-	const { engine, realm } = caller;
-	const { entry, connector } = engine;
+	const { entry, connector } = caller.engine;
 	if (connector === undefined && !entry.descriptor.capabilities.includes("engine:secret_validation"))
 		throw new AppError("unsupported_operation", "engine does not support validation");
 	const own = ownParams(given);
-	if (connector === undefined) return validateValue(needs, caller, own);
+	return needs.calls.run(actor.user_id, () =>
+		connector === undefined ? validateValue(needs, caller, own) : revokeByParams(needs, caller, connector, own),
+	);
+}
+
+async function revokeByParams(needs: EngineNeeds, caller: Caller, connector: Connector, own: Fields): Promise<Fields> {
+	const { engine, realm } = caller;
 	const { params, scope } = confineParams(engine, own);
 	try {
 		const asked = await connector.readRevoke({ params, scope, realm_id: realm.id });

@@ -18,6 +18,7 @@ const WithConnection = v.optional(
 
 const INVOCATION_ERRORS = [
 	...["not_found", "unsupported_operation", "engine_error", "engine_not_configured", "engine_unavailable"],
+	"rate_limited",
 ] as const;
 
 /** Dependencies of invoking an engine, including delivery tracking. */

@@ -1,13 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { type AccountTurns, createAccountTurns } from "../account-turns.ts";
 import { eventBy } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
-import type { Limit } from "../limits.ts";
 import type { Environment } from "../messages.ts";
 import { authorize } from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmAccess } from "../realms/model.ts";
-import { createSemaphore, type Semaphore } from "../semaphore.ts";
 import type { Promote, Promoted, SecretVersion } from "./model.ts";
 import { realmFull, secretNotFound } from "./refusals.ts";
 import { isExpired, type SecretNeeds, type SecretWritten } from "./secrets.ts";
@@ -19,39 +18,21 @@ const MAX_PROMOTED_BYTES = 16 * 1024 * 1024;
 /** Bytes resealed in one turn of the event loop. */
 const REST_BYTES = 1024 * 1024;
 
-/** Promotions at a time, in all and of one account, and those of one account that wait: each may hold MAX_PROMOTED_BYTES several times over. */
-const AT_ONCE = { all: 2, each: 1, waiting: 16 } as const;
-
-/** The turns that promotions take. */
-export interface Promotions extends Pick<Semaphore, "run"> {
-	/** Their limit, for display. */
-	limit: Limit;
-}
-
-/** Makes the turns of promotions. Design: §13 */
-export function createPromotions(): Promotions {
-	let refused = 0;
-	const busy = () => {
-		refused++;
-		const message = `${AT_ONCE.waiting} promotions of this account are already waiting (promotions_waiting_per_account): try again in a second`;
-		return new AppError("rate_limited", message, { headers: { "retry-after": "1" } });
-	};
-	const semaphore = createSemaphore(AT_ONCE.all, { each: AT_ONCE.each, waiting: AT_ONCE.waiting, busy });
-	return {
-		run: semaphore.run,
-		limit: {
-			name: "promotions_waiting_per_account",
-			max: AT_ONCE.waiting,
-			used: semaphore.fullest,
-			refused: () => refused,
-			hint: "one account promotes many secrets at once: let it send one request after another",
-		},
-	};
+/** Makes the turns of promotions: each may hold MAX_PROMOTED_BYTES several times over. Design: §13 */
+export function createPromotions(): AccountTurns {
+	return createAccountTurns({
+		name: "promotions_waiting_per_account",
+		what: "promotions",
+		each: 1,
+		all: 2,
+		waiting: 16,
+		hint: "one account promotes many secrets at once: let it send one request after another",
+	});
 }
 
 /** Dependencies of promotions. */
 export interface PromotionNeeds extends SecretNeeds {
-	promotions: Pick<Promotions, "run">;
+	promotions: Pick<AccountTurns, "run">;
 }
 
 async function liveRow(needs: SecretNeeds, realm_id: string, environment: Environment, key: string) {
@@ -79,7 +60,7 @@ export async function promoteSecrets(
 	// A caller who may write everywhere and read in one place could read everything by copying it there.
 	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment: wanted.from });
 	await authorize(needs, actor, slug, { capability: "secrets:write", environment: wanted.to });
-	return needs.promotions.run(() => promote(needs, actor, realm, wanted), { key: actor.user_id });
+	return needs.promotions.run(actor.user_id, () => promote(needs, actor, realm, wanted));
 }
 
 async function promote(

@@ -11,7 +11,7 @@ import { WIDTH } from "../crypto/argon2.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { createSessionTokens } from "../crypto/session.ts";
 import { doctorRoutes } from "../doctor/routes.ts";
-import { createRoleCheck } from "../engines/engines.ts";
+import { createEngineCalls, createRoleCheck } from "../engines/engines.ts";
 import { engineRoutes } from "../engines/routes.ts";
 import type { Build } from "../health/build.ts";
 import type { ConnectionMetricsNeeds } from "../health/connection-metrics.ts";
@@ -85,8 +85,9 @@ export function wireApp(parts: AppParts) {
 	const metrics = createMetrics(parts);
 	const needs = { store, system, keyring };
 	const rows = { store, system, refusals: limits.refusals };
-	const promotions = createPromotions();
-	for (const limit of [lowDiskLimit(store), promotions.limit, ...rowLimits(rows, config.limits)]) limits.add(limit);
+	const [promotions, calls] = [createPromotions(), createEngineCalls()];
+	for (const limit of [lowDiskLimit(store), promotions.limit, calls.limit, ...rowLimits(rows, config.limits)])
+		limits.add(limit);
 	const { address, protocols, isAltered } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry, realm_bytes: config.limits.realm_bytes };
@@ -112,7 +113,7 @@ export function wireApp(parts: AppParts) {
 		...realmRoutes({ ...needs, realms_per_account: config.limits.realms_per_account }),
 		...secretRoutes({ ...secrets, promotions }),
 		...policyRoutes(needs),
-		...engineRoutes({ ...needs, ...parts.engines }),
+		...engineRoutes({ ...needs, ...parts.engines, calls }),
 		...leaseRoutes({ ...needs, ...parts.engines }),
 		...revocationRoutes({ ...needs, ...parts.engines }),
 		...operatorSyncRoutes(secrets),
