@@ -2,21 +2,28 @@ import type { Command } from "commander";
 import { text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
+import { findUserId } from "../client/find-user.ts";
 import { listAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context } from "../command-line/command.ts";
 import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
 
+const NAMING =
+	"A user is named by id, which `svc whoami` shows to each user. The instance admin can give the e-mail instead.";
+
 /** Adds the commands of bindings. */
 export function addBindingCommands(program: Command, io: Io): void {
 	const binding = addGroup(program, "binding", "who has which role in a realm");
 	addCommand<RealmOptions>(binding, io, {
-		usage: "add <user-id> <role>",
+		usage: "add <user> <role>",
 		summary: "give a user a role: admin, member or viewer",
-		details: "Users see their id with `svc whoami`.",
+		details: NAMING,
 		options: [REALM_OPTION],
-		examples: ["svc binding add 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d viewer --realm shop"],
+		examples: [
+			"svc binding add bob@example.com viewer --realm shop",
+			"svc binding add 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d viewer --realm shop",
+		],
 		run: addBinding,
 	});
 	addCommand<RealmOptions>(binding, io, {
@@ -27,22 +34,25 @@ export function addBindingCommands(program: Command, io: Io): void {
 		run: listBindings,
 	});
 	addCommand<RealmOptions>(binding, io, {
-		usage: "remove <user-id>",
+		usage: "remove <user>",
 		summary: "remove a user's role",
+		details: NAMING,
 		options: [REALM_OPTION],
-		examples: ["svc binding remove 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --realm shop"],
+		examples: ["svc binding remove bob@example.com --realm shop"],
 		run: removeBinding,
 	});
 }
 
-async function addBinding(context: Context<RealmOptions>, user_id: string, role: string): Promise<void> {
+async function addBinding(context: Context<RealmOptions>, user: string, role: string): Promise<void> {
 	const realm = realmOf(context);
-	const answer = await send(await connect(context), {
+	const client = await connect(context);
+	const user_id = await findUserId(client, user);
+	const answer = await send(client, {
 		method: "POST",
 		path: path`realms/${realm}/policy/bindings`,
 		body: { user_id, role },
 	});
-	await show(context, answer, visible(`${user_id} is ${text(answer, "role")} of ${realm}`));
+	await show(context, answer, visible(`${user} is ${text(answer, "role")} of ${realm}`));
 }
 
 async function listBindings(context: Context<RealmOptions>): Promise<void> {
@@ -60,11 +70,10 @@ async function listBindings(context: Context<RealmOptions>): Promise<void> {
 	await showTable(context, { bindings }, titles, lines, "nobody but the owner: `svc binding add` gives a role");
 }
 
-async function removeBinding(context: Context<RealmOptions>, user_id: string): Promise<void> {
+async function removeBinding(context: Context<RealmOptions>, user: string): Promise<void> {
 	const realm = realmOf(context);
-	const answer = await send(await connect(context), {
-		method: "DELETE",
-		path: path`realms/${realm}/policy/bindings/${user_id}`,
-	});
+	const client = await connect(context);
+	const user_id = await findUserId(client, user);
+	const answer = await send(client, { method: "DELETE", path: path`realms/${realm}/policy/bindings/${user_id}` });
 	await show(context, answer, visible(text(answer, "message")));
 }

@@ -3,6 +3,7 @@ import test from "node:test";
 import { page, startService } from "../testing/fake-server.ts";
 import { run } from "../testing/terminal.ts";
 
+const ID = "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d";
 const REALM = { slug: "shop", name: "Shop", description: "", id: "i", user_id: "u", created_at: "t" };
 const TOKEN = { id: "i", prefix: "p", name: "n", scopes: "read", created_at: "t", expires_at: "soon" };
 const BINDING = { user_id: "u", role: "viewer", granted_by: "g", created_at: "t" };
@@ -41,7 +42,7 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		page("tokens", [TOKEN]),
 		"ID  PREFIX  NAME  SCOPES  CREATED  EXPIRES\ni   p       n     read    t        soon\n",
 	],
-	["token revoke i", "DELETE auth/tokens/i", { body: { message: "token revoked" } }, "token revoked\n"],
+	[`token revoke ${ID}`, `DELETE auth/tokens/${ID}`, { body: { message: "token revoked" } }, "token revoked\n"],
 	[
 		"binding list --realm shop",
 		"GET realms/shop/policy/bindings?limit=100",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { startService } from "../testing/fake-server.ts";
+import { page, startService } from "../testing/fake-server.ts";
 import { run } from "../testing/terminal.ts";
 
 test("a new token is alone on stdout, and its limits are sent only when given", async () => {
@@ -56,4 +56,23 @@ test("roles of engines are sent as a list, and shown in a column of their own", 
 	assert.deepEqual(server.requests[0]?.body, { name: "ci", realm: "shop", engines });
 	const { stdout } = await run(["token", "list"], { env: server.env });
 	assert.match(stdout, /CREATED +ENGINES\n.* keyvalue:readonly,pki:client\n/);
+});
+
+test("a token is revoked by its name, unless several have it", async () => {
+	const tokens = ["ci", "deploy", "deploy"].map((name, index) => ({ name, id: `i${index}` }));
+	await using server = await startService(({ method }) =>
+		method === "GET" ? page("tokens", tokens) : { body: { message: "token revoked" } },
+	);
+	const revoke = async (name: string) => await run(["token", "revoke", name], { env: server.env });
+	assert.equal((await revoke("ci")).stdout, "token revoked\n");
+	const several = await revoke("deploy");
+	assert.deepEqual([several.code, /i1, i2/.test(several.stderr)], [2, true], several.stderr);
+	const absent = await revoke("cii");
+	assert.deepEqual([absent.code, /token cii not found\nhint: did you mean ci\?/.test(absent.stderr)], [4, true]);
+	const secret = "svc_0123456789abcdef";
+	assert.doesNotMatch((await revoke(secret)).stderr, new RegExp(secret));
+	assert.deepEqual(
+		server.requests.filter(({ method }) => method !== "GET").map(({ method, url }) => [method, url]),
+		[["DELETE", "/api/v1/auth/tokens/i0"]],
+	);
 });

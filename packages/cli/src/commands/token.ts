@@ -1,9 +1,11 @@
 import type { Command } from "commander";
 import { type Answer, optional, text } from "../client/answer.ts";
-import { path, send } from "../client/client.ts";
+import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
+import { notFound } from "../command-line/not-found.ts";
+import { Failure } from "../failure.ts";
 import { repeatable } from "../input/fields.ts";
 import { ENVIRONMENTS } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
@@ -48,9 +50,9 @@ export function addTokenCommands(program: Command, io: Io): void {
 		run: listTokens,
 	});
 	addCommand(token, io, {
-		usage: "revoke <id>",
-		summary: "revoke a token, effective immediately",
-		examples: ["svc token revoke 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d"],
+		usage: "revoke <token>",
+		summary: "revoke a token, by its name or id, effective immediately",
+		examples: ["svc token revoke ci", "svc token revoke 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d"],
 		run: revokeToken,
 	});
 }
@@ -96,7 +98,25 @@ function cell(token: Answer, field: string): string {
 	return Array.isArray(value) ? value.join(",") : optional(token, field);
 }
 
-async function revokeToken(context: Context, id: string): Promise<void> {
-	const answer = await send(await connect(context), { method: "DELETE", path: path`auth/tokens/${id}` });
+const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+async function revokeToken(context: Context, token: string): Promise<void> {
+	const client = await connect(context);
+	const id = ID.test(token) ? token : await findToken(client, token);
+	const answer = await send(client, { method: "DELETE", path: path`auth/tokens/${id}` });
 	await show(context, answer, visible(text(answer, "message")));
+}
+
+/** The id of your token with this name. @throws Failure notFound when there is none, usage when there are several */
+async function findToken(client: Client, name: string): Promise<string> {
+	const tokens = await Array.fromAsync(listAll(client, "auth/tokens", "tokens"));
+	const [found, ...others] = tokens.filter((token) => text(token, "name") === name);
+	if (found === undefined) {
+		const known = tokens.map((token) => text(token, "name"));
+		throw notFound({ noun: "token", typed: [name], known, hint: "`svc token list` shows yours" });
+	}
+	if (others.length === 0) return text(found, "id");
+	throw new Failure("usage", `${others.length + 1} of your tokens have this name: nothing was revoked`, {
+		hint: `give the id: ${[found, ...others].map((token) => text(token, "id")).join(", ")}`,
+	});
 }
