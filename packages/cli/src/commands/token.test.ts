@@ -58,6 +58,24 @@ test("roles of engines are sent as a list, and shown in a column of their own", 
 	assert.match(stdout, /CREATED +ENGINES\n.* keyvalue:readonly,pki:client\n/);
 });
 
+const REACHES: readonly (readonly [options: string, reach: string])[] = [
+	["", "every environment of every realm"],
+	["--realm shop", "every environment of shop"],
+	["--env prod", "prod of every realm"],
+	["--realm shop --env prod", "prod of shop"],
+	["--realm shop --engine pki:client", "pki:client of shop"],
+	["--realm shop --env dev --engine pki:client", "dev and pki:client of shop"],
+];
+
+for (const [options, reach] of REACHES) {
+	test(`svc token create ci ${options} says that the token is good for ${reach}`, async () => {
+		const body = { token: "svc_new", id: "i", name: "ci", scopes: "read,write" };
+		await using server = await startService(() => ({ status: 201, body }));
+		const { stderr } = await run(`token create ci ${options}`.trim().split(" "), { env: server.env });
+		assert.equal(stderr, `token ci (read,write; ${reach}) has the id i and is not shown again\n`);
+	});
+}
+
 test("a token is revoked by its name, unless several have it", async () => {
 	const tokens = ["ci", "deploy", "deploy"].map((name, index) => ({ name, id: `i${index}` }));
 	await using server = await startService(({ method }) =>

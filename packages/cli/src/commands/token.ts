@@ -71,8 +71,17 @@ async function createToken(context: Context<CreateOptions>, name: string): Promi
 	await show(context, answer, visible(text(answer, "token")));
 	await note(
 		context,
-		visible(`token ${name} (${text(answer, "scopes")}) has the id ${text(answer, "id")} and is not shown again`),
+		visible(
+			`token ${name} (${text(answer, "scopes")}; ${reachOf(context.options)}) has the id ${text(answer, "id")} and is not shown again`,
+		),
 	);
+}
+
+/** Where a new token is good, in words. */
+function reachOf({ realm, env, engine = [] }: CreateOptions): string {
+	const roles = engine.length === 0 ? [] : [engine.join(",")];
+	const secrets = env !== undefined || engine.length === 0 ? [env ?? "every environment"] : [];
+	return `${[...secrets, ...roles].join(" and ")} of ${realm ?? "every realm"}`;
 }
 
 async function listTokens(context: Context): Promise<void> {
