@@ -66,6 +66,17 @@ test("whoami asks nobody", async () => {
 	assert.match((await run(["whoami"], { env: { ...env, SVC_TOKEN: "svc_x" } })).stdout, /from SVC_TOKEN/);
 });
 
+test("a person who registers an account for somebody else is told the next step of that person", async () => {
+	await using home = await temporaryFolder();
+	await using server = await startService(() => ({ status: 201, body: { email: "bob@example.com" } }));
+	const env = { HOME: home.path, SVC_ADDRESS: server.address };
+	const register = async () =>
+		await run(["register", "bob@example.com", "--password-stdin"], { env, stdin: "correct horse\n" });
+	assert.equal((await register()).stderr, "next: `svc login`\n");
+	await saveServer(fakeIo({ env }).io, server.address, { token: "session" });
+	assert.match((await register()).stderr, /^next: they log in with this password, and `svc password` replaces it/);
+});
+
 test("a token is shown to a registration only where that is for administrators", async () => {
 	await using home = await temporaryFolder();
 	const register = async (env: Record<string, string>) =>

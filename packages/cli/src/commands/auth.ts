@@ -77,7 +77,11 @@ async function register(context: Context<RegisterOptions>, email?: string): Prom
 	await saveServer(context.io, target.address, target.saved);
 	const account = await sendRegistration(context, target, body);
 	await show(context, account, `registered ${visible(text(account, "email"))}`);
-	await note(context, "next: `svc login`");
+	const next =
+		target.saved.token === undefined
+			? "next: `svc login`"
+			: "next: they log in with this password, and `svc password` replaces it with one that only they know";
+	await note(context, next);
 }
 
 /** Where only administrators may register accounts, asks again with the token of the logged-in user. */
