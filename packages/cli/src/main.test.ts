@@ -101,6 +101,30 @@ test("not being logged in is told without contacting anybody", async () => {
 	assert.match(stderr, /not logged in to https:\/\/127\.0\.0\.1:8443\nhint: `svc login`/);
 });
 
+test("a refused SVC_TOKEN is named, since a login would not replace it; a refused session is not", async () => {
+	const message = "a valid token is needed: sign in with `svc login`";
+	await using server = await startFake(() => refusal(401, "unauthorized", message), { plain: true });
+	await using home = await temporaryFolder();
+	const env = { HOME: home.path, SVC_ADDRESS: server.address };
+	await saveServer(fakeIo({ env }).io, server.address, { token: "session" });
+	const given = await run(["realm", "list"], { env: { ...env, SVC_TOKEN: "svc_old" } });
+	assert.match(given.stderr, /hint: SVC_TOKEN is expired, revoked or mistyped: .*unset it/);
+	assert.equal((await run(["realm", "list"], { env })).stderr, `svc: ${message}\n`);
+});
+
+test("http:// to a server with TLS is answered with the advice to use https://", async () => {
+	await using server = await startFake(() => page("realms", []));
+	const env = { SVC_TOKEN: "t", SVC_ADDRESS: server.address.replace("https:", "http:") };
+	const { code, stderr } = await run(["realm", "list"], { env });
+	assert.equal(code, 5);
+	assert.match(stderr, /hint: a server with TLS is reached with https:\/\//);
+});
+
+test("a file that cannot be opened is named in plain words", async () => {
+	const { code, stderr } = await run(["import", "/nonexistent/.env", "--realm", "shop"], { env: { SVC_TOKEN: "t" } });
+	assert.deepEqual([code, stderr], [1, "svc: cannot open /nonexistent/.env: no such file or directory\n"]);
+});
+
 test("a server that is not there, or that never answers properly, ends the process with 5", async () => {
 	const mute = net.createServer((socket) => socket.resume().end("nonsense\r\n\r\n"));
 	mute.listen(0, "127.0.0.1");

@@ -184,11 +184,17 @@ function describe({ message, hint }: Failure): string {
 	return `svc: ${visible(message)}\n${hint === undefined ? "" : `hint: ${visible(hint)}\n`}`;
 }
 
+/** Turns `ENOENT: no such file or directory, open 'a'` into `cannot open a: no such file or directory`. */
+function inPlainWords(message: string): string {
+	return message.replace(/^E[A-Z]+: ([^,]+), (\w+) '([^']+)'$/, "cannot $2 $3: $1");
+}
+
 function failureOf(error: unknown, program: Command): Failure {
 	if (error instanceof Failure) return error;
 	if (error instanceof CommanderError) return explainUsage(error, program);
 	// The system's own errors name a call, a path and a cause; any other message may contain anything.
-	if (error instanceof Error && "syscall" in error) return new Failure("failed", error.message, { cause: error });
+	if (error instanceof Error && "syscall" in error)
+		return new Failure("failed", inPlainWords(error.message), { cause: error });
 	const place = error instanceof Error ? (error.stack?.split("\n").find((line) => line.includes("    at ")) ?? "") : "";
 	return new Failure("failed", `unexpected ${error instanceof Error ? error.name : "error"} ${place.trim()}`, {
 		cause: error,

@@ -41,12 +41,18 @@ export function explainRefusal(client: Client, call: Call, { status, retryAfter,
 			: `the server answered with status ${status}`;
 	const code = typeof error.code === "string" ? error.code : "unexpected_answer";
 	// The message may itself say what to do, and after a wrong password there is nothing to suggest.
-	const hint =
+	const suggested =
 		code === "invalid_credentials" || /`svc |(?:try|start it) again/.test(message)
 			? undefined
 			: (hintForCode(code, call) ?? hintFor(client, call, status, retryAfter));
+	const hint = status === 401 && client.token?.startsWith(API_TOKEN) ? REFUSED_TOKEN : suggested;
 	return new Refusal(kindOf(status), message, { client, call, code, status, hint });
 }
+
+/** Beginning of an API token, which only SVC_TOKEN holds: a session is saved, and is none. */
+const API_TOKEN = "svc_";
+const REFUSED_TOKEN =
+	"SVC_TOKEN is expired, revoked or mistyped: set another one, or unset it to use the session of `svc login`";
 
 function kindOf(status: number): FailureKind {
 	if (status === 401 || status === 403) return "denied";
@@ -110,13 +116,16 @@ export async function explainConnection(
 		"unreachable",
 		`cannot reach ${address}: ${reason}${unsure ? "; the change may or may not have been made" : ""}`,
 		{
-			hint:
-				code === "EPROTO"
-					? "a server without TLS is reached with http://, on its own machine only"
-					: "is the server running? `svc server` starts one, --address or SVC_ADDRESS names another",
+			hint: hintForBreak(address, code),
 			cause: error,
 		},
 	);
+}
+
+function hintForBreak(address: string, code: string): string {
+	if (code === "EPROTO") return "a server without TLS is reached with http://, on its own machine only";
+	if (code === "ECONNRESET" && address.startsWith("http:")) return "a server with TLS is reached with https://";
+	return "is the server running? `svc server` starts one, --address or SVC_ADDRESS names another";
 }
 
 function describeBreak(code: string, error: unknown, timeoutMs: number): string {

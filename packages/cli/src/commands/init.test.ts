@@ -62,6 +62,16 @@ test("nobody has to be there when password and code come from files", async () =
 	assert.deepEqual([wrong.code, JSON.parse(wrong.stderr).error.code], [3, "registration_admin_only"]);
 });
 
+test("a wrong setup code that was typed is called wrong", async () => {
+	await using home = await temporaryFolder();
+	await using server = await startNew();
+	const env = { HOME: home.path, SVC_ADDRESS: server.address };
+	const typed = [`${PASSWORD}\r`, `${PASSWORD}\r`, "another code\r"];
+	const { code, stderr } = await run(["init", "ada@example.com"], { env, typed });
+	assert.equal(code, 3);
+	assert.match(stderr, /the setup code is not the one of this server\nhint: it is in the file setup-code/);
+});
+
 test("what is no setup code is not sent, whatever lies in its place", async () => {
 	await using home = await temporaryFolder();
 	await using server = await startNew();

@@ -87,11 +87,20 @@ async function registerFirst(
 	try {
 		return await register(given ?? "");
 	} catch (error) {
-		if (!(error instanceof Failure) || error.code !== "registration_admin_only") throw error;
-		if (given !== undefined) throw refused("the setup code is not the one of this server");
+		if (!wantsCode(error)) throw error;
+		if (given !== undefined) throw refused(WRONG_CODE);
 		if (!isInteractive(context.io)) throw refused("this server asks for its setup code");
-		return register(await askHidden(context.io, "Setup code of the server: "));
 	}
+	const typed = await askHidden(context.io, "Setup code of the server: ");
+	return register(typed).catch((error: unknown) => {
+		throw wantsCode(error) ? refused(WRONG_CODE) : error;
+	});
+}
+
+const WRONG_CODE = "the setup code is not the one of this server";
+
+function wantsCode(error: unknown): boolean {
+	return error instanceof Failure && error.code === "registration_admin_only";
 }
 
 function refused(message: string): Failure {

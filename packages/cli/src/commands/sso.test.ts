@@ -86,7 +86,7 @@ const WRONG: readonly (readonly [words: string, code: number, message: RegExp])[
 	["corp --set issuer=hunter2", 2, /type is not given\nhint: --type oidc/],
 	["corp --type oidc --set hunter2", 2, /name=value/],
 	["corp --type oidc --set-file hunter2", 2, /name=value/],
-	["corp --type oidc --set-file ca_cert=FOLDER/none", 1, /ENOENT/],
+	["corp --type oidc --set-file ca_cert=FOLDER/none", 1, /cannot open .*none: no such file/],
 	["corp --type oidc --set-file ca_cert=FOLDER/none --set ca_cert=hunter2", 2, /given twice/],
 	["corp --type oidc --set-file a=FOLDER/none --secret a", 2, /given twice/],
 	["corp --type oidc --from - --secret a", 2, /both the file and the secrets/],
