@@ -10,7 +10,7 @@ import type { LocationOptions } from "../install/installed.ts";
 import type { Layout } from "../install/layout.ts";
 import { describeStep, perform, type Step } from "../install/steps.ts";
 
-interface InstallOptions extends Omit<PlanOptions, "program">, LocationOptions {
+interface InstallOptions extends Omit<PlanOptions, "program" | "reload">, LocationOptions {
 	readonly program?: string;
 	readonly start: boolean;
 }
@@ -47,13 +47,14 @@ async function install({ io, options }: Context<InstallOptions>): Promise<void> 
 	const { layoutOf } = await import("../install/layout.ts");
 	const { chooseLocation } = await import("../install/installed.ts");
 	const { planInstallation } = await import("../install/install.ts");
-	const { runner } = await import("../install/run.ts");
+	const { isSystemdRunning, runner } = await import("../install/run.ts");
 	const layout = layoutOf(chooseLocation(location));
 	const secret = { SYSTEMD_CREDENTIAL_SECRET: layout.at("/var/lib/systemd/credential.secret") };
 	const run = runner(io, root === undefined ? {} : secret);
 	const isStarting = root === undefined && options.start;
-	if (options.dryRun !== true) requireMachine(root, isStarting);
-	const plan = await planInstallation(layout, planOptions, run);
+	if (options.dryRun !== true) requireMachine(root, isStarting, isSystemdRunning());
+	const reload = root === undefined && (options.start || isSystemdRunning());
+	const plan = await planInstallation(layout, { ...planOptions, reload }, run);
 	if (options.dryRun === true) return showPlan({ io, options }, plan, isStarting);
 	const changed = await perform(plan.files, run);
 	await perform(plan.enable, run);
@@ -66,7 +67,7 @@ function read(io: Io, options: InstallOptions) {
 	const path = (file: string) => resolve(io.cwd(), file);
 	const { listen, dryRun, prefix, user, masterKeyFrom, masterKeyCopy } = options;
 	const root = options.root === undefined ? undefined : path(options.root);
-	const planOptions: PlanOptions = {
+	const planOptions: Omit<PlanOptions, "reload"> = {
 		program: programOf(options.program === undefined ? undefined : path(options.program)),
 		...(listen === undefined ? {} : { listen }),
 		...(dryRun === undefined ? {} : { dryRun }),
@@ -90,13 +91,13 @@ function programOf(given: string | undefined): string {
 	});
 }
 
-function requireMachine(root: string | undefined, isStarting: boolean): void {
+function requireMachine(root: string | undefined, isStarting: boolean, hasSystemd: boolean): void {
 	if (root !== undefined) return;
 	if (process.geteuid?.() !== 0)
 		throw new Failure("denied", "only root can install a service", {
 			hint: "`sudo svc install`; --dry-run shows what it would do",
 		});
-	if (isStarting && !existsSync("/run/systemd/system"))
+	if (isStarting && !hasSystemd)
 		throw new Failure("failed", "systemd does not run on this machine", {
 			hint: "`svc server` needs no service; --no-start installs the files anyway",
 		});

@@ -7,7 +7,7 @@ import { show } from "@svc/cli/output";
 import { confirm } from "@svc/cli/prompt";
 import { readInstalled } from "../install/installed.ts";
 import { type Layout, layoutOf } from "../install/layout.ts";
-import { runner, withRoot } from "../install/run.ts";
+import { isSystemdRunning, runner, withRoot } from "../install/run.ts";
 import { perform, type Step } from "../install/steps.ts";
 
 interface UninstallOptions {
@@ -34,7 +34,7 @@ async function uninstall(context: Context<UninstallOptions>): Promise<void> {
 	if (root === undefined && process.geteuid?.() !== 0)
 		throw new Failure("denied", "only root can remove a service", { hint: "`sudo svc uninstall`" });
 	await confirmRemoval(context, program);
-	await perform(steps(layout), runner(io));
+	await perform(removalSteps(layout, root === undefined && isSystemdRunning()), runner(io));
 	const left = [layout.data_dir, layout.settings_dir].filter((path) => existsSync(layout.at(path)));
 	const text = left.length === 0 ? "" : `\nleft: ${left.join(", ")}, and the account that owns the data`;
 	await show(context, { removed: [layout.unit, program], left }, `svc is no longer installed${text}`);
@@ -47,8 +47,8 @@ async function confirmRemoval({ io, options }: Context<UninstallOptions>, progra
 		throw new Failure("failed", "nothing was removed");
 }
 
-function steps({ at, unit, account, program, root }: Layout): Step[] {
-	const live = root === undefined;
+/** The steps that remove the service. @param live whether systemd runs, and so may run the service */
+export function removalSteps({ at, unit, account, program, root }: Layout, live: boolean): Step[] {
 	return [
 		{ do: "run", command: withRoot(root, "systemctl", "disable", ...(live ? ["--now"] : []), "svc.service") },
 		{ do: "remove", path: at(unit) },

@@ -13,6 +13,8 @@ export interface PlanOptions extends MasterKeyOptions {
 	readonly program: string;
 	/** `host:port`; absent for loopback. */
 	readonly listen?: string;
+	/** Whether a running systemd is told of the unit. */
+	readonly reload: boolean;
 }
 
 /** Steps in two parts: after the first the machine is ready, the second tells its systemd. */
@@ -46,7 +48,7 @@ export async function planInstallation(layout: Layout, options: PlanOptions, run
 		{ do: "write", path: at(layout.unit), mode: 0o644, content: unitText(layout, key.credential) },
 	];
 	const enable: Step[] = [
-		...(root === undefined ? [{ do: "run", command: ["systemctl", "daemon-reload"] } as const] : []),
+		...(options.reload ? [{ do: "run", command: ["systemctl", "daemon-reload"] } as const] : []),
 		{ do: "run", command: withRoot(root, "systemctl", "enable", "svc.service") },
 	];
 	return { key, files, enable };

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import type { Io } from "@svc/cli/io";
 
 /** Result of a system command. `code` is undefined when it could not be started. */
@@ -13,6 +14,11 @@ interface Ended {
  * @param input its standard input
  */
 export type Run = (command: readonly [string, ...string[]], input?: string) => Promise<Ended>;
+
+/** Tells whether systemd runs on this machine, as sd_booted(3) does. */
+export function isSystemdRunning(): boolean {
+	return existsSync("/run/systemd/system");
+}
 
 /** Longer than the unit's TimeoutStartSec. */
 const TIMEOUT_MS = 11 * 60_000;
