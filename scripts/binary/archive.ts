@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
-import { copyFileSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./bundle.ts";
 import type { Executable } from "./executable.ts";
 import { licencesOf } from "./licences.ts";
 import { runTool } from "./tool.ts";
+
+/** The licence, and the pages for people who run the server. */
+const TEXTS = ["LICENSE", "README.md", "SECURITY.md", "CHANGELOG.md", "docs"];
 
 /**
  * Packs the single binary with its accompanying files, and writes the archive's SHA-256 beside it. Names, owners and times in it do not
@@ -20,7 +23,7 @@ export function makeArchive({ file, name, packages }: Executable, folder: string
 		const content = join(scratch, name);
 		mkdirSync(content);
 		linkSync(file, join(content, "svc"));
-		for (const text of ["LICENSE", "README.md"]) copyFileSync(join(ROOT, text), join(content, text));
+		for (const text of TEXTS) cpSync(join(ROOT, text), join(content, text), { recursive: true });
 		writeFileSync(join(content, "THIRD-PARTY-LICENSES"), licencesOf(packages));
 		const archive = join(folder, `${name}.tar.xz`);
 		const alike = [
