@@ -61,7 +61,7 @@ export function checkDisk({ data_dir }: MachineNeeds): Check[] {
 /** Checks for a backup, and its age. */
 export function checkBackups({ newestBackupAt, system }: MachineNeeds): Check[] {
 	const made_at = newestBackupAt();
-	const hint = "run `svc backup create`, ideally every day from a timer";
+	const hint = "run `svc backup`, ideally every day from a timer";
 	if (made_at === undefined)
 		return [{ name: "backup", status: "warning", message: "there is no backup in the backup folder", hint }];
 	const days = Math.floor((system.now().getTime() - made_at) / DAY_MS);

@@ -119,7 +119,7 @@ async function rotateMaster(needs: KeyNeeds, actor: Actor): Promise<Rotation> {
 	const event = eventBy(actor, system.now(), "key.rotated", undefined, { purpose: "master" });
 	const { from, to } = await rotateMasterKey({ keys: needs.store.keys, keyring, home, system }, next, event);
 	const location = given === undefined ? master.file : `${given.file}, which the server needs from now on`;
-	const message = `keep a copy of the new master key ${to} elsewhere now: it is in ${location}; older backups still need ${from}, so keep that one with them`;
+	const message = `keep a copy of the new master key ${to} elsewhere now: it is in ${location}; the backups made until now need ${from}: keep that key as long as you keep them`;
 	return { id: to, previous: from, message };
 }
 

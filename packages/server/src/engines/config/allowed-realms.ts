@@ -34,7 +34,7 @@ export async function findAllowed({ store }: AllowedNeeds, { allowed_realms }: F
 	if (allowed_realms === undefined) {
 		throw new AppError(
 			"missing_field",
-			'allowed_realms is required: list the slugs of the realms to serve, or ["*"] for every realm',
+			'allowed_realms is required: list the slugs of the realms to serve, or ["*"] for every realm (`svc engine set --allow-realm`)',
 		);
 	}
 	const slugs = [...new Set(allowed_realms as string[])];
