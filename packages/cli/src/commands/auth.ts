@@ -133,10 +133,11 @@ async function changePassword(context: Context<PasswordOptions>): Promise<void> 
 async function whoami(context: Context): Promise<void> {
 	const { address, saved } = await findTarget(context);
 	if (readToken(context.io) !== undefined) {
-		return showFields(context, { address, token: "SVC_TOKEN" }, [
+		await showFields(context, { address, token: "SVC_TOKEN" }, [
 			["address", address],
 			["token", "from SVC_TOKEN"],
 		]);
+		return note(context, "the token was not checked: `svc token list` asks the server about it");
 	}
 	const { token, user, expires_at } = saved;
 	if (token === undefined || user === undefined)
