@@ -20,6 +20,9 @@ const PATTERNS = ["test/**/*.test.ts", "plugins/**/*.test.ts", "scripts/**/*.tes
 /** Tests that kill, cut power, load, wait for real deadlines, or run every command of the documentation. */
 const LONG = /\.long\.test\.ts$/;
 
+/** Milliseconds for a test, far more than the longest takes on a slow machine: one that hangs fails by name. */
+const TEST_MS = 40 * 60_000;
+
 const { values, positionals } = parseArgs({
 	options: {
 		all: { type: "boolean", default: false },
@@ -33,7 +36,13 @@ const files = filesOf(positionals, values.all);
 if (files.length === 0) throw new Error("no test file has such a name");
 
 const hasPassed = await report(
-	run({ cwd: ROOT, files, concurrency: widthOf(values.width, values.all), execArgv: ["--import", CACHE] }),
+	run({
+		cwd: ROOT,
+		files,
+		concurrency: widthOf(values.width, values.all),
+		execArgv: ["--import", CACHE],
+		timeout: TEST_MS,
+	}),
 	{ files: files.length, folder: ROOT, isVerbose: values.verbose, write: (text) => void process.stdout.write(text) },
 );
 process.exitCode = hasPassed ? 0 : 1;
