@@ -91,7 +91,7 @@ def serve(options):
         "mechanisms": [SCRAM_SHA_256],
     }
     server.storage.add_user("admin", "root", administrator)
-    place = server.uri.removeprefix("mongodb://").rstrip("/")
+    address = server.uri.removeprefix("mongodb://").rstrip("/")
     print(json.dumps({"uri": f"mongodb://root:{password}@{address}"}), flush=True)
     wait_for_end()
     server.stop()
