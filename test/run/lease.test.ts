@@ -128,7 +128,7 @@ test("what an engine refuses starts nothing", options, async () => {
 	await secret(world.client, world.admin, world.slug, "KEYVALUE_URL", "mine", { environment: "test" });
 	const twice = await ada.run(sh("true", "--env", "test"));
 	assert.equal(twice.code, 125);
-	assert.match(twice.stderr, /gives a variable that is already there/);
+	assert.match(twice.stderr, /^svc: --lease keyvalue .*variable/);
 	await assertRevoked();
 });
 
