@@ -1,14 +1,14 @@
 import { AppError } from "./errors.ts";
 import type { Limit } from "./limits.ts";
-import { createSemaphore } from "./semaphore.ts";
+import { createSemaphore, type Semaphore } from "./semaphore.ts";
 
 /** Turns that accounts take at something costly: an account that asks for much waits for itself, and nobody else does. */
 export interface AccountTurns {
 	/**
-	 * Does the account's work when its turn comes; it holds no request slot while it waits.
+	 * Does the work of an account, whose id is the key, when its turn comes.
 	 * @throws AppError rate_limited, with Retry-After, when too much of this account's is waiting
 	 */
-	run<T>(account_id: string, work: () => Promise<T>): Promise<T>;
+	run: Semaphore["run"];
 	/** The limit on waiting work, for display. */
 	limit: Limit;
 }
@@ -37,7 +37,7 @@ export function createAccountTurns({ name, what, each, all, waiting, hint }: Cos
 	};
 	const turns = createSemaphore(all ?? Number.POSITIVE_INFINITY, { each, waiting, busy });
 	return {
-		run: (key, work) => turns.run(work, { key }),
+		run: turns.run,
 		limit: { name, max: waiting, used: turns.fullest, refused: () => refused, hint },
 	};
 }

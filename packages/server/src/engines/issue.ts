@@ -44,10 +44,11 @@ export async function issue(
 	if (unknown !== undefined) return fail(needs, caller, "generate", unknown);
 	// An engine of ours refuses a role that is no text; another one might use a role that was not authorized.
 	const params = entry.is_built_in ? own : { ...own, role };
-	if (connector === undefined) return needs.calls.run(actor.user_id, () => issueValue(needs, caller, params, role));
+	const turn = { key: actor.user_id };
+	if (connector === undefined) return needs.calls.run(() => issueValue(needs, caller, params, role), turn);
 	if (needs.pause.isPaused) throw new AppError("conflict", PAUSED);
 	const request = requestOf(caller, params, role, with_connection);
-	return needs.calls.run(actor.user_id, () => issueCredential(needs, caller, connector, request));
+	return needs.calls.run(() => issueCredential(needs, caller, connector, request), turn);
 }
 
 /** Characters recorded of a role's name: one more than a declared role can have, so that a cut name never equals a declared one. */

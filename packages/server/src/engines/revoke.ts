@@ -33,9 +33,9 @@ export async function validate(
 	if (connector === undefined && !entry.descriptor.capabilities.includes("engine:secret_validation"))
 		throw new AppError("unsupported_operation", "engine does not support validation");
 	const own = ownParams(given);
-	return needs.calls.run(actor.user_id, () =>
-		connector === undefined ? validateValue(needs, caller, own) : revokeByParams(needs, caller, connector, own),
-	);
+	const validate = () =>
+		connector === undefined ? validateValue(needs, caller, own) : revokeByParams(needs, caller, connector, own);
+	return needs.calls.run(validate, { key: actor.user_id });
 }
 
 async function revokeByParams(needs: EngineNeeds, caller: Caller, connector: Connector, own: Fields): Promise<Fields> {
