@@ -2,7 +2,7 @@
  * The server with a door before its store: once armed, it holds the next change that somebody requests, decided but not made, until the test
  * lets it through. Other requests pass meanwhile.
  */
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { openSqliteStore } from "../../packages/server/src/store/sqlite/store.ts";
 import type { Store } from "../../packages/server/src/store/store.ts";
@@ -18,7 +18,9 @@ const held = `${env.SVC_TEST_DOOR}.held`;
 async function passDoor(name: string): Promise<void> {
 	if (!existsSync(armed)) return;
 	rmSync(armed);
-	writeFileSync(held, name);
+	// The test must not find the file before its content.
+	writeFileSync(`${held}.new`, name);
+	renameSync(`${held}.new`, held);
 	while (existsSync(held)) await pause(POLL_MS);
 }
 
