@@ -165,7 +165,7 @@ export interface EventRange {
 /** Kinds of rows that are compared. */
 export const RIGHT_KINDS = ["account", "realm", "binding", "token", "engine", "provider", "identity"] as const;
 
-/** A row that is not what the log says. */
+/** A row that differs from the log. */
 export interface Difference {
 	kind: (typeof RIGHT_KINDS)[number];
 	/** Id of the row; of a binding the ids of realm and user, of an engine's configuration its engine and realm. */
@@ -263,6 +263,12 @@ export function noteBy(
 		data: { ...data, request_id: actor.request_id, ip: actor.ip, token_id: actor.token_id },
 		cause: actor.user_id,
 	};
+}
+
+/** Builds an event that nobody requested: the server causes it. */
+export function systemEvent(now: Date, type: EventType, realm: RealmRef | undefined, data: EventData): AuditEvent {
+	const [realm_id, slug] = [realm?.id ?? "", realm?.slug ?? ""];
+	return { timestamp: now.toISOString(), type, actor: "system", realm_id, realm: slug, data };
 }
 
 /** A caller who has not signed in. */

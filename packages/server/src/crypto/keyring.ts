@@ -1,3 +1,4 @@
+import { systemEvent } from "../audit/model.ts";
 import { createCache } from "../cache.ts";
 import { AppError, FatalError } from "../errors.ts";
 import type { Awaitable } from "../operation.ts";
@@ -44,14 +45,7 @@ async function openUnder(master: DataKey, needs: KeyringNeeds): Promise<Keyring>
 async function initialize({ keys, system }: KeyringNeeds, master: DataKey): Promise<string> {
 	const fingerprint = fingerprintOf(master);
 	const rows = KEY_PURPOSES.map((purpose) => newKeyRow(master, purpose, "", system));
-	const event = {
-		timestamp: system.now().toISOString(),
-		type: "key.created",
-		actor: "system",
-		realm_id: "",
-		realm: "",
-		data: { fingerprint },
-	} as const;
+	const event = systemEvent(system.now(), "key.created", undefined, { fingerprint });
 	if ((await keys.initialize({ fingerprint, keys: rows }, event)) === "done") return fingerprint;
 	const existing = await keys.fingerprint();
 	if (existing !== undefined) return existing;

@@ -1,4 +1,4 @@
-import type { AuditStore } from "../audit/model.ts";
+import { type AuditStore, systemEvent } from "../audit/model.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
@@ -10,18 +10,18 @@ export interface AlterationNeeds {
 	log: Log;
 }
 
-/** Watch over the database's own soundness. */
+/** Watches for alterations of the database. */
 export interface AlterationWatch {
-	/** Tells whether another program altered the database: then nothing in it is believed until a start finds it sound. */
+	/** Tells whether another program altered the database. It is then not trusted until a restart finds it sound. */
 	isAltered(): boolean;
-	/** Compares it with what the server left. */
+	/** Compares the schema with the migrations' result. */
 	look(): Promise<void>;
 }
 
 /** Maximum number of alterations named in the log. */
 const MOST = 20;
 
-/** Makes the watch. Call `look` before the server listens, and now and then. Design: §13 */
+/** Makes the watch. Call `look` before the server listens, and periodically. Design: §13 */
 export function createAlterationWatch({ store, system, log }: AlterationNeeds): AlterationWatch {
 	let isAltered = false;
 	return {
@@ -37,9 +37,7 @@ export function createAlterationWatch({ store, system, log }: AlterationNeeds): 
 				message:
 					"another program altered the database, so every request is refused; leases are still revoked: restore a backup",
 			});
-			const timestamp = system.now().toISOString();
-			const about = { timestamp, actor: "system", realm_id: "", realm: "" };
-			await store.audit.append({ ...about, type: "database.altered", data: { altered } });
+			await store.audit.append(systemEvent(system.now(), "database.altered", undefined, { altered }));
 		},
 	};
 }

@@ -1,4 +1,4 @@
-import type { AuditStore } from "../audit/model.ts";
+import { type AuditStore, systemEvent } from "../audit/model.ts";
 import type { Log } from "../log.ts";
 import type { System } from "../system.ts";
 import type { ClockMark, LeaseStore } from "./model.ts";
@@ -171,14 +171,7 @@ async function report({ store, system, log }: ClockNeeds, state: State): Promise
 		message: `the clock jumped ${Math.round(ahead_ms / 1000)} seconds ahead: leases that this ends are revoked slowly, after a minute; check the clock`,
 	});
 	try {
-		await store.audit.append({
-			timestamp: system.now().toISOString(),
-			type: "clock.jump",
-			actor: "system",
-			realm_id: "",
-			realm: "",
-			data: { ahead_ms },
-		});
+		await store.audit.append(systemEvent(system.now(), "clock.jump", undefined, { ahead_ms }));
 	} catch (error) {
 		state.is_reported = false;
 		throw error;

@@ -1,4 +1,4 @@
-import type { AuditEvent, EventData, EventType } from "../audit/model.ts";
+import { type AuditEvent, type EventData, type EventType, systemEvent } from "../audit/model.ts";
 import type { System } from "../system.ts";
 import type { Lease } from "./model.ts";
 
@@ -11,5 +11,5 @@ export function leaseEvent(
 ): AuditEvent {
 	const { id: lease_id, engine, name, realm_id, realm } = lease;
 	const data = { lease_id, engine, name, ...facts };
-	return { timestamp: system.now().toISOString(), type, actor: "system", realm_id, realm, data };
+	return systemEvent(system.now(), type, { id: realm_id, slug: realm }, data);
 }

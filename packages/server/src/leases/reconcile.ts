@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { AuditStore } from "../audit/model.ts";
+import { type AuditStore, systemEvent } from "../audit/model.ts";
 import type { Log } from "../log.ts";
 import type { System } from "../system.ts";
 import type { LeaseClock } from "./clock.ts";
@@ -166,14 +166,8 @@ async function reportOrphan(
 	name: string,
 	is_removed: boolean,
 ): Promise<void> {
-	await store.audit.append({
-		timestamp: system.now().toISOString(),
-		type: "lease.orphan",
-		actor: "system",
-		realm_id: "",
-		realm: "",
-		data: { target, scope, name, is_removed },
-	});
+	const data = { target, scope, name, is_removed };
+	await store.audit.append(systemEvent(system.now(), "lease.orphan", undefined, data));
 }
 
 /** Finds active leases whose names are not at the target. */

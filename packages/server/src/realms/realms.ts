@@ -1,4 +1,4 @@
-import { eventBy } from "../audit/model.ts";
+import { eventBy, systemEvent } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { AppError, LimitReached } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
@@ -94,17 +94,9 @@ export async function purgeRealms(needs: Pick<RealmNeeds, "store" | "system" | "
 	const limit = new Date(now.getTime() - PURGE_AFTER_DAYS * 24 * 60 * 60 * 1000);
 	const due = await needs.store.realms.deletedBefore(limit.toISOString());
 	for (const { id, slug } of due) {
-		const event = {
-			timestamp: now.toISOString(),
-			type: "realm.purged",
-			actor: "system",
-			realm_id: id,
-			realm: slug,
-			data: {},
-		} as const;
 		// A single transaction would delay everybody for a second.
 		await needs.store.realms.empty(id);
-		await needs.store.realms.purge(id, event);
+		await needs.store.realms.purge(id, systemEvent(now, "realm.purged", { id, slug }, {}));
 		needs.keyring.forgetRealm(id);
 	}
 	return due.length;

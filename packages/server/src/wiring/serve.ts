@@ -2,6 +2,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promi
 import { endOfKnown } from "../accounts/known-sources.ts";
 import { openSetupCode } from "../accounts/setup-code.ts";
 import { createCheckpointer } from "../audit/checkpoints.ts";
+import { systemEvent } from "../audit/model.ts";
 import { type Config, isLoopback } from "../config.ts";
 import { openKeyring } from "../crypto/keyring.ts";
 import { findNextMasterKey, loadMasterKey, type MasterKey } from "../crypto/master-key.ts";
@@ -111,14 +112,14 @@ async function recordFileEvents(
 	{ store, system, log }: Pick<Needs, "store" | "system" | "log">,
 	before: string | undefined,
 ): Promise<void> {
-	const about = { timestamp: system.now().toISOString(), actor: "system", realm_id: "", realm: "" };
+	const now = system.now();
 	const restored = await store.backups.restored();
 	if (restored !== undefined) {
-		await store.backups.noteRestored({ ...about, type: "backup.restored", data: { ...restored } });
+		await store.backups.noteRestored(systemEvent(now, "backup.restored", undefined, { ...restored }));
 		log("warn", "backup.restored", { file: restored.name });
 	}
 	if (before === undefined) return;
-	await store.audit.append({ ...about, type: "backup.created", data: { name: before } });
+	await store.audit.append(systemEvent(now, "backup.created", undefined, { name: before }));
 	log("info", "backup.created", { file: before });
 }
 
@@ -139,7 +140,7 @@ function reloadTls(config: Config, system: System, listener: Listener, log: Log)
 type ChoreNeeds = Parameters<typeof createCheckpointer>[0] &
 	Parameters<typeof purgeRealms>[0] & { store: Store; watch: AlterationWatch };
 
-/** Starts the periodic chores. A failed one is logged and tried again. While nothing in the database is believed, none signs or removes anything. */
+/** Starts the periodic chores. A failed one is logged and tried again. While the database is not trusted, none signs or removes anything. */
 async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }> {
 	const checkpoint = await createCheckpointer(needs);
 	const { watch, log } = needs;

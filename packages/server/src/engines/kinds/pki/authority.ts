@@ -1,5 +1,6 @@
 import type { Fields } from "@svc/protocol";
 import { createAuthority } from "@svc/x509";
+import { systemEvent } from "../../../audit/model.ts";
 import type { EngineConfigRow } from "../../model.ts";
 import type { Environment, RealmPartNeeds } from "../kind.ts";
 
@@ -55,14 +56,7 @@ async function generate(
 	const about = { id: system.uuid(), engine: PKI, realm_id, state: "generated", created_by: "system" } as const;
 	const fields = { ca_certificate: certificate, ca_private_key: private_key };
 	const row = await sealer.seal({ ...about, created_at: now.toISOString() }, fields);
-	const event = {
-		timestamp: now.toISOString(),
-		type: "engine.config.set",
-		actor: "system",
-		realm_id,
-		realm: realm.slug,
-		data: { engine: PKI, generated: true },
-	} as const;
+	const event = systemEvent(now, "engine.config.set", realm, { engine: PKI, generated: true });
 	await store.engines.keepGenerated(row, event);
 	// The first one wins.
 	return store.engines.config(PKI, realm_id, "generated");
