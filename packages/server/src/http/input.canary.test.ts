@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AppError } from "../errors.ts";
 import { CANARIES, TRACE } from "../testing/canaries.ts";
+import { costOf } from "../testing/cost.ts";
 import { allRoutes } from "../testing/routes.ts";
 import { MAX_BODY_BYTES } from "./bodies.ts";
 import { check } from "./input.ts";
@@ -66,24 +67,13 @@ const GOOD: Record<string, unknown> = {
 	secrets: [{ key: "DB_URL", from_version: 1, to_version: null }],
 };
 
-/** Texts as long as a body may be, each costly to one kind of check: marks in runs as long as they may be, characters that grow, lists. */
+/** Texts of the maximum body size, each costly to one kind of check: maximum runs of marks, characters that expand, lists. */
 const LONG = ["\u0301".repeat(30).concat("a"), "\uff9e".repeat(30).concat("a"), "\ufdfa", "a,", "-"].map((piece) =>
 	piece.repeat(MAX_BODY_BYTES / Buffer.byteLength(piece)),
 );
 
-/** Milliseconds of processor time for refusing a text: every other request waits meanwhile. */
+/** Maximum processor time of a check in milliseconds; other requests wait meanwhile. */
 const MAX_CHECK_MS = 25;
-
-/** Measures a check in processor time, the shortest of three, so that a busy machine does not matter. */
-function costOf(run: () => void): number {
-	const costs = Array.from({ length: 3 }, () => {
-		const start = process.threadCpuUsage();
-		run();
-		const { user, system } = process.threadCpuUsage(start);
-		return (user + system) / 1000;
-	});
-	return Math.min(...costs);
-}
 
 const routes = allRoutes();
 
