@@ -103,7 +103,7 @@ test("a token that ends takes with it what it made", async () => {
 	assert.equal(await lives(maker), false);
 });
 
-test("access that the instance admin revokes takes with it what was made, too; what asks stays", async () => {
+test("revoking access as the instance admin also revokes what that access made, but not the token that asks", async () => {
 	const line = await family({ realm: slug });
 	ok(await client.post("/revoke", { realm: slug }, { token: root.token }));
 	assert.deepEqual(

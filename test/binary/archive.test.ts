@@ -12,7 +12,7 @@ const skip = spawnSync("xz", ["--version"]).status === 0 ? false : "xz is not in
 /** Pages of people who work on the code, which is not in the archive. */
 const ABOUT_THE_CODE = /^(CONTRIBUTING\.md|packages\/.*)$/;
 
-test("the archive has every page that its README leads to, but those about the code", { skip }, () => {
+test("the archive has every page that its README links to, except those about the code", { skip }, () => {
 	const folder = mkdtempSync(join(tmpdir(), "svc-archive-"));
 	try {
 		const file = join(folder, "svc");

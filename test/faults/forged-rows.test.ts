@@ -51,7 +51,7 @@ after(async () => {
 	rmSync(root, { recursive: true });
 });
 
-/** Changes of rows with a database tool: its SQL, and what the report names. */
+/** SQL that changes rows as a database tool would, and the names in the report. */
 const FORGERIES: Record<string, () => [sql: string, named: string]> = {
 	"an account that became instance admin": () => [
 		`UPDATE account SET instance_admin = 1 WHERE id = '${member.id}'`,
@@ -108,7 +108,7 @@ async function reportAfter(change: (database: DatabaseSync) => void): Promise<Re
 	}
 }
 
-test("rows that the server wrote are what the log says", async () => {
+test("rows that the server wrote match the log", async () => {
 	const { status, differences } = await reportAfter(() => undefined);
 	assert.deepEqual([status, differences], ["intact", []]);
 });

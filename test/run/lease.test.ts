@@ -132,13 +132,17 @@ test("what an engine refuses starts nothing", options, async () => {
 	await assertRevoked();
 });
 
-test("a credential that cannot be revoked now is told, and the exit code stays the program's", options, async () => {
-	const svc = ada.start(sh("echo ready; exec sleep 60"));
-	await svc.shows("ready");
-	const [lease] = await world.leases("active");
-	await world.server.kill("SIGKILL");
-	svc.child.kill("SIGTERM");
-	const { code, stderr } = await svc.ended();
-	assert.equal(code, 128 + 15);
-	assert.match(stderr, new RegExp(`not revoked: cannot reach .*\`svc lease revoke ${lease?.id}`));
-});
+test(
+	"a credential that cannot be revoked now is reported, and the exit code stays the program's",
+	options,
+	async () => {
+		const svc = ada.start(sh("echo ready; exec sleep 60"));
+		await svc.shows("ready");
+		const [lease] = await world.leases("active");
+		await world.server.kill("SIGKILL");
+		svc.child.kill("SIGTERM");
+		const { code, stderr } = await svc.ended();
+		assert.equal(code, 128 + 15);
+		assert.match(stderr, new RegExp(`not revoked: cannot reach .*\`svc lease revoke ${lease?.id}`));
+	},
+);

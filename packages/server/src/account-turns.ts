@@ -2,27 +2,27 @@ import { AppError } from "./errors.ts";
 import type { Limit } from "./limits.ts";
 import { createSemaphore, type Semaphore } from "./semaphore.ts";
 
-/** Turns that accounts take at something costly: an account that asks for much waits for itself, and nobody else does. */
+/** Limits costly work per account: an account that asks for much waits, and others do not. */
 export interface AccountTurns {
 	/**
-	 * Does the work of an account, whose id is the key, when its turn comes.
-	 * @throws AppError rate_limited, with Retry-After, when too much of this account's is waiting
+	 * Runs an account's work when its turn comes; the account's id is the key.
+	 * @throws AppError rate_limited, with Retry-After, when too much of this account's work is waiting
 	 */
 	run: Semaphore["run"];
 	/** The limit on waiting work, for display. */
 	limit: Limit;
 }
 
-/** Describes such work. */
+/** Describes the work to limit. */
 interface Costly {
 	/** Names the limit, as in `promotions_waiting_per_account`. */
 	name: string;
 	/** The work, in the plural. */
 	what: string;
-	/** How much of one account, and of all together, is under way at a time. */
+	/** Maximum tasks running at a time: of one account, and of all. */
 	each: number;
 	all?: number;
-	/** How much of one account waits. */
+	/** Maximum waiting tasks of one account. */
 	waiting: number;
 	hint: string;
 }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 /** A request's slot among those handled at the same time. Design: §13 */
 export interface Slot {
-	/** Gives it to another request; the rest of the work goes on without one. */
+	/** Releases the slot to another request; the remaining work needs none. */
 	release(): void;
 	/** Waits for a slot again. @throws AppError rate_limited, overloaded */
 	reacquire(): Promise<void>;

@@ -19,7 +19,7 @@ interface Wait {
 	limit_ms?: number;
 }
 
-/** Lets so many tasks run at once. A waiting task holds no request's slot. */
+/** Limits how many tasks run at once. A waiting task holds no request slot. */
 export interface Semaphore {
 	/** Waits for a permit. @returns the function that releases it; calling it twice is harmless */
 	acquire(wait?: Wait): Promise<() => void>;

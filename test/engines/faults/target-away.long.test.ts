@@ -24,7 +24,7 @@ async function lateness(names: readonly string[]): Promise<number[]> {
 	});
 }
 
-test("what ends at once is revoked at once", options, async (t) => {
+test("leases that end together are revoked together", options, async (t) => {
 	const names = await makeMany(40, "2s");
 	await eventually("all are gone", async () => (await world.redis.users()).length === 0);
 	await eventually("all are closed", async () => (await world.leases("revoked")).length === 40);

@@ -92,7 +92,7 @@ for (const how of ["crash", "after"]) {
 	});
 }
 
-test("leases that end their engine when they are revoked delay no other realm's, and are told of", async () => {
+test("leases whose revocation ends their engine delay no other realm's, and are reported", async () => {
 	const poisoned: Answer[] = [];
 	for (let count = 0; count < 12; count++) poisoned.push(await asOther("shelf/generate", { how: "poison" }));
 	for (const made of poisoned) ok(made);
@@ -114,7 +114,7 @@ test("leases that end their engine when they are revoked delay no other realm's,
 	({ slug } = await realm(world.client, other));
 });
 
-test("an account that calls an engine from many realms at once waits for itself, and others do not", async () => {
+test("an account that calls an engine from many realms at once waits, and other accounts do not", async () => {
 	const realms = await Promise.all(Array.from({ length: 5 }, () => realm(world.client, other)));
 	const clients = [api(world.server), api(world.server)];
 	let answered = 0;

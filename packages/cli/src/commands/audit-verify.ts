@@ -56,7 +56,7 @@ async function verify(context: Context<VerifyOptions>): Promise<void> {
 	if (status !== "intact") throw new Failure("failed", "the audit log is not intact", { code: "audit_not_intact" });
 }
 
-/** Lines that name rows which are not what the log says. A file has no rows beside it. */
+/** Lines that name rows that differ from the log; an exported file has no rows to compare. */
 function differing(answer: Answer): string[] {
 	if (answer.differences === undefined) return [];
 	return rows(answer, "differences").map((row) => {

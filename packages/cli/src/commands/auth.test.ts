@@ -68,7 +68,7 @@ test("whoami asks nobody", async () => {
 	assert.match(machine.stderr, /not checked: `svc token list`/);
 });
 
-test("a person who registers an account for somebody else is told the next step of that person", async () => {
+test("registering an account for somebody else shows that person's next step", async () => {
 	await using home = await temporaryFolder();
 	await using server = await startService(() => ({ status: 201, body: { email: "bob@example.com" } }));
 	const env = { HOME: home.path, SVC_ADDRESS: server.address };

@@ -24,7 +24,7 @@ test("a role is given and removed by e-mail: the user's id is looked up", async 
 	);
 });
 
-test("an admin of a realm who may not look up accounts is told to give the id", async () => {
+test("a realm's admin, who may not look up accounts, gets the advice to give the id", async () => {
 	await using server = await startService(() => refusal(403, "forbidden", "only the instance admin can do this"));
 	const { code, stderr } = await run(ADD, { env: server.env });
 	assert.equal(code, 3);

@@ -57,7 +57,7 @@ for (const [flaw, problem] of [
 	});
 }
 
-test("an engine that takes no names is asked for none", async () => {
+test("an engine without names gets no lease name", async () => {
 	const descriptor = { ...DESCRIPTOR, capabilities: ["engine:dynamic_credentials"] };
 	const results = await testEngine({
 		command: [process.execPath, "-e", ENGINE, "a name of its own"],

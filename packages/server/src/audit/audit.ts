@@ -91,7 +91,7 @@ async function namesOf(needs: AuditNeeds, actor: string): Promise<string[]> {
 export interface Verification extends Omit<ChainReport, "status"> {
 	/** `rows_differ`: the log is intact, but rows grant something else than it says. */
 	status: ChainReport["status"] | "rows_differ";
-	/** Rows that are not what an intact log says. */
+	/** Rows that differ from an intact log. */
 	differences: Difference[];
 	/** Signed checkpoints compared. */
 	checkpoints: number;

@@ -62,7 +62,7 @@ const tokenMade = (token_made: string, given: EventData = {}): EventData => ({
 	...given,
 });
 
-test("rows that the events granted fit, and those of nobody, of somebody else or in another state do not", () => {
+test("rows that events granted match the log; rows of no event, of another user or in another state do not", () => {
 	const log = aLog();
 	log.add("auth.register", "ada", { user_id: "ada", instance_admin: true });
 	log.add("auth.register", "ada", { user_id: "bob", instance_admin: false });
@@ -85,7 +85,7 @@ test("rows that the events granted fit, and those of nobody, of somebody else or
 	assert.deepEqual(log.against(rows), ["binding r bob ended 6"]);
 });
 
-test("a realm's deletion ends its configurations, and its purge all that it had", () => {
+test("deleting a realm ends its configurations, and purging it ends everything in it", () => {
 	const log = aLog();
 	log.add("realm.created", "ada", {}, "r");
 	log.add("engine.config.set", "ada", { engine: "keyvalue", config_id: "one" }, "r");
@@ -105,7 +105,7 @@ test("a realm's deletion ends its configurations, and its purge all that it had"
 	assert.deepEqual(log.against({ configs: configs.slice(1) }), []);
 });
 
-test("revoking a token ends what it made, and a token may be gone or end earlier, but not later", () => {
+test("revoking a token ends the tokens it made; a token may be missing or end earlier than the log says, but not later", () => {
 	const log = aLog();
 	log.add(
 		"auth.token.created",
@@ -125,7 +125,7 @@ test("revoking a token ends what it made, and a token may be gone or end earlier
 	assert.deepEqual(log.against({ tokens }), ["token first ended 5", "token second ended 5", "token third ended 5"]);
 });
 
-test("revoking access ends the tokens and young links that it names, except the token that it was done with", () => {
+test("revoking access ends the tokens and recent links of the event, except the token that made the request", () => {
 	const log = aLog();
 	log.add("auth.login", "ada", { arrival: "created", identity_id: "own" });
 	log.add("sso.identity.linked", "ada", { identity_id: "young" });
@@ -147,7 +147,7 @@ test("revoking access ends the tokens and young links that it names, except the 
 	assert.deepEqual(log.against(rows), ["token limited ended 6", "identity young ended 7"]);
 });
 
-test("identities and providers that an older event does not name are not judged, and the others are", () => {
+test("identities and providers that older events do not name are skipped; all others are compared", () => {
 	const log = aLog();
 	log.add("auth.login", "ada", { arrival: "linked" });
 	log.add("auth.login", "bob", { arrival: "linked", identity_id: "known" });

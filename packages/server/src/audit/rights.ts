@@ -1,6 +1,6 @@
 import type { Difference, EventType, StoredEvent } from "./model.ts";
 
-/** Rows of the database that grant something, as far as the log can tell what they should be. */
+/** Rows that grant access and that the log can confirm. */
 export interface GrantingRows {
 	accounts: { id: string; instance_admin: number; disabled_at: string | null }[];
 	realms: { id: string; user_id: string; deleted_at: string | null }[];
@@ -26,11 +26,11 @@ type Kind = Difference["kind"];
 interface Right {
 	/** Grant; undefined when an older event does not say it. */
 	says: string | undefined;
-	/** Its end, after all times when it has none. */
+	/** Expiry; later than any time if there is none. */
 	until: string;
 }
 
-/** A right as an event grants it, for ever unless it says otherwise. */
+/** A right as an event grants it; without an end unless the event names one. */
 type Granted = Pick<Right, "says"> & Partial<Right>;
 
 /** A right in the log; undefined when it ended. */
@@ -86,7 +86,7 @@ export const GRANTING_TYPES = [
 
 type GrantingType = (typeof GRANTING_TYPES)[number];
 
-/** Follows the log's events in their order, and tells then which rows are not what they left. Design: §13 */
+/** Replays the log's events in order, then names the rows that differ. Design: §13 */
 export class LoggedRights {
 	readonly #logged = new Map<string, Logged>();
 	/** Tokens that stand. */

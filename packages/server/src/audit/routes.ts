@@ -10,7 +10,7 @@ import { RIGHT_KINDS } from "./model.ts";
 /** Events on a page when no limit is given. Spec: API › Limits. */
 const USUAL_PAGE = 50;
 
-/** Maximum number of rows listed that are not what the log says. */
+/** Maximum number of differing rows listed. */
 const MAX_DIFFERENCES = 100;
 
 /** Bytes of a filter: an e-mail has at most 254 characters, which are four times as many bytes. */

@@ -47,7 +47,7 @@ export async function checkLog(needs: DatabaseNeeds, signal: AbortSignal): Promi
 	return [{ name: "audit", status: "failed", message, hint: "compare the log with a backup: `svc backup list`" }];
 }
 
-/** Checks that rows grant what the log granted. It reads the whole log. */
+/** Checks rows against the log, which it reads whole. */
 export async function checkRights(needs: DatabaseNeeds, signal: AbortSignal): Promise<Check[]> {
 	const found = await withDatabase(needs, signal, ({ audit }) => audit.differences());
 	const [first] = found;

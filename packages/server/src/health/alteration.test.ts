@@ -8,7 +8,7 @@ import { openTestStore } from "../testing/store.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { createAlterationWatch } from "./alteration.ts";
 
-test("an alteration is noticed by the next look, logged once and recorded once, and it stays noticed", async (t) => {
+test("the next check finds an alteration, logs and records it once, and the finding stays", async (t) => {
 	const { store, file } = await openTestStore(t);
 	const { log, entries } = createTestLog();
 	const watch = createAlterationWatch({ store, system: createTestSystem(), log });

@@ -145,7 +145,7 @@ test("a refusal takes as long as its Retry-After says, so that a flood of them c
 	assert.ok(tookMs > 990 * Number(refused.headers["retry-after"]), `it took ${tookMs} ms`);
 });
 
-test("what a monitor asks is answered while every slot is taken", async () => {
+test("health, readiness and metrics are answered while every slot is taken", async () => {
 	const { begun, ask } = await serve();
 	for (let count = 0; count < SLOTS + 10; count++) ask("/held/flood").end();
 	await until(() => begun.length === SLOTS);
@@ -155,7 +155,7 @@ test("what a monitor asks is answered while every slot is taken", async () => {
 	assert.ok(performance.now() - started < 30_000, "it does not wait until slots are given back");
 });
 
-test("who waits for something else holds no slot", async () => {
+test("a request that waits for something else holds no slot", async () => {
 	const { begun, ask, used } = await serve();
 	for (let count = 0; count < 3 * SLOTS; count++) ask("/elsewhere").end();
 	await until(() => begun.length === 3 * SLOTS);
@@ -185,7 +185,7 @@ test("requests whose client has gone give back everything", async () => {
 	await until(() => used("requests_waiting_per_source") === WAITING);
 	for (const request of flood) if (!request.path.endsWith("first")) request.destroy();
 	await until(() => used("requests_waiting_per_source") === 0);
-	assert.equal(begun.length, SLOTS, "whoever waited is not begun");
+	assert.equal(begun.length, SLOTS, "a request that waited for something else does not begin");
 	for (const request of flood) request.destroy();
 	await until(() => used("requests") === 0);
 });

@@ -11,7 +11,7 @@ import { Bodies } from "./bodies.ts";
 import { createHeaders } from "./headers.ts";
 import { publicRoute, route } from "./route.ts";
 
-test("while nothing in the database is believed a route is refused before anybody is identified, unless it trusts nothing", async () => {
+test("while the database is not trusted, a route is refused before authentication, unless it trusts nothing", async () => {
 	let isAltered = false;
 	let identified = 0;
 	const limits = createLimits();

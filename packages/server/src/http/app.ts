@@ -31,7 +31,7 @@ export interface AppNeeds {
 	limits: Pick<Limits, "refuse">;
 	trusted_proxies: readonly string[];
 	identify: Identify;
-	/** Tells whether nothing in the database is believed. */
+	/** Tells whether another program altered the database, which is then not trusted. */
 	isAltered(): boolean;
 }
 
@@ -96,7 +96,7 @@ function createRouter<T>(): Router<T> {
 }
 
 const ALTERED =
-	"another program altered the server's database, so nothing in it is believed: the server's log says what was altered";
+	"another program altered the server's database, so the server does not trust it: the server's log names the alteration";
 
 interface Request {
 	c: Context<Env>;

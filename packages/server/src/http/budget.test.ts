@@ -83,7 +83,7 @@ test("a token that is full loses its own oldest answer, nobody else's", () => {
 	assert.deepEqual(cut, ["first"]);
 });
 
-test("nothing is cut for an answer that is refused all the same", (t) => {
+test("an answer that is refused cuts no other", (t) => {
 	const { budget, cut, take } = bench();
 	take("t", "a", 4, "old");
 	const now = performance.now() + LIMITS.cut_ms;

@@ -6,7 +6,7 @@ import { type QueuedRequest, RequestQueue } from "./request-queue.ts";
 
 const LIMITS = { slots: 4, waiting: 8, late: 3, late_ms: 30, turn_ms: 1000 };
 
-/** Requests that begin when their turn comes, and the order in which they began. */
+/** Requests that begin in turn, with the order in which they began. */
 function bench(given: Partial<typeof LIMITS> = {}) {
 	const requests = new RequestQueue({ ...LIMITS, ...given });
 	const begun: string[] = [];
@@ -36,7 +36,7 @@ test("a source that is alone has every slot, and begins immediately", () => {
 	assert.deepEqual(requests.count(), { held: 4, waiting: 2, late: 0 });
 });
 
-test("a source with many requests gets one free slot of two, another one that comes later the other", async () => {
+test("of two free slots, a source with many requests gets one and a later source the other", async () => {
 	const { begun, enter, finish } = bench();
 	enter("flood", 12);
 	enter("b", 3);
@@ -52,7 +52,7 @@ test("sources take turns, however many each of them sends", async () => {
 	assert.deepEqual(begun, ["a", "a", "b", "c", "a", "c"]);
 });
 
-test("of one source only so many wait; others are let in", () => {
+test("the queue takes a limited number of requests from one source, and still those of others", () => {
 	const { requests, enter } = bench();
 	enter("a", 12);
 	assert.throws(() => enter("a"), refusal("rate_limited"));
@@ -60,7 +60,7 @@ test("of one source only so many wait; others are let in", () => {
 	assert.deepEqual([requests.count().waiting, requests.refused.waiting], [8, 1]);
 });
 
-test("who leaves before its turn makes room and is not begun", async () => {
+test("a request whose client leaves the queue makes room and never begins", async () => {
 	const { requests, begun, enter, finish } = bench({ slots: 1 });
 	const [, second] = enter("a", 3);
 	second?.end();
@@ -71,7 +71,7 @@ test("who leaves before its turn makes room and is not begun", async () => {
 	assert.deepEqual(requests.count(), { held: 0, waiting: 0, late: 0 });
 });
 
-test("a slot that is given back early goes to the next, once", async () => {
+test("a slot released early goes to the next request, once", async () => {
 	const { requests, begun, enter } = bench({ slots: 1 });
 	const [first] = enter("a", 3);
 	first?.release();
@@ -83,7 +83,7 @@ test("a slot that is given back early goes to the next, once", async () => {
 	assert.deepEqual(requests.count(), { held: 1, waiting: 1, late: 0 });
 });
 
-test("who takes a slot again waits behind those of its source", async () => {
+test("a request that reacquires a slot waits behind the others of its source", async () => {
 	const { begun, enter, finish, running } = bench({ slots: 1 });
 	const [first] = enter("a", 2);
 	first?.release();
@@ -97,7 +97,7 @@ test("who takes a slot again waits behind those of its source", async () => {
 	assert.deepEqual(begun, ["a", "a", "again"]);
 });
 
-test("who waits for a slot again and goes is not waited for", async () => {
+test("a request that ends while it waits to reacquire a slot holds up no other", async () => {
 	const { requests, enter } = bench({ slots: 1 });
 	const [first] = enter("a", 2);
 	first?.release();
@@ -109,7 +109,7 @@ test("who waits for a slot again and goes is not waited for", async () => {
 	assert.deepEqual(requests.count(), { held: 1, waiting: 0, late: 0 });
 });
 
-test("who holds a slot for long gives it back while others wait, up to a number", async () => {
+test("a request that holds a slot for long loses it while others wait, up to a limit", async () => {
 	const { requests, begun, enter } = bench({ slots: 2 });
 	enter("a", 8);
 	await wait(150);
@@ -119,14 +119,14 @@ test("who holds a slot for long gives it back while others wait, up to a number"
 	assert.equal(requests.refused.late, 1);
 });
 
-test("who holds a slot for long keeps it while nobody waits", async () => {
+test("a request that holds a slot for long keeps it while no other waits", async () => {
 	const { requests, enter } = bench();
 	enter("a", 4);
 	await wait(80);
 	assert.deepEqual(requests.count(), { held: 4, waiting: 0, late: 0 });
 });
 
-test("the end of one that gave its slot back behind a long commit gives no second slot", async () => {
+test("a request that released its slot during a long commit releases no second slot at its end", async () => {
 	const { requests, enter, running } = bench({ slots: 1 });
 	enter("a", 4);
 	await wait(60);
@@ -158,7 +158,7 @@ test("requests that take long begin in several turns of the event loop, sources 
 	assert.deepEqual(requests.count(), { held: 0, waiting: 0, late: 0 });
 });
 
-test("nobody is refused for what only waits for the next turn of the event loop", async () => {
+test("a request that only waits for the next turn of the event loop is not refused", async () => {
 	const requests = new RequestQueue({ ...LIMITS, slots: 8, turn_ms: 0 });
 	const begun: QueuedRequest[] = [];
 	for (let count = 0; count < 4 * LIMITS.waiting; count++) requests.enter("a", (request) => begun.push(request));

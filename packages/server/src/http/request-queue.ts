@@ -15,7 +15,7 @@ export interface QueueLimits {
 	turn_ms: number;
 }
 
-/** How many times as many may wait while slots are free: they arrive in one turn of the event loop, and begin in the next. */
+/** Factor for the waiting limit while slots are free: those requests arrive in one turn of the event loop and begin in the next. */
 const BURST = 4;
 
 /** Milliseconds between two checks for slots held too long, while a request waits for one. */
@@ -66,7 +66,7 @@ export class RequestQueue {
 		else this.#wait(request, begin);
 	}
 
-	/** Tells whether another request may begin in this turn of the event loop: a hundred of a millisecond each would hold up all others. */
+	/** Tells whether another request may begin in this turn of the event loop: a hundred requests of a millisecond each would delay everyone. */
 	#hasTime(now: number): boolean {
 		if (this.#turnBegan === undefined) {
 			this.#turnBegan = now;
@@ -149,7 +149,7 @@ export class QueuedRequest implements Slot {
 	/** Time at which it took its slot. */
 	since = 0;
 	readonly #queue: RequestQueue;
-	/** The answer is sent, or nobody wants it any more. */
+	/** The answer is sent, or its connection is closed. */
 	isOver = false;
 
 	constructor(queue: RequestQueue, source: string) {
@@ -173,7 +173,7 @@ export class QueuedRequest implements Slot {
 		const { begin } = this;
 		this.#queue.drop(this);
 		this.begin = undefined;
-		// A request that waits to reacquire a slot goes on, and learns from its connection that nobody wants its answer.
+		// A request that waits to reacquire a slot continues, and finds its connection closed.
 		if (this.since > 0) begin?.();
 	}
 }

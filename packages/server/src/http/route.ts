@@ -53,7 +53,7 @@ interface Definition<Path extends string, Query, Body, Who> {
 	headers?: readonly ("X-Lease-Id" | "X-Secret-Expired")[];
 	/** Waits for nothing but a commit: no engine, password, provider or long read. It then skips the cost of being able to release its slot. */
 	isBrief?: boolean;
-	/** Answers also while nothing in the database is believed. */
+	/** Answers also while the database is not trusted. */
 	trustsNothing?: boolean;
 	/** Answered instead of the error object when something is not found. */
 	notFound?: object;

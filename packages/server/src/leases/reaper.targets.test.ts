@@ -45,7 +45,7 @@ test("a target that is away for half an hour gets probes and hardly any removals
 	assert.ok(flags.length <= 2 * (1 + 13), "the target is told of, not each lease that waits");
 });
 
-test("one lease whose target is away stays revoking, is told of twice, and is revoked when it returns", async (t) => {
+test("a lease whose target is away stays revoking, is reported twice, and is revoked when the target returns", async (t) => {
 	const opened = await openReaper(t);
 	const { add, at, store, stateOf, reaper, entries } = opened;
 	const lease = await add("active");
@@ -204,7 +204,7 @@ test("a lease that a person gives up counts as late no longer, and is told of no
 	assert.deepEqual(await failed(opened, start), []);
 });
 
-test("what is not there counts as revoked", async (t) => {
+test("a credential missing at the target counts as revoked", async (t) => {
 	const opened = await openReaper(t);
 	const { add, at, reaper, stateOf } = opened;
 	const lease = await add("active");

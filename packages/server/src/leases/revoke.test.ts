@@ -69,7 +69,7 @@ test("a lease that was asked for keeps its reason, and an uncertain one ends as 
 	);
 });
 
-test("an intent that nobody confirmed in time is doubted and revoked", async (t) => {
+test("an intent that was not confirmed in time becomes uncertain and is revoked", async (t) => {
 	const { add, needs, stateOf, at } = await setUp(t);
 	const lease = await add("intent");
 	at("a").before = async ({ state }) => assert.equal(state, "uncertain");

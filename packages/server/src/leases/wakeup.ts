@@ -1,4 +1,4 @@
-/** Lets one loop sleep until it is woken. */
+/** Lets a loop sleep until another part wakes it. */
 export interface Wakeup {
 	/** Wakes the loop, or keeps it from falling asleep. */
 	wake(): void;
@@ -10,7 +10,7 @@ export interface Wakeup {
 	sleep(longest_ms: number): Promise<void>;
 }
 
-/** Makes a wakeup that nobody has called. */
+/** Makes a wakeup with no pending call. */
 export function createWakeup(): Wakeup {
 	let isPending = false;
 	let resume = () => {};

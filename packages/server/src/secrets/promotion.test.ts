@@ -9,7 +9,7 @@ import { setSecret } from "./secrets.ts";
 
 const rules = await openTestRules({ after });
 const promotions = createPromotions();
-/** Promotions in the writer's hands: the store holds each until the test lets it go. */
+/** Promotions under way: the store holds each until the test releases it. */
 const held: (() => void)[] = [];
 const store = {
 	...rules.store,
@@ -40,7 +40,7 @@ async function somebody() {
 	return { promote };
 }
 
-/** Lets every promotion go that the store holds or gets, and counts the most that it held at once. */
+/** Releases every promotion that the store holds, now or later, and counts the most it held at once. */
 async function letGo(pending: readonly Promise<string>[]): Promise<{ codes: string[]; most: number }> {
 	let isOver = false;
 	let most = 0;
@@ -55,7 +55,7 @@ async function letGo(pending: readonly Promise<string>[]): Promise<{ codes: stri
 	return { codes: await all, most };
 }
 
-test("an account's promotions go one after another, so that only one holds its values; too many are refused", async () => {
+test("an account's promotions run one at a time, so only one holds its values in memory; too many are refused", async () => {
 	const { promote } = await somebody();
 	const { codes, most } = await letGo(Array.from({ length: 20 }, promote));
 	assert.equal(most, 1);
@@ -66,7 +66,7 @@ test("an account's promotions go one after another, so that only one holds its v
 	assert.equal(promotions.limit.refused?.(), 3);
 });
 
-test("promotions of many accounts go two at a time, and an account that sends many lets others go before its last", async () => {
+test("two promotions run at a time, and other accounts do not wait for all of a busy account's", async () => {
 	const busy = await somebody();
 	const other = await somebody();
 	const order: string[] = [];

@@ -51,7 +51,7 @@ export function decideLink(
 
 /**
  * Decides whether a link may be removed. The last way to sign in stays: a password, or another identity at an existing provider.
- * An address that nobody vouched for stays a mere claim, whichever identity is left: `isVouched` is false then.
+ * An unverified address stays a mere claim, whichever identity remains: `isVouched` is then false.
  * @param providers that exist
  */
 export function decideUnlink(

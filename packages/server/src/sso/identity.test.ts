@@ -155,7 +155,7 @@ test("who came first with an address that nobody vouched for is not joined by it
 	}
 });
 
-test("who came with an address that nobody vouched for is not joined by its owner under another identity either", async () => {
+test("the owner of an unverified address does not join the account that claims it, even under another identity", async () => {
 	const corp = { id: newId(), name: "corp", type: "oidc", display_name: "", sealed: Buffer.from("s") } as const;
 	await store.sso.setProvider({ ...corp, created_by: root.id, created_at: MADE_AT }, anEvent());
 	const thief = aPerson();

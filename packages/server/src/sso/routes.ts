@@ -64,10 +64,10 @@ const Proof = v.object({
 	),
 });
 
-/** Longest user name that any directory is asked about, in characters. */
+/** Maximum length of a user name, in characters. */
 const MAX_USERNAME = 1024;
 
-/** A longer name is as unknown as any other, and is replaced by one that nobody has: every further look at it takes time. Spec: API › SSO. */
+/** Replaces a longer name, which no directory knows, by one that cannot exist: processing it further would cost time. Spec: API › SSO. */
 const Credentials = v.object({
 	username: v.pipe(
 		RequiredText,

@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 
-/** Lets the test pass time on the monotonic clock of this thread without waiting; the clock goes on by itself, too. */
+/** Lets the test advance this thread's monotonic clock without waiting; the clock also keeps running. */
 export function passTime(t: TestContext): (ms: number) => void {
 	const now = performance.now.bind(performance);
 	let passed_ms = 0;

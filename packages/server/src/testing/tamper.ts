@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** Changes a database as somebody who knows the schema would: the triggers that keep the log are away meanwhile, and back afterwards. */
+/** Changes a database as an attacker who knows the schema would: drops the triggers that protect the log, and restores them afterwards. */
 export function tamperWith(database: DatabaseSync, change: (database: DatabaseSync) => void): void {
 	const kept = database.prepare(
 		"SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'audit_event'",

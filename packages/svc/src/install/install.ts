@@ -13,7 +13,7 @@ export interface PlanOptions extends MasterKeyOptions {
 	readonly program: string;
 	/** `host:port`; absent for loopback. */
 	readonly listen?: string;
-	/** Whether a running systemd is told of the unit. */
+	/** Tells whether to notify systemd of the unit, which needs a running systemd. */
 	readonly reload: boolean;
 }
 

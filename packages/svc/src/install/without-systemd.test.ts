@@ -13,7 +13,7 @@ async function planned(...more: string[]): Promise<string> {
 	return (await outcome(await runCli(words, io, LOCAL_COMMANDS))).stdout;
 }
 
-test("svc install --no-start enables the service and tells only a systemd that runs", async () => {
+test("svc install --no-start enables the service, and notifies systemd only where it runs", async () => {
 	const steps = await planned("--no-start");
 	assert.match(steps, /^run systemctl enable svc\.service$/m);
 	assert.equal(steps.includes("systemctl daemon-reload"), existsSync("/run/systemd/system"));

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { MADE_AT } from "../../testing/rows.ts";
 import type { OpenStore } from "./open-store.ts";
 
-/** Promises about the database's own soundness. */
+/** Tests the port's promises about alterations of the database. */
 export async function healthContract(openStore: OpenStore): Promise<void> {
 	const { store } = await openStore({ after });
 

@@ -108,7 +108,7 @@ export async function leaseBeginningContract(openStore: OpenStore): Promise<void
 		assert.equal(await countEvents(store), start + 1, "only the purge");
 	});
 
-	test("a credential whose realm is deleted while it is made is revoked at once", async () => {
+	test("a credential whose realm is deleted during its creation is revoked immediately", async () => {
 		const gone = await addRealm(store, owner);
 		const lease = aLease(gone.id);
 		await begin(lease);

@@ -51,7 +51,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await revoke({ user_id: ada.id }), { sessions: 0, tokens: 0, leases: 0, identities: 0 });
 	});
 
-	test("of a realm its tokens and leases are revoked, of a realm and a user what they have in common", async () => {
+	test("revoking a realm ends its tokens and leases; revoking a user in a realm ends that user's there", async () => {
 		const { people, realms, revoke } = await setUp();
 		assert.deepEqual(await revoke({ user_id: people[1].id, realm_id: realms[0].id }), {
 			sessions: 0,
@@ -82,7 +82,7 @@ export async function revocationContract(openStore: OpenStore): Promise<void> {
 		assert.ok(await store.tokens.byId(tokens[3]?.id ?? ""));
 	});
 
-	test("a credential that is being made is given to nobody, and revoked once it exists", async () => {
+	test("a credential whose lease is revoked while it is created reaches no caller, and is revoked once it exists", async () => {
 		const { people, realms, revoke } = await setUp();
 		const user_id = people[0].id;
 		await revoke({ user_id });

@@ -4,7 +4,7 @@ import { anAccount, anEvent } from "../../testing/rows.ts";
 import { addAccount } from "../../testing/rules.ts";
 import { emptyAside, openTestStore } from "../../testing/store.ts";
 
-test("when all accounts were deleted from the file, nobody becomes the first again", async (t) => {
+test("after all accounts were deleted from the file, no registration makes a first account again", async (t) => {
 	const opened = await openTestStore(t);
 	assert.equal(await opened.store.accounts.hadAny(), false);
 	await addAccount(opened.store);

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { later } from "./reads/reader.ts";
 
 /**
- * Prepares the question of whether there was ever an account. Emptying the table in the file makes nobody instance admin: the log knows the first
+ * Prepares the query for whether an account ever existed. Emptying the table in the file makes no new instance admin: the log knows the first
  * registration. The log is read once at most, because every later registration leaves a row. Design: §13
  */
 export function hadAccounts(db: Database): () => boolean {

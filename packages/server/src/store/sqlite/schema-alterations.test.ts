@@ -14,7 +14,7 @@ const NOW = new Date("2030-01-01T00:00:00.000Z");
 
 const PROMOTE = "CREATE TRIGGER promote AFTER INSERT ON account BEGIN UPDATE account SET instance_admin = 1; END";
 
-/** Changes of the schema by another program, and what is named afterwards. */
+/** Changes of the schema by another program, and the name that the report shows. */
 const ALTERATIONS: Record<string, [sql: string, named: string[]]> = {
 	"a trigger more": [PROMOTE, ["trigger promote"]],
 	"a view more": ["CREATE VIEW seen AS SELECT * FROM account", ["view seen"]],
@@ -44,7 +44,7 @@ for (const [what, [sql, named]] of Object.entries(ALTERATIONS)) {
 	});
 }
 
-/** Makes a database as the release with these many migrations left it. */
+/** Makes a database as the release with this number of migrations left it. */
 function makeOlder(file: string, applied: number): Database.Database {
 	const db = new Database(file);
 	createMigrationList(db);

@@ -17,7 +17,7 @@ interface SchemaObject {
 const MAX_NAME = 100;
 
 /**
- * Prepares the question of what the schema has, lacks, or has with another text than the migrations made: a trigger that somebody added would change
+ * Prepares the query for what the schema has, lacks or has in another form than the migrations made: a trigger that somebody added would change
  * rows within the server's own transactions. Design: §13
  * @param applied number of migrations that made the schema
  */
