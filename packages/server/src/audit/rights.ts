@@ -1,3 +1,4 @@
+import { RECENT_LINKS_MS } from "../revocation/model.ts";
 import type { Difference, EventType, StoredEvent } from "./model.ts";
 
 /** Rows that grant access and that the log can confirm. */
@@ -53,9 +54,6 @@ interface LoggedLink {
 }
 
 const NEVER = "~";
-
-/** Age in milliseconds up to which `access.revoked` removes links. */
-const LINKS_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** Kinds whose rows are never removed without an event. */
 const STAYING: readonly Kind[] = ["account", "realm", "binding"];
@@ -224,7 +222,7 @@ export class LoggedRights {
 			if (isTheirs && (realm_id === "" || token.realm_id === realm_id) && id !== token_id) this.#endToken(id, event);
 		}
 		if (identities === undefined || identities === 0) return;
-		const since = new Date(Date.parse(timestamp) - LINKS_MS).toISOString();
+		const since = new Date(Date.parse(timestamp) - RECENT_LINKS_MS).toISOString();
 		for (const [id, link] of this.#links) {
 			if (link.user_id === user_id && link.at > since) this.#end("identity", id, event);
 		}

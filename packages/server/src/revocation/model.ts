@@ -3,6 +3,9 @@ import type { AuditEvent } from "../audit/model.ts";
 import { RequiredText } from "../messages.ts";
 import { type Port, write } from "../operation.ts";
 
+/** Maximum age in milliseconds of the links that a revocation removes: an intruder in the account may have made them. Design: §13 */
+export const RECENT_LINKS_MS = 30 * 24 * 60 * 60 * 1000;
+
 /** Subject of a revocation: at least one of user and realm. */
 export const Revoke = v.object({
 	user_id: v.nullish(RequiredText),

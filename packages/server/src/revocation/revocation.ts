@@ -8,7 +8,7 @@ import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import type { RevocationStore, Revoked } from "./model.ts";
+import { RECENT_LINKS_MS, type RevocationStore, type Revoked } from "./model.ts";
 
 /** Dependencies of a revocation. */
 export interface RevocationNeeds extends RefusalNeeds {
@@ -21,9 +21,6 @@ export interface RevocationNeeds extends RefusalNeeds {
 	clock: Pick<LeaseClock, "now">;
 	reaper: Pick<Reaper, "wake">;
 }
-
-/** Maximum age in milliseconds of the links that are removed: an intruder in the account may have made them. Design: §13 */
-const LINKS_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
  * Revokes immediately what a user holds: sessions, API tokens, credentials of engines, and identities linked in the last 30 days, except for the
@@ -48,7 +45,7 @@ export async function revokeAccess(
 	const now = needs.system.now();
 	const event = eventBy(actor, now, "access.revoked", realm, { user_id });
 	const keep = actor.jti ?? actor.token_id ?? "";
-	const links_since = keep_links ? undefined : new Date(now.getTime() - LINKS_MS).toISOString();
+	const links_since = keep_links ? undefined : new Date(now.getTime() - RECENT_LINKS_MS).toISOString();
 	const what = { user_id, realm_id: realm?.id, keep, links_since, now_ms: needs.clock.now() };
 	const revoked = await needs.store.revocations.revoke(what, event);
 	needs.reaper.wake();
