@@ -49,7 +49,7 @@ export function explainRefusal(client: Client, call: Call, { status, retryAfter,
 	return new Refusal(kindOf(status), message, { client, call, code, status, hint });
 }
 
-/** Beginning of an API token, which only SVC_TOKEN holds: a session is saved, and is none. */
+/** Prefix of API tokens, which come from SVC_TOKEN: a saved session never has it. */
 const API_TOKEN = "svc_";
 const REFUSED_TOKEN =
 	"SVC_TOKEN is expired, revoked or mistyped: set another one, or unset it to use the session of `svc login`";

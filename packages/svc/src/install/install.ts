@@ -13,7 +13,7 @@ export interface PlanOptions extends MasterKeyOptions {
 	readonly program: string;
 	/** `host:port`; absent for loopback. */
 	readonly listen?: string;
-	/** Tells whether to notify systemd of the unit, which needs a running systemd. */
+	/** True to make systemd read the unit, which needs a running systemd. */
 	readonly reload: boolean;
 }
 
