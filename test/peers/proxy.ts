@@ -34,7 +34,7 @@ export interface TcpProxy {
 	reset(): void;
 	/** Resets every connection, now and later. */
 	refuse(): void;
-	/** Ends the misbehaviour; swallowed data is lost. */
+	/** Ends the misbehaviour. A connection that lost data stays silent: what follows a gap never arrives. */
 	restore(): void;
 	stop(): Promise<void>;
 }
@@ -125,6 +125,8 @@ function join(client: Socket, upstream: Socket, conduct: Conduct): void {
 			.then(step);
 	};
 	let isMuted = false;
+	/** True once anything on it was swallowed, in either direction. */
+	let hasGap = false;
 	let isOver = false;
 	const end = () => {
 		isOver = true;
@@ -135,7 +137,8 @@ function join(client: Socket, upstream: Socket, conduct: Conduct): void {
 		if (isOver) await closed;
 	};
 	client.on("data", (received) => {
-		if (conduct.mode !== "pass") return;
+		hasGap ||= conduct.mode !== "pass";
+		if (hasGap) return;
 		const { alter } = conduct;
 		const chunk = alter === undefined ? received : Buffer.from(alter(received.toString("latin1")), "latin1");
 		if (conduct.trap !== undefined && chunk.includes(conduct.trap.text)) {
@@ -152,7 +155,8 @@ function join(client: Socket, upstream: Socket, conduct: Conduct): void {
 	client.once("end", end);
 	client.once("close", end);
 	upstream.on("data", (chunk) => {
-		if (conduct.mode === "pass" && !isMuted) client.write(chunk);
+		hasGap ||= conduct.mode !== "pass";
+		if (!hasGap && !isMuted) client.write(chunk);
 	});
 	upstream.once("close", () => client.destroy());
 }
