@@ -61,9 +61,12 @@ function countChildren(pid: number): number {
 	return threads.flatMap((id) => readFileSync(`/proc/${pid}/task/${id}/children`, "utf8").match(/\d+/g) ?? []).length;
 }
 
+/** 127.0.0.1 as Linux writes it, also at the end of an IPv6 address. Attackers have others, whose ports may equal the server's. */
+const LOOPBACK = "0100007F";
+
 /** Counts the server's ends of its connections, by state. */
 function socketsOf(port: number): (state: string) => number {
-	const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+	const local = `${LOOPBACK}:${port.toString(16).toUpperCase().padStart(4, "0")}`;
 	const states = ["tcp", "tcp6"].flatMap((table) => {
 		const rows = readFileSync(`/proc/net/${table}`, "utf8").trim().split("\n").slice(1);
 		return rows.flatMap((row) => {
