@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as pause } from "node:timers/promises";
 
 /** A request's slot among those handled at the same time. Design: §13 */
 export interface Slot {
@@ -9,8 +10,8 @@ export interface Slot {
 }
 
 /**
- * Milliseconds before a refusal for lack of a slot is sent, as in Retry-After. After an immediate refusal, clients that retry at once would
- * take more time with refusals than with requests. The connection waits meanwhile, and each source has only so many.
+ * Milliseconds before a refusal to begin work is sent. After an immediate refusal, clients that retry at once would take more time with
+ * refusals than with requests. The connection waits meanwhile, and each source has only so many.
  */
 export const REFUSAL_MS = 1000;
 
@@ -40,6 +41,12 @@ export function withSlot<Input, Result>(slot: Slot | undefined, work: (input: In
  */
 export function releaseSlot(): void {
 	slots.getStore()?.release();
+}
+
+/** Holds back a refusal of work that was never begun, without a slot. */
+export async function delayRefusal(): Promise<void> {
+	releaseSlot();
+	await pause(REFUSAL_MS);
 }
 
 /** Waits without a slot, then takes one again: for a body that is still arriving. @throws AppError rate_limited, overloaded */

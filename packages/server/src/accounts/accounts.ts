@@ -51,7 +51,7 @@ export async function register(
 	input: { email: string; password: string; name: string; setup_code?: string | undefined },
 	registrar: Actor | undefined,
 ): Promise<Profile & { created_at: string }> {
-	needs.throttle.registration(visitor.ip);
+	await needs.throttle.registration(visitor.ip);
 	const only_first = await admit(needs, input, registrar);
 	const now = needs.system.now();
 	const id = needs.system.uuid();

@@ -1,8 +1,7 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { AppError } from "../errors.ts";
 import { FairQueue } from "../fair-queue.ts";
 import type { Limit } from "../limits.ts";
-import { REFUSAL_MS, releaseSlot } from "../request-slot.ts";
+import { delayRefusal, releaseSlot } from "../request-slot.ts";
 import { siteOf } from "../source.ts";
 
 /** Waiting checks: of one source, of one IPv6 /48, of one account at its known sources, and of all strangers. Design: §13 */
@@ -47,7 +46,7 @@ interface Waiting {
  */
 export function createPasswordQueue(
 	width: number,
-	beforeRefusal: () => Promise<unknown> = () => pause(REFUSAL_MS),
+	beforeRefusal: () => Promise<unknown> = delayRefusal,
 ): PasswordQueue {
 	const queues = new Queues();
 	const pairs = new Set<string>();

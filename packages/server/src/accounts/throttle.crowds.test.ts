@@ -22,7 +22,11 @@ function setUp() {
 		},
 	};
 	const knows = async (account: string, source: string) => pairs.has(`${account} ${source}`);
-	const throttle = createThrottle({ knows }, () => now);
+	const throttle = createThrottle(
+		{ knows },
+		() => now,
+		async () => undefined,
+	);
 	const know = (account: string, source: string) => void pairs.add(`${account} ${source}`);
 	const pass = (seconds: number) => {
 		now += seconds * 1000;

@@ -16,7 +16,11 @@ function setUp(known: [account: string, source: string][] = []) {
 	let now = 0;
 	const knows = async (account: string, source: string) =>
 		known.some((pair) => pair[0] === account && pair[1] === source);
-	const throttle = createThrottle({ knows }, () => now);
+	const throttle = createThrottle(
+		{ knows },
+		() => now,
+		async () => undefined,
+	);
 	const pass = (seconds: number) => {
 		now += seconds * 1000;
 	};
@@ -195,7 +199,7 @@ test("the addresses of an IPv6 /64 are one source, and those of the next are not
 	);
 	assert.equal(await waitOf(login(throttle, ADA, "2001:db8:0:1:ffff::1")), 1);
 	assert.equal(await waitOf(login(throttle, ADA, "2001:db8:0:2::1")), 0);
-	for (let count = 0; count < 300; count++) throttle.registration(`2001:db8:0:1::${count.toString(16)}`);
+	for (let count = 0; count < 300; count++) await throttle.registration(`2001:db8:0:1::${count.toString(16)}`);
 	assert.equal(await waitOf(() => throttle.registration("2001:db8:0:1:ffff::1")), 60);
 	for (let count = 0; count < 600; count++) throttle.refused(`2001:db8:0:1::${count.toString(16)}`);
 	assert.equal(await waitOf(() => throttle.checkRefusals("2001:db8:0:1:ffff::1")), 60);
@@ -275,9 +279,9 @@ test("a refusal says how long to wait, and neither whom nor where", async () => 
 		login(throttle, ADA, HERE)(),
 		message(/^too many failed logins from here: try again in 2 seconds$/),
 	);
-	for (let count = 0; count < 300; count++) throttle.registration(HERE);
-	assert.throws(
-		() => throttle.registration(HERE),
+	for (let count = 0; count < 300; count++) await throttle.registration(HERE);
+	await assert.rejects(
+		throttle.registration(HERE),
 		message(/^too many registrations from here: try again in 60 seconds$/),
 	);
 });

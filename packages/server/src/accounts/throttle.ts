@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { AppError } from "../errors.ts";
+import { delayRefusal } from "../request-slot.ts";
 import { sourceGroup } from "../source.ts";
 import type { KnownSources } from "./known-sources.ts";
 import type { Asker, PasswordQueue } from "./password-queue.ts";
@@ -25,7 +26,8 @@ const MOST_NAMES = 131_072;
 
 /**
  * Slows down guessing without locking anybody out: only failures count, and it refuses sources, hardly ever an account. An account known at a
- * source has its own count there, which nobody else's failures touch.
+ * source has its own count there, which nobody else's failures touch. A refusal is sent after a second: clients that retry at once would
+ * otherwise take up the server with refusals.
  */
 export interface Throttle {
 	/**
@@ -40,43 +42,60 @@ export interface Throttle {
 		ip: string,
 		attempt: (failed: () => void) => Promise<T>,
 	): Promise<T>;
-	/** @throws AppError rate_limited */
-	registration(ip: string): void;
+	/** Counts a registration. @throws AppError rate_limited */
+	registration(ip: string): Promise<void>;
 	/** Refuses a source that has had too many logins of a browser or program refused. @throws AppError rate_limited */
-	checkRefusals(ip: string): void;
+	checkRefusals(ip: string): Promise<void>;
 	refused(ip: string): void;
 }
 
-/** Makes the throttle; it counts in memory, so a restart forgives. @param now monotonic milliseconds */
+/**
+ * Makes the throttle; it counts in memory, so a restart forgives.
+ * @param now monotonic milliseconds
+ * @param beforeRefusal delay that a refusal waits for
+ */
 export function createThrottle(
 	known: Pick<KnownSources, "knows">,
 	now: () => number = () => performance.now(),
+	beforeRefusal: () => Promise<unknown> = delayRefusal,
 ): Throttle {
 	const tally = (window_s: number) => new Tally({ window_ms: window_s * 1000, most: MOST_NAMES }, now);
 	// The known are counted separately, whatever strangers do.
 	const [strangers, owners] = [createFailures(tally(WINDOW_S)), createFailures(tally(WINDOW_S))];
 	const perMinute = { registrations: tally(60), "refused logins": tally(60) };
 
-	function refuse(what: keyof typeof perMinute, source: string, most: number): void {
+	async function refuse(refusal: AppError): Promise<never> {
+		await beforeRefusal();
+		throw refusal;
+	}
+
+	/** Finds the refusal of a source that had as many in this minute. */
+	function excess(what: keyof typeof perMinute, source: string, most: number): AppError | undefined {
 		const { count, left_ms } = perMinute[what].get(source);
-		if (count >= most) throw tooMany(what, left_ms);
+		return count >= most ? tooMany(what, left_ms) : undefined;
 	}
 
 	return {
 		async attempt(queue, account, ip, attempt) {
 			const asker = await askerOf(known, account, ip);
-			const { check, fail } = asker.known === undefined ? strangers : owners;
-			check(asker);
+			const { refusalOf, fail } = asker.known === undefined ? strangers : owners;
+			const refusal = refusalOf(asker);
+			if (refusal !== undefined) return refuse(refusal);
 			return queue.run(asker, () => {
-				check(asker);
+				const late = refusalOf(asker);
+				if (late !== undefined) throw late;
 				return attempt(() => fail(asker));
 			});
 		},
-		checkRefusals: (ip) => refuse("refused logins", sourceGroup(ip), REFUSALS_PER_MINUTE),
+		async checkRefusals(ip) {
+			const refusal = excess("refused logins", sourceGroup(ip), REFUSALS_PER_MINUTE);
+			if (refusal !== undefined) await refuse(refusal);
+		},
 		refused: (ip) => void perMinute["refused logins"].add(sourceGroup(ip)),
-		registration(ip) {
+		async registration(ip) {
 			const source = sourceGroup(ip);
-			refuse("registrations", source, REGISTRATIONS_PER_MINUTE);
+			const refusal = excess("registrations", source, REGISTRATIONS_PER_MINUTE);
+			if (refusal !== undefined) await refuse(refusal);
 			perMinute.registrations.add(source);
 		},
 	};
@@ -96,7 +115,7 @@ async function askerOf(known: Pick<KnownSources, "knows">, account: string, ip: 
 }
 
 /** Counts failures, and makes names with too many wait. */
-function createFailures(tally: Tally): { check(who: Guesser): void; fail(who: Guesser): void } {
+function createFailures(tally: Tally): { refusalOf(who: Guesser): AppError | undefined; fail(who: Guesser): void } {
 	const count = (name: string, free: number, wait_s: (excess: number) => number) => {
 		const excess = tally.add(name) - free;
 		if (excess >= 0) tally.block(name, Math.min(wait_s(excess), MAX_WAIT_S) * 1000);
@@ -105,11 +124,11 @@ function createFailures(tally: Tally): { check(who: Guesser): void; fail(who: Gu
 	const namesOf = ({ pair, source, account, known }: Guesser) =>
 		known === undefined ? [pair, source, account] : [pair];
 	return {
-		check(who) {
-			for (const name of namesOf(who)) {
-				const wait_ms = tally.waitOf(name);
-				if (wait_ms > 0) throw tooMany("failed logins", wait_ms);
-			}
+		refusalOf(who) {
+			const wait_ms = namesOf(who)
+				.map((name) => tally.waitOf(name))
+				.find((wait) => wait > 0);
+			return wait_ms === undefined ? undefined : tooMany("failed logins", wait_ms);
 		},
 		fail(who) {
 			const [pair = "", source, account] = namesOf(who);

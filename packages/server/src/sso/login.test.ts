@@ -17,7 +17,7 @@ test("a code is good for its minute, however often it is looked at", async () =>
 		codes,
 		system,
 		store,
-		throttle: { checkRefusals: () => undefined, refused: () => undefined },
+		throttle: { checkRefusals: async () => undefined, refused: () => undefined },
 	} as unknown as LoginNeeds;
 	const verifier = "v".repeat(43);
 	const provider = { id: "settings-1", name: "corp" } as Provider;

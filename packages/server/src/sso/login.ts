@@ -202,7 +202,7 @@ export async function linkByCode(
 }
 
 async function redeem(needs: LoginNeeds, visitor: Visitor, { code, verifier }: Proof) {
-	needs.throttle.checkRefusals(visitor.ip);
+	await needs.throttle.checkRefusals(visitor.ip);
 	const pending = needs.codes.get(code);
 	needs.codes.delete(code);
 	const isRight = pending !== undefined && isSame(pending.challenge, hash("sha256", verifier, "base64url"));

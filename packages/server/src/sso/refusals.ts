@@ -24,7 +24,7 @@ export async function guarded<T>(
 	provider: Provider,
 	attempt: () => Promise<T>,
 ): Promise<T> {
-	needs.throttle.checkRefusals(visitor.ip);
+	await needs.throttle.checkRefusals(visitor.ip);
 	try {
 		return await attempt();
 	} catch (error) {
