@@ -133,6 +133,13 @@ test("of two hundred at once exactly max_connections are made", options, async (
 	const won = answers.filter(({ status }) => status === 200);
 	assert.equal(won.length, 50);
 	for (const lost of answers.filter(({ status }) => status !== 200)) refused(lost, 409, "lease_limit_reached");
+	const { text } = await world.client.send("GET", "/metrics");
+	assert.match(text, /^svc_limit_refused_total\{limit="max_connections"\} 150$/m);
+	const { checks } = ok(
+		await world.client.get<{ checks: { message: string }[] }>("/doctor", { token: world.admin.token }),
+	);
+	const told = `max_connections of keyvalue in realm ${other.slug}: 50 of 50 are in use`;
+	assert.ok(checks.some(({ message }) => message === told));
 	ok(await world.client.post("/leases/revoke", { realm: other.slug }, { token: world.admin.token }));
 	const names = won.map(({ body }) => body.username);
 	await eventually("all are gone", async () => (await redis.users()).every((name) => !names.includes(name)));

@@ -73,8 +73,8 @@ export class AppError extends Error {
 export class LimitReached extends AppError {
 	readonly limit: string;
 
-	constructor(limit: string, message: string) {
-		super("limit_reached", message);
+	constructor(limit: string, message: string, code: "limit_reached" | "lease_limit_reached" = "limit_reached") {
+		super(code, message);
 		this.limit = limit;
 	}
 }

@@ -3,12 +3,12 @@ export interface Limit {
 	/** Name such as `connections_per_source`, as in answers, metrics and `svc doctor`. */
 	name: string;
 	max: number;
-	/** Tells the current use; for a limit per source, account or realm, that of the fullest one. */
+	/** Tells the current use; for a limit per source, account, realm or engine, that of the fullest one. */
 	used(): number | Promise<number>;
 	/** Counts its refusals since the start. */
 	refused?(): number;
-	/** Names the realms or accounts nearest to their limit, for the instance admin alone. */
-	nearest?(): Promise<{ name: string; used: number; max: number }[]>;
+	/** Names the realms, accounts or engines nearest to their limit, for the instance admin alone. */
+	nearest?(): Promise<Filled[]>;
 	/** Advice to the instance admin when the limit is nearly reached. */
 	hint: string;
 }
@@ -21,6 +21,39 @@ export interface Limits {
 	refuse(name: string): void;
 	/** Tells how many refusals by a limit were counted here. */
 	refusals(name: string): number;
+}
+
+/** Use of a limit. */
+export interface Filled {
+	/** The realm's slug, the account's e-mail or the engine; empty for the whole server. */
+	name: string;
+	used: number;
+	max: number;
+}
+
+/** Scales the fullest one's use to a limit's general maximum: `max` may differ between realms, accounts and engines. */
+export function usedOf(filled: readonly Filled[], max: number): number {
+	return Math.round(Math.max(0, ...filled.map((one) => one.used / Math.max(1, one.max))) * max);
+}
+
+/** Milliseconds for which a measurement is kept. */
+const FRESH_MS = 60_000;
+
+/** Wraps a measurement that reads many rows: it runs at most once a minute. A failure is not kept. */
+export function onceAMinute<Result>(measure: () => Promise<Result>): () => Promise<Result> {
+	let measured_at = Number.NEGATIVE_INFINITY;
+	let result: Promise<Result> | undefined;
+	return () => {
+		const now = performance.now();
+		if (result === undefined || now - measured_at >= FRESH_MS) {
+			measured_at = now;
+			result = measure();
+			result.catch(() => {
+				result = undefined;
+			});
+		}
+		return result;
+	};
 }
 
 /** Makes the list of limits. Design: §13 */

@@ -1,12 +1,12 @@
 import { formatDuration } from "@svc/protocol";
 import { eventBy, makerOf, noteBy } from "../audit/model.ts";
-import { AppError } from "../errors.ts";
+import { AppError, LimitReached } from "../errors.ts";
 import type { NewLease } from "../leases/model.ts";
 import { realmNotFound } from "../policy/decide.ts";
 import type { Caller } from "./authorize.ts";
 import type { EngineNeeds } from "./engines.ts";
 import type { Draft, IssueRequest } from "./kinds/connector.ts";
-import type { ReadyEngine } from "./runtime.ts";
+import { limitOf, realmLimitOf } from "./limits.ts";
 
 /** Characters kept of an error. */
 const MAX_ERROR_CHARACTERS = 500;
@@ -61,15 +61,17 @@ export async function recordIntent(
 		throw new AppError("engine_unavailable", "the engine's configuration changed during the request: try again");
 	}
 	if (outcome === "realm_limit_reached") {
-		throw new AppError(
-			"lease_limit_reached",
+		throw new LimitReached(
+			"max_connections_per_realm",
 			`this realm has ${realm_limit} open credentials of this engine, its max_connections_per_realm: revoke one with \`svc lease revoke\`, or wait`,
+			"lease_limit_reached",
 		);
 	}
 	if (outcome === "limit_reached") {
-		throw new AppError(
-			"lease_limit_reached",
+		throw new LimitReached(
+			"max_connections",
 			`this engine has ${limit} open credentials, its max_connections: revoke one with \`svc lease revoke\`, or wait`,
+			"lease_limit_reached",
 		);
 	}
 	return outcome === "done" ? lease.id : undefined;
@@ -127,22 +129,4 @@ export async function markAborted(
 	const now = needs.system.now();
 	const event = noteBy(actor, now, "lease.aborted", realm, { lease_id, engine: engine.entry.type });
 	await needs.store.leases.abort({ id: lease_id, closed_at: now.toISOString() }, event);
-}
-
-/** Credentials of an engine that may be open in one realm if the configuration sets no limit. Design: §13 */
-const MAX_OPEN = 1000;
-
-/** Finds how many credentials of the configuration may be open; null when only each realm has a limit. */
-export function limitOf({ config }: Pick<ReadyEngine, "config">): number | null {
-	const { max_connections } = config.fields;
-	if (typeof max_connections === "number") return max_connections;
-	return config.realm_id === "" ? null : MAX_OPEN;
-}
-
-/** Finds how many of one realm may be open under the configuration of all realms; undefined when only the common limit counts. */
-export function realmLimitOf({ config }: Pick<ReadyEngine, "config">): number | undefined {
-	const { max_connections_per_realm: most, max_connections } = config.fields;
-	if (config.realm_id !== "") return undefined;
-	if (typeof most === "number") return most;
-	return typeof max_connections === "number" ? undefined : MAX_OPEN;
 }

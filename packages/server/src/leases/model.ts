@@ -135,6 +135,14 @@ interface LeaseCount {
 	count: number;
 }
 
+/** The number of open leases of an engine. */
+export interface OpenCount {
+	engine: string;
+	/** Id of the realm whose configuration or whose leases they are; empty for the configuration of all realms. */
+	realm_id: string;
+	open: number;
+}
+
 /** The lease clock as last saved. Design: §9. */
 export interface ClockMark {
 	/** Milliseconds of the lease clock, which are Unix milliseconds that never go back. */
@@ -231,6 +239,10 @@ export const leaseOperations = {
 	/** Lists leases, newest first. @param before an id, or a text that sorts after every id */
 	list: scan<(filter: LeaseFilter, before: string, limit: number) => Lease[]>(),
 	count: scan<(filter: LeaseFilter) => number>(),
+	/** Counts the open leases under each realm's configuration, and under that of all realms. */
+	openByConfig: scan<() => OpenCount[]>(),
+	/** Counts the open leases of each realm under the configuration of all realms; at most `limit` counts, the highest first. */
+	openByRealm: scan<(limit: number) => OpenCount[]>(),
 	/** Lists targets with open leases. */
 	openTargets: read<() => string[]>(),
 	/** Reads due leases of a target, the longest due first; with `from_ms`, only those that became due then or later. */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
+import type { Filled } from "../limits.ts";
 import { atMost, errorMessage, PlainText, RequiredPlainText, RequiredText } from "../messages.ts";
 import { type Port, read, scan, write } from "../operation.ts";
 import type { Role } from "../policy/model.ts";
@@ -61,14 +62,6 @@ export interface RealmLimits {
 	realms_per_account: number;
 }
 
-/** Use of a limit. */
-export interface Filled {
-	/** A realm's slug, or an account's e-mail; empty for the whole server. */
-	name: string;
-	used: number;
-	max: number;
-}
-
 /** Limits of rows. */
 export type RowLimit =
 	| "accounts"
@@ -76,7 +69,8 @@ export type RowLimit =
 	| "realms_per_account"
 	| "bindings_per_realm"
 	| "tokens_per_account"
-	| "sessions_per_account";
+	| "sessions_per_account"
+	| "identities_per_account";
 
 /** For each limit, the realms or accounts that used the largest share of it, fullest first; deleted realms count. */
 export type Fullest = Record<RowLimit, Filled[]>;

@@ -1,12 +1,10 @@
 import { MAX_ACCOUNTS, MAX_SESSIONS } from "../accounts/model.ts";
-import type { Limit } from "../limits.ts";
+import { type Limit, onceAMinute, usedOf } from "../limits.ts";
 import { MAX_BINDINGS } from "../policy/model.ts";
+import { MAX_IDENTITIES } from "../sso/model.ts";
 import type { System } from "../system.ts";
 import { MAX_TOKENS } from "../tokens/model.ts";
-import type { Filled, Fullest, RealmLimits, RealmStore, RowLimit } from "./model.ts";
-
-/** Milliseconds for which the result of a scan of all rows is kept. */
-const FRESH_MS = 60_000;
+import type { RealmLimits, RealmStore, RowLimit } from "./model.ts";
 
 const RAISE = "`svc users limits` raises it for the owner";
 const HINTS: Record<RowLimit, string> = {
@@ -15,6 +13,7 @@ const HINTS: Record<RowLimit, string> = {
 	realms_per_account: RAISE,
 	bindings_per_realm: "remove unneeded bindings, or divide the realm",
 	tokens_per_account: "revoke unneeded tokens, and give new ones an expiry",
+	identities_per_account: "unlink the identities that are no longer used with `svc account unlink`",
 	sessions_per_account: "sign out, or use an API token instead of a login: at the limit, the oldest session ends",
 };
 
@@ -34,31 +33,16 @@ export function rowLimits({ store, system, refusals }: RowLimitNeeds, settings: 
 		bindings_per_realm: MAX_BINDINGS,
 		tokens_per_account: MAX_TOKENS,
 		sessions_per_account: MAX_SESSIONS,
+		identities_per_account: MAX_IDENTITIES,
 	};
 	const ask = () => store.realms.fullest({ max, now: system.now().toISOString() });
-	let measured_at = Number.NEGATIVE_INFINITY;
-	let fullest: Promise<Fullest> | undefined;
-	const measure = (): Promise<Fullest> => {
-		const now = performance.now();
-		if (fullest === undefined || now - measured_at >= FRESH_MS) {
-			measured_at = now;
-			fullest = ask();
-			fullest.catch(() => {
-				fullest = undefined;
-			});
-		}
-		return fullest;
-	};
+	const measure = onceAMinute(ask);
 	return (Object.entries(HINTS) as [RowLimit, string][]).map(([name, hint]) => ({
 		name,
 		max: max[name],
 		hint,
-		used: async () => Math.round(shareOf((await measure())[name][0]) * max[name]),
+		used: async () => usedOf((await measure())[name], max[name]),
 		...(name === "sessions_per_account" ? {} : { refused: () => refusals(name) }),
 		nearest: async () => (await ask())[name],
 	}));
-}
-
-function shareOf(filled: Filled | undefined): number {
-	return filled === undefined ? 0 : filled.used / Math.max(1, filled.max);
 }

@@ -12,6 +12,7 @@ import type { Keyring } from "../crypto/keyring.ts";
 import { createSessionTokens } from "../crypto/session.ts";
 import { doctorRoutes } from "../doctor/routes.ts";
 import { createEngineCalls, createRoleCheck } from "../engines/engines.ts";
+import { leaseLimits } from "../engines/limits.ts";
 import { engineRoutes } from "../engines/routes.ts";
 import type { Build } from "../health/build.ts";
 import type { ConnectionMetricsNeeds } from "../health/connection-metrics.ts";
@@ -84,10 +85,10 @@ export function wireApp(parts: AppParts) {
 	const identify = createIdentify({ store, system, sessions, noted: createCache<string, number>(MAX_NOTED) });
 	const metrics = createMetrics(parts);
 	const needs = { store, system, keyring };
-	const rows = { store, system, refusals: limits.refusals };
+	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [promotions, calls] = [createPromotions(), createEngineCalls()];
-	for (const limit of [lowDiskLimit(store), promotions.limit, calls.limit, ...rowLimits(rows, config.limits)])
-		limits.add(limit);
+	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
+	for (const limit of [lowDiskLimit(store), promotions.limit, calls.limit, ...ofRows, ...ofLeases]) limits.add(limit);
 	const { address, protocols, isAltered } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry, realm_bytes: config.limits.realm_bytes };

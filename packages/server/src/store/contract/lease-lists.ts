@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { LEASE_STATES, type Lease, type LeaseFilter, OPEN_STATES } from "../../leases/model.ts";
+import { LEASE_STATES, type Lease, type LeaseFilter, OPEN_STATES, type OpenCount } from "../../leases/model.ts";
 import { addLease } from "../../testing/leases.ts";
 import { aLease, anEvent } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
@@ -52,6 +52,22 @@ export async function leaseListContract(openStore: OpenStore): Promise<void> {
 			}
 			assert.deepEqual(found, idsOf(made.filter(matches(filter))), JSON.stringify(filter));
 		}
+	});
+
+	test("open leases are counted by configuration, and by realm under the configuration of all realms", async () => {
+		const open = OPEN_STATES.length;
+		const byEngine = (one: OpenCount, other: OpenCount) =>
+			`${one.engine} ${one.realm_id}` < `${other.engine} ${other.realm_id}` ? -1 : 1;
+		const of = (ids: string[], each: number) =>
+			ids.flatMap((realm_id) => ENGINES.map((engine) => ({ engine, realm_id, open: each }))).sort(byEngine);
+		const ids = realms.map(({ id }) => id);
+		const configs = [...of([""], 2 * open), ...of(ids, open)].sort(byEngine);
+		assert.deepEqual((await leases.openByConfig()).sort(byEngine), configs);
+		assert.deepEqual((await leases.openByRealm(100)).sort(byEngine), of(ids, open));
+		const [id = ""] = ids;
+		await addLease(store, "active", aLease(id, { engine: "keyvalue", config_realm_id: "" }));
+		assert.deepEqual(await leases.openByRealm(1), [{ engine: "keyvalue", realm_id: id, open: open + 1 }]);
+		assert.equal((await leases.openByConfig()).length, configs.length, "closed ones do not count");
 	});
 
 	test("a lease in a list is what it is by itself, its payload included", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type Account, MAX_ACCOUNTS, MAX_SESSIONS } from "../../accounts/model.ts";
 import { MAX_BINDINGS } from "../../policy/model.ts";
-import type { SsoLogin } from "../../sso/model.ts";
+import { MAX_IDENTITIES, type SsoLogin } from "../../sso/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { aBinding, anAccount, anEvent, anIdentity, aSession, aToken, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
@@ -163,6 +163,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 			bindings_per_realm: MAX_BINDINGS,
 			tokens_per_account: MAX_TOKENS,
 			sessions_per_account: MAX_SESSIONS,
+			identities_per_account: MAX_IDENTITIES,
 		};
 		const found = await store.realms.fullest({ max, now: MADE_AT });
 		assert.deepEqual(found.accounts, [{ name: "", used: await accounts.count(), max: 1 }]);
@@ -172,6 +173,8 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		);
 		assert.equal(found.bindings_per_realm[0]?.used, MAX_BINDINGS - 1);
 		assert.equal(found.sessions_per_account[0]?.used, MAX_SESSIONS);
+		assert.equal(found.identities_per_account[0]?.used, 1);
+		assert.equal(found.identities_per_account[0]?.max, MAX_IDENTITIES);
 		assert.deepEqual((await store.realms.fullest({ max, now: at(DAY_MS) })).sessions_per_account, []);
 	});
 }

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
-import { type Lease, type LeaseFilter, OPEN_STATES } from "../../leases/model.ts";
+import { type Lease, type LeaseFilter, OPEN_STATES, type OpenCount } from "../../leases/model.ts";
+import { isIn } from "./lease-states.ts";
 import { createStatements } from "./statements.ts";
 
 /** Questions about leases that may have to read all of them to find rare ones. They run in the reader thread. */
@@ -18,6 +19,19 @@ export function leaseLists(db: Database) {
 					? prepare(`SELECT coalesce(sum(count), 0) AS total FROM lease_count WHERE ${matching(filter)}`)
 					: prepare(`SELECT count(*) AS total FROM lease WHERE ${among(filter)}`);
 			return (total.get(filter) as { total: number }).total;
+		},
+		openByConfig(): OpenCount[] {
+			const found = prepare(
+				`SELECT engine, config_realm_id AS realm_id, sum(count) AS open FROM lease_count WHERE ${isIn(OPEN_STATES)} GROUP BY 1, 2 HAVING open > 0`,
+			);
+			return found.all() as OpenCount[];
+		},
+		openByRealm(limit: number): OpenCount[] {
+			const found = prepare(
+				"SELECT engine, realm_id, count(*) AS open FROM lease INDEXED BY lease_open_in_common " +
+					"WHERE due_at IS NOT NULL AND config_realm_id = '' GROUP BY 2, 1 ORDER BY open DESC, realm_id, engine LIMIT ?",
+			);
+			return found.all(limit) as OpenCount[];
 		},
 	};
 }

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
-import type { Filled, Fullest, RealmStore, RowLimit } from "../../realms/model.ts";
+import type { Filled } from "../../limits.ts";
+import type { Fullest, RealmStore, RowLimit } from "../../realms/model.ts";
 import { createStatements } from "./statements.ts";
 import { notExpiredAt } from "./token-lines.ts";
 
@@ -31,6 +32,7 @@ const FULLEST: Record<RowLimit, string> = {
 	bindings_per_realm: counted("realm", "binding"),
 	tokens_per_account: counted("account", "api_token", notExpiredAt("@now")),
 	sessions_per_account: counted("account", "session", "expires_at > @now"),
+	identities_per_account: counted("account", "sso_identity"),
 };
 
 /** Questions about all realms and accounts. They run in the reader thread. */
@@ -46,6 +48,7 @@ export function realmLists(db: Database) {
 				bindings_per_realm: ask("bindings_per_realm"),
 				tokens_per_account: ask("tokens_per_account"),
 				sessions_per_account: ask("sessions_per_account"),
+				identities_per_account: ask("identities_per_account"),
 			};
 		},
 	};

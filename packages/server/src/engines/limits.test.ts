@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { OpenCount } from "../leases/model.ts";
+import { leaseLimits, limitOf, realmLimitOf } from "./limits.ts";
+import type { ReadyEngine } from "./runtime.ts";
+
+const CASES: [realm_id: string, fields: object, limit: number | null, realm_limit: number | undefined][] = [
+	["", {}, null, 1000],
+	["r", {}, 1000, undefined],
+	["", { max_connections: 50 }, 50, undefined],
+	["r", { max_connections: 5000 }, 5000, undefined],
+	["", { max_connections_per_realm: 5 }, null, 5],
+	["", { max_connections: 50, max_connections_per_realm: 5 }, 50, 5],
+	["r", { max_connections_per_realm: 5 }, 1000, undefined],
+];
+
+for (const [realm_id, fields, limit, realm_limit] of CASES) {
+	test(`under a configuration ${realm_id === "" ? "of all realms" : "of one realm"} with ${JSON.stringify(fields)} open credentials are bounded`, () => {
+		const engine = { config: { id: "", realm_id, fields } } as unknown as Parameters<typeof limitOf>[0];
+		assert.deepEqual([limitOf(engine), realmLimitOf(engine)], [limit, realm_limit]);
+	});
+}
+
+const engineOf = (realm_id: string, fields: object) =>
+	({ entry: { type: "keyvalue" }, config: { id: "", realm_id, fields } }) as unknown as ReadyEngine;
+
+const count = (realm_id: string, open: number): OpenCount => ({ engine: "keyvalue", realm_id, open });
+
+/** Makes the two limits of configurations, given active ones first, over these counts. */
+function limitsOver(kept: ReadyEngine[], byConfig: OpenCount[], byRealm: OpenCount[]) {
+	return leaseLimits({
+		store: {
+			leases: { openByConfig: async () => byConfig, openByRealm: async () => byRealm },
+			realms: { named: async () => [{ id: "r1", slug: "web" }] },
+		},
+		runtime: { kept: async () => kept },
+		refusals: (name) => (name === "max_connections" ? 3 : 0),
+	});
+}
+
+test("open credentials count towards the active configuration's limits, and realms are named", async () => {
+	const active = [engineOf("", { max_connections: 50, max_connections_per_realm: 10 }), engineOf("r1", {})];
+	const retired = [engineOf("", { max_connections: 1 })];
+	const limits = limitsOver(
+		[...active, ...retired],
+		[count("", 20), count("r1", 900)],
+		[count("r1", 9), count("r2", 1)],
+	);
+	const [all, each] = limits;
+	assert.deepEqual(await all?.nearest?.(), [
+		{ name: "keyvalue", used: 20, max: 50 },
+		{ name: "keyvalue in realm web", used: 900, max: 1000 },
+	]);
+	assert.deepEqual(await each?.nearest?.(), [
+		{ name: "keyvalue in realm web", used: 9, max: 10 },
+		{ name: "keyvalue in realm r2", used: 1, max: 10 },
+	]);
+	assert.deepEqual([await all?.used(), await each?.used(), all?.refused?.(), each?.refused?.()], [900, 900, 3, 0]);
+});
+
+test("leases without a configuration, or without such a limit, are near to none", async () => {
+	const [all, each] = limitsOver([engineOf("", { max_connections: 5 })], [count("r1", 7)], [count("r1", 4)]);
+	assert.deepEqual([await all?.nearest?.(), await each?.nearest?.()], [[], []]);
+	assert.equal(await all?.used(), 0);
+});

@@ -1,0 +1,78 @@
+import type { LeaseStore, OpenCount } from "../leases/model.ts";
+import { type Filled, type Limit, onceAMinute, usedOf } from "../limits.ts";
+import type { RealmStore } from "../realms/model.ts";
+import type { ReadyEngine, Runtime } from "./runtime.ts";
+
+/** Credentials of an engine that may be open in one realm if the configuration sets no limit. Design: §13 */
+const MAX_OPEN = 1000;
+
+/** Finds how many credentials of the configuration may be open; null when only each realm has a limit. */
+export function limitOf({ config }: Pick<ReadyEngine, "config">): number | null {
+	const { max_connections } = config.fields;
+	if (typeof max_connections === "number") return max_connections;
+	return config.realm_id === "" ? null : MAX_OPEN;
+}
+
+/** Finds how many of one realm may be open under the configuration of all realms; undefined when only the common limit counts. */
+export function realmLimitOf({ config }: Pick<ReadyEngine, "config">): number | undefined {
+	const { max_connections_per_realm: most, max_connections } = config.fields;
+	if (config.realm_id !== "") return undefined;
+	if (typeof most === "number") return most;
+	return typeof max_connections === "number" ? undefined : MAX_OPEN;
+}
+
+/** Maximum number of realms and engines that are named. */
+const MOST = 20;
+
+/** Dependencies of the limits of open credentials. */
+export interface LeaseLimitNeeds {
+	store: { leases: Pick<LeaseStore, "openByConfig" | "openByRealm">; realms: Pick<RealmStore, "named"> };
+	runtime: Pick<Runtime, "kept">;
+	/** Counts the refusals of a limit. */
+	refusals(name: string): number;
+}
+
+/** Makes the limits of open credentials, of each configuration and of each realm under the configuration of all realms. Design: §13 */
+export function leaseLimits({ store, runtime, refusals }: LeaseLimitNeeds): Limit[] {
+	async function measure(
+		counts: Promise<OpenCount[]>,
+		maxOf: (engines: Map<string, ReadyEngine>, one: OpenCount) => number | null | undefined,
+	): Promise<Filled[]> {
+		const [found, kept] = await Promise.all([counts, runtime.kept()]);
+		// Active configurations come first: they override retired ones.
+		const engines = new Map(kept.toReversed().map((one) => [keyOf(one.entry.type, one.config.realm_id), one]));
+		const slugs = new Map(
+			(await store.realms.named([...new Set(found.map(({ realm_id }) => realm_id))])).map(({ id, slug }) => [id, slug]),
+		);
+		return found.flatMap((one) => {
+			const max = maxOf(engines, one);
+			const realm = one.realm_id === "" ? "" : ` in realm ${slugs.get(one.realm_id) ?? one.realm_id}`;
+			return max == null ? [] : [{ name: `${one.engine}${realm}`, used: one.open, max }];
+		});
+	}
+
+	const ofConfigs = () =>
+		measure(store.leases.openByConfig(), (engines, { engine, realm_id }) => {
+			const found = engines.get(keyOf(engine, realm_id));
+			return found && limitOf(found);
+		});
+	const ofRealms = () =>
+		measure(store.leases.openByRealm(MOST), (engines, { engine }) => {
+			const common = engines.get(keyOf(engine, ""));
+			return common && realmLimitOf(common);
+		});
+	const limit = (name: string, nearest: () => Promise<Filled[]>): Limit => {
+		const measured = onceAMinute(nearest);
+		return {
+			name,
+			max: MAX_OPEN,
+			used: async () => usedOf(await measured(), MAX_OPEN),
+			refused: () => refusals(name),
+			nearest,
+			hint: `revoke unneeded credentials with \`svc lease revoke\`, or raise ${name} with \`svc engine set\``,
+		};
+	};
+	return [limit("max_connections", ofConfigs), limit("max_connections_per_realm", ofRealms)];
+}
+
+const keyOf = (engine: string, realm_id: string) => `${engine} ${realm_id}`;
