@@ -5,8 +5,8 @@ import type { AppError } from "../errors.ts";
 import { type Asker, createPasswordQueue } from "./password-queue.ts";
 
 /** A queue whose checks end when the test says so, in the order they began. */
-function setUp(width = 2) {
-	const queue = createPasswordQueue(width, async () => undefined);
+function setUp(all = 2, strangers = all) {
+	const queue = createPasswordQueue({ all, strangers }, async () => undefined);
 	const began: string[] = [];
 	const ends: (() => void)[] = [];
 	const refused: Record<string, AppError> = {};
@@ -61,6 +61,25 @@ test("of one source four wait, the fifth is refused, and other sources are not",
 	isRefused(refused["flood 6"], 429, /^4 password checks from here are already waiting/);
 	assert.equal(used("password_checks_waiting_per_source"), 4);
 	assert.deepEqual(await next(3), ["flood 2", "other", "flood 3"]);
+});
+
+test("the last place is for the known: strangers wait although it is free, and are served when theirs ends", async () => {
+	const { ask, next, began } = setUp(2, 1);
+	for (const name of ["1", "2", "3"]) ask(name, stranger(name));
+	await turn();
+	assert.deepEqual(began, ["1"]);
+	ask("ada", owner("ada", "home"));
+	ask("bob", owner("bob", "work"));
+	await turn();
+	assert.deepEqual(began, ["1", "ada"]);
+	assert.deepEqual(await next(1), ["bob"], "the stranger has ended: the known have three turns of four");
+	assert.deepEqual(await next(1), ["2"]);
+	assert.deepEqual(await next(1), [], "bob has ended, and a stranger runs");
+	assert.deepEqual(await next(1), ["3"]);
+	assert.deepEqual(await next(2), []);
+	ask("4", stranger("4"));
+	await turn();
+	assert.equal(began.at(-1), "4", "no place was lost");
 });
 
 test("strangers' sources take turns, however many of each wait", async () => {
@@ -148,7 +167,7 @@ test("a check that fails gives up its slot, and nothing is left when all have en
 });
 
 test("a refusal takes as long as its Retry-After says, so that a flood of them costs nobody else's time", async () => {
-	const queue = createPasswordQueue(0);
+	const queue = createPasswordQueue({ all: 0 });
 	for (let count = 0; count < 4; count++) void queue.run(stranger("a"), async () => undefined);
 	const started = performance.now();
 	const refused = await queue.run(stranger("a"), async () => undefined).catch((error: AppError) => error);

@@ -37,30 +37,39 @@ interface Waiting {
 	begin: () => void;
 }
 
+/** Numbers of checks that run at the same time. */
+export interface Widths {
+	readonly all: number;
+	/** Those of strangers; as many as of all when undefined. */
+	readonly strangers?: number;
+}
+
 /**
  * Makes the queue: some checks run at once, the others wait in two queues. In the queue of the known, sources take turns, and within each its accounts;
  * in the queue of strangers, sites, and within each its sources. Strangers cannot fill the queue of the known, and take one turn of four from it.
- * @param width checks that run at once: each holds 64 MiB
  * @param beforeRefusal delay that a refused check waits for
  * Design: §13
  */
 export function createPasswordQueue(
-	width: number,
+	{ all: width, strangers: mostStrangers = width }: Widths,
 	beforeRefusal: () => Promise<unknown> = delayRefusal,
 ): PasswordQueue {
 	const queues = new Queues();
 	const pairs = new Set<string>();
 	const refused = { source: 0, account: 0, strangers: 0 };
 	let running = 0;
+	let strangers = 0;
 	let streak = 0;
 	const isFree = ({ pair }: Pick<Waiting, "pair">) => pair === undefined || !pairs.has(pair);
+	const hasPlace = ({ account }: Pick<Waiting, "account">) =>
+		running < width && (account !== undefined || strangers < mostStrangers);
 
 	function wait(asker: Asker): Promise<void> | undefined {
 		const { source, pair, known: account } = asker;
 		const keys = account === undefined ? ([siteOf(source) ?? source, source] as const) : ([source, account] as const);
 		const { promise, resolve } = Promise.withResolvers<void>();
 		const entry = { pair, account, keys, begin: resolve };
-		if (running < width && isFree(entry)) {
+		if (hasPlace(entry) && isFree(entry)) {
 			start(entry);
 			return undefined;
 		}
@@ -69,13 +78,15 @@ export function createPasswordQueue(
 		return promise;
 	}
 
-	function start({ pair }: Pick<Waiting, "pair">): void {
+	function start({ pair, account }: Pick<Waiting, "pair" | "account">): void {
 		running++;
+		if (account === undefined) strangers++;
 		if (pair !== undefined) pairs.add(pair);
 	}
 
-	function end({ pair }: Asker): void {
+	function end({ pair, known }: Asker): void {
 		running--;
+		if (known === undefined) strangers--;
 		if (pair !== undefined) pairs.delete(pair);
 		while (running < width) {
 			const next = takeNext();
@@ -87,7 +98,7 @@ export function createPasswordQueue(
 
 	function takeNext(): Waiting | undefined {
 		const fromKnown = streak < KNOWN_IN_A_ROW ? queues.take("known", isFree) : undefined;
-		const next = fromKnown ?? queues.take("strangers", isFree);
+		const next = fromKnown ?? (hasPlace({ account: undefined }) ? queues.take("strangers", isFree) : undefined);
 		streak = fromKnown === undefined ? 0 : streak + 1;
 		return next ?? queues.take("known", isFree);
 	}

@@ -3,15 +3,15 @@ import { AppError } from "../errors.ts";
 import { ThreadPool } from "../threads/thread-pool.ts";
 import type { PasswordAnswer, PasswordQuestion } from "./argon2-thread.ts";
 
-/** Hashes computed at once: each holds 64 MiB. The password queue limits the waiting ones. Design: §6, §13 */
-export const WIDTH = 2;
+/** Hashes computed at once: each holds 64 MiB. The password queue enforces both numbers, and limits the waiting ones. Design: §6, §13 */
+export const WIDTHS = { all: 2, strangers: 1 } as const;
 
 /** Milliseconds after which an idle thread ends. */
 const IDLE_MS = 30_000;
 
 const pool = new ThreadPool<PasswordQuestion, PasswordAnswer>({
 	start: () => startThread(new URL("./argon2-thread.ts", import.meta.url)),
-	width: WIDTH,
+	width: WIDTHS.all,
 	idle_ms: IDLE_MS,
 });
 

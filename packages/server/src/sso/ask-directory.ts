@@ -27,7 +27,7 @@ export interface DirectoryNeeds extends RefusalNeeds {
 export function createDirectories(): DirectoryNeeds["directory"] {
 	const queues = createCache<string, PasswordQueue>(MAX_DIRECTORIES);
 	return (provider) => {
-		const queue = queues.get(provider) ?? createPasswordQueue(AT_ONCE);
+		const queue = queues.get(provider) ?? createPasswordQueue({ all: AT_ONCE });
 		queues.set(provider, queue);
 		return queue;
 	};

@@ -12,7 +12,13 @@ import type { Provider } from "./providers.ts";
 
 const { store, system, keyring } = await openTestRules({ after });
 const known_sources = createKnownSources({ store, keyring, system });
-const needs = { store, system, keyring, passwords: createPasswordQueue(2), throttle: createThrottle(known_sources) };
+const needs = {
+	store,
+	system,
+	keyring,
+	passwords: createPasswordQueue({ all: 2 }),
+	throttle: createThrottle(known_sources),
+};
 const PASSWORD = "the password of the account";
 const stored = await hashPassword(PASSWORD);
 

@@ -7,7 +7,7 @@ import { auditRoutes } from "../audit/routes.ts";
 import { backupRoutes } from "../backups/routes.ts";
 import { createCache } from "../cache.ts";
 import type { Config } from "../config.ts";
-import { WIDTH } from "../crypto/argon2.ts";
+import { WIDTHS } from "../crypto/argon2.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { createSessionTokens } from "../crypto/session.ts";
 import { doctorRoutes } from "../doctor/routes.ts";
@@ -137,7 +137,7 @@ export function wireApp(parts: AppParts) {
 /** Makes what all ways to sign in share. */
 function createSigning({ keyring, system, store, limits }: AppParts) {
 	const known_sources = createKnownSources({ store, keyring, system });
-	const passwords = createPasswordQueue(WIDTH);
+	const passwords = createPasswordQueue(WIDTHS);
 	for (const limit of passwords.limits) limits.add(limit);
 	return {
 		sessions: createSessionTokens(() => keyring.session(), system),
