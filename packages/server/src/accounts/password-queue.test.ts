@@ -63,23 +63,22 @@ test("of one source four wait, the fifth is refused, and other sources are not",
 	assert.deepEqual(await next(3), ["flood 2", "other", "flood 3"]);
 });
 
-test("the last place is for the known: strangers wait although it is free, and are served when theirs ends", async () => {
+test("while many strangers wait, the last place is for the known", async () => {
 	const { ask, next, began } = setUp(2, 1);
-	for (const name of ["1", "2", "3"]) ask(name, stranger(name));
+	for (let count = 0; count < 8; count++) ask(`s${count}`, stranger(`${count}`));
 	await turn();
-	assert.deepEqual(began, ["1"]);
+	assert.deepEqual(began, ["s0", "s1"], "nobody waited when they came");
+	assert.deepEqual(await next(1), [], "six wait, and one runs");
 	ask("ada", owner("ada", "home"));
-	ask("bob", owner("bob", "work"));
 	await turn();
-	assert.deepEqual(began, ["1", "ada"]);
-	assert.deepEqual(await next(1), ["bob"], "the stranger has ended: the known have three turns of four");
-	assert.deepEqual(await next(1), ["2"]);
-	assert.deepEqual(await next(1), [], "bob has ended, and a stranger runs");
-	assert.deepEqual(await next(1), ["3"]);
-	assert.deepEqual(await next(2), []);
-	ask("4", stranger("4"));
+	assert.equal(began.at(-1), "ada", "the place is free for an owner");
+	assert.deepEqual(await next(1), ["s2"], "a stranger's end lets the next one begin");
+	assert.deepEqual(await next(1), [], "ada has ended, and five wait");
+	assert.deepEqual(await next(1), ["s3", "s4"], "four wait: both places are for anybody");
+	assert.deepEqual(await next(4), ["s5", "s6", "s7"]);
+	ask("late", stranger("late"));
 	await turn();
-	assert.equal(began.at(-1), "4", "no place was lost");
+	assert.equal(began.at(-1), "late", "no place was lost");
 });
 
 test("strangers' sources take turns, however many of each wait", async () => {

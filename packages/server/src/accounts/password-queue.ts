@@ -40,7 +40,7 @@ interface Waiting {
 /** Numbers of checks that run at the same time. */
 export interface Widths {
 	readonly all: number;
-	/** Those of strangers; as many as of all when undefined. */
+	/** Those of strangers while more of them wait than one source may have waiting; as many as of all when undefined. */
 	readonly strangers?: number;
 }
 
@@ -62,7 +62,7 @@ export function createPasswordQueue(
 	let streak = 0;
 	const isFree = ({ pair }: Pick<Waiting, "pair">) => pair === undefined || !pairs.has(pair);
 	const hasPlace = ({ account }: Pick<Waiting, "account">) =>
-		running < width && (account !== undefined || strangers < mostStrangers);
+		running < width && (account !== undefined || strangers < mostStrangers || queues.strangers.size <= MOST.source);
 
 	function wait(asker: Asker): Promise<void> | undefined {
 		const { source, pair, known: account } = asker;

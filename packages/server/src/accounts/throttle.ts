@@ -21,13 +21,15 @@ const REGISTRATIONS_PER_MINUTE = 300;
 /** Refused logins of one source that are logged. A login that was never begun costs its sender nothing, but us an event. */
 const REFUSALS_PER_MINUTE = 600;
 
+/** Refusals of one source that are sent immediately. Further ones wait a second: clients that retry at once would otherwise take up the server. */
+const PROMPT_REFUSALS_PER_MINUTE = 100;
+
 /** Names counted at the same time, 150 bytes each: more than can fail in a window. */
 const MOST_NAMES = 131_072;
 
 /**
  * Slows down guessing without locking anybody out: only failures count, and it refuses sources, hardly ever an account. An account known at a
- * source has its own count there, which nobody else's failures touch. A refusal is sent after a second: clients that retry at once would
- * otherwise take up the server with refusals.
+ * source has its own count there, which nobody else's failures touch. Refusals beyond 100 a minute of one source are sent after a second.
  */
 export interface Throttle {
 	/**
@@ -52,7 +54,7 @@ export interface Throttle {
 /**
  * Makes the throttle; it counts in memory, so a restart forgives.
  * @param now monotonic milliseconds
- * @param beforeRefusal delay that a refusal waits for
+ * @param beforeRefusal delay of a refusal that waits
  */
 export function createThrottle(
 	known: Pick<KnownSources, "knows">,
@@ -63,9 +65,10 @@ export function createThrottle(
 	// The known are counted separately, whatever strangers do.
 	const [strangers, owners] = [createFailures(tally(WINDOW_S)), createFailures(tally(WINDOW_S))];
 	const perMinute = { registrations: tally(60), "refused logins": tally(60) };
+	const refusals = tally(60);
 
-	async function refuse(refusal: AppError): Promise<never> {
-		await beforeRefusal();
+	async function refuse(refusal: AppError, source: string): Promise<never> {
+		if (refusals.add(source) > PROMPT_REFUSALS_PER_MINUTE) await beforeRefusal();
 		throw refusal;
 	}
 
@@ -80,7 +83,7 @@ export function createThrottle(
 			const asker = await askerOf(known, account, ip);
 			const { refusalOf, fail } = asker.known === undefined ? strangers : owners;
 			const refusal = refusalOf(asker);
-			if (refusal !== undefined) return refuse(refusal);
+			if (refusal !== undefined) return refuse(refusal, asker.source);
 			return queue.run(asker, () => {
 				const late = refusalOf(asker);
 				if (late !== undefined) throw late;
@@ -88,14 +91,15 @@ export function createThrottle(
 			});
 		},
 		async checkRefusals(ip) {
-			const refusal = excess("refused logins", sourceGroup(ip), REFUSALS_PER_MINUTE);
-			if (refusal !== undefined) await refuse(refusal);
+			const source = sourceGroup(ip);
+			const refusal = excess("refused logins", source, REFUSALS_PER_MINUTE);
+			if (refusal !== undefined) await refuse(refusal, source);
 		},
 		refused: (ip) => void perMinute["refused logins"].add(sourceGroup(ip)),
 		async registration(ip) {
 			const source = sourceGroup(ip);
 			const refusal = excess("registrations", source, REGISTRATIONS_PER_MINUTE);
-			if (refusal !== undefined) await refuse(refusal);
+			if (refusal !== undefined) await refuse(refusal, source);
 			perMinute.registrations.add(source);
 		},
 	};
