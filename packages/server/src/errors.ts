@@ -36,6 +36,7 @@ export const STATUS = {
 	rate_limited: 429,
 	headers_too_large: 431,
 	internal_error: 500,
+	row_altered: 500,
 	engine_unavailable: 503,
 	provider_unavailable: 503,
 	overloaded: 503,

@@ -4,6 +4,7 @@ import type { ErrorCode } from "../../errors.ts";
 import { refuseMaker } from "../../policy/decide.ts";
 import { readEvent } from "./event-line.ts";
 import { codeOf, isFatal, StorageFailure } from "./failure.ts";
+import type { TipKeeper } from "./tip.ts";
 import type { Writes } from "./writes/all.ts";
 import type { Chain } from "./writes/audit.ts";
 import { currentAccess } from "./writes/current-access.ts";
@@ -55,25 +56,28 @@ export function createBatches(
 	db: Database,
 	chain: Chain,
 	writes: Writes,
+	keeper: TipKeeper,
 ): (operations: readonly Operation[]) => BatchReport {
-	const runOne = createRunner(db, chain, writes);
+	const runOne = createRunner(db, chain, writes, keeper);
 	// `exec` would parse them each time, in 20 µs.
 	const [begin, commit] = [db.prepare("BEGIN IMMEDIATE"), db.prepare("COMMIT")];
 	return (operations) => {
-		const start = chain.tip();
+		const start = keeper.point();
 		try {
 			begin.run();
+			keeper.begin();
 			const outcomes = operations.map(runOne);
+			keeper.seal();
 			commit.run();
 			const isAllDone = outcomes.every((outcome) => outcome === DONE);
 			return { count: operations.length, outcomes: isAllDone ? undefined : outcomes, tip: chain.tip() };
 		} catch (error) {
 			if (db.inTransaction) db.exec("ROLLBACK");
-			chain.rewind(start);
+			keeper.rewind(start);
 			const code = codeOf(error);
 			const outcome: Outcome | undefined = TAKEN_BACK[code];
 			if (outcome === undefined) throw new StorageFailure(code);
-			return { count: operations.length, outcomes: operations.map(() => outcome), tip: start };
+			return { count: operations.length, outcomes: operations.map(() => outcome), tip: start.tip };
 		}
 	};
 }
@@ -86,7 +90,7 @@ const DONE: Outcome = { done: undefined };
 
 type Verb = (...args: unknown[]) => unknown;
 
-function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operation) => Outcome {
+function createRunner(db: Database, chain: Chain, writes: Writes, keeper: TipKeeper): (item: Operation) => Outcome {
 	const [enter, leave] = [db.prepare("SAVEPOINT item"), db.prepare("RELEASE item")];
 	const refuse = createRefusal(db, chain);
 	return (item) => {
@@ -101,7 +105,7 @@ function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operat
 		const event = args.find(isByMaker);
 		const refused = event === undefined ? undefined : refuse(event);
 		if (refused !== undefined) return refused;
-		const before = chain.tip();
+		const before = keeper.point();
 		enter.run();
 		try {
 			const done = operation(...args);
@@ -111,7 +115,7 @@ function createRunner(db: Database, chain: Chain, writes: Writes): (item: Operat
 			const code = codeOf(error);
 			if (!db.inTransaction || code === "SQLITE_FULL" || isFatal(code)) throw error;
 			db.exec("ROLLBACK TO item; RELEASE item");
-			chain.rewind(before);
+			keeper.rewind(before);
 			const { name, message } = error as Error;
 			return { failed: { name, message: code === "" ? message : code, code } };
 		}

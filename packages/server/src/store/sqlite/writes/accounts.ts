@@ -85,7 +85,8 @@ function registration(db: Database, append: Append): AccountWrites["register"] {
 function limitWrite(db: Database, append: Append): AccountWrites["setLimits"] {
 	const exists = db.prepare("SELECT 1 FROM account WHERE id = ?").pluck();
 	const limit = db.prepare(
-		"INSERT OR REPLACE INTO account_limit (user_id, realm_bytes, realms) VALUES (@user_id, @realm_bytes, @realms)",
+		"INSERT INTO account_limit (user_id, realm_bytes, realms) VALUES (@user_id, @realm_bytes, @realms) " +
+			"ON CONFLICT (user_id) DO UPDATE SET realm_bytes = excluded.realm_bytes, realms = excluded.realms",
 	);
 	return (input, event) => {
 		if (exists.get(input.user_id) === undefined) return false;

@@ -59,8 +59,10 @@ export function ssoWrites(db: Database, append: Append): SsoWrites {
 
 function providerWrites(db: Database, append: Append): Pick<SsoWrites, "setProvider" | "removeProvider"> {
 	const set = db.prepare(
-		"INSERT OR REPLACE INTO sso_provider (name, id, type, display_name, sealed, created_by, created_at) " +
-			"VALUES (@name, @id, @type, @display_name, @sealed, @created_by, @created_at)",
+		"INSERT INTO sso_provider (name, id, type, display_name, sealed, created_by, created_at) " +
+			"VALUES (@name, @id, @type, @display_name, @sealed, @created_by, @created_at) ON CONFLICT (name) DO UPDATE " +
+			"SET id = excluded.id, type = excluded.type, display_name = excluded.display_name, sealed = excluded.sealed, " +
+			"created_by = excluded.created_by, created_at = excluded.created_at",
 	);
 	const remove = db.prepare("DELETE FROM sso_provider WHERE name = ?");
 	return {

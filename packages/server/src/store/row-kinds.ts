@@ -1,0 +1,145 @@
+/** The keyed sum of the tip that counts a row: `access` shows a row that was put back or taken away before anybody is answered, `content` later. */
+export type RowSum = "access" | "content";
+
+/** A kind of row that authenticates itself. Design: §13 */
+export interface RowKind {
+	/** Columns that find it. They are covered, too. */
+	key: readonly string[];
+	/** Columns that its MAC covers, beside the key: all that it grants, or hides. */
+	covered: readonly string[];
+	/** Columns that its MAC does not cover, each with the reason why it grants nothing. */
+	free: Readonly<Record<string, string>>;
+	sum: RowSum;
+	/**
+	 * Effect of a wrong MAC on reads that believe: the row is `absent` and grants nothing; or the question is `refused`, because an absence would be an
+	 * answer, too. `unread` ones are compared by the look alone.
+	 */
+	altered: "absent" | "refused" | "unread";
+}
+
+const SHOWN = "shown to people, decides nothing";
+const SEALED = "a box that opens in this row alone";
+const COUNTED = "a count that bounds what is stored, and grants nothing";
+
+/**
+ * Every kind of row that grants something, delays a revocation, or says which value is current, by table. The writer's triggers, the reads' views, the
+ * tip's sums and the test that walks the schema derive from it.
+ */
+export const ROW_KINDS = {
+	account: {
+		key: ["id"],
+		covered: ["email", "password", "instance_admin", "disabled_at"],
+		free: { name: SHOWN, created_at: SHOWN },
+		sum: "access",
+		altered: "absent",
+	},
+	account_limit: { key: ["user_id"], covered: ["realm_bytes", "realms"], free: {}, sum: "access", altered: "absent" },
+	session: {
+		key: ["jti"],
+		covered: ["user_id", "created_at", "expires_at", "provider"],
+		free: {},
+		sum: "access",
+		altered: "absent",
+	},
+	known_source: { key: ["pair"], covered: ["user_id", "seen_at"], free: {}, sum: "access", altered: "absent" },
+	api_token: {
+		key: ["id"],
+		covered: ["user_id", "digest", "scopes", "realm_id", "environment", "expires_at", "engines", "maker_id"],
+		free: { name: SHOWN, prefix: SHOWN, last_used_at: SHOWN, created_at: SHOWN },
+		sum: "access",
+		altered: "absent",
+	},
+	realm: {
+		key: ["id"],
+		covered: ["slug", "user_id", "deleted_at"],
+		free: { name: SHOWN, description: SHOWN, created_at: SHOWN, bytes: COUNTED, keys: COUNTED },
+		sum: "access",
+		altered: "refused",
+	},
+	binding: {
+		key: ["id"],
+		covered: ["realm_id", "user_id", "role", "granted_by"],
+		free: { created_at: SHOWN },
+		sum: "access",
+		altered: "absent",
+	},
+	engine_config: {
+		key: ["id"],
+		covered: ["engine", "realm_id", "state", "ordinal"],
+		free: { sealed: SEALED, created_by: SHOWN, created_at: SHOWN },
+		sum: "access",
+		altered: "absent",
+	},
+	engine_former_realm: { key: ["engine", "realm_id"], covered: [], free: {}, sum: "access", altered: "absent" },
+	sso_provider: {
+		key: ["name"],
+		covered: ["id", "type"],
+		free: { display_name: SHOWN, sealed: SEALED, created_by: SHOWN, created_at: SHOWN },
+		sum: "access",
+		altered: "absent",
+	},
+	sso_identity: {
+		key: ["provider", "issuer", "subject"],
+		covered: ["id", "user_id", "is_vouched", "made_account", "created_at"],
+		free: {},
+		sum: "access",
+		altered: "absent",
+	},
+	sso_used: { key: ["digest"], covered: ["until"], free: {}, sum: "access", altered: "unread" },
+	keyring: {
+		key: ["id"],
+		covered: ["purpose", "realm_id", "state", "created_at"],
+		free: { wrapped: SEALED },
+		sum: "access",
+		altered: "unread",
+	},
+	meta: { key: ["name"], covered: ["value"], free: {}, sum: "content", altered: "unread" },
+	secret: {
+		key: ["id"],
+		covered: ["realm_id", "environment", "key", "version", "deleted_at"],
+		free: { created_at: SHOWN },
+		sum: "content",
+		altered: "refused",
+	},
+	secret_version: {
+		key: ["secret_id", "version"],
+		covered: ["id", "pre_encrypted", "expires_at"],
+		free: { value: SEALED, created_by: SHOWN, created_at: SHOWN, comment: SHOWN },
+		sum: "content",
+		altered: "refused",
+	},
+	lease: {
+		key: ["id"],
+		covered: [
+			...["engine", "target", "name", "scope", "realm_id", "config_id", "config_realm_id", "role", "user_id"],
+			...["state", "due_at", "expires_at", "fence", "reason", "closed_at"],
+		],
+		free: {
+			realm: SHOWN,
+			attempts: SHOWN,
+			last_error: SHOWN,
+			payload: SEALED,
+			created_at: SHOWN,
+			delivered_at: SHOWN,
+		},
+		sum: "content",
+		altered: "unread",
+	},
+} as const satisfies Record<string, RowKind>;
+
+export type RowTable = keyof typeof ROW_KINDS;
+
+/** Tables whose rows have no MAC, each with the reason. */
+export const OTHER_TABLES: Readonly<Record<string, string>> = {
+	audit_event: "the tip has the end of their chain",
+	audit_checkpoint: "each is signed",
+	lease_count: COUNTED,
+	migration: "compared with the program's own",
+	tip: "a box of its own",
+};
+
+/** Columns that the MAC of a table's rows covers, in the order in which it covers them. */
+export function coveredColumns(table: RowTable): readonly string[] {
+	const { key, covered }: RowKind = ROW_KINDS[table];
+	return [...key, ...covered];
+}

@@ -1,0 +1,128 @@
+import type { Database } from "better-sqlite3";
+import type { RowMacs, RowValue } from "../../crypto/row-macs.ts";
+import { AppError } from "../../errors.ts";
+import { coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
+
+const TABLES = Object.keys(ROW_KINDS) as RowTable[];
+const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
+
+/** Sums of the terms of all rows with a MAC, modulo 2^256. */
+export type RowSums = Readonly<Record<RowSum, bigint>>;
+
+/** The sums as the running transaction has them. */
+export interface RowLedger {
+	sums(): RowSums;
+	/** Returns to earlier sums, after a rollback. */
+	rewind(sums: RowSums): void;
+	/** Believes no further change: rows that are written from now on get no MAC. */
+	stop(): void;
+}
+
+/** Name of the view that has a table's rows as reads may believe them. */
+export const believed = (table: RowTable) => `believed_${table}`;
+
+/**
+ * Makes a connection's own triggers give every row that it writes its MAC, and keep the sums. They are TEMP: the file has none of them, and no trigger of
+ * the file can call their function. A row whose MAC is wrong keeps none, whatever else changes in it, so that a change of one column never blesses the others.
+ */
+export function guardWrites(db: Database, macs: RowMacs, start: RowSums): RowLedger {
+	let sums = start;
+	let isStopped = false;
+	const count = (table: RowTable, values: readonly RowValue[], sign: 1n | -1n) => {
+		const { sum } = kindOf(table);
+		sums = { ...sums, [sum]: BigInt.asUintN(256, sums[sum] + sign * macs.term(table, values)) };
+	};
+	const enter = (table: RowTable, values: readonly RowValue[]) => {
+		count(table, values, 1n);
+		return macs.make(table, values);
+	};
+	const leave = (table: RowTable, mac: RowValue, values: readonly RowValue[]) => {
+		const isOurs = macs.fits(table, mac, values);
+		if (isOurs) count(table, values, -1n);
+		return isOurs;
+	};
+	const define = (name: string, run: (table: RowTable, ...values: RowValue[]) => Buffer | null) =>
+		db.function(name, { varargs: true, directOnly: true }, (table, ...values) =>
+			isStopped ? null : run(table as RowTable, ...(values as RowValue[])),
+		);
+	define("row_entered", (table, ...values) => enter(table, values));
+	define("row_left", (table, mac = null, ...values) => {
+		leave(table, mac, values);
+		return null;
+	});
+	define("row_changed", (table, mac = null, ...values) => {
+		const half = values.length / 2;
+		return leave(table, mac, values.slice(0, half)) ? enter(table, values.slice(half)) : null;
+	});
+	for (const table of TABLES) db.exec(triggersOf(table));
+	return {
+		sums: () => sums,
+		rewind(to) {
+			sums = to;
+		},
+		stop() {
+			isStopped = true;
+		},
+	};
+}
+
+function triggersOf(table: RowTable): string {
+	const columns = coveredColumns(table);
+	const values = (row: "OLD" | "NEW") => columns.map((name) => `${row}.${name}`).join(", ");
+	const isRow = kindOf(table).key.map((name) => `${name} = NEW.${name}`).join(" AND ");
+	return `
+CREATE TEMP TRIGGER ${table}_entered AFTER INSERT ON main.${table} BEGIN
+  UPDATE ${table} SET mac = row_entered('${table}', ${values("NEW")}) WHERE ${isRow};
+END;
+CREATE TEMP TRIGGER ${table}_changed AFTER UPDATE OF ${columns.join(", ")} ON main.${table} BEGIN
+  UPDATE ${table} SET mac = row_changed('${table}', OLD.mac, ${values("OLD")}, ${values("NEW")}) WHERE ${isRow};
+END;
+CREATE TEMP TRIGGER ${table}_left AFTER DELETE ON main.${table} BEGIN
+  SELECT row_left('${table}', OLD.mac, ${values("OLD")});
+END;`;
+}
+
+/** Makes a connection's views of the rows that reads may believe: each leaves out, or refuses, rows whose MAC is wrong. */
+export function guardReads(db: Database, macs: () => RowMacs): void {
+	db.function("row_fits", { varargs: true, directOnly: true }, (table, mac, ...values) => {
+		if (macs().fits(table as string, mac, values as RowValue[])) return 1;
+		if (kindOf(table as RowTable).altered === "refused") throw rowAltered();
+		return 0;
+	});
+	for (const table of TABLES) if (kindOf(table).altered !== "unread") db.exec(viewOf(table));
+}
+
+function viewOf(table: RowTable): string {
+	const columns = [...coveredColumns(table), ...Object.keys(kindOf(table).free)];
+	const values = coveredColumns(table).join(", ");
+	return `CREATE TEMP VIEW ${believed(table)} AS SELECT ${columns.join(", ")} FROM main.${table} WHERE row_fits('${table}', mac, ${values})`;
+}
+
+/** Answer when a row that the question needs was altered. */
+function rowAltered(): AppError {
+	return new AppError("row_altered", "another program altered what you asked for, so it is not shown: the server's log says more");
+}
+
+/** Sums up the rows of a database, and names the tables with rows whose MAC is wrong. */
+export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): { sums: RowSums; unfit: RowTable[] } {
+	const sums: Record<RowSum, bigint> = { access: 0n, content: 0n };
+	const unfit = new Set<RowTable>();
+	for (const table of TABLES) {
+		const { sum } = kindOf(table);
+		if (!which.includes(sum)) continue;
+		const rows = db.prepare(`SELECT mac, ${coveredColumns(table).join(", ")} FROM main.${table}`).raw();
+		for (const [mac, ...values] of rows.iterate() as IterableIterator<RowValue[]>) {
+			if (macs.fits(table, mac, values)) sums[sum] = BigInt.asUintN(256, sums[sum] + macs.term(table, values));
+			else unfit.add(table);
+		}
+	}
+	return { sums, unfit: [...unfit] };
+}
+
+/** Gives every row its MAC, whatever it had: for a new database, and for one that somebody has chosen to believe. */
+export function blessAll(db: Database): void {
+	for (const table of TABLES) {
+		const values = coveredColumns(table).join(", ");
+		db.exec(`UPDATE main.${table} SET mac = row_entered('${table}', ${values})`);
+	}
+}

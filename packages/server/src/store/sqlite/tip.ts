@@ -1,0 +1,124 @@
+import type { Database } from "better-sqlite3";
+import { GENESIS } from "../../audit/chain.ts";
+import type { RowMacs } from "../../crypto/row-macs.ts";
+import type { RowSum } from "../row-kinds.ts";
+import { guardWrites, type RowLedger, type RowSums, sumUp } from "./row-guard.ts";
+import type { Chain } from "./writes/audit.ts";
+
+/** End of the log and sums of all rows, as one transaction left them. */
+interface Tip {
+	seq: number;
+	hash: Buffer;
+	sums: RowSums;
+}
+
+const NO_SUMS: RowSums = { access: 0n, content: 0n };
+
+function readTip(db: Database, macs: RowMacs): Tip | undefined {
+	const box = db.prepare("SELECT sealed FROM main.tip").pluck().get() as Buffer | undefined;
+	const text = box && macs.open(box);
+	if (text === undefined) return undefined;
+	const { seq, hash, access, content } = JSON.parse(text) as Record<string, string>;
+	return {
+		seq: Number(seq),
+		hash: Buffer.from(hash ?? "", "hex"),
+		sums: { access: BigInt(`0x${access}`), content: BigInt(`0x${content}`) },
+	};
+}
+
+function textOf({ seq, hash, sums }: Tip): string {
+	const [access, content] = [sums.access.toString(16), sums.content.toString(16)];
+	return JSON.stringify({ seq, hash: hash.toString("hex"), access, content });
+}
+
+/**
+ * Compares the rows and the log with the tip that the last transaction left, in one state of the database.
+ * @returns what does not fit; empty when all does
+ */
+export function tipAlterations(db: Database, macs: RowMacs, which: readonly RowSum[]): string[] {
+	return db.transaction(() => {
+		const tip = readTip(db, macs);
+		if (tip === undefined) return ["the tip"];
+		const { sums, unfit } = sumUp(db, macs, which);
+		return [
+			...(isEndOfLog(db, tip) ? [] : ["the end of the audit log"]),
+			...which.filter((sum) => sums[sum] !== tip.sums[sum]).map((sum) => `the sum of rows that are ${sum}`),
+			...unfit.map((table) => `rows of ${table}`),
+		];
+	})();
+}
+
+function isEndOfLog(db: Database, { seq, hash }: Tip): boolean {
+	const newest = db.prepare("SELECT seq, hash FROM main.audit_event ORDER BY seq DESC LIMIT 1").get();
+	const end = (newest as { seq: number; hash: Buffer } | undefined) ?? { seq: 0, hash: GENESIS };
+	return end.seq === seq && end.hash.equals(hash);
+}
+
+/** State that a transaction may have to return to. */
+export interface Point {
+	tip: ReturnType<Chain["tip"]>;
+	sums: RowSums | undefined;
+}
+
+/** Keeper of the tip in the writer's transactions. */
+export interface TipKeeper {
+	point(): Point;
+	rewind(point: Point): void;
+	/** Notices, as the first step of a transaction, that another program changed the schema. From then on no row gets a MAC. */
+	begin(): void;
+	/** Replaces the tip, as the last step of a transaction. */
+	seal(): void;
+}
+
+/** Keeps the end of the log alone: over a database that is not believed, where only leases go on. */
+export function keepLog(chain: Chain): TipKeeper {
+	return {
+		point: () => ({ tip: chain.tip(), sums: undefined }),
+		rewind: ({ tip }) => chain.rewind(tip),
+		begin: () => undefined,
+		seal: () => undefined,
+	};
+}
+
+/** Keeps log and rows. @param start the sums of a database that was found sound */
+export function keepTip(db: Database, chain: Chain, macs: RowMacs, start: RowSums = NO_SUMS): TipKeeper {
+	const ledger: RowLedger = guardWrites(db, macs, start);
+	const version = db.prepare("PRAGMA main.schema_version").pluck();
+	const write = db.prepare(
+		"INSERT INTO main.tip (id, sealed) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed",
+	);
+	const known = version.get();
+	let isOurs = true;
+	return {
+		point: () => ({ tip: chain.tip(), sums: ledger.sums() }),
+		rewind({ tip, sums }) {
+			chain.rewind(tip);
+			if (sums !== undefined) ledger.rewind(sums);
+		},
+		begin() {
+			if (!isOurs || version.get() === known) return;
+			isOurs = false;
+			ledger.stop();
+		},
+		seal() {
+			if (isOurs) write.run(macs.seal(textOf({ ...chain.tip(), sums: ledger.sums() })));
+		},
+	};
+}
+
+/**
+ * Opens a database under its keys: a new one gets its first tip with its first transaction, and one that fits goes on from its own.
+ * @returns the keeper, and what does not fit; then the keeper keeps the log alone
+ */
+export function openTip(db: Database, chain: Chain, macs: RowMacs): { keeper: TipKeeper; altered: string[] } {
+	if (isNew(db)) return { keeper: keepTip(db, chain, macs), altered: [] };
+	const altered = tipAlterations(db, macs, ["access"]);
+	if (altered.length > 0) return { keeper: keepLog(chain), altered };
+	return { keeper: keepTip(db, chain, macs, readTip(db, macs)?.sums), altered: [] };
+}
+
+/** Tells whether nothing was ever stored: no key, no event, no tip. */
+function isNew(db: Database): boolean {
+	const any = "SELECT 1 FROM main.keyring UNION ALL SELECT 1 FROM main.audit_event UNION ALL SELECT 1 FROM main.tip LIMIT 1";
+	return db.prepare(any).get() === undefined;
+}
