@@ -27,6 +27,7 @@ export interface SharedKeys {
 	readonly session: KeySet<MacKey>;
 	readonly cursor: KeySet<MacKey>;
 	readonly checkpoint: KeySet<SigningKey>;
+	readonly rows: KeySet<MacKey>;
 }
 
 /**
@@ -41,6 +42,7 @@ export function openShared(rows: KeyRow[], unwrap: (row: KeyRow) => Buffer): Sha
 		session: openSet(rows, "session", unwrap, macKey),
 		cursor: openSet(rows, "cursor", unwrap, macKey),
 		checkpoint: openSet(rows, "checkpoint", unwrap, (row, seed) => signingKey(row.id, seed)),
+		rows: openSet(rows, "rows", unwrap, macKey),
 	};
 }
 

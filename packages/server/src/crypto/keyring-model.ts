@@ -5,7 +5,7 @@ import { type Port, read, write } from "../operation.ts";
  * Purposes of the keyring's keys: a key is bound to its purpose and opens nothing else. Every instance has one active key of each.
  * Design: §5.
  */
-export const KEY_PURPOSES = ["record", "portable", "session", "cursor", "checkpoint"] as const;
+export const KEY_PURPOSES = ["record", "portable", "session", "cursor", "checkpoint", "rows"] as const;
 
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 

@@ -5,6 +5,7 @@ import type { Awaitable } from "../operation.ts";
 import type { System } from "../system.ts";
 import { type KeySet, type MacKey, openShared, recordKey, type SharedKeys } from "./key-set.ts";
 import { KEY_PURPOSES, type KeyPurpose, type KeyRow, type KeyStore } from "./keyring-model.ts";
+import type { RowKey } from "./row-macs.ts";
 import { createRwLock } from "./rw-lock.ts";
 import { type DataKey, keyIdOf } from "./seal.ts";
 import type { SigningKey } from "./signing-key.ts";
@@ -18,6 +19,8 @@ const DATA_DAMAGED = 65;
 /** Dependencies of the keyring. */
 export interface KeyringNeeds {
 	keys: KeyStore;
+	/** Receives the keys of rows, the active one first, before anything is stored or believed. */
+	guard?(keys: RowKey[]): Promise<void>;
 	system: Pick<System, "now" | "randomBytes">;
 }
 
@@ -33,18 +36,28 @@ export async function openKeyring(needs: KeyringNeeds & { master: Buffer }): Pro
 
 async function openUnder(master: DataKey, needs: KeyringNeeds): Promise<Keyring> {
 	const given = fingerprintOf(master);
-	const needed = (await needs.keys.fingerprint()) ?? (await initialize(needs, master));
+	const stored = await needs.keys.fingerprint();
+	const needed = stored ?? (await initialize(needs, master));
 	if (needed !== given) {
 		throw new FatalError(
 			`the data needs the master key with fingerprint ${needed}, but this key has ${given}: provide the right key; no other can open the data`,
 		);
 	}
-	return new Keyring(needs, master, openAtStart(master, await needs.keys.shared()));
+	const shared = openAtStart(master, await needs.keys.shared());
+	if (stored !== undefined) await needs.guard?.(rowKeys(shared.rows));
+	return new Keyring(needs, master, shared);
 }
 
-async function initialize({ keys, system }: KeyringNeeds, master: DataKey): Promise<string> {
+/** Lists the keys of rows, the active one first. */
+function rowKeys({ active, byId }: KeySet<MacKey>): RowKey[] {
+	const retired = [...byId.values()].filter(({ id }) => id !== active.id);
+	return [active, ...retired].map(({ id, bytes }) => ({ id: Buffer.from(id, "hex"), bytes }));
+}
+
+async function initialize({ keys, system, guard }: KeyringNeeds, master: DataKey): Promise<string> {
 	const fingerprint = fingerprintOf(master);
 	const rows = KEY_PURPOSES.map((purpose) => newKeyRow(master, purpose, "", system));
+	await guard?.(rowKeys(openAtStart(master, rows).rows));
 	const event = systemEvent(system.now(), "key.created", undefined, { fingerprint });
 	if ((await keys.initialize({ fingerprint, keys: rows }, event)) === "done") return fingerprint;
 	const existing = await keys.fingerprint();

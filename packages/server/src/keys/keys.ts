@@ -101,6 +101,7 @@ const AFTER: Record<KeyPurpose, string> = {
 	portable: "new svc:v1: text is sealed with the new key; older text can still be opened",
 	session: "new sessions are signed with the new key; existing sessions continue: `svc revoke` ends them",
 	cursor: "clients that are reading a list page by page must start again",
+	rows: "rows that are written from now on are authenticated with the new key; the others stay valid",
 	checkpoint: "new checkpoints of the audit log are signed with the new key; older ones stay verifiable",
 };
 

@@ -138,6 +138,11 @@ export const OTHER_TABLES: Readonly<Record<string, string>> = {
 	tip: "a box of its own",
 };
 
+/** All columns of a table's rows but the MAC. */
+export function columnsOf(table: RowTable): readonly string[] {
+	return [...coveredColumns(table), ...Object.keys(ROW_KINDS[table].free)];
+}
+
 /** Columns that the MAC of a table's rows covers, in the order in which it covers them. */
 export function coveredColumns(table: RowTable): readonly string[] {
 	const { key, covered }: RowKind = ROW_KINDS[table];

@@ -1,6 +1,7 @@
 import { accountOperations } from "../accounts/model.ts";
 import { type AuditStore, auditOperations } from "../audit/model.ts";
 import { type BackupSource, backupOperations } from "../backups/model.ts";
+import type { RowKey } from "../crypto/row-macs.ts";
 import { engineOperations } from "../engines/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { leaseOperations } from "../leases/model.ts";
@@ -72,6 +73,11 @@ export function fromDeclarations(make: (noun: string, verb: string, declared: Op
  * answered immediately, everything else is asynchronous. Design: §4, §14.
  */
 export interface Store extends Operations, BackupSource {
+	/**
+	 * Gives the store the keys that its rows are authenticated with, the active one first. Until then rows grant nothing.
+	 * Afterwards `health.alterations` names what does not fit. Design: §13
+	 */
+	guard(keys: RowKey[]): Promise<void>;
 	/** Tells whether a write succeeds now and leaves room for more; while none does, it tries at most once a second. */
 	isWritable(now: Date): Promise<boolean>;
 	/** Highest number of events of one account or source in the last second while the disk was low, and the number of refused ones. */

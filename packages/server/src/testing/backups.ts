@@ -26,11 +26,11 @@ export interface BackedUp {
 /** Makes a server with an account and a secret, a backup of it, and then one more account. */
 export async function makeBackedUp(cleanup: Cleanup): Promise<BackedUp> {
 	const used = await makeFolder(cleanup);
-	const { store } = await openTestStore(cleanup, used);
+	const { store } = await openTestStore(cleanup, used, false);
 	const system = createTestSystem();
 	const config = readConfig({ SVC_DATA_DIR: used }, used);
 	const { key } = await loadMasterKey(config, undefined, system);
-	const keyring = await openKeyring({ keys: store.keys, master: key.reveal(), system });
+	const keyring = await openKeyring({ keys: store.keys, guard: store.guard, master: key.reveal(), system });
 	const realm = await addRealm(store, await addAccount(store, { email: ACCOUNTS[0] }), { keyring });
 	const version = aVersion(realm.id, "KEY");
 	await store.secrets.set({ ...version, value: await sealValue({ keyring, system }, version, "a value") }, anEvent());

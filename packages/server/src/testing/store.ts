@@ -28,8 +28,14 @@ export async function makeFolder(cleanup: Cleanup): Promise<string> {
 	return folder;
 }
 
-/** Opens a store in a new folder, or in a used one; it is closed after the test. */
-export async function openTestStore(cleanup: Cleanup, used?: string): Promise<TestStore> {
+/** Key of the rows of stores that no keyring opens. */
+const ROW_KEY = { id: Buffer.alloc(8, 1), bytes: Buffer.alloc(32, 1) };
+
+/**
+ * Opens a store in a new folder, or in a used one; it is closed after the test.
+ * @param isGuarded leaves the keys of its rows to a keyring when false
+ */
+export async function openTestStore(cleanup: Cleanup, used?: string, isGuarded = true): Promise<TestStore> {
 	// Closes the store before its folder goes: otherwise its last work would not find the files.
 	const ends = new AsyncDisposableStack();
 	cleanup.after(() => ends.disposeAsync());
@@ -40,6 +46,7 @@ export async function openTestStore(cleanup: Cleanup, used?: string): Promise<Te
 		now: new Date("2030-01-01T00:00:00Z"),
 		onFailure: (failure) => failures.push(failure),
 	});
+	if (isGuarded) await opened.guard([ROW_KEY]);
 	let closing: Promise<void> | undefined;
 	const store: Store = {
 		...opened,

@@ -28,13 +28,16 @@ interface Ways {
 	worker: ReadWorker;
 	/** The newest event. */
 	tip(): { seq: number; hash: Buffer };
+	/** Names what did not fit the keys of rows. */
+	altered(): readonly string[];
 }
 
 type Run = (...args: never[]) => unknown;
 
 /** Makes every operation of the port: this thread answers reads, the reading worker scans, the writer thread changes. */
-export function createAdapter({ writer, connection, transaction, worker, tip }: Ways): Operations {
-	const reads = readsOf(connection, tip) as unknown as Record<string, Record<string, Run>>;
+export function createAdapter(ways: Ways): Operations {
+	const { writer, connection, transaction, worker } = ways;
+	const reads = readsOf(ways) as unknown as Record<string, Record<string, Run>>;
 	const operations = fromDeclarations((noun, verb, declared) => {
 		if (declared.kind === "append") return writer.append;
 		if (declared.kind === "scan") return (...args: unknown[]) => worker.ask(noun, verb, args);
@@ -51,14 +54,15 @@ export function createAdapter({ writer, connection, transaction, worker, tip }: 
 	};
 }
 
-function readsOf(connection: Database, tip: Ways["tip"]): Implementations<"read"> {
+function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
+	const schema = schemaAlterations(connection);
 	const db = drizzle({ client: connection });
 	return {
 		accounts: accountReads(db, connection),
 		audit: { head: () => headAt(tip()) },
 		backups: restoreReads(connection),
 		engines: engineReads(db),
-		health: { alterations: schemaAlterations(connection) },
+		health: { alterations: () => [...schema(), ...altered()] },
 		keys: keyReads(db),
 		leases: leaseReads(db),
 		policy: policyReads(db),

@@ -33,7 +33,7 @@ async function setUp(t: TestContext) {
 		reader.close();
 		db.close();
 	});
-	const runBatch = createBatches(db, chain, writes);
+	const runBatch = createBatches(db, chain, writes, keepLog(chain));
 	const run = (...operations: Operation[]) => {
 		const { outcomes = [], tip } = runBatch(operations);
 		return { outcomes, tip };
@@ -203,7 +203,7 @@ test("a sync that fails when the batch is committed ends everything, and the wor
 	const tip = chain.tip();
 	const operation: Operation = ["secrets", "set", aVersion(realm.id, "k"), anEvent()];
 	assert.throws(
-		() => createBatches(failing, chain, allWrites(db, chain.append))([operation]),
+		() => createBatches(failing, chain, allWrites(db, chain.append), keepLog(chain))([operation]),
 		(error) => isFatal("SQLITE_IOERR_FSYNC")(error) && !String(error).includes("CANARY"),
 	);
 	assert.deepEqual([db.inTransaction, chain.tip()], [false, tip]);
@@ -224,7 +224,7 @@ test("an operation that does not exist ends everything: the two sides are not of
 test("a batch of nothing but events says so in one word, and an empty one is harmless", async (t) => {
 	const { db, chain, run, total } = await setUp(t);
 	const before = Number(total("audit_event"));
-	const runBatch = createBatches(db, chain, allWrites(db, chain.append));
+	const runBatch = createBatches(db, chain, allWrites(db, chain.append), keepLog(chain));
 	const event = writeEvent(anEvent({ data: { text: "ключ 🔑 \ud800", none: undefined } }));
 	assert.deepEqual(runBatch([event, event]), { count: 2, outcomes: undefined, tip: chain.tip() });
 	assert.equal(total("audit_event"), before + 2);

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../audit/model.ts";
-import type { ErrorCode } from "../../errors.ts";
+import { AppError, type ErrorCode } from "../../errors.ts";
 import { refuseMaker } from "../../policy/decide.ts";
 import { readEvent } from "./event-line.ts";
 import { codeOf, isFatal, StorageFailure } from "./failure.ts";
@@ -116,6 +116,7 @@ function createRunner(db: Database, chain: Chain, writes: Writes, keeper: TipKee
 			if (!db.inTransaction || code === "SQLITE_FULL" || isFatal(code)) throw error;
 			db.exec("ROLLBACK TO item; RELEASE item");
 			keeper.rewind(before);
+			if (error instanceof AppError) return { refused: { code: error.code, message: error.message } };
 			const { name, message } = error as Error;
 			return { failed: { name, message: code === "" ? message : code, code } };
 		}

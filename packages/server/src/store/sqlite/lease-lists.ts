@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { type Lease, type LeaseFilter, OPEN_STATES, type OpenCount } from "../../leases/model.ts";
+import { columnsOf } from "../row-kinds.ts";
 import { isIn } from "./lease-states.ts";
 import { createStatements } from "./statements.ts";
 
@@ -9,7 +10,7 @@ export function leaseLists(db: Database) {
 	return {
 		list(filter: LeaseFilter, before: string, limit: number): Lease[] {
 			const found = prepare(
-				`SELECT * FROM lease WHERE ${among(filter)} AND id < @before ORDER BY id DESC LIMIT @limit`,
+				`SELECT ${columnsOf("lease").join(", ")} FROM lease WHERE ${among(filter)} AND id < @before ORDER BY id DESC LIMIT @limit`,
 			);
 			return found.all({ ...filter, before, limit }) as Lease[];
 		},

@@ -22,7 +22,8 @@ async function setUp(t: TestContext) {
 	const open = () => {
 		const db = new Database(file);
 		t.after(() => db.close());
-		for (const pragma of ["foreign_keys = OFF", "ignore_check_constraints = ON", "trusted_schema = OFF"]) db.pragma(pragma);
+		for (const pragma of ["foreign_keys = OFF", "ignore_check_constraints = ON", "trusted_schema = OFF"])
+			db.pragma(pragma);
 		return db;
 	};
 	const writer = open();
@@ -39,7 +40,10 @@ async function setUp(t: TestContext) {
 	/** What a read gets of a row. */
 	const seen = (table: RowTable, number: number) => {
 		try {
-			return reader.prepare(`SELECT count(*) FROM ${believed(table)} WHERE ${isRow(writer, table, number)}`).pluck().get();
+			return reader
+				.prepare(`SELECT count(*) FROM ${believed(table)} WHERE ${isRow(writer, table, number)}`)
+				.pluck()
+				.get();
 		} catch (error) {
 			if (error instanceof AppError && error.code === "row_altered") return error.code;
 			throw error;
@@ -64,7 +68,7 @@ function transact(db: Database.Database, keeper: TipKeeper, work: () => unknown)
 }
 
 /** A value of a column's type, as SQL: another one for each number. */
-function valueOf(db: Database.Database, table: string, column: string, number: number): string {
+function sampleOf(db: Database.Database, table: string, column: string, number: number): string {
 	const type = db.prepare("SELECT type FROM pragma_table_info(?) WHERE name = ?").pluck().get(table, column);
 	if (type === "INTEGER") return String(number);
 	return type === "BLOB" ? `CAST('${column} ${number}' AS BLOB)` : `'${column} ${number}'`;
@@ -72,13 +76,13 @@ function valueOf(db: Database.Database, table: string, column: string, number: n
 
 function insertOf(db: Database.Database, table: RowTable, number: number): string {
 	const columns = [...coveredColumns(table), ...Object.keys(kindOf(table).free)];
-	const values = columns.map((column) => valueOf(db, table, column, number));
+	const values = columns.map((column) => sampleOf(db, table, column, number));
 	return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${values.join(", ")})`;
 }
 
 const isRow = (db: Database.Database, table: RowTable, number: number) =>
 	kindOf(table)
-		.key.map((column) => `${column} = ${valueOf(db, table, column, number)}`)
+		.key.map((column) => `${column} = ${sampleOf(db, table, column, number)}`)
 		.join(" AND ");
 
 /** What a read gets of an altered row. */
@@ -91,7 +95,7 @@ test("rows that the server wrote, changed and deleted fit their MACs and the tip
 	for (const table of TABLES) {
 		if (isRead(table)) assert.equal(seen(table, 1), 1, table);
 		for (const column of coveredColumns(table)) {
-			write(`UPDATE ${table} SET ${column} = ${valueOf(writer, table, column, 3)} WHERE ${isRow(writer, table, 1)}`);
+			write(`UPDATE ${table} SET ${column} = ${sampleOf(writer, table, column, 3)} WHERE ${isRow(writer, table, 1)}`);
 			assert.deepEqual(said(), [], `${table}.${column}`);
 			write(`DELETE FROM ${table} WHERE NOT (${isRow(writer, table, 2)}); ${insertOf(writer, table, 1)}`);
 		}
@@ -106,7 +110,9 @@ for (const table of TABLES) {
 	for (const column of coveredColumns(table)) {
 		test(`${table}.${column} changed in the file grants nothing, hides nothing and is noticed`, async (t) => {
 			const { attacker, said, seen } = await setUp(t);
-			attacker.exec(`UPDATE ${table} SET ${column} = ${valueOf(attacker, table, column, 3)} WHERE ${isRow(attacker, table, 1)}`);
+			attacker.exec(
+				`UPDATE ${table} SET ${column} = ${sampleOf(attacker, table, column, 3)} WHERE ${isRow(attacker, table, 1)}`,
+			);
 			assert.deepEqual(said(), [sum, `rows of ${table}`]);
 			const number = kindOf(table).key.includes(column) ? undefined : 1;
 			if (isRead(table) && number !== undefined) assert.equal(seen(table, number), ofAltered(table));
@@ -117,7 +123,9 @@ for (const table of TABLES) {
 	test(`a row of ${table} inserted with another row's MAC grants nothing and is noticed`, async (t) => {
 		const { attacker, said, seen } = await setUp(t);
 		attacker.exec(insertOf(attacker, table, 3));
-		attacker.exec(`UPDATE ${table} SET mac = (SELECT mac FROM ${table} WHERE ${isRow(attacker, table, 1)}) WHERE ${isRow(attacker, table, 3)}`);
+		attacker.exec(
+			`UPDATE ${table} SET mac = (SELECT mac FROM ${table} WHERE ${isRow(attacker, table, 1)}) WHERE ${isRow(attacker, table, 3)}`,
+		);
 		assert.deepEqual(said(), [`rows of ${table}`]);
 		if (isRead(table)) assert.equal(seen(table, 3), ofAltered(table));
 	});
@@ -142,7 +150,7 @@ for (const table of TABLES) {
 		const { writer, attacker, write, said } = await setUp(t);
 		const [column = ""] = coveredColumns(table).slice(-1);
 		attacker.exec(`UPDATE ${table} SET mac = zeroblob(40) WHERE ${isRow(attacker, table, 1)}`);
-		write(`UPDATE ${table} SET ${column} = ${valueOf(writer, table, column, 3)} WHERE ${isRow(writer, table, 1)}`);
+		write(`UPDATE ${table} SET ${column} = ${sampleOf(writer, table, column, 3)} WHERE ${isRow(writer, table, 1)}`);
 		assert.deepEqual(said(), [sum, `rows of ${table}`]);
 	});
 }

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { RowMacs, RowValue } from "../../crypto/row-macs.ts";
 import { AppError } from "../../errors.ts";
-import { coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
+import { columnsOf, coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
 
 const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
@@ -69,7 +69,9 @@ export function guardWrites(db: Database, macs: RowMacs, start: RowSums): RowLed
 function triggersOf(table: RowTable): string {
 	const columns = coveredColumns(table);
 	const values = (row: "OLD" | "NEW") => columns.map((name) => `${row}.${name}`).join(", ");
-	const isRow = kindOf(table).key.map((name) => `${name} = NEW.${name}`).join(" AND ");
+	const isRow = kindOf(table)
+		.key.map((name) => `${name} = NEW.${name}`)
+		.join(" AND ");
 	return `
 CREATE TEMP TRIGGER ${table}_entered AFTER INSERT ON main.${table} BEGIN
   UPDATE ${table} SET mac = row_entered('${table}', ${values("NEW")}) WHERE ${isRow};
@@ -89,18 +91,30 @@ export function guardReads(db: Database, macs: () => RowMacs): void {
 		if (kindOf(table as RowTable).altered === "refused") throw rowAltered();
 		return 0;
 	});
+	// A view is this connection's own, but query_only forbids even that.
+	const isQueryOnly = db.pragma("query_only", { simple: true });
+	db.pragma("query_only = OFF");
 	for (const table of TABLES) if (kindOf(table).altered !== "unread") db.exec(viewOf(table));
+	db.pragma(`query_only = ${isQueryOnly}`);
+}
+
+/** Answers for rows while their keys are not there. */
+export function noKeys(): never {
+	throw new Error("the store has no keys for its rows yet");
 }
 
 function viewOf(table: RowTable): string {
-	const columns = [...coveredColumns(table), ...Object.keys(kindOf(table).free)];
+	const columns = columnsOf(table);
 	const values = coveredColumns(table).join(", ");
 	return `CREATE TEMP VIEW ${believed(table)} AS SELECT ${columns.join(", ")} FROM main.${table} WHERE row_fits('${table}', mac, ${values})`;
 }
 
 /** Answer when a row that the question needs was altered. */
 function rowAltered(): AppError {
-	return new AppError("row_altered", "another program altered what you asked for, so it is not shown: the server's log says more");
+	return new AppError(
+		"row_altered",
+		"another program altered what you asked for, so it is not shown: the server's log says more",
+	);
 }
 
 /** Sums up the rows of a database, and names the tables with rows whose MAC is wrong. */

@@ -5,8 +5,9 @@ import type { Environment } from "../../messages.ts";
 import type { Role } from "../../policy/model.ts";
 import type { ProviderType } from "../../sso/model.ts";
 import { blob, integer, sqliteTable, text } from "./drizzle.ts";
+import { believed } from "./row-guard.ts";
 
-/** The tables as reads see them; audit-log.ts reads the log. The full schema, with checks, indexes and triggers, is in migrations.ts. */
+/** The tables as reads see them, those whose rows authenticate themselves through views that leave out what was altered; audit-log.ts reads the log. The full schema, with checks, indexes and triggers, is in migrations.ts. */
 export const meta = sqliteTable("meta", { name: text().primaryKey(), value: text().notNull() });
 
 export const keyring = sqliteTable("keyring", {
@@ -18,7 +19,7 @@ export const keyring = sqliteTable("keyring", {
 	created_at: text().notNull(),
 });
 
-export const account = sqliteTable("account", {
+export const account = sqliteTable(believed("account"), {
 	id: text().primaryKey(),
 	email: text().notNull(),
 	name: text().notNull(),
@@ -28,7 +29,7 @@ export const account = sqliteTable("account", {
 	created_at: text().notNull(),
 });
 
-export const session = sqliteTable("session", {
+export const session = sqliteTable(believed("session"), {
 	jti: text().primaryKey(),
 	user_id: text().notNull(),
 	created_at: text().notNull(),
@@ -36,13 +37,13 @@ export const session = sqliteTable("session", {
 	provider: text().notNull(),
 });
 
-export const knownSource = sqliteTable("known_source", {
+export const knownSource = sqliteTable(believed("known_source"), {
 	pair: blob({ mode: "buffer" }).primaryKey(),
 	user_id: text().notNull(),
 	seen_at: text().notNull(),
 });
 
-export const realm = sqliteTable("realm", {
+export const realm = sqliteTable(believed("realm"), {
 	id: text().primaryKey(),
 	slug: text().notNull(),
 	name: text().notNull(),
@@ -54,13 +55,13 @@ export const realm = sqliteTable("realm", {
 	keys: integer().notNull(),
 });
 
-export const accountLimit = sqliteTable("account_limit", {
+export const accountLimit = sqliteTable(believed("account_limit"), {
 	user_id: text().primaryKey(),
 	realm_bytes: integer(),
 	realms: integer(),
 });
 
-export const apiToken = sqliteTable("api_token", {
+export const apiToken = sqliteTable(believed("api_token"), {
 	id: text().primaryKey(),
 	user_id: text().notNull(),
 	name: text().notNull(),
@@ -76,7 +77,7 @@ export const apiToken = sqliteTable("api_token", {
 	maker_id: text(),
 });
 
-export const binding = sqliteTable("binding", {
+export const binding = sqliteTable(believed("binding"), {
 	id: text().primaryKey(),
 	realm_id: text().notNull(),
 	user_id: text().notNull(),
@@ -108,7 +109,7 @@ export const secretVersion = sqliteTable("secret_version", {
 	value: blob({ mode: "buffer" }).notNull(),
 });
 
-export const engineConfig = sqliteTable("engine_config", {
+export const engineConfig = sqliteTable(believed("engine_config"), {
 	id: text().primaryKey(),
 	engine: text().notNull(),
 	realm_id: text().notNull(),
@@ -118,7 +119,7 @@ export const engineConfig = sqliteTable("engine_config", {
 	created_at: text().notNull(),
 });
 
-export const engineFormerRealm = sqliteTable("engine_former_realm", {
+export const engineFormerRealm = sqliteTable(believed("engine_former_realm"), {
 	engine: text().notNull(),
 	realm_id: text().notNull(),
 });
@@ -155,7 +156,7 @@ export const leaseCount = sqliteTable("lease_count", {
 	count: integer().notNull(),
 });
 
-export const ssoProvider = sqliteTable("sso_provider", {
+export const ssoProvider = sqliteTable(believed("sso_provider"), {
 	name: text().primaryKey(),
 	id: text().notNull(),
 	type: text().$type<ProviderType>().notNull(),
@@ -165,7 +166,7 @@ export const ssoProvider = sqliteTable("sso_provider", {
 	created_at: text().notNull(),
 });
 
-export const ssoIdentity = sqliteTable("sso_identity", {
+export const ssoIdentity = sqliteTable(believed("sso_identity"), {
 	provider: text().notNull(),
 	issuer: text().notNull(),
 	subject: text().notNull(),

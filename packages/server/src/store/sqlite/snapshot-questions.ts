@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import { GENESIS } from "../../audit/chain.ts";
 import type { Samples, SnapshotFacts } from "../../backups/model.ts";
 import type { KeyRow } from "../../crypto/keyring-model.ts";
+import { columnsOf } from "../row-kinds.ts";
 import { schemaOf } from "./migrate.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import { createStatements } from "./statements.ts";
@@ -49,7 +50,7 @@ export function snapshotQuestions(db: Database) {
 				...references.slice(0, MAX_PROBLEMS).map(({ table }) => `a row of ${table} refers to nothing`),
 			];
 		},
-		keys: (): KeyRow[] => prepare("SELECT * FROM keyring").all() as KeyRow[],
+		keys: (): KeyRow[] => prepare(`SELECT ${columnsOf("keyring").join(", ")} FROM keyring`).all() as KeyRow[],
 		samples: (): Samples => samplesOf(db),
 	};
 }

@@ -1,5 +1,8 @@
 import { join } from "node:path";
+import type { Database } from "better-sqlite3";
+import { createRowMacs, type RowMacs } from "../../crypto/row-macs.ts";
 import type { FatalError } from "../../errors.ts";
+import { system } from "../../system.ts";
 import { createAnswerCache } from "../cache.ts";
 import type { Store } from "../store.ts";
 import { createDisk, createThrift, type Disk, type FileSystem, thrifty } from "./disk.ts";
@@ -9,6 +12,7 @@ import { openReader } from "./open.ts";
 import { createReadTransaction } from "./read-transaction.ts";
 import { ReadWorker } from "./read-worker.ts";
 import { adoptRestored } from "./restored.ts";
+import { guardReads, noKeys } from "./row-guard.ts";
 import { refuseAlteredSchema } from "./schema-alterations.ts";
 import { takeSnapshot } from "./snapshots.ts";
 import { Writer } from "./writer.ts";
@@ -46,6 +50,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		unlock = lockDataDirectory(options.directory);
 		const [{ createAdapter }] = await Promise.all([import("./adapter.ts"), prepareAndOpen(writer, options, file)]);
 		const connection = openReader(file);
+		const rows = guardConnection(connection);
 		const transaction = createReadTransaction(connection, options.onFailure);
 		writer.onCommit = transaction.refresh;
 		const worker = new ReadWorker(file);
@@ -57,12 +62,17 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			transaction,
 			worker,
 			tip: () => writer.tip,
+			altered: () => rows.altered,
 		});
 		return {
 			...cache.over(adapter),
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: thrift.seen,
 			copyTo: (to) => takeSnapshot(file, to),
+			async guard(keys) {
+				rows.macs = createRowMacs(keys, system.randomBytes);
+				rows.altered = await writer.guard(keys);
+			},
 			async close() {
 				await worker.close();
 				transaction.refresh();
@@ -76,6 +86,18 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		unlock();
 		throw error;
 	}
+}
+
+/** What a connection for reads knows of rows: their MACs once the keys are there, and what did not fit then. */
+interface Rows {
+	macs: RowMacs | undefined;
+	altered: string[];
+}
+
+function guardConnection(connection: Database): Rows {
+	const rows: Rows = { macs: undefined, altered: [] };
+	guardReads(connection, () => rows.macs ?? noKeys());
+	return rows;
 }
 
 /** Prepares the files before anything is written, then has the writer open them. */

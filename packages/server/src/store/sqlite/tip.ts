@@ -18,10 +18,10 @@ function readTip(db: Database, macs: RowMacs): Tip | undefined {
 	const box = db.prepare("SELECT sealed FROM main.tip").pluck().get() as Buffer | undefined;
 	const text = box && macs.open(box);
 	if (text === undefined) return undefined;
-	const { seq, hash, access, content } = JSON.parse(text) as Record<string, string>;
+	const { seq, hash, access, content } = JSON.parse(text) as Record<keyof RowSums | "hash", string> & Pick<Tip, "seq">;
 	return {
-		seq: Number(seq),
-		hash: Buffer.from(hash ?? "", "hex"),
+		seq,
+		hash: Buffer.from(hash, "hex"),
 		sums: { access: BigInt(`0x${access}`), content: BigInt(`0x${content}`) },
 	};
 }
@@ -119,6 +119,7 @@ export function openTip(db: Database, chain: Chain, macs: RowMacs): { keeper: Ti
 
 /** Tells whether nothing was ever stored: no key, no event, no tip. */
 function isNew(db: Database): boolean {
-	const any = "SELECT 1 FROM main.keyring UNION ALL SELECT 1 FROM main.audit_event UNION ALL SELECT 1 FROM main.tip LIMIT 1";
+	const any =
+		"SELECT 1 FROM main.keyring UNION ALL SELECT 1 FROM main.audit_event UNION ALL SELECT 1 FROM main.tip LIMIT 1";
 	return db.prepare(any).get() === undefined;
 }

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import type { ApiToken } from "../../tokens/model.ts";
+import { columnsOf } from "../row-kinds.ts";
 import { createStatements } from "./statements.ts";
 
 /** Condition that a row of api_token has not expired at an instant. @param at an SQL parameter */
@@ -14,7 +15,7 @@ export const LINE = `WITH RECURSIVE line (id) AS (
 /** Questions about the tokens that a token made, which may be many. They run in the reader thread, which also opens files of an older schema. */
 export function tokenLines(db: Database) {
 	const prepare = createStatements(db);
-	const list = `${LINE} SELECT * FROM api_token WHERE id IN (SELECT id FROM line) AND id > @after ORDER BY id LIMIT @limit`;
+	const list = `${LINE} SELECT ${columnsOf("api_token").join(", ")} FROM api_token WHERE id IN (SELECT id FROM line) AND id > @after ORDER BY id LIMIT @limit`;
 	const count = `${LINE} SELECT count(*) FROM line`;
 	return {
 		listLine: (id: string, after: string, limit: number) => prepare(list).all({ id, after, limit }) as ApiToken[],

@@ -1,9 +1,13 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
+import { createRowMacs, type RowKey, type RowMacs } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
+import { system } from "../../system.ts";
 import { type BatchReport, createBatches, type Operation, unpack } from "./batch.ts";
 import { codeOf, StorageFailure } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { openWriter } from "./open.ts";
+import { guardReads, noKeys } from "./row-guard.ts";
+import { keepLog, openTip } from "./tip.ts";
 import { createWalCheckpointer } from "./wal-checkpointer.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
@@ -15,12 +19,21 @@ export interface WriterInput {
 	now: string;
 }
 
-/** Message to the thread: first the database to open, then operations to run in one transaction, at last the end. */
-export type WriterRequest = WriterInput | Operation[] | "close";
+/** The keys that rows are authenticated with, the active one first. */
+export interface WriterKeys {
+	row_keys: RowKey[];
+}
+
+/**
+ * Message to the thread: first the database to open, then the keys of its rows, then operations to run in one transaction, at last the end. Rows that are
+ * written before the keys came have no MAC.
+ */
+export type WriterRequest = WriterInput | WriterKeys | Operation[] | "close";
 
 /** Message from the thread: `ready` once, then a report for each batch, or the reason why it cannot go on. */
 export type WriterMessage =
 	| { kind: "ready"; tip: BatchReport["tip"] }
+	| { kind: "guarded"; altered: string[] }
 	| { kind: "report"; report: BatchReport }
 	| { kind: "failure"; message: string; code: string };
 
@@ -62,10 +75,20 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 	const db = openWriter(file);
 	migrate(db, now);
 	const chain = openChain(db);
-	const run = createBatches(db, chain, allWrites(db, chain.append));
+	let macs: RowMacs | undefined;
+	guardReads(db, () => macs ?? noKeys());
+	const writes = allWrites(db, chain.append);
+	let run = createBatches(db, chain, writes, keepLog(chain));
+	const guard = ({ row_keys }: WriterKeys) => {
+		macs = createRowMacs(row_keys, system.randomBytes);
+		const { keeper, altered } = openTip(db, chain, macs);
+		run = createBatches(db, chain, writes, keeper);
+		send({ kind: "guarded", altered });
+	};
 	const log = createWalCheckpointer(db, attempt);
-	port.on("message", (request: Operation[] | "close") => {
+	port.on("message", (request: WriterKeys | Operation[] | "close") => {
 		if (request === "close") void log.close().then(() => attempt(end));
+		else if ("row_keys" in request) attempt(() => guard(request));
 		else
 			attempt(() => {
 				send({ kind: "report", report: run(gather(request)) });

@@ -2,6 +2,7 @@ import type { Worker } from "node:worker_threads";
 import { startThread } from "../../asset.ts";
 import { GENESIS } from "../../audit/chain.ts";
 import type { AuditEvent } from "../../audit/model.ts";
+import type { RowKey } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
 import { type BatchReport, type Operation, type Outcome, pack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
@@ -53,6 +54,7 @@ export class Writer implements WriteQueue {
 	#failure: FatalError | undefined;
 	#isFull = false;
 	#closing: Promise<void> | undefined;
+	#onGuarded: (altered: string[]) => void = () => undefined;
 
 	private constructor(worker: Worker, listener: WriterListener) {
 		this.#worker = worker;
@@ -89,6 +91,14 @@ export class Writer implements WriteQueue {
 			this.#fail(new FatalError("the writer thread ended", STORAGE_EXIT_CODE, { cause })),
 		);
 		worker.on("message", (message: WriterMessage) => this.#receive(message));
+	}
+
+	/** Gives the thread the keys of rows. @returns what does not fit them; then no row gets a MAC */
+	guard(row_keys: RowKey[]): Promise<string[]> {
+		return new Promise((resolve) => {
+			this.#onGuarded = resolve;
+			this.#worker.postMessage({ row_keys } satisfies WriterRequest);
+		});
 	}
 
 	/** The end of the audit chain. */
@@ -155,6 +165,10 @@ export class Writer implements WriteQueue {
 	}
 
 	#receive(message: WriterMessage): void {
+		if (message.kind === "guarded") {
+			this.#onGuarded(message.altered);
+			return;
+		}
 		if (message.kind !== "report") {
 			const reason = message.kind === "failure" ? message.message : "";
 			this.#fail(

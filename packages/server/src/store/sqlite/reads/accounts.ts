@@ -35,7 +35,7 @@ export function accountReads(db: Reader, connection: Database): Reads {
 			.limit(placeholder("limit"))
 			.prepare(),
 	);
-	const total = later(() => db.select({ total: count() }).from(account).prepare());
+	const total = later(() => db.select({ total: count() }).from(sql`account`).prepare());
 	const live = later(() =>
 		db
 			.select({ user_id: session.user_id })

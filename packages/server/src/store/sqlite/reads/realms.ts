@@ -1,6 +1,7 @@
 import type { Role } from "../../../policy/model.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, isNotNull, isNull, lt, or, sql } from "../drizzle.ts";
+import { believed } from "../row-guard.ts";
 import { realm } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
@@ -19,7 +20,8 @@ const columns = {
 
 /** Questions about live realms. */
 export function realmReads(db: Reader): Reads {
-	const role = sql<Role | null>`(SELECT role FROM binding WHERE binding.realm_id = realm.id AND binding.user_id = ${placeholder("user_id")})`;
+	const [bindings, realms] = [sql.raw(believed("binding")), sql.raw(believed("realm"))];
+	const role = sql<Role | null>`(SELECT role FROM ${bindings} AS held WHERE held.realm_id = ${realms}.id AND held.user_id = ${placeholder("user_id")})`;
 	const access = later(() =>
 		db
 			.select({ ...columns, role })
@@ -39,7 +41,7 @@ export function realmReads(db: Reader): Reads {
 		isNull(realm.deleted_at),
 		or(
 			eq(realm.user_id, placeholder("user_id")),
-			sql`${realm.id} IN (SELECT realm_id FROM binding WHERE user_id = ${placeholder("user_id")})`,
+			sql`${realm.id} IN (SELECT realm_id FROM ${bindings} WHERE user_id = ${placeholder("user_id")})`,
 		),
 		or(eq(placeholder("only") as never, ""), eq(realm.id, placeholder("only"))),
 	);

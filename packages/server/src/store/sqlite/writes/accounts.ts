@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import { decideRegistration } from "../../../accounts/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { hadAccounts } from "../had-accounts.ts";
+import { believed } from "../row-guard.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { sessionOpening } from "./sessions.ts";
@@ -20,7 +21,9 @@ type AccountWrites = Implementations<"write">["accounts"];
 export function accountWrites(db: Database, append: Append): AccountWrites {
 	const password = db.prepare("UPDATE account SET password = ? WHERE id = ? AND password = ? AND disabled_at IS NULL");
 	const disable = db.prepare("UPDATE account SET disabled_at = ? WHERE id = ?");
-	const unchanged = db.prepare("SELECT 1 FROM account WHERE id = ? AND disabled_at IS NULL AND password IS ?").pluck();
+	const unchanged = db
+		.prepare(`SELECT 1 FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL AND password IS ?`)
+		.pluck();
 	const open = sessionOpening(db);
 	const close = db.prepare("DELETE FROM session WHERE jti = ?");
 	const closeOthers = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");

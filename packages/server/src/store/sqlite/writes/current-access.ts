@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { CurrentAccess } from "../../../policy/decide.ts";
 import type { Role } from "../../../policy/model.ts";
+import { believed } from "../row-guard.ts";
 import { notExpiredAt } from "../token-lines.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
@@ -9,11 +10,15 @@ import { LIVE_REALM } from "./live-realm.ts";
  * computed, or a directory asked. SQLite would prepare joins again whenever a parameter is bound.
  */
 export function currentAccess(db: Database): (at: string) => CurrentAccess {
-	const session = db.prepare("SELECT user_id FROM session WHERE jti = ? AND expires_at > ?").pluck();
-	const token = db.prepare(`SELECT user_id FROM api_token WHERE id = ? AND ${notExpiredAt("?")}`).pluck();
-	const account = db.prepare("SELECT instance_admin FROM account WHERE id = ? AND disabled_at IS NULL").pluck();
+	const session = db.prepare(`SELECT user_id FROM ${believed("session")} WHERE jti = ? AND expires_at > ?`).pluck();
+	const token = db
+		.prepare(`SELECT user_id FROM ${believed("api_token")} WHERE id = ? AND ${notExpiredAt("?")}`)
+		.pluck();
+	const account = db
+		.prepare(`SELECT instance_admin FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL`)
+		.pluck();
 	const owner = db.prepare(LIVE_REALM).pluck();
-	const bound = db.prepare("SELECT role FROM binding WHERE realm_id = ? AND user_id = ?").pluck();
+	const bound = db.prepare(`SELECT role FROM ${believed("binding")} WHERE realm_id = ? AND user_id = ?`).pluck();
 	return (at) => ({
 		account({ user_id, jti, token_id }) {
 			const holder = token_id === undefined ? session.get(jti, at) : token.get(token_id, at);

@@ -14,6 +14,7 @@ import {
 import { refuseMaker } from "../../../policy/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { from, isIn, to } from "../lease-states.ts";
+import { believed } from "../row-guard.ts";
 import type { Append } from "./audit.ts";
 import { currentAccess } from "./current-access.ts";
 import { IS_UNUSED } from "./engines.ts";
@@ -62,8 +63,10 @@ const GIVEN = [
 /** Prepares the facts that decide whether a lease may begin. */
 function beginningFacts(db: Database) {
 	const realm = db.prepare(LIVE_REALM);
-	const config = db.prepare("SELECT 1 FROM engine_config WHERE id = ? AND state = 'active'");
-	const common = db.prepare("SELECT 1 FROM engine_config WHERE engine = ? AND realm_id = '' AND state = 'active'");
+	const config = db.prepare(`SELECT 1 FROM ${believed("engine_config")} WHERE id = ? AND state = 'active'`);
+	const common = db.prepare(
+		`SELECT 1 FROM ${believed("engine_config")} WHERE engine = ? AND realm_id = '' AND state = 'active'`,
+	);
 	const name = db.prepare(
 		"SELECT 1 FROM lease WHERE target = @target AND scope = @scope AND name = @name AND name <> ''",
 	);

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
+import { believed } from "../row-guard.ts";
 import type { Append } from "./audit.ts";
 import { emptying } from "./emptying.ts";
 import { IS_UNUSED } from "./engines.ts";
@@ -11,7 +12,7 @@ import { LIVE_REALM_BY_SLUG } from "./live-realm.ts";
 /** Operations on realms. */
 export function realmWrites(db: Database, append: Append): Implementations<"write">["realms"] {
 	const taken = db.prepare(LIVE_REALM_BY_SLUG);
-	const limit = db.prepare("SELECT realms FROM account_limit WHERE user_id = ?").pluck();
+	const limit = db.prepare(`SELECT realms FROM ${believed("account_limit")} WHERE user_id = ?`).pluck();
 	const owned = db.prepare("SELECT count(*) FROM realm WHERE user_id = ?").pluck();
 	const insert = db.prepare(
 		"INSERT INTO realm (id, slug, name, description, user_id, created_at) VALUES (@id, @slug, @name, @description, @user_id, @created_at)",

@@ -1,12 +1,13 @@
 import type { Database } from "better-sqlite3";
 import { type Coming, decideRoom, type Giving, type Kept, lastToConsider, type Room } from "../../../secrets/decide.ts";
 import { VERSION_BYTES } from "../../../secrets/model.ts";
+import { believed } from "../row-guard.ts";
 
 /** Makes the functions that count a realm's bytes inside the transaction, and find room. */
 export function roomOf(db: Database) {
 	const room = db.prepare(
-		'SELECT bytes, keys, coalesce((SELECT realm_bytes FROM account_limit WHERE user_id = realm.user_id), @realm_bytes) AS "limit" ' +
-			"FROM realm WHERE id = @realm_id AND deleted_at IS NULL",
+		`SELECT bytes, keys, coalesce((SELECT realm_bytes FROM ${believed("account_limit")} WHERE user_id = realm.user_id), @realm_bytes) AS "limit" ` +
+			`FROM ${believed("realm")} AS realm WHERE id = @realm_id AND deleted_at IS NULL`,
 	);
 	const count = db.prepare("UPDATE realm SET bytes = bytes + @bytes, keys = keys + @keys WHERE id = @realm_id");
 	const held = db

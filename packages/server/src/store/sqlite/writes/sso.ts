@@ -17,6 +17,7 @@ import {
 } from "../../../sso/decide.ts";
 import type { IdentityKey, OneTime, SsoLogin } from "../../../sso/model.ts";
 import type { Implementations } from "../../store.ts";
+import { believed } from "../row-guard.ts";
 import { EMAIL_TAKEN, INSERT_ACCOUNT } from "./accounts.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
@@ -85,10 +86,12 @@ const INSERT_IDENTITY =
 /** Prepares the reads of accounts and their identities. */
 function peopleOf(db: Database) {
 	const owner = db
-		.prepare("SELECT user_id FROM sso_identity WHERE provider = @provider AND issuer = @issuer AND subject = @subject")
+		.prepare(
+			`SELECT user_id FROM ${believed("sso_identity")} WHERE provider = @provider AND issuer = @issuer AND subject = @subject`,
+		)
 		.pluck();
-	const account = db.prepare("SELECT password, disabled_at, instance_admin FROM account WHERE id = ?");
-	const identities = db.prepare("SELECT id, provider, is_vouched FROM sso_identity WHERE user_id = ?");
+	const account = db.prepare(`SELECT password, disabled_at, instance_admin FROM ${believed("account")} WHERE id = ?`);
+	const identities = db.prepare(`SELECT id, provider, is_vouched FROM ${believed("sso_identity")} WHERE user_id = ?`);
 	const taken = db.prepare(EMAIL_TAKEN).pluck();
 	const ownerOf = (identity: IdentityKey) => owner.get(identity) as string | undefined;
 	const accountOf = (user_id: string): LinkedAccount | undefined => {
@@ -130,9 +133,11 @@ function addition(db: Database): (login: SsoLogin) => void {
 function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unlink"> {
 	const people = peopleOf(db);
 	const attach = db.prepare(INSERT_IDENTITY);
-	const session = db.prepare("SELECT provider FROM session WHERE jti = ?").pluck();
+	const session = db.prepare(`SELECT provider FROM ${believed("session")} WHERE jti = ?`).pluck();
 	const providers = db
-		.prepare("SELECT name FROM sso_provider WHERE name IN (SELECT provider FROM sso_identity WHERE user_id = ?)")
+		.prepare(
+			`SELECT name FROM ${believed("sso_provider")} WHERE name IN (SELECT provider FROM ${believed("sso_identity")} WHERE user_id = ?)`,
+		)
 		.pluck();
 	const remove = db.prepare("DELETE FROM sso_identity WHERE id = ? AND user_id = ?");
 	const doubt = db.prepare("UPDATE sso_identity SET is_vouched = 0 WHERE user_id = ?");
@@ -178,7 +183,7 @@ function leftOut(changes: readonly RoleChange[]): string | undefined {
 /** Updates the roles that the provider granted. */
 function roleWrites(db: Database, append: Append) {
 	const find = db.prepare(LIVE_REALM_BY_SLUG);
-	const current = db.prepare("SELECT role, granted_by FROM binding WHERE realm_id = ? AND user_id = ?");
+	const current = db.prepare(`SELECT role, granted_by FROM ${believed("binding")} WHERE realm_id = ? AND user_id = ?`);
 	const count = db.prepare(COUNT_BINDINGS).pluck();
 	const remove = db.prepare(DELETE_BINDING);
 	const granted = db
