@@ -56,6 +56,7 @@ const EVENT_TYPES = [
 	"backup.downloaded",
 	"backup.restored",
 	"database.altered",
+	"rows.adopted",
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

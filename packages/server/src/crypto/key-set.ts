@@ -27,7 +27,8 @@ export interface SharedKeys {
 	readonly session: KeySet<MacKey>;
 	readonly cursor: KeySet<MacKey>;
 	readonly checkpoint: KeySet<SigningKey>;
-	readonly rows: KeySet<MacKey>;
+	/** Undefined in a database from before its rows authenticated themselves. */
+	readonly rows: KeySet<MacKey> | undefined;
 }
 
 /**
@@ -42,7 +43,7 @@ export function openShared(rows: KeyRow[], unwrap: (row: KeyRow) => Buffer): Sha
 		session: openSet(rows, "session", unwrap, macKey),
 		cursor: openSet(rows, "cursor", unwrap, macKey),
 		checkpoint: openSet(rows, "checkpoint", unwrap, (row, seed) => signingKey(row.id, seed)),
-		rows: openSet(rows, "rows", unwrap, macKey),
+		rows: rows.some(({ purpose }) => purpose === "rows") ? openSet(rows, "rows", unwrap, macKey) : undefined,
 	};
 }
 

@@ -49,7 +49,9 @@ async function openUnder(master: DataKey, needs: KeyringNeeds): Promise<Keyring>
 }
 
 /** Lists the keys of rows, the active one first. */
-function rowKeys({ active, byId }: KeySet<MacKey>): RowKey[] {
+function rowKeys(keys: KeySet<MacKey> | undefined): RowKey[] {
+	if (keys === undefined) return [];
+	const { active, byId } = keys;
 	const retired = [...byId.values()].filter(({ id }) => id !== active.id);
 	return [active, ...retired].map(({ id, bytes }) => ({ id: Buffer.from(id, "hex"), bytes }));
 }

@@ -26,10 +26,11 @@ export interface RowMacs {
 	open(box: Buffer): string | undefined;
 }
 
-/** The three keys that one key of the keyring gives. */
+/** The keys that one key of the keyring gives. */
 interface Derived {
 	id: Buffer;
 	mac: KeyObject;
+	term: KeyObject;
 	tip: DataKey;
 }
 
@@ -39,23 +40,23 @@ const TIP = { label: "tip.sealed", realm_id: "", environment: "", name: "", row_
 /**
  * Makes the functions from the keyring's keys. MACs and tips name their key; terms are made with the first key alone, because a sum has no place for a
  * name: the writer sums up again when that key changes.
- * @param keys the active one first
+ * @param keys the active one first; without any, no row fits and no tip opens
  */
 export function createRowMacs(keys: readonly RowKey[], randomBytes: RandomBytes): RowMacs {
-	const [active = missing(), ...retired] = keys.map(derive);
-	const all = [active, ...retired];
-	const termKey = keyFor(keys[0] ?? missing(), "term");
+	const all = keys.map(derive);
+	const [active] = all;
+	const activeKey = () => active ?? missing();
 	const byId = (id: Buffer | undefined) => id && all.find((key) => key.id.equals(id));
 	return {
-		make: (table, values) => Buffer.concat([active.id, digest(active.mac, table, values)]),
+		make: (table, values) => Buffer.concat([activeKey().id, digest(activeKey().mac, table, values)]),
 		fits(table, mac, values) {
 			if (!Buffer.isBuffer(mac) || mac.length !== KEY_ID_BYTES + MAC_BYTES) return false;
 			const key = byId(mac.subarray(0, KEY_ID_BYTES));
-			// Whoever is to compare knows neither time nor answer: an ordinary comparison is enough.
+			// Nobody who could measure it chooses the MAC and asks often: an ordinary comparison is enough.
 			return key !== undefined && digest(key.mac, table, values).compare(mac, KEY_ID_BYTES) === 0;
 		},
-		term: (table, values) => BigInt(`0x${hmac(termKey, table, values).digest("hex")}`),
-		seal: (text) => sealRecord(active.tip, TIP, Buffer.from(text), randomBytes),
+		term: (table, values) => BigInt(`0x${hmac(activeKey().term, table, values).digest("hex")}`),
+		seal: (text) => sealRecord(activeKey().tip, TIP, Buffer.from(text), randomBytes),
 		open(box) {
 			const key = byId(keyIdOf(box));
 			return key && openRecord(key.tip, TIP, box)?.toString();
@@ -69,7 +70,7 @@ function missing(): never {
 
 function derive(key: RowKey): Derived {
 	const id = Buffer.from(key.id);
-	return { id, mac: keyFor(key, "mac"), tip: dataKey(id, bytesFor(key, "tip")) };
+	return { id, mac: keyFor(key, "mac"), term: keyFor(key, "term"), tip: dataKey(id, bytesFor(key, "tip")) };
 }
 
 function keyFor(key: RowKey, use: string): KeyObject {

@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { createRowMacs, type RowMacs } from "../../crypto/row-macs.ts";
-import type { FatalError } from "../../errors.ts";
+import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
 import { createAnswerCache } from "../cache.ts";
 import type { Store } from "../store.ts";
+import { isBeforeMacs } from "./adopt.ts";
 import { createDisk, createThrift, type Disk, type FileSystem, thrifty } from "./disk.ts";
 import { lockDataDirectory } from "./files.ts";
 import { pendingMigration } from "./migrate.ts";
@@ -104,6 +105,11 @@ function guardConnection(connection: Database): Rows {
 async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: string): Promise<void> {
 	adoptRestored(options.directory);
 	const migration = pendingMigration(file);
+	if (migration !== undefined && isBeforeMacs(file)) {
+		throw new FatalError(
+			`${file} is from before its rows authenticated themselves, so nothing tells who wrote them: look at it with \`svc adopt\`, which shows what it would believe and asks`,
+		);
+	}
 	if (migration !== undefined) {
 		refuseAlteredSchema(file);
 		await options.beforeMigration?.(migration, (to) => takeSnapshot(file, to));
