@@ -1,18 +1,24 @@
 import { createReadStream, createWriteStream } from "node:fs";
+import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { checkBackup, type Sound } from "./backups/check.ts";
+import type { Difference } from "./audit/model.ts";
+import type { GrantingRows } from "./audit/rights.ts";
+import { checkBackup, frozenKeys, type Sound } from "./backups/check.ts";
 import { readManifest, UnsoundBackup } from "./backups/manifest.ts";
-import type { Restore } from "./backups/model.ts";
+import type { Restore, Snapshot } from "./backups/model.ts";
 import { type Config, readConfig } from "./config.ts";
-import { openKeyring } from "./crypto/keyring.ts";
+import { openKeyring, rowKeysOf } from "./crypto/keyring.ts";
 import { findStagedKey, requireMasterKey } from "./crypto/master-key.ts";
+import type { RowKey } from "./crypto/row-macs.ts";
 import { FatalError } from "./errors.ts";
 import { hashFile } from "./file-hash.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
+import { adoptRows, markAdopted, wasAdopted } from "./store/sqlite/adopt.ts";
 import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/sqlite/files.ts";
 import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } from "./store/sqlite/restored.ts";
+import { openSnapshot, takeSnapshot } from "./store/sqlite/snapshots.ts";
 import { system } from "./system.ts";
-import { createChecker } from "./wiring/backups.ts";
+import { backUpBefore, createChecker } from "./wiring/backups.ts";
 
 /** Options of a restore, made on the server's machine while no server runs. */
 export interface RestoreOptions {
@@ -27,10 +33,19 @@ export interface RestoreOptions {
  * @throws UnsoundBackup saying what is wrong with it; FatalError naming the fingerprint of the master key that it needs
  */
 export async function verifyBackup(config: Config, file: string): Promise<Sound> {
+	return (await openBackup(config, file)).found;
+}
+
+/** Checks a backup, and finds the keys of its rows. */
+async function openBackup(config: Config, file: string): Promise<{ found: Sound; row_keys: RowKey[] }> {
 	const { manifest } = await readManifest(file);
 	const { key } = await requireMasterKey(config, manifest.fingerprint);
-	const checker = createChecker((keys) => openKeyring({ keys, master: key.reveal(), system }), system);
-	return checkBackup(checker, file);
+	let row_keys: RowKey[] = [];
+	const guard = async (keys: RowKey[]) => {
+		row_keys = keys;
+	};
+	const checker = createChecker((keys) => openKeyring({ keys, guard, master: key.reveal(), system }), system);
+	return { found: await checkBackup(checker, file), row_keys };
 }
 
 /**
@@ -43,7 +58,7 @@ export async function restoreBackup(
 	file: string,
 	options: RestoreOptions,
 ): Promise<Restore | undefined> {
-	const found = await verifyBackup(config, file);
+	const { found, row_keys } = await openBackup(config, file);
 	const { data_dir } = config;
 	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
 	const unlock = lockDataDirectory(data_dir);
@@ -54,7 +69,7 @@ export async function restoreBackup(
 		}
 		if (hasDatabase(data_dir)) refuseUnsettledKey(config);
 		if (!(await options.confirm(found))) return undefined;
-		return await putInPlace(data_dir, file, found);
+		return await putInPlace(data_dir, file, found, row_keys);
 	} finally {
 		unlock();
 	}
@@ -69,7 +84,12 @@ function refuseUnsettledKey(config: Config): void {
 	);
 }
 
-async function putInPlace(data_dir: string, file: string, { manifest }: Sound): Promise<Restore> {
+async function putInPlace(
+	data_dir: string,
+	file: string,
+	{ manifest }: Sound,
+	row_keys: readonly RowKey[],
+): Promise<Restore> {
 	const draft = restoringFile(data_dir);
 	// Leaves out the manifest that follows the database.
 	await pipeline(
@@ -88,9 +108,75 @@ async function putInPlace(data_dir: string, file: string, { manifest }: Sound): 
 		epoch: manifest.restore_epoch + 1,
 		events: manifest.events,
 	};
-	markRestored(draft, restore);
+	markRestored(draft, restore, row_keys);
 	adoptDraft(data_dir, now.replace(/\W/g, ""));
 	return restore;
+}
+
+/** Rows that an adoption would believe, for a person to look at. */
+export interface Adoptable {
+	rows: GrantingRows;
+	/** Rows that grant something else than the log says. */
+	differences: Difference[];
+}
+
+/** Options of an adoption, made on the server's machine while no server runs. */
+export interface AdoptionOptions {
+	/** Believes again what was adopted before. */
+	again: boolean;
+	/** Asks for confirmation before anything changes. */
+	confirm(found: Adoptable): Promise<boolean>;
+}
+
+/**
+ * Believes the database as it is: one from before its rows authenticated themselves, or one that another program altered. A backup is made first.
+ * @returns the number of rows, and the backup; undefined when it was not confirmed
+ * @throws FatalError when a server runs, there is nothing to adopt, the master key is another one, or it was adopted before and `again` is not set
+ */
+export async function adoptDatabase(
+	config: Config,
+	{ again, confirm }: AdoptionOptions,
+): Promise<{ rows: number; backup: string } | undefined> {
+	const { data_dir } = config;
+	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
+	const unlock = lockDataDirectory(data_dir);
+	const file = join(data_dir, "svc.db");
+	try {
+		adoptRestored(data_dir);
+		if (!hasDatabase(data_dir)) throw new FatalError(`${data_dir} has no database: start the server to make one`);
+		if (wasAdopted(data_dir) && !again) {
+			throw new FatalError("the database was adopted before: --again believes it once more, as it is now");
+		}
+		const snapshot = openSnapshot(file);
+		const { facts, keys, found } = await lookAt(snapshot).finally(() => snapshot.close());
+		const { key } = await requireMasterKey(config, facts.fingerprint ?? "");
+		await openKeyring({ keys: frozenKeys(facts.fingerprint, keys), master: key.reveal(), system });
+		if (!(await confirm(found))) return undefined;
+		const backup = await backUpBefore({ config, system }, "adoption", (to) => takeSnapshot(file, to));
+		const event = {
+			timestamp: system.now().toISOString(),
+			type: "rows.adopted",
+			actor: "system",
+			realm_id: "",
+			realm: "",
+			data: { backup, again },
+		} as const;
+		const rows = adoptRows(file, (shared) => rowKeysOf(key.reveal(), shared, system), event);
+		markAdopted(data_dir, event.timestamp);
+		return { rows, backup };
+	} finally {
+		unlock();
+	}
+}
+
+async function lookAt(snapshot: Snapshot) {
+	const [facts, keys, rows, differences] = await Promise.all([
+		snapshot.facts(),
+		snapshot.keys(),
+		snapshot.rights(),
+		snapshot.audit.differences(),
+	]);
+	return { facts, keys, found: { rows, differences } };
 }
 
 export { FatalError, type Restore, readConfig, type Sound, UnsoundBackup };

@@ -1,4 +1,5 @@
 import type { LocalCommand } from "@svc/cli/command";
+import { ADOPT } from "./commands/adopt.ts";
 import { BACKUP_VERIFY } from "./commands/backup-verify.ts";
 import { ENGINE_INSTALL } from "./commands/engine-install.ts";
 import { ENGINE_NEW } from "./commands/engine-new.ts";
@@ -19,5 +20,6 @@ export const LOCAL_COMMANDS: readonly LocalCommand[] = [
 	ENGINE_TEST,
 	BACKUP_VERIFY,
 	RESTORE,
+	ADOPT,
 	ENGINE_INSTALL,
 ];

@@ -45,6 +45,7 @@ export async function checkBackup(needs: CheckNeeds, file: string): Promise<Soun
 		checkSignature(keyring, signed, facts);
 		const checkpoints = await checkLog(copy, keyring);
 		await openEvery(keyring, rows);
+		await checkRows(copy, keyring);
 		const samples = await copy.samples();
 		await needs.openSamples(keyring, samples).catch((cause) => {
 			throw new UnsoundBackup("a sealed row in it cannot be opened: it was altered", { cause });
@@ -99,6 +100,13 @@ async function checkLog({ audit }: Snapshot, keyring: Keyring): Promise<number> 
 	const { report, checkpoints } = await proveLog(audit, keyring, undefined);
 	if (report.status !== "intact") throw new UnsoundBackup(`its audit log was altered at event ${report.seq}`);
 	return checkpoints;
+}
+
+/** A copy from before its rows authenticated themselves has no keys for them: it is restored, then adopted. */
+async function checkRows(copy: Snapshot, keyring: Keyring): Promise<void> {
+	const keys = keyring.rows();
+	const [misfit] = keys.length === 0 ? [] : await copy.misfits(keys);
+	if (misfit !== undefined) throw new UnsoundBackup(`another program altered it: ${misfit} does not fit`);
 }
 
 /** Keys opened in one turn of the event loop: about 5 ms. */

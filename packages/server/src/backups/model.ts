@@ -1,5 +1,7 @@
 import type { AuditEvent, AuditStore } from "../audit/model.ts";
+import type { GrantingRows } from "../audit/rights.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
+import type { RowKey } from "../crypto/row-macs.ts";
 import type { EngineConfigRow } from "../engines/model.ts";
 import { read, write } from "../operation.ts";
 import type { SecretVersion } from "../secrets/model.ts";
@@ -69,6 +71,10 @@ export interface Snapshot {
 	/** Lists problems of its pages, indexes and references. */
 	inspect(): Promise<string[]>;
 	keys(): Promise<KeyRow[]>;
+	/** Rows that grant something. */
+	rights(): Promise<GrantingRows>;
+	/** Names what does not fit the keys of its rows. */
+	misfits(keys: RowKey[]): Promise<string[]>;
 	samples(): Promise<Samples>;
 	close(): Promise<void>;
 }

@@ -9,6 +9,15 @@ export const KEY_PURPOSES = ["record", "portable", "session", "cursor", "checkpo
 
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
+/** Purposes whose active key is replaced while the server works. A new key for rows means that all are authenticated again. */
+export const ROTATED_PURPOSES = [
+	"record",
+	"portable",
+	"session",
+	"cursor",
+	"checkpoint",
+] as const satisfies KeyPurpose[];
+
 /** A stored key of the keyring, wrapped under the master key. Design: §5. */
 export interface KeyRow {
 	/** 8 random bytes; every ciphertext names the key that made it. */

@@ -48,6 +48,18 @@ async function openUnder(master: DataKey, needs: KeyringNeeds): Promise<Keyring>
 	return new Keyring(needs, master, shared);
 }
 
+/** Finds the keys of rows among the instance's keys, or makes the first. @throws Error when one does not open under the master key */
+export function rowKeysOf(
+	master_bytes: Buffer,
+	shared: KeyRow[],
+	system: Pick<System, "now" | "randomBytes">,
+): { keys: RowKey[]; added: KeyRow | undefined } {
+	const master = importMaster(master_bytes);
+	const added = shared.some(({ purpose }) => purpose === "rows") ? undefined : newKeyRow(master, "rows", "", system);
+	const rows = added === undefined ? shared : [...shared, added];
+	return { keys: rowKeys(openAtStart(master, rows).rows), added };
+}
+
 /** Lists the keys of rows, the active one first. */
 function rowKeys(keys: KeySet<MacKey> | undefined): RowKey[] {
 	if (keys === undefined) return [];
@@ -145,6 +157,11 @@ export class Keyring {
 	/** Returns the keys that sign the checkpoints of the audit log. */
 	checkpoint(): KeySet<SigningKey> {
 		return this.#shared.checkpoint;
+	}
+
+	/** Returns the keys of rows, the active one first; none in a database from before its rows authenticated themselves. */
+	rows(): RowKey[] {
+		return rowKeys(this.#shared.rows);
 	}
 
 	/**

@@ -1,6 +1,6 @@
 import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
-import type { KeyPurpose, KeyRow } from "../crypto/keyring-model.ts";
+import type { KeyRow, ROTATED_PURPOSES } from "../crypto/keyring-model.ts";
 import type { MasterKey } from "../crypto/master-key.ts";
 import { rotateDataKey, rotateMasterKey } from "../crypto/rotation.ts";
 import { KEY_BYTES } from "../crypto/xaes.ts";
@@ -83,7 +83,7 @@ interface Rotation {
 export async function rotateKey(
 	needs: KeyNeeds,
 	actor: Actor,
-	{ purpose, realm: slug }: { purpose: KeyPurpose | "master"; realm: string | undefined },
+	{ purpose, realm: slug }: { purpose: RotatedPurpose | "master"; realm: string | undefined },
 ): Promise<Rotation> {
 	await requireInstanceAdmin(needs, actor, "write");
 	if (slug !== undefined && purpose !== "record")
@@ -96,12 +96,13 @@ export async function rotateKey(
 }
 
 /** Effects of a key's rotation on existing data. */
-const AFTER: Record<KeyPurpose, string> = {
+type RotatedPurpose = (typeof ROTATED_PURPOSES)[number];
+
+const AFTER: Record<RotatedPurpose, string> = {
 	record: "new values are sealed with the new key; existing values stay readable",
 	portable: "new svc:v1: text is sealed with the new key; older text can still be opened",
 	session: "new sessions are signed with the new key; existing sessions continue: `svc revoke` ends them",
 	cursor: "clients that are reading a list page by page must start again",
-	rows: "rows that are written from now on are authenticated with the new key; the others stay valid",
 	checkpoint: "new checkpoints of the audit log are signed with the new key; older ones stay verifiable",
 };
 

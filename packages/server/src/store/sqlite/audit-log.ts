@@ -77,7 +77,8 @@ function newest(db: Database): number {
 	return db.prepare("SELECT coalesce(max(seq), 0) FROM audit_event").pluck().get() as number;
 }
 
-function grantingRows(db: Database): GrantingRows {
+/** Reads the rows that grant something. */
+export function grantingRows(db: Database): GrantingRows {
 	const all = <Row>(columns: string, from: string) => db.prepare(`SELECT ${columns} FROM ${from}`).all() as Row[];
 	return {
 		accounts: all("id, instance_admin, disabled_at", "account"),

@@ -10,6 +10,7 @@ import { writeEvent } from "./event-line.ts";
 import { StorageFailure } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { openReader, openWriter } from "./open.ts";
+import { keepLog } from "./tip.ts";
 import { allWrites, type Writes } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
 

@@ -2,7 +2,11 @@ import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { Restore } from "../../backups/model.ts";
+import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { syncDirectory } from "../../durable-file.ts";
+import { system } from "../../system.ts";
+import { continueTip } from "./tip.ts";
+import { openChain } from "./writes/audit.ts";
 
 /** Name of the database that will replace the current one, while it is prepared. */
 const DRAFT = "svc.db.restoring";
@@ -26,8 +30,9 @@ export function hasDatabase(directory: string): boolean {
 /**
  * Marks a database as restored: the next start reports it, and leases pause until somebody has checked them. Sessions end, because one that ended
  * after the backup would be alive again.
+ * @param keys of its rows, the active one first; none for a backup from before its rows authenticated themselves
  */
-export function markRestored(file: string, restore: Restore): void {
+export function markRestored(file: string, restore: Restore, keys: readonly RowKey[]): void {
 	const db = new Database(file, { fileMustExist: true });
 	try {
 		db.pragma("journal_mode = DELETE");
@@ -36,11 +41,14 @@ export function markRestored(file: string, restore: Restore): void {
 		const set = db.prepare(
 			"INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 		);
+		const keeper =
+			keys.length === 0 ? undefined : continueTip(db, openChain(db), createRowMacs(keys, system.randomBytes));
 		db.transaction(() => {
 			set.run("restore_epoch", String(restore.epoch));
 			set.run("restore_to_tell", JSON.stringify(restore));
 			set.run("leases_paused", restore.restored_at);
 			db.exec("DELETE FROM session");
+			keeper?.seal();
 		})();
 	} finally {
 		db.close();

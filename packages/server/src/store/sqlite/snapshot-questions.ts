@@ -2,10 +2,14 @@ import type { Database } from "better-sqlite3";
 import { GENESIS } from "../../audit/chain.ts";
 import type { Samples, SnapshotFacts } from "../../backups/model.ts";
 import type { KeyRow } from "../../crypto/keyring-model.ts";
+import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
+import { system } from "../../system.ts";
 import { columnsOf } from "../row-kinds.ts";
+import { grantingRows } from "./audit-log.ts";
 import { schemaOf } from "./migrate.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import { createStatements } from "./statements.ts";
+import { tipAlterations } from "./tip.ts";
 
 /** Maximum number of problems listed of one kind. */
 const MAX_PROBLEMS = 10;
@@ -50,6 +54,9 @@ export function snapshotQuestions(db: Database) {
 				...references.slice(0, MAX_PROBLEMS).map(({ table }) => `a row of ${table} refers to nothing`),
 			];
 		},
+		rights: () => grantingRows(db),
+		misfits: (keys: RowKey[]): string[] =>
+			tipAlterations(db, createRowMacs(keys, system.randomBytes), ["access", "content"]),
 		keys: (): KeyRow[] => prepare(`SELECT ${columnsOf("keyring").join(", ")} FROM keyring`).all() as KeyRow[],
 		samples: (): Samples => samplesOf(db),
 	};

@@ -14,6 +14,8 @@ export function openSnapshot(file: string): Snapshot {
 		checkQuickly: worker.question("snapshots", "checkQuickly"),
 		inspect: worker.question("snapshots", "inspect"),
 		keys: worker.question("snapshots", "keys"),
+		rights: worker.question("snapshots", "rights"),
+		misfits: worker.question("snapshots", "misfits"),
 		samples: worker.question("snapshots", "samples"),
 		close: () => worker.close(),
 	};

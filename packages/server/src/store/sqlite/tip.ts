@@ -114,7 +114,12 @@ export function openTip(db: Database, chain: Chain, macs: RowMacs): { keeper: Ti
 	if (isNew(db)) return { keeper: keepTip(db, chain, macs), altered: [] };
 	const altered = tipAlterations(db, macs, ["access"]);
 	if (altered.length > 0) return { keeper: keepLog(chain), altered };
-	return { keeper: keepTip(db, chain, macs, readTip(db, macs)?.sums), altered: [] };
+	return { keeper: continueTip(db, chain, macs), altered: [] };
+}
+
+/** Goes on from the tip of a database that was found sound. */
+export function continueTip(db: Database, chain: Chain, macs: RowMacs): TipKeeper {
+	return keepTip(db, chain, macs, readTip(db, macs)?.sums);
 }
 
 /** Tells whether nothing was ever stored: no key, no event, no tip. */

@@ -1,0 +1,68 @@
+import type { Context, LocalCommand } from "@svc/cli/command";
+import { option } from "@svc/cli/command";
+import { Failure } from "@svc/cli/failure";
+import { type Io, isInteractive } from "@svc/cli/io";
+import { note, showFields, visible } from "@svc/cli/output";
+import { confirm } from "@svc/cli/prompt";
+import type { Adoptable } from "@svc/server/offline";
+import { explainBackup } from "./backup-verify.ts";
+
+interface AdoptOptions {
+	readonly again?: boolean;
+	readonly yes?: boolean;
+}
+
+/** `svc adopt`: believes a database as it is, while no server runs. */
+export const ADOPT: LocalCommand<AdoptOptions> = {
+	usage: "adopt",
+	summary: "believe the rows of a database from before, or of one that was altered; the server must not run",
+	details:
+		"Each row gets a code that only the master key can make, so that from then on the server believes nothing that another program writes. Look at what it shows: administrators, accounts, roles, tokens and settings, and every row that grants something else than the audit log says. A backup is made first. Run it as the server's user, with the server's settings and its master key.",
+	options: [
+		option("--again", "believe once more, as it is now, a database that was adopted before"),
+		option("--yes", "do not ask"),
+	],
+	examples: ["svc adopt", "svc adopt --again"],
+	run: adopt,
+};
+
+async function adopt(context: Context<AdoptOptions>): Promise<void> {
+	const { io, options } = context;
+	if (options.yes !== true && !isInteractive(io))
+		throw new Failure("usage", "adopting needs --yes where nobody can be asked");
+	process.umask(0o077);
+	const { adoptDatabase, readConfig } = await import("@svc/server/offline");
+	const config = readConfig(io.env, io.cwd());
+	const adopted = await adoptDatabase(config, {
+		again: options.again === true,
+		confirm: async (found) => {
+			await showFound(context, found);
+			return options.yes === true || ask(io, config.data_dir);
+		},
+	}).catch(explainBackup);
+	if (adopted === undefined) throw new Failure("failed", "nothing was adopted");
+	await showFields(context, adopted, [
+		["adopted", `${adopted.rows} rows`],
+		["backup", adopted.backup],
+	]);
+}
+
+/** Shows what would be believed, on stderr: the result alone is on stdout. */
+async function showFound(context: Context<AdoptOptions>, { rows, differences }: Adoptable): Promise<void> {
+	const { accounts, realms, bindings, tokens, configs, providers, identities } = rows;
+	const admins = accounts.filter(({ instance_admin }) => instance_admin === 1).map(({ id }) => id);
+	const lines = [
+		`${accounts.length} accounts, of which these administer the instance: ${admins.join(" ")}`,
+		`${realms.length} realms, ${bindings.length} roles, ${tokens.length} API tokens, ${identities.length} linked identities`,
+		`${configs.length} configurations of engines, ${providers.length} identity providers`,
+		...differences.map(({ kind, id, problem, seq }) => {
+			const since = seq === undefined ? "" : `, against event ${seq}`;
+			return `not as the audit log says: ${kind} ${id} is ${problem}${since}`;
+		}),
+	];
+	for (const line of lines) await note(context, visible(line));
+}
+
+function ask(io: Io, data_dir: string): Promise<boolean> {
+	return confirm(io, visible(`Believe all rows of the database in ${data_dir} as they are?`));
+}
