@@ -182,7 +182,7 @@ export class Keyring {
 	 * @throws FatalError as openKeyring
 	 */
 	async ofCopy(keys: KeyStore): Promise<Keyring> {
-		return openUnder(this.#master, { ...this.#needs, keys });
+		return openUnder(this.#master, { system: this.#needs.system, keys });
 	}
 
 	/** Drops a realm's keys from memory, after a purge or a rotation. */

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FatalError } from "../errors.ts";
 import { openWriter } from "../store/sqlite/open.ts";
+import { guardReads } from "../store/sqlite/row-guard.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 
@@ -57,6 +58,11 @@ export async function openTestStore(cleanup: Cleanup, used?: string, isGuarded =
 	};
 	ends.defer(() => store.close());
 	return { store, directory, file: join(directory, "svc.db"), failures };
+}
+
+/** Makes a connection of its own believe every row: for tests of statements alone. */
+export function believeAll(db: Parameters<typeof guardReads>[0]): void {
+	guardReads(db, () => ({ fits: () => true }));
 }
 
 /** Empties tables behind the back of the open store, the only writer: answers from then on come from its cache. */

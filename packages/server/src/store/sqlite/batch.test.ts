@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { AuditEvent } from "../../audit/model.ts";
 import { aKey, anAccount, anEvent, aRealm, aToken, aVersion } from "../../testing/rows.ts";
-import { makeFolder } from "../../testing/store.ts";
+import { believeAll, makeFolder } from "../../testing/store.ts";
 import { auditLog } from "./audit-log.ts";
 import { createBatches, type Operation, pack, unpack } from "./batch.ts";
 import { writeEvent } from "./event-line.ts";
@@ -19,6 +19,7 @@ async function setUp(t: TestContext) {
 	const file = join(await makeFolder(t), "svc.db");
 	const db = openWriter(file);
 	migrate(db, "");
+	believeAll(db);
 	const chain = openChain(db);
 	const broken = {
 		/** Does half of its work, then throws `error`. */

@@ -17,7 +17,7 @@ import {
 	aVersion,
 	MADE_AT,
 } from "../../testing/rows.ts";
-import { makeFolder } from "../../testing/store.ts";
+import { believeAll, makeFolder } from "../../testing/store.ts";
 import { drizzle } from "./drizzle.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { migrate } from "./migrate.ts";
@@ -41,6 +41,7 @@ const file = join(await makeFolder({ after }), "svc.db");
 const db = new Database(file, { verbose: (sql) => ran.push(String(sql)) });
 after(() => void db.close());
 migrate(db, "");
+believeAll(db);
 const reader = drizzle({ client: db, logger: { logQuery: (sql, params) => asked.push([sql, params]) } });
 const KNOWN = { pair: Buffer.alloc(32), seen_at: MADE_AT, renew_before: MADE_AT };
 /** Explains how SQLite finds the rows of a statement. */

@@ -85,7 +85,7 @@ END;`;
 }
 
 /** Makes a connection's views of the rows that reads may believe: each leaves out, or refuses, rows whose MAC is wrong. */
-export function guardReads(db: Database, macs: () => RowMacs): void {
+export function guardReads(db: Database, macs: () => Pick<RowMacs, "fits">): void {
 	db.function("row_fits", { varargs: true, directOnly: true }, (table, mac, ...values) => {
 		if (macs().fits(table as string, mac, values as RowValue[])) return 1;
 		if (kindOf(table as RowTable).altered === "refused") throw rowAltered();
