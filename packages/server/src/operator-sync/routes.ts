@@ -59,6 +59,6 @@ async function* guarded<Group>(groups: AsyncIterable<Group>): AsyncGenerator<Gro
 }
 
 function neverInternal(error: unknown): never {
-	if (error instanceof AppError && error.code !== "internal_error") throw error;
+	if (error instanceof AppError && error.status !== 500) throw error;
 	throw new AppError("unhealthy", "the secrets cannot be read now: see the server's log", { cause: error });
 }

@@ -30,7 +30,7 @@ export async function makeFolder(cleanup: Cleanup): Promise<string> {
 }
 
 /** Key of the rows of stores that no keyring opens. */
-const ROW_KEY = { id: Buffer.alloc(8, 1), bytes: Buffer.alloc(32, 1) };
+export const ROW_KEY = { id: Buffer.alloc(8, 1), bytes: Buffer.alloc(32, 1) };
 
 /**
  * Opens a store in a new folder, or in a used one; it is closed after the test.

@@ -4,7 +4,7 @@ import { AppError } from "../../errors.ts";
 import { passTime } from "../../testing/monotonic.ts";
 import { anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
-import { makeFolder } from "../../testing/store.ts";
+import { makeFolder, ROW_KEY } from "../../testing/store.ts";
 import { createThrift, type FileSystem, thrifty } from "./disk.ts";
 import { openSqliteStore } from "./store.ts";
 
@@ -73,6 +73,7 @@ async function open(t: TestContext, statfs: () => FileSystem) {
 	const directory = await makeFolder({ after: (clean) => void ends.defer(clean) });
 	const store = await openSqliteStore({ directory, now: new Date(MADE_AT), statfs, onFailure: assert.fail });
 	ends.defer(() => store.close());
+	await store.guard([ROW_KEY]);
 	return store;
 }
 

@@ -110,7 +110,7 @@ function viewOf(table: RowTable): string {
 }
 
 /** Answer when a row that the question needs was altered. */
-function rowAltered(): AppError {
+export function rowAltered(): AppError {
 	return new AppError(
 		"row_altered",
 		"another program altered what you asked for, so it is not shown: the server's log says more",

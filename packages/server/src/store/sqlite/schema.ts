@@ -86,7 +86,7 @@ export const binding = sqliteTable(believed("binding"), {
 	created_at: text().notNull(),
 });
 
-export const secret = sqliteTable("secret", {
+export const secret = sqliteTable(believed("secret"), {
 	id: integer().primaryKey(),
 	realm_id: text().notNull(),
 	environment: text().$type<Environment>().notNull(),
@@ -96,7 +96,7 @@ export const secret = sqliteTable("secret", {
 	deleted_at: text(),
 });
 
-export const secretVersion = sqliteTable("secret_version", {
+export const secretVersion = sqliteTable(believed("secret_version"), {
 	secret_id: integer().notNull(),
 	version: integer().notNull(),
 	id: text().notNull(),

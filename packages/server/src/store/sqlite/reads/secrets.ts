@@ -1,5 +1,6 @@
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, desc, eq, gt, isNotNull, isNull, lt, or, sql } from "../drizzle.ts";
+import { rowAltered } from "../row-guard.ts";
 import { secret, secretVersion } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
@@ -37,10 +38,14 @@ export function secretReads(db: Reader): Reads {
 function single(db: Reader): Pick<Reads, "get" | "version"> {
 	const { secret_id, version } = secretVersion;
 	const versions = () => db.select(stored).from(secretVersion);
-	// The secret's number and its newest version come from indexes alone: the secret's own row is not read.
 	const ofName = sql`${secret_id} = (SELECT ${secret.id} FROM ${secret} WHERE ${byName})`;
-	// `LIMIT 1` is part of the text: as drizzle's parameter it would make SQLite prepare the question again each time.
-	const get = later(() => versions().where(sql`${ofName} ORDER BY ${version} DESC LIMIT 1`).prepare());
+	const isLive = and(byName, isNull(secret.deleted_at));
+	const get = later(() =>
+		versions()
+			.where(sql`(${secret_id}, ${version}) = (SELECT ${secret.id}, ${secret.version} FROM ${secret} WHERE ${isLive})`)
+			.prepare(),
+	);
+	const live = later(() => db.select({ id: secret.id }).from(secret).where(isLive).prepare());
 	const one = later(() =>
 		versions()
 			.where(and(ofName, eq(version, placeholder("version"))))
@@ -49,7 +54,10 @@ function single(db: Reader): Pick<Reads, "get" | "version"> {
 	return {
 		get(realm_id, environment, key) {
 			const row = get().get({ realm_id, environment, key });
-			return row && { ...row, realm_id, environment, key };
+			if (row !== undefined) return { ...row, realm_id, environment, key };
+			// Nothing of a live secret is no answer: somebody took its current version away.
+			if (live().get({ realm_id, environment, key }) !== undefined) throw rowAltered();
+			return undefined;
 		},
 		version(realm_id, environment, key, version) {
 			const row = one().get({ realm_id, environment, key, version });
@@ -87,7 +95,7 @@ function lists(db: Reader): Pick<Reads, "list" | "count"> {
 	const total = later(() =>
 		db
 			.select({ total: count() })
-			.from(secret)
+			.from(sql`secret`)
 			.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, isNull(secret.deleted_at)))
 			.prepare(),
 	);
@@ -159,7 +167,7 @@ function histories(db: Reader): Pick<Reads, "history" | "countHistory"> {
 	};
 }
 
-const inLiveRealm = sql`EXISTS (SELECT 1 FROM realm WHERE realm.id = secret.realm_id AND realm.deleted_at IS NULL)`;
+const inLiveRealm = sql`EXISTS (SELECT 1 FROM realm WHERE realm.id = ${secret.realm_id} AND realm.deleted_at IS NULL)`;
 
 function expiring(db: Reader): Pick<Reads, "countExpiring"> {
 	const total = later(() =>
