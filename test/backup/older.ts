@@ -30,7 +30,9 @@ export function makeOlder(file: string): string {
 	const tables = names("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
 	for (const table of tables.filter((name) => name !== "migration")) {
 		const columns = names(`SELECT name FROM pragma_table_info('${table}')`).join(", ");
-		db.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM now.${table}`);
+		// The release before knew no keys of rows.
+		const known = table === "keyring" ? "WHERE purpose <> 'rows'" : "";
+		db.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM now.${table} ${known}`);
 	}
 	db.close();
 	rmSync(now);

@@ -4,6 +4,7 @@ import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { gunzipSync } from "node:zlib";
+import { runLocal } from "../backup/local.ts";
 import { type Api, api } from "../harness/client.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { type Server, startServer } from "../harness.ts";
@@ -22,6 +23,8 @@ before(async () => {
 	writeFileSync(join(server.data, "svc.db"), gunzipSync(readFileSync(FILE)), { mode: 0o600 });
 	chmodSync(join(server.data, "master.key"), 0o600);
 	writeFileSync(join(server.data, "master.key"), before_realms.master_key, { mode: 0o600 });
+	const { code, stderr } = await runLocal(server.data, ["adopt", "--yes"]);
+	assert.equal(code, 0, stderr);
 	await server.restart();
 	client = api(server);
 });

@@ -1,11 +1,11 @@
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Difference } from "./audit/model.ts";
 import type { GrantingRows } from "./audit/rights.ts";
 import { checkBackup, frozenKeys, type Sound } from "./backups/check.ts";
 import { readManifest, UnsoundBackup } from "./backups/manifest.ts";
-import type { Restore, Snapshot } from "./backups/model.ts";
+import type { Restore } from "./backups/model.ts";
 import { type Config, readConfig } from "./config.ts";
 import { openKeyring, rowKeysOf } from "./crypto/keyring.ts";
 import { findStagedKey, requireMasterKey } from "./crypto/master-key.ts";
@@ -13,9 +13,10 @@ import type { RowKey } from "./crypto/row-macs.ts";
 import { FatalError } from "./errors.ts";
 import { hashFile } from "./file-hash.ts";
 import { TLS_FILES } from "./http/tls-files.ts";
-import { adoptRows, markAdopted, wasAdopted } from "./store/sqlite/adopt.ts";
+import { adoptRows, markAdopted, migrateCopy, wasAdopted } from "./store/sqlite/adopt.ts";
 import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/sqlite/files.ts";
 import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } from "./store/sqlite/restored.ts";
+import { refuseAlteredSchema } from "./store/sqlite/schema-alterations.ts";
 import { openSnapshot, takeSnapshot } from "./store/sqlite/snapshots.ts";
 import { system } from "./system.ts";
 import { backUpBefore, createChecker } from "./wiring/backups.ts";
@@ -147,8 +148,8 @@ export async function adoptDatabase(
 		if (wasAdopted(data_dir) && !again) {
 			throw new FatalError("the database was adopted before: --again believes it once more, as it is now");
 		}
-		const snapshot = openSnapshot(file);
-		const { facts, keys, found } = await lookAt(snapshot).finally(() => snapshot.close());
+		refuseAlteredSchema(file);
+		const { facts, keys, found } = await lookAt(data_dir, file);
 		const { key } = await requireMasterKey(config, facts.fingerprint ?? "");
 		await openKeyring({ keys: frozenKeys(facts.fingerprint, keys), master: key.reveal(), system });
 		if (!(await confirm(found))) return undefined;
@@ -169,14 +170,28 @@ export async function adoptDatabase(
 	}
 }
 
-async function lookAt(snapshot: Snapshot) {
-	const [facts, keys, rows, differences] = await Promise.all([
-		snapshot.facts(),
-		snapshot.keys(),
-		snapshot.rights(),
-		snapshot.audit.differences(),
-	]);
-	return { facts, keys, found: { rows, differences } };
+/** Looks at a copy with today's schema. */
+async function lookAt(data_dir: string, file: string) {
+	const draft = join(data_dir, "svc.db.adopting");
+	const remove = () => {
+		for (const part of ["", "-wal", "-shm"]) rmSync(`${draft}${part}`, { force: true });
+	};
+	remove();
+	try {
+		writeFileSync(draft, "", { mode: 0o600 });
+		await takeSnapshot(file, draft);
+		migrateCopy(draft, system.now().toISOString());
+		const snapshot = openSnapshot(draft);
+		const [facts, keys, rows, differences] = await Promise.all([
+			snapshot.facts(),
+			snapshot.keys(),
+			snapshot.rights(),
+			snapshot.audit.differences(),
+		]).finally(() => snapshot.close());
+		return { facts, keys, found: { rows, differences } };
+	} finally {
+		remove();
+	}
 }
 
 export { FatalError, type Restore, readConfig, type Sound, UnsoundBackup };

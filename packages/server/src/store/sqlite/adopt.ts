@@ -45,6 +45,16 @@ export function isBeforeMacs(file: string): boolean {
 	}
 }
 
+/** Brings a copy of a database up to date, to look at it. */
+export function migrateCopy(file: string, now: string): void {
+	const db = openWriter(file);
+	try {
+		migrate(db, now);
+	} finally {
+		db.close();
+	}
+}
+
 /** Tells whether a directory's database was adopted before. */
 export function wasAdopted(directory: string): boolean {
 	return existsSync(join(directory, MARK));

@@ -1,6 +1,6 @@
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, desc, eq, gt, isNotNull, isNull, lt, or, sql } from "../drizzle.ts";
-import { rowAltered } from "../row-guard.ts";
+import { believed, rowAltered } from "../row-guard.ts";
 import { secret, secretVersion } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
@@ -95,7 +95,7 @@ function lists(db: Reader): Pick<Reads, "list" | "count"> {
 	const total = later(() =>
 		db
 			.select({ total: count() })
-			.from(sql`secret`)
+			.from(sql.raw(`secret AS ${believed("secret")}`))
 			.where(and(eq(secret.realm_id, placeholder("realm_id")), inEnvironment, isNull(secret.deleted_at)))
 			.prepare(),
 	);
