@@ -50,7 +50,7 @@ test("an event that was changed is found", async () => {
 test("a page that was overwritten is found without --deep", async () => {
 	const spoil = (file: string) => {
 		const database = new DatabaseSync(file, { readOnly: true });
-		const found = database.prepare("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'sso_identity'").get();
+		const found = database.prepare("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'audit_checkpoint'").get();
 		const { page_size } = database.prepare("PRAGMA page_size").get() as { page_size: number };
 		database.close();
 		const handle = openSync(file, "r+");

@@ -188,8 +188,8 @@ for (const [what, statement] of Object.entries(OTHER_HISTORIES)) {
 test("a later migration is applied to a database that has data, and rebuilding a table keeps the rows that refer to it", async (t) => {
 	const { db } = await open(t);
 	migrate(db, NOW);
-	db.exec(`INSERT INTO account VALUES ('a', 'a@example.com', 'A', NULL, 1, NULL, '');
-		INSERT INTO session VALUES ('j', 'a', '', '', '')`);
+	db.exec(`INSERT INTO account (id, email, name, password, instance_admin, disabled_at, created_at) VALUES ('a', 'a@example.com', 'A', NULL, 1, NULL, '');
+		INSERT INTO session (jti, user_id, created_at, expires_at, provider) VALUES ('j', 'a', '', '', '')`);
 	withMigration(
 		t,
 		`CREATE TABLE account_new (id TEXT PRIMARY KEY, email TEXT NOT NULL UNIQUE) STRICT;
@@ -206,8 +206,8 @@ test("a later migration is applied to a database that has data, and rebuilding a
 test("a migration that leaves a row without what it refers to is refused and rolled back", async (t) => {
 	const { db } = await open(t);
 	migrate(db, NOW);
-	db.exec(`INSERT INTO account VALUES ('a', 'a@example.com', 'A', NULL, 1, NULL, '');
-		INSERT INTO session VALUES ('j', 'a', '', '', '')`);
+	db.exec(`INSERT INTO account (id, email, name, password, instance_admin, disabled_at, created_at) VALUES ('a', 'a@example.com', 'A', NULL, 1, NULL, '');
+		INSERT INTO session (jti, user_id, created_at, expires_at, provider) VALUES ('j', 'a', '', '', '')`);
 	withMigration(t, "DELETE FROM account");
 	assert.throws(() => migrate(db, LATER), saying(/9999-test breaks references/));
 	assert.equal(db.prepare("SELECT count(*) FROM account").pluck().get(), 1);

@@ -21,7 +21,7 @@ async function setUp(t: TestContext) {
 	const db = openWriter(file);
 	t.after(() => db.close());
 	migrate(db, NOW.toISOString());
-	db.exec(`INSERT INTO keyring VALUES (zeroblob(8), 'session', '', 'active', zeroblob(73), '');
+	db.exec(`INSERT INTO keyring (id, purpose, realm_id, state, wrapped, created_at) VALUES (zeroblob(8), 'session', '', 'active', zeroblob(73), '');
 		DELETE FROM migration WHERE name = '${NEWEST}'`);
 	return { directory, file, db };
 }
@@ -37,7 +37,7 @@ test("while another program holds the database the start is refused: nothing is 
 	db.close();
 	const holder = new Database(file);
 	holder.pragma("locking_mode = EXCLUSIVE");
-	holder.exec("BEGIN IMMEDIATE; INSERT INTO meta VALUES ('held', '1')");
+	holder.exec("BEGIN IMMEDIATE; INSERT INTO meta (name, value) VALUES ('held', '1')");
 	let backups = 0;
 	const beforeMigration = async () => void backups++;
 	// The holder releases the database as soon as the check has failed: the writer would find it free.
@@ -57,7 +57,7 @@ test("a transaction that was cut off before there was a write-ahead log is rolle
 	db.pragma("journal_mode = DELETE");
 	db.pragma("cache_size = 1");
 	db.exec(`BEGIN; WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < 500)
-		INSERT INTO meta SELECT 'half ' || value, hex(randomblob(2000)) FROM number`);
+		INSERT INTO meta (name, value) SELECT 'half ' || value, hex(randomblob(2000)) FROM number`);
 	const cutOff = join(await makeFolder(t), "svc.db");
 	for (const part of ["", "-journal"]) copyFileSync(file + part, cutOff + part);
 	db.exec("ROLLBACK");

@@ -227,8 +227,7 @@ function runEveryLeaseWrite(
 	{ engines: configs, leases: ledger, revocations }: ReturnType<typeof allWrites>,
 	realm_id: string,
 ): void {
-	const event = anEvent();
-	const config = aConfig({ realm_id });
+	const [event, config] = [anEvent(), aConfig({ realm_id })];
 	configs.setConfig(config, event);
 	const lease = aLease(realm_id, { config_id: config.id, config_realm_id: realm_id });
 	const { id } = lease;

@@ -68,7 +68,9 @@ test("a database of each earlier release has the schema that its migrations made
 test("an older database with another program's trigger is not migrated", async (t) => {
 	const directory = await makeFolder(t);
 	const db = makeOlder(join(directory, "svc.db"), MIGRATIONS.length - 1);
-	db.exec("INSERT INTO keyring VALUES (zeroblob(8), 'session', '', 'active', zeroblob(73), '')");
+	db.exec(
+		"INSERT INTO keyring (id, purpose, realm_id, state, wrapped, created_at) VALUES (zeroblob(8), 'session', '', 'active', zeroblob(73), '')",
+	);
 	db.exec(PROMOTE);
 	db.close();
 	const beforeMigration = () => assert.fail("it was about to be migrated");

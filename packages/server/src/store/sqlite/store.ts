@@ -105,13 +105,13 @@ function guardConnection(connection: Database): Rows {
 async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: string): Promise<void> {
 	adoptRestored(options.directory);
 	const migration = pendingMigration(file);
-	if (migration !== undefined && isBeforeMacs(file)) {
-		throw new FatalError(
-			`${file} is from before its rows authenticated themselves, so nothing tells who wrote them: look at it with \`svc adopt\`, which shows what it would believe and asks`,
-		);
-	}
 	if (migration !== undefined) {
 		refuseAlteredSchema(file);
+		if (isBeforeMacs(file)) {
+			throw new FatalError(
+				`${file} is from before its rows authenticated themselves, so nothing tells who wrote them: look at it with \`svc adopt\`, which shows what it would believe and asks`,
+			);
+		}
 		await options.beforeMigration?.(migration, (to) => takeSnapshot(file, to));
 	}
 	await writer.open({ file, now: options.now.toISOString() });

@@ -55,7 +55,7 @@ function isEndOfLog(db: Database, { seq, hash }: Tip): boolean {
 }
 
 /** State that a transaction may have to return to. */
-export interface Point {
+interface Point {
 	tip: ReturnType<Chain["tip"]>;
 	sums: RowSums | undefined;
 }

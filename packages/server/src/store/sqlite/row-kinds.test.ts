@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import Database from "better-sqlite3";
-import { columnsOf, OTHER_TABLES, ROW_KINDS, type RowTable } from "./row-kinds.ts";
-import { migrate } from "./sqlite/migrate.ts";
+import { columnsOf, OTHER_TABLES, ROW_KINDS, type RowTable } from "../row-kinds.ts";
+import { migrate } from "./migrate.ts";
 
 const db = new Database(":memory:");
 migrate(db, "");
