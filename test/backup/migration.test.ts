@@ -48,12 +48,22 @@ function copyOf(title: string): string {
 
 const backupsIn = (data: string) => readdirSync(join(data, "backups")).sort();
 
-test("before a database is migrated there is a backup of it that is sound, and the log tells of it", async () => {
+const adopt = (data: string, ...options: string[]) => runLocal(data, ["adopt", "--yes", ...options]);
+
+/** Refuses a start over the schema of before, and adopts it. */
+async function refusedThenAdopted(data: string, ...options: string[]): Promise<void> {
+	assertRefusal(await refusedStart({ data }), /is from before its rows authenticated themselves.*`svc adopt`/);
+	const { code, stderr } = await adopt(data, ...options);
+	assert.equal(code, 0, stderr);
+}
+
+test("before a database is adopted and migrated there is a backup of it that is sound, and the log tells of it", async () => {
+	await refusedThenAdopted(server.data);
 	await server.restart();
 	const client = api(server);
 	const [name = "", ...more] = backupsIn(server.data);
 	assert.deepEqual(more, []);
-	assert.match(name, new RegExp(`^before-${migration}-\\d{8}T\\d{9}Z\\.db$`));
+	assert.match(name, /^before-adoption-\d{8}T\d{9}Z\.db$/);
 	const { code, stdout } = await runLocal(server.data, [
 		"backup",
 		"verify",
@@ -62,10 +72,9 @@ test("before a database is migrated there is a backup of it that is sound, and t
 	]);
 	assert.equal(code, 0);
 	assert.notEqual(JSON.parse(stdout).schema, migration);
-	assert.deepEqual(
-		(await events(client, admin, "type=backup.created")).map(({ data }) => data),
-		[{ name }],
-	);
+	const adopted = (await events(client, admin, "type=rows.adopted")).map(({ data }) => data);
+	assert.ok(adopted.some(({ table }) => table === "account"));
+	for (const { backup, again } of adopted) assert.deepEqual([backup, again], [name, false]);
 	const { value } = ok(await client.get<Secret>(`${secretPath(slug, "KEPT")}?env=dev`, { token: admin.token }));
 	assert.equal(value, "as it was");
 });
@@ -76,26 +85,35 @@ test("a start that has nothing to migrate makes no backup", async () => {
 	assert.ok(!readdirSync(older).includes("backups"), "nor does the first start of all");
 });
 
-test("the backup of an older schema can be restored, and is migrated by the next start", async () => {
+test("what was adopted is adopted a second time only when that is asked for", async () => {
+	await server.stop();
+	const { code, stderr } = await adopt(server.data);
+	assert.equal(code, 1);
+	assert.match(stderr, /believed this database before: --again/);
+	await server.restart();
+});
+
+test("the backup of an older schema can be restored, and adopted again", async () => {
 	const [name = ""] = backupsIn(server.data);
 	const data = server.data;
 	await server.stop();
 	const { code, stderr } = await runLocal(data, ["restore", join(data, "backups", name), "--replace", "--yes"]);
 	assert.equal(code, 0, stderr);
+	const once = await adopt(data);
+	assert.match(once.stderr, /believed this database before: --again/);
+	await refusedThenAdopted(data, "--again");
 	await server.restart();
 	const { body } = await api(server).get<{ status: string }>("/health");
 	assert.equal(body.status, "healthy");
 	assert.equal(backupsIn(data).length, 2);
 });
 
-test("when the backup cannot be made nothing is migrated: the start is refused with what to do", async () => {
+test("when the backup cannot be made nothing is adopted: the refusal says what to do", async () => {
 	const data = copyOf("blocked");
 	writeFileSync(join(data, "backups"), "a file in the way");
-	assertRefusal(
-		await refusedStart({ data }),
-		/the backup before the migration of the database failed.*backup\.directory/,
-	);
+	assert.match((await adopt(data)).stderr, /the backup of the database failed.*backup\.directory/);
 	rmSync(join(data, "backups"));
 	rmSync(join(data, "master.key"));
-	assertRefusal(await refusedStart({ data }), /needs the master key with fingerprint [0-9a-f]{16}, but there is none/);
+	assert.match((await adopt(data)).stderr, /needs the master key with fingerprint [0-9a-f]{16}, but there is none/);
+	assertRefusal(await refusedStart({ data }), /`svc adopt`/);
 });

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
+import { runLocal } from "../backup/local.ts";
 import { api } from "../harness/client.ts";
-import { ok } from "../harness/expect.ts";
+import { ok, refused } from "../harness/expect.ts";
 import { apiToken, bind, type Person, person, realm } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 import { plainApi } from "./plain-api.ts";
@@ -58,7 +59,7 @@ const FORGERIES: Record<string, () => [sql: string, named: string]> = {
 		`account ${member.id} changed`,
 	],
 	"an account that was invented": () => [
-		"INSERT INTO account SELECT 'invented', 'x@example.test', name, password, 1, NULL, created_at FROM account LIMIT 1",
+		"INSERT INTO account SELECT 'invented', 'x@example.test', name, password, 1, NULL, created_at, mac FROM account LIMIT 1",
 		"account invented unknown",
 	],
 	"an account that was deleted": () => [
@@ -93,30 +94,45 @@ const FORGERIES: Record<string, () => [sql: string, named: string]> = {
 	],
 };
 
-/** The report of a server that was started on a copy of the honest database after a change. */
-async function reportAfter(change: (database: DatabaseSync) => void): Promise<Report> {
+/** A copy of the honest data directory, after a change of its database. */
+function forgedCopy(change: (database: DatabaseSync) => void): string {
 	const data = mkdtempSync(join(root, "forged-"));
 	assert.equal(spawnSync("cp", ["-a", `${honest}/.`, data]).status, 0);
 	const database = new DatabaseSync(join(data, "svc.db"));
 	change(database);
 	database.close();
+	return data;
+}
+
+/** The verification of a server that runs on a data directory. */
+async function verified(data: string) {
 	const run = await runServer({ data });
 	try {
-		return ok(await plainApi(run.url).get<Report>("/audit/verify", { token: admin.token }));
+		return await plainApi(run.url).get<Report>("/audit/verify", { token: admin.token });
 	} finally {
 		await run.kill("SIGKILL");
 	}
 }
 
 test("rows that the server wrote match the log", async () => {
-	const { status, differences } = await reportAfter(() => undefined);
+	const { status, differences } = ok(await verified(forgedCopy(() => undefined)));
 	assert.deepEqual([status, differences], ["intact", []]);
 });
 
 for (const [what, forgery] of Object.entries(FORGERIES)) {
-	test(`verification names ${what}, and the event that says otherwise`, async () => {
+	test(`${what} makes the server refuse; adopting shows it, and verification names it with the event that says otherwise`, async () => {
 		const [sql, named] = forgery();
-		const { status, differences } = await reportAfter((database) => database.exec(sql));
+		const data = forgedCopy((database) => database.exec(sql));
+		refused(await verified(data), 503, "database_altered");
+		const adopted = await runLocal(data, ["adopt", "--again", "--yes"]);
+		assert.equal(adopted.code, 0, adopted.stderr);
+		assert.match(
+			adopted.stderr,
+			/^not as the server left it: the sum of rows that are access$|^not as the server left it: rows of /m,
+		);
+		const [, shown] = /^not as the audit log says: (.+)$/m.exec(adopted.stderr) ?? [];
+		assert.equal(shown?.replace(/ is (\w+)(, against event \d+)?$/, " $1"), named);
+		const { status, differences } = ok(await verified(data));
 		assert.equal(status, "rows_differ");
 		assert.deepEqual(
 			differences.map(({ kind, id, problem }) => `${kind} ${id} ${problem}`),

@@ -2,7 +2,7 @@ import { promises } from "node:fs";
 import { join } from "node:path";
 import { syncDirectory } from "../durable-file.ts";
 import { hashFile } from "../file-hash.ts";
-import { type CheckNeeds, checkBackup, frozenKeys, withCopy } from "./check.ts";
+import { type CheckNeeds, checkBackup, checkBytes, frozenKeys, withCopy } from "./check.ts";
 import { type BackupFolder, backupName, draftOf, forgetOldest, prepareFolder } from "./folder.ts";
 import { sealManifest } from "./manifest.ts";
 import type { BackupSource, Manifest } from "./model.ts";
@@ -12,10 +12,12 @@ export interface MakeNeeds extends CheckNeeds, BackupSource {
 	folder: BackupFolder;
 	/** Version of the server. */
 	version: string;
+	/** Says that the copy is evidence: its rows and its log are not believed, and need not be sound. */
+	isEvidence?: boolean;
 }
 
 /**
- * Makes a backup: a copy that is checked before it gets its name, so that every named backup is sound. Then removes older ones beyond the limit.
+ * Makes a backup: a copy that is checked before it gets its name, so that every named backup but evidence is sound. Then removes older ones beyond the limit.
  * @param kind `svc`, or `before-<migration>`
  * @returns its name
  * @throws Error of the file system or the store, UnsoundBackup when the copy is not sound; then no file is left
@@ -29,7 +31,7 @@ export async function makeBackup(needs: MakeNeeds, kind: string, now: Date): Pro
 		await (await promises.open(draft, "wx", 0o600)).close();
 		await needs.copyTo(draft);
 		await describeCopy(needs, draft, name, now);
-		await checkBackup(needs, draft);
+		await (needs.isEvidence === true ? checkBytes(draft) : checkBackup(needs, draft));
 		await promises.rename(draft, join(folder.directory, name));
 	} catch (error) {
 		await promises.rm(draft, { force: true });

@@ -39,31 +39,31 @@ export function wireBackups(needs: { config: Config; store: Store; keyring: Keyr
 }
 
 /**
- * Backs up the database before a migration, with the master key that the server is about to use.
+ * Backs up the database before a migration or an adoption, with the master key that the server is about to use.
+ * @param isEvidence keeps the database as it is, believed or not
  * @returns its name
  * @throws FatalError that says what to do, with nothing changed
  */
 export async function backUpBefore(
 	{ config, system }: { config: Config; system: System },
-	migration: string,
+	step: string,
 	copyTo: BackupSource["copyTo"],
+	isEvidence = false,
 ): Promise<string> {
 	const openKeys = async (keys: KeyStore) => {
 		const { key } = await loadMasterKey(config, await keys.fingerprint(), system);
 		return openKeyring({ keys, master: key.reveal(), system });
 	};
-	const needs = { ...createChecker(openKeys, system), folder: config.backup, copyTo, version: VERSION };
+	const needs = { ...createChecker(openKeys, system), folder: config.backup, copyTo, version: VERSION, isEvidence };
 	try {
-		return await makeBackup(needs, `before-${migration}`, system.now());
+		return await makeBackup(needs, `before-${step}`, system.now());
 	} catch (cause) {
 		// The master key is missing or the wrong one: that needs fixing first.
 		if (cause instanceof FatalError) throw cause;
 		const { message: reason } = explainFailure(cause);
-		throw new FatalError(
-			`the backup before the migration of the database failed, so nothing was changed: ${reason}`,
-			CANNOT_CREATE,
-			{ cause },
-		);
+		throw new FatalError(`the backup of the database failed, so nothing was changed: ${reason}`, CANNOT_CREATE, {
+			cause,
+		});
 	}
 }
 

@@ -17,9 +17,9 @@ export const ADOPT: LocalCommand<AdoptOptions> = {
 	usage: "adopt",
 	summary: "believe the rows of a database from before, or of one that was altered; the server must not run",
 	details:
-		"Each row gets a code that only the master key can make, so that from then on the server believes nothing that another program writes. Look at what it shows: administrators, accounts, roles, tokens and settings, and every row that grants something else than the audit log says. A backup is made first. Run it as the server's user, with the server's settings and its master key.",
+		"Each row gets a code that only the master key can make, so that from then on the server believes nothing that another program writes. Look at what it shows: administrators, accounts, roles, tokens and settings, what does not fit, and every row that grants something else than the audit log says. A backup is made first. Run it as the server's user, with the server's settings and its master key.",
 	options: [
-		option("--again", "believe once more, as it is now, a database that was adopted before"),
+		option("--again", "believe as it is now a database that the server believed before: after an alteration"),
 		option("--yes", "do not ask"),
 	],
 	examples: ["svc adopt", "svc adopt --again"],
@@ -48,13 +48,18 @@ async function adopt(context: Context<AdoptOptions>): Promise<void> {
 }
 
 /** Shows what would be believed, on stderr: the result alone is on stdout. */
-async function showFound(context: Context<AdoptOptions>, { rows, differences }: Adoptable): Promise<void> {
+async function showFound(
+	context: Context<AdoptOptions>,
+	{ rows, misfits, log, differences }: Adoptable,
+): Promise<void> {
 	const { accounts, realms, bindings, tokens, configs, providers, identities } = rows;
 	const admins = accounts.filter(({ instance_admin }) => instance_admin === 1).map(({ id }) => id);
 	const lines = [
 		`${accounts.length} accounts, of which these administer the instance: ${admins.join(" ")}`,
 		`${realms.length} realms, ${bindings.length} roles, ${tokens.length} API tokens, ${identities.length} linked identities`,
 		`${configs.length} configurations of engines, ${providers.length} identity providers`,
+		...misfits.map((misfit) => `not as the server left it: ${misfit}`),
+		...(log.status === "intact" ? [] : [`the audit log is ${log.status} from event ${log.seq} on`]),
 		...differences.map(({ kind, id, problem, seq }) => {
 			const since = seq === undefined ? "" : `, against event ${seq}`;
 			return `not as the audit log says: ${kind} ${id} is ${problem}${since}`;
