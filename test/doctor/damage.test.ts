@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
 import { tamperWith } from "../../packages/server/src/testing/tamper.ts";
+import { runLocal } from "../backup/local.ts";
 import { type EngineWorld, startEngineWorld } from "../harness/engine-world.ts";
 import { ok } from "../harness/expect.ts";
 import { secret } from "../harness/fixtures.ts";
@@ -17,9 +18,9 @@ before(async () => {
 after(() => world.close());
 
 /** Returns the doctor's result of a check after a change to the database of the stopped server. */
-async function examineAfter(change: (file: string) => void, name: string, deep: boolean): Promise<string[]> {
+async function examineAfter(change: (file: string) => unknown, name: string, deep: boolean): Promise<string[]> {
 	await world.server.stop();
-	change(join(world.server.data, "svc.db"));
+	await change(join(world.server.data, "svc.db"));
 	await world.server.restart();
 	const path = `/doctor?deep=${deep}`;
 	const answer = await world.client.get<{ checks: Record<string, string>[] }>(path, { token: world.admin.token });
@@ -40,6 +41,13 @@ test("a reference to nothing is found by --deep", async () => {
 	const orphan = query("DELETE FROM secret");
 	assert.match((await examineAfter(orphan, "database", true)).join(), /^failed the database is damaged/);
 	assert.deepEqual(await examineAfter(() => undefined, "database", false), ["ok every page is sound"]);
+});
+
+test("a row that was taken away is found, until the database is adopted", async () => {
+	const told = ["failed another program altered the database: the sum of content rows"];
+	assert.deepEqual(await examineAfter(() => undefined, "rows", false), told);
+	const adopt = async () => assert.equal((await runLocal(world.server.data, ["adopt", "--again", "--yes"])).code, 0);
+	assert.deepEqual(await examineAfter(adopt, "rows", false), ["ok every row is as the server left it"]);
 });
 
 test("an event that was changed is found", async () => {

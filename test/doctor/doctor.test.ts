@@ -18,7 +18,18 @@ interface Check {
 const PASSWORD = "a-password-that-nobody-sees";
 
 /** The usual checks in the order shown; engines follow. */
-const USUAL = ["clock", "certificate", "registration", "master_key", "files", "disk", "database", "audit", "backup"];
+const USUAL = [
+	"clock",
+	"certificate",
+	"registration",
+	"master_key",
+	"files",
+	"disk",
+	"database",
+	"rows",
+	"audit",
+	"backup",
+];
 
 const withoutMongo = await skipWithoutMongo();
 

@@ -128,7 +128,7 @@ for (const [what, forgery] of Object.entries(FORGERIES)) {
 		assert.equal(adopted.code, 0, adopted.stderr);
 		assert.match(
 			adopted.stderr,
-			/^not as the server left it: the sum of rows that are access$|^not as the server left it: rows of /m,
+			/^not as the server left it: the sum of access rows$|^not as the server left it: rows of /m,
 		);
 		const [, shown] = /^not as the audit log says: (.+)$/m.exec(adopted.stderr) ?? [];
 		assert.equal(shown?.replace(/ is (\w+)(, against event \d+)?$/, " $1"), named);

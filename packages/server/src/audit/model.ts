@@ -57,6 +57,7 @@ const EVENT_TYPES = [
 	"backup.restored",
 	"database.altered",
 	"rows.adopted",
+	"rows.altered",
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

@@ -111,7 +111,8 @@ async function checkLog({ audit }: Snapshot, keyring: Keyring): Promise<number> 
 /** A copy from before its rows authenticated themselves has no keys for them: it is restored, then adopted. */
 async function checkRows(copy: Snapshot, keyring: Keyring): Promise<void> {
 	const keys = keyring.rows();
-	const [misfit] = keys.length === 0 ? [] : await copy.misfits(keys);
+	if (keys.length === 0) return;
+	const [misfit] = Object.values(await copy.misfits(keys)).flat();
 	if (misfit !== undefined) throw new UnsoundBackup(`another program altered it: ${misfit} does not fit`);
 }
 

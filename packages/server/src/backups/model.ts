@@ -62,6 +62,14 @@ export interface Samples {
 	sso_providers: ProviderRow[];
 }
 
+/** What in a database is not as the server left it, by what it means. Design: §13 */
+export interface Misfits {
+	/** Nothing in the database is believed. */
+	access: string[];
+	/** Some rows are refused, all else goes on. */
+	content: string[];
+}
+
 /** A copy of a store, as a backup's file has it: an SQLite database. Queries may take long; another thread runs them. */
 export interface Snapshot {
 	audit: Pick<AuditStore, "checkpoints" | "verify" | "differences">;
@@ -74,7 +82,7 @@ export interface Snapshot {
 	/** Rows that grant something. */
 	rights(): Promise<GrantingRows>;
 	/** Names what does not fit the keys of its rows. */
-	misfits(keys: RowKey[]): Promise<string[]>;
+	misfits(keys: RowKey[]): Promise<Misfits>;
 	samples(): Promise<Samples>;
 	close(): Promise<void>;
 }

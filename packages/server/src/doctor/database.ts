@@ -4,17 +4,18 @@ import type { Keyring } from "../crypto/keyring.ts";
 import type { Semaphore } from "../semaphore.ts";
 import { type Check, ok } from "./model.ts";
 
-type OpenDatabase = Pick<Snapshot, "audit" | "checkQuickly" | "inspect" | "close">;
+type OpenDatabase = Pick<Snapshot, "audit" | "checkQuickly" | "inspect" | "misfits" | "close">;
 
 /** Dependencies of examining the database. */
 export interface DatabaseNeeds {
-	keyring: Pick<Keyring, "checkpoint">;
+	keyring: Pick<Keyring, "checkpoint" | "rows">;
 	/** Opens the live database beside the server's own connections. */
 	openDatabase(): OpenDatabase;
 	/** Lets one examination of the database run at a time: each has its own thread and reads all of it. */
 	oneAtATime: Semaphore["run"];
 }
 
+const ADOPT = "stop the server and look at it with `svc adopt --again`, or restore a backup: `svc restore --help`";
 const REPAIR = "stop the server, keep a copy of the data directory, and restore a backup: `svc restore --help`";
 
 /** Checks the database's pages; with `deep` its indexes and references, too. */
@@ -45,6 +46,15 @@ export async function checkLog(needs: DatabaseNeeds, signal: AbortSignal): Promi
 	const message =
 		status === "altered" ? `the log was altered at event ${seq}` : `the log ends before event ${seq}: it was truncated`;
 	return [{ name: "audit", status: "failed", message, hint: "compare the log with a backup: `svc backup list`" }];
+}
+
+/** Checks that no other program wrote rows. It reads every row. */
+export async function checkRows(needs: DatabaseNeeds, signal: AbortSignal): Promise<Check[]> {
+	const { access, content } = await withDatabase(needs, signal, ({ misfits }) => misfits(needs.keyring.rows()));
+	const found = [...access, ...content];
+	if (found.length === 0) return [ok("rows", "every row is as the server left it")];
+	const message = `another program altered the database: ${found.join(", ")}`;
+	return [{ name: "rows", status: "failed", message, hint: ADOPT }];
 }
 
 /** Checks rows against the log, which it reads whole. */

@@ -1,6 +1,6 @@
 import { type RefusalNeeds, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
-import { checkDatabase, checkLog, checkRights, type DatabaseNeeds } from "./database.ts";
+import { checkDatabase, checkLog, checkRights, checkRows, type DatabaseNeeds } from "./database.ts";
 import { checkClock, checkEngines, checkLeases, type LeaseNeeds } from "./leases.ts";
 import { checkLimits, type LimitNeeds } from "./limits.ts";
 import { checkBackups, checkDisk, checkFiles, type MachineNeeds } from "./machine.ts";
@@ -43,6 +43,7 @@ export async function examine(needs: DoctorNeeds, actor: Actor, deep: boolean): 
 		["files", LIMIT_MS, () => checkFiles(needs)],
 		["disk", LIMIT_MS, () => checkDisk(needs)],
 		["database", patience_ms, (signal) => checkDatabase(needs, deep, signal)],
+		["rows", patience_ms, (signal) => checkRows(needs, signal)],
 		["audit", patience_ms, (signal) => checkLog(needs, signal)],
 		["rights", patience_ms, (signal) => (deep ? checkRights(needs, signal) : [])],
 		["backup", LIMIT_MS, () => checkBackups(needs)],

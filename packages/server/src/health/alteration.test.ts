@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { openWriter } from "../store/sqlite/open.ts";
 import { countEvents, eventsAfter } from "../testing/events.ts";
 import { createTestLog } from "../testing/log.ts";
+import { anAccount, anEvent, aSession, MADE_AT } from "../testing/rows.ts";
 import { openTestStore } from "../testing/store.ts";
 import { createTestSystem } from "../testing/system.ts";
 import { createAlterationWatch } from "./alteration.ts";
@@ -31,4 +32,56 @@ test("the next check finds an alteration, logs and records it once, and the find
 		entries().map((entry) => [entry.level, entry.event, entry.altered]),
 		[["error", "database.altered", altered]],
 	);
+});
+
+/** A watch over a store, and a connection that alters its file as another program does. */
+async function watched(t: TestContext) {
+	const { store, file } = await openTestStore(t);
+	await store.accounts.dropSessions(MADE_AT);
+	const aside = openWriter(file);
+	t.after(() => void aside.close());
+	const { log, entries } = createTestLog();
+	const watch = createAlterationWatch({ store, system: createTestSystem(), log });
+	await watch.lookAtRows();
+	assert.deepEqual([watch.isAltered(), watch.isSound()], [false, true]);
+	const told = () => entries().map(({ event, altered }) => [event, altered]);
+	return { store, aside, watch, told, start: await countEvents(store) };
+}
+
+test("a row of content that another program wrote makes the server unhealthy and is recorded once; all else goes on", async (t) => {
+	const { store, aside, watch, told, start } = await watched(t);
+	aside.exec("INSERT INTO meta (name, value) VALUES ('restore_epoch', '7')");
+	await watch.look();
+	assert.equal(watch.isSound(), true, "it reads no rows");
+	await watch.lookAtRows();
+	await watch.lookAtRows();
+	assert.deepEqual([watch.isAltered(), watch.isSound()], [false, false]);
+	const altered = "rows of meta";
+	assert.deepEqual(await eventsAfter(store, start), [["rows.altered", { altered }]]);
+	assert.deepEqual(told(), [["rows.altered", altered]]);
+});
+
+test("a row of access that another program took away means that nothing is believed from the next look on", async (t) => {
+	const { store, aside, watch, told } = await watched(t);
+	const account = anAccount();
+	await store.accounts.register(account, anEvent());
+	await store.accounts.openSession({ session: aSession(account.id), password: account.password }, anEvent());
+	await watch.lookAtRows();
+	assert.equal(watch.isSound(), true);
+	aside.exec("DELETE FROM session");
+	await watch.lookAtRows();
+	assert.deepEqual([watch.isAltered(), watch.isSound()], [true, false]);
+	assert.deepEqual(told(), [["database.altered", "the sum of access rows"]]);
+});
+
+test("a change that finds another program's trigger says so immediately, even when the trigger has gone since", async (t) => {
+	const { store, aside, watch, told } = await watched(t);
+	aside.exec("CREATE TRIGGER promote AFTER INSERT ON audit_event BEGIN UPDATE account SET instance_admin = 1; END");
+	await store.audit.append(anEvent());
+	await store.altered;
+	aside.exec("DROP TRIGGER promote");
+	await nextTurn();
+	await watch.look();
+	assert.equal(watch.isAltered(), true);
+	assert.deepEqual(told(), [["database.altered", "trigger promote"]]);
 });

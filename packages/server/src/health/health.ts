@@ -12,8 +12,8 @@ export interface HealthNeeds {
 	system: System;
 	keyring: Keyring;
 	build: Build;
-	/** Tells whether another program altered the database. */
-	isAltered(): boolean;
+	/** Tells whether no alteration of the database was found. */
+	isSound(): boolean;
 	/** Tells whether the server is stopping. */
 	isStopping(): boolean;
 }
@@ -44,9 +44,9 @@ export async function checkHealth(needs: HealthNeeds): Promise<Health> {
 	};
 }
 
-async function checkDatabase({ store, system, keyring, isAltered }: HealthNeeds): Promise<boolean> {
+async function checkDatabase({ store, system, keyring, isSound }: HealthNeeds): Promise<boolean> {
 	try {
-		if (isAltered()) return false;
+		if (!isSound()) return false;
 		return (await store.keys.fingerprint()) === keyring.fingerprint && (await store.isWritable(system.now()));
 	} catch {
 		return false;

@@ -68,6 +68,7 @@ test("the server answers the document of exactly these routes", async () => {
 		address: () => "https://localhost",
 		isStopping: () => false,
 		isAltered: () => false,
+		isSound: () => true,
 	});
 	const incoming = { headers: {}, socket: { remoteAddress: "127.0.0.1" }, url: "/api/v1/openapi.json" };
 	const response = await (app as Hono).fetch(new Request("http://localhost/api/v1/openapi.json"), {

@@ -1,6 +1,6 @@
 import { accountOperations } from "../accounts/model.ts";
 import { type AuditStore, auditOperations } from "../audit/model.ts";
-import { type BackupSource, backupOperations } from "../backups/model.ts";
+import { type BackupSource, backupOperations, type Misfits } from "../backups/model.ts";
 import type { RowKey } from "../crypto/row-macs.ts";
 import { engineOperations } from "../engines/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
@@ -78,6 +78,10 @@ export interface Store extends Operations, BackupSource {
 	 * Afterwards `health.alterations` names what does not fit. Design: §13
 	 */
 	guard(keys: RowKey[]): Promise<void>;
+	/** Compares all rows with what the last transaction left: a thread of its own reads every row. Nothing fits before `guard`. */
+	misfits(): Promise<Misfits>;
+	/** Resolves when a change finds that another program has altered the database meanwhile; `health.alterations` names what. */
+	altered: Promise<void>;
 	/** Tells whether a write succeeds now and leaves room for more; while none does, it tries at most once a second. */
 	isWritable(now: Date): Promise<boolean>;
 	/** Highest number of events of one account or source in the last second while the disk was low, and the number of refused ones. */

@@ -96,7 +96,7 @@ async function lookAt(
 			const { key } = await requireMasterKey(config, fingerprint);
 			const keyring = await openKeyring({ keys: frozenKeys(fingerprint, keys), master: key.reveal(), system });
 			const { report: log } = await proveLog(copy.audit, keyring, undefined);
-			const misfits = isBefore ? [] : await copy.misfits(keyring.rows());
+			const misfits = isBefore ? [] : Object.values(await copy.misfits(keyring.rows())).flat();
 			const [rows, differences] = await Promise.all([copy.rights(), copy.audit.differences()]);
 			return { key, found: { rows, misfits, log, differences } };
 		});

@@ -70,8 +70,10 @@ export interface AppParts {
 	/** Address that browsers reach the server at, known once it listens. */
 	address(): string;
 	isStopping(): boolean;
-	/** Tells whether another program altered the database. */
+	/** Tells whether another program altered the database, so that nothing in it is believed. */
 	isAltered(): boolean;
+	/** Tells whether no alteration of it was found. */
+	isSound(): boolean;
 }
 
 /** API tokens whose last use is cached, so that it is written only once a minute. */

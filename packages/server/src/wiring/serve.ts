@@ -81,8 +81,8 @@ export async function serve({ config, store, system, log, built_in, components, 
 	const { trusted_proxies } = config;
 	const connections = new Connections({ max: config.limits.connections, trusted_proxies, limits });
 	const parts = { ...common, master, engines, backups, protocols, limits, connections, build: readBuild() };
-	const { isAltered } = watch;
-	const app = wireApp({ ...parts, address: () => url, isStopping: () => isStopping, isAltered });
+	const { isAltered, isSound } = watch;
+	const app = wireApp({ ...parts, address: () => url, isStopping: () => isStopping, isAltered, isSound });
 	const listener = await listen({ ...app, connections }, config.listen, tls);
 	url = addressOf(config, listener, tls);
 	warn(config, masterKey, log);
@@ -144,10 +144,11 @@ type ChoreNeeds = Parameters<typeof createCheckpointer>[0] &
 async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }> {
 	const checkpoint = await createCheckpointer(needs);
 	const { watch, log } = needs;
+	let hasStopped = false;
 	const attempt = (event: string, work: () => Promise<unknown>) => async () => {
-		if (!watch.isAltered()) await work().catch((error: unknown) => log("error", event, { error }));
+		if (!watch.isAltered()) await work().catch((error: unknown) => hasStopped || log("error", event, { error }));
 	};
-	const look = attempt("database.look.failed", watch.look);
+	const look = attempt("database.look.failed", watch.lookAtRows);
 	const sign = attempt("audit.checkpoint.failed", () => checkpoint(false));
 	const tidy = attempt("housekeeping.failed", async () => {
 		const now = needs.system.now().toISOString();
@@ -158,6 +159,8 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 		await purgeRealms(needs);
 	});
 	// Only after those who wait for the server learn that it listens.
+	void nextTurn().then(look);
+	void needs.store.altered.then(look);
 	let tidying = nextTurn().then(tidy);
 	const tidyAgain = () => {
 		tidying = tidy();
@@ -173,6 +176,8 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 			for (const timer of timers) clearInterval(timer);
 			await tidying;
 			await attempt("audit.checkpoint.failed", () => checkpoint(true))();
+			// A look that is under way ends with the store.
+			hasStopped = true;
 		},
 	};
 }

@@ -28,7 +28,7 @@ interface Ways {
 	worker: ReadWorker;
 	/** The newest event. */
 	tip(): { seq: number; hash: Buffer };
-	/** Names what did not fit the keys of rows. */
+	/** Names what did not fit the keys of rows, and what a change found. */
 	altered(): readonly string[];
 }
 
@@ -62,7 +62,7 @@ function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
 		audit: { head: () => headAt(tip()) },
 		backups: restoreReads(connection),
 		engines: engineReads(db),
-		health: { alterations: () => [...schema(), ...altered()] },
+		health: { alterations: () => [...new Set([...schema(), ...altered()])] },
 		keys: keyReads(db),
 		leases: leaseReads(db),
 		policy: policyReads(db),

@@ -13,7 +13,7 @@ import { ROW_MACS } from "./migrations/0012-row-macs.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { openReader, openWriter } from "./open.ts";
 import { blessAll } from "./row-guard.ts";
-import { keepTip, tipAlterations } from "./tip.ts";
+import { findMisfits, keepTip } from "./tip.ts";
 import { openChain } from "./writes/audit.ts";
 import { INSERT_KEY } from "./writes/keys.ts";
 
@@ -90,7 +90,7 @@ export function adoptRows(file: string, keysOf: (shared: KeyRow[]) => AdoptionKe
 			chain.append({ ...event, data: { ...event.data, table, rows: names.join(" ") } });
 		}
 		keeper.seal();
-		const [misfit] = tipAlterations(db, macs, ["access", "content"]);
+		const [misfit] = Object.values(findMisfits(db, macs, ["access", "content"])).flat();
 		if (misfit !== undefined) throw new FatalError(`the database was not adopted: ${misfit} would not fit`);
 		db.exec("COMMIT");
 		db.pragma("wal_checkpoint(TRUNCATE)");

@@ -117,8 +117,8 @@ export function rowAltered(): AppError {
 	);
 }
 
-/** Sums up the rows of a database, and names the tables with rows whose MAC is wrong. */
-export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): { sums: RowSums; unfit: RowTable[] } {
+/** Sums up the rows of a database, and finds the tables with rows whose MAC is wrong. */
+export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): { sums: RowSums; unfit: Set<RowTable> } {
 	const sums: Record<RowSum, bigint> = { access: 0n, content: 0n };
 	const unfit = new Set<RowTable>();
 	for (const table of TABLES) {
@@ -130,7 +130,7 @@ export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): { 
 			else unfit.add(table);
 		}
 	}
-	return { sums, unfit: [...unfit] };
+	return { sums, unfit };
 }
 
 /** Gives every row its MAC, whatever it had: for a new database, and for one that somebody has chosen to believe. */

@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { GENESIS } from "../../audit/chain.ts";
-import type { Samples, SnapshotFacts } from "../../backups/model.ts";
+import type { Misfits, Samples, SnapshotFacts } from "../../backups/model.ts";
 import type { KeyRow } from "../../crypto/keyring-model.ts";
 import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { system } from "../../system.ts";
@@ -9,7 +9,7 @@ import { grantingRows } from "./audit-log.ts";
 import { schemaOf } from "./migrate.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import { createStatements } from "./statements.ts";
-import { tipAlterations } from "./tip.ts";
+import { findMisfits } from "./tip.ts";
 
 /** Maximum number of problems listed of one kind. */
 const MAX_PROBLEMS = 10;
@@ -55,8 +55,8 @@ export function snapshotQuestions(db: Database) {
 			];
 		},
 		rights: () => grantingRows(db),
-		misfits: (keys: RowKey[]): string[] =>
-			tipAlterations(db, createRowMacs(keys, system.randomBytes), ["access", "content"]),
+		misfits: (keys: RowKey[]): Misfits =>
+			findMisfits(db, createRowMacs(keys, system.randomBytes), ["access", "content"]),
 		keys: (): KeyRow[] => prepare(`SELECT ${columnsOf("keyring").join(", ")} FROM keyring`).all() as KeyRow[],
 		samples: (): Samples => samplesOf(db),
 	};

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import type { Database } from "better-sqlite3";
-import { createRowMacs, type RowMacs } from "../../crypto/row-macs.ts";
+import { createRowMacs, type RowKey, type RowMacs } from "../../crypto/row-macs.ts";
 import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
 import { createAnswerCache } from "../cache.ts";
@@ -44,17 +43,28 @@ const PROBE_EVERY_MS = 1000;
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	const file = join(options.directory, "svc.db");
 	const cache = createAnswerCache();
+	const altered: string[] = [];
+	const noticed = Promise.withResolvers<void>();
 	// It starts while the files are prepared, and opens them while the adapter loads.
-	const writer = Writer.launch({ onWritten: cache.forget, onFailure: options.onFailure });
+	const writer = Writer.launch({
+		onWritten: cache.forget,
+		onFailure: options.onFailure,
+		onAltered(found) {
+			altered.push(...found);
+			noticed.resolve();
+		},
+	});
 	let unlock = () => {};
 	try {
 		unlock = lockDataDirectory(options.directory);
 		const [{ createAdapter }] = await Promise.all([import("./adapter.ts"), prepareAndOpen(writer, options, file)]);
 		const connection = openReader(file);
-		const rows = guardConnection(connection);
+		let macs: RowMacs | undefined;
+		let row_keys: RowKey[] = [];
+		guardReads(connection, () => macs ?? noKeys());
 		const transaction = createReadTransaction(connection, options.onFailure);
 		writer.onCommit = transaction.refresh;
-		const worker = new ReadWorker(file);
+		const [worker, comparer] = [new ReadWorker(file), new ReadWorker(file)];
 		const disk = createDisk(options.directory, options.statfs);
 		const thrift = createThrift(disk);
 		const adapter = createAdapter({
@@ -63,7 +73,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			transaction,
 			worker,
 			tip: () => writer.tip,
-			altered: () => rows.altered,
+			altered: () => altered,
 		});
 		return {
 			...cache.over(adapter),
@@ -71,11 +81,14 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			eventsOnLowDisk: thrift.seen,
 			copyTo: (to) => takeSnapshot(file, to),
 			async guard(keys) {
-				rows.macs = createRowMacs(keys, system.randomBytes);
-				rows.altered = await writer.guard(keys);
+				row_keys = keys;
+				macs = createRowMacs(keys, system.randomBytes);
+				altered.push(...(await writer.guard(keys)));
 			},
+			misfits: () => comparer.question("snapshots", "misfits")(row_keys),
+			altered: noticed.promise,
 			async close() {
-				await worker.close();
+				await Promise.all([worker.close(), comparer.close()]);
 				transaction.refresh();
 				connection.close();
 				await writer.close();
@@ -87,18 +100,6 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		unlock();
 		throw error;
 	}
-}
-
-/** What a connection for reads knows of rows: their MACs once the keys are there, and what did not fit then. */
-interface Rows {
-	macs: RowMacs | undefined;
-	altered: string[];
-}
-
-function guardConnection(connection: Database): Rows {
-	const rows: Rows = { macs: undefined, altered: [] };
-	guardReads(connection, () => rows.macs ?? noKeys());
-	return rows;
 }
 
 /** Prepares the files before anything is written, then has the writer open them. */

@@ -1,8 +1,10 @@
 import type { Database } from "better-sqlite3";
 import { GENESIS } from "../../audit/chain.ts";
+import type { Misfits } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
-import type { RowSum } from "../row-kinds.ts";
+import { ROW_KINDS, type RowSum } from "../row-kinds.ts";
 import { guardWrites, type RowLedger, type RowSums, sumUp } from "./row-guard.ts";
+import { schemaAlterations } from "./schema-alterations.ts";
 import type { Chain } from "./writes/audit.ts";
 
 /** End of the log and sums of all rows, as one transaction left them. */
@@ -33,18 +35,19 @@ function textOf({ seq, hash, sums }: Tip): string {
 
 /**
  * Compares the rows and the log with the tip that the last transaction left, in one state of the database.
- * @returns what does not fit; empty when all does
+ * @param which sums to compare: each reads every row of its kinds
  */
-export function tipAlterations(db: Database, macs: RowMacs, which: readonly RowSum[]): string[] {
+export function findMisfits(db: Database, macs: RowMacs, which: readonly RowSum[]): Misfits {
 	return db.transaction(() => {
 		const tip = readTip(db, macs);
-		if (tip === undefined) return ["the tip"];
+		if (tip === undefined) return { access: ["the tip"], content: [] };
 		const { sums, unfit } = sumUp(db, macs, which);
-		return [
-			...(isEndOfLog(db, tip) ? [] : ["the end of the audit log"]),
-			...which.filter((sum) => sums[sum] !== tip.sums[sum]).map((sum) => `the sum of rows that are ${sum}`),
-			...unfit.map((table) => `rows of ${table}`),
+		const rows = (sum: RowSum) => [
+			...(which.includes(sum) && sums[sum] !== tip.sums[sum] ? [`the sum of ${sum} rows`] : []),
+			...[...unfit].filter((table) => ROW_KINDS[table].sum === sum).map((table) => `rows of ${table}`),
 		];
+		const log = isEndOfLog(db, tip) ? [] : ["the end of the audit log"];
+		return { access: [...log, ...rows("access")], content: rows("content") };
 	})();
 }
 
@@ -64,7 +67,7 @@ interface Point {
 export interface TipKeeper {
 	point(): Point;
 	rewind(point: Point): void;
-	/** Notices, as the first step of a transaction, that another program changed the schema. From then on no row gets a MAC. */
+	/** Notices, as the first step of a transaction, that another program altered the schema. From then on no row gets a MAC. */
 	begin(): void;
 	/** Replaces the tip, as the last step of a transaction. */
 	seal(): void;
@@ -80,14 +83,25 @@ export function keepLog(chain: Chain): TipKeeper {
 	};
 }
 
-/** Keeps log and rows. @param start the sums of a database that was found sound */
-export function keepTip(db: Database, chain: Chain, macs: RowMacs, start: RowSums = NO_SUMS): TipKeeper {
+/**
+ * Keeps log and rows.
+ * @param start the sums of a database that was found sound
+ * @param onAltered receives, once, what another program altered in the schema
+ */
+export function keepTip(
+	db: Database,
+	chain: Chain,
+	macs: RowMacs,
+	start: RowSums = NO_SUMS,
+	onAltered: (altered: string[]) => void = () => undefined,
+): TipKeeper {
 	const ledger: RowLedger = guardWrites(db, macs, start);
 	const version = db.prepare("PRAGMA main.schema_version").pluck();
 	const write = db.prepare(
 		"INSERT INTO main.tip (id, sealed) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed",
 	);
-	const known = version.get();
+	const alterations = schemaAlterations(db);
+	let known = version.get();
 	let isOurs = true;
 	return {
 		point: () => ({ tip: chain.tip(), sums: ledger.sums() }),
@@ -96,9 +110,15 @@ export function keepTip(db: Database, chain: Chain, macs: RowMacs, start: RowSum
 			if (sums !== undefined) ledger.rewind(sums);
 		},
 		begin() {
-			if (!isOurs || version.get() === known) return;
+			const found = version.get();
+			if (!isOurs || found === known) return;
+			known = found;
+			// Another number may have the same schema: VACUUM counts, too.
+			const altered = alterations();
+			if (altered.length === 0) return;
 			isOurs = false;
 			ledger.stop();
+			onAltered(altered);
 		},
 		seal() {
 			if (isOurs) write.run(macs.seal(textOf({ ...chain.tip(), sums: ledger.sums() })));
@@ -110,16 +130,26 @@ export function keepTip(db: Database, chain: Chain, macs: RowMacs, start: RowSum
  * Opens a database under its keys: a new one gets its first tip with its first transaction, and one that fits goes on from its own.
  * @returns the keeper, and what does not fit; then the keeper keeps the log alone
  */
-export function openTip(db: Database, chain: Chain, macs: RowMacs): { keeper: TipKeeper; altered: string[] } {
-	if (isNew(db)) return { keeper: keepTip(db, chain, macs), altered: [] };
-	const altered = tipAlterations(db, macs, ["access"]);
-	if (altered.length > 0) return { keeper: keepLog(chain), altered };
-	return { keeper: continueTip(db, chain, macs), altered: [] };
+export function openTip(
+	db: Database,
+	chain: Chain,
+	macs: RowMacs,
+	onAltered: (altered: string[]) => void,
+): { keeper: TipKeeper; altered: string[] } {
+	if (isNew(db)) return { keeper: keepTip(db, chain, macs, NO_SUMS, onAltered), altered: [] };
+	const { access } = findMisfits(db, macs, ["access"]);
+	if (access.length > 0) return { keeper: keepLog(chain), altered: access };
+	return { keeper: continueTip(db, chain, macs, onAltered), altered: [] };
 }
 
 /** Goes on from the tip of a database that was found sound. */
-export function continueTip(db: Database, chain: Chain, macs: RowMacs): TipKeeper {
-	return keepTip(db, chain, macs, readTip(db, macs)?.sums);
+export function continueTip(
+	db: Database,
+	chain: Chain,
+	macs: RowMacs,
+	onAltered?: (altered: string[]) => void,
+): TipKeeper {
+	return keepTip(db, chain, macs, readTip(db, macs)?.sums, onAltered);
 }
 
 /** Tells whether nothing was ever stored: no key, no event, no tip. */

@@ -30,10 +30,14 @@ export interface WriterKeys {
  */
 export type WriterRequest = WriterInput | WriterKeys | Operation[] | "close";
 
-/** Message from the thread: `ready` once, then a report for each batch, or the reason why it cannot go on. */
+/**
+ * Message from the thread: `ready` once, then a report for each batch, or the reason why it cannot go on; `guarded` once the keys came, and `altered`
+ * before the report of the first batch that found the schema altered.
+ */
 export type WriterMessage =
 	| { kind: "ready"; tip: BatchReport["tip"] }
 	| { kind: "guarded"; altered: string[] }
+	| { kind: "altered"; altered: string[] }
 	| { kind: "report"; report: BatchReport }
 	| { kind: "failure"; message: string; code: string };
 
@@ -81,7 +85,7 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 	let run = createBatches(db, chain, writes, keepLog(chain));
 	const guard = ({ row_keys }: WriterKeys) => {
 		macs = createRowMacs(row_keys, system.randomBytes);
-		const { keeper, altered } = openTip(db, chain, macs);
+		const { keeper, altered } = openTip(db, chain, macs, (found) => send({ kind: "altered", altered: found }));
 		run = createBatches(db, chain, writes, keeper);
 		send({ kind: "guarded", altered });
 	};

@@ -19,6 +19,7 @@ async function start(t: TestContext) {
 	const writer = Writer.launch({
 		onWritten: (operations) => void written.push(operations),
 		onFailure: (failure) => void failures.push(failure),
+		onAltered: () => assert.fail("nobody altered it"),
 	});
 	writer.onCommit = () => void tips.push(writer.tip);
 	await writer.open({ file, now: MADE_AT });
@@ -175,7 +176,7 @@ test("a file that is no database does not start, saying so", async (t) => {
 	await writeFile(file, "no database ".repeat(1000));
 	const input = { file, now: MADE_AT } as const;
 	const told = () => assert.fail("a storage that never ran tells nothing");
-	const writer = Writer.launch({ onWritten: told, onFailure: told });
+	const writer = Writer.launch({ onWritten: told, onFailure: told, onAltered: told });
 	writer.onCommit = told;
 	await assert.rejects(
 		writer.open(input),
@@ -188,7 +189,7 @@ test("a file that is no database does not start, saying so", async (t) => {
 
 test("a thread that was given nothing to open ends when it is told to", async () => {
 	const told = () => assert.fail("a storage that never ran tells nothing");
-	const writer = Writer.launch({ onWritten: told, onFailure: told });
+	const writer = Writer.launch({ onWritten: told, onFailure: told, onAltered: told });
 	writer.onCommit = told;
 	await writer.close();
 	await writer.close();

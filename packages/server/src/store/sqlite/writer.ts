@@ -25,6 +25,8 @@ export interface WriterListener {
 	onWritten(operations: readonly string[]): void;
 	/** Called once: the storage failed, and nothing succeeds afterwards. */
 	onFailure(error: FatalError): void;
+	/** Receives what another program altered while the server ran. No row that is written afterwards gets a MAC. */
+	onAltered(altered: string[]): void;
 }
 
 /** Queue of changes. */
@@ -167,6 +169,10 @@ export class Writer implements WriteQueue {
 	#receive(message: WriterMessage): void {
 		if (message.kind === "guarded") {
 			this.#onGuarded(message.altered);
+			return;
+		}
+		if (message.kind === "altered") {
+			this.#listener.onAltered(message.altered);
 			return;
 		}
 		if (message.kind !== "report") {
