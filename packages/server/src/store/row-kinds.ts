@@ -93,7 +93,7 @@ export const ROW_KINDS = {
 		sum: "access",
 		altered: "unread",
 	},
-	meta: { key: ["name"], covered: ["value"], free: {}, sum: "content", altered: "unread" },
+	meta: { key: ["name"], covered: ["value"], free: {}, sum: "content", altered: "absent" },
 	secret: {
 		key: ["id"],
 		covered: ["realm_id", "environment", "key", "version", "deleted_at"],

@@ -73,8 +73,8 @@ function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
 	};
 }
 
-/** Maximum number of names read on this thread, which takes 4 ms at most. */
-const FEW_NAMES = 1000;
+/** Maximum number of names read on this thread, which takes 5 ms at most. */
+const FEW_NAMES = 400;
 
 type CurrentVersions = Operations["secrets"]["currentVersions"];
 

@@ -1,4 +1,7 @@
 import { workerData } from "node:worker_threads";
+import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
+import { AppError, type ErrorCode } from "../../errors.ts";
+import { system } from "../../system.ts";
 import { answerQuestions } from "../../threads/answer-questions.ts";
 import type { Implementations } from "../store.ts";
 import { auditLog } from "./audit-log.ts";
@@ -7,6 +10,7 @@ import { codeOf } from "./failure.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { openReader } from "./open.ts";
 import { realmLists } from "./realm-lists.ts";
+import { guardReads } from "./row-guard.ts";
 import { snapshotQuestions } from "./snapshot-questions.ts";
 import { tokenLines } from "./token-lines.ts";
 import { withBuffers } from "./transfer.ts";
@@ -14,13 +18,25 @@ import { withBuffers } from "./transfer.ts";
 /** A question to the thread: noun and verb, the arguments. */
 export type ReadRequest = [noun: string, verb: string, ...args: unknown[]];
 
-/** Answer to a question. */
-export type ReadAnswer = { value: unknown } | { error: string; code: string };
+/** The database that the thread reads, and the keys that its rows are authenticated with. */
+export interface ReadInput {
+	file: string;
+	row_keys: RowKey[];
+}
+
+/** Answer to a question; `refused`: a row that it needs was altered. */
+export type ReadAnswer =
+	| { value: unknown }
+	| { refused: { code: ErrorCode; message: string } }
+	| { error: string; code: string };
 
 /** Questions that the thread answers, by noun. */
 export type Questions = typeof questions;
 
-const db = openReader(workerData as string, "long");
+const { file, row_keys } = workerData as ReadInput;
+const db = openReader(file, "long");
+const macs = createRowMacs(row_keys, system.randomBytes);
+guardReads(db, () => macs);
 const questions = {
 	audit: auditLog(db),
 	snapshots: snapshotQuestions(db),
@@ -38,6 +54,7 @@ answerQuestions(([noun, verb, ...args]: ReadRequest): ReadAnswer => {
 		if (question === undefined) throw new Error(`unknown question ${noun}.${verb}`);
 		return { value: question(...args.map(withBuffers)) };
 	} catch (error) {
+		if (error instanceof AppError) return { refused: { code: error.code, message: error.message } };
 		return { error: (error as Error).message, code: codeOf(error) };
 	}
 });

@@ -1,7 +1,8 @@
 import { startThread } from "../../asset.ts";
+import type { RowKey } from "../../crypto/row-macs.ts";
 import { NoAnswer, ThreadPool } from "../../threads/thread-pool.ts";
-import { closing } from "./failure.ts";
-import type { Questions, ReadAnswer, ReadRequest } from "./read-worker-thread.ts";
+import { closing, refusedAs } from "./failure.ts";
+import type { Questions, ReadAnswer, ReadInput, ReadRequest } from "./read-worker-thread.ts";
 import { withBuffers } from "./transfer.ts";
 
 /** Milliseconds without a question after which the thread ends and frees its memory. */
@@ -16,9 +17,13 @@ type Remote<Question> = Question extends (...args: infer Args) => infer Answer
 export class ReadWorker {
 	readonly #thread: ThreadPool<ReadRequest, ReadAnswer>;
 
-	constructor(file: string) {
+	/** @param keys returns the keys of rows when the thread starts; without them no row is believed */
+	constructor(file: string, keys: () => RowKey[] = () => []) {
 		this.#thread = new ThreadPool({
-			start: () => startThread(new URL("./read-worker-thread.ts", import.meta.url), { workerData: file }),
+			start: () =>
+				startThread(new URL("./read-worker-thread.ts", import.meta.url), {
+					workerData: { file, row_keys: keys() } satisfies ReadInput,
+				}),
 			// It answers without waiting for this thread's event loop.
 			ahead: Number.POSITIVE_INFINITY,
 			idle_ms: IDLE_MS,
@@ -42,6 +47,7 @@ export class ReadWorker {
 	async ask(noun: string, verb: string, args: unknown[]): Promise<unknown> {
 		const answer = await this.#thread.ask([noun, verb, ...args]).catch(explain);
 		if ("value" in answer) return withBuffers(answer.value);
+		if ("refused" in answer) throw refusedAs(answer.refused);
 		throw Object.assign(new Error(`reading the database failed: ${answer.error}`), { code: answer.code });
 	}
 }

@@ -8,7 +8,11 @@ import { blob, integer, sqliteTable, text } from "./drizzle.ts";
 import { believed } from "./row-guard.ts";
 
 /** The tables as reads see them, those whose rows authenticate themselves through views that leave out what was altered; audit-log.ts reads the log. The full schema, with checks, indexes and triggers, is in migrations.ts. */
-export const meta = sqliteTable("meta", { name: text().primaryKey(), value: text().notNull() });
+const metaColumns = { name: text().primaryKey(), value: text().notNull() };
+export const meta = sqliteTable("meta", metaColumns);
+
+/** The same without what another program altered, which cannot be told before the keyring is open. */
+export const believedMeta = sqliteTable(believed("meta"), metaColumns);
 
 export const keyring = sqliteTable("keyring", {
 	id: blob({ mode: "buffer" }).primaryKey(),

@@ -64,7 +64,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		guardReads(connection, () => macs ?? noKeys());
 		const transaction = createReadTransaction(connection, options.onFailure);
 		writer.onCommit = transaction.refresh;
-		const [worker, comparer] = [new ReadWorker(file), new ReadWorker(file)];
+		const [worker, comparer] = [new ReadWorker(file, () => row_keys), new ReadWorker(file)];
 		const disk = createDisk(options.directory, options.statfs);
 		const thrift = createThrift(disk);
 		const adapter = createAdapter({

@@ -1,7 +1,7 @@
 import { OPEN_STATES } from "../../../leases/model.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, eq, gte, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
-import { lease, leaseCount, meta } from "../schema.ts";
+import { believedMeta, lease, leaseCount } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["leases"];
@@ -115,9 +115,11 @@ function sums(db: Reader): Pick<Reads, "counts" | "clock" | "pausedAt"> {
 			.groupBy(leaseCount.engine, leaseCount.state)
 			.prepare(),
 	);
-	const clock = later(() => db.select({ value: meta.value }).from(meta).where(eq(meta.name, "lease_clock")).prepare());
+	const clock = later(() =>
+		db.select({ value: believedMeta.value }).from(believedMeta).where(eq(believedMeta.name, "lease_clock")).prepare(),
+	);
 	const paused = later(() =>
-		db.select({ value: meta.value }).from(meta).where(eq(meta.name, "leases_paused")).prepare(),
+		db.select({ value: believedMeta.value }).from(believedMeta).where(eq(believedMeta.name, "leases_paused")).prepare(),
 	);
 	return {
 		pausedAt: () => paused().get()?.value,
