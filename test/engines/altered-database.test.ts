@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
+import { runLocal } from "../backup/local.ts";
 import { type EngineWorld, eventually, startEngineWorld } from "../harness/engine-world.ts";
 import { ok, refused } from "../harness/expect.ts";
 import { PASSWORD } from "../harness/fixtures.ts";
@@ -30,6 +31,22 @@ async function restartAfter(sql: string): Promise<void> {
 	database.close();
 	await world.server.restart();
 }
+
+test("a credential whose lease another program put off is revoked immediately", options, async () => {
+	const { client } = world;
+	const { username } = ok(await world.generate<{ username: string }>("keyvalue", { role: "readonly", ttl: "1h" }));
+	await restartAfter("UPDATE lease SET due_at = 33000000000000");
+	await eventually("the credential is gone", async () => !(await redis.users()).includes(username));
+	const health = await client.get<{ status: string; checks: { database: string } }>("/health");
+	assert.deepEqual([health.status, health.body.checks.database], [503, "unhealthy"]);
+	assert.match(world.server.stderr(), /"event":"leases\.distrusted","count":1/);
+	assert.match(world.server.stderr(), /"event":"rows\.altered".*rows of lease/);
+	ok(await client.get("/realms", { token: world.admin.token }));
+	await world.server.stop();
+	const { code, stderr } = await runLocal(world.server.data, ["adopt", "--again", "--yes"]);
+	assert.equal(code, 0, stderr);
+	await world.server.restart();
+});
 
 test(
 	"over a database with another program's trigger all but health is refused, and leases are revoked",

@@ -46,6 +46,14 @@ export const TRANSITIONS = {
 	abandon: { leads: { intent: "abandoned", active: "abandoned", uncertain: "abandoned", revoking: "abandoned" } },
 	/** A closed credential is back at its target. */
 	reopen: { leads: { revoked: "revoking", aborted: "revoking", abandoned: "revoking" }, reason: "zombie" },
+	/** Nobody knows what its row said: it must be revoked, even if it was. */
+	distrust: {
+		leads: {
+			...{ intent: "revoking", active: "revoking", uncertain: "revoking", revoking: "revoking" },
+			...{ revoked: "revoking", aborted: "revoking", abandoned: "revoking" },
+		},
+		reason: "uncertain",
+	},
 	/** An active credential is not at its target any more. */
 	markLost: { leads: { active: "active" } },
 } as const satisfies Record<string, Transition>;
@@ -221,6 +229,8 @@ export const leaseOperations = {
 	delivered: write<(input: { ids: string[]; at: string }) => void>(LEDGER),
 	/** Doubts the intents of an earlier server: → uncertain, due immediately. @returns how many */
 	recover: write<(input: { due_at: number; last_error: string }) => number>(LEDGER),
+	/** Takes every lease whose row another program altered for one that must be revoked immediately. @returns how many */
+	distrust: write<(input: { due_at: number }) => number>(LEDGER),
 	/** Saves the lease clock. */
 	saveClock: write<(mark: ClockMark) => void>(LEDGER),
 	/** Ends the pause that a restore began. @returns false when there was none */

@@ -12,6 +12,7 @@ import { readBuild, VERSION } from "../health/build.ts";
 import { loadTls, type ServerTls } from "../http/certificate.ts";
 import { Connections } from "../http/connections.ts";
 import { type Listener, listen } from "../http/listen.ts";
+import type { LeaseClock } from "../leases/clock.ts";
 import { createLimits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { purgeRealms } from "../realms/realms.ts";
@@ -88,7 +89,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 	warn(config, masterKey, log);
 	engines.start();
 	await loadProtocols(protocols, store.sso);
-	const chores = await startChores({ store, system, keyring, log, watch });
+	const chores = await startChores({ store, system, keyring, log, watch, clock: engines.clock });
 	return {
 		version: VERSION,
 		url,
@@ -138,7 +139,11 @@ function reloadTls(config: Config, system: System, listener: Listener, log: Log)
 }
 
 type ChoreNeeds = Parameters<typeof createCheckpointer>[0] &
-	Parameters<typeof purgeRealms>[0] & { store: Store; watch: AlterationWatch };
+	Parameters<typeof purgeRealms>[0] & {
+		store: Store;
+		watch: AlterationWatch;
+		clock: Pick<LeaseClock, "now">;
+	};
 
 /** Starts the periodic chores. A failed one is logged and tried again. While the database is not trusted, none signs or removes anything. */
 async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }> {
@@ -148,7 +153,18 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 	const attempt = (event: string, work: () => Promise<unknown>) => async () => {
 		if (!watch.isAltered()) await work().catch((error: unknown) => hasStopped || log("error", event, { error }));
 	};
-	const look = attempt("database.look.failed", watch.lookAtRows);
+	let hasDistrusted = false;
+	const distrust = async () => {
+		if (hasDistrusted || watch.isSound()) return;
+		hasDistrusted = true;
+		const count = await needs.store.leases.distrust({ due_at: needs.clock.now() });
+		if (count > 0)
+			log("warn", "leases.distrusted", { count, message: "another program altered them: they are revoked" });
+	};
+	const look = attempt("database.look.failed", async () => {
+		await watch.lookAtRows();
+		await distrust();
+	});
 	const sign = attempt("audit.checkpoint.failed", () => checkpoint(false));
 	const tidy = attempt("housekeeping.failed", async () => {
 		const now = needs.system.now().toISOString();
@@ -159,6 +175,7 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 		await purgeRealms(needs);
 	});
 	// Only after those who wait for the server learn that it listens.
+	await distrust().catch((error: unknown) => log("error", "database.look.failed", { error }));
 	void nextTurn().then(look);
 	void needs.store.altered.then(look);
 	let tidying = nextTurn().then(tidy);

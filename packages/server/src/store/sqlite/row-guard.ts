@@ -103,10 +103,14 @@ export function noKeys(): never {
 	throw new Error("the store has no keys for its rows yet");
 }
 
+/** Condition that a row of a table fits its MAC, as SQL for a connection whose reads are guarded. */
+export function fits(table: RowTable): string {
+	return `row_fits('${table}', mac, ${coveredColumns(table).join(", ")})`;
+}
+
 function viewOf(table: RowTable): string {
-	const columns = columnsOf(table);
-	const values = coveredColumns(table).join(", ");
-	return `CREATE TEMP VIEW ${believed(table)} AS SELECT ${columns.join(", ")} FROM main.${table} WHERE row_fits('${table}', mac, ${values})`;
+	const columns = columnsOf(table).join(", ");
+	return `CREATE TEMP VIEW ${believed(table)} AS SELECT ${columns} FROM main.${table} WHERE ${fits(table)}`;
 }
 
 /** Answer when a row that the question needs was altered. */

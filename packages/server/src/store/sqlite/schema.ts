@@ -113,7 +113,7 @@ export const secretVersion = sqliteTable(believed("secret_version"), {
 	value: blob({ mode: "buffer" }).notNull(),
 });
 
-export const engineConfig = sqliteTable(believed("engine_config"), {
+const configColumns = {
 	id: text().primaryKey(),
 	engine: text().notNull(),
 	realm_id: text().notNull(),
@@ -121,7 +121,11 @@ export const engineConfig = sqliteTable(believed("engine_config"), {
 	sealed: blob({ mode: "buffer" }).notNull(),
 	created_by: text().notNull(),
 	created_at: text().notNull(),
-});
+};
+export const engineConfig = sqliteTable(believed("engine_config"), configColumns);
+
+/** The same with what another program altered. */
+export const storedConfig = sqliteTable("engine_config", configColumns);
 
 export const engineFormerRealm = sqliteTable(believed("engine_former_realm"), {
 	engine: text().notNull(),

@@ -1,6 +1,6 @@
 import type { Implementations } from "../../store.ts";
 import { and, eq, isNull, ne, sql } from "../drizzle.ts";
-import { engineConfig, engineFormerRealm, realm } from "../schema.ts";
+import { engineConfig, engineFormerRealm, realm, storedConfig } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["engines"];
@@ -22,11 +22,12 @@ export function engineReads(db: Reader): Reads {
 			)
 			.prepare(),
 	);
+	// For revoking, which an altered row must not hinder: the box opens with this id, engine and realm alone.
 	const byId = later(() =>
 		db
 			.select()
-			.from(engineConfig)
-			.where(eq(engineConfig.id, placeholder("id")))
+			.from(storedConfig)
+			.where(eq(storedConfig.id, placeholder("id")))
 			.prepare(),
 	);
 	const all = later(() =>

@@ -14,7 +14,7 @@ import {
 import { refuseMaker } from "../../../policy/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { from, isIn, to } from "../lease-states.ts";
-import { believed } from "../row-guard.ts";
+import { believed, fits } from "../row-guard.ts";
 import type { Append } from "./audit.ts";
 import { currentAccess } from "./current-access.ts";
 import { IS_UNUSED } from "./engines.ts";
@@ -235,7 +235,7 @@ function rest(db: Database, append: Append): Pick<LeaseWrites, "resume"> {
 /** Operations that the server runs by itself. */
 function upkeep(
 	db: Database,
-): Pick<LeaseWrites, "postpone" | "hasten" | "delivered" | "recover" | "saveClock" | "forget"> {
+): Pick<LeaseWrites, "postpone" | "hasten" | "delivered" | "recover" | "distrust" | "saveClock" | "forget"> {
 	const postpone = db.prepare(
 		`UPDATE lease SET due_at = @due_at, attempts = @attempts, last_error = @last_error WHERE id = @id AND ${from(TRANSITIONS.postpone)}`,
 	);
@@ -250,6 +250,9 @@ function upkeep(
 		`UPDATE lease SET ${to(TRANSITIONS.doubt)}, due_at = @due_at, last_error = @last_error ` +
 			`WHERE ${from(TRANSITIONS.doubt)} AND due_at IS NOT NULL`,
 	);
+	const distrust = db.prepare(
+		`UPDATE lease SET ${to(TRANSITIONS.distrust)}, due_at = @due_at, closed_at = NULL, attempts = 0 WHERE NOT ${fits("lease")}`,
+	);
 	const saveClock = db.prepare(
 		"INSERT INTO meta (name, value) VALUES ('lease_clock', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 	);
@@ -261,6 +264,7 @@ function upkeep(
 		hasten: (input) => hasten.run(input).changes,
 		delivered: ({ ids, at }) => void delivered.run(at, JSON.stringify(ids)),
 		recover: (input) => recover.run(input).changes,
+		distrust: (input) => distrust.run(input).changes,
 		saveClock: (mark) => void saveClock.run(JSON.stringify(mark)),
 		forget: (closed_before) => forget.run(closed_before).changes,
 	};

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { aLease, anEvent } from "../../testing/rows.ts";
+import { addAccount, addRealm } from "../../testing/rules.ts";
+import { openTestStore } from "../../testing/store.ts";
+import { openWriter } from "./open.ts";
+
+/** Changes that would keep a credential from being revoked in time. */
+const FORGERIES: Record<string, string> = {
+	"is due in a thousand years": "due_at = 33000000000000",
+	"was revoked": "state = 'revoked', due_at = NULL, closed_at = '2030'",
+	"was given up": "state = 'abandoned', due_at = NULL, closed_at = '2030'",
+	"is at another target": "target = 'elsewhere'",
+	"has no MAC": "mac = NULL",
+};
+
+for (const [what, set] of Object.entries(FORGERIES)) {
+	test(`a lease that ${what}, as another program wrote, is due immediately, and no other`, async (t) => {
+		const { store, file } = await openTestStore(t);
+		const { leases } = store;
+		const { id: realm_id } = await addRealm(store, await addAccount(store));
+		const [forged, sound] = ["forged", "sound"].map((name) => aLease(realm_id, { name, due_at: 5000 }));
+		for (const lease of [forged, sound]) await leases.begin(lease ?? assert.fail(), null, anEvent());
+		assert.equal(await leases.distrust({ due_at: 7 }), 0);
+		const aside = openWriter(file);
+		aside.exec(`UPDATE lease SET ${set} WHERE name = 'forged'`);
+		aside.close();
+		await nextTurn();
+		assert.equal(await leases.distrust({ due_at: 7 }), 1);
+		const seen = async (lease: typeof forged) => {
+			const { state, due_at, closed_at } = (await leases.byId(lease?.id ?? "")) ?? assert.fail();
+			return { state, due_at, closed_at };
+		};
+		assert.deepEqual(await seen(forged), { state: "revoking", due_at: 7, closed_at: null });
+		assert.deepEqual(await seen(sound), { state: "intent", due_at: 5000, closed_at: null });
+		assert.deepEqual((await store.misfits()).content, ["the sum of content rows", "rows of lease"]);
+	});
+}
+
+test("a pause of leases, and a clock, that another program wrote are not believed", async (t) => {
+	const { store, file } = await openTestStore(t);
+	const mark = { lease_ms: 1000, uptime_ms: 1, boot_id: "boot" };
+	await store.leases.saveClock(mark);
+	assert.deepEqual(await store.leases.clock(), mark);
+	const aside = openWriter(file);
+	aside.exec(
+		"INSERT INTO meta (name, value) VALUES ('leases_paused', '2030'); UPDATE meta SET value = '{}' WHERE name = 'lease_clock'",
+	);
+	aside.close();
+	await nextTurn();
+	assert.deepEqual([await store.leases.pausedAt(), await store.leases.clock()], [undefined, undefined]);
+});
