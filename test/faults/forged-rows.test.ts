@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { runLocal } from "../backup/local.ts";
 import { api } from "../harness/client.ts";
 import { ok, refused } from "../harness/expect.ts";
-import { apiToken, bind, type Person, person, realm } from "../harness/fixtures.ts";
+import { apiToken, bind, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 import { plainApi } from "./plain-api.ts";
 import { runServer } from "./process.ts";
@@ -25,6 +25,7 @@ let server: Server;
 let admin: Person;
 let member: Person;
 let realm_id: string;
+let slug: string;
 /** A token that stands, one that was revoked, and the row that the second had. */
 let standing: { id: string };
 let revoked: { id: string };
@@ -36,7 +37,8 @@ before(async () => {
 	admin = await person(client, "admin");
 	member = await person(client, "member");
 	const made = await realm(client, admin);
-	realm_id = made.id;
+	({ id: realm_id, slug } = made);
+	for (const key of ["FIRST", "SECOND", "SECOND"]) await secret(client, admin, slug, key, "value");
 	await bind(client, admin, made.slug, member, "viewer");
 	standing = await apiToken(client, member, "read", { realm: made.slug });
 	revoked = await apiToken(client, member, "read,write");
@@ -144,3 +146,40 @@ for (const [what, forgery] of Object.entries(FORGERIES)) {
 		}
 	});
 }
+
+const OF_SECOND = "(SELECT id FROM secret WHERE key = 'SECOND')";
+
+/** Changes that would take a secret from an operator's cluster, or give it an older value. */
+const LOSSES: Record<string, string> = {
+	"a secret that was deleted": "DELETE FROM secret WHERE key = 'SECOND'",
+	"a secret marked as deleted": "UPDATE secret SET deleted_at = '2030-01-01T00:00:00.000Z' WHERE key = 'SECOND'",
+	"a secret in another environment": "UPDATE secret SET environment = 'prod' WHERE key = 'SECOND'",
+	"a secret with another name": "UPDATE secret SET key = 'THIRD' WHERE key = 'SECOND'",
+	"a secret whose current version is an older one": "UPDATE secret SET version = 1 WHERE key = 'SECOND'",
+	"a current version that was deleted": `DELETE FROM secret_version WHERE version = 2 AND secret_id = ${OF_SECOND}`,
+	"a current version that has expired": `UPDATE secret_version SET expires_at = '2020-01-01T00:00:00.000Z' WHERE secret_id = ${OF_SECOND}`,
+};
+
+for (const [what, sql] of Object.entries(LOSSES)) {
+	test(`after ${what} by another program's hand an operator gets 503, never 404, an older value or a shorter map`, async () => {
+		const data = forgedCopy((database) => database.exec(sql));
+		const run = await runServer({ data });
+		try {
+			for (const path of [`/eso/${slug}?env=dev`, `/eso/${slug}/SECOND?env=dev`])
+				refused(await plainApi(run.url).get(path, { token: admin.token }), 503, "unhealthy");
+			assert.equal((await plainApi(run.url).get("/health")).status, 503);
+		} finally {
+			await run.kill("SIGKILL");
+		}
+	});
+}
+
+test("an operator gets every secret of a database that no other program wrote, from the first request on", async () => {
+	const run = await runServer({ data: forgedCopy(() => undefined) });
+	try {
+		const { data } = ok(await plainApi(run.url).get<{ data: object }>(`/eso/${slug}?env=dev`, { token: admin.token }));
+		assert.deepEqual(new Set(Object.keys(data)), new Set(["FIRST", "SECOND"]));
+	} finally {
+		await run.kill("SIGKILL");
+	}
+});

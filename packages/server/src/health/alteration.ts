@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { type AuditStore, systemEvent } from "../audit/model.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/store.ts";
@@ -16,6 +17,8 @@ export interface AlterationWatch {
 	isAltered(): boolean;
 	/** Tells whether no alteration was found, not even of rows that are refused one by one. */
 	isSound(): boolean;
+	/** Tells whether a look has found that no row is missing, either; waits a moment for the first look. */
+	isComplete(): Promise<boolean>;
 	/** Compares the schema, and repeats what the store has found. */
 	look(): Promise<void>;
 	/** Also compares every row, in another thread. */
@@ -25,6 +28,9 @@ export interface AlterationWatch {
 /** Maximum number of alterations named in the log. */
 const MOST = 20;
 
+/** Milliseconds for which a request waits for the first look. */
+const PATIENCE_MS = 1000;
+
 const REFUSED =
 	"another program altered the database, so every request is refused; leases are still revoked: look at it with `svc adopt --again`, or restore a backup";
 const SERVED =
@@ -32,7 +38,8 @@ const SERVED =
 
 /** Makes the watch. Call `look` before the server listens, and `lookAtRows` behind it and periodically. Design: §13 */
 export function createAlterationWatch({ store, system, log }: AlterationNeeds): AlterationWatch {
-	let [isAltered, isSound] = [false, true];
+	let [isAltered, isSound, isCompared] = [false, true, false];
+	const first = Promise.withResolvers<void>();
 	const record = async (type: "database.altered" | "rows.altered", found: string[], message: string) => {
 		const altered = found.slice(0, MOST).join(", ");
 		log("error", type, { altered, message });
@@ -47,15 +54,21 @@ export function createAlterationWatch({ store, system, log }: AlterationNeeds): 
 	return {
 		isAltered: () => isAltered,
 		isSound: () => isSound,
+		async isComplete() {
+			if (!isCompared) await Promise.race([first.promise, delay(PATIENCE_MS, undefined, { ref: false })]);
+			return isCompared && isSound;
+		},
 		look,
 		async lookAtRows() {
 			await look();
 			if (isAltered) return;
 			const { access, content } = await store.misfits();
+			const wasSound = isSound;
+			isSound &&= access.length + content.length === 0;
+			isCompared = true;
+			first.resolve();
 			await refuseAll(access);
-			if (!isSound || content.length === 0) return;
-			isSound = false;
-			await record("rows.altered", content, SERVED);
+			if (wasSound && content.length > 0) await record("rows.altered", content, SERVED);
 		},
 	};
 }

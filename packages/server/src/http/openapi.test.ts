@@ -69,6 +69,7 @@ test("the server answers the document of exactly these routes", async () => {
 		isStopping: () => false,
 		isAltered: () => false,
 		isSound: () => true,
+		isComplete: async () => true,
 	});
 	const incoming = { headers: {}, socket: { remoteAddress: "127.0.0.1" }, url: "/api/v1/openapi.json" };
 	const response = await (app as Hono).fetch(new Request("http://localhost/api/v1/openapi.json"), {

@@ -14,7 +14,7 @@ const query = v.object({ env: v.optional(Environment, "prod") });
  * secret, and an error of our own is always 503.
  * Spec: API › Operator-sync endpoints. Design: §7.
  */
-export function operatorSyncRoutes(needs: SecretNeeds): Route[] {
+export function operatorSyncRoutes(needs: SecretNeeds & { isComplete(): Promise<boolean> }): Route[] {
 	return [
 		route({
 			method: "GET",
@@ -28,6 +28,7 @@ export function operatorSyncRoutes(needs: SecretNeeds): Route[] {
 			notFound: { error: "secret not found" },
 			isBrief: true,
 			async handle({ actor, params, query, headers }) {
+				await requireComplete(needs);
 				const name = { slug: params.realm, environment: query.env, key: params.key };
 				const secret = await getSecret(needs, actor, name, "eso").catch(neverInternal);
 				if (secret.is_expired) headers["x-secret-expired"] = "true";
@@ -43,11 +44,18 @@ export function operatorSyncRoutes(needs: SecretNeeds): Route[] {
 			answer: v.object({ data: v.record(v.string(), v.string()) }),
 			errors: ["invalid_environment", "not_found", "unhealthy"],
 			async handle({ actor, params, query }) {
+				await requireComplete(needs);
 				const { groups, held } = await syncSecrets(needs, actor, params.realm, query.env).catch(neverInternal);
 				return streamItems({ before: '{"data":{', groups: guarded(groups), write: jsonMember, after: "}}", held });
 			},
 		}),
 	];
+}
+
+/** Refuses while a secret may be missing because another program took its row away. */
+async function requireComplete({ isComplete }: { isComplete(): Promise<boolean> }): Promise<void> {
+	if (await isComplete()) return;
+	throw new AppError("unhealthy", "another program may have taken secrets away: see the server's log");
 }
 
 async function* guarded<Group>(groups: AsyncIterable<Group>): AsyncGenerator<Group> {

@@ -74,6 +74,8 @@ export interface AppParts {
 	isAltered(): boolean;
 	/** Tells whether no alteration of it was found. */
 	isSound(): boolean;
+	/** Tells whether a look has found that no row is missing. */
+	isComplete(): Promise<boolean>;
 }
 
 /** API tokens whose last use is cached, so that it is written only once a minute. */
@@ -119,7 +121,7 @@ export function wireApp(parts: AppParts) {
 		...engineRoutes({ ...needs, ...parts.engines, calls }),
 		...leaseRoutes({ ...needs, ...parts.engines }),
 		...revocationRoutes({ ...needs, ...parts.engines }),
-		...operatorSyncRoutes(secrets),
+		...operatorSyncRoutes({ ...secrets, isComplete: parts.isComplete }),
 		...auditRoutes(needs),
 		...backupRoutes({ ...needs, ...parts.backups, log }),
 		...keyRoutes({ ...needs, master: parts.master }),

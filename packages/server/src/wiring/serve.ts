@@ -82,8 +82,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 	const { trusted_proxies } = config;
 	const connections = new Connections({ max: config.limits.connections, trusted_proxies, limits });
 	const parts = { ...common, master, engines, backups, protocols, limits, connections, build: readBuild() };
-	const { isAltered, isSound } = watch;
-	const app = wireApp({ ...parts, address: () => url, isStopping: () => isStopping, isAltered, isSound });
+	const app = wireApp({ ...parts, address: () => url, isStopping: () => isStopping, ...watch });
 	const listener = await listen({ ...app, connections }, config.listen, tls);
 	url = addressOf(config, listener, tls);
 	warn(config, masterKey, log);
