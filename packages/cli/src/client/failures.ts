@@ -66,7 +66,8 @@ function hintForCode(code: string, { path }: Call): string | undefined {
 			? "`svc engine show` shows the configuration, `svc engine set` changes it"
 			: "the instance's administrators can look: `svc engine ping`, `svc engine show`";
 	if (code === "provider_unavailable") return "the instance's administrators can look: `svc sso test`, `svc sso show`";
-	if (code === "database_altered") return "where the server runs, look at it with `svc adopt --again`, or restore a backup: `svc restore --help`";
+	if (code === "database_altered")
+		return "where the server runs, look at it with `svc adopt --again`, or restore a backup: `svc restore --help`";
 	if (code === "lease_limit_reached") return "`svc lease list` shows the leases, `svc lease revoke` ends one";
 	return undefined;
 }

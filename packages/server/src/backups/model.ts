@@ -62,7 +62,7 @@ export interface Samples {
 	sso_providers: ProviderRow[];
 }
 
-/** What in a database is not as the server left it, by what it means. Design: §13 */
+/** Parts of a database that are not as the server left them, by what that means. Design: §13 */
 export interface Misfits {
 	/** Nothing in the database is believed. */
 	access: string[];

@@ -20,7 +20,7 @@ import { backUpBefore } from "./backups.ts";
 /** A database that an adoption would believe, for a person to look at. */
 export interface Adoptable {
 	rows: GrantingRows;
-	/** What does not fit the keys of its rows; empty for a database from before its rows authenticated themselves. */
+	/** Parts that do not fit the keys of its rows; empty for a database from before its rows authenticated themselves. */
 	misfits: string[];
 	log: ChainReport;
 	/** Rows that grant something else than the log says. */

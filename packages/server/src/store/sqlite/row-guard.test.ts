@@ -35,9 +35,9 @@ async function setUp(t: TestContext) {
 	/** Writes in one transaction, as a batch does. */
 	const write = (sql: string) => transact(writer, keeper, () => writer.exec(sql));
 	for (const table of TABLES) for (const number of [1, 2]) write(insertOf(writer, table, number));
-	/** What a start says. */
+	/** Names what does not fit. */
 	const said = () => Object.values(findMisfits(reader, MACS, ["access", "content"])).flat();
-	/** What a read gets of a row. */
+	/** Counts a row as a read sees it, or returns the refusal. */
 	const seen = (table: RowTable, number: number) => {
 		try {
 			return reader
@@ -85,7 +85,7 @@ const isRow = (db: Database.Database, table: RowTable, number: number) =>
 		.key.map((column) => `${column} = ${sampleOf(db, table, column, number)}`)
 		.join(" AND ");
 
-/** What a read gets of an altered row. */
+/** Returns the answer to a read of an altered row. */
 const ofAltered = (table: RowTable) => (kindOf(table).altered === "absent" ? 0 : "row_altered");
 const isRead = (table: RowTable) => kindOf(table).altered !== "unread";
 
