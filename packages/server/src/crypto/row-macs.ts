@@ -87,6 +87,11 @@ function digest(key: KeyObject, table: string, values: readonly RowValue[]): Buf
 
 /** Writes a row as JSON, in which no two rows have the same text. */
 function hmac(key: KeyObject, table: string, values: readonly RowValue[]) {
-	const plain = values.map((value) => (Buffer.isBuffer(value) ? [value.toString("hex")] : value));
-	return createHmac("sha256", key).update(JSON.stringify([table, plain]));
+	return createHmac("sha256", key).update(JSON.stringify([table, values.map(plain)]));
+}
+
+/** Writes a value so that JSON keeps it apart from all others: for an infinite number it has null. */
+function plain(value: RowValue): unknown {
+	if (Buffer.isBuffer(value)) return [value.toString("hex")];
+	return typeof value === "number" && !Number.isFinite(value) ? [String(value)] : value;
 }

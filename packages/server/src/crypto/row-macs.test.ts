@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createTestSystem } from "../testing/system.ts";
+import { createRowMacs, type RowKey, type RowValue } from "./row-macs.ts";
+
+const { randomBytes } = createTestSystem();
+const key = (fill: number): RowKey => ({ id: Buffer.alloc(8, fill), bytes: Buffer.alloc(32, fill) });
+
+const flipped = (mac: Buffer) => Buffer.from(mac.map((byte, at) => (at === mac.length - 1 ? byte ^ 1 : byte)));
+
+test("a MAC fits its own table and values alone, whatever type they have", () => {
+	const macs = createRowMacs([key(1)], randomBytes);
+	const values: RowValue[] = [null, 0, 1, -1, 0.5, Infinity, -Infinity, "", "0", "null", "Infinity", Buffer.alloc(0)];
+	const rows: (readonly [string, readonly RowValue[]])[] = [
+		...values.map((value) => ["a", [value]] as const),
+		...[["b", [null]] as const, ["a", []] as const, ["a", [null, null]] as const, ["a", ["00"]] as const],
+		["a", [Buffer.alloc(1)]],
+	];
+	for (const [table, row] of rows) {
+		const mac = macs.make(table, row);
+		assert.deepEqual(
+			rows.filter(([other, others]) => macs.fits(other, mac, others)),
+			[[table, row]],
+		);
+		for (const spoilt of [null, "", mac.subarray(1), flipped(mac)]) assert.equal(macs.fits(table, spoilt, row), false);
+	}
+});
+
+test("a retired key's MACs and tips still fit, those of no key of the keyring do not", () => {
+	const before = createRowMacs([key(1)], randomBytes);
+	const [mac, box] = [before.make("a", ["x"]), before.seal("tip")];
+	for (const [keys, isKnown] of [
+		[[key(2), key(1)], true],
+		[[key(2)], false],
+		[[], false],
+	] as const) {
+		const now = createRowMacs(keys, randomBytes);
+		assert.equal(now.fits("a", mac, ["x"]), isKnown);
+		assert.equal(now.open(box), isKnown ? "tip" : undefined);
+	}
+	assert.throws(() => createRowMacs([], randomBytes).make("a", []), /no key for rows/);
+});
