@@ -5,7 +5,10 @@ import { cp, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { readConfig } from "../config.ts";
+import { openKeyring } from "../crypto/keyring.ts";
+import { loadMasterKey } from "../crypto/master-key.ts";
 import { verifyBackup } from "../offline.ts";
+import { system } from "../system.ts";
 import type { BackupTask } from "../testing/backup-process.ts";
 import { ACCOUNTS, makeBackedUp } from "../testing/backups.ts";
 import { makeFolder, openTestStore } from "../testing/store.ts";
@@ -56,7 +59,10 @@ async function countSound(directory: string, where: string): Promise<number> {
 /** Lists the accounts after a start on what is left. */
 async function accountsOf(directory: string): Promise<string[]> {
 	const cleanups: (() => Promise<void>)[] = [];
-	const { store, failures } = await openTestStore({ after: (clean) => cleanups.push(clean) }, directory);
+	const { store, failures } = await openTestStore({ after: (clean) => cleanups.push(clean) }, directory, false);
+	const { key } = await loadMasterKey(readConfig({ SVC_DATA_DIR: directory }, directory), undefined, system);
+	await openKeyring({ keys: store.keys, guard: store.guard, master: key.reveal(), system });
+	assert.deepEqual([await store.health.alterations(), await store.misfits()], [[], { access: [], content: [] }]);
 	const found = await Promise.all(ACCOUNTS.map((email) => store.accounts.byEmail(email)));
 	const { status } = await store.audit.verify([]);
 	for (const clean of cleanups) await clean();

@@ -81,7 +81,7 @@ async function main(): Promise<void> {
 	} else {
 		const store = await openSqliteStore({ directory, now: system.now(), onFailure: die });
 		const { key } = await loadMasterKey(config, await store.keys.fingerprint(), system);
-		const keyring = await openKeyring({ keys: store.keys, master: key.reveal(), system });
+		const keyring = await openKeyring({ keys: store.keys, guard: store.guard, master: key.reveal(), system });
 		watchFiles();
 		if (target === "in the copy") dieInCopy();
 		await makeBackup(wireBackups({ config, store, keyring, system }), "svc", system.now());
