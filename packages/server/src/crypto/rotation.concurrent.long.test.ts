@@ -20,7 +20,7 @@ const ROTATED = anEvent({ type: "key.rotated" });
 
 /** Starts as the server does. */
 async function start(t: Cleanup, used?: string) {
-	const { store, directory } = await openTestStore(t, used);
+	const { store, directory } = await openTestStore(t, used, false);
 	const system = createTestSystem();
 	const sources = {
 		credentials_dir: undefined,
@@ -29,7 +29,7 @@ async function start(t: Cleanup, used?: string) {
 		master_key: undefined,
 	};
 	const master = await loadMasterKey(sources, await store.keys.fingerprint(), system);
-	const keyring = await openKeyring({ keys: store.keys, master: master.key.reveal(), system });
+	const keyring = await openKeyring({ keys: store.keys, guard: store.guard, master: master.key.reveal(), system });
 	return {
 		store,
 		directory,

@@ -34,7 +34,7 @@ const system = createTestSystem();
 
 /** Starts as the server does: settles the key file, then opens the keyring with the key in it. */
 async function start(t: Cleanup, directory: string) {
-	const { store } = await openTestStore(t, directory);
+	const { store } = await openTestStore(t, directory, false);
 	const sources = {
 		credentials_dir: undefined,
 		master_key_file: undefined,
@@ -42,7 +42,7 @@ async function start(t: Cleanup, directory: string) {
 		master_key: undefined,
 	};
 	const master = await loadMasterKey(sources, await store.keys.fingerprint(), system);
-	const keyring = await openKeyring({ keys: store.keys, master: master.key.reveal(), system });
+	const keyring = await openKeyring({ keys: store.keys, guard: store.guard, master: master.key.reveal(), system });
 	return { store, master, keyring, system, sessions: createSessionTokens(() => keyring.session(), system) };
 }
 

@@ -141,7 +141,7 @@ async function main(): Promise<void> {
 		master_key: undefined,
 	};
 	const master = await loadMasterKey(sources, await store.keys.fingerprint(), system);
-	const keyring = await openKeyring({ keys: store.keys, master: master.key.reveal(), system });
+	const keyring = await openKeyring({ keys: store.keys, guard: store.guard, master: master.key.reveal(), system });
 	const keys = fragile(store.keys);
 	if (task === "master") {
 		if (master.home === undefined) throw new Error("the master key is in no file");
