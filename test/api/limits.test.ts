@@ -154,7 +154,7 @@ test("what an account or a realm has too many of is refused under the limit's na
 		SELECT hex(randomblob(16)), '${ada.id}', '', '', randomblob(32), 'read', '' FROM n`);
 	db.exec("PRAGMA foreign_keys = OFF");
 	db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-		INSERT INTO binding SELECT hex(randomblob(16)), '${id}', 'user ' || i, 'viewer', '', '' FROM n`);
+		INSERT INTO binding (id, realm_id, user_id, role, granted_by, created_at) SELECT hex(randomblob(16)), '${id}', 'user ' || i, 'viewer', '', '' FROM n`);
 	db.close();
 	const token = await client.post("/auth/tokens", { name: "ci" }, { token: ada.token });
 	refused(token, 409, "limit_reached");

@@ -45,7 +45,7 @@ function withDoor<Noun extends object>(noun: string, verbs: Noun): Noun {
 function behindDoor(store: Store): Store {
 	const doors = Object.entries(store).map(([noun, verbs]) => [
 		noun,
-		typeof verbs === "function" ? verbs : withDoor(noun, verbs),
+		typeof verbs === "function" || verbs instanceof Promise ? verbs : withDoor(noun, verbs),
 	]);
 	return Object.fromEntries(doors) as Store;
 }

@@ -57,4 +57,5 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 	["sso_identity", "account", "20 per account", "409 `limit_reached`"],
 	["sso_provider", "instance admin", "none", "–"],
 	["sso_used", "stranger", "600 refused logins a minute and source, until an hour after they end", "429"],
+	["tip", "server", "1", "–"],
 ];

@@ -205,6 +205,13 @@ export async function leaseContract(openStore: OpenStore): Promise<void> {
 		}
 	});
 
+	test("no lease that the store itself wrote is distrusted", async () => {
+		const realm = await addRealm(store, owner);
+		const lease = await addLease(store, "active", aLease(realm.id));
+		assert.equal(await leases.distrust({ due_at: 7 }), 0);
+		assert.deepEqual({ ...(await leases.byId(lease.id)) }, { ...lease });
+	});
+
 	test("a lease that is revoked without a time stays due when it was", async () => {
 		const realm = await addRealm(store, owner);
 		const before = await addLease(store, "active", aLease(realm.id));

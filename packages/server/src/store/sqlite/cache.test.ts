@@ -158,7 +158,7 @@ const KEEPS_ACCESS = new Set([
 	...["begin", "activate", "doubt", "abort", "revoke", "revokeMany", "settle", "postpone", "hasten"].map(
 		(verb) => `leases.${verb}`,
 	),
-	...["abandon", "reopen", "markLost", "delivered", "recover", "saveClock", "forget", "resume"].map(
+	...["abandon", "reopen", "markLost", "delivered", "recover", "saveClock", "forget", "resume", "distrust"].map(
 		(verb) => `leases.${verb}`,
 	),
 ]);

@@ -10,6 +10,8 @@ export interface ReadTransaction {
 	within<Asked extends Question>(question: Asked): Asked;
 	/** Ends the transaction: the next question sees everything committed by then. */
 	refresh(): void;
+	/** Passes on the error of a read, and reports it first when the database cannot be read. */
+	fail(cause: unknown): never;
 }
 
 /**
@@ -37,21 +39,26 @@ export function createReadTransaction(db: Database, onFailure: (error: FatalErro
 			}
 			return question(...args);
 		} catch (cause) {
-			const code = codeOf(cause);
-			if (!isFatal(code)) throw cause;
-			onFailure(
-				new FatalError(
-					`the storage failed, stopping: the database reported ${code}; check the disk, then start again`,
-					STORAGE_EXIT_CODE,
-					{ cause },
-				),
-			);
-			throw storageUnavailable();
+			return fail(cause);
 		}
+	}
+
+	function fail(cause: unknown): never {
+		const code = codeOf(cause);
+		if (!isFatal(code)) throw cause;
+		onFailure(
+			new FatalError(
+				`the storage failed, stopping: the database reported ${code}; check the disk, then start again`,
+				STORAGE_EXIT_CODE,
+				{ cause },
+			),
+		);
+		throw storageUnavailable();
 	}
 
 	return {
 		within: (question) => ((...args: never[]) => ask(question, args)) as typeof question,
 		refresh,
+		fail,
 	};
 }

@@ -85,7 +85,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 				macs = createRowMacs(keys, system.randomBytes);
 				altered.push(...(await writer.guard(keys)));
 			},
-			misfits: () => comparer.question("snapshots", "misfits")(row_keys),
+			misfits: () => comparer.question("snapshots", "misfits")(row_keys).catch(transaction.fail),
 			altered: noticed.promise,
 			async close() {
 				await Promise.all([worker.close(), comparer.close()]);

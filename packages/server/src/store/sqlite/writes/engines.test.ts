@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
+import { createRowMacs } from "../../../crypto/row-macs.ts";
 import { aConfig, anEvent, MADE_AT, newId } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
-import { openTestStore } from "../../../testing/store.ts";
+import { openTestStore, ROW_KEY } from "../../../testing/store.ts";
 
 const { store, file } = await openTestStore({ after });
 const { engines } = store;
@@ -12,9 +14,11 @@ const owner = await addAccount(store);
 test("a realm that engines served before is so until a configuration names others; of pki it keeps the authority", async () => {
 	const [kept, dropped] = [await addRealm(store, owner), await addRealm(store, owner)];
 	const db = new Database(file);
-	const insert = db.prepare("INSERT INTO engine_former_realm VALUES (?, ?)");
+	const insert = db.prepare("INSERT INTO engine_former_realm (engine, realm_id, mac) VALUES (?, ?, ?)");
+	const macs = createRowMacs([ROW_KEY], randomBytes);
 	const engine = "engine";
-	for (const type of [engine, "pki"]) for (const { id } of [kept, dropped]) insert.run(type, id);
+	for (const type of [engine, "pki"])
+		for (const { id } of [kept, dropped]) insert.run(type, id, macs.make("engine_former_realm", [type, id]));
 	db.close();
 	const former = async () => (await engines.formerRealms()).map(({ engine: type, realm_id }) => [type, realm_id]);
 	assert.equal(await engines.isFormer(engine, kept.id), true);
