@@ -131,6 +131,8 @@ interface Victim {
 	person: Person;
 	/** The caller's token. */
 	token: string;
+	/** Its id; undefined for a session's. */
+	token_id: string | undefined;
 	slug: string;
 }
 
@@ -163,9 +165,7 @@ const TOKEN_ENDS: End = {
 	why: "its token is revoked",
 	by: "token",
 	status: 401,
-	take: async ({ token }) => {
-		query((db) => db.prepare("DELETE FROM api_token WHERE prefix = ?").run(token.slice(0, 12)));
-	},
+	take: async ({ person, token_id }) => ok(await client.delete(`/auth/tokens/${token_id}`, { token: person.token })),
 };
 
 function endsOf(route: string, on: On, { sessionOnly = false, inRealm = false } = {}): End[] {
@@ -230,11 +230,12 @@ for (const [route, on, options = {}] of CHANGES) {
 		test(`${route} (${[options.engine, on].filter(Boolean).join(", ")}) changes nothing when ${end.why} while it is decided and not made`, async () => {
 			const account = on === "instance" ? world.people.instance : world.people.admin;
 			const person = { ...account, token: await login(client, account) };
-			const token = end.by === "session" ? person.token : (await apiToken(client, person, "read,write,delete")).token;
+			const made = end.by === "session" ? undefined : await apiToken(client, person, "read,write,delete");
+			const token = made?.token ?? person.token;
 			const own = { ...world, slug: await world.freshRealm() };
 			const { path, slug, raw } = await requestOf(route, options, own, { person, scopes: "read" });
 			const [method = ""] = route.split(" ");
-			const victim = { person, token, slug };
+			const victim = { person, token, token_id: made?.id, slug };
 			let before: object = {};
 			try {
 				const { answer } = await holding.during(
