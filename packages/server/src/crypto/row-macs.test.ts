@@ -36,7 +36,21 @@ test("a retired key's MACs and tips still fit, those of no key of the keyring do
 	] as const) {
 		const now = createRowMacs(keys, randomBytes);
 		assert.equal(now.fits("a", mac, ["x"]), isKnown);
-		assert.equal(now.open(box), isKnown ? "tip" : undefined);
+		assert.deepEqual(now.open(box), isKnown ? { text: "tip", key: "01".repeat(8) } : undefined);
 	}
 	assert.throws(() => createRowMacs([], randomBytes).make("a", []), /no key for rows/);
+});
+
+test("each key has MACs, terms and tips of its own, found by the key's name", () => {
+	const macs = createRowMacs([key(2), key(1)], randomBytes);
+	const [active, former] = ["02".repeat(8), "01".repeat(8)];
+	assert.equal(macs.active, active);
+	for (const name of [active, former]) {
+		assert.equal(macs.keyOf("a", macs.make("a", ["x"], name), ["x"]), name);
+		assert.deepEqual(macs.open(macs.seal("tip", name)), { text: "tip", key: name });
+		const alone = createRowMacs([key(Number(name[1]))], randomBytes);
+		assert.equal(macs.term("a", ["x"], name), alone.term("a", ["x"]));
+	}
+	assert.notEqual(macs.term("a", ["x"], active), macs.term("a", ["x"], former));
+	assert.equal(macs.keyOf("a", macs.make("a", ["x"]), ["y"]), undefined);
 });

@@ -12,23 +12,28 @@ export interface RowKey {
 	bytes: Uint8Array;
 }
 
-/** Authenticates rows, and the tip that counts them. Design: §13 */
+/** Authenticates rows, and the tip that counts them. Keys are named by their id in hexadecimal. Design: §13 */
 export interface RowMacs {
-	/** Makes a row's MAC: the key's id and 32 bytes. */
-	make(table: string, values: readonly RowValue[]): Buffer;
+	/** The key for new MACs; empty without keys. */
+	readonly active: string;
+	/** Makes a row's MAC under a key: the key's id and 32 bytes. */
+	make(table: string, values: readonly RowValue[], key?: string): Buffer;
+	/** Finds the key that made a row's MAC; undefined when it is not this row's. */
+	keyOf(table: string, mac: unknown, values: readonly RowValue[]): string | undefined;
 	/** Tells whether a MAC is this row's. */
 	fits(table: string, mac: unknown, values: readonly RowValue[]): boolean;
-	/** A row's term in the sums: below 2^256, and stored nowhere. */
-	term(table: string, values: readonly RowValue[]): bigint;
-	/** Seals a tip. */
-	seal(text: string): Buffer;
-	/** Opens a tip; undefined when it was altered. */
-	open(box: Buffer): string | undefined;
+	/** A row's term in the sums of a key: below 2^256, and stored nowhere. */
+	term(table: string, values: readonly RowValue[], key?: string): bigint;
+	/** Seals a tip under a key. */
+	seal(text: string, key?: string): Buffer;
+	/** Opens a tip, and says which key sealed it; undefined when it was altered. */
+	open(box: Buffer): { text: string; key: string } | undefined;
 }
 
 /** The keys that one key of the keyring gives. */
 interface Derived {
 	id: Buffer;
+	name: string;
 	mac: KeyObject;
 	term: KeyObject;
 	tip: DataKey;
@@ -38,28 +43,35 @@ const MAC_BYTES = 32;
 const TIP = { label: "tip.sealed", realm_id: "", environment: "", name: "", row_id: "" };
 
 /**
- * Makes the functions from the keyring's keys. MACs and tips name their key; terms are made with the first key alone, because a sum has no place for a
- * name: the writer sums up again when that key changes.
+ * Makes the functions from the keyring's keys. MACs and tips name their key; terms have no place for a name, so each key has sums of its own.
  * @param keys the active one first; without any, no row fits and no tip opens
  */
 export function createRowMacs(keys: readonly RowKey[], randomBytes: RandomBytes): RowMacs {
 	const all = keys.map(derive);
-	const [active] = all;
-	const activeKey = () => active ?? missing();
+	const active = all[0]?.name ?? "";
+	const named = (name: string) => all.find((key) => key.name === name) ?? missing();
 	const byId = (id: Buffer | undefined) => id && all.find((key) => key.id.equals(id));
+	const keyOf: RowMacs["keyOf"] = (table, mac, values) => {
+		if (!Buffer.isBuffer(mac) || mac.length !== KEY_ID_BYTES + MAC_BYTES) return undefined;
+		const key = byId(mac.subarray(0, KEY_ID_BYTES));
+		// Nobody who could measure it chooses the MAC and asks often: an ordinary comparison is enough.
+		return key !== undefined && digest(key.mac, table, values).compare(mac, KEY_ID_BYTES) === 0 ? key.name : undefined;
+	};
 	return {
-		make: (table, values) => Buffer.concat([activeKey().id, digest(activeKey().mac, table, values)]),
-		fits(table, mac, values) {
-			if (!Buffer.isBuffer(mac) || mac.length !== KEY_ID_BYTES + MAC_BYTES) return false;
-			const key = byId(mac.subarray(0, KEY_ID_BYTES));
-			// Nobody who could measure it chooses the MAC and asks often: an ordinary comparison is enough.
-			return key !== undefined && digest(key.mac, table, values).compare(mac, KEY_ID_BYTES) === 0;
+		active,
+		make(table, values, name = active) {
+			const key = named(name);
+			return Buffer.concat([key.id, digest(key.mac, table, values)]);
 		},
-		term: (table, values) => BigInt(`0x${hmac(activeKey().term, table, values).digest("hex")}`),
-		seal: (text) => sealRecord(activeKey().tip, TIP, Buffer.from(text), randomBytes),
+		keyOf,
+		fits: (table, mac, values) => keyOf(table, mac, values) !== undefined,
+		term: (table, values, name = active) => BigInt(`0x${hmac(named(name).term, table, values).digest("hex")}`),
+		seal: (text, name = active) => sealRecord(named(name).tip, TIP, Buffer.from(text), randomBytes),
 		open(box) {
 			const key = byId(keyIdOf(box));
-			return key && openRecord(key.tip, TIP, box)?.toString();
+			if (key === undefined) return undefined;
+			const text = openRecord(key.tip, TIP, box)?.toString();
+			return text === undefined ? undefined : { text, key: key.name };
 		},
 	};
 }
@@ -70,7 +82,8 @@ function missing(): never {
 
 function derive(key: RowKey): Derived {
 	const id = Buffer.from(key.id);
-	return { id, mac: keyFor(key, "mac"), term: keyFor(key, "term"), tip: dataKey(id, bytesFor(key, "tip")) };
+	const tip = dataKey(id, bytesFor(key, "tip"));
+	return { id, name: id.toString("hex"), mac: keyFor(key, "mac"), term: keyFor(key, "term"), tip };
 }
 
 function keyFor(key: RowKey, use: string): KeyObject {

@@ -41,8 +41,8 @@ export function markRestored(file: string, restore: Restore, keys: readonly RowK
 		const set = db.prepare(
 			"INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 		);
-		const keeper =
-			keys.length === 0 ? undefined : continueTip(db, openChain(db), createRowMacs(keys, system.randomBytes));
+		const macs = createRowMacs(keys, system.randomBytes);
+		const keeper = keys.length === 0 ? undefined : continueTip(db, openChain(db), () => macs);
 		db.transaction(() => {
 			set.run("restore_epoch", String(restore.epoch));
 			set.run("restore_to_tell", JSON.stringify(restore));

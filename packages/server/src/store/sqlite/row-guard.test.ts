@@ -29,7 +29,7 @@ async function setUp(t: TestContext) {
 	const writer = open();
 	migrate(writer, "");
 	writer.pragma("foreign_keys = OFF");
-	const keeper = keepTip(writer, openChain(writer), MACS);
+	const keeper = keepTip(writer, openChain(writer), () => MACS);
 	const [reader, attacker] = [open(), open()];
 	guardReads(reader, () => MACS);
 	/** Writes in one transaction, as a batch does. */

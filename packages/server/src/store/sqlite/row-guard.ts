@@ -6,14 +6,26 @@ import { columnsOf, coveredColumns, ROW_KINDS, type RowKind, type RowSum, type R
 const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
 
-/** Sums of the terms of all rows with a MAC, modulo 2^256. */
+/** Sums of the terms of all rows with a MAC of one key, modulo 2^256. */
 export type RowSums = Readonly<Record<RowSum, bigint>>;
 
-/** The sums as the running transaction has them. */
+/** The sums of each key, by its name; a key that is not there has none. */
+export type KeySums = ReadonlyMap<string, RowSums>;
+
+/** State of the rows' MACs as the running transaction has it. */
+export interface RowState {
+	/** Name of the key that new MACs are made with. */
+	readonly active: string;
+	readonly sums: KeySums;
+}
+
+export const NO_SUMS: RowSums = { access: 0n, content: 0n };
+
+/** The rows' MACs in a connection's transactions. */
 export interface RowLedger {
-	sums(): RowSums;
-	/** Returns to earlier sums, after a rollback. */
-	rewind(sums: RowSums): void;
+	state(): RowState;
+	/** Returns to an earlier state, after a rollback. */
+	rewind(state: RowState): void;
 	/** Believes no further change: rows that are written from now on get no MAC. */
 	stop(): void;
 }
@@ -24,22 +36,24 @@ export const believed = (table: RowTable) => `believed_${table}`;
 /**
  * Makes a connection's own triggers give every row that it writes its MAC, and keep the sums. They are TEMP: the file has none of them, and no trigger of
  * the file can call their function. A row whose MAC is wrong keeps none, whatever else changes in it, so that a change of one column never blesses the others.
+ * A new key for rows takes over with its own row in the keyring.
  */
-export function guardWrites(db: Database, macs: RowMacs, start: RowSums): RowLedger {
-	let sums = start;
+export function guardWrites(db: Database, macs: () => RowMacs, start: RowState): RowLedger {
+	let state = start;
 	let isStopped = false;
-	const count = (table: RowTable, values: readonly RowValue[], sign: 1n | -1n) => {
-		const { sum } = kindOf(table);
-		sums = { ...sums, [sum]: BigInt.asUintN(256, sums[sum] + sign * macs.term(table, values)) };
+	const count = (table: RowTable, values: readonly RowValue[], key: string, sign: 1n | -1n) => {
+		const term = sign * macs().term(table, values, key);
+		state = { ...state, sums: added(state.sums, key, kindOf(table).sum, term) };
 	};
 	const enter = (table: RowTable, values: readonly RowValue[]) => {
-		count(table, values, 1n);
-		return macs.make(table, values);
+		state = { ...state, active: keyIn(table, values) ?? state.active };
+		count(table, values, state.active, 1n);
+		return macs().make(table, values, state.active);
 	};
 	const leave = (table: RowTable, mac: RowValue, values: readonly RowValue[]) => {
-		const isOurs = macs.fits(table, mac, values);
-		if (isOurs) count(table, values, -1n);
-		return isOurs;
+		const key = macs().keyOf(table, mac, values);
+		if (key !== undefined) count(table, values, key, -1n);
+		return key !== undefined;
 	};
 	const define = (name: string, run: (table: RowTable, ...values: RowValue[]) => Buffer | null) =>
 		db.function(name, { varargs: true, directOnly: true }, (table, ...values) =>
@@ -56,14 +70,27 @@ export function guardWrites(db: Database, macs: RowMacs, start: RowSums): RowLed
 	});
 	for (const table of TABLES) db.exec(triggersOf(table));
 	return {
-		sums: () => sums,
+		state: () => state,
 		rewind(to) {
-			sums = to;
+			state = to;
 		},
 		stop() {
 			isStopped = true;
 		},
 	};
+}
+
+function added(sums: KeySums, key: string, sum: RowSum, term: bigint): KeySums {
+	const before = sums.get(key) ?? NO_SUMS;
+	return new Map(sums).set(key, { ...before, [sum]: BigInt.asUintN(256, before[sum] + term) });
+}
+
+/** Names the key for rows that a row of the keyring makes the active one; undefined for any other row. */
+function keyIn(table: RowTable, values: readonly RowValue[]): string | undefined {
+	if (table !== "keyring") return undefined;
+	const at = (column: string) => values[coveredColumns("keyring").indexOf(column)];
+	const id = at("id");
+	return at("purpose") === "rows" && at("state") === "active" && Buffer.isBuffer(id) ? id.toString("hex") : undefined;
 }
 
 function triggersOf(table: RowTable): string {
@@ -121,17 +148,23 @@ export function rowAltered(): AppError {
 	);
 }
 
-/** Sums up the rows of a database, and finds the tables with rows whose MAC is wrong. */
-export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): { sums: RowSums; unfit: Set<RowTable> } {
-	const sums: Record<RowSum, bigint> = { access: 0n, content: 0n };
+/** Sums up the rows of a database, each under the key that made its MAC, and finds the tables with rows whose MAC is wrong. */
+export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): { sums: KeySums; unfit: Set<RowTable> } {
+	const sums = new Map<string, Record<RowSum, bigint>>();
 	const unfit = new Set<RowTable>();
 	for (const table of TABLES) {
 		const { sum } = kindOf(table);
 		if (!which.includes(sum)) continue;
 		const rows = db.prepare(`SELECT mac, ${coveredColumns(table).join(", ")} FROM main.${table}`).raw();
 		for (const [mac, ...values] of rows.iterate() as IterableIterator<RowValue[]>) {
-			if (macs.fits(table, mac, values)) sums[sum] = BigInt.asUintN(256, sums[sum] + macs.term(table, values));
-			else unfit.add(table);
+			const key = macs.keyOf(table, mac, values);
+			if (key === undefined) {
+				unfit.add(table);
+				continue;
+			}
+			const own = sums.get(key) ?? { ...NO_SUMS };
+			own[sum] = BigInt.asUintN(256, own[sum] + macs.term(table, values, key));
+			sums.set(key, own);
 		}
 	}
 	return { sums, unfit };

@@ -3,34 +3,48 @@ import { GENESIS } from "../../audit/chain.ts";
 import type { Misfits } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
 import { ROW_KINDS, type RowSum } from "../row-kinds.ts";
-import { guardWrites, type RowLedger, type RowSums, sumUp } from "./row-guard.ts";
+import { guardWrites, type KeySums, NO_SUMS, type RowLedger, type RowState, type RowSums, sumUp } from "./row-guard.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import type { Chain } from "./writes/audit.ts";
 
-/** End of the log and sums of all rows, as one transaction left them. */
+/** End of the log and state of the rows, as one transaction left them. */
 interface Tip {
 	seq: number;
 	hash: Buffer;
-	sums: RowSums;
+	rows: RowState;
 }
 
-const NO_SUMS: RowSums = { access: 0n, content: 0n };
+type SumTexts = Record<RowSum, string>;
+
+/** A tip as text: the sums of the key that seals it, and those of each former key that are not zero. */
+interface TipText extends SumTexts {
+	seq: number;
+	hash: string;
+	former?: Record<string, SumTexts>;
+}
 
 function readTip(db: Database, macs: RowMacs): Tip | undefined {
 	const box = db.prepare("SELECT sealed FROM main.tip").pluck().get() as Buffer | undefined;
-	const text = box && macs.open(box);
-	if (text === undefined) return undefined;
-	const { seq, hash, access, content } = JSON.parse(text) as Record<keyof RowSums | "hash", string> & Pick<Tip, "seq">;
-	return {
-		seq,
-		hash: Buffer.from(hash, "hex"),
-		sums: { access: BigInt(`0x${access}`), content: BigInt(`0x${content}`) },
-	};
+	const opened = box && macs.open(box);
+	if (opened === undefined) return undefined;
+	const { seq, hash, former = {}, ...own } = JSON.parse(opened.text) as TipText;
+	const sums = Object.entries({ ...former, [opened.key]: own }).map(([key, texts]) => [key, sumsIn(texts)] as const);
+	return { seq, hash: Buffer.from(hash, "hex"), rows: { active: opened.key, sums: new Map(sums) } };
 }
 
-function textOf({ seq, hash, sums }: Tip): string {
-	const [access, content] = [sums.access.toString(16), sums.content.toString(16)];
-	return JSON.stringify({ seq, hash: hash.toString("hex"), access, content });
+function textOf({ seq, hash, rows: { active, sums } }: Tip): string {
+	const former = [...sums].filter(([key, { access, content }]) => key !== active && (access !== 0n || content !== 0n));
+	const text: TipText = { seq, hash: hash.toString("hex"), ...textsOf(sums.get(active)) };
+	if (former.length > 0) text.former = Object.fromEntries(former.map(([key, own]) => [key, textsOf(own)]));
+	return JSON.stringify(text);
+}
+
+function sumsIn({ access, content }: SumTexts): RowSums {
+	return { access: BigInt(`0x${access}`), content: BigInt(`0x${content}`) };
+}
+
+function textsOf({ access, content }: RowSums = NO_SUMS): SumTexts {
+	return { access: access.toString(16), content: content.toString(16) };
 }
 
 /**
@@ -43,12 +57,19 @@ export function findMisfits(db: Database, macs: RowMacs, which: readonly RowSum[
 		if (tip === undefined) return { access: ["the tip"], content: [] };
 		const { sums, unfit } = sumUp(db, macs, which);
 		const rows = (sum: RowSum) => [
-			...(which.includes(sum) && sums[sum] !== tip.sums[sum] ? [`the sum of ${sum} rows`] : []),
+			...(which.includes(sum) && !isSame(sums, tip.rows.sums, sum) ? [`the sum of ${sum} rows`] : []),
 			...[...unfit].filter((table) => ROW_KINDS[table].sum === sum).map((table) => `rows of ${table}`),
 		];
 		const log = isEndOfLog(db, tip) ? [] : ["the end of the audit log"];
 		return { access: [...log, ...rows("access")], content: rows("content") };
 	})();
+}
+
+/** Compares the sums of every key, also of one that is in the keyring no more: what its rows left behind is not zero when one was put back or taken away. */
+function isSame(one: KeySums, other: KeySums, sum: RowSum): boolean {
+	return [...one.keys(), ...other.keys()].every(
+		(key) => (one.get(key) ?? NO_SUMS)[sum] === (other.get(key) ?? NO_SUMS)[sum],
+	);
 }
 
 function isEndOfLog(db: Database, { seq, hash }: Tip): boolean {
@@ -60,7 +81,7 @@ function isEndOfLog(db: Database, { seq, hash }: Tip): boolean {
 /** State that a transaction may have to return to. */
 interface Point {
 	tip: ReturnType<Chain["tip"]>;
-	sums: RowSums | undefined;
+	rows: RowState | undefined;
 }
 
 /** Keeper of the tip in the writer's transactions. */
@@ -76,7 +97,7 @@ export interface TipKeeper {
 /** Keeps the end of the log alone: over a database that is not believed, where only leases go on. */
 export function keepLog(chain: Chain): TipKeeper {
 	return {
-		point: () => ({ tip: chain.tip(), sums: undefined }),
+		point: () => ({ tip: chain.tip(), rows: undefined }),
 		rewind: ({ tip }) => chain.rewind(tip),
 		begin: () => undefined,
 		seal: () => undefined,
@@ -85,14 +106,14 @@ export function keepLog(chain: Chain): TipKeeper {
 
 /**
  * Keeps log and rows.
- * @param start the sums of a database that was found sound
+ * @param start the state of a database that was found sound
  * @param onAltered receives, once, what another program altered in the schema
  */
 export function keepTip(
 	db: Database,
 	chain: Chain,
-	macs: RowMacs,
-	start: RowSums = NO_SUMS,
+	macs: () => RowMacs,
+	start: RowState = { active: macs().active, sums: new Map() },
 	onAltered: (altered: string[]) => void = () => undefined,
 ): TipKeeper {
 	const ledger: RowLedger = guardWrites(db, macs, start);
@@ -104,10 +125,10 @@ export function keepTip(
 	let known = version.get();
 	let isOurs = true;
 	return {
-		point: () => ({ tip: chain.tip(), sums: ledger.sums() }),
-		rewind({ tip, sums }) {
+		point: () => ({ tip: chain.tip(), rows: ledger.state() }),
+		rewind({ tip, rows }) {
 			chain.rewind(tip);
-			if (sums !== undefined) ledger.rewind(sums);
+			if (rows !== undefined) ledger.rewind(rows);
 		},
 		begin() {
 			const found = version.get();
@@ -121,7 +142,9 @@ export function keepTip(
 			onAltered(altered);
 		},
 		seal() {
-			if (isOurs) write.run(macs.seal(textOf({ ...chain.tip(), sums: ledger.sums() })));
+			if (!isOurs) return;
+			const rows = ledger.state();
+			write.run(macs().seal(textOf({ ...chain.tip(), rows }), rows.active));
 		},
 	};
 }
@@ -133,12 +156,14 @@ export function keepTip(
 export function openTip(
 	db: Database,
 	chain: Chain,
-	macs: RowMacs,
+	macs: () => RowMacs,
 	onAltered: (altered: string[]) => void,
 ): { keeper: TipKeeper; altered: string[] } {
-	if (isNew(db)) return { keeper: keepTip(db, chain, macs, NO_SUMS, onAltered), altered: [] };
-	const { access } = findMisfits(db, macs, ["access"]);
+	if (isNew(db)) return { keeper: keepTip(db, chain, macs, undefined, onAltered), altered: [] };
+	const { access } = findMisfits(db, macs(), ["access"]);
 	if (access.length > 0) return { keeper: keepLog(chain), altered: access };
+	// The key that is active sealed it: both change in one transaction.
+	if (readTip(db, macs())?.rows.active !== macs().active) return { keeper: keepLog(chain), altered: ["the tip"] };
 	return { keeper: continueTip(db, chain, macs, onAltered), altered: [] };
 }
 
@@ -146,10 +171,10 @@ export function openTip(
 export function continueTip(
 	db: Database,
 	chain: Chain,
-	macs: RowMacs,
+	macs: () => RowMacs,
 	onAltered?: (altered: string[]) => void,
 ): TipKeeper {
-	return keepTip(db, chain, macs, readTip(db, macs)?.sums, onAltered);
+	return keepTip(db, chain, macs, readTip(db, macs())?.rows, onAltered);
 }
 
 /** Tells whether nothing was ever stored: no key, no event, no tip. */

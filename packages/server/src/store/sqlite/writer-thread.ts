@@ -80,12 +80,13 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 	migrate(db, now);
 	const chain = openChain(db);
 	let macs: RowMacs | undefined;
-	guardReads(db, () => macs ?? noKeys());
+	const macsNow = () => macs ?? noKeys();
+	guardReads(db, macsNow);
 	const writes = allWrites(db, chain.append);
 	let run = createBatches(db, chain, writes, keepLog(chain));
 	const guard = ({ row_keys }: WriterKeys) => {
 		macs = createRowMacs(row_keys, system.randomBytes);
-		const { keeper, altered } = openTip(db, chain, macs, (found) => send({ kind: "altered", altered: found }));
+		const { keeper, altered } = openTip(db, chain, macsNow, (found) => send({ kind: "altered", altered: found }));
 		run = createBatches(db, chain, writes, keeper);
 		send({ kind: "guarded", altered });
 	};
