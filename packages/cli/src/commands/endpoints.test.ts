@@ -109,6 +109,12 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		"ID  REALM  ENGINE    ROLE      NAME          STATE   EXPIRES  LAST ERROR\ni   shop   keyvalue  readonly  svc_1a2b3c4d  active  e        away\n",
 	],
 	[
+		"lease list --realm shop",
+		"GET realms/shop/leases?limit=100",
+		page("leases", [{ ...LEASE, altered: true }]),
+		"ID  ENGINE    ROLE      NAME          STATE            EXPIRES\ni   keyvalue  readonly  svc_1a2b3c4d  active, altered  e\n",
+	],
+	[
 		"lease show i --realm shop",
 		"GET realms/shop/leases/i",
 		{ body: LEASE },

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { optional, text } from "../client/answer.ts";
+import { type Answer, optional, text } from "../client/answer.ts";
 import { path, send, sendForReply } from "../client/client.ts";
 import { connect, connectForEngine } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
@@ -80,7 +80,7 @@ async function listLeases(context: Context<ListOptions>): Promise<void> {
 		text(lease, "engine"),
 		optional(lease, "role"),
 		optional(lease, "name"),
-		text(lease, "state"),
+		stateOf(lease),
 		optional(lease, "expires_at"),
 		...(failed ? [optional(lease, "last_error")] : []),
 	]);
@@ -94,6 +94,12 @@ async function listLeases(context: Context<ListOptions>): Promise<void> {
 	if (leases.length > 0) await notePause(context, client);
 }
 
+/** State of a lease. One that another program altered is shown as that: nothing else that it says is certain. */
+function stateOf(lease: Answer): string {
+	const state = text(lease, "state");
+	return lease.altered === true ? `${state}, altered` : state;
+}
+
 async function showLease(context: Context<RealmOptions>, id: string): Promise<void> {
 	const realm = realmOf(context);
 	const lease = await send(await connect(context), { method: "GET", path: path`realms/${realm}/leases/${id}` });
@@ -102,7 +108,7 @@ async function showLease(context: Context<RealmOptions>, id: string): Promise<vo
 		["engine", text(lease, "engine")],
 		["role", optional(lease, "role")],
 		["name", optional(lease, "name")],
-		["state", text(lease, "state")],
+		["state", stateOf(lease)],
 		["user", optional(lease, "user_id")],
 		["created", text(lease, "created_at")],
 		["expires", optional(lease, "expires_at")],

@@ -5,7 +5,7 @@ import { type AccessNeeds, authorize, requireInstanceAdmin } from "../policy/aut
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import type { LeaseClock } from "./clock.ts";
-import type { Lease, LeaseState, LeaseStore, Removal } from "./model.ts";
+import type { Lease, LeaseState, LeaseStore, ListedLease, Removal } from "./model.ts";
 import type { Pause } from "./pause.ts";
 import type { Reaper } from "./reaper.ts";
 import type { Sweeper } from "./sweep.ts";
@@ -31,7 +31,7 @@ export interface LeaseQuery extends PageRequest {
 	state?: LeaseState | undefined;
 }
 
-type Page = { rows: Lease[]; pagination: Pagination };
+type Page = { rows: ListedLease[]; pagination: Pagination };
 
 /** Lists one page of a realm's leases, newest first. @throws AppError not_found, forbidden, insufficient_scope. Design: §7.1 */
 export async function listRealmLeases(needs: ListNeeds, actor: Actor, slug: string, query: LeaseQuery): Promise<Page> {
@@ -56,12 +56,12 @@ function listPage(needs: ListNeeds, realm_id: string, query: LeaseQuery): Promis
 }
 
 /** Reads a lease of a realm. @throws AppError not_found, forbidden, insufficient_scope. Design: §7.1 */
-export async function getLease(needs: LeaseNeeds, actor: Actor, slug: string, id: string): Promise<Lease> {
+export async function getLease(needs: LeaseNeeds, actor: Actor, slug: string, id: string): Promise<ListedLease> {
 	const realm = await authorize(needs, actor, slug, { capability: "audit:read" });
 	return find(needs, realm, id);
 }
 
-async function find(needs: LeaseNeeds, realm: RealmRef, id: string): Promise<Lease> {
+async function find(needs: LeaseNeeds, realm: RealmRef, id: string): Promise<ListedLease> {
 	const lease = await needs.store.leases.byId(id);
 	if (lease === undefined || lease.realm_id !== realm.id) throw leaseNotFound();
 	return lease;

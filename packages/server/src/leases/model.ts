@@ -100,6 +100,12 @@ export interface Lease extends Credential {
 	closed_at: string | null;
 }
 
+/** A lease as people see it. */
+export interface ListedLease extends Lease {
+	/** True if another program altered its row: nothing that it says is certain, and its credential is revoked. Design: §13 */
+	altered: boolean;
+}
+
 /**
  * Result of removing a credential. `absent`: it is verified gone, and no create can still land. `unproven`: it is absent now, but a create
  * already sent may still land: check again later. The others did not get that far.
@@ -238,7 +244,7 @@ export const leaseOperations = {
 	/** Deletes leases closed before that time. @returns how many */
 	forget: write<(closed_before: string) => number>({ ...LEDGER, inParts: true }),
 
-	byId: read<(id: string) => Lease | undefined>(),
+	byId: read<(id: string) => ListedLease | undefined>(),
 	/** Finds the lease of a credential, open or closed. */
 	byCredential: read<(credential: Omit<Credential, "engine">) => Lease | undefined>(),
 	/** Finds those of the names that the ledger knows at that target. */
@@ -247,7 +253,7 @@ export const leaseOperations = {
 	/** Reads active leases at a target in the order in which they end, starting after a given one. */
 	activeAt: read<(target: string, after: Pick<Lease, "due_at" | "id"> | undefined, limit: number) => Lease[]>(),
 	/** Lists leases, newest first. @param before an id, or a text that sorts after every id */
-	list: scan<(filter: LeaseFilter, before: string, limit: number) => Lease[]>(),
+	list: scan<(filter: LeaseFilter, before: string, limit: number) => ListedLease[]>(),
 	count: scan<(filter: LeaseFilter) => number>(),
 	/** Counts the open leases under each realm's configuration, and under that of all realms. */
 	openByConfig: scan<() => OpenCount[]>(),

@@ -11,7 +11,7 @@ import {
 	revokeLease,
 	revokeLeases,
 } from "./leases.ts";
-import { LEASE_STATES, type Lease } from "./model.ts";
+import { LEASE_STATES, type ListedLease } from "./model.ts";
 
 const State = v.picklist(
 	LEASE_STATES,
@@ -30,11 +30,14 @@ const LeaseSchema = v.object({
 	expires_at: Instant,
 	attempts: Count,
 	last_error: v.string(),
+	altered: v.boolean(),
 });
 
-/** Design: §7.1. The realm's slug is ours: the list of all realms would not say whose a lease is. */
-function shown({ id, realm, engine, role, name, state, user_id, created_at, expires_at, attempts, last_error }: Lease) {
-	return { id, realm, engine, role, name, state, user_id, created_at, expires_at, attempts, last_error };
+/** Design: §7.1, §13. The realm's slug is ours: the list of all realms would not say whose a lease is. */
+function shown(lease: ListedLease) {
+	const { id, realm, engine, role, name, state, user_id, created_at, expires_at, attempts, last_error, altered } =
+		lease;
+	return { id, realm, engine, role, name, state, user_id, created_at, expires_at, attempts, last_error, altered };
 }
 
 const Query = v.object({ ...pageQuery(), engine: v.optional(Text), state: v.optional(State) });

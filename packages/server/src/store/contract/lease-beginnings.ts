@@ -31,7 +31,7 @@ export async function leaseBeginningContract(openStore: OpenStore): Promise<void
 		assert.equal(await begin(lease), "done");
 		const nothingYet = { attempts: 0, last_error: "", reason: "", payload: null, delivered_at: null, closed_at: null };
 		const whole = { ...lease, state: "intent", ...nothingYet };
-		assert.deepEqual({ ...(await leases.byId(lease.id)) }, whole);
+		assert.deepEqual({ ...(await leases.byId(lease.id)) }, { ...whole, altered: false });
 		assert.deepEqual({ ...(await leases.byCredential(lease)) }, whole);
 		assert.deepEqual(await eventsAfter(store, start), [["engine.generate", {}]]);
 	});

@@ -15,6 +15,7 @@ import type {
 } from "../../audit/model.ts";
 import { GRANTING_TYPES, type GrantingRows, LoggedRights } from "../../audit/rights.ts";
 import { verifyChain } from "../../audit/verify.ts";
+import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
 /** Events read at a time while verifying, so that no long read keeps the write-ahead log from being emptied. */
@@ -128,8 +129,10 @@ function scopeText({ realm_ids, member_id, type, actor }: EventScope, index: num
 
 /** Selects the live realms that a user owns or has a role in. */
 function realmsOf(user: string): string {
-	const own = `SELECT id FROM realm WHERE user_id = ${user} AND deleted_at IS NULL`;
-	return `${own} UNION SELECT realm.id FROM binding JOIN realm ON realm.id = realm_id WHERE binding.user_id = ${user} AND deleted_at IS NULL`;
+	const [realm, binding] = [believed("realm"), believed("binding")];
+	const own = `SELECT id FROM ${realm} WHERE user_id = ${user} AND deleted_at IS NULL`;
+	const bound = `SELECT realm_id FROM ${binding} WHERE user_id = ${user}`;
+	return `${own} UNION SELECT id FROM ${realm} WHERE id IN (${bound}) AND deleted_at IS NULL`;
 }
 
 function bind({ scopes, ...query }: EventQuery): Record<string, unknown> {

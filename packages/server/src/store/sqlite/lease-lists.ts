@@ -1,18 +1,20 @@
 import type { Database } from "better-sqlite3";
-import { type Lease, type LeaseFilter, OPEN_STATES, type OpenCount } from "../../leases/model.ts";
+import { type Lease, type LeaseFilter, type ListedLease, OPEN_STATES, type OpenCount } from "../../leases/model.ts";
 import { columnsOf } from "../row-kinds.ts";
 import { isIn } from "./lease-states.ts";
+import { fits } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
 /** Questions about leases that may have to read all of them to find rare ones. They run in the reader thread. */
 export function leaseLists(db: Database) {
 	const prepare = createStatements(db);
 	return {
-		list(filter: LeaseFilter, before: string, limit: number): Lease[] {
+		list(filter: LeaseFilter, before: string, limit: number): ListedLease[] {
 			const found = prepare(
-				`SELECT ${columnsOf("lease").join(", ")} FROM lease WHERE ${among(filter)} AND id < @before ORDER BY id DESC LIMIT @limit`,
+				`SELECT ${columnsOf("lease").join(", ")}, NOT ${fits("lease")} AS altered FROM lease WHERE ${among(filter)} AND id < @before ORDER BY id DESC LIMIT @limit`,
 			);
-			return found.all({ ...filter, before, limit }) as Lease[];
+			const rows = found.all({ ...filter, before, limit }) as (Lease & { altered: number })[];
+			return rows.map((row) => ({ ...row, altered: row.altered === 1 }));
 		},
 		count(filter: LeaseFilter): number {
 			const total =

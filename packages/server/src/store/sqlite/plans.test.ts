@@ -167,7 +167,7 @@ test("what a token made is found by an index", () => {
 	lines.countLine("t");
 	for (const sql of [...ran]) {
 		const plan = planOf(sql);
-		assert.match(plan.join("; "), /SEARCH made USING .*api_token_by_maker \(maker_id=\?\)/);
+		assert.match(plan.join("; "), /SEARCH main.api_token USING .*api_token_by_maker \(maker_id=\?\)/);
 		assert.deepEqual(plan.filter(isScan), []);
 	}
 });

@@ -1,22 +1,28 @@
 import type { Database } from "better-sqlite3";
 import type { ApiToken } from "../../tokens/model.ts";
 import { columnsOf } from "../row-kinds.ts";
+import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
 /** Condition that a row of api_token has not expired at an instant. @param at an SQL parameter */
 export const notExpiredAt = (at: string) => `coalesce(expires_at, '~') > ${at}`;
 
-/** Begins a statement about `line`: the token @id and all tokens made by it, directly or through others. */
-export const LINE = `WITH RECURSIVE line (id) AS (
-	SELECT id FROM api_token WHERE id = @id
-	UNION SELECT made.id FROM line JOIN api_token AS made ON made.maker_id = line.id
+const lineIn = (table: string) => `WITH RECURSIVE line (id) AS (
+	SELECT id FROM ${table} WHERE id = @id
+	UNION SELECT made.id FROM line JOIN ${table} AS made ON made.maker_id = line.id
 ) `;
+
+/** Begins a statement about `line`: the token @id and all tokens made by it, directly or through others, altered rows included: all of them end together. */
+export const LINE = lineIn("api_token");
+
+const TOKENS = believed("api_token");
+const BELIEVED_LINE = lineIn(TOKENS);
 
 /** Questions about the tokens that a token made, which may be many. They run in the reader thread, which also opens files of an older schema. */
 export function tokenLines(db: Database) {
 	const prepare = createStatements(db);
-	const list = `${LINE} SELECT ${columnsOf("api_token").join(", ")} FROM api_token WHERE id IN (SELECT id FROM line) AND id > @after ORDER BY id LIMIT @limit`;
-	const count = `${LINE} SELECT count(*) FROM line`;
+	const list = `${BELIEVED_LINE} SELECT ${columnsOf("api_token").join(", ")} FROM ${TOKENS} WHERE id IN (SELECT id FROM line) AND id > @after ORDER BY id LIMIT @limit`;
+	const count = `${BELIEVED_LINE} SELECT count(*) FROM line`;
 	return {
 		listLine: (id: string, after: string, limit: number) => prepare(list).all({ id, after, limit }) as ApiToken[],
 		countLine: (id: string) => prepare(count).pluck().get({ id }) as number,

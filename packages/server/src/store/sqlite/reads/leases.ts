@@ -1,6 +1,7 @@
 import { OPEN_STATES } from "../../../leases/model.ts";
 import type { Implementations } from "../../store.ts";
-import { and, asc, eq, gte, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
+import { and, asc, eq, getTableColumns, gte, inArray, isNotNull, lte, ne, sql, sum } from "../drizzle.ts";
+import { fits } from "../row-guard.ts";
 import { believedMeta, lease, leaseCount } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
@@ -14,9 +15,10 @@ export function leaseReads(db: Reader) {
 }
 
 function single(db: Reader): Pick<Reads, "byId" | "byCredential" | "byNames"> {
+	const altered = sql<number>`NOT ${sql.raw(fits("lease"))}`.mapWith(Boolean);
 	const byId = later(() =>
 		db
-			.select()
+			.select({ ...getTableColumns(lease), altered })
 			.from(lease)
 			.where(eq(lease.id, placeholder("id")))
 			.prepare(),

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import Database from "better-sqlite3";
+import { MADE_AT } from "../../testing/rows.ts";
+import { believeAll, makeFolder } from "../../testing/store.ts";
+import { ROW_KINDS } from "../row-kinds.ts";
+import { DECLARATIONS } from "../store.ts";
+import { auditLog } from "./audit-log.ts";
+import { currentVersions } from "./current-versions.ts";
+import { drizzle } from "./drizzle.ts";
+import { leaseLists } from "./lease-lists.ts";
+import { migrate } from "./migrate.ts";
+import { accountReads } from "./reads/accounts.ts";
+import { engineReads } from "./reads/engines.ts";
+import { keyReads } from "./reads/keys.ts";
+import { leaseReads } from "./reads/leases.ts";
+import { policyReads } from "./reads/policy.ts";
+import { realmReads } from "./reads/realms.ts";
+import { restoreReads } from "./reads/restores.ts";
+import { secretReads } from "./reads/secrets.ts";
+import { ssoReads } from "./reads/sso.ts";
+import { tokenReads } from "./reads/tokens.ts";
+import { realmLists } from "./realm-lists.ts";
+import { tokenLines } from "./token-lines.ts";
+
+const ran: string[] = [];
+const db = new Database(join(await makeFolder({ after }), "svc.db"), { verbose: (sql) => ran.push(String(sql)) });
+after(() => void db.close());
+migrate(db, "");
+believeAll(db);
+const reader = drizzle({ client: db });
+
+/** Every question of the port, by noun. `audit.head` and `health.alterations` ask no table. */
+const QUESTIONS: Record<string, object> = {
+	accounts: accountReads(reader, db),
+	audit: auditLog(db),
+	backups: restoreReads(db),
+	engines: engineReads(reader),
+	keys: keyReads(reader),
+	leases: { ...leaseReads(reader), ...leaseLists(db) },
+	policy: policyReads(reader),
+	realms: { ...realmReads(reader), ...realmLists(db) },
+	secrets: { ...secretReads(reader), ...currentVersions(db) },
+	sso: ssoReads(reader),
+	tokens: { ...tokenReads(reader), ...tokenLines(db) },
+};
+const ASK_NO_TABLE = ["audit.head", "health.alterations"];
+
+const QUERY = { scopes: [{ member_id: "a" }, { realm_ids: ["r"] }] };
+const LEASES = { realm_id: "r", engine: "", state: "" };
+
+/** Arguments of the questions that others than texts are asked with. */
+const ARGUMENTS: Record<string, unknown[]> = {
+	"accounts.holdings": ["a", MADE_AT],
+	"accounts.isKnownSource": [[Buffer.alloc(32)], MADE_AT],
+	"accounts.list": ["", 1],
+	"audit.count": [QUERY],
+	"audit.export": [QUERY, { last: "1" }, 1],
+	"audit.list": [QUERY, undefined, 1],
+	"audit.verify": [[]],
+	"keys.byId": [Buffer.alloc(8)],
+	"leases.activeAt": ["t", undefined, 1],
+	"leases.byCredential": [{ target: "t", scope: "", name: "n" }],
+	"leases.byNames": ["t", "", ["n"]],
+	"leases.count": [LEASES],
+	"leases.due": ["t", 1, 1],
+	"leases.list": [LEASES, "~", 1],
+	"leases.openByRealm": [1],
+	"policy.list": ["r", "", 1],
+	"realms.fullest": [{ max: {}, now: "" }],
+	"realms.list": ["a", undefined, "", 1],
+	"realms.named": [["r"]],
+	"secrets.count": ["r", undefined],
+	"secrets.history": ["r", "dev", "k", undefined, 1],
+	"secrets.list": ["r", undefined, "", 1],
+	"secrets.version": ["r", "dev", "k", 1],
+	"secrets.versionsAt": [[{ secret_id: 1, version: 1, bytes: 1 }]],
+	"sso.owner": [{ provider: "p", issuer: "i", subject: "s" }],
+	"tokens.list": ["a", "", 1],
+	"tokens.listLine": ["t", "", 1],
+	"tokens.owner": [Buffer.alloc(32)],
+};
+
+const COUNTS = "counts what is stored, and grants nothing: to check each row would take seconds";
+const OF_LEASES = "an altered lease hides nothing: it is named as altered, due immediately, and keeps its name taken";
+const WRAPPED = "the master key wraps each key, and the tip counts what its row says";
+
+/** Questions that read rows as they are, with the tables and the reason. */
+const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
+	"accounts.count": ["account", COUNTS],
+	"accounts.hadAny": ["account", "an altered account must not make the next one the first"],
+	"audit.differences": ["account api_token binding engine_config realm sso_identity sso_provider", "it names them"],
+	"engines.configById": ["engine_config", "what was made with an altered one must be revoked"],
+	"keys.all": ["keyring", WRAPPED],
+	"keys.byId": ["keyring", WRAPPED],
+	"keys.countOfRealms": ["keyring", COUNTS],
+	"keys.fingerprint": ["meta", "it is asked before there are keys"],
+	"keys.ofRealm": ["keyring", WRAPPED],
+	"keys.shared": ["keyring", WRAPPED],
+	"leases.activeAt": ["lease", OF_LEASES],
+	"leases.byCredential": ["lease", OF_LEASES],
+	"leases.byId": ["lease", OF_LEASES],
+	"leases.byNames": ["lease", OF_LEASES],
+	"leases.count": ["lease", COUNTS],
+	"leases.due": ["lease", OF_LEASES],
+	"leases.list": ["lease", OF_LEASES],
+	"leases.nextDue": ["lease", OF_LEASES],
+	"leases.openByRealm": ["lease", COUNTS],
+	"leases.openTargets": ["lease", OF_LEASES],
+	"realms.fullest": ["account account_limit api_token binding realm session sso_identity", COUNTS],
+	"secrets.count": ["secret", COUNTS],
+	"secrets.countExpiring": ["realm secret secret_version", COUNTS],
+};
+
+/** Tables, of those whose rows authenticate themselves, that a statement names without their view. */
+function bareTables(statement: string): string[] {
+	const names = statement.replaceAll(/'(?:[^']|'')*'/g, "").matchAll(/\b(?:from|join)\s+"?(?:main\.)?(\w+)/gi);
+	return [...names].map(([, name = ""]) => name).filter((name) => name in ROW_KINDS);
+}
+
+for (const [name, { kind }] of DECLARATIONS) {
+	if ((kind !== "read" && kind !== "scan") || ASK_NO_TABLE.includes(name)) continue;
+	const [tables, reason] = AS_THEY_ARE[name] ?? ["", ""];
+	const what = tables === "" ? "asks for rows that may be believed alone" : `reads rows as they are: ${reason}`;
+	test(`${name} ${what}`, () => {
+		const [noun = "", verb = ""] = name.split(".");
+		const ask = (QUESTIONS[noun] as Record<string, (...args: unknown[]) => unknown>)[verb] ?? assert.fail("not here");
+		ran.length = 0;
+		ask(...(ARGUMENTS[name] ?? ["a", "dev", "prod", ""]));
+		assert.ok(ran.length > 0);
+		assert.deepEqual(new Set(ran.flatMap(bareTables)), new Set(tables === "" ? [] : tables.split(" ")));
+	});
+}
