@@ -33,7 +33,7 @@ export interface Person extends AsyncDisposable {
 	readonly env: Record<string, string>;
 	start(args: readonly string[], env?: Record<string, string>): Svc;
 	/** Starts it in the foreground of a new terminal, whose keys are typed into `child.stdin`. */
-	startOnTerminal(args: readonly string[]): Svc;
+	startOnTerminal(args: readonly string[], size?: { readonly rows: number; readonly columns: number }): Svc;
 	/** Starts it and waits for its end. */
 	run(args: readonly string[], env?: Record<string, string>): ReturnType<Svc["ended"]>;
 }
@@ -61,11 +61,13 @@ export async function startPerson(server: Server, token: string): Promise<Person
 		home,
 		env,
 		start,
-		startOnTerminal: (args) => {
+		startOnTerminal: (args, size) => {
 			const line = [PROGRAM.file, ...PROGRAM.arguments, ...args]
 				.map((word) => `'${word.replaceAll("'", "'\\''")}'`)
 				.join(" ");
-			return begin("script", ["--quiet", "--return", "--flush", "--command", `exec ${line}`, "/dev/null"], {});
+			const resize = size === undefined ? "" : `stty rows ${size.rows} cols ${size.columns}; `;
+			const command = `${resize}exec ${line}`;
+			return begin("script", ["--quiet", "--return", "--flush", "--command", command, "/dev/null"], {});
 		},
 		run: (args, more) => start(args, more).ended(),
 		[Symbol.asyncDispose]: async () => {

@@ -1,4 +1,4 @@
-/* `svc run` in the foreground of a terminal. */
+/* `svc` in the foreground of a terminal. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { api } from "../harness/client.ts";
@@ -83,3 +83,24 @@ test("a terminal that goes away takes the program along", options, async () => {
 	};
 	await eventually("the program has ended", isGone);
 });
+
+test(
+	"a list that is longer than the terminal goes through the pager, which learns no token; a shorter one does not",
+	options,
+	async () => {
+		Object.assign(ada.env, { PAGER: "env" });
+		const list = async (rows: number) => {
+			const terminal = ada.startOnTerminal(["secret", "list"], { rows, columns: 60 });
+			const { code, stdout } = await terminal.ended();
+			assert.equal(code, 0);
+			assert.match(stdout, /GREETING +dev +1 +\w+/);
+			return stdout;
+		};
+		await list(24);
+		const { stdout } = await ada.startOnTerminal(["secret", "list"], { rows: 2, columns: 60 }).ended();
+		assert.match(stdout, /^PAGER=env\r$/m);
+		assert.doesNotMatch(stdout, /SVC_TOKEN|GREETING/);
+		Object.assign(ada.env, { PAGER: "no-such-pager" });
+		await list(2);
+	},
+);

@@ -4,6 +4,8 @@ import type { Io } from "../io/io.ts";
 /** Options of every command. */
 interface SharedOptions {
 	readonly json?: boolean;
+	readonly wide?: boolean;
+	readonly utc?: boolean;
 	readonly address?: string;
 	readonly cacert?: string;
 	readonly fingerprint?: string;
@@ -27,6 +29,8 @@ export interface CommandSpec<Options> {
 	readonly details?: string;
 	readonly options?: readonly Option[];
 	readonly examples: readonly string[];
+	/** True when it prints a table: then it takes --wide and --utc. */
+	readonly isList?: boolean;
 	readonly isDefault?: boolean;
 	/** Hides it from the help: it is for programs. */
 	readonly isHidden?: boolean;
@@ -66,6 +70,7 @@ function describeCommand<Options>(
 	const command = parent.command(spec.usage, { isDefault, hidden: isHidden }).summary(spec.summary);
 	command.description(spec.details === undefined ? spec.summary : `${spec.summary}\n\n${spec.details}`);
 	for (const option of spec.options ?? []) command.addOption(option);
+	if (spec.isList === true) addListOptions(command);
 	addCommonOptions(command);
 	command.addHelpText("after", `\nExamples:\n${spec.examples.map((example) => `  ${example}`).join("\n")}`);
 	command.passThroughOptions(spec.runsProgram === true);
@@ -92,6 +97,12 @@ function addLocalOptions(command: Command): void {
 	command.optionsGroup("Common options:");
 	command.option("--json", "print one JSON document, and errors as the server's error object");
 	command.helpOption("-h, --help", "show this help");
+}
+
+/** Adds the options of a command that prints a table. */
+function addListOptions(command: Command): void {
+	command.option("--wide", "on a terminal: ids and texts whole, even if lines get longer than it is wide");
+	command.option("--utc", "on a terminal: exact times in place of relative ones");
 }
 
 /** Adds a command that only groups others. */

@@ -11,6 +11,7 @@ export const VARIABLES: Readonly<Record<string, string>> = {
 	XDG_CONFIG_HOME: "where the session is kept, in svc/session.json; else ~/.config",
 	XDG_STATE_HOME: "where `svc run` keeps secrets, sealed, for --offline, in svc/run; else ~/.local/state",
 	NO_COLOR: "no colours, also on a terminal",
+	PAGER: "program that shows long lists on a terminal; less by default, none when it is empty",
 };
 
 /** Files that the commands read or write on their own. */

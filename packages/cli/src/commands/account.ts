@@ -8,6 +8,7 @@ import { PASSWORD_STDIN, type PasswordOptions, readPasswords, readUsername } fro
 import { type Io, isInteractive } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
 import { confirm } from "../io/prompt.ts";
+import { ids, instants } from "../io/table.ts";
 import { BROWSER_HELP, type BrowserOptions, findProvider, NO_BROWSER, proveInBrowser } from "../login/sso.ts";
 
 interface LinkOptions extends PasswordOptions, BrowserOptions {
@@ -33,6 +34,7 @@ export function addAccountCommands(program: Command, io: Io): void {
 		usage: "identities",
 		summary: "list the identities that can sign in to your account",
 		examples: ["svc account identities", "svc account identities --json"],
+		isList: true,
 		run: listIdentities,
 	});
 	addCommand<PasswordOptions>(account, io, {
@@ -62,7 +64,7 @@ async function listIdentities(context: Context): Promise<void> {
 		text(identity, "subject"),
 		text(identity, "created_at"),
 	]);
-	await showTable(context, answer, ["ID", "PROVIDER", "WHO", "LINKED"], lines, "nobody");
+	await showTable(context, answer, [ids("ID"), "PROVIDER", "WHO", instants("LINKED")], lines, "nobody");
 }
 
 async function unlinkIdentity(context: Context<PasswordOptions>, id: string): Promise<void> {

@@ -6,6 +6,7 @@ import { addCommand, addGroup, type Context, option } from "../command-line/comm
 import { Failure } from "../failure.ts";
 import type { Io } from "../io/io.ts";
 import { showTable } from "../io/output.ts";
+import { ids, instants } from "../io/table.ts";
 import { addAuditExportCommand } from "./audit-export.ts";
 import { addAuditVerifyCommand } from "./audit-verify.ts";
 
@@ -35,6 +36,7 @@ export function addAuditCommands(program: Command, io: Io): void {
 			option("--all", "every event").conflicts("limit"),
 		],
 		examples: ["svc audit --realm shop", "svc audit list --type auth.login.failed --limit 500 --json"],
+		isList: true,
 		run: listEvents,
 	});
 	addAuditExportCommand(audit, io);
@@ -61,7 +63,7 @@ async function listEvents(context: Context<ListOptions>): Promise<void> {
 		optional(event, "realm"),
 		text(event, "data"),
 	]);
-	await showTable(context, { events }, ["TIME", "TYPE", "ACTOR", "REALM", "DATA"], lines, "no events");
+	await showTable(context, { events }, [instants("TIME"), "TYPE", ids("ACTOR"), "REALM", "DATA"], lines, "no events");
 }
 
 function parseLimit(given: string | undefined): number {

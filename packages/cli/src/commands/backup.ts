@@ -15,6 +15,7 @@ import type { Io } from "../io/io.ts";
 import { note, showFields, showTable, visible } from "../io/output.ts";
 import { writePrivateFile } from "../io/private-file.ts";
 import { type Report, withProgress } from "../io/progress.ts";
+import { instants } from "../io/table.ts";
 
 interface DownloadOptions {
 	readonly output?: string;
@@ -41,6 +42,7 @@ export function addBackupCommands(program: Command, io: Io): void {
 		usage: "list",
 		summary: "list the backups that the server keeps, the newest first",
 		examples: ["svc backup list"],
+		isList: true,
 		run: listBackups,
 	});
 	addCommand<DownloadOptions>(backup, io, {
@@ -66,7 +68,7 @@ async function createBackup(context: Context): Promise<void> {
 	);
 	await showFields(context, backup, [
 		["name", text(backup, "name")],
-		["created", text(backup, "created_at")],
+		["created", text(backup, "created_at"), "instant"],
 		["bytes", String(count(backup, "bytes"))],
 		["sha256", text(backup, "sha256")],
 		["events", String(count(backup, "events"))],
@@ -87,7 +89,7 @@ async function listBackups(context: Context): Promise<void> {
 		text(backup, "fingerprint"),
 		String(count(backup, "events")),
 	]);
-	const titles = ["NAME", "CREATED", "BYTES", "MASTER KEY", "EVENTS"];
+	const titles = ["NAME", instants("CREATED"), "BYTES", "MASTER KEY", "EVENTS"];
 	await showTable(context, { backups }, titles, lines, "no backups: `svc backup` makes one");
 }
 

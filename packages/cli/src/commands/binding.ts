@@ -8,6 +8,7 @@ import { addCommand, addGroup, type Context } from "../command-line/command.ts";
 import { REALM_OPTION, type RealmOptions, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
+import { ids, instants } from "../io/table.ts";
 
 const NAMING =
 	"A user is named by id, which `svc whoami` shows to each user. The instance admin can give the e-mail instead.";
@@ -31,6 +32,7 @@ export function addBindingCommands(program: Command, io: Io): void {
 		summary: "list the roles in a realm; its owner is always admin and not listed",
 		options: [REALM_OPTION],
 		examples: ["svc binding list --realm shop"],
+		isList: true,
 		run: listBindings,
 	});
 	addCommand<RealmOptions>(binding, io, {
@@ -66,7 +68,7 @@ async function listBindings(context: Context<RealmOptions>): Promise<void> {
 		text(binding, "granted_by"),
 		text(binding, "created_at"),
 	]);
-	const titles = ["USER", "ROLE", "GRANTED BY", "CREATED"];
+	const titles = [ids("USER"), "ROLE", ids("GRANTED BY"), instants("CREATED")];
 	await showTable(context, { bindings }, titles, lines, "nobody but the owner: `svc binding add` gives a role");
 }
 

@@ -4,8 +4,10 @@ import { send, sendForReply } from "../client/client.ts";
 import { connect, findTarget } from "../client/connection.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
+import { wrap } from "../io/display-width.ts";
 import type { Io } from "../io/io.ts";
-import { show, table, visible } from "../io/output.ts";
+import { layoutFor, show, visible, visibleCells } from "../io/output.ts";
+import { layOut, states } from "../io/table.ts";
 import { type Check, checkClock, checkConnection, checkSessionFile, checkVersion } from "./doctor-checks.ts";
 
 interface DoctorOptions {
@@ -49,17 +51,24 @@ async function runDoctor(context: Context<DoctorOptions>): Promise<void> {
 		hint: text(check, "hint"),
 	}));
 	const checks: Check[] = [...there, ...here];
-	await show(context, { checks }, linesOf(checks).join("\n"));
+	await show(context, { checks }, linesOf(context, checks).join("\n"));
 	const failed = checks.filter(({ status }) => status === "failed").length;
 	if (failed > 0) throw new Failure("failed", failed === 1 ? "one check failed" : `${failed} checks failed`);
 }
 
 /** A line for each check, with its hint below. */
-function linesOf(checks: readonly Check[]): string[] {
-	const cells = checks.map(({ name, status, message }) => [status, name, message]);
-	const [, ...lines] = table(["", "", ""], cells, false);
-	return lines.flatMap((line, at) => {
-		const hint = checks[at]?.hint ?? "";
-		return hint === "" ? [line] : [line, `         hint: ${visible(hint)}`];
-	});
+function linesOf(context: Context, checks: readonly Check[]): string[] {
+	const layout = layoutFor(context);
+	const cells = visibleCells(checks.map(({ name, status, message }) => [status, name, message]));
+	const { rows: lines } = layOut([states(""), "", ""], cells, layout);
+	return checks.flatMap(({ hint }, at) => [
+		...(lines[at] ?? []),
+		...(hint === "" ? [] : hintLines(hint, layout.width)),
+	]);
+}
+
+const HINT_INDENT = " ".repeat(9);
+
+function hintLines(hint: string, width: number): string[] {
+	return wrap(`hint: ${visible(hint)}`, width - HINT_INDENT.length).map((line) => HINT_INDENT + line);
 }

@@ -45,6 +45,7 @@ export function addEngineCommands(program: Command, io: Io): void {
 		usage: "list",
 		summary: "list the engines",
 		examples: ["svc engine list", "svc engine list --json"],
+		isList: true,
 		run: listEngines,
 	});
 	addInvocationCommands(engine, io);

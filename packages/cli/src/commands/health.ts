@@ -22,13 +22,15 @@ async function showHealth(context: Context): Promise<void> {
 	const client = await connectTo(context, target, undefined);
 	const health = await send(client, { method: "GET", path: "health", accept: [503] });
 	const status = text(health, "status");
-	const checks = Object.entries(object(health, "checks")).map(([name, state]) => [name, String(state)] as const);
+	const checks = Object.entries(object(health, "checks")).map(
+		([name, state]) => [name, String(state), "state"] as const,
+	);
 	await showFields(context, health, [
 		["address", target.address],
-		["status", status],
+		["status", status, "state"],
 		["version", optional(health, "version")],
 		["commit", optional(health, "commit")],
-		["built", optional(health, "built")],
+		["built", optional(health, "built"), "instant"],
 		["mode", optional(health, "mode")],
 		...checks,
 	]);

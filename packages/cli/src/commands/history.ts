@@ -8,6 +8,7 @@ import { Failure } from "../failure.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
+import { ids, instants } from "../io/table.ts";
 
 /** Adds the commands of a secret's versions. */
 export function addHistoryCommands(secret: Command, io: Io): void {
@@ -16,6 +17,7 @@ export function addHistoryCommands(secret: Command, io: Io): void {
 		summary: "list the versions of a secret, without their values",
 		options: ENVIRONMENT_OPTIONS,
 		examples: ["svc secret history DATABASE_URL --realm shop --env prod"],
+		isList: true,
 		run: listVersions,
 	});
 	addCommand<EnvironmentOptions>(secret, io, {
@@ -39,7 +41,7 @@ async function listVersions(context: Context<EnvironmentOptions>, key: string): 
 		optional(version, "created_by"),
 		optional(version, "comment"),
 	]);
-	await showTable(context, { versions }, ["VERSION", "WRITTEN", "BY", "COMMENT"], lines, "no versions");
+	await showTable(context, { versions }, ["VERSION", instants("WRITTEN"), ids("BY"), "COMMENT"], lines, "no versions");
 }
 
 async function rollBack(context: Context<EnvironmentOptions>, key: string, wanted: string): Promise<void> {

@@ -7,6 +7,7 @@ import { Failure } from "../failure.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, showTable, visible } from "../io/output.ts";
 import { confirmUnless } from "../io/prompt.ts";
+import { ids, instants, states } from "../io/table.ts";
 
 interface StatusOptions {
 	readonly realm?: string;
@@ -29,6 +30,7 @@ export function addKeysCommands(program: Command, io: Io): void {
 		details: INSTANCE_ONLY,
 		options: [option("--realm <slug>", "the keys of this realm instead of the instance's own")],
 		examples: ["svc keys status", "svc keys status --realm shop --json"],
+		isList: true,
 		run: showStatus,
 	});
 	addCommand<RotateOptions>(keys, io, {
@@ -66,7 +68,7 @@ async function showStatus(context: Context<StatusOptions>): Promise<void> {
 	const lines = rows(answer, "keys").map((key) =>
 		["purpose", "state", "id", "created_at"].map((name) => text(key, name)),
 	);
-	await showTable(context, answer, ["PURPOSE", "STATE", "ID", "CREATED"], lines, "no keys");
+	await showTable(context, answer, ["PURPOSE", states("STATE"), ids("ID"), instants("CREATED")], lines, "no keys");
 }
 
 /** Keys of the instance, in the order of their rotation. */

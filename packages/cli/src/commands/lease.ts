@@ -7,6 +7,7 @@ import { addCommand, addGroup, type Context, option } from "../command-line/comm
 import { REALM_OPTION, type RealmOptions, realmIfAny, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, showTable, visible } from "../io/output.ts";
+import { ids, instants, states } from "../io/table.ts";
 import { addResumeCommand, notePause } from "./lease-resume.ts";
 import { addRevokeAllCommand } from "./lease-revoke-all.ts";
 
@@ -37,6 +38,7 @@ export function addLeaseCommands(program: Command, io: Io): void {
 			option("--state <state>", "in this state").choices(STATES),
 		],
 		examples: ["svc lease list --realm shop --state active", "svc lease list --all-realms --state uncertain --json"],
+		isList: true,
 		run: listLeases,
 	});
 	addCommand<RealmOptions>(lease, io, {
@@ -85,9 +87,9 @@ async function listLeases(context: Context<ListOptions>): Promise<void> {
 		...(failed ? [optional(lease, "last_error")] : []),
 	]);
 	const titles = [
-		"ID",
+		ids("ID"),
 		...(realm === undefined ? ["REALM"] : []),
-		...["ENGINE", "ROLE", "NAME", "STATE", "EXPIRES"],
+		...["ENGINE", "ROLE", "NAME", states("STATE"), instants("EXPIRES")],
 		...(failed ? ["LAST ERROR"] : []),
 	];
 	await showTable(context, { leases }, titles, lines, "no leases: `svc engine generate` makes one");
@@ -108,10 +110,10 @@ async function showLease(context: Context<RealmOptions>, id: string): Promise<vo
 		["engine", text(lease, "engine")],
 		["role", optional(lease, "role")],
 		["name", optional(lease, "name")],
-		["state", stateOf(lease)],
+		["state", stateOf(lease), "state"],
 		["user", optional(lease, "user_id")],
-		["created", text(lease, "created_at")],
-		["expires", optional(lease, "expires_at")],
+		["created", text(lease, "created_at"), "instant"],
+		["expires", optional(lease, "expires_at"), "instant"],
 		["attempts", optional(lease, "attempts")],
 		["last error", optional(lease, "last_error")],
 	]);

@@ -6,6 +6,7 @@ import { addCommand, addGroup, type Context, option } from "../command-line/comm
 import { type EnvironmentOptions, REALM_OPTION, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, showFields, showTable, visible } from "../io/output.ts";
+import { states } from "../io/table.ts";
 
 interface ExplainOptions extends EnvironmentOptions {
 	readonly user?: string;
@@ -30,6 +31,7 @@ export function addPolicyCommands(program: Command, io: Io): void {
 			"svc policy explain --realm shop",
 			"svc policy explain --user ada@example.com --realm shop --capability secrets:write --env prod",
 		],
+		isList: true,
 		run: explain,
 	});
 }
@@ -54,7 +56,7 @@ async function explain(context: Context<ExplainOptions>): Promise<void> {
 		verdict.allowed === true ? "yes" : "no",
 		text(verdict, "reason"),
 	]);
-	await showTable(context, answer, ["CAPABILITY", "SCOPE", "ALLOWED", "WHY"], lines, "nothing");
+	await showTable(context, answer, ["CAPABILITY", "SCOPE", states("ALLOWED"), "WHY"], lines, "nothing");
 	for (const command of new Set(verdicts.map((verdict) => text(verdict, "command")).filter((one) => one !== "")))
 		await note(context, visible(`what is missing: ${command}`));
 }

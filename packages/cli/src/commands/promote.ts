@@ -37,6 +37,7 @@ export function addPromotionCommands(program: Command, io: Io): void {
 		details: "The server compares, so no value leaves it. With --json, the answer includes keys that are equal.",
 		options: [REALM_OPTION, option("--exit-code", "end with 1 when they differ")],
 		examples: ["svc diff staging prod --realm shop", "svc diff staging prod --realm shop --exit-code --json"],
+		isList: true,
 		run: diff,
 	});
 	addCommand<PromoteOptions>(program, io, {

@@ -7,6 +7,7 @@ import { addCommand, addGroup, type Context, option } from "../command-line/comm
 import type { Io } from "../io/io.ts";
 import { show, showFields, showTable, visible } from "../io/output.ts";
 import { confirmUnless } from "../io/prompt.ts";
+import { instants } from "../io/table.ts";
 
 interface CreateOptions {
 	readonly name?: string;
@@ -34,6 +35,7 @@ export function addRealmCommands(program: Command, io: Io): void {
 		usage: "list",
 		summary: "list the realms that you can use",
 		examples: ["svc realm list", "svc realm list --json"],
+		isList: true,
 		run: listRealms,
 	});
 	addCommand(realm, io, {
@@ -64,7 +66,7 @@ async function listRealms(context: Context): Promise<void> {
 	await showTable(
 		context,
 		{ realms },
-		["SLUG", "NAME", "CREATED"],
+		["SLUG", "NAME", instants("CREATED")],
 		lines,
 		"no realms yet: `svc realm create` makes one",
 	);
@@ -78,7 +80,7 @@ async function showRealm(context: Context, slug: string): Promise<void> {
 		["description", optional(realm, "description")],
 		["id", text(realm, "id")],
 		["owner", text(realm, "user_id")],
-		["created", text(realm, "created_at")],
+		["created", text(realm, "created_at"), "instant"],
 	]);
 }
 

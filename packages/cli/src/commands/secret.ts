@@ -9,6 +9,7 @@ import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } 
 import { readValue, VALUE_HELP, VALUE_OPTIONS, type ValueOptions } from "../input/value.ts";
 import { type Io, write } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
+import { instants } from "../io/table.ts";
 import { addHistoryCommands, parseVersion } from "./history.ts";
 
 interface SetOptions extends EnvironmentOptions, ValueOptions {
@@ -48,6 +49,7 @@ export function addSecretCommands(program: Command, io: Io): void {
 			option("--show-values", "also show the values"),
 		],
 		examples: ["svc secret list --realm shop --env prod", "svc secret list --realm shop --all-environments --json"],
+		isList: true,
 		run: listSecrets,
 	});
 	addCommand<EnvironmentOptions>(secret, io, {
@@ -140,7 +142,7 @@ async function listSecrets(context: Context<ListOptions>): Promise<void> {
 		text(secret, "updated_at"),
 		...(showValues ? [text(secret, "value")] : []),
 	]);
-	const titles = ["KEY", "ENV", "VERSION", "UPDATED", ...(showValues ? ["VALUE"] : [])];
+	const titles = ["KEY", "ENV", "VERSION", instants("UPDATED"), ...(showValues ? ["VALUE"] : [])];
 	await showTable(context, { secrets }, titles, lines, "no secrets here yet: `svc secret set` writes one");
 }
 

@@ -46,6 +46,7 @@ export function addSsoCommands(program: Command, io: Io): void {
 		usage: "list",
 		summary: "list the providers; needs no login",
 		examples: ["svc sso list", "svc sso list --json"],
+		isList: true,
 		run: listProviders,
 	});
 	addCommand<SetOptions>(sso, io, {

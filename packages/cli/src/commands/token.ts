@@ -10,6 +10,7 @@ import { repeatable } from "../input/fields.ts";
 import { ENVIRONMENTS } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showTable, visible } from "../io/output.ts";
+import { type Column, ids, instants } from "../io/table.ts";
 
 interface CreateOptions {
 	readonly scopes?: string;
@@ -47,6 +48,7 @@ export function addTokenCommands(program: Command, io: Io): void {
 		usage: "list",
 		summary: "list your tokens, without their values",
 		examples: ["svc token list"],
+		isList: true,
 		run: listTokens,
 	});
 	addCommand(token, io, {
@@ -93,13 +95,19 @@ async function listTokens(context: Context): Promise<void> {
 		text(token, "scopes"),
 		text(token, "created_at"),
 	]);
-	const titles = ["ID", "PREFIX", "NAME", "SCOPES", "CREATED"];
+	const titles = [ids("ID"), "PREFIX", "NAME", "SCOPES", instants("CREATED")];
 	const extra = ["realm", "realm_id", "environment", "engines", "expires_at", "last_used_at"].filter((field) =>
 		tokens.some((token) => cell(token, field)),
 	);
 	const wide = lines.map((line, index) => [...line, ...extra.map((field) => cell(tokens[index] ?? {}, field))]);
-	const heads = extra.map((field) => field.replace(/_at$/, "").replaceAll("_", " ").toUpperCase());
+	const heads = extra.map((field) => headOf(field));
 	await showTable(context, { tokens }, [...titles, ...heads], wide, "no tokens yet: `svc token create` makes one");
+}
+
+function headOf(field: string): Column {
+	const title = field.replace(/_at$/, "").replaceAll("_", " ").toUpperCase();
+	if (field.endsWith("_at")) return instants(title);
+	return field.endsWith("_id") ? ids(title) : title;
 }
 
 function cell(token: Answer, field: string): string {

@@ -8,6 +8,7 @@ import { addCommand, addGroup, type Context, option } from "../command-line/comm
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, showTable, visible } from "../io/output.ts";
 import { confirmUnless } from "../io/prompt.ts";
+import { ids, instants, states } from "../io/table.ts";
 import { limitFields, USERS_LIMITS } from "./users-limits.ts";
 
 interface DisableOptions {
@@ -24,6 +25,7 @@ export function addUsersCommands(program: Command, io: Io): void {
 		summary: "list the accounts",
 		details: INSTANCE_ONLY,
 		examples: ["svc users list", "svc users list --json"],
+		isList: true,
 		run: listUsers,
 	});
 	addCommand(users, io, {
@@ -67,7 +69,13 @@ async function listUsers(context: Context): Promise<void> {
 		text(user, "created_at"),
 		standingOf(user),
 	]);
-	await showTable(context, { users }, ["ID", "EMAIL", "NAME", "CREATED", "STANDING"], lines, "nobody");
+	await showTable(
+		context,
+		{ users },
+		[ids("ID"), "EMAIL", "NAME", instants("CREATED"), states("STANDING")],
+		lines,
+		"nobody",
+	);
 }
 
 async function showUser(context: Context, name: string): Promise<void> {
@@ -76,8 +84,8 @@ async function showUser(context: Context, name: string): Promise<void> {
 		["id", text(user, "id")],
 		["email", text(user, "email")],
 		["name", text(user, "name")],
-		["created", text(user, "created_at")],
-		["standing", standingOf(user)],
+		["created", text(user, "created_at"), "instant"],
+		["standing", standingOf(user), "state"],
 		["sessions", String(count(user, "sessions"))],
 		["tokens", String(count(user, "tokens"))],
 		["signs in at", rows(user, "identities").map(nameOf).join(", ")],

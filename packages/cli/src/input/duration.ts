@@ -1,6 +1,5 @@
 import { Failure } from "../failure.ts";
-
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+import { describeDuration, UNIT_MS } from "../io/duration.ts";
 
 /**
  * Milliseconds of a duration such as `30s`, `5m`, `24h` or `7d`.
@@ -14,10 +13,4 @@ export function parseDuration(name: string, text: string, max_ms = Number.POSITI
 	const ms = Number(number) * (UNIT_MS[unit] ?? 0);
 	if (ms > max_ms) throw new Failure("usage", `${name} takes at most ${describeDuration(max_ms)}`);
 	return ms;
-}
-
-/** A duration for a person, in its largest whole unit. */
-export function describeDuration(ms: number): string {
-	const [unit, size] = Object.entries(UNIT_MS).findLast(([, size]) => ms >= size) ?? ["s", 1000];
-	return `${Math.max(0, Math.floor(ms / size))}${unit}`;
 }

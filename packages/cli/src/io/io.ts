@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 /** Everything a command reads and writes besides files and the network, so that tests need no process. */
 export interface Io {
 	readonly stdin: Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
-	readonly stdout: Writable & { isTTY?: boolean; columns?: number };
+	readonly stdout: Writable & { isTTY?: boolean; columns?: number; rows?: number };
 	readonly stderr: Writable & { isTTY?: boolean; columns?: number };
 	/** Environment variables; nothing else reads the process's own. */
 	readonly env: Readonly<Record<string, string | undefined>>;

@@ -1,10 +1,13 @@
-import { type Io, setting, write } from "./io.ts";
+import { isColourful, paintState } from "./colour.ts";
+import { relativeTime } from "./duration.ts";
+import { type Io, write } from "./io.ts";
+import { writePaged } from "./pager.ts";
+import { type Column, type Layout, layOut, PLAIN } from "./table.ts";
 
 // Control characters (C0, DEL, C1), and characters that reorder or break a line: bidirectional controls and the two separators.
 const UNSAFE = /[\p{Cc}\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 const UNSAFE_IN_JSON = /[\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
-const WIDE = /\p{Script=Han}|\p{Script=Hangul}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Emoji_Presentation}/u;
 
 /** The text on one line, without anything that a terminal would obey: `\n`, `\t`, `\u001b` and the like are spelled out. */
 export function visible(text: string): string {
@@ -23,7 +26,7 @@ function codeUnit(character: string): string {
 /** Needs of a command that prints. */
 export interface Printer {
 	readonly io: Io;
-	readonly options: { readonly json?: boolean };
+	readonly options: { readonly json?: boolean; readonly wide?: boolean; readonly utc?: boolean };
 }
 
 /**
@@ -35,65 +38,64 @@ export async function show({ io, options }: Printer, document: unknown, text: st
 }
 
 /**
- * Prints a list: the document with `--json`, else one aligned line per row; without rows, a remark on stderr.
- * @param titles column headings
+ * Prints a list: the document with `--json`, else one aligned line per row; without rows, a remark on stderr. On a terminal, the table fits and
+ * goes through a pager when it is long.
  * @param empty remark for a person when there are no rows
  */
 export async function showTable(
 	printer: Printer,
 	document: unknown,
-	titles: readonly string[],
+	columns: readonly Column[],
 	rows: readonly (readonly string[])[],
 	empty: string,
 ): Promise<void> {
 	if (printer.options.json === true) await show(printer, document, "");
 	else if (rows.length === 0) await note(printer, empty);
-	else await write(printer.io.stdout, `${table(titles, rows, isColourful(printer.io)).join("\n")}\n`);
+	else {
+		const lines = layOut(columns, visibleCells(rows), layoutFor(printer));
+		await writePaged(printer.io, `${[...lines.head, ...lines.rows.flat()].join("\n")}\n`);
+	}
+}
+
+/** Cells without anything that a terminal would obey. */
+export function visibleCells(rows: readonly (readonly string[])[]): string[][] {
+	return rows.map((row) => row.map(visible));
+}
+
+const USUAL_WIDTH = 80;
+
+/** The layout of tables that suits where the output goes: a file or a program gets every cell whole, on a line of its row. */
+export function layoutFor({ io, options }: Printer): Layout {
+	if (io.stdout.isTTY !== true) return PLAIN;
+	// A terminal without a size says 0.
+	const width = options.wide === true ? Number.POSITIVE_INFINITY : io.stdout.columns || USUAL_WIDTH;
+	return { width, hasColours: isColourful(io), isExact: options.utc === true };
 }
 
 /** Certificates and keys, without anything that a terminal would obey, and without a line that could pass for another field. */
 const PEM = /^(?:-----BEGIN [A-Z0-9 ]+-----\n(?:[A-Za-z0-9+/=]+\n)+-----END [A-Z0-9 ]+-----\n?)+$/;
 
+/** A name, a value, and what it is when a terminal shows it in another way. */
+export type Shown = readonly [name: string, value: string, holds?: "instant" | "state"];
+
 /** Prints names and values below each other; values are made visible. PEM keeps its lines, so that you can copy it. */
-export async function showFields(
-	printer: Printer,
-	document: unknown,
-	fields: readonly (readonly [string, string])[],
-): Promise<void> {
+export async function showFields(printer: Printer, document: unknown, fields: readonly Shown[]): Promise<void> {
+	// A terminal without a size says 0.
 	const width = Math.max(...fields.map(([name]) => name.length));
-	const lines = fields.map(([name, value]) =>
-		PEM.test(value) ? `${name}\n${value.trimEnd()}` : `${name.padEnd(width)}  ${visible(value)}`.trimEnd(),
+	const lines = fields.map(([name, value, holds]) =>
+		PEM.test(value)
+			? `${name}\n${value.trimEnd()}`
+			: `${name.padEnd(width)}  ${shownValue(printer.io, visible(value), holds)}`.trimEnd(),
 	);
 	await show(printer, document, lines.join("\n"));
+}
+
+function shownValue(io: Io, value: string, holds: "instant" | "state" | undefined): string {
+	if (holds === "instant" && io.stdout.isTTY === true && value !== "") return `${value} (${relativeTime(value)})`;
+	return holds === "state" && isColourful(io) ? paintState(value) : value;
 }
 
 /** Prints a remark beside the result, on stderr; silent with `--json`. */
 export async function note({ io, options }: Printer, text: string): Promise<void> {
 	if (options.json !== true) await write(io.stderr, `${text}\n`);
-}
-
-/** Lines of a table with aligned columns; the titles are bold when `bold` is set. */
-export function table(titles: readonly string[], rows: readonly (readonly string[])[], bold: boolean): string[] {
-	const cells = rows.map((row) => row.map(visible));
-	const widths = titles.map((title, column) =>
-		Math.max(title.length, ...cells.map((row) => displayWidth(row[column] ?? ""))),
-	);
-	const line = (row: readonly string[]) =>
-		row.map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - displayWidth(cell)));
-	const head = line(titles).join("  ").trimEnd();
-	return [bold ? `\u001b[1m${head}\u001b[22m` : head, ...cells.map((row) => line(row).join("  ").trimEnd())];
-}
-
-function isColourful(io: Io): boolean {
-	return io.stdout.isTTY === true && setting(io, "NO_COLOR") === undefined && io.env.TERM !== "dumb";
-}
-
-let graphemes: Intl.Segmenter | undefined;
-
-function displayWidth(text: string): number {
-	// Loading its tables takes milliseconds, which most commands save.
-	graphemes ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
-	let width = 0;
-	for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
-	return width;
 }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { platform } from "node:os";
+import { environmentFor } from "../io/environment.ts";
 import { type Io, isInteractive, setting } from "../io/io.ts";
-import { environmentFor } from "../run/environment.ts";
 
 /** Opens an address in the browser of the person at the terminal. Does nothing where there is none, or it does not open. */
 export function openBrowser(io: Io, address: string): void {

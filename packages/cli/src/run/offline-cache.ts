@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { rows, text } from "../client/answer.ts";
 import { Failure } from "../failure.ts";
-import { describeDuration } from "../input/duration.ts";
+import { describeDuration } from "../io/duration.ts";
 import { type Io, setting } from "../io/io.ts";
 import { writePrivateFile } from "../io/private-file.ts";
 import type { RealmEnvironment, Secret } from "./secrets.ts";
