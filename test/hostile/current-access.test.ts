@@ -35,6 +35,7 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["DELETE /api/v1/auth/providers/{name}", "instance"],
 	["POST /api/v1/users/{id}/disable", "instance"],
 	["POST /api/v1/users/{id}/enable", "instance"],
+	["PUT /api/v1/users/{id}", "instance", { sessionOnly: true }],
 	["PUT /api/v1/users/{id}/limits", "instance"],
 	["POST /api/v1/revoke", "instance"],
 	["POST /api/v1/realms", "own"],
@@ -191,7 +192,7 @@ function endsOf(route: string, on: On, { sessionOnly = false, inRealm = false } 
 			await bind(client, world.people.owner, victim.slug, victim.person, "viewer");
 		},
 	};
-	// No route takes the right from an instance admin, and a row that another program wrote grants nothing.
+	// A row that another program wrote grants nothing.
 	const altered: End = {
 		...{ why: "another program altered its account", by, status: 401 },
 		take: async () => setAdmin("instance_admin = 0"),

@@ -79,6 +79,7 @@ const ROWS: readonly Row[] = [
 
 	// In neither document: for `svc users show` and `svc revoke`.
 	["GET /api/v1/users/{id}", 200, "instance", "read", "instance", 64],
+	["PUT /api/v1/users/{id}", 200, "instance", "session", "session", FEW],
 	["PUT /api/v1/users/{id}/limits", 200, "instance", "write", "instance", FEW],
 	["POST /api/v1/revoke", 200, "instance", "delete", "instance", FEW],
 

@@ -52,6 +52,21 @@ test("an account is disabled once that was confirmed, and enabled by its e-mail"
 	assert.deepEqual(posted(server), urls);
 });
 
+test("a user is made an instance admin, and one no more, once that was confirmed", async () => {
+	await using server = await start();
+	const admin = ["users", "admin", "ada@example.com"];
+	assert.equal((await run(admin, { env: server.env, typed: ["n\n"] })).code, 1);
+	const made = await run(admin, { env: server.env, typed: ["y\n"] });
+	assert.equal(made.stdout, "ada@example.com is an instance admin\n");
+	const ended = await run([...admin, "--remove", "--yes"], { env: server.env });
+	assert.equal(ended.stdout, "ada@example.com is no instance admin any more\n");
+	const put = server.requests.filter(({ method }) => method === "PUT").map(({ url, body }) => [url, body]);
+	assert.deepEqual(put, [
+		["/api/v1/users/u1", { instance_admin: true }],
+		["/api/v1/users/u1", { instance_admin: false }],
+	]);
+});
+
 test("how much somebody may keep is shown, and changed by what is named", async () => {
 	await using server = await start();
 	const limits = async (...options: string[]) =>

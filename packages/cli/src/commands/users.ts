@@ -15,6 +15,11 @@ interface DisableOptions {
 	readonly yes?: boolean;
 }
 
+interface AdminOptions {
+	readonly remove?: boolean;
+	readonly yes?: boolean;
+}
+
 const INSTANCE_ONLY = "Only for the instance's administrators. A user is named by id or e-mail.";
 
 /** Adds the commands of everybody's accounts. */
@@ -49,6 +54,14 @@ export function addUsersCommands(program: Command, io: Io): void {
 		details: INSTANCE_ONLY,
 		examples: ["svc users enable ada@example.com"],
 		run: enableUser,
+	});
+	addCommand<AdminOptions>(users, io, {
+		usage: "admin <user>",
+		summary: "make a user an instance admin, or one no more",
+		details: `${INSTANCE_ONLY} It takes a session, not an API token. The last enabled instance admin stays one.`,
+		options: [option("--remove", "take it away again"), option("--yes", "do not ask")],
+		examples: ["svc users admin bob@example.com", "svc users admin ada@example.com --remove"],
+		run: setAdmin,
 	});
 	addCommand(users, io, USERS_LIMITS);
 }
@@ -111,4 +124,18 @@ async function enableUser(context: Context, name: string): Promise<void> {
 	const user = await findUser(client, name);
 	const answer = await send(client, { method: "POST", path: path`users/${text(user, "id")}/enable` });
 	await show(context, answer, `${visible(text(user, "email"))} is enabled`);
+}
+
+async function setAdmin(context: Context<AdminOptions>, name: string): Promise<void> {
+	const client = await connect(context);
+	const user = await findUser(client, name);
+	const email = visible(text(user, "email"));
+	const isAdmin = context.options.remove !== true;
+	const question = isAdmin
+		? `Let ${email} manage the instance: all accounts, engines, providers, keys and backups?`
+		: `Take the management of the instance from ${email}?`;
+	await confirmUnless(context, question, { doing: "changing who manages the instance", done: "changed" });
+	const body = { instance_admin: isAdmin };
+	const answer = await send(client, { method: "PUT", path: path`users/${text(user, "id")}`, body });
+	await show(context, answer, `${email} is ${isAdmin ? "an instance admin" : "no instance admin any more"}`);
 }

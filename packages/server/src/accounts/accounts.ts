@@ -249,26 +249,3 @@ export async function getUser(
 export function userNotFound(): AppError {
 	return new AppError("not_found", "user not found: `svc users list` shows the accounts");
 }
-
-/**
- * Disables an account, which ends its sessions and suspends its API tokens, or enables it again.
- * @throws AppError forbidden, insufficient_scope, not_found, conflict (oneself)
- * Design: §7.1, §7.2
- */
-export async function setDisabled(
-	needs: AccountNeeds,
-	actor: Actor,
-	user_id: string,
-	isDisabled: boolean,
-): Promise<void> {
-	await requireInstanceAdmin(needs, actor, "write");
-	if (user_id === actor.user_id && isDisabled) {
-		throw new AppError("conflict", "you cannot disable your own account: nobody could enable it again");
-	}
-	const now = needs.system.now();
-	const event = eventBy(actor, now, isDisabled ? "user.disabled" : "user.enabled", undefined, { user_id });
-	const disabled_at = isDisabled ? now.toISOString() : null;
-	if (!(await needs.store.accounts.setDisabled({ user_id, disabled_at }, event))) {
-		throw userNotFound();
-	}
-}

@@ -1,4 +1,4 @@
-import { type Account, MAX_KNOWN_SOURCES, MAX_SESSIONS, type OwnerProof } from "./model.ts";
+import { type Account, MAX_KNOWN_SOURCES, MAX_SESSIONS, type OwnerProof, type Standing } from "./model.ts";
 
 /** Terms of a registration. */
 export interface Registration {
@@ -29,6 +29,22 @@ export function decideRegistration(
 	if (most !== undefined && count >= most) return { outcome: "limit_reached" };
 	return { outcome: "done", first: isFirst, instance_admin: isFirst || instance_admin };
 }
+
+/** Standing of an account, as it is or as a change would leave it. */
+type Standings = Pick<Account, "instance_admin" | "disabled_at">;
+
+/**
+ * Decides whether an account's standing changes: an instance keeps an admin who is enabled. Design: §15
+ * @param before undefined when there is no such account
+ * @param others enabled instance admins besides it
+ */
+export function decideStanding(before: Standings | undefined, after: Standings, others: number): Standing {
+	if (before === undefined) return "no_user";
+	const isLost = manages(before) && !manages(after);
+	return isLost && others === 0 ? "last_admin" : "done";
+}
+
+const manages = ({ instance_admin, disabled_at }: Standings): boolean => instance_admin && disabled_at === null;
 
 /** Decides how many of an account's sessions, the oldest first, end before a new one is opened. @param count its sessions. Design: §13 */
 export function sessionsToEnd(count: number): number {

@@ -84,6 +84,11 @@ export const Login = v.object({
 /** The account's password, requested once more. */
 export const CurrentPassword = givenPassword("current_password");
 
+/** Design: §15. */
+export const SetAdmin = v.object({
+	instance_admin: v.boolean(errorMessage("validation_failed", "instance_admin must be true or false")),
+});
+
 /** Design: §7.1. */
 export const ChangePassword = v.object({
 	current_password: CurrentPassword,
@@ -173,6 +178,9 @@ export interface KnownSource {
 	renew_before: string;
 }
 
+/** Outcome of a change of an account's standing; any but `done` means that nothing changed. */
+export type Standing = "done" | "no_user" | "last_admin";
+
 /** Operations of the store on accounts and sessions. */
 export const accountOperations = {
 	/**
@@ -204,8 +212,10 @@ export const accountOperations = {
 				event: AuditEvent,
 			) => "done" | "changed"
 		>(),
-	/** Disabling ends the account's sessions and forgets its sources. False when there is no such account. */
-	setDisabled: write<(input: { user_id: string; disabled_at: string | null }, event: AuditEvent) => boolean>(),
+	/** Disabling ends the account's sessions and forgets its sources. The last enabled instance admin stays enabled. */
+	setDisabled: write<(input: { user_id: string; disabled_at: string | null }, event: AuditEvent) => Standing>(),
+	/** Makes an account an instance admin, or one no more. The last enabled one stays. */
+	setAdmin: write<(input: { user_id: string; instance_admin: boolean }, event: AuditEvent) => Standing>(),
 	/**
 	 * Opens a session and stores the source, unless the account is gone, disabled or has another password by now. Of too many
 	 * sessions the account's oldest ones end: see decide.ts.

@@ -4,18 +4,10 @@ import { Count, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { Actor } from "../policy/model.ts";
 import { IdentitySchema, shownIdentity } from "../sso/model.ts";
-import {
-	type AccountNeeds,
-	changePassword,
-	getUser,
-	listUsers,
-	login,
-	logout,
-	register,
-	setDisabled,
-} from "./accounts.ts";
+import { type AccountNeeds, changePassword, getUser, listUsers, login, logout, register } from "./accounts.ts";
 import { setLimits } from "./limits.ts";
-import { type Account, ChangePassword, Login, Register, SetLimits } from "./model.ts";
+import { type Account, ChangePassword, Login, Register, SetAdmin, SetLimits } from "./model.ts";
+import { setAdmin, setDisabled } from "./standing.ts";
 
 const MessageSchema = v.object({ message: v.string() });
 
@@ -105,13 +97,27 @@ function shownUser({ id, email, name, instance_admin, disabled_at, created_at }:
 	return { id, email, name, instance_admin, disabled: disabled_at !== null, created_at };
 }
 
-function userRoutes(needs: AccountRouteNeeds): Route[] {
-	const UserSchema = v.object({
-		...ProfileSchema.entries,
-		instance_admin: v.boolean(),
-		disabled: v.boolean(),
-		created_at: Instant,
+const UserSchema = v.object({
+	...ProfileSchema.entries,
+	instance_admin: v.boolean(),
+	disabled: v.boolean(),
+	created_at: Instant,
+});
+
+function adminRoute(needs: AccountRouteNeeds): Route {
+	return route({
+		method: "PUT",
+		path: "/api/v1/users/{id}",
+		summary: "Make an account an instance admin, or one no more",
+		body: SetAdmin,
+		status: 200,
+		answer: UserSchema,
+		errors: ["not_found", "conflict", "unsupported_operation"],
+		handle: async ({ actor, params, body }) => shownUser(await setAdmin(needs, actor, params.id, body.instance_admin)),
 	});
+}
+
+function userRoutes(needs: AccountRouteNeeds): Route[] {
 	const setting = (verb: "disable" | "enable") =>
 		route({
 			method: "POST",
@@ -161,6 +167,7 @@ function userRoutes(needs: AccountRouteNeeds): Route[] {
 		}),
 		setting("disable"),
 		setting("enable"),
+		adminRoute(needs),
 		limitsRoute(needs),
 	];
 }

@@ -16,6 +16,7 @@ const EVENT_TYPES = [
 	"sso.identity.unlinked",
 	"user.disabled",
 	"user.enabled",
+	"user.admin.set",
 	"user.limits.set",
 	"realm.created",
 	"realm.deleted",

@@ -85,6 +85,18 @@ test("rows that events granted match the log; rows of no event, of another user 
 	assert.deepEqual(log.against(rows), ["binding r bob ended 6"]);
 });
 
+test("an instance admin that is made or ended by an event differs from neither", () => {
+	const log = aLog();
+	log.add("auth.register", "bob", { user_id: "bob", instance_admin: false });
+	log.add("user.disabled", "ada", { user_id: "bob" });
+	log.add("user.admin.set", "ada", { user_id: "bob", instance_admin: true });
+	const bob = { id: "bob", instance_admin: 1, disabled_at: "then" };
+	assert.deepEqual(log.against({ accounts: [bob] }), []);
+	log.add("user.admin.set", "ada", { user_id: "bob", instance_admin: false });
+	assert.deepEqual(log.against({ accounts: [bob] }), ["account bob changed 4"]);
+	assert.deepEqual(log.against({ accounts: [{ ...bob, instance_admin: 0 }] }), []);
+});
+
 test("deleting a realm ends its configurations, and purging it ends everything in it", () => {
 	const log = aLog();
 	log.add("realm.created", "ada", {}, "r");

@@ -66,6 +66,7 @@ export const GRANTING_TYPES = [
 	"auth.login",
 	"user.disabled",
 	"user.enabled",
+	"user.admin.set",
 	"realm.created",
 	"realm.deleted",
 	"realm.purged",
@@ -104,6 +105,8 @@ export class LoggedRights {
 		"auth.login": (event, facts) => this.#arrive(event, facts),
 		"user.disabled": (event, { user_id }) => this.#setDisabled(String(user_id), true, event),
 		"user.enabled": (event, { user_id }) => this.#setDisabled(String(user_id), false, event),
+		"user.admin.set": (event, { user_id, instance_admin }) =>
+			this.#setAdmin(String(user_id), instance_admin === true, event),
 		"realm.created": (event) => this.#grant("realm", event.realm_id, { says: realmSays(event.actor, false) }, event),
 		"realm.deleted": (event) => this.#deleteRealm(event.realm_id, event),
 		"realm.purged": (event) => this.#purgeRealm(event.realm_id, event),
@@ -185,6 +188,12 @@ export class LoggedRights {
 			this.#grant("account", user_id, { says: accountSays(says.startsWith(ADMIN), isDisabled) }, by);
 	}
 
+	#setAdmin(user_id: string, isAdmin: boolean, by: When): void {
+		const says = this.#logged.get(keyOf("account", user_id))?.right?.says;
+		if (says !== undefined)
+			this.#grant("account", user_id, { says: accountSays(isAdmin, says.endsWith(DISABLED)) }, by);
+	}
+
 	#deleteRealm(realm_id: string, by: When): void {
 		this.#grant("realm", realm_id, { says: realmSays("", true) }, by);
 		this.#endIn(realm_id, ["engine"], by);
@@ -251,8 +260,9 @@ function problemOf(logged: Logged | undefined, { says, until }: Right): Differen
 }
 
 const ADMIN = "admin";
+const DISABLED = " disabled";
 const accountSays = (isAdmin: boolean, isDisabled: boolean) =>
-	`${isAdmin ? ADMIN : "user"}${isDisabled ? " disabled" : ""}`;
+	`${isAdmin ? ADMIN : "user"}${isDisabled ? DISABLED : ""}`;
 const realmSays = (owner: string, isDeleted: boolean) => (isDeleted ? "deleted" : owner);
 const tokenSays = (user_id: string, scopes: string, limits: readonly string[]) =>
 	JSON.stringify([user_id, scopes, ...limits]);

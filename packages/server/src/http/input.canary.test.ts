@@ -23,6 +23,7 @@ const GOOD: Record<string, unknown> = {
 	environment: "prod",
 	env: "prod",
 	engines: ["keyvalue:readonly", "totp"],
+	instance_admin: true,
 	comment: "text",
 	expires_at: "2090-01-01T00:00:00Z",
 	pre_encrypted: false,

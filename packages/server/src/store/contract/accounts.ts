@@ -167,18 +167,18 @@ export async function accountContract(openStore: OpenStore): Promise<void> {
 		const [jti, foreign] = [await open(account), await open(other)];
 		const set = (user_id: string, disabled_at: string | null) =>
 			accounts.setDisabled({ user_id, disabled_at }, anEvent());
-		assert.equal(await set(account.id, MADE_AT), true);
+		assert.equal(await set(account.id, MADE_AT), "done");
 		assert.equal((await accounts.byId(account.id))?.disabled_at, MADE_AT);
 		assert.equal(await isOpen(jti, account.id), false);
 		assert.ok(await isOpen(foreign, other.id));
-		assert.equal(await set(account.id, null), true);
+		assert.equal(await set(account.id, null), "done");
 		assert.equal((await accounts.byId(account.id))?.disabled_at, null);
 		assert.equal(await isOpen(jti, account.id), false);
 		const opened = await open(account);
-		assert.equal(await set(account.id, null), true);
+		assert.equal(await set(account.id, null), "done");
 		assert.ok(await isOpen(opened, account.id), "enabling what is enabled ends nothing");
 		const start = await countEvents(store);
-		assert.equal(await set("nobody", MADE_AT), false);
+		assert.equal(await set("nobody", MADE_AT), "no_user");
 		assert.equal(await countEvents(store), start);
 	});
 

@@ -23,6 +23,7 @@ import { rowLimitContract } from "./row-limits.ts";
 import { secretSnapshotContract } from "./secret-snapshots.ts";
 import { secretContract } from "./secrets.ts";
 import { ssoContract } from "./sso.ts";
+import { standingContract } from "./standing.ts";
 import { tokenContract } from "./tokens.ts";
 
 /** Promises of the port, by subject: each is a set of tests. */
@@ -48,6 +49,7 @@ const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	"secret snapshots": secretSnapshotContract,
 	secrets: secretContract,
 	sso: ssoContract,
+	standing: standingContract,
 	tokens: tokenContract,
 };
 

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
-import { decideRegistration } from "../../../accounts/decide.ts";
+import { decideRegistration, decideStanding } from "../../../accounts/decide.ts";
+import type { Account, Standing } from "../../../accounts/model.ts";
 import type { Implementations } from "../../store.ts";
 import { hadAccounts } from "../had-accounts.ts";
 import { believed } from "../row-guard.ts";
@@ -20,7 +21,6 @@ type AccountWrites = Implementations<"write">["accounts"];
 /** Operations on accounts and sessions. */
 export function accountWrites(db: Database, append: Append): AccountWrites {
 	const password = db.prepare("UPDATE account SET password = ? WHERE id = ? AND password = ? AND disabled_at IS NULL");
-	const disable = db.prepare("UPDATE account SET disabled_at = ? WHERE id = ?");
 	const unchanged = db
 		.prepare(`SELECT 1 FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL AND password IS ?`)
 		.pluck();
@@ -38,15 +38,10 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 			append(event, { sessions_ended: changes });
 			return "done";
 		},
-		setDisabled(input, event) {
-			if (disable.run(input.disabled_at, input.user_id).changes === 0) return false;
-			if (input.disabled_at !== null) {
-				closeOthers.run(input.user_id, "");
-				sources.forget(input.user_id);
-			}
-			append(event);
-			return true;
-		},
+		...standingWrites(db, append, (user_id) => {
+			closeOthers.run(user_id, "");
+			sources.forget(user_id);
+		}),
 		openSession({ session, password, known }, event) {
 			if (unchanged.get(session.user_id, password) === undefined) return false;
 			const ended = open(session);
@@ -61,6 +56,41 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 		},
 		setLimits: limitWrite(db, append),
 		...housekeeping(db),
+	};
+}
+
+/** Makes the operations on an account's standing. @param end ends what a disabled account may not keep */
+function standingWrites(
+	db: Database,
+	append: Append,
+	end: (user_id: string) => void,
+): Pick<AccountWrites, "setAdmin" | "setDisabled"> {
+	const standing = db.prepare(`SELECT instance_admin, disabled_at FROM ${believed("account")} WHERE id = ?`);
+	const others = db
+		.prepare(`SELECT count(*) FROM ${believed("account")} WHERE instance_admin = 1 AND disabled_at IS NULL AND id <> ?`)
+		.pluck();
+	const set = db.prepare("UPDATE account SET instance_admin = ?, disabled_at = ? WHERE id = ?");
+	const change = (user_id: string, changes: Partial<Pick<Account, "instance_admin" | "disabled_at">>): Standing => {
+		const row = standing.get(user_id) as { instance_admin: number; disabled_at: string | null } | undefined;
+		const before = row && { ...row, instance_admin: row.instance_admin === 1 };
+		const after = { instance_admin: false, disabled_at: null, ...before, ...changes };
+		const decision = decideStanding(before, after, others.get(user_id) as number);
+		if (decision === "done") set.run(Number(after.instance_admin), after.disabled_at, user_id);
+		return decision;
+	};
+	return {
+		setDisabled({ user_id, disabled_at }, event) {
+			const outcome = change(user_id, { disabled_at });
+			if (outcome !== "done") return outcome;
+			if (disabled_at !== null) end(user_id);
+			append(event);
+			return outcome;
+		},
+		setAdmin({ user_id, instance_admin }, event) {
+			const outcome = change(user_id, { instance_admin });
+			if (outcome === "done") append(event);
+			return outcome;
+		},
 	};
 }
 
