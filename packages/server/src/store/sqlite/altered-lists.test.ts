@@ -97,6 +97,33 @@ for (const [what, sql] of Object.entries(LOSSES)) {
 	});
 }
 
+test("a history that lacks a version between its oldest and its newest is refused, and so is that version", async () => {
+	const realm = await addRealm(store, owner);
+	for (let count = 0; count < 25; count++) await store.secrets.set(aVersion(realm.id, "k"), anEvent());
+	const history = async (before?: number) => store.secrets.history(realm.id, "dev", "k", before, 100);
+	const version = async (number: number) => store.secrets.version(realm.id, "dev", "k", number);
+	const remove = (number: number) =>
+		alter(
+			`DELETE FROM secret_version WHERE version = ${number} AND secret_id = (SELECT id FROM secret WHERE realm_id = '${realm.id}')`,
+		);
+	const numbers = Array.from({ length: 20 }, (_, index) => 25 - index);
+	assert.deepEqual(
+		(await history()).map((row) => row.version),
+		numbers,
+	);
+	assert.deepEqual(
+		[await version(5), await version(26)].map((row) => row?.version),
+		[undefined, undefined],
+	);
+	await remove(15);
+	await assert.rejects(history(), refusesAltered);
+	await assert.rejects(history(16), refusesAltered);
+	await assert.rejects(version(15), refusesAltered);
+	assert.equal((await history(15)).length, 9, "what is behind the gap is whole");
+	await remove(25);
+	await assert.rejects(history(), refusesAltered);
+});
+
 test("an altered lease is named as altered, in a list and by itself, and no other", async () => {
 	const realm = await addRealm(store, owner);
 	const [forged, sound] = [

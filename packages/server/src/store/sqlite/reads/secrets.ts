@@ -51,6 +51,15 @@ function single(db: Reader): Pick<Reads, "get" | "version"> {
 			.where(and(ofName, eq(version, placeholder("version"))))
 			.prepare(),
 	);
+	const isPast = sql`(SELECT ${secret.version} FROM ${secret} WHERE ${byName}) > ${placeholder("version")}`;
+	const older = later(() =>
+		db
+			.select({ version })
+			.from(secretVersion)
+			.where(and(ofName, lt(version, placeholder("version")), isPast))
+			.limit(1)
+			.prepare(),
+	);
 	return {
 		get(realm_id, environment, key) {
 			const row = get().get({ realm_id, environment, key });
@@ -61,6 +70,8 @@ function single(db: Reader): Pick<Reads, "get" | "version"> {
 		},
 		version(realm_id, environment, key, version) {
 			const row = one().get({ realm_id, environment, key, version });
+			// The oldest go first: one that is missing behind an older one was taken away.
+			if (row === undefined && older().get({ realm_id, environment, key, version }) !== undefined) throw rowAltered();
 			return row && { ...row, realm_id, environment, key };
 		},
 	};
@@ -141,10 +152,12 @@ function versions(db: Reader): Pick<Reads, "versionsAt"> {
 	};
 }
 
+/** Histories have no gaps: the oldest versions go first, and a number is never used again. */
 function histories(db: Reader): Pick<Reads, "history" | "countHistory"> {
 	const history = later(() =>
 		db
 			.select({
+				current: secret.version,
 				version: secretVersion.version,
 				created_at: secretVersion.created_at,
 				created_by: secretVersion.created_by,
@@ -166,8 +179,13 @@ function histories(db: Reader): Pick<Reads, "history" | "countHistory"> {
 			.prepare(),
 	);
 	return {
-		history: (realm_id, environment, key, before = Number.MAX_SAFE_INTEGER, limit) =>
-			history().all({ realm_id, environment, key, before, limit }),
+		history(realm_id, environment, key, before, limit) {
+			const found = history().all({ realm_id, environment, key, before: before ?? Number.MAX_SAFE_INTEGER, limit });
+			return found.map(({ current, ...row }, index) => {
+				if (row.version !== (before ?? current + 1) - 1 - index) throw rowAltered();
+				return row;
+			});
+		},
 		countHistory: (realm_id, environment, key) => total().get({ realm_id, environment, key })?.total ?? 0,
 	};
 }
