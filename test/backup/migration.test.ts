@@ -52,7 +52,7 @@ const adopt = (data: string, ...options: string[]) => runLocal(data, ["adopt", "
 
 /** Refuses a start over the schema of before, and adopts it. */
 async function refusedThenAdopted(data: string, ...options: string[]): Promise<void> {
-	assertRefusal(await refusedStart({ data }), /is from before its rows authenticated themselves.*`svc adopt`/);
+	assertRefusal(await refusedStart({ data }), /is from before its rows authenticated themselves.*`svc adopt/);
 	const { code, stderr } = await adopt(data, ...options);
 	assert.equal(code, 0, stderr);
 }
@@ -106,6 +106,13 @@ test("the backup of an older schema can be restored, and adopted again", async (
 	const { body } = await api(server).get<{ status: string }>("/health");
 	assert.equal(body.status, "healthy");
 	assert.equal(backupsIn(data).length, 2);
+});
+
+test("a database from before in the place of one that a server believed is adopted only when that is asked for", async () => {
+	const data = copyOf("exchanged");
+	writeFileSync(join(data, "adopted"), "");
+	assertRefusal(await refusedStart({ data }), /`svc adopt --again`/);
+	assert.match((await adopt(data)).stderr, /believed this database before: --again/);
 });
 
 test("when the backup cannot be made nothing is adopted: the refusal says what to do", async () => {

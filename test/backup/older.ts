@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { MIGRATIONS } from "../../packages/server/src/store/sqlite/migrations.ts";
 
@@ -35,6 +36,8 @@ export function makeOlder(file: string): string {
 		db.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM now.${table} ${known}`);
 	}
 	db.close();
+	// Nor did it note that rows fit their MACs.
+	rmSync(join(dirname(file), "adopted"), { force: true });
 	rmSync(now);
 	return newest?.name ?? "";
 }

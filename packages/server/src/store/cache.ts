@@ -19,6 +19,8 @@ export interface AnswerCache {
 	over(operations: Operations): Operations;
 	/** Receives the operations of a batch, as `noun.verb`, before their callers learn the results. */
 	forget(operations: readonly string[]): void;
+	/** Forgets every answer. */
+	clear(): void;
 }
 
 /**
@@ -40,6 +42,9 @@ export function createAnswerCache(): AnswerCache {
 			for (const name of CACHES) {
 				if (operations.some((operation) => forgottenBy(operation).includes(name))) groups[name].clear();
 			}
+		},
+		clear() {
+			for (const name of CACHES) groups[name].clear();
 		},
 	};
 

@@ -10,7 +10,7 @@ import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { anEvent, MADE_AT } from "../../testing/rows.ts";
 import { makeFolder, openTestStore } from "../../testing/store.ts";
 import { createTestSystem } from "../../testing/system.ts";
-import { type AdoptionKeys, adoptRows, isBeforeMacs } from "./adopt.ts";
+import { type AdoptionKeys, adoptRows, isBeforeMacs, wasAdopted } from "./adopt.ts";
 import { createMigrationList } from "./migrate.ts";
 import { ROW_MACS } from "./migrations/0012-row-macs.ts";
 import { MIGRATIONS } from "./migrations.ts";
@@ -71,6 +71,7 @@ test("a database from before is refused at a start, which names the way, and is 
 	const again = await openTestStore(t, directory, false);
 	await again.store.guard(keys.keys);
 	assert.deepEqual(await again.store.health.alterations(), []);
+	assert.ok(wasAdopted(directory), "its rows were found sound");
 	assert.equal(await countEvents(again.store), 4);
 });
 

@@ -17,7 +17,7 @@ import { findMisfits, keepTip } from "./tip.ts";
 import { openChain } from "./writes/audit.ts";
 import { INSERT_KEY } from "./writes/keys.ts";
 
-/** Name of the file that says that a data directory's database was adopted. */
+/** Name of the file that says that the server believed a data directory's database: it was adopted, or had MACs from its first row on. */
 const MARK = "adopted";
 
 /** Rows named in one event. */
@@ -55,7 +55,7 @@ export function migrateCopy(file: string, now: string): void {
 	}
 }
 
-/** Tells whether a directory's database was adopted before. */
+/** Tells whether the server believed a directory's database before. */
 export function wasAdopted(directory: string): boolean {
 	return existsSync(join(directory, MARK));
 }
@@ -63,6 +63,11 @@ export function wasAdopted(directory: string): boolean {
 /** Notes that a directory's database was adopted: another adoption must be asked for. */
 export function markAdopted(directory: string, now: string): void {
 	writeDurably(join(directory, MARK), `${now}\n`);
+}
+
+/** Notes at a start that rows fit their MACs: a database from before them that takes this one's place must be asked for, too. */
+export function noteMacs({ directory, now }: { directory: string; now: Date }): void {
+	if (!wasAdopted(directory)) markAdopted(directory, now.toISOString());
 }
 
 /**

@@ -148,10 +148,20 @@ export function rowAltered(): AppError {
 	);
 }
 
-/** Sums up the rows of a database, each under the key that made its MAC, and finds the tables with rows whose MAC is wrong. */
-export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): { sums: KeySums; unfit: Set<RowTable> } {
+/** Sums of a database's rows, and what does not fit in each table. */
+export interface Sum {
+	sums: KeySums;
+	/** Tables with rows whose MAC is wrong. */
+	unfit: Set<RowTable>;
+	/** Tables with an index that does not have the table's rows: what is looked up there may be hidden. */
+	misindexed: Set<RowTable>;
+}
+
+/** Sums up the rows of a database, each under the key that made its MAC, and compares their indexes with them. */
+export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): Sum {
 	const sums = new Map<string, Record<RowSum, bigint>>();
 	const unfit = new Set<RowTable>();
+	const misindexed = new Set<RowTable>();
 	for (const table of TABLES) {
 		const { sum } = kindOf(table);
 		if (!which.includes(sum)) continue;
@@ -166,8 +176,14 @@ export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): { 
 			own[sum] = BigInt.asUintN(256, own[sum] + macs.term(table, values, key));
 			sums.set(key, own);
 		}
+		if (!isIndexed(db, table)) misindexed.add(table);
 	}
-	return { sums, unfit };
+	return { sums, unfit, misindexed };
+}
+
+/** Tells whether the indexes of a table have its rows. A version that its index hides is refused when its pointer is read, so all values need not be read here. */
+function isIndexed(db: Database, table: RowTable): boolean {
+	return table === "secret_version" || db.pragma(`main.integrity_check(${table})`, { simple: true }) === "ok";
 }
 
 /** Gives every row its MAC, whatever it had: for a new database, and for one that somebody has chosen to believe. */

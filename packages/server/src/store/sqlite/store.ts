@@ -4,7 +4,7 @@ import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
 import { createAnswerCache } from "../cache.ts";
 import type { Store } from "../store.ts";
-import { isBeforeMacs } from "./adopt.ts";
+import { isBeforeMacs, noteMacs, wasAdopted } from "./adopt.ts";
 import { createDisk, createThrift, type Disk, type FileSystem, thrifty } from "./disk.ts";
 import { lockDataDirectory } from "./files.ts";
 import { pendingMigration } from "./migrate.ts";
@@ -43,8 +43,7 @@ const PROBE_EVERY_MS = 1000;
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	const file = join(options.directory, "svc.db");
 	const cache = createAnswerCache();
-	const altered: string[] = [];
-	const noticed = Promise.withResolvers<void>();
+	const [altered, noticed] = [[] as string[], Promise.withResolvers<void>()];
 	// It starts while the files are prepared, and opens them while the adapter loads.
 	const writer = Writer.launch({
 		onWritten: cache.forget,
@@ -84,8 +83,10 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 				row_keys = keys;
 				macs = createRowMacs(keys, system.randomBytes);
 				altered.push(...(await writer.guard(keys)));
+				if (altered.length === 0) noteMacs(options);
 			},
-			misfits: () => comparer.question("snapshots", "misfits")(row_keys).catch(transaction.fail),
+			// A row that was put back for a moment may be remembered.
+			misfits: () => comparer.question("snapshots", "misfits")(row_keys).finally(cache.clear).catch(transaction.fail),
 			altered: noticed.promise,
 			async close() {
 				await Promise.all([worker.close(), comparer.close()]);
@@ -109,8 +110,9 @@ async function prepareAndOpen(writer: Writer, options: SqliteOptions, file: stri
 	if (migration !== undefined) {
 		refuseAlteredSchema(file);
 		if (isBeforeMacs(file)) {
+			const command = wasAdopted(options.directory) ? "svc adopt --again" : "svc adopt";
 			throw new FatalError(
-				`${file} is from before its rows authenticated themselves, so nothing tells who wrote them: look at it with \`svc adopt\`, which shows what it would believe and asks`,
+				`${file} is from before its rows authenticated themselves, so nothing tells who wrote them: look at it with \`${command}\`, which shows what it would believe and asks`,
 			);
 		}
 		await options.beforeMigration?.(migration, (to) => takeSnapshot(file, to));

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { GENESIS } from "../../audit/chain.ts";
 import type { Misfits } from "../../backups/model.ts";
 import type { RowMacs } from "../../crypto/row-macs.ts";
-import { ROW_KINDS, type RowSum } from "../row-kinds.ts";
+import { ROW_KINDS, type RowSum, type RowTable } from "../row-kinds.ts";
 import { guardWrites, type KeySums, NO_SUMS, type RowLedger, type RowState, type RowSums, sumUp } from "./row-guard.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import type { Chain } from "./writes/audit.ts";
@@ -48,18 +48,23 @@ function textsOf({ access, content }: RowSums = NO_SUMS): SumTexts {
 }
 
 /**
- * Compares the rows and the log with the tip that the last transaction left, in one state of the database.
+ * Compares the rows and the log with the tip that the last transaction left, and indexes with their rows, in one state of the database.
  * @param which sums to compare: each reads every row of its kinds
  */
 export function findMisfits(db: Database, macs: RowMacs, which: readonly RowSum[]): Misfits {
 	return db.transaction(() => {
 		const tip = readTip(db, macs);
 		if (tip === undefined) return { access: ["the tip"], content: [] };
-		const { sums, unfit } = sumUp(db, macs, which);
-		const rows = (sum: RowSum) => [
-			...(which.includes(sum) && !isSame(sums, tip.rows.sums, sum) ? [`the sum of ${sum} rows`] : []),
-			...[...unfit].filter((table) => ROW_KINDS[table].sum === sum).map((table) => `rows of ${table}`),
-		];
+		const { sums, unfit, misindexed } = sumUp(db, macs, which);
+		const rows = (sum: RowSum) => {
+			const named = (tables: Set<RowTable>, what: string) =>
+				[...tables].filter((table) => ROW_KINDS[table].sum === sum).map((table) => `${what} of ${table}`);
+			return [
+				...(which.includes(sum) && !isSame(sums, tip.rows.sums, sum) ? [`the sum of ${sum} rows`] : []),
+				...named(unfit, "rows"),
+				...named(misindexed, "an index"),
+			];
+		};
 		const log = isEndOfLog(db, tip) ? [] : ["the end of the audit log"];
 		return { access: [...log, ...rows("access")], content: rows("content") };
 	})();
