@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
-import { page, refusal, startFake, startService } from "../testing/fake-server.ts";
-import { run, temporaryFolder } from "../testing/terminal.ts";
+import { runCli } from "../main.ts";
+import { startVault, type VaultOptions } from "../testing/fake-vault.ts";
+import { fakeIo, run, temporaryFolder } from "../testing/terminal.ts";
 
 const EXISTING = [
 	{ key: "SAME", value: "as before" },
@@ -13,24 +15,13 @@ const EXISTING = [
 const PEM = "-----BEGIN KEY-----\nabc=\n-----END KEY-----\n";
 const FILE = `SAME='as before'\nOTHER=after\nNEW='${PEM}'\n`;
 
-/** A service with three secrets, whose second page holds the last; it refuses to write `refused`. */
-async function startShop(refused = "") {
-	const server = await startFake(
-		({ method, url, body }) => {
-			const { key } = (body ?? {}) as { key?: string };
-			if (key === refused) return refusal(400, "validation_failed", "value must be at most 262144 bytes");
-			if (method === "POST") return { status: 201, body: { key, version: 1 } };
-			if (url.includes("cursor=")) return page("secrets", EXISTING.slice(2));
-			return { body: { secrets: EXISTING.slice(0, 2), pagination: { has_more: true, next_cursor: "c" } } };
-		},
-		{ plain: true },
-	);
-	const env = { SVC_TOKEN: "svc_token", SVC_ADDRESS: server.address, SVC_REALM: "shop", SVC_ENV: "prod" };
-	const written = () => server.requests.filter(({ method }) => method === "POST").map(({ body }) => body);
-	return Object.assign(server, { env, written });
+/** A service with three secrets, for a user whose environment names the realm. */
+async function startShop(options: VaultOptions = {}) {
+	const server = await startVault({ existing: EXISTING, ...options });
+	return Object.assign(server, { env: { ...server.env, SVC_REALM: "shop", SVC_ENV: "prod" } });
 }
 
-const PLAN = { realm: "shop", environment: "prod", add: ["NEW"], change: ["OTHER"], unchanged: ["SAME"] };
+const PLAN = { realm: "shop", environment: "prod", add: ["NEW"], change: ["OTHER"], unchanged: ["SAME"], skipped: [] };
 
 test("a dry run shows what would change, without values, and writes nothing", async () => {
 	await using service = await startShop();
@@ -51,12 +42,13 @@ test("only what differs is written, byte for byte", async () => {
 		{ key: "OTHER", value: "after", environment: "prod" },
 		{ key: "NEW", value: PEM, environment: "prod" },
 	]);
-	const json = await run(["import", "-", "--json"], { env: service.env, stdin: FILE });
+	await using other = await startShop();
+	const json = await run(["import", "-", "--json"], { env: other.env, stdin: FILE });
 	assert.deepEqual(JSON.parse(json.stdout), { ...PLAN, written: ["OTHER", "NEW"], not_written: [] });
 });
 
 test("it stops at the first failure and says what was written and what was not", async () => {
-	await using service = await startShop("NEW");
+	await using service = await startShop({ refused: "NEW" });
 	const stdin = `${FILE}LAST=x\n`;
 	const { code, stderr } = await run(["import", "-"], { env: service.env, stdin });
 	assert.equal(code, 1);
@@ -68,19 +60,95 @@ test("it stops at the first failure and says what was written and what was not",
 });
 
 test("a key that a terminal would obey is spelled out", async () => {
-	await using service = await startService(({ method }) =>
-		method === "GET" ? page("secrets", []) : refusal(400, "validation_failed", "no such key"),
-	);
+	await using service = await startShop();
 	const stdin = JSON.stringify({ "A\u001b[2J": "x", "B\u001b]0;": "x" });
-	const { stderr } = await run(["import", "-", "--format", "json", "--realm", "shop"], { env: service.env, stdin });
-	assert.match(stderr, /^written: nothing\nnot written: A\\u001b\[2J B\\u001b\]0;\nsvc: line 1, A\\u001b/);
+	const { stderr } = await run(["import", "-", "--format", "json"], { env: service.env, stdin });
+	assert.match(stderr, /^line 1, A\\u001b\[2J: a key has .*\nline 1, B\\u001b\]0;: .*\nsvc: the file has 2 mistakes/);
+	assert.deepEqual(service.requests, []);
+});
+
+test("all mistakes are shown together, by line and key, and programs get them in one message", async () => {
+	await using service = await startShop();
+	const stdin = "A=\nB hunter2\nC='hunter2'x\nD=1\nD=hunter2\nE='hunter2\nF=1\n";
+	const { code, stderr } = await run(["import", "-"], { env: service.env, stdin });
+	assert.equal(code, 1);
+	const lines = [
+		"line 1, A: the value is empty, and the server stores no empty values",
+		"line 2: expected KEY=value, a comment or nothing",
+		"line 3, C: only a comment may follow the closing quote",
+		"line 5, D: the same key is already on line 4",
+		"line 6, E: the quote that begins here is never closed",
+	];
+	const end = "svc: the file has 5 mistakes, and nothing was written\nhint: --skip-empty leaves such entries out\n";
+	assert.equal(stderr, `${lines.join("\n")}\n${end}`);
+	const json = await run(["import", "-", "--json"], { env: service.env, stdin });
+	assert.equal(JSON.parse(json.stderr).error.message, lines.join("; "));
+	assert.deepEqual(service.requests, []);
+});
+
+test("Ctrl-C ends between two writes, says how far it came, and the same command goes on from there", async () => {
+	let interrupt = () => {};
+	await using service = await startShop({ onWrite: (key) => key === "B" && interrupt() });
+	const surroundings = { env: service.env, stdin: "A=1\nB=2\nC=3\nD=4\n" };
+	const { io, outcome, signal } = fakeIo(surroundings);
+	interrupt = () => signal("SIGINT");
+	const { code, stderr } = outcome(await runCli(["import", "-"], io));
+	assert.equal(code, 130);
+	assert.equal(
+		stderr,
+		"written: A B\nnot written: C D\nsvc: interrupted after 2 of 4\nhint: the same import goes on from here\n",
+	);
+	const again = await run(["import", "-"], surroundings);
+	assert.equal(again.stdout, "2 added, 0 changed, 2 unchanged in shop/prod\n");
+	assert.deepEqual(
+		service.written().map((body) => (body as { key: string }).key),
+		["A", "B", "C", "D"],
+	);
+});
+
+test("an import fails when the server then has something other than what was sent", async () => {
+	await using service = await startShop({ keep: (value) => value.trim() });
+	const { code, stdout, stderr } = await run(["import", "-"], { env: service.env, stdin: "A=1\nB=' 2'\n" });
+	assert.deepEqual([code, stdout], [1, ""]);
+	assert.match(stderr, /^svc: the server does not have what was sent: B\nhint: .*svc secret history/);
+});
+
+test("what was skipped is named with its reason, and counted", async () => {
+	await using service = await startShop();
+	const surroundings = { env: service.env, stdin: '{"NEW":"1","DOPPLER_PROJECT":"shop"}' };
+	const reason = "DOPPLER_PROJECT is the name of Doppler's project: --realm says where it goes here";
+	const planned = await run(["import", "-", "--from", "doppler", "--dry-run"], surroundings);
+	assert.equal(
+		planned.stderr,
+		`skipped: line 1, ${reason}\n1 to add, 0 to change, 0 unchanged, 1 skipped; nothing was written\n`,
+	);
+	const json = await run(["import", "-", "--from", "doppler", "--dry-run", "--json"], surroundings);
+	const [skipped] = JSON.parse(json.stdout).skipped;
+	assert.deepEqual([skipped.key, skipped.line], ["DOPPLER_PROJECT", 1]);
+	const { stdout, stderr } = await run(["import", "-", "--from", "doppler"], surroundings);
+	assert.deepEqual(
+		[stdout, stderr],
+		["1 added, 0 changed, 0 unchanged, 1 skipped in shop/prod\n", `skipped: line 1, ${reason}\n`],
+	);
+});
+
+test("a secret that Vault has deleted is not imported as if there were none", async () => {
+	await using service = await startShop();
+	const stdin = readFileSync(new URL("../fixtures/exports/vault-deleted.json", import.meta.url));
+	const { code, stderr } = await run(["import", "-", "--from", "vault"], { env: service.env, stdin });
+	assert.equal(code, 1);
+	assert.match(stderr, /^skipped: line 1 is deleted in Vault\nsvc: nothing is left to import/);
+	assert.deepEqual(service.requests, []);
 });
 
 const REFUSED: readonly (readonly [file: string | Uint8Array, message: RegExp])[] = [
-	["A=1\nB=\n", /line 2: the value is empty.*\nhint: --skip-empty/],
+	["A=1\nB=\n", /line 2, B: the value is empty.*\nhint: --skip-empty/],
 	["A=1\nB hunter2\n", /line 2: expected KEY=value/],
-	["A=hunter2\nA=hunter2\n", /line 2: the same key is already on line 1/],
-	[Buffer.from("A=1\nB=hunter2\xff\n", "latin1"), /line 2: is not UTF-8/],
+	["A=hunter2\nA=hunter2\n", /line 2, A: the same key is already on line 1/],
+	[
+		Buffer.from("A=1\nB=hunter2\xff\n", "latin1"),
+		/line 2: is not UTF-8.*\nhint: `base64 --wrap=0 FILE | svc secret set KEY`/,
+	],
 ];
 
 for (const [file, message] of REFUSED) {
@@ -107,5 +175,6 @@ test("a terminal sees the progress, nothing else does", async () => {
 	await writeFile(file, FILE);
 	const { stderr } = await run(["import", file], { env: service.env, typed: [] });
 	assert.ok(stderr.startsWith("\r\u001b[Kwriting secrets") && stderr.endsWith("\r\u001b[K"), stderr);
-	assert.equal((await run(["import", file], { env: service.env })).stderr, "");
+	await using other = await startShop();
+	assert.equal((await run(["import", file], { env: other.env })).stderr, "");
 });

@@ -1,181 +1,114 @@
 import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Command } from "commander";
-import { text } from "../client/answer.ts";
-import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
-import { listAll } from "../client/pages.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { type DotenvEntry, DotenvError, decodeDotenv, parseDotenv } from "../formats/dotenv.ts";
-import { parseMapping } from "../formats/mapping.ts";
+import { checkReading, describeProblem, type Problem, type Reading, type Skipped } from "../formats/imports/reading.ts";
+import { FILE_FORMATS, type FileOptions, readSecretsFile, SOURCES } from "../formats/imports/sources.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
-import { note, show, showTable, visible } from "../io/output.ts";
-import { withProgress } from "../io/progress.ts";
+import { note, showTable, visible } from "../io/output.ts";
 import { readStdin } from "../io/prompt.ts";
+import { compare, type Destination, planOf, type Step, writeSteps } from "./import-write.ts";
 
-interface ImportOptions extends EnvironmentOptions {
-	readonly format?: string;
+interface ImportOptions extends EnvironmentOptions, FileOptions {
+	readonly under?: string;
 	readonly dryRun?: boolean;
 	readonly skipEmpty?: boolean;
 }
 
-/** Effect of an entry on its destination. */
-type Effect = "add" | "change" | "unchanged";
+const DETAILS = `svc reads the whole file before it writes anything, and shows every mistake in it. It writes only what differs, deletes nothing, and compares afterwards what the server has with what was sent. After Ctrl-C, or a failure, the same command goes on from there.
+vault      what \`vault kv get -format=json\` prints, or a tree of secrets: the path begins the key
+infisical  what \`infisical export\` prints, as json (best), csv, yaml or dotenv
+doppler    what \`doppler secrets download --no-file\` prints, as json, yaml or env
+dotenv     KEY=value up to the end of the line or to a # after a blank; 'single quotes' keep everything as it is; "double quotes" know \\n \\r \\t \\\\ \\" \\$; both may span lines. $ is an ordinary character.
+json, yaml an object or a mapping of texts; a number, true and false become the text as it is written
+csv        rows with a first one that names the columns key and value
+k8s        a Secret of Kubernetes, or a list of them`;
 
-interface Step extends DotenvEntry {
-	readonly effect: Effect;
-}
-
-/** Destination of entries. */
-interface Destination {
-	readonly realm: string;
-	readonly environment: string;
-}
-
-const DETAILS = `svc reads the whole file before it writes anything. It writes only what differs, and deletes nothing.
-Values: KEY=value up to the end of the line or to a # after a blank; 'single quotes' keep everything as it is; "double quotes" know \\n \\r \\t \\\\ \\" \\$; both may span lines. $ is an ordinary character.
-A file that ends in .json, .yaml or .yml is an object or a mapping of texts, or a Secret of Kubernetes, as \`svc export\` writes them.`;
-
-const FORMATS = ["dotenv", "json", "yaml", "k8s"];
-
-/** Adds the command that imports the entries of a .env file as secrets. */
+/** Adds the command that imports the entries of a file as secrets. */
 export function addImportCommand(program: Command, io: Io): void {
 	addCommand<ImportOptions>(program, io, {
 		usage: "import <file>",
-		summary: "write the entries of a .env, JSON or YAML file as secrets (- for standard input)",
+		summary: "write the entries of a file as secrets, also from other tools (- for standard input)",
 		details: DETAILS,
 		options: [
 			...ENVIRONMENT_OPTIONS,
-			option("--format <format>", "what the file is; else its name says it").choices(FORMATS),
-			option("--dry-run", "only show what would be added and changed"),
+			option("--from <source>", "tool that wrote the file, or the file's format; else its name says it").choices(
+				SOURCES,
+			),
+			option(
+				"--format <format>",
+				"format of the file, for --from a tool; else its name or its beginning says it",
+			).choices(FILE_FORMATS),
+			option("--under <path>", "only what is below this path or folder, which the keys then leave out"),
+			option("--dry-run", "only show what would be added, changed and skipped"),
 			option("--skip-empty", "skip entries without a value, which the server does not store"),
 		],
-		examples: ["svc import .env --realm shop --env dev --dry-run", "svc import .env --realm shop --env dev"],
+		examples: [
+			"svc import .env --realm shop --env dev --dry-run",
+			"svc import .env --realm shop --env dev",
+			"vault kv get -format=json secret/shop | svc import - --from vault --realm shop --env prod",
+			"doppler secrets download --no-file --format json | svc import - --from doppler --realm shop --env prod",
+		],
 		run: importFile,
 	});
 }
 
 async function importFile(context: Context<ImportOptions>, file: string): Promise<void> {
 	const destination = { realm: realmOf(context), environment: environmentOf(context) };
-	const entries = await readEntries(context, file);
+	const reading = await readEntries(context, file);
 	const client = await connect(context);
-	const steps = await compare(client, destination, entries);
-	if (context.options.dryRun === true) return showPlan(context, destination, steps);
-	await writeSteps(context, client, destination, steps);
+	const steps = await compare(client, destination, reading.entries);
+	if (context.options.dryRun === true) return showPlan(context, destination, steps, reading.skipped);
+	await showSkipped(context, reading.skipped);
+	await writeSteps(context, client, destination, { steps, skipped: reading.skipped });
 }
 
-async function readEntries({ io, options }: Context<ImportOptions>, file: string): Promise<DotenvEntry[]> {
-	const isMapping = options.format === undefined ? /\.(?:json|ya?ml)$/i.test(file) : options.format !== "dotenv";
-	const entries = await parse(file === "-" ? await readStdin(io) : await readFile(file), isMapping);
-	const empty = entries.find(({ value }) => value === "");
-	if (empty === undefined) return entries;
-	if (options.skipEmpty === true) return entries.filter(({ value }) => value !== "");
-	throw new Failure("failed", `line ${empty.line}: the value is empty, and the server stores no empty values`, {
-		hint: "--skip-empty leaves such entries out",
-	});
+async function readEntries(context: Context<ImportOptions>, file: string): Promise<Reading> {
+	const { io, options } = context;
+	const content = file === "-" ? await readStdin(io) : await readFile(resolve(io.cwd(), file));
+	const found = await readSecretsFile(file, content, options);
+	const reading = checkReading(found, { skipEmpty: options.skipEmpty === true, under: options.under });
+	if (reading.problems.length > 0) throw await refusal(context, reading.problems);
+	if (reading.entries.length > 0 || found.skipped.length === 0) return reading;
+	await showSkipped(context, reading.skipped);
+	throw new Failure("failed", "nothing is left to import: everything in the file was skipped");
 }
 
-async function parse(content: Buffer, isMapping: boolean): Promise<DotenvEntry[]> {
-	try {
-		const text = decodeDotenv(content);
-		return isMapping ? await parseMapping(text) : parseDotenv(text);
-	} catch (error) {
-		throw error instanceof DotenvError ? new Failure("failed", error.message) : error;
-	}
+/** Most mistakes that are shown. */
+const MAX_SHOWN = 100;
+
+/** Shows a single mistake as the failure itself, and several on a line each. */
+async function refusal(context: Context, problems: readonly Problem[]): Promise<Failure> {
+	const lines = problems.map(describeProblem);
+	const hint = problems.some(({ problem }) => problem.startsWith("the value is empty"))
+		? "--skip-empty leaves such entries out"
+		: undefined;
+	if (lines.length === 1 || context.options.json === true)
+		return new Failure("failed", lines.slice(0, MAX_SHOWN).join("; "), { hint });
+	for (const line of lines.slice(0, MAX_SHOWN)) await note(context, visible(line));
+	if (lines.length > MAX_SHOWN) await note(context, `… and ${lines.length - MAX_SHOWN} more`);
+	return new Failure("failed", `the file has ${lines.length} mistakes, and nothing was written`, { hint });
 }
 
-async function compare(
-	client: Client,
-	{ realm, environment }: Destination,
-	entries: readonly DotenvEntry[],
-): Promise<Step[]> {
-	const existing = new Map<string, string>();
-	for await (const secret of listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment })) {
-		existing.set(text(secret, "key"), text(secret, "value"));
-	}
-	return entries.map((entry) => ({ ...entry, effect: effectOf(entry.value, existing.get(entry.key)) }));
+async function showSkipped(context: Context, skipped: readonly Skipped[]): Promise<void> {
+	for (const { line, key, reason } of skipped)
+		await note(context, visible(`skipped: line ${line}${key === "" ? "" : `, ${key}`} ${reason}`));
 }
 
-function effectOf(value: string, before: string | undefined): Effect {
-	if (before === undefined) return "add";
-	return before === value ? "unchanged" : "change";
-}
-
-function keysOf(steps: readonly Step[], effect: Effect): string[] {
-	return steps.filter((step) => step.effect === effect).map(({ key }) => key);
-}
-
-function planOf({ realm, environment }: Destination, steps: readonly Step[]) {
-	return {
-		realm,
-		environment,
-		add: keysOf(steps, "add"),
-		change: keysOf(steps, "change"),
-		unchanged: keysOf(steps, "unchanged"),
-	};
-}
-
-async function showPlan(context: Context, destination: Destination, steps: readonly Step[]): Promise<void> {
-	const plan = planOf(destination, steps);
-	const lines = steps.map(({ effect, key, line }) => [effect, key, String(line)]);
-	await showTable(context, { dry_run: true, ...plan }, ["EFFECT", "KEY", "LINE"], lines, "the file holds no entries");
-	await note(
-		context,
-		`${plan.add.length} to add, ${plan.change.length} to change, ${plan.unchanged.length} unchanged; nothing was written`,
-	);
-}
-
-async function writeSteps(
+async function showPlan(
 	context: Context,
-	client: Client,
 	destination: Destination,
 	steps: readonly Step[],
+	skipped: readonly Skipped[],
 ): Promise<void> {
-	const plan = planOf(destination, steps);
-	const pending = steps.filter(({ effect }) => effect !== "unchanged");
-	const written: string[] = [];
-	try {
-		await withProgress(context, "writing secrets", async (report) => {
-			for (const step of pending) {
-				report(`${written.length + 1}/${pending.length}`);
-				await writeSecret(client, destination, step);
-				written.push(step.key);
-			}
-		});
-	} catch (error) {
-		throw await explainHalf(context, plan, pending, written, error);
-	}
-	const summary = `${plan.add.length} added, ${plan.change.length} changed, ${plan.unchanged.length} unchanged`;
-	await show(
-		context,
-		{ ...plan, written, not_written: [] },
-		visible(`${summary} in ${destination.realm}/${destination.environment}`),
-	);
-}
-
-async function writeSecret(client: Client, { realm, environment }: Destination, { key, value }: Step): Promise<void> {
-	await send(client, { method: "POST", path: path`realms/${realm}/secrets`, body: { key, value, environment } });
-}
-
-/** Lists what was written and what was not, so that nobody has to guess; importing the same file again continues from there. */
-async function explainHalf(
-	context: Context,
-	plan: object,
-	pending: readonly Step[],
-	written: readonly string[],
-	error: unknown,
-): Promise<unknown> {
-	const [stopped, ...rest] = pending.slice(written.length);
-	if (!(error instanceof Failure) || stopped === undefined) return error;
-	const missing = [stopped, ...rest].map(({ key }) => key);
-	if (context.options.json === true) await show(context, { ...plan, written, not_written: missing }, "");
-	await note(context, visible(`written: ${written.join(" ") || "nothing"}`));
-	await note(context, visible(`not written: ${missing.join(" ")}`));
-	return new Failure(error.kind, `line ${stopped.line}, ${stopped.key}: ${error.message}`, {
-		code: error.code,
-		status: error.status,
-		hint: error.hint ?? "the same import goes on from here once the cause is gone",
-		cause: error,
-	});
+	const plan = planOf(destination, steps, skipped);
+	const lines = steps.map(({ effect, key, line }) => [effect, key, String(line)]);
+	await showTable(context, { dry_run: true, ...plan }, ["EFFECT", "KEY", "LINE"], lines, "the file holds no entries");
+	await showSkipped(context, skipped);
+	const counts = `${plan.add.length} to add, ${plan.change.length} to change, ${plan.unchanged.length} unchanged`;
+	const left = skipped.length === 0 ? "" : `, ${skipped.length} skipped`;
+	await note(context, `${counts}${left}; nothing was written`);
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { DotenvError, parseDotenv } from "./dotenv.ts";
+import { parseDotenv } from "./dotenv.ts";
+import { DotenvError } from "./imports/cursor.ts";
 
 const firstValue = (line: string) => parseDotenv(line)[0]?.value;
 

@@ -6,31 +6,8 @@
 // Errors name lines and never content, because the content is secret.
 
 import { isUtf8 } from "node:buffer";
-
-/** One `KEY=value` of a file. */
-export interface DotenvEntry {
-	readonly key: string;
-	/** Empty when nothing stands after the `=`. */
-	readonly value: string;
-	/** Line of the key, counted from 1. */
-	readonly line: number;
-}
-
-/** An error in the file; the message names the line and none of its content. */
-export class DotenvError extends Error {
-	constructor(line: number, problem: string) {
-		super(`line ${line}: ${problem}`);
-		this.name = "DotenvError";
-	}
-}
-
-/** Position of the reader. */
-interface Cursor {
-	readonly text: string;
-	at: number;
-	/** Counted from 1. */
-	line: number;
-}
+import { advance, type Cursor, type Dialect, DotenvError, readLines, take, trimBlanks } from "./imports/cursor.ts";
+import { type Draft, type ImportEntry, startReading } from "./imports/reading.ts";
 
 const REST_OF_NOTHING = /[ \t]*(?:#[^\n]*|\r)?(?:\n|$)/y;
 const KEY = /[ \t]*(?:export[ \t]+)?([A-Za-z0-9_./-]+)[ \t]*=/y;
@@ -56,26 +33,33 @@ export function decodeDotenv(bytes: Buffer): string {
  * Reads the entries of a `.env` file in their order. A byte order mark and CRLF line ends are accepted.
  * @throws DotenvError on an open quote, a repeated key, and anything else that is not an entry
  */
-export function parseDotenv(text: string): DotenvEntry[] {
-	const cursor: Cursor = { text: text.startsWith("\ufeff") ? text.slice(1) : text, at: 0, line: 1 };
-	const entries = new Map<string, DotenvEntry>();
-	while (cursor.at < cursor.text.length) {
-		if (take(cursor, REST_OF_NOTHING)) continue;
-		const entry = readEntry(cursor);
+export function parseDotenv(text: string): ImportEntry[] {
+	const draft = startReading();
+	readDotenv(draft, text);
+	const entries = new Map<string, ImportEntry>();
+	for (const entry of draft.entries) {
 		const earlier = entries.get(entry.key);
-		if (earlier) throw new DotenvError(entry.line, `the same key is already on line ${earlier.line}`);
-		entries.set(entry.key, entry);
+		if (earlier) draft.problems.push({ line: entry.line, problem: `the same key is already on line ${earlier.line}` });
+		else entries.set(entry.key, entry);
 	}
-	return [...entries.values()];
+	const [first] = draft.problems.sort((a, b) => a.line - b.line);
+	if (first !== undefined) throw new DotenvError(first.line, first.problem);
+	return draft.entries;
 }
 
-function readEntry(cursor: Cursor): DotenvEntry {
-	const { line } = cursor;
-	const key = take(cursor, KEY)?.[1];
-	if (key === undefined) throw new DotenvError(line, "expected KEY=value, a comment or nothing");
-	const quote = take(cursor, OPENING_QUOTE)?.[1];
-	return { key, value: quote === undefined ? readBare(cursor) : readQuoted(cursor, quote), line };
+/** Like `parseDotenv`, but finds every mistake, and leaves repeated keys in. */
+export function readDotenv(draft: Draft, text: string): void {
+	readLines(draft, text.startsWith("\ufeff") ? text.slice(1) : text, OURS);
 }
+
+const OURS: Dialect = {
+	between: REST_OF_NOTHING,
+	key: KEY,
+	value(cursor) {
+		const quote = take(cursor, OPENING_QUOTE)?.[1];
+		return quote === undefined ? readBare(cursor) : readQuoted(cursor, quote);
+	},
+};
 
 function readBare(cursor: Cursor): string {
 	const rest = take(cursor, REST_OF_LINE)?.[1] ?? "";
@@ -96,29 +80,4 @@ function closingQuote({ text, at, line }: Cursor, quote: string): number {
 		if (text[index] === "\\" && quote === '"') index++;
 	}
 	throw new DotenvError(line, "the quote that begins here is never closed");
-}
-
-/** Matches at the cursor and moves past the match. */
-function take(cursor: Cursor, pattern: RegExp): RegExpExecArray | null {
-	pattern.lastIndex = cursor.at;
-	const match = pattern.exec(cursor.text);
-	if (match) advance(cursor, match[0].length);
-	return match;
-}
-
-function advance(cursor: Cursor, length: number): void {
-	const end = cursor.at + length;
-	for (let at = cursor.text.indexOf("\n", cursor.at); at !== -1 && at < end; at = cursor.text.indexOf("\n", at + 1))
-		cursor.line++;
-	cursor.at = end;
-}
-
-// By hand: /[ \t]+$/ takes quadratic time on long runs of blanks, and trim() takes more than blanks.
-function trimBlanks(text: string): string {
-	const isBlank = (index: number) => text[index] === " " || text[index] === "\t";
-	let start = 0;
-	let end = text.length;
-	while (start < end && isBlank(start)) start++;
-	while (end > start && isBlank(end - 1)) end--;
-	return text.slice(start, end);
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Failure } from "../failure.ts";
-import { DotenvError, decodeDotenv, parseDotenv } from "../formats/dotenv.ts";
+import { decodeDotenv, parseDotenv } from "../formats/dotenv.ts";
+import { DotenvError } from "../formats/imports/cursor.ts";
 
 /**
  * Checks that every variable in a file such as `.env.example` is set.

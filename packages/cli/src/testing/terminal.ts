@@ -32,6 +32,8 @@ export interface Outcome {
 export function fakeIo({ env = {}, cwd = "/", stdin = "", typed, heard }: Surroundings = {}): {
 	io: Io;
 	outcome(code: number): Outcome;
+	/** Sends the command a signal. */
+	signal(name: NodeJS.Signals): void;
 } {
 	const isTTY = typed !== undefined;
 	const keys = [...(typed ?? [])];
@@ -66,6 +68,7 @@ export function fakeIo({ env = {}, cwd = "/", stdin = "", typed, heard }: Surrou
 	};
 	return {
 		io,
+		signal: (name) => void signals.emit(name, name),
 		outcome: (code) => ({
 			code,
 			stdout: Buffer.concat(written.stdout).toString(),

@@ -1,0 +1,90 @@
+import { basename } from "node:path";
+import { Failure } from "../../failure.ts";
+import { decodeDotenv, readDotenv } from "../dotenv.ts";
+import { readCsv } from "./csv.ts";
+import { DotenvError } from "./cursor.ts";
+import { readDoppler, withoutNames } from "./doppler.ts";
+import { readInfisical, readInfisicalDotenv } from "./infisical.ts";
+import { readMapping } from "./mapping.ts";
+import { type Draft, type Reading, startReading } from "./reading.ts";
+import { readTree, type Tree } from "./tree.ts";
+import { readVault } from "./vault.ts";
+
+/** Shapes of files. */
+export const FILE_FORMATS: readonly string[] = ["dotenv", "json", "yaml", "csv", "k8s"];
+
+/** A tool that exports secrets. */
+interface Tool {
+	/** Reads its JSON and YAML. */
+	readTree(draft: Draft, tree: Tree): void;
+	/** Reads its .env files, where they are not like others. */
+	readDotenv?(draft: Draft, text: string): void;
+	/** Leaves out what the tool adds to the secrets. */
+	clean?(reading: Reading): Reading;
+}
+
+const TOOLS: Readonly<Record<string, Tool>> = {
+	vault: { readTree: readVault },
+	infisical: { readTree: readInfisical, readDotenv: readInfisicalDotenv },
+	doppler: { readTree: readDoppler, clean: withoutNames },
+};
+
+/** Values of `--from`. */
+export const SOURCES: readonly string[] = [...Object.keys(TOOLS), ...FILE_FORMATS];
+
+/** Options about what a file is. */
+export interface FileOptions {
+	readonly from?: string;
+	readonly format?: string;
+}
+
+/**
+ * Reads every secret in a file.
+ * @param file its name, or `-`
+ * @throws Failure usage when the options contradict each other, failed for a file that is not text or is a program
+ */
+export async function readSecretsFile(file: string, content: Buffer, options: FileOptions): Promise<Reading> {
+	if (basename(file) === ".envrc")
+		throw new Failure("usage", "an .envrc is a program, which svc does not run", {
+			hint: "`direnv export json | svc import - --from json` takes what it sets",
+		});
+	const text = decode(content);
+	const tool = options.from === undefined ? undefined : TOOLS[options.from];
+	const draft = startReading();
+	const format = formatOf(file, text, options, tool);
+	if (format === "csv") readCsv(draft, text);
+	else if (format === "dotenv") (tool?.readDotenv ?? readDotenv)(draft, text);
+	else {
+		const tree = await readTree(text, draft);
+		if (tree !== undefined) (tool?.readTree ?? readMapping)(draft, tree);
+	}
+	return tool?.clean?.(draft) ?? draft;
+}
+
+function decode(content: Buffer): string {
+	try {
+		return decodeDotenv(content).replace(/^\ufeff/, "");
+	} catch (error) {
+		if (!(error instanceof DotenvError)) throw error;
+		throw new Failure("failed", error.message, {
+			hint: "`base64 --wrap=0 FILE | svc secret set KEY` stores a file that is not text as its Base64",
+		});
+	}
+}
+
+function formatOf(file: string, text: string, { from, format }: FileOptions, tool: Tool | undefined): string {
+	const given = tool === undefined ? (from ?? format) : format;
+	if (tool === undefined && format !== undefined && given !== format)
+		throw new Failure("usage", `--from ${from} and --format ${format} contradict each other`);
+	if (given !== undefined) return given;
+	const [, ending] = /\.(json|ya?ml|csv)$/i.exec(file) ?? [];
+	if (ending !== undefined) return ending.toLowerCase();
+	return tool === undefined ? "dotenv" : guess(text);
+}
+
+/** Guesses the shape of what a tool printed; any YAML of such a tool is one of maps. */
+function guess(text: string): string {
+	if (/^\s*[[{]/.test(text)) return "json";
+	if (/^key,value\s/i.test(text)) return "csv";
+	return /^[^\s=]+:(?:\s|$)/m.test(text) && !/^(?:export )?[A-Za-z0-9_]+=/.test(text) ? "yaml" : "dotenv";
+}
