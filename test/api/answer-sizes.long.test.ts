@@ -153,7 +153,7 @@ const FULLEST: Readonly<Record<string, Full>> = {
 	[`GET ${V1}/leases`]: () => ({ path: `${V1}/leases?${page}` }),
 	[`GET ${V1}/eso/{realm}/{key}`]: () => ({ path: `${V1}/eso/${heavy}/HEAVY_0` }),
 	[`GET ${V1}/eso/{realm}`]: () => ({ path: `${V1}/eso/${heavy}` }),
-	[`GET ${V1}/audit/events`]: () => ({ path: `${V1}/audit/events?${page}` }),
+	[`GET ${V1}/audit/events`]: () => ({ path: `${V1}/audit/events?names=true&${page}` }),
 	[`GET ${V1}/audit/export`]: () => ({ path: `${V1}/audit/export?${page}` }),
 };
 

@@ -205,3 +205,32 @@ test("the chain of all these events is intact", async () => {
 	const { status } = ok(await client.get<{ status: string }>("/audit/verify", { token: root.token }));
 	assert.equal(status, "intact");
 });
+
+test("events are found by key, token and time, and by the beginning of their type", async () => {
+	const { slug: own } = await realm(client, alice);
+	const { id, token } = await apiToken(client, alice, "read");
+	await secret(client, alice, own, "ONE", "a value");
+	await secret(client, alice, own, "TWO", "a value");
+	const between = new Date().toISOString();
+	ok(await client.get(`/realms/${own}/secrets/ONE`, { token }));
+	const found = async (filter: string) =>
+		(await events(client, alice, `realm=${own}&${filter}`)).map(({ type, data }) => [type, data.key]);
+	assert.deepEqual(await found("key=ONE"), [
+		["secret.read", "ONE"],
+		["secret.set", "ONE"],
+	]);
+	assert.deepEqual(await found(`key=ONE&until=${between}`), [["secret.set", "ONE"]]);
+	assert.deepEqual(await found(`since=${between}`), [["secret.read", "ONE"]]);
+	assert.deepEqual(await found(`token=${id}`), [["secret.read", "ONE"]]);
+	assert.deepEqual((await found("type=secret.*")).length, 3);
+	assert.deepEqual(await found("key=NONE"), []);
+	refused(await client.get("/audit/events?since=yesterday", asAlice()), 400, "validation_failed");
+});
+
+test("names tell who caused an event, of those who have an account", async () => {
+	const [event] = await events(client, alice, `names=true&actor=${alice.id}`);
+	assert.partialDeepStrictEqual(event, { actor: alice.id, email: alice.email });
+	refused(await client.get("/audit/events?names=yes", asAlice()), 400, "validation_failed");
+	const { slug: foreign } = await realm(client, bob);
+	assert.deepEqual(await events(client, alice, `names=true&realm=${foreign}`), []);
+});

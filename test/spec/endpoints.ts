@@ -131,7 +131,7 @@ const ROWS: readonly Row[] = [
 	["GET /api/v1/eso/{realm}/{key}", 200, "viewer", "read", IN_QUERY_PROD, AS_REQUEST],
 	["GET /api/v1/eso/{realm}", 200, "viewer", "read", IN_QUERY_PROD, "streamed"],
 
-	["GET /api/v1/audit/events", 200, "user", "read", "anywhere", ["page", 256]],
+	["GET /api/v1/audit/events", 200, "user", "read", "anywhere", ["page", 448]],
 	// In neither document: for `svc audit verify` and `svc audit export`.
 	["GET /api/v1/audit/verify", 200, "instance", "read", "instance", FEW],
 	["GET /api/v1/audit/export", 200, "user", "read", "anywhere", ["page", 320]],

@@ -28,9 +28,17 @@ export interface AuditNeeds {
 export interface EventFilter {
 	/** Slug. */
 	realm?: string | undefined;
+	/** One that ends in `.*` stands for all that begin so. */
 	type?: string | undefined;
 	/** User id or e-mail. */
 	actor?: string | undefined;
+	/** ISO 8601 UTC. */
+	since?: string | undefined;
+	until?: string | undefined;
+	/** Key of a secret. */
+	key?: string | undefined;
+	/** Id of the token that caused it. */
+	token?: string | undefined;
 }
 
 /**
@@ -72,12 +80,32 @@ export async function visibleTo(needs: AuditNeeds, actor: Actor, filter: EventFi
 		realm: filter.realm,
 		type: filter.type,
 		actors: filter.actor === undefined ? undefined : await namesOf(needs, filter.actor),
+		key: filter.key,
+		token: filter.token,
+		since: filter.since,
+		until: filter.until,
 	};
 }
 
 /** Names the actor of the caller's own events. A token for one realm shows nothing outside it: nobody has the empty id. */
 function ownEvents(actor: Actor): string {
 	return actor.realm_id === null ? actor.user_id : "";
+}
+
+/**
+ * Names the people who caused events, by their ids. Everybody who sees an event may know who caused it.
+ * @returns their e-mails and names; somebody without an account is missing
+ */
+export async function namesOfActors(
+	{ store }: AuditNeeds,
+	ids: Iterable<string>,
+): Promise<Map<string, { email: string; name: string }>> {
+	const found = new Map<string, { email: string; name: string }>();
+	for (const id of new Set(ids)) {
+		const account = await store.accounts.byId(id);
+		if (account !== undefined) found.set(id, { email: account.email, name: account.name });
+	}
+	return found;
 }
 
 /** Names an actor by id and e-mail: a failed login is logged under an e-mail that has no account yet. */

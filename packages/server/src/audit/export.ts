@@ -5,11 +5,7 @@ import { type AuditNeeds, type EventFilter, visibleTo } from "./audit.ts";
 import type { ChainedEvent } from "./model.ts";
 
 /** Filter of an export: events of a realm, or all that the caller may see, from one instant until before another. */
-export interface ExportFilter extends Pick<EventFilter, "realm"> {
-	/** ISO 8601 UTC. */
-	since?: string | undefined;
-	until?: string | undefined;
-}
+export type ExportFilter = Pick<EventFilter, "realm" | "since" | "until">;
 
 /**
  * Reads one page of the log, oldest first, with the number, hash and previous hash that checking each event elsewhere takes. The last page ends with
@@ -24,8 +20,7 @@ export async function exportEvents(
 	page: PageRequest,
 ): Promise<{ rows: ChainedEvent[]; pagination: Pagination }> {
 	await requireScope(needs, actor, "read");
-	const visible = await visibleTo(needs, actor, { realm: filter.realm });
-	const query = { ...visible, since: filter.since, until: filter.until };
+	const query = await visibleTo(needs, actor, filter);
 	let { position: last } = await needs.store.audit.head();
 	return readPage(needs.keyring.cursorKey(), page, {
 		list: `export ${actor.user_id} ${JSON.stringify(filter)}`,

@@ -148,9 +148,14 @@ export interface EventQuery {
 	scopes: EventScope[];
 	/** Only events that name this realm. */
 	realm: string | undefined;
+	/** Only events of this type; one that ends in `.*` stands for all that begin so. */
 	type: string | undefined;
 	/** Only events of these actors: a user's id and e-mail. */
 	actors: string[] | undefined;
+	/** Only events of the secrets with this key. */
+	key?: string | undefined;
+	/** Only events that this token caused, by its id. */
+	token?: string | undefined;
 	/** Only events at this instant and later, ISO 8601 UTC. */
 	since?: string | undefined;
 	/** Only events earlier than this instant. */

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Count, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
-import { type AuditNeeds, listEvents, parseAnchor, verifyLog } from "./audit.ts";
+import { type AuditNeeds, listEvents, namesOfActors, parseAnchor, verifyLog } from "./audit.ts";
 import { eventId } from "./chain.ts";
 import { exportEvents } from "./export.ts";
 import { RIGHT_KINDS } from "./model.ts";
@@ -35,6 +35,15 @@ const EventSchema = v.object({
 	data: v.string(),
 });
 
+/** With `?names=true`, of those who have an account. Design: §15 */
+const NamedSchema = v.object({
+	...EventSchema.entries,
+	email: v.optional(v.string()),
+	name: v.optional(v.string()),
+});
+
+const SPAN = { since: v.optional(instantOf("since")), until: v.optional(instantOf("until")) };
+
 const Anchor = v.object({
 	seq: v.optional(
 		v.pipe(
@@ -60,16 +69,25 @@ export function auditRoutes(needs: AuditNeeds): Route[] {
 			method: "GET",
 			path: "/api/v1/audit/events",
 			summary: "The audit log, newest first",
-			query: v.object({ realm: Filter, type: Filter, actor: Filter, ...pageQuery(USUAL_PAGE) }),
+			query: v.object({
+				...{ realm: Filter, type: Filter, actor: Filter, key: Filter, token: Filter },
+				...SPAN,
+				names: v.optional(
+					v.picklist(["true", "false"], errorMessage("validation_failed", "names must be true or false")),
+					"false",
+				),
+				...pageQuery(USUAL_PAGE),
+			}),
 			status: 200,
-			answer: v.object({ events: v.array(EventSchema), pagination: PaginationSchema }),
+			answer: v.object({ events: v.array(NamedSchema), pagination: PaginationSchema }),
 			errors: ["invalid_limit", "invalid_cursor", "validation_failed"],
 			async handle({ actor, query }) {
-				const { realm, type, actor: who, ...page } = query;
-				const { rows, pagination } = await listEvents(needs, actor, { realm, type, actor: who }, page);
+				const { limit, cursor, include_total, names, ...filter } = query;
+				const { rows, pagination } = await listEvents(needs, actor, filter, { limit, cursor, include_total });
+				const named = await namesOfActors(needs, names === "true" ? rows.map((row) => row.actor) : []);
 				const events = rows.map((row) => {
 					const { timestamp, type, actor, realm, data } = row;
-					return { id: eventId(row.hash), timestamp, type, actor, realm, data };
+					return { id: eventId(row.hash), timestamp, type, actor, realm, data, ...named.get(actor) };
 				});
 				return { events, pagination };
 			},
@@ -136,8 +154,7 @@ function exportRoute(needs: AuditNeeds): Route {
 		summary: "The audit log, oldest first, with the hashes by which each event can be checked elsewhere",
 		query: v.object({
 			realm: Filter,
-			since: v.optional(instantOf("since")),
-			until: v.optional(instantOf("until")),
+			...SPAN,
 			...pageQuery(USUAL_PAGE),
 		}),
 		status: 200,

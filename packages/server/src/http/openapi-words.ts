@@ -24,6 +24,8 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	since: ["Only from this instant on, such as 2030-01-31T00:00:00Z"],
 	until: ["Only before this instant"],
 	actor: ["Only by this user: id or e-mail"],
+	token: ["Only what this API token caused, by its id"],
+	names: ["Adds the e-mail and name of the account that caused it"],
 	deep: ["Reads the whole database and the whole log"],
 	seq: ["Number of a checkpoint that you stored elsewhere"],
 	hash: ["Hash of that checkpoint"],
@@ -37,7 +39,8 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 /** Query parameters whose meaning differs from that of the path parameter with the same name. */
 const QUERY: Readonly<Record<string, string>> = {
 	realm: "Only of this realm, by its slug",
-	type: "Only of this type, such as secret.set",
+	type: "Only of this type, such as secret.set; secret.* stands for all that begin so",
+	key: "Only of secrets with this key",
 };
 
 /** Example of each field of a body. */

@@ -115,12 +115,21 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 			type: mark % 2 === 0 ? "secret.read" : "secret.set",
 			actor: `actor ${mark % 3}`,
 			realm: mark > 3 ? "late" : "early",
+			data: { mark, key: `K${mark % 3}`, token_id: `T${mark % 2}` },
 		}));
 		const [other, outside] = [await write(1, () => ({ actor: "me" })), newId()];
 		await audit.append(anEvent({ actor: outside, type: "auth.login", data: { mark: "outside" } }));
 		const QUERIES: [given: Partial<EventQuery>, marks: unknown[]][] = [
 			[{}, [6, 5, 4, 3, 2, 1]],
 			[{ type: "secret.read" }, [6, 4, 2]],
+			[{ type: "secret.*" }, [6, 5, 4, 3, 2, 1]],
+			[{ type: "secret.r*" }, []],
+			[{ key: "K1" }, [4, 1]],
+			[{ key: "K1", realm: "late", since: at(2) }, [4]],
+			[{ token: "T0" }, [6, 4, 2]],
+			[{ token: "T0", until: at(4) }, [2]],
+			[{ token: "T0", key: "K1" }, [4]],
+			[{ key: "none" }, []],
 			[{ realm: "late" }, [6, 5, 4]],
 			[{ actors: ["actor 1", "nobody"] }, [4, 1]],
 			[{ actors: [] }, []],
@@ -148,6 +157,15 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 			assert.equal(await audit.count(query), marks.length, JSON.stringify(given));
 		}
 		assert.equal(await audit.count(EVERYTHING), await countEvents(store));
+	});
+
+	test("events whose times are not in their order are found by their time", async () => {
+		const at = (hour: number) => `2031-01-01T0${hour}:00:00.000Z`;
+		const realm_id = await write(6, (mark) => ({ timestamp: at([5, 1, 6, 2, 3, 4][mark - 1] ?? 0) }));
+		const found = async (given: Partial<EventQuery>) => marksOf(await audit.list(of(realm_id, given), undefined, 10));
+		assert.deepEqual(await found({ since: at(4) }), [6, 3, 1]);
+		assert.deepEqual(await found({ since: at(2), until: at(5) }), [6, 5, 4]);
+		assert.deepEqual(await found({ since: at(7) }), []);
 	});
 
 	test("an export is oldest first, up to an event, and each event can be checked by its hash and the previous one", async () => {

@@ -7,6 +7,7 @@ import { ROW_LIMITS } from "./migrations/0009-row-limits.ts";
 import { VALUES_LAST } from "./migrations/0010-values-last.ts";
 import { CONFIG_ORDER } from "./migrations/0011-config-order.ts";
 import { ROW_MACS } from "./migrations/0012-row-macs.ts";
+import { AUDIT_QUESTIONS } from "./migrations/0013-audit-questions.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -256,4 +257,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	VALUES_LAST,
 	CONFIG_ORDER,
 	ROW_MACS,
+	AUDIT_QUESTIONS,
 ];
