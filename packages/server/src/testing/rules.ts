@@ -15,9 +15,14 @@ export interface TestRules extends TestStore {
 
 /** Opens a store with its own keyring. */
 export async function openTestRules(cleanup: Cleanup): Promise<TestRules> {
-	const opened = await openTestStore(cleanup);
+	const opened = await openTestStore(cleanup, undefined, false);
 	const system = createTestSystem();
-	const keyring = await openKeyring({ keys: opened.store.keys, master: Buffer.alloc(32, 1), system });
+	const keyring = await openKeyring({
+		keys: opened.store.keys,
+		guard: opened.store.guard,
+		master: Buffer.alloc(32, 1),
+		system,
+	});
 	return { ...opened, system, keyring };
 }
 
