@@ -50,6 +50,16 @@ test("a row that was taken away is found, until the database is adopted", async 
 	assert.deepEqual(await examineAfter(adopt, "rows", false), ["ok every row is as the server left it"]);
 });
 
+test("a value that does not open is named by --deep", async () => {
+	const { client, admin, slug } = world;
+	await secret(client, admin, slug, "SPOILT", "value");
+	const id = "(SELECT id FROM secret WHERE key = 'SPOILT')";
+	const spoil = query(`UPDATE secret_version SET value = CAST(value || x'00' AS BLOB) WHERE secret_id = ${id}`);
+	const told = [`failed secret ${slug}/dev SPOILT version 1 does not open`];
+	assert.deepEqual(await examineAfter(spoil, "sealed", true), told);
+	assert.deepEqual(await examineAfter(() => undefined, "rows", false), ["ok every row is as the server left it"]);
+});
+
 test("an event that was changed is found", async () => {
 	const change = query("UPDATE audit_event SET data = data || ' ' WHERE seq = 2");
 	assert.deepEqual(await examineAfter(change, "audit", false), ["failed the log was altered at event 2"]);

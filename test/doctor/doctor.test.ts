@@ -58,7 +58,14 @@ test("a new server has nothing that failed, and is told to make a backup and to 
 		const checks = await examine(query);
 		assert.deepEqual(
 			checks.map(({ name }) => name),
-			[...USUAL.slice(0, -1), ...(query === "?deep=true" ? ["rights"] : []), "backup", "limits", "leases", "engines"],
+			[
+				...USUAL.slice(0, -1),
+				...(query === "?deep=true" ? ["rights", "sealed"] : []),
+				"backup",
+				"limits",
+				"leases",
+				"engines",
+			],
 		);
 		assert.deepEqual(
 			checks.filter(({ status }) => status !== "ok").map(({ name, status }) => [name, status]),

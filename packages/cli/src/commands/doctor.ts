@@ -7,6 +7,7 @@ import { Failure } from "../failure.ts";
 import { wrap } from "../io/display-width.ts";
 import type { Io } from "../io/io.ts";
 import { layoutFor, show, visible, visibleCells } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { layOut, states } from "../io/table.ts";
 import { type Check, checkClock, checkConnection, checkSessionFile, checkVersion } from "./doctor-checks.ts";
 
@@ -25,7 +26,12 @@ export function addDoctorCommand(program: Command, io: Io): void {
 		summary: "check server, engines and this client, and say what to do",
 		details: `Only for the instance's administrators. The server checks its clock, certificate, files, disk, database, audit log, backups, leases and engines, and asks every engine's target for the rights that the engine needs there. It changes nothing. The client checks the connection, the clocks and versions of both sides, and the session file.
 Ends with 1 when a check failed; warnings alone end with 0.`,
-		options: [option("--deep", "read the whole database and the whole log, which may take minutes")],
+		options: [
+			option(
+				"--deep",
+				"read the whole database and the whole log, and open every sealed value, showing none; this may take minutes",
+			),
+		],
 		examples: ["svc doctor", "svc doctor --deep", "svc doctor --json"],
 		run: runDoctor,
 	});
@@ -43,7 +49,7 @@ async function runDoctor(context: Context<DoctorOptions>): Promise<void> {
 		...(await checkSessionFile(io)),
 	];
 	const query: Record<string, string> = options.deep === true ? { deep: "true" } : {};
-	const answer = await send(client, { method: "GET", path: "doctor", query });
+	const answer = await withProgress(context, "checking", () => send(client, { method: "GET", path: "doctor", query }));
 	const there = rows(answer, "checks").map((check) => ({
 		name: text(check, "name"),
 		status: text(check, "status"),

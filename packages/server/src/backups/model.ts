@@ -62,6 +62,26 @@ export interface Samples {
 	sso_providers: ProviderRow[];
 }
 
+/** A row with what a person calls the realm that it is of: its slug, else its id. */
+type OfRealm<Row> = Row & { realm: string };
+
+/** Sealed rows by kind, each with its place among them. */
+export interface SealedRows {
+	values: OfRealm<SecretVersion> & { at: number };
+	configs: OfRealm<EngineConfigRow> & { at: number };
+	payloads: { id: string; engine: string; payload: Buffer; at: number };
+	providers: ProviderRow & { at: number };
+	keys: KeyRow & { at: number };
+}
+
+export type SealedKind = keyof SealedRows;
+
+/** Some sealed rows, and the place of the last one. */
+export interface SealedPage<Kind extends SealedKind> {
+	rows: SealedRows[Kind][];
+	last: number;
+}
+
 /** Parts of a database that are not as the server left them, by what that means. Design: §13 */
 export interface Misfits {
 	/** Nothing in the database is believed. */
@@ -84,6 +104,8 @@ export interface Snapshot {
 	/** Names what does not fit the keys of its rows. */
 	misfits(keys: RowKey[]): Promise<Misfits>;
 	samples(): Promise<Samples>;
+	/** Reads sealed rows of a kind behind a place, about a MiB of them; none when there are no more. */
+	sealed<Kind extends SealedKind>(kind: Kind, after: number): Promise<SealedPage<Kind>>;
 	close(): Promise<void>;
 }
 

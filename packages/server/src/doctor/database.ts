@@ -4,7 +4,8 @@ import type { Keyring } from "../crypto/keyring.ts";
 import type { Semaphore } from "../semaphore.ts";
 import { type Check, ok } from "./model.ts";
 
-type OpenDatabase = Pick<Snapshot, "audit" | "checkQuickly" | "inspect" | "misfits" | "close">;
+/** The database as the doctor looks at it. */
+export type OpenDatabase = Pick<Snapshot, "audit" | "checkQuickly" | "inspect" | "misfits" | "sealed" | "close">;
 
 /** Dependencies of examining the database. */
 export interface DatabaseNeeds {
@@ -67,7 +68,7 @@ export async function checkRights(needs: DatabaseNeeds, signal: AbortSignal): Pr
 }
 
 /** Examines the database in a thread that ends with the work or its time limit; starts none if the time ran out before its turn. */
-function withDatabase<Found>(
+export function withDatabase<Found>(
 	{ openDatabase, oneAtATime }: DatabaseNeeds,
 	signal: AbortSignal,
 	inspect: (database: OpenDatabase) => Promise<Found>,

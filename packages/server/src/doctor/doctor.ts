@@ -1,14 +1,15 @@
 import { type RefusalNeeds, requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
-import { checkDatabase, checkLog, checkRights, checkRows, type DatabaseNeeds } from "./database.ts";
+import { checkDatabase, checkLog, checkRights, checkRows } from "./database.ts";
 import { checkClock, checkEngines, checkLeases, type LeaseNeeds } from "./leases.ts";
 import { checkLimits, type LimitNeeds } from "./limits.ts";
 import { checkBackups, checkDisk, checkFiles, type MachineNeeds } from "./machine.ts";
 import type { Check } from "./model.ts";
+import { checkSealed, type SealedNeeds } from "./sealed.ts";
 import { checkCertificate, checkMasterKey, checkRegistration, type SettingNeeds } from "./settings.ts";
 
 /** Dependencies of the doctor. */
-export interface DoctorNeeds extends RefusalNeeds, DatabaseNeeds, LeaseNeeds, LimitNeeds, MachineNeeds, SettingNeeds {
+export interface DoctorNeeds extends RefusalNeeds, SealedNeeds, LeaseNeeds, LimitNeeds, MachineNeeds, SettingNeeds {
 	/** Asks every configured engine and its target whether they work, and for the rights that it needs there. */
 	askTargets(): Promise<(() => Promise<Check[]>)[]>;
 	/** Reports engines that keep serving their former realms because nobody has named any yet. */
@@ -46,6 +47,7 @@ export async function examine(needs: DoctorNeeds, actor: Actor, deep: boolean): 
 		["rows", patience_ms, (signal) => checkRows(needs, signal)],
 		["audit", patience_ms, (signal) => checkLog(needs, signal)],
 		["rights", patience_ms, (signal) => (deep ? checkRights(needs, signal) : [])],
+		["sealed", patience_ms, (signal) => (deep ? checkSealed(needs, signal) : [])],
 		["backup", LIMIT_MS, () => checkBackups(needs)],
 		["limits", LIMIT_MS, () => checkLimits(needs)],
 		["leases", LIMIT_MS, () => checkLeases(needs)],

@@ -58,7 +58,7 @@ export async function openStored(needs: { keyring: Keys }, row: SecretVersion): 
 		share(row, text);
 		return text;
 	}
-	const hint = "the database was altered; run `svc audit verify`, then restore a backup";
+	const hint = "the database was altered or damaged; `svc doctor --deep` names all that do not open; restore a backup";
 	throw new AppError("internal_error", `a stored value cannot be opened: ${hint}`);
 }
 

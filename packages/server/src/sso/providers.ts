@@ -199,7 +199,7 @@ export async function openProvider(
 	if (bytes === undefined) {
 		throw new AppError(
 			"internal_error",
-			"a provider's record cannot be opened: the database was altered; run `svc audit verify`, then restore a backup",
+			"a provider's record cannot be opened: the database was altered or damaged; `svc doctor --deep` names all that do not open; restore a backup",
 		);
 	}
 	return { ...rest, is: { type, settings: JSON.parse(bytes.toString()) } as Provider["is"] };

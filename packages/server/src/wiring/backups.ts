@@ -5,13 +5,16 @@ import { makeBackup } from "../backups/make.ts";
 import type { BackupSource, Samples } from "../backups/model.ts";
 import type { Config } from "../config.ts";
 import { type Keyring, openKeyring } from "../crypto/keyring.ts";
-import type { KeyStore } from "../crypto/keyring-model.ts";
+import type { KeyRow, KeyStore } from "../crypto/keyring-model.ts";
 import { loadMasterKey } from "../crypto/master-key.ts";
+import type { Openers } from "../doctor/sealed.ts";
 import { createConfigSealer } from "../engines/config/sealed-config.ts";
 import { FatalError } from "../errors.ts";
 import { VERSION } from "../health/build.ts";
+import type { SecretVersion } from "../secrets/model.ts";
 import { openStored } from "../secrets/value.ts";
 import { createSemaphore } from "../semaphore.ts";
+import type { ProviderRow } from "../sso/model.ts";
 import { openProvider } from "../sso/providers.ts";
 import { openSnapshot } from "../store/sqlite/snapshots.ts";
 import type { Store } from "../store/store.ts";
@@ -67,11 +70,25 @@ export async function backUpBefore(
 	}
 }
 
+/** Makes the functions that open a sealed row of each kind. They throw when it does not open. */
+export function createOpeners(keyring: Keyring, system: System) {
+	const sealer = createConfigSealer({ keyring, system });
+	return {
+		values: (row: SecretVersion) => openStored({ keyring }, { ...row, pre_encrypted: Boolean(row.pre_encrypted) }),
+		configs: sealer.open,
+		payloads: ({ id, payload }: Samples["lease_payloads"][number]) => sealer.openPayload(id, payload),
+		providers: (row: ProviderRow) => openProvider({ keyring }, row),
+		keys(row: KeyRow) {
+			if (!keyring.holds(row)) throw new Error("the key cannot be opened");
+		},
+	} satisfies Openers;
+}
+
 /** Opens the sealed rows of each kind with the keyring. @throws AppError when one does not open */
 async function openSamples(keyring: Keyring, samples: Samples, system: System): Promise<void> {
-	const sealer = createConfigSealer({ keyring, system });
-	for (const row of samples.secrets) await openStored({ keyring }, row);
-	for (const row of samples.engine_configs) await sealer.open(row);
-	for (const { id, payload } of samples.lease_payloads) await sealer.openPayload(id, payload);
-	for (const row of samples.sso_providers) await openProvider({ keyring }, row);
+	const open = createOpeners(keyring, system);
+	for (const row of samples.secrets) await open.values(row);
+	for (const row of samples.engine_configs) await open.configs(row);
+	for (const row of samples.lease_payloads) await open.payloads(row);
+	for (const row of samples.sso_providers) await open.providers(row);
 }

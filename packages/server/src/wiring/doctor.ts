@@ -7,10 +7,16 @@ import { createSemaphore } from "../semaphore.ts";
 import { checkDataDirectory, DATABASE_FILES } from "../store/sqlite/files.ts";
 import { openSnapshot } from "../store/sqlite/snapshots.ts";
 import type { AppParts } from "./app.ts";
+import { createOpeners } from "./backups.ts";
 
 /** Gathers what the doctor examines from the components of the running server. */
-export function wireDoctor(needs: Pick<AppParts, "config" | "store" | "master" | "engines" | "backups" | "limits">) {
-	const { config, store, master, engines, backups, limits } = needs;
+export function wireDoctor(
+	needs: Pick<
+		AppParts,
+		"config" | "store" | "system" | "keyring" | "log" | "master" | "engines" | "backups" | "limits"
+	>,
+) {
+	const { config, store, system, keyring, log, master, engines, backups, limits } = needs;
 	const { data_dir, engine_environment } = config;
 	return {
 		config,
@@ -26,6 +32,8 @@ export function wireDoctor(needs: Pick<AppParts, "config" | "store" | "master" |
 		checkDataDirectory: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
 		newestBackupAt: backups.newestAt,
 		oneAtATime: createSemaphore(1).run,
+		openers: createOpeners(keyring, system),
+		log,
 		openDatabase: () => openSnapshot(join(data_dir, "svc.db")),
 	};
 }

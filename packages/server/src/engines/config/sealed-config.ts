@@ -35,7 +35,7 @@ export function createConfigSealer(needs: SealNeeds): ConfigSealer {
 		if (isObject(fields)) return fields;
 		throw new AppError(
 			"internal_error",
-			"an engine's record cannot be opened: the database was altered; run `svc audit verify`, then restore a backup",
+			"an engine's record cannot be opened: the database was altered or damaged; `svc doctor --deep` names all that do not open; restore a backup",
 		);
 	}
 

@@ -8,6 +8,7 @@ import { columnsOf } from "../row-kinds.ts";
 import { grantingRows } from "./audit-log.ts";
 import { schemaOf } from "./migrate.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
+import { sealedRows } from "./sealed-rows.ts";
 import { createStatements } from "./statements.ts";
 import { findMisfits } from "./tip.ts";
 
@@ -59,6 +60,7 @@ export function snapshotQuestions(db: Database) {
 			findMisfits(db, createRowMacs(keys, system.randomBytes), ["access", "content"]),
 		keys: (): KeyRow[] => prepare(`SELECT ${columnsOf("keyring").join(", ")} FROM keyring`).all() as KeyRow[],
 		samples: (): Samples => samplesOf(db),
+		sealed: sealedRows(db),
 	};
 }
 

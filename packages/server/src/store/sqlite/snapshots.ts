@@ -17,6 +17,7 @@ export function openSnapshot(file: string): Snapshot {
 		rights: worker.question("snapshots", "rights"),
 		misfits: worker.question("snapshots", "misfits"),
 		samples: worker.question("snapshots", "samples"),
+		sealed: worker.question("snapshots", "sealed") as Snapshot["sealed"],
 		close: () => worker.close(),
 	};
 }

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createConfigSealer } from "../engines/config/sealed-config.ts";
+import { sealValue } from "../secrets/value.ts";
+import { createSemaphore } from "../semaphore.ts";
+import { openWriter } from "../store/sqlite/open.ts";
+import { openSnapshot } from "../store/sqlite/snapshots.ts";
+import { aConfig, aLease, anEvent, aVersion } from "../testing/rows.ts";
+import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
+import { createOpeners } from "../wiring/backups.ts";
+import { checkSealed, type SealedNeeds } from "./sealed.ts";
+
+const rules = await openTestRules({ after });
+const { store, keyring, system, file } = rules;
+const owner = await addAccount(store);
+const realm = await addRealm(store, owner, { keyring });
+const sealer = createConfigSealer(rules);
+
+const told: [string, number | undefined][] = [];
+const needs = {
+	keyring,
+	openers: createOpeners(keyring, system),
+	oneAtATime: createSemaphore(1).run,
+	openDatabase: () => openSnapshot(file),
+	log: (_level, event, fields) => void told.push([event, fields?.count]),
+} satisfies SealedNeeds;
+const look = async () =>
+	(await checkSealed(needs, new AbortController().signal)).map(({ status, message }) => `${status} ${message}`);
+
+async function set(key: string, text = "a value that nobody sees"): Promise<void> {
+	const row = aVersion(realm.id, key);
+	assert.equal(
+		typeof (await store.secrets.set({ ...row, value: await sealValue(rules, row, text) }, anEvent())),
+		"object",
+	);
+}
+
+/** Writes into the file as another program does, and undoes it after the work. */
+async function altered(table: string, set: string, work: () => Promise<void>): Promise<void> {
+	const db = openWriter(file);
+	db.exec(`CREATE TEMP TABLE kept AS SELECT rowid AS at, * FROM main.${table}`);
+	const [column = ""] = set.split(" ");
+	db.exec(`UPDATE ${table} SET ${set}`);
+	await work();
+	db.exec(`UPDATE ${table} SET ${column} = (SELECT ${column} FROM temp.kept WHERE kept.id = ${table}.id)`);
+	db.close();
+}
+
+const spoilt = (column: string) => `${column} = CAST(${column} || x'00' AS BLOB)`;
+
+test("every sealed row opens, however many there are", async () => {
+	for (const key of ["DB_URL", "DB_URL", "API_KEY"]) await set(key);
+	const config = aConfig({ engine: "keyvalue" });
+	await store.engines.setConfig(await sealer.seal(config, { password: "hunter2" }), anEvent());
+	const lease = aLease(realm.id, { engine: "keyvalue", config_id: config.id });
+	assert.equal(await store.leases.begin(lease, null, anEvent()), "done");
+	const payload = await sealer.sealPayload(lease.id, { name: "hunter2" });
+	await store.leases.activate({ ...lease, due_at: 1, payload }, anEvent());
+	const keys = (await store.keys.all()).length;
+	assert.deepEqual(await look(), [`ok all ${5 + keys} sealed rows open`]);
+	for (let count = 0; count < 1200; count++) await set(`MANY_${count}`, "x");
+	assert.deepEqual(await look(), [`ok all ${1205 + keys} sealed rows open`]);
+	assert.deepEqual(told, []);
+});
+
+test("what does not open is named, and nothing of it is shown", async () => {
+	const failed = (name: string) => `failed ${name} does not open`;
+	const first = `secret ${realm.slug}/dev DB_URL version 1`;
+	await altered("secret_version", `${spoilt("value")} WHERE rowid = 1`, async () =>
+		assert.deepEqual(await look(), [failed(first)]),
+	);
+	await altered("engine_config", spoilt("sealed"), async () =>
+		assert.deepEqual(await look(), [failed("the configuration of keyvalue for all realms")]),
+	);
+	await altered("lease", spoilt("payload"), async () =>
+		assert.match((await look()).join(), /^failed the data of lease \S+ of keyvalue does not open$/),
+	);
+	await altered("secret_version", spoilt("value"), async () => {
+		const found = await look();
+		assert.equal(found.length, 21);
+		assert.equal(found.at(-1), `failed ${1203 - 20} more do not open`);
+	});
+	assert.match((await look()).join(), /^ok /);
+});
+
+test("a key of the keyring that does not open is named", async () => {
+	const db = openWriter(file);
+	db.exec(`UPDATE keyring SET ${spoilt("wrapped")} WHERE purpose = 'cursor'`);
+	db.close();
+	assert.match((await look()).join(), /^failed key [0-9a-f]{16} of the keyring \(cursor\) does not open$/);
+});
