@@ -178,3 +178,32 @@ test("a terminal sees the progress, nothing else does", async () => {
 	await using other = await startShop();
 	assert.equal((await run(["import", file], { env: other.env })).stderr, "");
 });
+
+test("lines that programs read differently are listed, and --dialect reads the file as one of them does", async () => {
+	await using service = await startShop();
+	const surroundings = { env: service.env, stdin: "A=1\nB=a#b\nC=hunter2$x\n" };
+	const { stderr } = await run(["import", "-", "--dry-run"], surroundings);
+	const lines = stderr.split("\n");
+	assert.deepEqual(lines.slice(0, 3), [
+		"1 line is read differently by node: 2 (--dialect node reads the file as it does)",
+		"1 line is read differently by compose: 3 (--dialect compose reads the file as it does)",
+		"1 line is read differently by shell: 3 (--dialect shell reads the file as it does)",
+	]);
+	assert.doesNotMatch(stderr, /hunter2/);
+	assert.equal((await run(["import", "-", "--dialect", "node"], surroundings)).stderr, "");
+	const values = service.written().map((body) => (body as { value: string }).value);
+	assert.deepEqual(values, ["1", "a", "hunter2$x"]);
+	const refused = await run(["import", "-", "--dialect", "compose"], surroundings);
+	assert.match(refused.stderr, /^svc: line 3, C: compose puts the value of a variable here/);
+	assert.equal((await run(["import", "-", "--dialect", "node", "--from", "json"], surroundings)).code, 2);
+});
+
+test("a file with a mistake names the dialects in which it has none", async () => {
+	await using service = await startShop();
+	const { code, stderr } = await run(["import", "-"], { env: service.env, stdin: "A='it'\\''s'\n" });
+	assert.equal(code, 1);
+	assert.match(
+		stderr,
+		/^--dialect node or docker or shell or systemd reads the file without a mistake\nsvc: line 1, A: only/,
+	);
+});

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { connect } from "../client/connection.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
+import { DIALECTS } from "../formats/imports/dialects/dialects.ts";
 import { checkReading, describeProblem, type Problem, type Reading, type Skipped } from "../formats/imports/reading.ts";
 import { FILE_FORMATS, type FileOptions, readSecretsFile, SOURCES } from "../formats/imports/sources.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
@@ -22,7 +23,7 @@ const DETAILS = `svc reads the whole file before it writes anything, and shows e
 vault      what \`vault kv get -format=json\` prints, or a tree of secrets: the path begins the key
 infisical  what \`infisical export\` prints, as json (best), csv, yaml or dotenv
 doppler    what \`doppler secrets download --no-file\` prints, as json, yaml or env
-dotenv     KEY=value up to the end of the line or to a # after a blank; 'single quotes' keep everything as it is; "double quotes" know \\n \\r \\t \\\\ \\" \\$; both may span lines. $ is an ordinary character.
+dotenv     KEY=value up to the end of the line or to a # after a blank; 'single quotes' keep everything as it is; "double quotes" know \\n \\r \\t \\\\ \\" \\$; both may span lines. $ is an ordinary character. Where node, docker compose or a shell would read something else, svc says so; --dialect reads the file as that program does.
 json, yaml an object or a mapping of texts; a number, true and false become the text as it is written
 csv        rows with a first one that names the columns key and value
 k8s        a Secret of Kubernetes, or a list of them`;
@@ -42,6 +43,7 @@ export function addImportCommand(program: Command, io: Io): void {
 				"--format <format>",
 				"format of the file, for --from a tool; else its name or its beginning says it",
 			).choices(FILE_FORMATS),
+			option("--dialect <program>", "read a .env file as this program does").choices(Object.keys(DIALECTS)),
 			option("--under <path>", "only what is below this path or folder, which the keys then leave out"),
 			option("--dry-run", "only show what would be added, changed and skipped"),
 			option("--skip-empty", "skip entries without a value, which the server does not store"),
@@ -71,6 +73,7 @@ async function readEntries(context: Context<ImportOptions>, file: string): Promi
 	const content = file === "-" ? await readStdin(io) : await readFile(resolve(io.cwd(), file));
 	const found = await readSecretsFile(file, content, options);
 	const reading = checkReading(found, { skipEmpty: options.skipEmpty === true, under: options.under });
+	for (const remark of reading.remarks) await note(context, visible(remark));
 	if (reading.problems.length > 0) throw await refusal(context, reading.problems);
 	if (reading.entries.length > 0 || found.skipped.length === 0) return reading;
 	await showSkipped(context, reading.skipped);

@@ -36,13 +36,14 @@ export function readLines(draft: Draft, text: string, dialect: Dialect): void {
 	const cursor: Cursor = { text, at: 0, line: 1 };
 	while (cursor.at < text.length) {
 		if (take(cursor, dialect.between)) continue;
-		const { line } = cursor;
+		const { at, line } = cursor;
 		const key = take(cursor, dialect.key)?.[1];
 		const entry = readEntry(cursor, dialect, line, key);
 		if (!(entry instanceof DotenvError)) draft.entries.push(entry);
 		else {
 			draft.problems.push({ line: entry.line, problem: entry.problem, ...(key === undefined ? {} : { key }) });
-			take(cursor, /[^\n]*(?:\n|$)/y);
+			// Some mistakes show only when the whole line was read.
+			if (cursor.at === at || text[cursor.at - 1] !== "\n") take(cursor, /[^\n]*(?:\n|$)/y);
 		}
 	}
 }

@@ -1,4 +1,4 @@
-import { addProblem, type Draft, type Reading, startReading } from "./reading.ts";
+import { addProblem, type Draft, type Reading, startFrom } from "./reading.ts";
 import { addField, type Field, fieldNamed, type Tree } from "./tree.ts";
 
 /** Names that `doppler secrets download` adds to the secrets, with the reason to leave each out. */
@@ -20,9 +20,7 @@ function computed({ value }: Field): Tree {
 
 /** Leaves out what names a project, config and environment of Doppler. */
 export function withoutNames(reading: Reading): Reading {
-	const kept = startReading();
-	kept.problems.push(...reading.problems);
-	kept.skipped.push(...reading.skipped);
+	const kept = startFrom(reading);
 	for (const entry of reading.entries) {
 		const reason = Object.hasOwn(OWN, entry.key) ? OWN[entry.key] : undefined;
 		if (reason === undefined) kept.entries.push(entry);

@@ -29,6 +29,8 @@ export interface Reading {
 	readonly entries: readonly ImportEntry[];
 	readonly problems: readonly Problem[];
 	readonly skipped: readonly Skipped[];
+	/** Sentences about the file, for a person. */
+	readonly remarks: readonly string[];
 }
 
 /** A reading in the making. */
@@ -36,11 +38,17 @@ export interface Draft extends Reading {
 	readonly entries: ImportEntry[];
 	readonly problems: Problem[];
 	readonly skipped: Skipped[];
+	readonly remarks: string[];
 }
 
 /** A reading without anything in it yet. */
 export function startReading(): Draft {
-	return { entries: [], problems: [], skipped: [] };
+	return { entries: [], problems: [], skipped: [], remarks: [] };
+}
+
+/** A reading with everything but the entries of another one. */
+export function startFrom({ problems, skipped, remarks }: Reading): Draft {
+	return { entries: [], problems: [...problems], skipped: [...skipped], remarks: [...remarks] };
 }
 
 /** Adds a mistake. */
@@ -68,9 +76,7 @@ export interface CheckOptions {
 
 /** Checks everything that can be checked without a server: keys, values, and that no key occurs twice. */
 export function checkReading(reading: Reading, { skipEmpty, under }: CheckOptions): Reading {
-	const checked = startReading();
-	checked.problems.push(...reading.problems);
-	checked.skipped.push(...reading.skipped);
+	const checked = startFrom(reading);
 	const lines = new Map<string, number>();
 	for (const entry of reading.entries) {
 		const key = under === undefined ? entry.key : keyBelow(entry.key, under);

@@ -3,6 +3,7 @@ import { Failure } from "../../failure.ts";
 import { decodeDotenv, readDotenv } from "../dotenv.ts";
 import { readCsv } from "./csv.ts";
 import { DotenvError } from "./cursor.ts";
+import { DIALECTS, dialectsOf, differencesOf } from "./dialects/dialects.ts";
 import { readDoppler, withoutNames } from "./doppler.ts";
 import { readInfisical, readInfisicalDotenv } from "./infisical.ts";
 import { readMapping } from "./mapping.ts";
@@ -36,6 +37,7 @@ export const SOURCES: readonly string[] = [...Object.keys(TOOLS), ...FILE_FORMAT
 export interface FileOptions {
 	readonly from?: string;
 	readonly format?: string;
+	readonly dialect?: string;
 }
 
 /**
@@ -52,12 +54,14 @@ export async function readSecretsFile(file: string, content: Buffer, options: Fi
 	const tool = options.from === undefined ? undefined : TOOLS[options.from];
 	const draft = startReading();
 	const format = formatOf(file, text, options, tool);
+	if (options.dialect !== undefined && (format !== "dotenv" || tool !== undefined))
+		throw new Failure("usage", "--dialect is for .env files that no other tool exported");
 	if (format === "csv") readCsv(draft, text);
-	else if (format === "dotenv") (tool?.readDotenv ?? readDotenv)(draft, text);
-	else {
+	else if (format !== "dotenv") {
 		const tree = await readTree(text, draft);
 		if (tree !== undefined) (tool?.readTree ?? readMapping)(draft, tree);
-	}
+	} else if (tool === undefined) readDialect(draft, text, options.dialect);
+	else (tool.readDotenv ?? readDotenv)(draft, text);
 	return tool?.clean?.(draft) ?? draft;
 }
 
@@ -70,6 +74,29 @@ function decode(content: Buffer): string {
 			hint: "`base64 --wrap=0 FILE | svc secret set KEY` stores a file that is not text as its Base64",
 		});
 	}
+}
+
+/** Most lines that are listed in a remark. */
+const MAX_LINES = 10;
+
+/** Without a dialect, it says what the programs would read whose dialect it may be. */
+function readDialect(draft: Draft, text: string, dialect: string | undefined): void {
+	const read = dialect === undefined ? readDotenv : (DIALECTS[dialect] ?? readDotenv);
+	read(draft, text);
+	if (dialect === undefined) draft.remarks.push(...(draft.problems.length > 0 ? remedies(text) : warnings(text)));
+}
+
+function remedies(text: string): string[] {
+	const fitting = dialectsOf(text);
+	return fitting.length === 0 ? [] : [`--dialect ${fitting.join(" or ")} reads the file without a mistake`];
+}
+
+function warnings(text: string): string[] {
+	return differencesOf(text).map(({ dialect, lines }) => {
+		const listed = `${lines.slice(0, MAX_LINES).join(", ")}${lines.length > MAX_LINES ? ", …" : ""}`;
+		const count = lines.length === 1 ? "1 line is" : `${lines.length} lines are`;
+		return `${count} read differently by ${dialect}: ${listed} (--dialect ${dialect} reads the file as it does)`;
+	});
 }
 
 function formatOf(file: string, text: string, { from, format }: FileOptions, tool: Tool | undefined): string {
