@@ -231,6 +231,12 @@ test("names tell who caused an event, of those who have an account", async () =>
 	const [event] = await events(client, alice, `names=true&actor=${alice.id}`);
 	assert.partialDeepStrictEqual(event, { actor: alice.id, email: alice.email });
 	refused(await client.get("/audit/events?names=yes", asAlice()), 400, "validation_failed");
+	const start = alice.email.slice(0, alice.email.indexOf("@") + 1);
+	assert.ok(
+		(await events(client, alice, `actor=${encodeURIComponent(start)}`)).every(({ actor }) => actor === alice.id),
+	);
+	assert.ok((await events(client, alice, `actor=${encodeURIComponent(start)}`)).length > 0);
+	assert.deepEqual(await events(client, alice, "actor=%40"), []);
 	const { slug: foreign } = await realm(client, bob);
 	assert.deepEqual(await events(client, alice, `names=true&realm=${foreign}`), []);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { startService } from "../testing/fake-server.ts";
+import { page, refusal, startService } from "../testing/fake-server.ts";
 import { run } from "../testing/terminal.ts";
 
 for (const status of ["intact", "altered", "truncated", "something new"]) {
@@ -42,4 +42,59 @@ test("audit lists as many events as are wanted, over as many pages as it takes",
 	});
 	assert.equal(server.requests.at(-1)?.url, "/api/v1/audit/events?realm=shop&type=secret.set&actor=a%40b&limit=100");
 	assert.ok(stdout.includes("evil\\u001b]0;x\\u0007"));
+});
+
+test("on a terminal an event is one line with an e-mail; programs get what they always got", async () => {
+	const facts = JSON.stringify({ key: "DB_URL", environment: "prod", version: 3, note: "x".repeat(200) });
+	const event = { timestamp: new Date().toISOString(), type: "secret.read", actor: "id", realm: "shop", data: facts };
+	await using server = await startService(({ url }) =>
+		page("events", [url.includes("names=true") ? { ...event, email: "ada@example.com" } : event]),
+	);
+	const { env } = server;
+	const flags = ["audit", "--since", "2h", "--key", "DB_URL"];
+	const shown = (await run(flags, { env: { ...env, NO_COLOR: "1" }, typed: [] })).stdout.trimEnd().split("\n");
+	assert.deepEqual(shown.length, 2);
+	assert.match(shown[1] ?? "", /^now +ada@example.com +secret.read +shop +DB_URL prod v3 note=x+…$/);
+	assert.equal(shown[1]?.length, 100);
+	const piped = (await run(flags, { env })).stdout;
+	assert.ok(piped.endsWith(`${event.timestamp}  secret.read  id     shop   ${facts}\n`), piped);
+	const { events } = JSON.parse((await run([...flags, "--json"], { env, typed: [] })).stdout);
+	assert.deepEqual(events, [event]);
+	const since = new URL(server.requests.at(-1)?.url ?? "", server.address).searchParams.get("since") ?? "";
+	assert.ok(Math.abs(Date.parse(since) - (Date.now() - 2 * 3_600_000)) < 60_000, since);
+});
+
+test("following prints each event once, the newest last, until the server refuses", async () => {
+	const made = (id: number) => ({
+		id: `${id}`,
+		timestamp: new Date(Date.now() + id).toISOString(),
+		type: "secret.read",
+		actor: "a",
+		realm: "r",
+		data: "{}",
+	});
+	const [one, two, three] = [made(1), made(2), made(3)];
+	const looks = [page("events", [two, one]), page("events", [three, two, one])];
+	await using server = await startService(() => looks.shift() ?? refusal(401, "unauthorized", "no"));
+	const { code, stdout } = await run(["audit", "--follow", "--json"], { env: server.env });
+	assert.equal(code, 3);
+	const seen = stdout
+		.trimEnd()
+		.split("\n")
+		.map((line) => JSON.parse(line).id);
+	assert.deepEqual(seen, ["1", "2", "3"]);
+});
+
+test("a time is a duration or an instant", async () => {
+	for (const [since, sent] of [
+		["2030-01-31T00:00:00Z", "2030-01-31T00:00:00.000Z"],
+		["2030-01-31", "2030-01-31T00:00:00.000Z"],
+		["2030-01-31T01:00:00+01:00", "2030-01-31T00:00:00.000Z"],
+	] as const) {
+		await using server = await startService(() => page("events", []));
+		await run(["audit", "--since", since], { env: server.env });
+		assert.ok(server.requests[0]?.url.includes(`since=${encodeURIComponent(sent)}`) === true, sent);
+	}
+	for (const since of ["2", "yesterday", "2w", "2030-13-01", "2h "])
+		assert.equal((await run(["audit", "--since", since], { env: { SVC_TOKEN: "t" } })).code, 2, since);
 });

@@ -119,13 +119,14 @@ const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 async function revokeToken(context: Context, token: string): Promise<void> {
 	const client = await connect(context);
-	const id = ID.test(token) ? token : await findToken(client, token);
+	const id = await findToken(client, token);
 	const answer = await send(client, { method: "DELETE", path: path`auth/tokens/${id}` });
 	await show(context, answer, visible(text(answer, "message")));
 }
 
-/** The id of your token with this name. @throws Failure notFound when there is none, usage when there are several */
-async function findToken(client: Client, name: string): Promise<string> {
+/** The id of your token with this name; an id is one already. @throws Failure notFound when there is none, usage when there are several */
+export async function findToken(client: Client, name: string): Promise<string> {
+	if (ID.test(name)) return name;
 	const tokens = await Array.fromAsync(listAll(client, "auth/tokens", "tokens"));
 	const [found, ...others] = tokens.filter((token) => text(token, "name") === name);
 	if (found === undefined) {

@@ -14,3 +14,15 @@ export function parseDuration(name: string, text: string, max_ms = Number.POSITI
 	if (ms > max_ms) throw new Failure("usage", `${name} takes at most ${describeDuration(max_ms)}`);
 	return ms;
 }
+
+/**
+ * An instant, from how long ago it was, such as `2h` or `7d`, or as it is.
+ * @param name of the option that it was given to
+ * @throws Failure usage when it is neither
+ */
+export function parseInstant(name: string, text: string, now_ms: number): string {
+	if (/^[1-9]\d{0,5}[smhd]$/.test(text)) return new Date(now_ms - parseDuration(name, text)).toISOString();
+	if (/^\d{4}-\d\d-\d\d(?:[Tt ][\d:.]+(?:[Zz]|[+-]\d\d:\d\d))?$/.test(text) && !Number.isNaN(Date.parse(text)))
+		return new Date(text).toISOString();
+	throw new Failure("usage", `${name} takes a duration such as 2h or 7d, or an instant such as 2030-01-31T00:00:00Z`);
+}

@@ -28,3 +28,14 @@ export function wrap(text: string, width: number): string[] {
 	}
 	return [...lines, line];
 }
+
+/** The text in one line of at most this width, cut at its end. */
+export function shorten(text: string, width: number): [string] {
+	if (displayWidth(text) <= width) return [text];
+	let kept = "";
+	for (const character of text) {
+		if (displayWidth(kept + character) >= width) break;
+		kept += character;
+	}
+	return [`${kept}…`];
+}

@@ -1,9 +1,9 @@
 import { paintState } from "./colour.ts";
-import { displayWidth, wrap } from "./display-width.ts";
+import { displayWidth, shorten, wrap } from "./display-width.ts";
 import { relativeTime } from "./duration.ts";
 
 /** A column: a title alone for plain text, or a title and what the cells hold. */
-export type Column = string | { readonly title: string; readonly holds: "id" | "instant" | "state" };
+export type Column = string | { readonly title: string; readonly holds: "id" | "instant" | "state" | "line" };
 
 /** A column of ids, which are shortened where there is no room. */
 export const ids = (title: string): Column => ({ title, holds: "id" });
@@ -13,6 +13,9 @@ export const instants = (title: string): Column => ({ title, holds: "instant" })
 
 /** A column of states, such as `ok` or `failed`, which have colours on a terminal. */
 export const states = (title: string): Column => ({ title, holds: "state" });
+
+/** A column whose cells are cut at their end where there is no room, so that each row is one line. */
+export const cut = (title: string): Column => ({ title, holds: "line" });
 
 /** How a table is laid out. */
 export interface Layout {
@@ -46,9 +49,7 @@ export function layOut(columns: readonly Column[], rows: readonly (readonly stri
 	if (totalOf(natural) <= layout.width) return align(columns, shown, natural, layout);
 	const short = shown.map((row) => row.map((cell, at) => (holds(columns[at]) === "id" ? shortId(cell) : cell)));
 	const wanted = widthsOf([titles, ...short], displayWidth);
-	const least = widthsOf([titles, ...short], (cell, at) =>
-		holds(columns[at]) === "text" ? Math.max(...cell.split(" ").map(displayWidth)) : displayWidth(cell),
-	);
+	const least = widthsOf([titles, ...short], (cell, at) => leastWidth(cell, holds(columns[at])));
 	if (totalOf(least) > layout.width) return blocks(columns, shown, layout);
 	return align(columns, short, narrow(wanted, least, layout.width), layout);
 }
@@ -57,7 +58,7 @@ function titleOf(column: Column): string {
 	return typeof column === "string" ? column : column.title;
 }
 
-function holds(column: Column | undefined): "text" | "id" | "instant" | "state" {
+function holds(column: Column | undefined): "text" | "id" | "instant" | "state" | "line" {
 	return column === undefined || typeof column === "string" ? "text" : column.holds;
 }
 
@@ -73,6 +74,14 @@ function shortId(cell: string): string {
 
 function widthsOf(rows: readonly (readonly string[])[], widthOf: (cell: string, at: number) => number): number[] {
 	return (rows[0] ?? []).map((_, at) => rows.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? "", at)), 0));
+}
+
+/** Columns that a cut cell keeps at least. */
+const LEAST_LINE = 10;
+
+function leastWidth(cell: string, kind: ReturnType<typeof holds>): number {
+	if (kind === "line") return Math.min(displayWidth(cell), LEAST_LINE);
+	return kind === "text" ? Math.max(...cell.split(" ").map(displayWidth)) : displayWidth(cell);
 }
 
 function totalOf(widths: readonly number[]): number {
@@ -97,7 +106,7 @@ function align(
 	{ hasColours }: Layout,
 ): Lines {
 	const linesOf = (row: readonly string[], paint: (text: string, at: number) => string) => {
-		const wrapped = row.map((cell, at) => wrap(cell, widths[at] ?? 0));
+		const wrapped = row.map((cell, at) => (holds(columns[at]) === "line" ? shorten : wrap)(cell, widths[at] ?? 0));
 		const height = Math.max(...wrapped.map((lines) => lines.length));
 		return Array.from({ length: height }, (_, line) => {
 			const pieces = wrapped.map((lines) => lines[line] ?? "");

@@ -19,7 +19,7 @@ import { proveLog } from "./proof.ts";
 
 /** Dependencies of the rules of the log. */
 export interface AuditNeeds {
-	store: { audit: AuditStore; accounts: Pick<AccountStore, "byEmail" | "byId"> };
+	store: { audit: AuditStore; accounts: Pick<AccountStore, "byEmail" | "byId" | "startingWith"> };
 	system: System;
 	keyring: Pick<Keyring, "cursorKey" | "checkpoint">;
 }
@@ -30,7 +30,7 @@ export interface EventFilter {
 	realm?: string | undefined;
 	/** One that ends in `.*` stands for all that begin so. */
 	type?: string | undefined;
-	/** User id or e-mail. */
+	/** User id, e-mail, or the beginning of an e-mail up to its `@`. */
 	actor?: string | undefined;
 	/** ISO 8601 UTC. */
 	since?: string | undefined;
@@ -108,11 +108,22 @@ export async function namesOfActors(
 	return found;
 }
 
-/** Names an actor by id and e-mail: a failed login is logged under an e-mail that has no account yet. */
-async function namesOf(needs: AuditNeeds, actor: string): Promise<string[]> {
+/** Most accounts whose e-mails begin alike. */
+const MAX_ALIKE = 20;
+
+/** Names an actor by id and e-mail: a failed login is logged under an e-mail that has no account yet. @throws AppError validation_failed when too many are meant */
+async function namesOf({ store }: AuditNeeds, actor: string): Promise<string[]> {
 	const email = normalEmail(actor);
-	const account = (await needs.store.accounts.byEmail(email)) ?? (await needs.store.accounts.byId(actor));
+	if (email.indexOf("@") > 0 && email.endsWith("@")) return namesAlike(store.accounts, email);
+	const account = (await store.accounts.byEmail(email)) ?? (await store.accounts.byId(actor));
 	return account === undefined ? [actor, email] : [account.id, account.email];
+}
+
+async function namesAlike(accounts: AuditNeeds["store"]["accounts"], start: string): Promise<string[]> {
+	const alike = await accounts.startingWith(start, MAX_ALIKE + 1);
+	if (alike.length > MAX_ALIKE)
+		throw new AppError("validation_failed", `more than ${MAX_ALIKE} e-mails begin so: give the whole one`);
+	return alike.flatMap(({ id, email }) => [id, email]);
 }
 
 /** Result of verifying the log. */

@@ -23,7 +23,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	to: ["Environment to compare it with"],
 	since: ["Only from this instant on, such as 2030-01-31T00:00:00Z"],
 	until: ["Only before this instant"],
-	actor: ["Only by this user: id or e-mail"],
+	actor: ["Only by this user: id, e-mail, or its beginning up to the @, such as ada@"],
 	token: ["Only what this API token caused, by its id"],
 	names: ["Adds the e-mail and name of the account that caused it"],
 	deep: ["Reads the whole database and the whole log"],

@@ -81,6 +81,17 @@ export async function accountContract(openStore: OpenStore): Promise<void> {
 		assert.deepEqual(await accounts.list(ids.at(-1) ?? "", 10), []);
 	});
 
+	test("accounts are found by the beginning of their e-mail, the letter and nothing else", async () => {
+		const mails = ["zoe@example.com", "zoe@example.net", "zoe_x@example.com", "zoexander@example.com"];
+		for (const email of mails) await store.accounts.register(anAccount({ email }), anEvent());
+		const found = async (start: string, limit = 10) =>
+			(await accounts.startingWith(start, limit)).map(({ email }) => email);
+		assert.deepEqual(await found("zoe@"), mails.slice(0, 2));
+		assert.deepEqual(await found("zoe_"), [mails[2]]);
+		assert.deepEqual(await found("zoe", 3), mails.slice(0, 3));
+		assert.deepEqual(await found("zoe%"), []);
+	});
+
 	test("a session is its account's, until it is left", async () => {
 		const account = await add();
 		const { id: user_id, email, name } = account;

@@ -66,6 +66,7 @@ const tokens = tokenReads(reader);
 const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"accounts.byEmail": [() => accounts.byEmail("a@example.com"), /account .*\(email=\?\)/],
 	"accounts.byId": [() => accounts.byId("a"), /account .*\(id=\?\)/],
+	"accounts.startingWith": [() => accounts.startingWith("a@", 10), /account .*\(email>\? AND email<\?\)/],
 	"accounts.list": [() => accounts.list("a", 10), /account .*\(id>\?\)/],
 	"accounts.holdings": [() => accounts.holdings("a", MADE_AT), /session_by_user .*api_token_by_user .*realm_by_owner/],
 	"accounts.limits": [() => accounts.limits("a"), /account_limit USING PRIMARY KEY/],
@@ -147,7 +148,6 @@ const LISTS: Record<string, [filter: Parameters<typeof lists.list>[0], way: RegE
 	"an engine's in a realm": [{ realm_id: "r", engine: "e", state: "" }, /lease_by_realm \(realm_id=\? AND id<\?\)/],
 };
 const lists = leaseLists(db);
-
 for (const [what, [filter, way]] of Object.entries(LISTS)) {
 	test(`a list of leases that is ${what} goes by an index from newest to oldest, and a count by one too`, () => {
 		ran.length = 0;

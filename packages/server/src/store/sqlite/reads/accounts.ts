@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { SessionOwner } from "../../../accounts/model.ts";
 import type { Implementations } from "../../store.ts";
-import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
+import { and, asc, count, eq, gt, gte, isNull, lt, sql } from "../drizzle.ts";
 import { hadAccounts } from "../had-accounts.ts";
 import { account, accountLimit, apiToken, knownSource, realm, session } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
@@ -54,6 +54,7 @@ export function accountReads(db: Reader, connection: Database): Reads {
 		session: sessionOf(db),
 		byEmail: (email) => byEmail().get({ email }),
 		byId: (id) => byId().get({ id }),
+		startingWith: startingWithOf(db),
 		hadAny: hadAccounts(connection),
 		list: (after, limit) => list().all({ after, limit }),
 		holdings: holdingsOf(db),
@@ -74,6 +75,23 @@ function knownSourceOf(db: Reader): Reads["isKnownSource"] {
 			.prepare(),
 	);
 	return (pairs, since) => pairs.some((pair) => known().get({ pair, since }) !== undefined);
+}
+
+/** Behind every character that an e-mail may hold. */
+const LAST_CHARACTER = "\u{10ffff}";
+
+/** Prepares the question for accounts by the beginning of their e-mail. */
+function startingWithOf(db: Reader): Reads["startingWith"] {
+	const some = later(() =>
+		db
+			.select()
+			.from(account)
+			.where(and(gte(account.email, placeholder("start")), lt(account.email, placeholder("end"))))
+			.orderBy(asc(account.email))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	return (start, limit) => some().all({ start, end: start + LAST_CHARACTER, limit });
 }
 
 /** Prepares the question for a session. */

@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Answer, optional, text } from "../client/answer.ts";
+import type { Client } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { type CommandSpec, type Context, option } from "../command-line/command.ts";
+import { Failure } from "../failure.ts";
+import { eventCells } from "../formats/event-line.ts";
+import { parseInstant } from "../input/duration.ts";
+import { write } from "../io/io.ts";
+import { layoutFor, note, showTable, toJson, visibleCells } from "../io/output.ts";
+import { type Column, cut, ids, instants, layOut } from "../io/table.ts";
+import { findToken } from "./token.ts";
+
+interface ListOptions {
+	readonly realm?: string;
+	readonly type?: string;
+	readonly actor?: string;
+	readonly key?: string;
+	readonly token?: string;
+	readonly since?: string;
+	readonly until?: string;
+	readonly limit?: string;
+	readonly all?: boolean;
+	readonly follow?: boolean;
+}
+
+/** Events listed by default. Spec: API › Limits. */
+const DEFAULT_LIMIT = 50;
+
+/** The command that lists the log. */
+export const AUDIT_LIST: CommandSpec<ListOptions> = {
+	usage: "list",
+	isDefault: true,
+	summary: "list events, the newest first",
+	details:
+		"On a terminal, each event is one line, with the e-mail of the account that caused it. A file or a program gets ids, and each event's facts as JSON.",
+	options: [
+		option("--realm <slug>", "of this realm"),
+		option("--key <key>", "of secrets with this key"),
+		option("--type <type>", "of this type, such as secret.set, or secret.* for all that begin so"),
+		option("--actor <user>", "of this user, by id, e-mail, or its beginning up to the @"),
+		option("--token <token>", "that this API token caused: its id, or the name of one of yours"),
+		option("--since <time>", "from then on: a duration such as 2h or 7d, or an instant such as 2030-01-31T00:00:00Z"),
+		option("--until <time>", "before then: a duration or an instant"),
+		option("--limit <number>", `highest number of events; ${DEFAULT_LIMIT} by default`),
+		option("--all", "every event").conflicts("limit"),
+		option("--follow", "then wait for new ones, the newest last; with --json one object a line").conflicts([
+			"all",
+			"until",
+		]),
+	],
+	examples: [
+		"svc audit --realm shop --key DB_URL --since 7d",
+		"svc audit --actor ada@ --type 'secret.*' --follow",
+		"svc audit list --type auth.login.failed --limit 500 --json",
+	],
+	isList: true,
+	run: listEvents,
+};
+
+async function listEvents(context: Context<ListOptions>): Promise<void> {
+	const { limit, all } = context.options;
+	const client = await connect(context);
+	const query = { ...(await filterOf(context, client)), ...(isForPeople(context) ? { names: "true" } : {}) };
+	if (context.options.follow === true) return follow(context, client, query, parseLimit(limit, FOLLOWED));
+	const wanted = all === true ? Number.POSITIVE_INFINITY : parseLimit(limit, DEFAULT_LIMIT);
+	const events = await newest(client, query, wanted);
+	const [columns, cells] = isForPeople(context) ? [PEOPLE, eventCells] : [PROGRAMS, plainCells];
+	await showTable(context, { events }, columns, events.map(cells), "no events");
+	if (events.length === wanted && isForPeople(context))
+		await note(context, `the newest ${wanted}: --limit and --all show more`);
+}
+
+const PEOPLE: readonly Column[] = [instants("TIME"), ids("WHO"), "TYPE", "REALM", cut("WHAT")];
+const PROGRAMS: readonly Column[] = ["TIME", "TYPE", "ACTOR", "REALM", "DATA"];
+
+function plainCells(event: Answer): string[] {
+	const [timestamp, type, actor, data] = ["timestamp", "type", "actor", "data"].map((name) => text(event, name));
+	return [timestamp ?? "", type ?? "", actor ?? "", optional(event, "realm"), data ?? ""];
+}
+
+function isForPeople({ io, options }: Context): boolean {
+	return io.stdout.isTTY === true && options.json !== true;
+}
+
+async function filterOf({ options }: Context<ListOptions>, client: Client): Promise<Record<string, string>> {
+	const { realm, key, type, actor, token, since, until } = options;
+	const now_ms = Date.now();
+	const given = {
+		realm,
+		type,
+		actor,
+		key,
+		token: token === undefined ? undefined : await findToken(client, token),
+		since: since === undefined ? undefined : parseInstant("--since", since, now_ms),
+		until: until === undefined ? undefined : parseInstant("--until", until, now_ms),
+	};
+	return Object.fromEntries(Object.entries(given).filter((one): one is [string, string] => one[1] !== undefined));
+}
+
+async function newest(client: Client, query: Readonly<Record<string, string>>, wanted: number): Promise<Answer[]> {
+	const events: Answer[] = [];
+	for await (const event of listAll(client, "audit/events", "events", query)) {
+		events.push(event);
+		if (events.length >= wanted) break;
+	}
+	return events;
+}
+
+/** Events shown before the new ones. */
+const FOLLOWED = 10;
+/** Milliseconds between two looks. */
+const PAUSE_MS = 1000;
+/** Milliseconds by which an event may be late: its time is that of its beginning. */
+const LATE_MS = 2 * 60_000;
+/** Events on which the widths of columns depend. */
+const REMEMBERED = 50;
+
+/** Prints events as they come, until it is interrupted. */
+async function follow(
+	context: Context<ListOptions>,
+	client: Client,
+	query: Readonly<Record<string, string>>,
+	first: number,
+): Promise<void> {
+	const known = new Map<string, number>();
+	const recent: string[][] = [];
+	const asked_ms = Date.parse({ since: new Date(0).toISOString(), ...query }.since);
+	let events = await newest(client, query, first);
+	for (;;) {
+		const fresh = events.filter((event) => !known.has(text(event, "id"))).toReversed();
+		for (const event of fresh) known.set(text(event, "id"), Date.parse(text(event, "timestamp")));
+		if (fresh.length > 0) await printNew(context, recent, fresh);
+		await sleep(PAUSE_MS);
+		const since_ms = (known.size === 0 ? Date.now() : Math.max(...known.values())) - LATE_MS;
+		for (const [id, at] of known) if (at < since_ms) known.delete(id);
+		const since = new Date(Math.max(since_ms, asked_ms)).toISOString();
+		events = await newest(client, { ...query, since }, Number.POSITIVE_INFINITY);
+	}
+}
+
+async function printNew(context: Context<ListOptions>, recent: string[][], fresh: readonly Answer[]): Promise<void> {
+	if (context.options.json === true) {
+		await write(context.io.stdout, fresh.map((event) => `${toJson(event, 0)}\n`).join(""));
+		return;
+	}
+	const [columns, cells] = isForPeople(context) ? [PEOPLE, eventCells] : [PROGRAMS, plainCells];
+	recent.push(...visibleCells(fresh.map(cells)));
+	recent.splice(0, recent.length - Math.max(REMEMBERED, fresh.length));
+	// What is relative now is wrong in a minute.
+	const { rows } = layOut(columns, recent, { ...layoutFor(context), isExact: true });
+	await write(context.io.stdout, `${rows.slice(-fresh.length).flat().join("\n")}\n`);
+}
+
+function parseLimit(given: string | undefined, usual: number): number {
+	if (given === undefined) return usual;
+	if (!/^[1-9]\d{0,8}$/.test(given)) throw new Failure("usage", "--limit takes a number of at least 1");
+	return Number(given);
+}

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { eventCells, factsInWords } from "./event-line.ts";
+
+test("facts begin with what they are about, and end with where it came from", () => {
+	const facts = { environment: "prod", ip: "10.0.0.7", key: "DB_URL", reason: "no", request_id: "r", version: 3 };
+	assert.equal(factsInWords(JSON.stringify(facts)), "DB_URL prod v3 reason=no ip=10.0.0.7");
+	assert.equal(
+		factsInWords(JSON.stringify({ count: 2, environment: "", via: "eso", list: ["a"] })),
+		'count=2 list=["a"] via=eso',
+	);
+});
+
+test("facts that are no JSON object stay as they are", () => {
+	for (const data of ["", "none", "[1]", '"text"']) assert.equal(factsInWords(data), data);
+});
+
+test("an actor is shown by e-mail where it is known", () => {
+	const event = { timestamp: "t", type: "secret.read", actor: "id", realm: "shop", data: "{}" };
+	assert.deepEqual(eventCells(event), ["t", "id", "secret.read", "shop", ""]);
+	assert.equal(eventCells({ ...event, email: "ada@example.com" })[1], "ada@example.com");
+});

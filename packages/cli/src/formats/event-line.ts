@@ -1,0 +1,47 @@
+import { type Answer, isAnswer, optional, text } from "../client/answer.ts";
+
+/** Facts that come first, without their names: they say what it was about. */
+const FIRST = ["key", "environment", "to_environment", "version"];
+/** Facts that come last, because few look for them. */
+const LAST = ["via", "token_id", "ip"];
+/** Facts that lead to the server's log and say nothing themselves. */
+const LEFT_OUT = new Set(["request_id"]);
+
+/** An event's facts in one line for a person, such as `DB_URL prod v3 via=api ip=10.0.0.7`. */
+export function factsInWords(data: string): string {
+	const facts = parseFacts(data);
+	if (facts === undefined) return data;
+	const rest = Object.keys(facts).filter(
+		(name) => !FIRST.includes(name) && !LAST.includes(name) && !LEFT_OUT.has(name),
+	);
+	return [...FIRST, ...rest, ...LAST]
+		.filter((name) => facts[name] !== undefined && facts[name] !== "")
+		.map((name) => inWords(name, facts[name]))
+		.join(" ");
+}
+
+function parseFacts(data: string): Answer | undefined {
+	try {
+		const facts: unknown = JSON.parse(data);
+		return isAnswer(facts) ? facts : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+function inWords(name: string, value: unknown): string {
+	const shown = typeof value === "string" ? value : JSON.stringify(value);
+	if (name === "version") return `v${shown}`;
+	return FIRST.includes(name) ? shown : `${name}=${shown}`;
+}
+
+/** The cells of an event for a person: when, who, what, where, and its facts. */
+export function eventCells(event: Answer): string[] {
+	return [
+		text(event, "timestamp"),
+		optional(event, "email") || text(event, "actor"),
+		text(event, "type"),
+		optional(event, "realm"),
+		factsInWords(text(event, "data")),
+	];
+}
