@@ -147,6 +147,33 @@ for (const [what, forgery] of Object.entries(FORGERIES)) {
 	});
 }
 
+test("adopting shows by name what it would believe, after what does not fit, and no name moves the terminal's cursor", async () => {
+	const hostile = "eve@example.test\u001b]0;pwned\u0007\u202e";
+	const data = forgedCopy((database) => {
+		database
+			.prepare("INSERT INTO account (id, email, name, instance_admin, created_at) VALUES ('invented', ?, 'Eve', 1, '')")
+			.run(hostile);
+		database.prepare("UPDATE api_token SET name = ? WHERE id = ?").run("x".repeat(1000), standing.id);
+	});
+	const { code, stdout, stderr } = await runLocal(data, ["adopt", "--again", "--yes"]);
+	assert.equal(code, 0, stderr);
+	assert.doesNotMatch((stdout + stderr).replaceAll("\n", ""), /[\p{Cc}\u202e]/u);
+	const lines = stderr.trimEnd().split("\n");
+	const from = lines.findIndex((line) => line.startsWith("would be believed: 3 accounts, "));
+	assert.ok(lines.slice(0, from).every((line) => line.startsWith("not as ")) && from > 0, stderr);
+	for (const line of [
+		`instance admin ${admin.email}`,
+		"instance admin eve@example.test\\u001b]0;pwned\\u0007\\u202e (Eve)",
+		`realm ${slug} of ${admin.email}`,
+		`role viewer of ${member.email} in realm ${slug}`,
+		`API token ${"x".repeat(200)} of ${member.email}: scopes read, realm ${slug}, all environments, without an end`,
+	])
+		assert.ok(
+			lines.slice(from).some((one) => one.startsWith(line)),
+			`${line}\n${stderr}`,
+		);
+});
+
 const OF_SECOND = "(SELECT id FROM secret WHERE key = 'SECOND')";
 
 /** Changes that would take a secret from an operator's cluster, or give it an older value. */

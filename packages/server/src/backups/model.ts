@@ -1,5 +1,4 @@
 import type { AuditEvent, AuditStore } from "../audit/model.ts";
-import type { GrantingRows } from "../audit/rights.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
 import type { RowKey } from "../crypto/row-macs.ts";
 import type { EngineConfigRow } from "../engines/model.ts";
@@ -82,6 +81,27 @@ export interface SealedPage<Kind extends SealedKind> {
 	last: number;
 }
 
+/** Rows that an adoption would believe, with the names by which people know them. Another program may have written any of them. Design: §13 */
+export interface Believable {
+	accounts: { total: number; disabled: number };
+	admins: { email: string; name: string }[];
+	realms: { realm: string; owner: string }[];
+	bindings: { email: string; role: string; realm: string }[];
+	tokens: {
+		name: string;
+		owner: string;
+		scopes: string;
+		realm: string | null;
+		environment: string | null;
+		engines: string | null;
+		expires_at: string | null;
+	}[];
+	/** The active ones; the realm is empty for all realms. */
+	configs: { engine: string; realm: string }[];
+	providers: { name: string; type: string }[];
+	identities: { provider: string; subject: string; email: string }[];
+}
+
 /** Parts of a database that are not as the server left them, by what that means. Design: §13 */
 export interface Misfits {
 	/** Nothing in the database is believed. */
@@ -99,8 +119,8 @@ export interface Snapshot {
 	/** Lists problems of its pages, indexes and references. */
 	inspect(): Promise<string[]>;
 	keys(): Promise<KeyRow[]>;
-	/** Rows that grant something. */
-	rights(): Promise<GrantingRows>;
+	/** Rows that grant something, by name. */
+	believable(): Promise<Believable>;
 	/** Names what does not fit the keys of its rows. */
 	misfits(keys: RowKey[]): Promise<Misfits>;
 	samples(): Promise<Samples>;

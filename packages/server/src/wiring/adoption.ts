@@ -2,8 +2,8 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ChainReport, Difference } from "../audit/model.ts";
 import { proveLog } from "../audit/proof.ts";
-import type { GrantingRows } from "../audit/rights.ts";
 import { frozenKeys, withCopy } from "../backups/check.ts";
+import type { Believable } from "../backups/model.ts";
 import type { Config } from "../config.ts";
 import { openKeyring, rowKeysOf } from "../crypto/keyring.ts";
 import { type MasterKey, requireMasterKey } from "../crypto/master-key.ts";
@@ -19,7 +19,7 @@ import { backUpBefore } from "./backups.ts";
 
 /** A database that an adoption would believe, for a person to look at. */
 export interface Adoptable {
-	rows: GrantingRows;
+	rows: Believable;
 	/** Parts that do not fit the keys of its rows; empty for a database from before its rows authenticated themselves. */
 	misfits: string[];
 	log: ChainReport;
@@ -97,7 +97,7 @@ async function lookAt(
 			const keyring = await openKeyring({ keys: frozenKeys(fingerprint, keys), master: key.reveal(), system });
 			const { report: log } = await proveLog(copy.audit, keyring, undefined);
 			const misfits = isBefore ? [] : Object.values(await copy.misfits(keyring.rows())).flat();
-			const [rows, differences] = await Promise.all([copy.rights(), copy.audit.differences()]);
+			const [rows, differences] = await Promise.all([copy.believable(), copy.audit.differences()]);
 			return { key, found: { rows, misfits, log, differences } };
 		});
 	} finally {

@@ -5,6 +5,7 @@ import { type Io, isInteractive } from "@svc/cli/io";
 import { note, showFields, visible } from "@svc/cli/output";
 import { confirm } from "@svc/cli/prompt";
 import type { Adoptable } from "@svc/server/offline";
+import { describeAdoptable } from "./adoptable.ts";
 import { explainBackup } from "./backup-verify.ts";
 
 interface AdoptOptions {
@@ -17,7 +18,7 @@ export const ADOPT: LocalCommand<AdoptOptions> = {
 	usage: "adopt",
 	summary: "believe the rows of a database from before, or of one that was altered; the server must not run",
 	details:
-		"Each row gets a code that only the master key can make, so that from then on the server believes nothing that another program writes. Look at what it shows: administrators, accounts, roles, tokens and settings, what does not fit, and every row that grants something else than the audit log says. A backup is made first. Run it as the server's user, with the server's settings and its master key.",
+		"Each row gets a code that only the master key can make, so that from then on the server believes nothing that another program writes. Look at what it shows: first what does not fit, and every row that grants something else than the audit log says; then, by name, the administrators, owners, roles, tokens, configurations, providers and identities that it would believe. With `--yes` it shows the same. A backup is made first. Run it as the server's user, with the server's settings and its master key.",
 	options: [
 		option("--again", "believe as it is now a database that the server believed before: after an alteration"),
 		option("--yes", "do not ask"),
@@ -48,24 +49,8 @@ async function adopt(context: Context<AdoptOptions>): Promise<void> {
 }
 
 /** Shows what would be believed, on stderr: the result alone is on stdout. */
-async function showFound(
-	context: Context<AdoptOptions>,
-	{ rows, misfits, log, differences }: Adoptable,
-): Promise<void> {
-	const { accounts, realms, bindings, tokens, configs, providers, identities } = rows;
-	const admins = accounts.filter(({ instance_admin }) => instance_admin === 1).map(({ id }) => id);
-	const lines = [
-		`${accounts.length} accounts, of which these administer the instance: ${admins.join(" ")}`,
-		`${realms.length} realms, ${bindings.length} roles, ${tokens.length} API tokens, ${identities.length} linked identities`,
-		`${configs.length} configurations of engines, ${providers.length} identity providers`,
-		...misfits.map((misfit) => `not as the server left it: ${misfit}`),
-		...(log.status === "intact" ? [] : [`the audit log is ${log.status} from event ${log.seq} on`]),
-		...differences.map(({ kind, id, problem, seq }) => {
-			const since = seq === undefined ? "" : `, against event ${seq}`;
-			return `not as the audit log says: ${kind} ${id} is ${problem}${since}`;
-		}),
-	];
-	for (const line of lines) await note(context, visible(line));
+async function showFound(context: Context<AdoptOptions>, found: Adoptable): Promise<void> {
+	for (const line of describeAdoptable(found)) await note(context, visible(line));
 }
 
 function ask(io: Io, data_dir: string): Promise<boolean> {

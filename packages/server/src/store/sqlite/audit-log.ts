@@ -79,7 +79,7 @@ function newest(db: Database): number {
 }
 
 /** Reads the rows that grant something. */
-export function grantingRows(db: Database): GrantingRows {
+function grantingRows(db: Database): GrantingRows {
 	const all = <Row>(columns: string, from: string) => db.prepare(`SELECT ${columns} FROM ${from}`).all() as Row[];
 	return {
 		accounts: all("id, instance_admin, disabled_at", "account"),

@@ -5,7 +5,7 @@ import type { KeyRow } from "../../crypto/keyring-model.ts";
 import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
 import { system } from "../../system.ts";
 import { columnsOf } from "../row-kinds.ts";
-import { grantingRows } from "./audit-log.ts";
+import { believableRows } from "./believable-rows.ts";
 import { schemaOf } from "./migrate.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import { sealedRows } from "./sealed-rows.ts";
@@ -55,7 +55,7 @@ export function snapshotQuestions(db: Database) {
 				...references.slice(0, MAX_PROBLEMS).map(({ table }) => `a row of ${table} refers to nothing`),
 			];
 		},
-		rights: () => grantingRows(db),
+		believable: () => believableRows(db),
 		misfits: (keys: RowKey[]): Misfits =>
 			findMisfits(db, createRowMacs(keys, system.randomBytes), ["access", "content"]),
 		keys: (): KeyRow[] => prepare(`SELECT ${columnsOf("keyring").join(", ")} FROM keyring`).all() as KeyRow[],

@@ -14,7 +14,7 @@ export function openSnapshot(file: string): Snapshot {
 		checkQuickly: worker.question("snapshots", "checkQuickly"),
 		inspect: worker.question("snapshots", "inspect"),
 		keys: worker.question("snapshots", "keys"),
-		rights: worker.question("snapshots", "rights"),
+		believable: worker.question("snapshots", "believable"),
 		misfits: worker.question("snapshots", "misfits"),
 		samples: worker.question("snapshots", "samples"),
 		sealed: worker.question("snapshots", "sealed") as Snapshot["sealed"],

@@ -1,0 +1,44 @@
+import type { Adoptable } from "@svc/server/offline";
+
+/**
+ * Describes a database that may be adopted, a line for each row that would be believed: what does not fit first, then all that grants something, by name.
+ * The names are as they are in the database, and any program may have written them.
+ */
+export function* describeAdoptable({ rows, misfits, log, differences }: Adoptable): Generator<string> {
+	for (const misfit of misfits) yield `not as the server left it: ${misfit}`;
+	if (log.status !== "intact") yield `the audit log is ${log.status} from event ${log.seq} on`;
+	for (const { kind, id, problem, seq } of differences)
+		yield `not as the audit log says: ${kind} ${id} is ${problem}${seq === undefined ? "" : `, against event ${seq}`}`;
+	yield* describeRows(rows);
+}
+
+function* describeRows(rows: Adoptable["rows"]): Generator<string> {
+	const { accounts, admins, realms, bindings, tokens, configs, providers, identities } = rows;
+	const counts = [
+		`${accounts.total} accounts, ${accounts.disabled} of them disabled`,
+		`${realms.length} realms, ${bindings.length} roles, ${tokens.length} API tokens`,
+		`${configs.length} configurations of engines, ${providers.length} identity providers, ${identities.length} linked identities`,
+	];
+	yield `would be believed: ${counts.join(", ")}`;
+	for (const { email, name } of admins) yield `instance admin ${email}${name === email ? "" : ` (${name})`}`;
+	for (const { realm, owner } of realms) yield `realm ${realm} of ${owner}`;
+	for (const { role, email, realm } of bindings) yield `role ${role} of ${email} in realm ${realm}`;
+	for (const token of tokens) yield describeToken(token);
+	for (const { engine, realm } of configs)
+		yield `configuration of ${engine} for ${realm === "" ? "all realms" : `realm ${realm}`}`;
+	for (const { name, type } of providers) yield `identity provider ${name} (${type})`;
+	for (const { provider, subject, email } of identities)
+		yield `identity ${subject} of ${provider} signs in as ${email}`;
+}
+
+function describeToken(token: Adoptable["rows"]["tokens"][number]): string {
+	const { name, owner, scopes, realm, environment, engines, expires_at } = token;
+	const limits = [
+		`scopes ${scopes}`,
+		realm === null ? "all realms" : `realm ${realm}`,
+		environment === null ? "all environments" : `environment ${environment}`,
+		...(engines === null ? [] : [`engines ${engines}`]),
+		expires_at === null ? "without an end" : `until ${expires_at}`,
+	];
+	return `API token ${name} of ${owner}: ${limits.join(", ")}`;
+}
