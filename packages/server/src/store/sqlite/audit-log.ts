@@ -26,7 +26,8 @@ export function auditLog(db: Database) {
 	const checkpoints = db.prepare("SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq");
 	const segment = db.prepare("SELECT * FROM audit_event WHERE seq > ? ORDER BY seq LIMIT ?");
 	function* everyEvent(): Generator<StoredEvent> {
-		for (let after = 0; ; ) {
+		// Another program may have put events before the first.
+		for (let after = Number.NEGATIVE_INFINITY; ; ) {
 			const events = segment.all(after, SEGMENT) as StoredEvent[];
 			yield* events;
 			const last = events.at(-1);

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { ROW_KINDS, type RowKind } from "../../packages/server/src/store/row-kinds.ts";
+import { type Forgery, tryForgery } from "./trial.ts";
+import type { ForgedWorld } from "./world.ts";
+
+const OTHER_PAGES = "every row, and what finds it, is as it was";
+const UNREAD = "the server reads it nowhere, or makes it anew";
+
+/** Columns that no MAC covers, in which a change is noticed nevertheless. */
+const FREE_BUT_NOTICED = ["engine_config.sealed", "keyring.wrapped"];
+
+/** Outcomes of what is not listed. */
+const EXPECTED = ["refused", "altered", "noticed"];
+
+/** Forgeries that go unnoticed, each with the reason why it neither grants nor hides anything. */
+const UNNOTICED: Readonly<Record<string, string>> = {
+	...Object.fromEntries(
+		Object.entries(ROW_KINDS as Record<string, RowKind>).flatMap(([table, { free }]) =>
+			Object.entries(free)
+				.filter(([column]) => !FREE_BUT_NOTICED.includes(`${table}.${column}`))
+				.map(([column, reason]) => [`${table}.${column} changed`, reason]),
+		),
+	),
+	"file: the mark of an adoption": "an adoption asks for more because of it, never for less",
+	"file: rests of a restore and an adoption": UNREAD,
+	"file: a shared memory of nonsense": UNREAD,
+	"file: another application id and version": UNREAD,
+	"file: another journal mode": OTHER_PAGES,
+	"file: pages of another size": OTHER_PAGES,
+	"file: another way of keeping free pages": OTHER_PAGES,
+};
+
+/** Tries forgeries one after another. Each goes unnoticed only if it is listed, and is listed only if it goes unnoticed. */
+export async function expectNoticed(world: ForgedWorld, forgeries: readonly Forgery[]): Promise<void> {
+	const problems: string[] = [];
+	for (const forgery of forgeries) {
+		const { name } = forgery;
+		const outcome = await tryForgery(world, forgery).catch((error: Error) => error.message.slice(0, 1000));
+		const isExpected = name in UNNOTICED ? outcome === "unnoticed" : EXPECTED.includes(outcome);
+		if (!isExpected) problems.push(`${name}: ${outcome}`);
+	}
+	assert.deepEqual(problems, []);
+}

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ROW_KINDS, type RowTable } from "../../packages/server/src/store/row-kinds.ts";
+import { skipWithoutRedis } from "../peers/redis.ts";
+import { WITH_AN_AIM } from "./aims.ts";
+import { expectNoticed } from "./expected.ts";
+import { OF_FILES } from "./files.ts";
+import { OF_LOG, OF_TIP, WITHIN_LOG } from "./log.ts";
+import { ofRows, withEffect } from "./rows.ts";
+import { OF_SCHEMA } from "./schema.ts";
+import { type Forgery, tryForgery } from "./trial.ts";
+import { createForgedWorld, type ForgedWorld } from "./world.ts";
+
+const options = { skip: skipWithoutRedis };
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
+let world: ForgedWorld;
+before(async () => {
+	if (skipWithoutRedis !== false) return;
+	world = await createForgedWorld();
+	ends.defer(world.close);
+});
+
+test("a database that nobody altered serves those who have access, and nobody else", options, async () => {
+	assert.equal(await tryForgery(world), "unnoticed");
+});
+
+const FORGERIES: Readonly<Record<string, readonly Forgery[]>> = {
+	"rows with an aim": WITH_AN_AIM,
+	"the log": OF_LOG,
+	"events and checkpoints": WITHIN_LOG,
+	"the tip": OF_TIP,
+	"the schema": OF_SCHEMA,
+	"the files": OF_FILES,
+};
+
+for (const [what, forgeries] of Object.entries(FORGERIES)) {
+	test(`forgeries of ${what} give no access, hide nothing and are noticed`, options, () =>
+		expectNoticed(world, forgeries),
+	);
+}
+
+for (const table of Object.keys(ROW_KINDS) as RowTable[]) {
+	test(
+		`rows of ${table} that are invented, deleted or put back give no access, hide nothing and are noticed`,
+		options,
+		() => expectNoticed(world, withEffect(world, table, ofRows(table))),
+	);
+}
