@@ -64,6 +64,22 @@ export const PAGES: Readonly<Record<string, Page>> = {
 		files: { server: SERVER, "key.pem": "a key\n", ".env": "PORT=8080\n", ".env.example": "DB_URL=\nPORT=\n" },
 		answers: { "svc secret set DB_URL": ["postgres://shop:hunter2@db.internal/shop"], "svc promote": ["y"] },
 	},
+	"docs/moving-in.md": {
+		begins: "signed in",
+		files: {
+			server: SERVER,
+			".env": "PORT=8080\nNAME=shop\n",
+			".env.example": "DB_URL=\nPORT=\n",
+			"secrets.csv": exported("infisical.csv"),
+			"keystore.p12": "\u0000 not really a keystore\n",
+			"shop.json": exported("vault-v2.json"),
+			"old.json": exported("vault-deleted.json"),
+			"tree.yaml": exported("vault-tree.yaml"),
+			"infisical.json": exported("infisical.json"),
+			"doppler.json": exported("doppler.json"),
+		},
+		codes: { "svc import old.json": 1 },
+	},
 	"docs/ci.md": { begins: "signed in", before: SECRETS },
 	"docs/docker.md": {
 		begins: "signed in",
@@ -148,8 +164,20 @@ export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
 		"svc engine set containerorch --allow-realm shop --set api_server=https://10.0.0.1:6443 --set-file ca_cert=ca.pem --secret bearer_token < token",
 		"kubectl create rolebinding svc-containerorch --namespace apps --clusterrole svc-containerorch --serviceaccount svc:svc-containerorch",
 	],
+	"needs the other tool: the page's files are what it exports": [
+		"vault kv get -format=json secret/shop > shop.json",
+		"vault kv get -format=json secret/old > old.json",
+		"medusa export secret > tree.yaml",
+		"infisical export --env=prod --format=json --secret-overriding=false > infisical.json",
+		"doppler secrets download --project shop --config prd --no-file --format json > doppler.json",
+	],
 	"needs a browser: test/sso has one": ["svc login --sso corp"],
 };
+
+/** The export of another tool, of those that the client's tests read. */
+function exported(name: string): string {
+	return readFileSync(new URL(`../../packages/cli/src/fixtures/exports/${name}`, import.meta.url), "utf8");
+}
 
 /** Metadata of an identity provider that nobody contacts. */
 function metadata(): string {

@@ -44,12 +44,7 @@ const EXPORTS: readonly (readonly [file: string, from: string, values: object, s
 		},
 		[],
 	],
-	[
-		"infisical.json",
-		"infisical",
-		{ API_KEY, DB_URL, "mail/SMTP_URL": "smtps://mail.internal", TLS_KEY: PEM },
-		["DB_URL"],
-	],
+	["infisical.json", "infisical", { API_KEY, DB_URL, "mail/SMTP_URL": "smtps://mail.internal", TLS_KEY: PEM }, []],
 	["infisical.csv", "infisical", { API_KEY, GREETING: 'say "hi", then go', TLS_KEY: PEM }, []],
 	["infisical.env", "infisical", { API_KEY, GREETING: 'it\'s "fine" \\n $HOME', TLS_KEY: PEM }, []],
 	[
@@ -103,6 +98,15 @@ test("a tree of answers of Vault is read by path, and of deleted and destroyed s
 test("a secret of version 1 may have keys named data and metadata", async () => {
 	const answer = { lease_duration: 2764800, data: { data: "a", metadata: "b" } };
 	assert.deepEqual(valuesOf(await read(JSON.stringify(answer), { from: "vault" })), { data: "a", metadata: "b" });
+});
+
+test("of a personal value beside the shared one, Infisical's shared one is read", async () => {
+	const text = '[{"key":"A","value":"mine","type":"personal"},\n{"key":"A","value":"ours","type":"shared"}]';
+	const reading = await read(text, { from: "infisical" });
+	assert.deepEqual(valuesOf(reading), { A: "ours" });
+	assert.deepEqual(reading.skipped, [
+		{ key: "A", line: 1, reason: "is the value of one person beside the shared one" },
+	]);
 });
 
 test("--under takes one folder of a tree, and the keys leave the folder out", async () => {
