@@ -42,14 +42,18 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^config\.ts$/, may: /^engines\/kinds\/variables\.ts$/ },
 		{ from: /^crypto\//, may: /^(crypto\/|audit\/model\.ts$)/ },
 		// A backup covers everything.
-		{ from: /^backups\/model\.ts$/, may: /\/(model|keyring-model|rights|row-macs)\.ts$/ },
-		{ from: /^(\w|-)+\/model\.ts$/, may: /^(policy|audit|accounts)\/model\.ts$|^crypto\/(keyring-model|seal)\.ts$/ },
+		{ from: /^backups\/model\.ts$/, may: /\/(model|keyring-model|comparison|rights|row-macs)\.ts$/ },
+		{
+			from: /^(\w|-)+\/model\.ts$/,
+			may: /^(policy|audit|accounts)\/model\.ts$|^audit\/comparison\.ts$|^crypto\/(keyring-model|seal)\.ts$/,
+		},
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model|row-macs)\.ts$/ },
 		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },
+		{ from: /^store\/row-names\.ts$/, may: /^store\/row-kinds\.ts$|^crypto\/row-macs\.ts$/ },
 		// Decisions within a transaction use the nouns' own rules.
 		{
 			from: /^store\/sqlite\//,
-			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|rights)\.ts$|^crypto\/row-macs\.ts$/,
+			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|rights|named-rows)\.ts$|^crypto\/row-macs\.ts$/,
 		},
 		{ from: /^policy\//, may: /^(policy\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^realms\//, may: /^(realms\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },

@@ -6,15 +6,8 @@ import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import {
-	type Anchor,
-	type AuditStore,
-	type ChainReport,
-	type Difference,
-	type EventQuery,
-	eventBy,
-	type ListedEvent,
-} from "./model.ts";
+import type { Comparison, Difference } from "./comparison.ts";
+import { type Anchor, type AuditStore, type ChainReport, type EventQuery, eventBy, type ListedEvent } from "./model.ts";
 import { proveLog } from "./proof.ts";
 
 /** Dependencies of the rules of the log. */
@@ -138,6 +131,8 @@ export interface Verification extends Omit<ChainReport, "status"> {
 	is_anchored: boolean;
 }
 
+const NOT_COMPARED: Comparison = { differences: [], named_from: undefined };
+
 /**
  * Recomputes the chain and compares it with every signed checkpoint, and with one from outside the database if given; then what the rows grant with
  * what the log granted.
@@ -148,7 +143,7 @@ export async function verifyLog(needs: AuditNeeds, actor: Actor, outside: Anchor
 	await requireInstanceAdmin(needs, actor, "read");
 	const { report, checkpoints } = await proveLog(needs.store.audit, needs.keyring, outside);
 	// A log that was altered proves nothing about rows.
-	const differences = report.status === "intact" ? await needs.store.audit.differences() : [];
+	const { differences } = report.status === "intact" ? await needs.store.audit.compare() : NOT_COMPARED;
 	const status = differences.length === 0 ? report.status : "rows_differ";
 	const facts = { status, last_seq: report.last.seq };
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "audit.verified", undefined, facts));

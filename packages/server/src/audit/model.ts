@@ -1,5 +1,6 @@
 import { append, type Port, read, scan, write } from "../operation.ts";
 import type { Actor, Maker } from "../policy/model.ts";
+import type { Comparison } from "./comparison.ts";
 
 /** Every type of event. Spec: API › Events. Design: §10. */
 const EVENT_TYPES = [
@@ -59,6 +60,7 @@ const EVENT_TYPES = [
 	"database.altered",
 	"rows.adopted",
 	"rows.altered",
+	"rows.changed",
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];
@@ -170,21 +172,6 @@ export interface EventRange {
 	last: string;
 }
 
-/** Kinds of rows that are compared. */
-export const RIGHT_KINDS = ["account", "realm", "binding", "token", "engine", "provider", "identity"] as const;
-
-/** A row that differs from the log. */
-export interface Difference {
-	kind: (typeof RIGHT_KINDS)[number];
-	/** Id of the row; of a binding the ids of realm and user, of an engine's configuration its engine and realm. */
-	id: string;
-	/** `unknown`: no event granted it. `ended`: an event took it back. `changed`: an event says something else. `missing`: it should be there. */
-	problem: "unknown" | "ended" | "changed" | "missing";
-	/** The event that says otherwise, and its time; undefined when none does. */
-	seq: number | undefined;
-	since: string | undefined;
-}
-
 /** Operations of the store on the log. */
 export const auditOperations = {
 	/** Appends events that stand alone: reads and denials. Resolves once they are durable. */
@@ -201,8 +188,8 @@ export const auditOperations = {
 	checkpoints: scan<() => Checkpoint[]>(),
 	/** Recomputes the whole log and compares it with states known from elsewhere. */
 	verify: scan<(anchors: Anchor[]) => ChainReport>(),
-	/** Lists rows that grant something else than the log says, and rows that it misses. */
-	differences: scan<() => Difference[]>(),
+	/** Compares what the rows grant with what the log granted. */
+	compare: scan<() => Comparison>(),
 };
 
 /** The store's part for the audit log. */

@@ -1,5 +1,6 @@
 import { RECENT_LINKS_MS } from "../revocation/model.ts";
-import type { Difference, EventType, StoredEvent } from "./model.ts";
+import type { Difference, When } from "./comparison.ts";
+import type { EventType, StoredEvent } from "./model.ts";
 
 /** Rows that grant access and that the log can confirm. */
 export interface GrantingRows {
@@ -39,9 +40,6 @@ interface Logged {
 	right: Right | undefined;
 	by: When;
 }
-
-/** The place of an event in the log. */
-type When = Pick<StoredEvent, "seq" | "timestamp">;
 
 interface LoggedToken {
 	user_id: string;

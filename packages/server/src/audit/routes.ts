@@ -4,8 +4,8 @@ import { Count, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type AuditNeeds, listEvents, namesOfActors, parseAnchor, verifyLog } from "./audit.ts";
 import { eventId } from "./chain.ts";
+import { RIGHT_KINDS } from "./comparison.ts";
 import { exportEvents } from "./export.ts";
-import { RIGHT_KINDS } from "./model.ts";
 
 /** Events on a page when no limit is given. Spec: API › Limits. */
 const USUAL_PAGE = 50;
@@ -116,6 +116,7 @@ function verifyRoute(needs: AuditNeeds): Route {
 				v.object({
 					kind: v.picklist(RIGHT_KINDS),
 					id: v.string(),
+					name: v.optional(v.string()),
 					problem: v.picklist(["unknown", "ended", "changed", "missing"]),
 					seq: v.optional(Count),
 					since: v.optional(Instant),

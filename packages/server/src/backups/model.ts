@@ -1,3 +1,4 @@
+import type { Comparison } from "../audit/comparison.ts";
 import type { AuditEvent, AuditStore } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
 import type { RowKey } from "../crypto/row-macs.ts";
@@ -112,7 +113,7 @@ export interface Misfits {
 
 /** A copy of a store, as a backup's file has it: an SQLite database. Queries may take long; another thread runs them. */
 export interface Snapshot {
-	audit: Pick<AuditStore, "checkpoints" | "verify" | "differences">;
+	audit: Pick<AuditStore, "checkpoints" | "verify">;
 	facts(): Promise<SnapshotFacts>;
 	/** Lists problems of its pages. */
 	checkQuickly(): Promise<string[]>;
@@ -121,6 +122,8 @@ export interface Snapshot {
 	keys(): Promise<KeyRow[]>;
 	/** Rows that grant something, by name. */
 	believable(): Promise<Believable>;
+	/** Compares what the rows grant with what the log granted. @param keys of its rows; none for a copy from before they authenticated themselves */
+	compare(keys: RowKey[]): Promise<Comparison>;
 	/** Names what does not fit the keys of its rows. */
 	misfits(keys: RowKey[]): Promise<Misfits>;
 	samples(): Promise<Samples>;

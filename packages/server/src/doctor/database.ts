@@ -5,7 +5,10 @@ import type { Semaphore } from "../semaphore.ts";
 import { type Check, ok } from "./model.ts";
 
 /** The database as the doctor looks at it. */
-export type OpenDatabase = Pick<Snapshot, "audit" | "checkQuickly" | "inspect" | "misfits" | "sealed" | "close">;
+export type OpenDatabase = Pick<
+	Snapshot,
+	"audit" | "checkQuickly" | "inspect" | "compare" | "misfits" | "sealed" | "close"
+>;
 
 /** Dependencies of examining the database. */
 export interface DatabaseNeeds {
@@ -60,7 +63,7 @@ export async function checkRows(needs: DatabaseNeeds, signal: AbortSignal): Prom
 
 /** Checks rows against the log, which it reads whole. */
 export async function checkRights(needs: DatabaseNeeds, signal: AbortSignal): Promise<Check[]> {
-	const found = await withDatabase(needs, signal, ({ audit }) => audit.differences());
+	const { differences: found } = await withDatabase(needs, signal, ({ compare }) => compare(needs.keyring.rows()));
 	const [first] = found;
 	if (first === undefined) return [ok("rights", "accounts, roles, tokens and settings are as the audit log says")];
 	const message = `${found.length === 1 ? "one row grants" : `${found.length} rows grant`} something else than the audit log says: another program altered the database`;

@@ -15,10 +15,15 @@ export interface RowKind {
 	 * answer, too. `unread` ones are compared by the look alone.
 	 */
 	altered: "absent" | "refused" | "unread";
+	/** Columns that name it in the audit log, when they are not its key. */
+	named_by?: readonly string[];
+	/** Reason why no event names it; every change of other rows is named in the event that made it. */
+	unnamed?: string;
 }
 
 const SHOWN = "shown to people, decides nothing";
 const SEALED = "a box that opens in this row alone";
+const VALUES = "it grants nobody access, and the sums of the tip show what was put back";
 const COUNTED = "a count that bounds what is stored, and grants nothing";
 
 /**
@@ -41,7 +46,14 @@ export const ROW_KINDS = {
 		sum: "access",
 		altered: "absent",
 	},
-	known_source: { key: ["pair"], covered: ["user_id", "seen_at"], free: {}, sum: "access", altered: "absent" },
+	known_source: {
+		key: ["pair"],
+		covered: ["user_id", "seen_at"],
+		free: {},
+		sum: "access",
+		altered: "absent",
+		unnamed: "it decides whose turn comes first, not who may sign in",
+	},
 	api_token: {
 		key: ["id"],
 		covered: ["user_id", "digest", "scopes", "realm_id", "environment", "expires_at", "engines", "maker_id"],
@@ -84,8 +96,16 @@ export const ROW_KINDS = {
 		free: {},
 		sum: "access",
 		altered: "absent",
+		named_by: ["id"],
 	},
-	sso_used: { key: ["digest"], covered: ["until"], free: {}, sum: "access", altered: "unread" },
+	sso_used: {
+		key: ["digest"],
+		covered: ["until"],
+		free: {},
+		sum: "access",
+		altered: "unread",
+		unnamed: "it grants by being absent, and goes within a day",
+	},
 	keyring: {
 		key: ["id"],
 		covered: ["purpose", "realm_id", "state", "created_at"],
@@ -93,13 +113,14 @@ export const ROW_KINDS = {
 		sum: "access",
 		altered: "unread",
 	},
-	meta: { key: ["name"], covered: ["value"], free: {}, sum: "content", altered: "absent" },
+	meta: { key: ["name"], covered: ["value"], free: {}, sum: "content", altered: "absent", unnamed: VALUES },
 	secret: {
 		key: ["id"],
 		covered: ["realm_id", "environment", "key", "version", "deleted_at"],
 		free: { created_at: SHOWN },
 		sum: "content",
 		altered: "refused",
+		unnamed: VALUES,
 	},
 	secret_version: {
 		key: ["secret_id", "version"],
@@ -107,6 +128,7 @@ export const ROW_KINDS = {
 		free: { value: SEALED, created_by: SHOWN, created_at: SHOWN, comment: SHOWN },
 		sum: "content",
 		altered: "refused",
+		unnamed: VALUES,
 	},
 	lease: {
 		key: ["id"],
@@ -124,6 +146,7 @@ export const ROW_KINDS = {
 		},
 		sum: "content",
 		altered: "unread",
+		unnamed: VALUES,
 	},
 } as const satisfies Record<string, RowKind>;
 

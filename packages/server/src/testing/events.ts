@@ -1,4 +1,4 @@
-import type { EventQuery } from "../audit/model.ts";
+import type { EventQuery, StoredEvent } from "../audit/model.ts";
 import type { Store } from "../store/store.ts";
 
 const EVERYTHING: EventQuery = { scopes: [{}], realm: undefined, type: undefined, actors: undefined };
@@ -9,7 +9,7 @@ export async function countEvents({ audit }: Pick<Store, "audit">): Promise<numb
 }
 
 /**
- * Lists events that the log did not have yet when it had `start` of them, oldest first, as type and facts.
+ * Lists, without the rows that they name, events that the log did not have yet when it had `start` of them, oldest first, as type and facts.
  * @param realm_ids realms whose events to include
  */
 export async function eventsAfter(
@@ -19,9 +19,16 @@ export async function eventsAfter(
 ): Promise<[type: string, data: Record<string, unknown>][]> {
 	const events = await store.audit.list(EVERYTHING, undefined, (await countEvents(store)) - start);
 	return events
+		.filter(({ type }) => type !== "rows.changed")
 		.filter(({ realm_id, type }) => ["", ...realm_ids].includes(realm_id) || type === "realm.deleted")
-		.map((event): [string, Record<string, unknown>] => [event.type, JSON.parse(event.data)])
+		.map((event): [string, Record<string, unknown>] => [event.type, factsOf(event)])
 		.reverse();
+}
+
+/** Reads an event's facts, without the rows that it names. */
+export function factsOf({ data }: Pick<StoredEvent, "data">): Record<string, unknown> {
+	const { rows: _, ...facts } = JSON.parse(data);
+	return facts;
 }
 
 /** Tells whether the whole log is as it was written. */

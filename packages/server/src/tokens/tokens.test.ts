@@ -6,6 +6,7 @@ import { AppError, type ErrorCode } from "../errors.ts";
 import { type Actor, SCOPES, type Scope } from "../policy/model.ts";
 import { openReader } from "../store/sqlite/open.ts";
 import { actorOf } from "../testing/actor.ts";
+import { factsOf } from "../testing/events.ts";
 import { anEvent, aSession, aToken } from "../testing/rows.ts";
 import { addAccount, addBinding, addRealm, openTestRules } from "../testing/rules.ts";
 import { createToken, listTokens, type NewToken, revokeToken } from "./tokens.ts";
@@ -163,7 +164,7 @@ test("making a token is in the log with what it may do, and what is refused make
 	const scopes = [{ realm_ids: [""], actor: owner.id }];
 	const query = { scopes, realm: undefined, actors: undefined };
 	const [event] = await store.audit.list({ ...query, type: "auth.token.created" }, undefined, 1);
-	assert.deepEqual(JSON.parse(event?.data ?? ""), {
+	assert.deepEqual(factsOf(event ?? assert.fail("no event")), {
 		token_made: id,
 		limited_to: "",
 		scopes: "read",

@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ChainReport, Difference } from "../audit/model.ts";
+import type { Difference } from "../audit/comparison.ts";
+import type { ChainReport } from "../audit/model.ts";
 import { proveLog } from "../audit/proof.ts";
 import { frozenKeys, withCopy } from "../backups/check.ts";
 import type { Believable } from "../backups/model.ts";
@@ -97,7 +98,7 @@ async function lookAt(
 			const keyring = await openKeyring({ keys: frozenKeys(fingerprint, keys), master: key.reveal(), system });
 			const { report: log } = await proveLog(copy.audit, keyring, undefined);
 			const misfits = isBefore ? [] : Object.values(await copy.misfits(keyring.rows())).flat();
-			const [rows, differences] = await Promise.all([copy.believable(), copy.audit.differences()]);
+			const [rows, { differences }] = await Promise.all([copy.believable(), copy.compare(keyring.rows())]);
 			return { key, found: { rows, misfits, log, differences } };
 		});
 	} finally {

@@ -56,9 +56,9 @@ export async function auditContract(openStore: OpenStore): Promise<void> {
 		const { store } = await openStore(t);
 		const [ada, eve] = [anAccount(), anAccount()];
 		await store.accounts.register(ada, anEvent({ type: "auth.register", data: { user_id: ada.id } }));
-		assert.deepEqual(await store.audit.differences(), []);
+		assert.deepEqual((await store.audit.compare()).differences, []);
 		await store.accounts.register(eve, anEvent());
-		const [difference, ...more] = await store.audit.differences();
+		const [difference, ...more] = (await store.audit.compare()).differences;
 		assert.deepEqual([difference?.kind, difference?.id, difference?.problem, more], ["account", eve.id, "unknown", []]);
 	});
 

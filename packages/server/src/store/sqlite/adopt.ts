@@ -3,11 +3,12 @@ import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../audit/model.ts";
 import type { KeyRow } from "../../crypto/keyring-model.ts";
-import { createRowMacs, type RowKey } from "../../crypto/row-macs.ts";
+import { createRowMacs, type RowKey, type RowValue } from "../../crypto/row-macs.ts";
 import { writeDurably } from "../../durable-file.ts";
 import { FatalError } from "../../errors.ts";
 import { system } from "../../system.ts";
-import { ROW_KINDS, type RowKind, type RowTable } from "../row-kinds.ts";
+import { ROW_KINDS, type RowTable } from "../row-kinds.ts";
+import { fingerprintOf, nameOf, namingColumns, writeNamed } from "../row-names.ts";
 import { migrate, schemaOf } from "./migrate.ts";
 import { ROW_MACS } from "./migrations/0012-row-macs.ts";
 import { MIGRATIONS } from "./migrations.ts";
@@ -22,9 +23,6 @@ const MARK = "adopted";
 
 /** Rows named in one event. */
 const ROWS_AN_EVENT = 1000;
-
-/** Bytes of a MAC that name a row in the log: nobody without the key makes a row of the same name. */
-const FINGERPRINT_BYTES = 8;
 
 /** Keys of a database that is adopted. */
 export interface AdoptionKeys {
@@ -106,18 +104,13 @@ export function adoptRows(file: string, keysOf: (shared: KeyRow[]) => AdoptionKe
 	}
 }
 
-/** Names the rows of each table, some at a time: key and the beginning of the MAC. */
+/** Names the rows of each table, some at a time. */
 function* believedRows(db: Database): Generator<[table: RowTable, names: string[]]> {
 	for (const table of Object.keys(ROW_KINDS) as RowTable[]) {
-		const { key }: RowKind = ROW_KINDS[table];
-		const rows = db
-			.prepare(`SELECT mac, ${key.join(", ")} FROM main.${table}`)
-			.raw()
-			.all() as [Buffer, ...unknown[]][];
-		const names = rows.map(([mac, ...values]) => {
-			const fingerprint = mac.toString("hex", mac.length - FINGERPRINT_BYTES);
-			return `${values.map((value) => (Buffer.isBuffer(value) ? value.toString("hex") : encodeURIComponent(String(value)))).join("/")}=${fingerprint}`;
-		});
+		const rows = db.prepare(`SELECT mac, ${namingColumns(table).join(", ")} FROM main.${table}`).raw();
+		const names: string[] = [];
+		for (const [mac, ...values] of rows.iterate() as IterableIterator<[Buffer, ...RowValue[]]>)
+			names.push(writeNamed({ name: nameOf(table, values), fingerprint: fingerprintOf(mac) }));
 		for (let at = 0; at < names.length; at += ROWS_AN_EVENT) yield [table, names.slice(at, at + ROWS_AN_EVENT)];
 	}
 }

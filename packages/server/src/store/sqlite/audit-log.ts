@@ -5,7 +5,6 @@ import type {
 	ChainedEvent,
 	ChainReport,
 	Checkpoint,
-	Difference,
 	EventQuery,
 	EventRange,
 	EventScope,
@@ -13,8 +12,9 @@ import type {
 	LogHead,
 	StoredEvent,
 } from "../../audit/model.ts";
-import { GRANTING_TYPES, type GrantingRows, LoggedRights } from "../../audit/rights.ts";
 import { verifyChain } from "../../audit/verify.ts";
+import type { RowKey } from "../../crypto/row-macs.ts";
+import { compareRows } from "./row-comparison.ts";
 import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
@@ -22,7 +22,7 @@ import { createStatements } from "./statements.ts";
 const SEGMENT = 5000;
 
 /** Questions about the log that may have to read all of it. They run in the reading worker. */
-export function auditLog(db: Database) {
+export function auditLog(db: Database, row_keys: readonly RowKey[] = []) {
 	const checkpoints = db.prepare("SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq");
 	const segment = db.prepare("SELECT * FROM audit_event WHERE seq > ? ORDER BY seq LIMIT ?");
 	function* everyEvent(): Generator<StoredEvent> {
@@ -56,40 +56,7 @@ export function auditLog(db: Database) {
 		},
 		checkpoints: (): Checkpoint[] => checkpoints.all() as Checkpoint[],
 		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors),
-		differences: () => differences(db),
-	};
-}
-
-/** Compares the rows of one state of the database with the log up to then. */
-function differences(db: Database): Difference[] {
-	const { rows, last } = db.transaction(() => ({ rows: grantingRows(db), last: newest(db) }))();
-	const part = db.prepare(
-		"SELECT * FROM audit_event WHERE seq > @after AND seq <= @up_to AND type IN (SELECT value FROM json_each(@types)) ORDER BY seq",
-	);
-	const types = JSON.stringify(GRANTING_TYPES);
-	const logged = new LoggedRights();
-	for (let after = 0; after < last; after += SEGMENT) {
-		const up_to = Math.min(after + SEGMENT, last);
-		for (const event of part.all({ after, up_to, types }) as StoredEvent[]) logged.take(event);
-	}
-	return logged.differences(rows);
-}
-
-function newest(db: Database): number {
-	return db.prepare("SELECT coalesce(max(seq), 0) FROM audit_event").pluck().get() as number;
-}
-
-/** Reads the rows that grant something. */
-function grantingRows(db: Database): GrantingRows {
-	const all = <Row>(columns: string, from: string) => db.prepare(`SELECT ${columns} FROM ${from}`).all() as Row[];
-	return {
-		accounts: all("id, instance_admin, disabled_at", "account"),
-		realms: all("id, user_id, deleted_at", "realm"),
-		bindings: all("realm_id, user_id, role", "binding"),
-		tokens: all("id, user_id, scopes, realm_id, environment, engines, expires_at", "api_token"),
-		configs: all("id, engine, realm_id", "engine_config WHERE state = 'active'"),
-		providers: all("name, id", "sso_provider"),
-		identities: all("id, user_id", "sso_identity"),
+		compare: () => compareRows(db, row_keys),
 	};
 }
 

@@ -109,6 +109,7 @@ function createRunner(db: Database, chain: Chain, writes: Writes, keeper: TipKee
 		enter.run();
 		try {
 			const done = operation(...args);
+			chain.finish();
 			leave.run();
 			return { done };
 		} catch (error) {

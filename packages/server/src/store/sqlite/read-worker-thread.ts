@@ -38,7 +38,7 @@ const db = openReader(file, "long");
 const macs = createRowMacs(row_keys, system.randomBytes);
 guardReads(db, () => macs);
 const questions = {
-	audit: auditLog(db),
+	audit: auditLog(db, row_keys),
 	snapshots: snapshotQuestions(db),
 	leases: leaseLists(db),
 	realms: realmLists(db),

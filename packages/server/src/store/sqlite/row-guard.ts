@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { RowMacs, RowValue } from "../../crypto/row-macs.ts";
 import { AppError } from "../../errors.ts";
 import { columnsOf, coveredColumns, ROW_KINDS, type RowKind, type RowSum, type RowTable } from "../row-kinds.ts";
+import { NAMED_TABLES, naming } from "../row-names.ts";
 
 const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
@@ -33,14 +34,18 @@ export interface RowLedger {
 /** Name of the view that has a table's rows as reads may believe them. */
 export const believed = (table: RowTable) => `believed_${table}`;
 
+/** Receives each change of a row that the log names: its name, and its MAC unless it has ended. */
+export type OnChange = (name: string, mac: Buffer | undefined) => void;
+
 /**
  * Makes a connection's own triggers give every row that it writes its MAC, and keep the sums. They are TEMP: the file has none of them, and no trigger of
  * the file can call their function. A row whose MAC is wrong keeps none, whatever else changes in it, so that a change of one column never blesses the others.
  * A new key for rows takes over with its own row in the keyring.
  */
-export function guardWrites(db: Database, macs: () => RowMacs, start: RowState): RowLedger {
+export function guardWrites(db: Database, macs: () => RowMacs, start: RowState, onChange: OnChange): RowLedger {
 	let state = start;
 	let isStopped = false;
+	const tell = telling(onChange);
 	const count = (table: RowTable, values: readonly RowValue[], key: string, sign: 1n | -1n) => {
 		const term = sign * macs().term(table, values, key);
 		state = { ...state, sums: added(state.sums, key, kindOf(table).sum, term) };
@@ -48,7 +53,9 @@ export function guardWrites(db: Database, macs: () => RowMacs, start: RowState):
 	const enter = (table: RowTable, values: readonly RowValue[]) => {
 		state = { ...state, active: keyIn(table, values) ?? state.active };
 		count(table, values, state.active, 1n);
-		return macs().make(table, values, state.active);
+		const mac = macs().make(table, values, state.active);
+		tell(table, values, mac);
+		return mac;
 	};
 	const leave = (table: RowTable, mac: RowValue, values: readonly RowValue[]) => {
 		const key = macs().keyOf(table, mac, values);
@@ -62,6 +69,7 @@ export function guardWrites(db: Database, macs: () => RowMacs, start: RowState):
 	define("row_entered", (table, ...values) => enter(table, values));
 	define("row_left", (table, mac = null, ...values) => {
 		leave(table, mac, values);
+		tell(table, values, undefined);
 		return null;
 	});
 	define("row_changed", (table, mac = null, ...values) => {
@@ -77,6 +85,15 @@ export function guardWrites(db: Database, macs: () => RowMacs, start: RowState):
 		stop() {
 			isStopped = true;
 		},
+	};
+}
+
+/** Makes the function that tells of changes of rows that the log names. */
+function telling(onChange: OnChange) {
+	const names = new Map(NAMED_TABLES.map((table) => [table, naming(table)]));
+	return (table: RowTable, values: readonly RowValue[], mac: Buffer | undefined) => {
+		const name = names.get(table);
+		if (name !== undefined) onChange(name(values), mac);
 	};
 }
 

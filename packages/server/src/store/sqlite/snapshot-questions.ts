@@ -7,6 +7,7 @@ import { system } from "../../system.ts";
 import { columnsOf } from "../row-kinds.ts";
 import { believableRows } from "./believable-rows.ts";
 import { schemaOf } from "./migrate.ts";
+import { compareRows } from "./row-comparison.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import { sealedRows } from "./sealed-rows.ts";
 import { createStatements } from "./statements.ts";
@@ -56,6 +57,7 @@ export function snapshotQuestions(db: Database) {
 			];
 		},
 		believable: () => believableRows(db),
+		compare: (keys: RowKey[]) => compareRows(db, keys),
 		misfits: (keys: RowKey[]): Misfits =>
 			findMisfits(db, createRowMacs(keys, system.randomBytes), ["access", "content"]),
 		keys: (): KeyRow[] => prepare(`SELECT ${columnsOf("keyring").join(", ")} FROM keyring`).all() as KeyRow[],

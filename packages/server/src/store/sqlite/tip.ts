@@ -121,7 +121,7 @@ export function keepTip(
 	start: RowState = { active: macs().active, sums: new Map() },
 	onAltered: (altered: string[]) => void = () => undefined,
 ): TipKeeper {
-	const ledger: RowLedger = guardWrites(db, macs, start);
+	const ledger: RowLedger = guardWrites(db, macs, start, chain.note);
 	const version = db.prepare("PRAGMA main.schema_version").pluck();
 	const write = db.prepare(
 		"INSERT INTO main.tip (id, sealed) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET sealed = excluded.sealed",

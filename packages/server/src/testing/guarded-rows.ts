@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { createRowMacs } from "../crypto/row-macs.ts";
+import { AppError } from "../errors.ts";
+import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "../store/row-kinds.ts";
+import { migrate } from "../store/sqlite/migrate.ts";
+import { openWriter } from "../store/sqlite/open.ts";
+import { believed, guardReads } from "../store/sqlite/row-guard.ts";
+import { findMisfits, keepTip, type TipKeeper } from "../store/sqlite/tip.ts";
+import { openChain } from "../store/sqlite/writes/audit.ts";
+import { makeFolder } from "./store.ts";
+import { createTestSystem } from "./system.ts";
+
+type Database = ReturnType<typeof openWriter>;
+
+/** The key of the rows. */
+export const KEY = { id: Buffer.alloc(8, 1), bytes: Buffer.alloc(32, 2) };
+const MACS = createRowMacs([KEY], createTestSystem().randomBytes);
+/** Tables whose rows authenticate themselves. */
+export const TABLES = Object.keys(ROW_KINDS) as RowTable[];
+/** Finds the declaration of a table. */
+export const kindOf = (table: RowTable): RowKind => ROW_KINDS[table];
+
+/** A database that one connection writes guarded, one reads guarded, and one alters as another program does. */
+export async function openGuarded(t: TestContext) {
+	const file = join(await makeFolder(t), "svc.db");
+	const open = () => {
+		const db = openWriter(file);
+		t.after(() => db.close());
+		for (const pragma of ["foreign_keys = OFF", "ignore_check_constraints = ON", "trusted_schema = OFF"])
+			db.pragma(pragma);
+		return db;
+	};
+	const writer = open();
+	migrate(writer, "");
+	writer.pragma("foreign_keys = OFF");
+	const chain = openChain(writer);
+	const keeper = keepTip(writer, chain, () => MACS);
+	const [reader, attacker] = [open(), open()];
+	guardReads(reader, () => MACS);
+	/** Writes in one transaction, as a batch does. */
+	const write = (sql: string) => transact(writer, keeper, () => writer.exec(sql));
+	for (const table of TABLES) for (const number of [1, 2]) write(insertOf(writer, table, number));
+	/** Names what does not fit. */
+	const said = () => Object.values(findMisfits(reader, MACS, ["access", "content"])).flat();
+	/** Counts a row as a read sees it, or returns the refusal. */
+	const seen = (table: RowTable, number: number) => {
+		try {
+			return reader
+				.prepare(`SELECT count(*) FROM ${believed(table)} WHERE ${isRow(writer, table, number)}`)
+				.pluck()
+				.get();
+		} catch (error) {
+			if (error instanceof AppError && error.code === "row_altered") return error.code;
+			throw error;
+		}
+	};
+	return { writer, chain, keeper, reader, attacker, write, said, seen };
+}
+
+/** Runs work in one transaction, as a batch does. */
+export function transact(db: Database, keeper: TipKeeper, work: () => unknown): void {
+	const point = keeper.point();
+	db.exec("BEGIN IMMEDIATE");
+	try {
+		keeper.begin();
+		work();
+		keeper.seal();
+		db.exec("COMMIT");
+	} catch (error) {
+		db.exec("ROLLBACK");
+		keeper.rewind(point);
+		throw error;
+	}
+}
+
+/** A value of a column's type, as SQL: another one for each number. */
+export function sampleOf(db: Database, table: string, column: string, number: number): string {
+	const type = db.prepare("SELECT type FROM pragma_table_info(?) WHERE name = ?").pluck().get(table, column);
+	if (type === "INTEGER") return String(number);
+	return type === "BLOB" ? `CAST('${column} ${number}' AS BLOB)` : `'${column} ${number}'`;
+}
+
+/** Inserts a row of a table, another one for each number. */
+export function insertOf(db: Database, table: RowTable, number: number): string {
+	const columns = [...coveredColumns(table), ...Object.keys(kindOf(table).free)];
+	const values = columns.map((column) => sampleOf(db, table, column, number));
+	return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${values.join(", ")})`;
+}
+
+/** Condition of that row. */
+export const isRow = (db: Database, table: RowTable, number: number) =>
+	kindOf(table)
+		.key.map((column) => `${column} = ${sampleOf(db, table, column, number)}`)
+		.join(" AND ");
