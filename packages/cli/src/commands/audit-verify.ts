@@ -21,7 +21,7 @@ export function addAuditVerifyCommand(audit: Command, io: Io): void {
 		usage: "verify",
 		summary: "check that no event, and nothing that it granted, was altered; exits with 0 only then, else with 1",
 		details:
-			"The server also compares its accounts, realms, bindings, API tokens, engines' configurations, providers and linked identities with the log, and names those that were forged, changed, taken away or put back after they had ended. The server's log is for the instance's administrators; a file of `svc audit export` anybody can check, without a server. The server signs a checkpoint now and then and writes it to its own log (audit.checkpoint): with --seq and --hash of one that was kept elsewhere, a log that was cut off or rolled back as a whole is noticed, too. A file holds what its maker could see, so events may be missing between two others: these are counted as gaps.",
+			"The server also compares its accounts, sessions, API tokens, realms, roles, limits, engines' configurations, providers, linked identities and keys with the log, and names those that were forged, changed, taken away or put back after they had ended, and events of an account, token or session that was not there. The server's log is for the instance's administrators; a file of `svc audit export` anybody can check, without a server. The server signs a checkpoint now and then and writes it to its own log (audit.checkpoint): with --seq and --hash of one that was kept elsewhere, a log that was cut off or rolled back as a whole is noticed, too. A file holds what its maker could see, so events may be missing between two others: these are counted as gaps.",
 		options: [
 			option("--seq <number>", "event of a checkpoint that was kept elsewhere"),
 			option("--hash <hex>", "its hash"),
@@ -49,21 +49,36 @@ async function verify(context: Context<VerifyOptions>): Promise<void> {
 		["last event", optional(answer, "last_seq")],
 		["last hash", optional(answer, "last_hash")],
 		["message", optional(answer, "message")],
-		...differing(answer).map((line) => ["row", line] as const),
+		...listed(answer, "differences", inWords).map((line) => ["row", line] as const),
+		...listed(answer, "strange", strangeInWords).map((line) => ["event", line] as const),
 	]);
 	if (status === "rows_differ")
 		throw new Failure("failed", "rows grant something else than the audit log says", { code: "rows_differ" });
+	if (status === "events_differ")
+		throw new Failure("failed", "events are of somebody who was not there", { code: "events_differ" });
 	if (status !== "intact") throw new Failure("failed", "the audit log is not intact", { code: "audit_not_intact" });
 }
 
-/** Lines that name rows that differ from the log; an exported file has no rows to compare. */
-function differing(answer: Answer): string[] {
-	if (answer.differences === undefined) return [];
-	return rows(answer, "differences").map((row) => {
-		const [kind, id, problem] = [text(row, "kind"), text(row, "id"), text(row, "problem")];
-		const since = row.seq === undefined ? "" : `, against event ${count(row, "seq")} of ${text(row, "since")}`;
-		return `${kind} ${id} is ${problem}${since}`;
-	});
+/** Lines of a list of the answer; an exported file has no rows to compare. */
+function listed(answer: Answer, name: string, line: (row: Answer) => string): string[] {
+	return answer[name] === undefined ? [] : rows(answer, name).map(line);
+}
+
+/** Names a row that differs from the log, and since when. */
+function inWords(row: Answer): string {
+	const [kind, id, problem, name] = [text(row, "kind"), text(row, "id"), text(row, "problem"), optional(row, "name")];
+	const since = row.seq === undefined ? "" : `, against event ${count(row, "seq")} of ${text(row, "since")}`;
+	return `${kind} ${id}${name === "" ? "" : ` (${name})`} is ${problem}${since}`;
+}
+
+/** Names an event whose maker was not there. */
+function strangeInWords(row: Answer): string {
+	const [type, at, kind, id] = ["type", "timestamp", "kind", "id"].map((name) => text(row, name));
+	const event = `${count(row, "seq")} of ${at}, ${type}, is of ${kind} ${id}`;
+	if (text(row, "problem") === "unknown") return `${event}, which no event had made`;
+	return row.ended_by === undefined
+		? `${event}, which had ended`
+		: `${event}, which event ${count(row, "ended_by")} had ended at ${text(row, "since")}`;
 }
 
 function parseAnchor(seq: string | undefined, hash: string | undefined): Anchor | undefined {

@@ -4,8 +4,8 @@ import { type Answer, isAnswer, optional, text } from "../client/answer.ts";
 const FIRST = ["key", "environment", "to_environment", "version"];
 /** Facts that come last, because few look for them. */
 const LAST = ["via", "token_id", "ip"];
-/** Facts that lead to the server's log and say nothing themselves. */
-const LEFT_OUT = new Set(["request_id"]);
+/** Facts that lead to the server's log, or to rows of its database, and say nothing themselves. */
+const LEFT_OUT = new Set(["request_id", "session_id", "rows"]);
 
 /** An event's facts in one line for a person, such as `DB_URL prod v3 via=api ip=10.0.0.7`. */
 export function factsInWords(data: string): string {

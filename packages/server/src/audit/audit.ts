@@ -6,7 +6,7 @@ import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import type { Comparison, Difference } from "./comparison.ts";
+import type { Comparison } from "./comparison.ts";
 import { type Anchor, type AuditStore, type ChainReport, type EventQuery, eventBy, type ListedEvent } from "./model.ts";
 import { proveLog } from "./proof.ts";
 
@@ -120,22 +120,25 @@ async function namesAlike(accounts: AuditNeeds["store"]["accounts"], start: stri
 }
 
 /** Result of verifying the log. */
-export interface Verification extends Omit<ChainReport, "status"> {
-	/** `rows_differ`: the log is intact, but rows grant something else than it says. */
-	status: ChainReport["status"] | "rows_differ";
-	/** Rows that differ from an intact log. */
-	differences: Difference[];
+export interface Verification extends Omit<ChainReport, "status">, Comparison {
+	/** `rows_differ`: the log is intact, but rows grant something else than it says. `events_differ`: events are of somebody who was not there. */
+	status: ChainReport["status"] | "rows_differ" | "events_differ";
 	/** Signed checkpoints compared. */
 	checkpoints: number;
 	/** True if a checkpoint from outside was among them: without one, a log that was cut off or rolled back as a whole looks intact. */
 	is_anchored: boolean;
 }
 
-const NOT_COMPARED: Comparison = { differences: [], named_from: undefined };
+function statusOf({ status }: ChainReport, { differences, strange }: Comparison): Verification["status"] {
+	if (status !== "intact" || differences.length + strange.length === 0) return status;
+	return differences.length > 0 ? "rows_differ" : "events_differ";
+}
+
+const NOT_COMPARED: Comparison = { differences: [], strange: [], named_from: undefined };
 
 /**
  * Recomputes the chain and compares it with every signed checkpoint, and with one from outside the database if given; then what the rows grant with
- * what the log granted.
+ * what the log granted, and events with who was there to make them.
  * @throws AppError forbidden, insufficient_scope
  * Design: §10
  */
@@ -143,11 +146,11 @@ export async function verifyLog(needs: AuditNeeds, actor: Actor, outside: Anchor
 	await requireInstanceAdmin(needs, actor, "read");
 	const { report, checkpoints } = await proveLog(needs.store.audit, needs.keyring, outside);
 	// A log that was altered proves nothing about rows.
-	const { differences } = report.status === "intact" ? await needs.store.audit.compare() : NOT_COMPARED;
-	const status = differences.length === 0 ? report.status : "rows_differ";
+	const compared = report.status === "intact" ? await needs.store.audit.compare() : NOT_COMPARED;
+	const status = statusOf(report, compared);
 	const facts = { status, last_seq: report.last.seq };
 	await needs.store.audit.append(eventBy(actor, needs.system.now(), "audit.verified", undefined, facts));
-	return { ...report, status, differences, checkpoints, is_anchored: outside !== undefined };
+	return { ...report, ...compared, status, checkpoints, is_anchored: outside !== undefined };
 }
 
 /** Reads an outside checkpoint in the form of the log line. @throws AppError validation_failed */

@@ -34,9 +34,24 @@ export interface Difference {
 	since: string | undefined;
 }
 
+/** An event whose account, token or session was not there to make it. */
+export interface StrangeEvent extends When {
+	type: string;
+	kind: "account" | "token" | "session";
+	/** Id of the account, token or session. */
+	id: string;
+	/** `ended`: it had ended. `unknown`: no event before had made it. */
+	problem: "ended" | "unknown";
+	/** The event that had ended it, and its time; undefined when it ended by itself. */
+	ended_by: number | undefined;
+	since: string | undefined;
+}
+
 /** What a comparison of the rows with the log found. */
 export interface Comparison {
 	differences: Difference[];
+	/** Events whose makers had ended, or were not there yet. */
+	strange: StrangeEvent[];
 	/** The event from which on the log names every row: the first one, or that of an adoption. */
 	named_from: When | undefined;
 }

@@ -255,7 +255,7 @@ export function noteBy(
 		actor: actor.user_id,
 		realm_id: realm?.id ?? "",
 		realm: realm?.slug ?? "",
-		data: { ...data, request_id: actor.request_id, ip: actor.ip, token_id: actor.token_id },
+		data: { ...data, request_id: actor.request_id, ip: actor.ip, token_id: actor.token_id, session_id: actor.jti },
 		cause: actor.user_id,
 	};
 }

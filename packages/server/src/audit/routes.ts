@@ -2,16 +2,13 @@ import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Count, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
-import { type AuditNeeds, listEvents, namesOfActors, parseAnchor, verifyLog } from "./audit.ts";
+import { type AuditNeeds, listEvents, namesOfActors } from "./audit.ts";
 import { eventId } from "./chain.ts";
-import { RIGHT_KINDS } from "./comparison.ts";
 import { exportEvents } from "./export.ts";
+import { verifyRoute } from "./verify-route.ts";
 
 /** Events on a page when no limit is given. Spec: API › Limits. */
 const USUAL_PAGE = 50;
-
-/** Maximum number of differing rows listed. */
-const MAX_DIFFERENCES = 100;
 
 /** Bytes of a filter: an e-mail has at most 254 characters, which are four times as many bytes. */
 const MAX_FILTER_BYTES = 1024;
@@ -43,23 +40,6 @@ const NamedSchema = v.object({
 });
 
 const SPAN = { since: v.optional(instantOf("since")), until: v.optional(instantOf("until")) };
-
-const Anchor = v.object({
-	seq: v.optional(
-		v.pipe(
-			v.string(),
-			v.metadata({ type: "integer", minimum: 1, maximum: 999_999_999_999_999 }),
-			v.regex(/^[1-9][0-9]{0,14}$/, errorMessage("validation_failed", "seq must be a whole number")),
-			v.transform(Number),
-		),
-	),
-	hash: v.optional(
-		v.pipe(
-			v.string(),
-			v.regex(/^[0-9a-f]{64}$/, errorMessage("validation_failed", "hash must be 64 hexadecimal digits")),
-		),
-	),
-});
 
 /** Spec: API › Audit. Design: §10. */
 export function auditRoutes(needs: AuditNeeds): Route[] {
@@ -96,50 +76,6 @@ export function auditRoutes(needs: AuditNeeds): Route[] {
 	];
 }
 
-function verifyRoute(needs: AuditNeeds): Route {
-	return route({
-		method: "GET",
-		path: "/api/v1/audit/verify",
-		summary: "Recompute the audit log's hash chain, and compare checkpoints and rows with it",
-		query: Anchor,
-		status: 200,
-		answer: v.object({
-			status: v.picklist(["intact", "altered", "truncated", "rows_differ"]),
-			message: v.string(),
-			events: Count,
-			checkpoints: Count,
-			anchored: v.boolean(),
-			last_seq: Count,
-			last_hash: v.string(),
-			differing: Count,
-			differences: v.array(
-				v.object({
-					kind: v.picklist(RIGHT_KINDS),
-					id: v.string(),
-					name: v.optional(v.string()),
-					problem: v.picklist(["unknown", "ended", "changed", "missing"]),
-					seq: v.optional(Count),
-					since: v.optional(Instant),
-				}),
-			),
-		}),
-		async handle({ actor, query }) {
-			const found = await verifyLog(needs, actor, parseAnchor(query.seq, query.hash));
-			return {
-				status: found.status,
-				message: MESSAGES[found.status](found.seq ?? 0, found.differences.length),
-				events: found.events,
-				checkpoints: found.checkpoints,
-				anchored: found.is_anchored,
-				last_seq: found.last.seq,
-				last_hash: found.last.hash.toString("hex"),
-				differing: found.differences.length,
-				differences: found.differences.slice(0, MAX_DIFFERENCES),
-			};
-		},
-	});
-}
-
 const ChainedSchema = v.object({
 	seq: Count,
 	...EventSchema.entries,
@@ -174,12 +110,3 @@ function exportRoute(needs: AuditNeeds): Route {
 		},
 	});
 }
-
-const MESSAGES = {
-	intact: () => "no event was altered; keep a checkpoint elsewhere to detect a log that was truncated",
-	altered: (seq: number) => `the log was altered at event ${seq}: compare it with a backup`,
-	truncated: (seq: number) =>
-		`the log ends before event ${seq}, which a checkpoint covers: it was truncated or rolled back`,
-	rows_differ: (_seq: number, count: number) =>
-		`the log is intact, but ${count === 1 ? "one row grants" : `${count} rows grant`} something else than it says: another program altered the database`,
-};

@@ -63,10 +63,24 @@ export async function checkRows(needs: DatabaseNeeds, signal: AbortSignal): Prom
 
 /** Checks rows against the log, which it reads whole. */
 export async function checkRights(needs: DatabaseNeeds, signal: AbortSignal): Promise<Check[]> {
-	const { differences: found } = await withDatabase(needs, signal, ({ compare }) => compare(needs.keyring.rows()));
-	const [first] = found;
-	if (first === undefined) return [ok("rights", "accounts, roles, tokens and settings are as the audit log says")];
-	const message = `${found.length === 1 ? "one row grants" : `${found.length} rows grant`} something else than the audit log says: another program altered the database`;
+	const { differences, strange, named_from } = await withDatabase(needs, signal, ({ compare }) =>
+		compare(needs.keyring.rows()),
+	);
+	const [rows, events] = [differences.length, strange.length];
+	if (rows + events === 0) {
+		const from =
+			named_from === undefined || named_from.seq === 1 ? "" : `; it names them from event ${named_from.seq} on`;
+		return [ok("rights", `accounts, roles, tokens and settings are as the audit log says${from}`)];
+	}
+	const found = [
+		...(rows === 0
+			? []
+			: [`${rows === 1 ? "one row grants" : `${rows} rows grant`} something else than the audit log says`]),
+		...(events === 0
+			? []
+			: [`${events === 1 ? "one event is" : `${events} events are`} of somebody who was not there`]),
+	];
+	const message = `${found.join(", and ")}: another program altered the database`;
 	return [{ name: "rights", status: "failed", message, hint: "`svc audit verify` names them" }];
 }
 

@@ -198,7 +198,7 @@ test("a refusal is in the log, with who, where and what, before it is answered",
 		await append(event);
 		order.push("logged");
 	};
-	const actor = anActor({ token_id: "token" });
+	const actor = anActor({ token_id: "token", jti: undefined });
 	await authorize(needs, actor, "payments", { capability: "secrets:write", scope: "write" }).catch(() =>
 		order.push("answered"),
 	);

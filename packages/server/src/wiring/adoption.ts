@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Difference } from "../audit/comparison.ts";
+import type { Difference, StrangeEvent } from "../audit/comparison.ts";
 import type { ChainReport } from "../audit/model.ts";
 import { proveLog } from "../audit/proof.ts";
 import { frozenKeys, withCopy } from "../backups/check.ts";
@@ -26,6 +26,8 @@ export interface Adoptable {
 	log: ChainReport;
 	/** Rows that grant something else than the log says. */
 	differences: Difference[];
+	/** Events of an account, token or session that was not there. */
+	strange: StrangeEvent[];
 }
 
 /** Options of an adoption, made on the server's machine while no server runs. */
@@ -98,8 +100,8 @@ async function lookAt(
 			const keyring = await openKeyring({ keys: frozenKeys(fingerprint, keys), master: key.reveal(), system });
 			const { report: log } = await proveLog(copy.audit, keyring, undefined);
 			const misfits = isBefore ? [] : Object.values(await copy.misfits(keyring.rows())).flat();
-			const [rows, { differences }] = await Promise.all([copy.believable(), copy.compare(keyring.rows())]);
-			return { key, found: { rows, misfits, log, differences } };
+			const [rows, { differences, strange }] = await Promise.all([copy.believable(), copy.compare(keyring.rows())]);
+			return { key, found: { rows, misfits, log, differences, strange } };
 		});
 	} finally {
 		remove();

@@ -41,7 +41,11 @@ const FOUND = {
 	},
 	misfits: ["rows of api_token"],
 	log: { status: "altered", seq: 7 },
-	differences: [{ kind: "token", id: "t", problem: "unknown" }],
+	differences: [
+		{ kind: "token", id: "t", problem: "unknown" },
+		{ kind: "session", id: "s", name: "bob@example.com", problem: "ended", seq: 5 },
+	],
+	strange: [{ seq: 6, type: "secret.read", kind: "session", id: "s" }],
 } as unknown as Adoptable;
 
 test("what does not fit is first, then all that would be believed, by name", () => {
@@ -51,6 +55,8 @@ test("what does not fit is first, then all that would be believed, by name", () 
 			"not as the server left it: rows of api_token",
 			"the audit log is altered from event 7 on",
 			"not as the audit log says: token t is unknown",
+			"not as the audit log says: session s (bob@example.com) is ended, against event 5",
+			"strange in the audit log: event 6, secret.read, is of session s, which was not there",
 			"would be believed: 3 accounts, 1 of them disabled, 1 realms, 1 roles, 2 API tokens, 2 configurations of engines, 1 identity providers, 1 linked identities",
 			"instance admin ada@example.com (Ada)",
 			"instance admin bob@example.com",

@@ -1,14 +1,21 @@
 import type { Adoptable } from "@svc/server/offline";
 
+/** Maximum number of strange events shown: an altered database that served may have made many. */
+const MAX_STRANGE = 20;
+
 /**
  * Describes a database that may be adopted, a line for each row that would be believed: what does not fit first, then all that grants something, by name.
  * The names are as they are in the database, and any program may have written them.
  */
-export function* describeAdoptable({ rows, misfits, log, differences }: Adoptable): Generator<string> {
+export function* describeAdoptable({ rows, misfits, log, differences, strange }: Adoptable): Generator<string> {
 	for (const misfit of misfits) yield `not as the server left it: ${misfit}`;
 	if (log.status !== "intact") yield `the audit log is ${log.status} from event ${log.seq} on`;
-	for (const { kind, id, problem, seq } of differences)
-		yield `not as the audit log says: ${kind} ${id} is ${problem}${seq === undefined ? "" : `, against event ${seq}`}`;
+	for (const { kind, id, name, problem, seq } of differences) {
+		const row = `${kind} ${id}${name === undefined ? "" : ` (${name})`}`;
+		yield `not as the audit log says: ${row} is ${problem}${seq === undefined ? "" : `, against event ${seq}`}`;
+	}
+	for (const { seq, type, kind, id } of strange.slice(0, MAX_STRANGE))
+		yield `strange in the audit log: event ${seq}, ${type}, is of ${kind} ${id}, which was not there`;
 	yield* describeRows(rows);
 }
 

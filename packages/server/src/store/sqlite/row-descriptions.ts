@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
-import type { Difference } from "../../audit/comparison.ts";
+import type { Difference, StrangeEvent } from "../../audit/comparison.ts";
+import { makerName, type Strange } from "../../audit/event-makers.ts";
 import type { StoredEvent } from "../../audit/model.ts";
 import type { Misnamed } from "../../audit/named-rows.ts";
 import type { RowValue } from "../../crypto/row-macs.ts";
@@ -81,4 +82,23 @@ export function nameOfDifference(db: Database, { kind, id }: Difference): string
 	if (shown === undefined) return undefined;
 	const found = db.prepare(`SELECT ${shown.name} FROM main.${table} WHERE ${shown.id} = ?`).pluck().get(id);
 	return typeof found === "string" && found !== "" ? found : undefined;
+}
+
+/** Maximum number of strange events for which the end of the maker is looked up: each search may read the whole log. */
+const MAX_SEARCHED = 100;
+
+/** Describes events by the one that had ended their makers before them. */
+export function describeStrange(db: Database, strange: readonly Strange[]): StrangeEvent[] {
+	const end = db.prepare(
+		"SELECT seq, timestamp FROM main.audit_event WHERE seq < @seq AND (instr(data, @name || ' ') OR instr(data, @name || '\"') " +
+			"OR (type = 'user.disabled' AND instr(data, @id))) ORDER BY seq DESC LIMIT 1",
+	);
+	const made = db.prepare("SELECT 1 FROM main.audit_event WHERE seq < @seq AND instr(data, @name || '=') LIMIT 1");
+	return strange.map((event, index) => {
+		const asked = { seq: event.seq, name: makerName(event), id: event.id };
+		const by =
+			index < MAX_SEARCHED ? (end.get(asked) as Pick<StoredEvent, "seq" | "timestamp"> | undefined) : undefined;
+		const wasThere = by !== undefined || (index < MAX_SEARCHED && made.get(asked) !== undefined);
+		return { ...event, problem: wasThere ? "ended" : "unknown", ended_by: by?.seq, since: by?.timestamp };
+	});
 }

@@ -6,7 +6,7 @@ import { insertOf, isRow, KEY, openGuarded, sampleOf, transact } from "../../tes
 import { anEvent } from "../../testing/rows.ts";
 import { coveredColumns, type RowTable } from "../row-kinds.ts";
 import { NAMED_TABLES, namingColumns } from "../row-names.ts";
-import { compareNames } from "./row-comparison.ts";
+import { compareNames } from "./name-comparison.ts";
 
 /** A database whose log names two rows of each table. */
 async function setUp(t: TestContext) {
