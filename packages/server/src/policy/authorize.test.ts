@@ -198,7 +198,7 @@ test("a refusal is in the log, with who, where and what, before it is answered",
 		await append(event);
 		order.push("logged");
 	};
-	const actor = anActor({ token_id: "token", jti: undefined });
+	const actor = anActor({ token_id: "token" });
 	await authorize(needs, actor, "payments", { capability: "secrets:write", scope: "write" }).catch(() =>
 		order.push("answered"),
 	);
@@ -211,7 +211,14 @@ test("a refusal is in the log, with who, where and what, before it is answered",
 			cause: actor.user_id,
 			realm_id: REALM.id,
 			realm: "payments",
-			data: { wanted: "secrets:write", reason: "forbidden", request_id: "request", ip: "192.0.2.1", token_id: "token" },
+			data: {
+				wanted: "secrets:write",
+				reason: "forbidden",
+				request_id: "request",
+				ip: "192.0.2.1",
+				token_id: "token",
+				session_id: "session",
+			},
 		},
 	]);
 });
