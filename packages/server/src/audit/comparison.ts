@@ -47,7 +47,7 @@ export interface StrangeEvent extends When {
 	since: string | undefined;
 }
 
-/** What a comparison of the rows with the log found. */
+/** Result of comparing the rows with the log. */
 export interface Comparison {
 	differences: Difference[];
 	/** Events whose makers had ended, or were not there yet. */

@@ -15,7 +15,7 @@ const ROWS_A_PASS = 250_000;
 /** Maximum number of events that are listed because their makers were not there, in one pass. */
 const MAX_STRANGE = 1000;
 
-/** What the log's names tell. */
+/** Findings of one share of the names, or of all. */
 interface Named {
 	misnamed: Misnamed[];
 	strange: Strange[];
