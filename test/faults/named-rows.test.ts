@@ -59,7 +59,7 @@ const remove = (table: string, where: string) => other.exec(`DELETE FROM main.${
 test("events name the rows that they made, changed and ended, and members learn no more of them", async () => {
 	const { id } = await apiToken(client, member, "read");
 	const [created] = await events(client, member, "type=auth.token.created");
-	assert.match(created?.rows ?? "", new RegExp(`^api_token/${id}=[0-9a-f]{20}$`));
+	assert.match(created?.rows ?? "", new RegExp(`^api_token/${id}=[0-9a-f]{24}$`));
 	ok(await client.delete(`/auth/tokens/${id}`, { token: member.token }));
 	const [revoked] = await events(client, member, "type=auth.token.revoked");
 	assert.equal(revoked?.rows, `api_token/${id}`);

@@ -86,7 +86,7 @@ test("an event that ends its own maker is not strange, not even when other event
 	assert.deepEqual(log.add(2, "secret.set", by("t")), ["token t"]);
 });
 
-test("a restore ends every session, and so does an adoption all that it does not name", () => {
+test("a restore ends every session, and an adoption all that it does not name", () => {
 	const log = aLog();
 	log.add(0, "auth.login", {}, [`account/${ADA}=1`, "session/s=1", "session/u=1"]);
 	log.add(1, "rows.adopted", {}, [`account/${ADA}=2`]);

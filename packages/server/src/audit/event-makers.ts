@@ -86,7 +86,9 @@ export class EventMakers {
 	take(event: StoredEvent, facts: MakerFacts, rows: readonly Named[], isMine: (name: string) => boolean): Maker[] {
 		const at_ms = Date.parse(event.timestamp);
 		const isAdopting = event.type === "rows.adopted";
-		if (event.type === "backup.restored" || (isAdopting && !this.#isAdopting)) this.#endSessions();
+		if (event.type === "backup.restored") this.#endSessions();
+		// It names all that is there.
+		if (isAdopting && !this.#isAdopting) this.#there.clear();
 		this.#isAdopting = isAdopting;
 		this.#pending.push(...rows.filter(({ name }) => isMaker(name)));
 		if (facts.of !== undefined) return [];

@@ -43,8 +43,9 @@ export class NamedRows {
 		const by = { seq, timestamp };
 		const isAdopting = type === "rows.adopted";
 		if (seq === 1 || isAdopting) this.#from ??= by;
-		// Their ends are not named: a restore comes before the log that tells of it, and an adoption believes what is there.
-		if (type === "backup.restored" || (isAdopting && !this.#isAdopting)) this.endSessions();
+		// These ends are not named: a restore comes before the log that tells of it, and an adoption believes what is there.
+		if (type === "backup.restored") this.endSessions();
+		if (isAdopting && !this.#isAdopting) this.#forget("");
 		this.#isAdopting = isAdopting;
 		for (const { name, fingerprint } of rows) {
 			if (fingerprint === undefined && !this.#standing.has(name)) this.#last.delete(name);
@@ -54,8 +55,12 @@ export class NamedRows {
 
 	/** Ends all sessions that do not stand. */
 	endSessions(): void {
+		this.#forget("session/");
+	}
+
+	#forget(start: string): void {
 		for (const name of this.#last.keys())
-			if (name.startsWith("session/") && !this.#standing.has(name)) this.#last.delete(name);
+			if (name.startsWith(start) && !this.#standing.has(name)) this.#last.delete(name);
 	}
 
 	/** Names the rows that differ. */

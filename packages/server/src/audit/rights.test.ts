@@ -17,8 +17,8 @@ const T0 = Date.parse("2030-01-01T00:00:00.000Z");
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A log to which events are added, one a day. */
-function aLog() {
-	const logged = new LoggedRights();
+function aLog(rows?: GrantingRows) {
+	const logged = new LoggedRights(rows);
 	let seq = 0;
 	return {
 		add(type: EventType, actor: string, data: EventData = {}, realm_id = ""): void {
@@ -185,4 +185,14 @@ test("identities and providers that older events do not name are skipped; all ot
 	log.add("sso.identity.unlinked", "bob", { identity_id: "known" });
 	log.add("sso.provider.deleted", "ada", { provider: "new" });
 	assert.deepEqual(log.against({ identities, providers }), ["provider new ended 6", "identity known ended 5"]);
+});
+
+test("with the rows at hand it remembers the ends of those that stand alone, and names the same", () => {
+	const tokens = [aToken("back"), aToken("made")];
+	const log = aLog({ ...NOTHING, tokens });
+	for (const id of ["back", "gone", "first"]) log.add("auth.token.created", "ada", tokenMade(id));
+	log.add("auth.token.created", "ada", tokenMade("made", { token_id: "first" }));
+	for (const token_revoked of ["back", "gone", "first"]) log.add("auth.token.revoked", "ada", { token_revoked });
+	assert.deepEqual(log.against({ tokens }), ["token back ended 5", "token made ended 7"]);
+	assert.deepEqual(log.against({ tokens: [aToken("gone")] }), ["token gone unknown"], "it forgot");
 });

@@ -83,8 +83,12 @@ export const GRANTING_TYPES = [
 
 type GrantingType = (typeof GRANTING_TYPES)[number];
 
-/** Replays the log's events in order, then names the rows that differ. Design: §13 */
+/**
+ * Replays the log's events in order, then names the rows that differ. It forgets what ended unless a row stands, so it grows with the rows, not with the
+ * log. Design: §13
+ */
 export class LoggedRights {
+	readonly #standing: ReadonlySet<string> | undefined;
 	readonly #logged = new Map<string, Logged>();
 	/** Tokens that stand. */
 	readonly #tokens = new Map<string, LoggedToken>();
@@ -127,6 +131,11 @@ export class LoggedRights {
 		"sso.identity.unlinked": (event, { identity_id }) => this.#end("identity", String(identity_id), event),
 	};
 
+	/** @param rows those that are compared later; without them it remembers every end */
+	constructor(rows?: GrantingRows) {
+		if (rows !== undefined) this.#standing = new Set([...rightsOf(rows)].map(({ kind, id }) => keyOf(kind, id)));
+	}
+
 	/** Takes the next event of a granting type. */
 	take(event: StoredEvent): void {
 		this.#effects[event.type as GrantingType](event, JSON.parse(event.data) as Facts);
@@ -163,7 +172,10 @@ export class LoggedRights {
 	}
 
 	#end(kind: Kind, id: string, by: When): void {
-		this.#logged.set(keyOf(kind, id), { right: undefined, by });
+		const key = keyOf(kind, id);
+		if (kind === "identity") this.#links.delete(id);
+		if (this.#standing?.has(key) === false) this.#logged.delete(key);
+		else this.#logged.set(key, { right: undefined, by });
 	}
 
 	#arrive(event: StoredEvent, { arrival, identity_id }: Facts): void {
@@ -236,6 +248,9 @@ export class LoggedRights {
 	}
 
 	#endToken(id: string, by: When): void {
+		const realm_id = this.#tokens.get(id)?.realm_id ?? "";
+		this.#ofRealm.get(realm_id)?.delete(keyOf("token", id));
+		this.#made.delete(id);
 		this.#tokens.delete(id);
 		this.#end("token", id, by);
 	}

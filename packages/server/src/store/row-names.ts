@@ -5,7 +5,7 @@ import { coveredColumns, ROW_KINDS, type RowKind, type RowTable } from "./row-ki
 const DIGEST_BYTES = 8;
 
 /** Hexadecimal digits of the key's id before them. */
-const KEY_DIGITS = 4;
+const KEY_DIGITS = 8;
 
 /** Tables whose rows the log names. */
 export const NAMED_TABLES: readonly RowTable[] = (Object.keys(ROW_KINDS) as RowTable[]).filter(

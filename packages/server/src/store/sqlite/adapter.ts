@@ -26,21 +26,28 @@ interface Ways {
 	transaction: ReadTransaction;
 	/** For long questions. */
 	worker: ReadWorker;
+	/** For questions that read all of the log, which would keep the others waiting for seconds. */
+	comparer: ReadWorker;
 	/** The newest event. */
 	tip(): { seq: number; hash: Buffer };
 	/** Names what did not fit the keys of rows, and what a change found. */
 	altered(): readonly string[];
 }
 
+const READ_ALL: ReadonlySet<string> = new Set(["audit.verify", "audit.compare"]);
+
 type Run = (...args: never[]) => unknown;
 
 /** Makes every operation of the port: this thread answers reads, the reading worker scans, the writer thread changes. */
 export function createAdapter(ways: Ways): Operations {
-	const { writer, connection, transaction, worker } = ways;
+	const { writer, connection, transaction, worker, comparer } = ways;
 	const reads = readsOf(ways) as unknown as Record<string, Record<string, Run>>;
 	const operations = fromDeclarations((noun, verb, declared) => {
 		if (declared.kind === "append") return writer.append;
-		if (declared.kind === "scan") return (...args: unknown[]) => worker.ask(noun, verb, args);
+		if (declared.kind === "scan") {
+			const reader = READ_ALL.has(`${noun}.${verb}`) ? comparer : worker;
+			return (...args: unknown[]) => reader.ask(noun, verb, args);
+		}
 		if (declared.kind === "read") return transaction.within(reads[noun]?.[verb] as Run);
 		const run = writer.operation(noun, verb);
 		return declared.inParts ? untilNothing(run) : run;

@@ -122,6 +122,17 @@ test("a row whose MAC is by a newer key is as the log says; one changed since is
 	assert.deepEqual(said(undefined, [newer, KEY]), ["binding changed 1"]);
 });
 
+test("an adoption stands for rows that were gone before it, and names the others", async (t) => {
+	const { writer, attacker, chain, write, said } = await setUp(t);
+	attacker.exec(`DELETE FROM keyring WHERE ${isRow(writer, "keyring", 1)}`);
+	attacker.exec(`DELETE FROM binding WHERE ${isRow(writer, "binding", 1)}`);
+	assert.deepEqual(new Set(said()), new Set(["keyring missing 1", "binding missing 1"]));
+	write(`UPDATE account SET disabled_at = 'then' WHERE ${isRow(writer, "account", 1)}`);
+	const [name, fingerprint] = ["binding/id%202", "0101010100000000"];
+	chain.append(anEvent({ type: "rows.adopted", data: { rows: `${name}=${fingerprint}` } }));
+	assert.deepEqual(said(), [`binding changed ${chain.tip().seq}`]);
+});
+
 test("a change that a transaction took back is named nowhere", async (t) => {
 	const { writer, chain, keeper, write, said } = await setUp(t);
 	assert.throws(() =>

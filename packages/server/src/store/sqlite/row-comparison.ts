@@ -30,7 +30,7 @@ const NOTHING = { misnamed: [], strange: [], from: undefined };
 /** Compares the rows of one state of the database with the log up to then. */
 function differencesOfRights(db: Database): Difference[] {
 	const { rows, last } = db.transaction(() => ({ rows: grantingRows(db), last: newest(db) }))();
-	const logged = new LoggedRights();
+	const logged = new LoggedRights(rows);
 	const isOfType = "type IN (SELECT value FROM json_each(@types))";
 	for (const event of eventsUpTo(db, last, isOfType, { types: JSON.stringify(GRANTING_TYPES) })) logged.take(event);
 	return logged.differences(rows);

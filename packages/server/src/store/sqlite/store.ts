@@ -58,19 +58,19 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		unlock = lockDataDirectory(options.directory);
 		const [{ createAdapter }] = await Promise.all([import("./adapter.ts"), prepareAndOpen(writer, options, file)]);
 		const connection = openReader(file);
-		let macs: RowMacs | undefined;
-		let row_keys: RowKey[] = [];
-		guardReads(connection, () => macs ?? noKeys());
+		let guarded: { row_keys: RowKey[]; macs: RowMacs } | undefined;
+		const keys = () => guarded?.row_keys ?? [];
+		guardReads(connection, () => guarded?.macs ?? noKeys());
 		const transaction = createReadTransaction(connection, options.onFailure);
 		writer.onCommit = transaction.refresh;
-		const [worker, comparer] = [new ReadWorker(file, () => row_keys), new ReadWorker(file)];
+		const readers = readersOf(file, keys);
 		const disk = createDisk(options.directory, options.statfs);
 		const thrift = createThrift(disk);
 		const adapter = createAdapter({
 			writer: thrifty(writer, thrift),
 			connection,
 			transaction,
-			worker,
+			...readers,
 			tip: () => writer.tip,
 			altered: () => altered,
 		});
@@ -79,17 +79,17 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			isWritable: probe(writer, disk),
 			eventsOnLowDisk: thrift.seen,
 			copyTo: (to) => takeSnapshot(file, to),
-			async guard(keys) {
-				row_keys = keys;
-				macs = createRowMacs(keys, system.randomBytes);
-				altered.push(...(await writer.guard(keys)));
+			async guard(row_keys) {
+				guarded = { row_keys, macs: createRowMacs(row_keys, system.randomBytes) };
+				altered.push(...(await writer.guard(row_keys)));
 				if (altered.length === 0) noteMacs(options);
 			},
 			// A row that was put back for a moment may be remembered.
-			misfits: () => comparer.question("snapshots", "misfits")(row_keys).finally(cache.clear).catch(transaction.fail),
+			misfits: () =>
+				readers.comparer.question("snapshots", "misfits")(keys()).finally(cache.clear).catch(transaction.fail),
 			altered: noticed.promise,
 			async close() {
-				await Promise.all([worker.close(), comparer.close()]);
+				await Promise.all(Object.values(readers).map((reader) => reader.close()));
 				transaction.refresh();
 				connection.close();
 				await writer.close();
@@ -101,6 +101,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		unlock();
 		throw error;
 	}
+}
+
+/** Makes the threads for long questions: one for those that read everything, which would keep the others waiting for seconds. */
+function readersOf(file: string, keys: () => RowKey[]) {
+	return { worker: new ReadWorker(file, keys), comparer: new ReadWorker(file, keys) };
 }
 
 /** Prepares the files before anything is written, then has the writer open them. */
