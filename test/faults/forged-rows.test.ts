@@ -117,6 +117,11 @@ async function verified(data: string) {
 }
 
 test("rows that the server wrote match the log", async () => {
+	const looked = await runLocal(
+		forgedCopy(() => undefined),
+		["adopt", "--look", "--json"],
+	);
+	assert.deepEqual([looked.code, JSON.parse(looked.stdout).status], [0, "sound"]);
 	const { status, differences } = ok(await verified(forgedCopy(() => undefined)));
 	assert.deepEqual([status, differences], ["intact", []]);
 });
@@ -126,6 +131,10 @@ for (const [what, forgery] of Object.entries(FORGERIES)) {
 		const [sql, named] = forgery();
 		const data = forgedCopy((database) => database.exec(sql));
 		refused(await verified(data), 503, "database_altered");
+		const looked = await runLocal(data, ["adopt", "--look", "--json"]);
+		const { status: seen, differences: all } = JSON.parse(looked.stdout) as Report;
+		assert.deepEqual([looked.code, seen], [1, "altered"]);
+		assert.ok(all.some(({ kind, id, problem }) => `${kind} ${id} ${problem}` === named));
 		const adopted = await runLocal(data, ["adopt", "--again", "--yes"]);
 		assert.equal(adopted.code, 0, adopted.stderr);
 		assert.match(

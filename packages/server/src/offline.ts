@@ -13,7 +13,7 @@ import { TLS_FILES } from "./http/tls-files.ts";
 import { checkDataDirectory, DATABASE_FILES, lockDataDirectory } from "./store/sqlite/files.ts";
 import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } from "./store/sqlite/restored.ts";
 import { system } from "./system.ts";
-import { type Adoptable, adoptDatabase } from "./wiring/adoption.ts";
+import { type Adoptable, adoptDatabase, lookAtDatabase } from "./wiring/adoption.ts";
 import { createChecker } from "./wiring/backups.ts";
 
 /** Options of a restore, made on the server's machine while no server runs. */
@@ -109,4 +109,13 @@ async function putInPlace(
 	return restore;
 }
 
-export { type Adoptable, adoptDatabase, FatalError, type Restore, readConfig, type Sound, UnsoundBackup };
+export {
+	type Adoptable,
+	adoptDatabase,
+	FatalError,
+	lookAtDatabase,
+	type Restore,
+	readConfig,
+	type Sound,
+	UnsoundBackup,
+};

@@ -54,7 +54,7 @@ export async function adoptDatabase(
 	const file = join(data_dir, "svc.db");
 	try {
 		adoptRestored(data_dir);
-		if (!hasDatabase(data_dir)) throw new FatalError(`${data_dir} has no database: start the server to make one`);
+		if (!hasDatabase(data_dir)) throw noDatabase(data_dir);
 		const isBefore = isBeforeMacs(file);
 		if (!again && (!isBefore || wasAdopted(data_dir))) {
 			throw new FatalError("the server believed this database before: --again believes it once more, as it is now");
@@ -78,6 +78,27 @@ export async function adoptDatabase(
 		unlock();
 	}
 }
+
+/**
+ * Compares a database with the keys of its rows and with its audit log, while no server runs. Changes nothing.
+ * @throws FatalError when a server runs, there is no database, its schema was altered, or the master key is another one
+ * Design: §13
+ */
+export async function lookAtDatabase(config: Config): Promise<Adoptable> {
+	const { data_dir } = config;
+	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
+	const unlock = lockDataDirectory(data_dir);
+	const file = join(data_dir, "svc.db");
+	try {
+		if (!hasDatabase(data_dir)) throw noDatabase(data_dir);
+		refuseAlteredSchema(file);
+		return (await lookAt(config, file, isBeforeMacs(file))).found;
+	} finally {
+		unlock();
+	}
+}
+
+const noDatabase = (data_dir: string) => new FatalError(`${data_dir} has no database: start the server to make one`);
 
 /** Looks at a copy with today's schema, under the master key that the settings name. */
 async function lookAt(

@@ -10,6 +10,7 @@ import { explainBackup } from "./backup-verify.ts";
 
 interface AdoptOptions {
 	readonly again?: boolean;
+	readonly look?: boolean;
 	readonly yes?: boolean;
 }
 
@@ -21,14 +22,19 @@ export const ADOPT: LocalCommand<AdoptOptions> = {
 		"Each row gets a code that only the master key can make, so that from then on the server believes nothing that another program writes. Look at what it shows: first what does not fit, and every row that grants something else than the audit log says; then, by name, the administrators, owners, roles, tokens, configurations, providers and identities that it would believe. With `--yes` it shows the same. A backup is made first. Run it as the server's user, with the server's settings and its master key.",
 	options: [
 		option("--again", "believe as it is now a database that the server believed before: after an alteration"),
+		option("--look", "show it and change nothing; exits with 0 only if rows and audit log fit, else with 1").conflicts([
+			"again",
+			"yes",
+		]),
 		option("--yes", "do not ask"),
 	],
-	examples: ["svc adopt", "svc adopt --again"],
+	examples: ["svc adopt", "svc adopt --look --json", "svc adopt --again"],
 	run: adopt,
 };
 
 async function adopt(context: Context<AdoptOptions>): Promise<void> {
 	const { io, options } = context;
+	if (options.look === true) return look(context);
 	if (options.yes !== true && !isInteractive(io))
 		throw new Failure("usage", "adopting needs --yes where nobody can be asked");
 	process.umask(0o077);
@@ -46,6 +52,26 @@ async function adopt(context: Context<AdoptOptions>): Promise<void> {
 		["adopted", `${adopted.rows} rows`],
 		["backup", adopted.backup],
 	]);
+}
+
+/** Compares rows, keys and log of a database that no server uses: as `svc audit verify` and `svc doctor --deep` do through a server. */
+async function look(context: Context<AdoptOptions>): Promise<void> {
+	const { io } = context;
+	process.umask(0o077);
+	const { lookAtDatabase, readConfig } = await import("@svc/server/offline");
+	const found = await lookAtDatabase(readConfig(io.env, io.cwd())).catch(explainBackup);
+	const { misfits, log, differences, strange } = found;
+	await showFound(context, found);
+	const isSound = log.status === "intact" && misfits.length + differences.length + strange.length === 0;
+	const status = isSound ? "sound" : "altered";
+	const { events, seq } = log;
+	await showFields(context, { status, log: { status: log.status, events, seq }, misfits, differences, strange }, [
+		["status", status],
+		["events", String(events)],
+		["rows that differ from the log", String(differences.length)],
+		["events of somebody who was not there", String(strange.length)],
+	]);
+	if (!isSound) throw new Failure("failed", "the database is not as the server left it", { code: "rows_differ" });
 }
 
 /** Shows what would be believed, on stderr: the result alone is on stdout. */
