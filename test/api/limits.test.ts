@@ -79,7 +79,9 @@ test("the instance admin gives an account limits of its own, which hold at once,
 	isFull(await set(ada, slug, "B", 1 * KIB));
 	ok(await client.get(secretPath(slug, "A"), { token: ada.token }), 200);
 	const told = (await events(client, root, "type=user.limits.set")).map(({ data }) => data);
-	const facts = told.filter(({ user_id }) => user_id === ada.id).map(({ request_id, ip, token_id, ...rest }) => rest);
+	const facts = told
+		.filter(({ user_id }) => user_id === ada.id)
+		.map(({ request_id, ip, token_id, session_id, ...rest }) => rest);
 	assert.deepEqual(facts, [
 		{ user_id: ada.id, realm_bytes: "default", realms: "default" },
 		{ user_id: ada.id, realm_bytes: 100 * KIB, realms: "default" },
