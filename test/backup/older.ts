@@ -2,11 +2,17 @@ import { hash } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { ROW_MACS } from "../../packages/server/src/store/sqlite/migrations/0012-row-macs.ts";
 import { MIGRATIONS } from "../../packages/server/src/store/sqlite/migrations.ts";
 
-/** Turns a database into one of the release before the newest migration: same rows, older schema. @returns the missing migration */
+/** Migrations of the last release whose rows had no MACs. */
+const BEFORE_MACS = MIGRATIONS.slice(
+	0,
+	MIGRATIONS.findIndex(({ name }) => name === ROW_MACS.name),
+);
+
+/** Turns a database into one of the last release whose rows had no MACs: same rows, older schema. @returns its newest migration */
 export function makeOlder(file: string): string {
-	const [newest] = MIGRATIONS.slice(-1);
 	const now = `${file}.now`;
 	const source = new DatabaseSync(file);
 	source.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -18,7 +24,7 @@ export function makeOlder(file: string): string {
 	db.exec("PRAGMA foreign_keys = OFF");
 	db.exec("CREATE TABLE migration (name TEXT PRIMARY KEY, hash TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT");
 	const add = db.prepare("INSERT INTO migration VALUES (?, ?, '2020-01-01T00:00:00.000Z')");
-	for (const { name, sql } of MIGRATIONS.slice(0, -1)) {
+	for (const { name, sql } of BEFORE_MACS) {
 		db.exec(sql);
 		add.run(name, hash("sha256", sql));
 	}
@@ -39,5 +45,5 @@ export function makeOlder(file: string): string {
 	// Nor did it note that rows fit their MACs.
 	rmSync(join(dirname(file), "adopted"), { force: true });
 	rmSync(now);
-	return newest?.name ?? "";
+	return BEFORE_MACS.at(-1)?.name ?? "";
 }

@@ -19,7 +19,7 @@ let client: Api;
 before(async () => {
 	server = await startServer();
 	await server.stop();
-	for (const part of ["-wal", "-shm"]) rmSync(join(server.data, `svc.db${part}`), { force: true });
+	for (const file of ["svc.db-wal", "svc.db-shm", "adopted"]) rmSync(join(server.data, file), { force: true });
 	writeFileSync(join(server.data, "svc.db"), gunzipSync(readFileSync(FILE)), { mode: 0o600 });
 	chmodSync(join(server.data, "master.key"), 0o600);
 	writeFileSync(join(server.data, "master.key"), before_realms.master_key, { mode: 0o600 });
