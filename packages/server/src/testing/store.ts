@@ -1,9 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createRowMacs } from "../crypto/row-macs.ts";
 import type { FatalError } from "../errors.ts";
 import { openWriter } from "../store/sqlite/open.ts";
-import { guardReads } from "../store/sqlite/row-guard.ts";
+import { guardReads, guardWrites } from "../store/sqlite/row-guard.ts";
 import { openSqliteStore } from "../store/sqlite/store.ts";
 import type { Store } from "../store/store.ts";
 
@@ -63,6 +65,17 @@ export async function openTestStore(cleanup: Cleanup, used?: string, isGuarded =
 /** Makes a connection of its own believe every row: for tests of statements alone. */
 export function believeAll(db: Parameters<typeof guardReads>[0]): void {
 	guardReads(db, () => ({ fits: () => true }));
+}
+
+/** Makes a connection of a test write rows that the test's stores believe. */
+export function writeAsStore(db: Parameters<typeof guardWrites>[0]): void {
+	const macs = createRowMacs([ROW_KEY], randomBytes);
+	guardWrites(
+		db,
+		() => macs,
+		{ active: ROW_KEY.id.toString("hex"), sums: new Map() },
+		() => {},
+	);
 }
 
 /** Empties tables behind the back of the open store, the only writer: answers from then on come from its cache. */

@@ -57,6 +57,7 @@ const ARGUMENTS: Record<string, unknown[]> = {
 	"accounts.list": ["", 1],
 	"audit.count": [QUERY],
 	"audit.export": [QUERY, { last: "1" }, 1],
+	"accounts.startingWith": ["a@", 1],
 	"audit.list": [QUERY, undefined, 1],
 	"audit.verify": [[]],
 	"keys.byId": [Buffer.alloc(8)],

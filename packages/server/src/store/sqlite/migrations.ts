@@ -8,6 +8,7 @@ import { VALUES_LAST } from "./migrations/0010-values-last.ts";
 import { CONFIG_ORDER } from "./migrations/0011-config-order.ts";
 import { ROW_MACS } from "./migrations/0012-row-macs.ts";
 import { AUDIT_QUESTIONS } from "./migrations/0013-audit-questions.ts";
+import { INSTANCE_ADMINS } from "./migrations/0014-instance-admins.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -258,4 +259,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	CONFIG_ORDER,
 	ROW_MACS,
 	AUDIT_QUESTIONS,
+	INSTANCE_ADMINS,
 ];

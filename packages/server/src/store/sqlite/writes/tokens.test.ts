@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { countEvents, eventsAfter } from "../../../testing/events.ts";
 import { anEvent, newId } from "../../../testing/rows.ts";
 import { addAccount } from "../../../testing/rules.ts";
-import { openTestStore } from "../../../testing/store.ts";
+import { openTestStore, writeAsStore } from "../../../testing/store.ts";
 
 const { store, file } = await openTestStore({ after });
 const { tokens } = store;
@@ -14,6 +14,7 @@ const ada = await addAccount(store, { email: "ada@example.com", name: "Ada" });
 function addChain(length: number, maker: string | null = null): string[] {
 	const ids = Array.from({ length }, newId);
 	const db = new Database(file);
+	writeAsStore(db);
 	const insert = db.prepare(
 		"INSERT INTO api_token (id, user_id, name, prefix, digest, scopes, created_at, maker_id) VALUES (?, ?, '', '', randomblob(32), 'read', '', ?)",
 	);
