@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
+import { hkdfSync } from "node:crypto";
 import { type DataKey, dataKey, KEY_ID_BYTES, keyIdOf, openRecord, type RandomBytes, sealRecord } from "./seal.ts";
+import { shortHmac } from "./short-hmac.ts";
 
 /** A column's value, as SQLite has it. */
 export type RowValue = string | number | bigint | null | Buffer;
@@ -34,12 +35,18 @@ export interface RowMacs {
 interface Derived {
 	id: Buffer;
 	name: string;
-	mac: KeyObject;
-	term: KeyObject;
+	/** MAC of a row's text, in hexadecimal. */
+	mac: (text: string) => string;
+	term: (text: string) => bigint;
 	tip: DataKey;
 }
 
 const MAC_BYTES = 32;
+
+/** Answers remembered for each use of a key, and length of the texts that are worth it: half a megabyte in all. */
+const MAX_KNOWN = 512;
+const MAX_KNOWN_TEXT = 1024;
+
 const TIP = { label: "tip.sealed", realm_id: "", environment: "", name: "", row_id: "" };
 
 /**
@@ -55,17 +62,17 @@ export function createRowMacs(keys: readonly RowKey[], randomBytes: RandomBytes)
 		if (!Buffer.isBuffer(mac) || mac.length !== KEY_ID_BYTES + MAC_BYTES) return undefined;
 		const key = byId(mac.subarray(0, KEY_ID_BYTES));
 		// Nobody who could measure it chooses the MAC and asks often: an ordinary comparison is enough.
-		return key !== undefined && digest(key.mac, table, values).compare(mac, KEY_ID_BYTES) === 0 ? key.name : undefined;
+		return key?.mac(textOf(table, values)) === mac.toString("hex", KEY_ID_BYTES) ? key.name : undefined;
 	};
 	return {
 		active,
 		make(table, values, name = active) {
 			const key = named(name);
-			return Buffer.concat([key.id, digest(key.mac, table, values)]);
+			return Buffer.from(name + key.mac(textOf(table, values)), "hex");
 		},
 		keyOf,
 		fits: (table, mac, values) => keyOf(table, mac, values) !== undefined,
-		term: (table, values, name = active) => BigInt(`0x${hmac(named(name).term, table, values).digest("hex")}`),
+		term: (table, values, name = active) => named(name).term(textOf(table, values)),
 		seal: (text, name = active) => sealRecord(named(name).tip, TIP, Buffer.from(text), randomBytes),
 		open(box) {
 			const key = byId(keyIdOf(box));
@@ -82,25 +89,36 @@ function missing(): never {
 
 function derive(key: RowKey): Derived {
 	const id = Buffer.from(key.id);
-	const tip = dataKey(id, bytesFor(key, "tip"));
-	return { id, name: id.toString("hex"), mac: keyFor(key, "mac"), term: keyFor(key, "term"), tip };
-}
-
-function keyFor(key: RowKey, use: string): KeyObject {
-	return createSecretKey(bytesFor(key, use));
+	const term = shortHmac(bytesFor(key, "term"));
+	return {
+		id,
+		name: id.toString("hex"),
+		mac: remembered(shortHmac(bytesFor(key, "mac"))),
+		term: remembered((text) => BigInt(`0x${term(text)}`)),
+		tip: dataKey(id, bytesFor(key, "tip")),
+	};
 }
 
 function bytesFor({ bytes }: RowKey, use: string): Buffer {
 	return Buffer.from(hkdfSync("sha256", bytes, "", `svc rows ${use} v1`, MAC_BYTES));
 }
 
-function digest(key: KeyObject, table: string, values: readonly RowValue[]): Buffer {
-	return hmac(key, table, values).digest();
+/** Remembers the answers for the rows that were asked for last: a write reads who may write, and changes what the write before it made. */
+function remembered<Answer>(answer: (text: string) => Answer): (text: string) => Answer {
+	const known = new Map<string, Answer>();
+	return (text) => {
+		const found = known.get(text);
+		if (found !== undefined) return found;
+		const made = answer(text);
+		if (known.size >= MAX_KNOWN) known.clear();
+		if (text.length <= MAX_KNOWN_TEXT) known.set(text, made);
+		return made;
+	};
 }
 
 /** Writes a row as JSON, in which no two rows have the same text. */
-function hmac(key: KeyObject, table: string, values: readonly RowValue[]) {
-	return createHmac("sha256", key).update(JSON.stringify([table, values.map(plain)]));
+function textOf(table: string, values: readonly RowValue[]): string {
+	return JSON.stringify([table, values.map(plain)]);
 }
 
 /** Writes a value so that JSON keeps it apart from all others: for an infinite number it has null. */
