@@ -29,7 +29,7 @@ interface Rotation {
 }
 
 const PURPOSES = ["checkpoint", "cursor", "portable", "record", "session"];
-/** Not rotated: all rows would have to be authenticated again. */
+/** Its rotation has tests of its own: test/faults/row-keys.test.ts. */
 const ROWS = "rows";
 
 let server: Server;

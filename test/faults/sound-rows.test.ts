@@ -87,7 +87,7 @@ async function live(): Promise<void> {
 	ok(await remove("/engines/totp/config"));
 	await signOn();
 	ok(await remove(`/realms/${gone.slug}`, ada.token));
-	for (const purpose of ["record", "portable", "session", "cursor", "checkpoint"])
+	for (const purpose of ["record", "portable", "session", "cursor", "checkpoint", "rows"])
 		ok(await post("/keys/rotate", { purpose }));
 	ok(await post("/keys/rotate", { purpose: "record", realm: made.slug }));
 }

@@ -49,7 +49,7 @@ test("a master key is replaced once somebody has been told what the backups need
 test("data keys are those of the instance, one after the other, or the one of a realm", async () => {
 	await using server = await start();
 	const { stdout } = await run(["keys", "rotate", "--data", "--yes", "--json"], { env: server.env });
-	const purposes = ["record", "portable", "session", "checkpoint", "cursor"];
+	const purposes = ["record", "portable", "session", "checkpoint", "cursor", "rows"];
 	assert.deepEqual(
 		JSON.parse(stdout).rotated.map(({ id }: { id: string }) => id),
 		purposes.map((purpose) => `new-${purpose}`),
@@ -58,7 +58,7 @@ test("data keys are those of the instance, one after the other, or the one of a 
 	assert.deepEqual(posted(server), [...purposes.map((purpose) => ({ purpose })), { purpose: "record", realm: "shop" }]);
 	for (const wrong of [[], ["--master", "--data"], ["--master", "--realm", "shop"]])
 		assert.equal((await run(["keys", "rotate", "--yes", ...wrong], { env: server.env })).code, 2, wrong.join(" "));
-	assert.equal(posted(server).length, 6);
+	assert.equal(posted(server).length, 7);
 });
 
 test("keys that were replaced before one failed are shown, too", async () => {

@@ -36,10 +36,10 @@ export function addKeysCommands(program: Command, io: Io): void {
 	addCommand<RotateOptions>(keys, io, {
 		usage: "rotate",
 		summary: "replace the master key, or the keys that seal and sign, while the server works",
-		details: `${INSTANCE_ONLY} Data sealed with older keys stays readable, and nobody is signed out. A master key in a file is replaced in that file. The server cannot change one from a credential or the environment: give it the next one first, as the credential next-master-key or in the file of next_master_key_file.\nA backup opens only with the master key of its time: keep a copy of each key as long as its backups.`,
+		details: `${INSTANCE_ONLY} Data sealed with older keys stays readable, and nobody is signed out. The key that authenticates rows is destroyed when none needs it any more; until then it cannot be replaced again. A master key in a file is replaced in that file. The server cannot change one from a credential or the environment: give it the next one first, as the credential next-master-key or in the file of next_master_key_file.\nA backup opens only with the master key of its time: keep a copy of each key as long as its backups.`,
 		options: [
 			option("--master", "the master key").conflicts(["data", "realm"]),
-			option("--data", "the keys of the instance: record, portable, session, checkpoint, cursor"),
+			option("--data", "the keys of the instance: record, portable, session, checkpoint, cursor, rows"),
 			option("--realm <slug>", "with --data: the record key of this realm only"),
 			option("--yes", "do not ask"),
 		],
@@ -72,7 +72,7 @@ async function showStatus(context: Context<StatusOptions>): Promise<void> {
 }
 
 /** Keys of the instance, in the order of their rotation. */
-const DATA_PURPOSES = ["record", "portable", "session", "checkpoint", "cursor"];
+const DATA_PURPOSES = ["record", "portable", "session", "checkpoint", "cursor", "rows"];
 
 async function rotate(context: Context<RotateOptions>): Promise<void> {
 	const { master, data, realm, yes } = context.options;

@@ -53,6 +53,7 @@ const EVENT_TYPES = [
 	"clock.jump",
 	"key.created",
 	"key.rotated",
+	"key.destroyed",
 	"backup.created",
 	"backup.failed",
 	"backup.downloaded",

@@ -76,6 +76,7 @@ export async function withCopy<T>(
 
 /** Makes a read-only key store of a copy's keys. */
 export function frozenKeys(fingerprint: string | undefined, rows: KeyRow[]): KeyStore {
+	const refuse = () => Promise.reject(new Error("a copy is not changed"));
 	return {
 		fingerprint: async () => fingerprint,
 		shared: async () => rows.filter((row) => row.realm_id === ""),
@@ -83,7 +84,9 @@ export function frozenKeys(fingerprint: string | undefined, rows: KeyRow[]): Key
 		byId: async (id) => rows.find((row) => row.id.equals(id)),
 		all: async () => rows,
 		initialize: async () => "exists",
-		rotate: () => Promise.reject(new Error("a copy is not changed")),
+		rotate: refuse,
+		renewRows: refuse,
+		destroyRowKey: refuse,
 		rewrap: async () => "changed",
 	};
 }

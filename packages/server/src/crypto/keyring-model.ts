@@ -9,15 +9,6 @@ export const KEY_PURPOSES = ["record", "portable", "session", "cursor", "checkpo
 
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
-/** Purposes whose active key is replaced while the server works. A new key for rows means that all are authenticated again. */
-export const ROTATED_PURPOSES = [
-	"record",
-	"portable",
-	"session",
-	"cursor",
-	"checkpoint",
-] as const satisfies KeyPurpose[];
-
 /** A stored key of the keyring, wrapped under the master key. Design: §5. */
 export interface KeyRow {
 	/** 8 random bytes; every ciphertext names the key that made it. */
@@ -25,7 +16,7 @@ export interface KeyRow {
 	purpose: KeyPurpose;
 	/** Empty when the key belongs to no realm. */
 	realm_id: string;
-	/** Exactly one key per purpose and realm is active; retired ones open what they sealed, for ever. */
+	/** Exactly one key per purpose and realm is active; retired ones open what they sealed, for ever. One for rows goes when no row needs it. */
 	state: "active" | "retired";
 	/** 73 bytes, sealed under the master key: see wrap.ts. */
 	wrapped: Buffer;
@@ -45,8 +36,19 @@ export const keyOperations = {
 	all: read<() => KeyRow[]>(),
 	/** Fills a new store. Answers `exists` and changes nothing if it has a fingerprint, any key or any realm. */
 	initialize: write<(input: { fingerprint: string; keys: KeyRow[] }, event: AuditEvent) => "done" | "exists">(),
-	/** Adds this key and retires the active one of the same purpose and realm. */
-	rotate: write<(input: { key: KeyRow }, event: AuditEvent) => "done">(),
+	/**
+	 * Adds this key and retires the active one of the same purpose and realm. Answers `unfinished` and changes nothing for a key for rows while a retired
+	 * one is there.
+	 */
+	rotate: write<(input: { key: KeyRow }, event: AuditEvent) => "done" | "unfinished">(),
+	/**
+	 * Authenticates some rows with the active key for rows that another one authenticated; a row that was altered stays so.
+	 * @param position where to go on; empty at the beginning
+	 * @returns the next position, which only the store reads; empty after the last row
+	 */
+	renewRows: write<(position: string) => string>({ forgets: [], events: 0 }),
+	/** Destroys a retired key for rows. Answers `in_use` and changes nothing while the store counts a row of it. */
+	destroyRowKey: write<(id: Buffer, event: AuditEvent) => "done" | "in_use">(),
 	/** Replaces every wrapped key. Answers `changed` and writes nothing if the fingerprint is not `from` or the ids differ from the stored ones. */
 	rewrap:
 		write<

@@ -5,6 +5,7 @@ import type { Awaitable } from "../operation.ts";
 import type { System } from "../system.ts";
 import { type KeySet, type MacKey, openShared, recordKey, type SharedKeys } from "./key-set.ts";
 import { KEY_PURPOSES, type KeyPurpose, type KeyRow, type KeyStore } from "./keyring-model.ts";
+import { createRowKeys, type Guard, listRowKeys, type RowKeys } from "./row-keys.ts";
 import type { RowKey } from "./row-macs.ts";
 import { createRwLock } from "./rw-lock.ts";
 import { type DataKey, keyIdOf } from "./seal.ts";
@@ -19,8 +20,8 @@ const DATA_DAMAGED = 65;
 /** Dependencies of the keyring. */
 export interface KeyringNeeds {
 	keys: KeyStore;
-	/** Receives the keys of rows, the active one first, before anything is stored or believed. */
-	guard?(keys: RowKey[]): Promise<void>;
+	/** Receives the keys of rows, the active one first, before anything is stored or believed, and whenever they change. */
+	guard?: Guard;
 	system: Pick<System, "now" | "randomBytes">;
 }
 
@@ -44,7 +45,7 @@ async function openUnder(master: DataKey, needs: KeyringNeeds): Promise<Keyring>
 		);
 	}
 	const shared = openAtStart(master, await needs.keys.shared());
-	if (stored !== undefined) await needs.guard?.(rowKeys(shared.rows));
+	if (stored !== undefined) await needs.guard?.(listRowKeys(shared.rows));
 	return new Keyring(needs, master, shared);
 }
 
@@ -57,21 +58,13 @@ export function rowKeysOf(
 	const master = importMaster(master_bytes);
 	const added = shared.some(({ purpose }) => purpose === "rows") ? undefined : newKeyRow(master, "rows", "", system);
 	const rows = added === undefined ? shared : [...shared, added];
-	return { keys: rowKeys(openAtStart(master, rows).rows), added };
-}
-
-/** Lists the keys of rows, the active one first. */
-function rowKeys(keys: KeySet<MacKey> | undefined): RowKey[] {
-	if (keys === undefined) return [];
-	const { active, byId } = keys;
-	const retired = [...byId.values()].filter(({ id }) => id !== active.id);
-	return [active, ...retired].map(({ id, bytes }) => ({ id: Buffer.from(id, "hex"), bytes }));
+	return { keys: listRowKeys(openAtStart(master, rows).rows), added };
 }
 
 async function initialize({ keys, system, guard }: KeyringNeeds, master: DataKey): Promise<string> {
 	const fingerprint = fingerprintOf(master);
 	const rows = KEY_PURPOSES.map((purpose) => newKeyRow(master, purpose, "", system));
-	await guard?.(rowKeys(openAtStart(master, rows).rows));
+	await guard?.(listRowKeys(openAtStart(master, rows).rows));
 	const event = systemEvent(system.now(), "key.created", undefined, { fingerprint });
 	if ((await keys.initialize({ fingerprint, keys: rows }, event)) === "done") return fingerprint;
 	const existing = await keys.fingerprint();
@@ -105,12 +98,14 @@ export class Keyring {
 	/** The next master key while rows move to it. */
 	#incoming: DataKey | undefined;
 	#shared: SharedKeys;
+	readonly #rowKeys: RowKeys;
 
 	/** Use `openKeyring`. */
 	constructor(needs: KeyringNeeds, master: DataKey, shared: SharedKeys) {
 		this.#needs = needs;
 		this.#master = master;
 		this.#shared = shared;
+		this.#rowKeys = createRowKeys(() => listRowKeys(this.#shared.rows), needs.guard);
 	}
 
 	/** Returns the fingerprint of the master key in use. */
@@ -161,7 +156,13 @@ export class Keyring {
 
 	/** Returns the keys of rows, the active one first; none in a database from before its rows authenticated themselves. */
 	rows(): RowKey[] {
-		return rowKeys(this.#shared.rows);
+		return this.#rowKeys.all();
+	}
+
+	/** Returns the ids of keys of rows that a newer one replaces. */
+	replacedRowKeys(): Buffer[] {
+		const [, ...replaced] = listRowKeys(this.#shared.rows);
+		return replaced.map(({ id }) => Buffer.from(id));
 	}
 
 	/**
@@ -169,7 +170,21 @@ export class Keyring {
 	 * @returns what `insert` returned
 	 */
 	withNewKey<T>(purpose: KeyPurpose, realm_id: string, insert: (row: KeyRow) => Promise<T>): Promise<T> {
-		return this.#lock.shared(() => insert(newKeyRow(this.#master, purpose, realm_id, this.#needs.system)));
+		return this.#lock.shared(() => {
+			const row = newKeyRow(this.#master, purpose, realm_id, this.#needs.system);
+			return purpose === "rows" ? this.#announce(row, () => insert(row)) : insert(row);
+		});
+	}
+
+	#announce<T>(row: KeyRow, insert: () => Promise<T>): Promise<T> {
+		return this.#rowKeys.announce({ id: row.id, bytes: this.#unwrap(row) }, async () => {
+			try {
+				return await insert();
+			} finally {
+				// A failed transaction may still have been committed: the store knows.
+				await this.reload();
+			}
+		});
 	}
 
 	/** Tells whether a stored key opens under the master key. */
@@ -195,6 +210,7 @@ export class Keyring {
 	async reload(): Promise<void> {
 		const rows = await this.#read(() => this.#needs.keys.shared());
 		this.#shared = openShared(rows, (row) => this.#unwrap(row));
+		await this.#rowKeys.give();
 	}
 
 	/**

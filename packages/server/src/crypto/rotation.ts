@@ -55,6 +55,9 @@ export async function rotateMasterKey(
 	return changed;
 }
 
+const UNFINISHED =
+	"rows are still being authenticated with the present key for rows: rotate it again when `svc keys status` lists no retired one";
+
 async function rewrapAll(
 	{ keys, system }: RotationNeeds,
 	from: DataKey,
@@ -81,6 +84,7 @@ async function rewrapAll(
 /**
  * Replaces the active key of a purpose, and of a realm when `realm_id` is not empty. Anything that the old key sealed stays readable for ever.
  * @returns the new key's id
+ * @throws AppError conflict when rows still need the key for rows before the present one
  * Design: §5.
  */
 export async function rotateDataKey(
@@ -91,7 +95,7 @@ export async function rotateDataKey(
 ): Promise<Buffer> {
 	try {
 		return await keyring.withNewKey(purpose, realm_id, async (key) => {
-			await keys.rotate({ key }, event);
+			if ((await keys.rotate({ key }, event)) === "unfinished") throw new AppError("conflict", UNFINISHED);
 			return key.id;
 		});
 	} finally {

@@ -61,6 +61,7 @@ test("the server answers the document of exactly these routes", async () => {
 		build: { version: "1.2.3", commit: "", built: "" },
 		engines: { watchLag: () => undefined } as never,
 		backups: {} as never,
+		renewal: {} as never,
 		setup_code: {} as never,
 		limits: createLimits(),
 		connections: anyConnections(),

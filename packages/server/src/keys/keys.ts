@@ -1,6 +1,6 @@
 import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
-import type { KeyRow, ROTATED_PURPOSES } from "../crypto/keyring-model.ts";
+import type { KeyPurpose, KeyRow } from "../crypto/keyring-model.ts";
 import type { MasterKey } from "../crypto/master-key.ts";
 import { rotateDataKey, rotateMasterKey } from "../crypto/rotation.ts";
 import { KEY_BYTES } from "../crypto/xaes.ts";
@@ -24,6 +24,8 @@ export interface KeyNeeds extends RefusalNeeds {
 	system: System;
 	keyring: Keyring;
 	master: MasterKeySource;
+	/** Begins to authenticate rows with the active key. */
+	renewRows(): void;
 }
 
 /** The keyring as the instance admin sees it: names and numbers, no part of a key. */
@@ -83,7 +85,7 @@ interface Rotation {
 export async function rotateKey(
 	needs: KeyNeeds,
 	actor: Actor,
-	{ purpose, realm: slug }: { purpose: RotatedPurpose | "master"; realm: string | undefined },
+	{ purpose, realm: slug }: { purpose: KeyPurpose | "master"; realm: string | undefined },
 ): Promise<Rotation> {
 	await requireInstanceAdmin(needs, actor, "write");
 	if (slug !== undefined && purpose !== "record")
@@ -92,18 +94,18 @@ export async function rotateKey(
 	const realm = slug === undefined ? undefined : await findRealm(needs, actor, slug);
 	const event = eventBy(actor, needs.system.now(), "key.rotated", realm, { purpose });
 	const id = await rotateDataKey({ keys: needs.store.keys, keyring: needs.keyring }, purpose, realm?.id ?? "", event);
+	if (purpose === "rows") needs.renewRows();
 	return { id: id.toString("hex"), previous: "", message: AFTER[purpose] };
 }
 
 /** Effects of a key's rotation on existing data. */
-type RotatedPurpose = (typeof ROTATED_PURPOSES)[number];
-
-const AFTER: Record<RotatedPurpose, string> = {
+const AFTER: Record<KeyPurpose, string> = {
 	record: "new values are sealed with the new key; existing values stay readable",
 	portable: "new svc:v1: text is sealed with the new key; older text can still be opened",
 	session: "new sessions are signed with the new key; existing sessions continue: `svc revoke` ends them",
 	cursor: "clients that are reading a list page by page must start again",
 	checkpoint: "new checkpoints of the audit log are signed with the new key; older ones stay verifiable",
+	rows: "rows are authenticated with the new key one after another; the old key is destroyed when none needs it",
 };
 
 async function rotateMaster(needs: KeyNeeds, actor: Actor): Promise<Rotation> {

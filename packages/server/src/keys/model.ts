@@ -1,13 +1,13 @@
 import * as v from "valibot";
-import { keyOperations, ROTATED_PURPOSES } from "../crypto/keyring-model.ts";
+import { KEY_PURPOSES, keyOperations } from "../crypto/keyring-model.ts";
 import { errorMessage, RequiredText } from "../messages.ts";
 import { type Port, read } from "../operation.ts";
 
 /** The key to replace: the master key, or the active key of a purpose; with a realm, its record key. Design: §5. */
 export const RotateKey = v.object({
 	purpose: v.picklist(
-		["master", ...ROTATED_PURPOSES],
-		errorMessage("validation_failed", `purpose must be one of master, ${ROTATED_PURPOSES.join(", ")}`),
+		["master", ...KEY_PURPOSES],
+		errorMessage("validation_failed", `purpose must be one of master, ${KEY_PURPOSES.join(", ")}`),
 	),
 	/** Slug. */
 	realm: v.nullish(RequiredText),

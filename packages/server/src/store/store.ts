@@ -75,7 +75,7 @@ export function fromDeclarations(make: (noun: string, verb: string, declared: Op
 export interface Store extends Operations, BackupSource {
 	/**
 	 * Gives the store the keys that its rows are authenticated with, the active one first. Until then rows grant nothing.
-	 * Afterwards `health.alterations` names what does not fit. Design: §13
+	 * Afterwards `health.alterations` names what does not fit. Later keys take the place of the first ones. Design: §13
 	 */
 	guard(keys: RowKey[]): Promise<void>;
 	/** Compares all rows with what the last transaction left: a thread of its own reads every row. Nothing fits before `guard`. */

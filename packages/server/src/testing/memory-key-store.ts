@@ -32,6 +32,12 @@ export function createMemoryKeyStore(): MemoryKeyStore {
 			state.events.push(event);
 			return "done";
 		},
+		renewRows: async () => "",
+		async destroyRowKey(id, event) {
+			state.rows = state.rows.filter((row) => !row.id.equals(id));
+			state.events.push(event);
+			return "done";
+		},
 		async rewrap({ from, to, keys }, event) {
 			const wrapped = new Map(keys.map((key) => [key.id.toString("hex"), key.wrapped]));
 			const rows = state.rows.flatMap((row) => {

@@ -29,6 +29,7 @@ import { openApiRoute } from "../http/openapi-route.ts";
 import type { Route } from "../http/route.ts";
 import type { MasterKeySource } from "../keys/keys.ts";
 import { keyRoutes } from "../keys/routes.ts";
+import type { RowRenewal } from "../keys/row-renewal.ts";
 import { leaseRoutes } from "../leases/routes.ts";
 import { type Limits, lowDiskLimit } from "../limits.ts";
 import type { Log } from "../log.ts";
@@ -57,6 +58,7 @@ export interface AppParts {
 	store: Store;
 	keyring: Keyring;
 	master: MasterKeySource;
+	renewal: RowRenewal;
 	system: System;
 	log: Log;
 	build: Build;
@@ -124,7 +126,7 @@ export function wireApp(parts: AppParts) {
 		...operatorSyncRoutes({ ...secrets, isComplete: parts.isComplete }),
 		...auditRoutes(needs),
 		...backupRoutes({ ...needs, ...parts.backups, log }),
-		...keyRoutes({ ...needs, master: parts.master }),
+		...keyRoutes({ ...needs, master: parts.master, renewRows: parts.renewal.start }),
 		...doctorRoutes({ ...needs, ...wireDoctor(parts) }),
 	];
 	routes.push(openApiRoute(routes, build.version));

@@ -12,6 +12,7 @@ import { readBuild, VERSION } from "../health/build.ts";
 import { loadTls, type ServerTls } from "../http/certificate.ts";
 import { Connections } from "../http/connections.ts";
 import { type Listener, listen } from "../http/listen.ts";
+import { createRowRenewal, type RowRenewal } from "../keys/row-renewal.ts";
 import type { LeaseClock } from "../leases/clock.ts";
 import { createLimits } from "../limits.ts";
 import type { Log } from "../log.ts";
@@ -82,13 +83,14 @@ export async function serve({ config, store, system, log, built_in, components, 
 	const { trusted_proxies } = config;
 	const connections = new Connections({ max: config.limits.connections, trusted_proxies, limits });
 	const parts = { ...common, master, engines, backups, protocols, limits, connections, build: readBuild() };
-	const app = wireApp({ ...parts, address: () => url, isStopping: () => isStopping, ...watch });
+	const renewal = createRowRenewal({ ...common, ...watch });
+	const app = wireApp({ ...parts, renewal, address: () => url, isStopping: () => isStopping, ...watch });
 	const listener = await listen({ ...app, connections }, config.listen, tls);
 	url = addressOf(config, listener, tls);
 	warn(config, masterKey, log);
 	engines.start();
 	await loadProtocols(protocols, store.sso);
-	const chores = await startChores({ store, system, keyring, log, watch, clock: engines.clock });
+	const chores = await startChores({ store, system, keyring, log, watch, renewal, clock: engines.clock });
 	return {
 		version: VERSION,
 		url,
@@ -141,13 +143,14 @@ type ChoreNeeds = Parameters<typeof createCheckpointer>[0] &
 	Parameters<typeof purgeRealms>[0] & {
 		store: Store;
 		watch: AlterationWatch;
+		renewal: RowRenewal;
 		clock: Pick<LeaseClock, "now">;
 	};
 
 /** Starts the periodic chores. A failed one is logged and tried again. While the database is not trusted, none signs or removes anything. */
 async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }> {
 	const checkpoint = await createCheckpointer(needs);
-	const { watch, log } = needs;
+	const { watch, renewal, log } = needs;
 	let hasStopped = false;
 	const attempt = (event: string, work: () => Promise<unknown>) => async () => {
 		if (!watch.isAltered()) await work().catch((error: unknown) => hasStopped || log("error", event, { error }));
@@ -166,6 +169,7 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 	});
 	const sign = attempt("audit.checkpoint.failed", () => checkpoint(false));
 	const tidy = attempt("housekeeping.failed", async () => {
+		renewal.start();
 		const now = needs.system.now().toISOString();
 		await needs.store.accounts.dropSessions(now);
 		await needs.store.accounts.dropKnownSources(endOfKnown(needs.system.now()));
@@ -190,7 +194,7 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 	return {
 		async stop() {
 			for (const timer of timers) clearInterval(timer);
-			await tidying;
+			await Promise.all([tidying, renewal.stop()]);
 			await attempt("audit.checkpoint.failed", () => checkpoint(true))();
 			// A look that is under way ends with the store.
 			hasStopped = true;

@@ -4,7 +4,7 @@ import type { KeyRow } from "../../crypto/keyring-model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { aKey, anEvent } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
-import type { Cleanup } from "../../testing/store.ts";
+import { type Cleanup, ROW_KEY } from "../../testing/store.ts";
 import type { OpenStore } from "./open-store.ts";
 
 /** Tests the port's promises about the keyring. */
@@ -53,6 +53,39 @@ export async function keyContract(openStore: OpenStore): Promise<void> {
 			assert.equal(await keys.byId(id), undefined);
 		assert.deepEqual(await keys.ofRealm("nowhere"), []);
 		assert.equal((await keys.all()).length, 2);
+	});
+
+	test("a new key for rows authenticates them all, and the one before is destroyed when none needs it", async (t) => {
+		const { store, keys } = await setUp(t);
+		const [old, next] = [aKey("", { purpose: "rows", id: ROW_KEY.id }), aKey("", { purpose: "rows" })];
+		const walk = async () => {
+			let steps = 1;
+			for (let at = await keys.renewRows(""); at !== ""; at = await keys.renewRows(at)) steps++;
+			return steps;
+		};
+		await keys.rotate({ key: old }, anEvent());
+		const owner = await addAccount(store);
+		for (let count = 0; count < 120; count++) await addRealm(store, owner);
+		const given = { id: next.id, bytes: Buffer.alloc(32, 3) };
+		await store.guard([ROW_KEY, given]);
+		assert.equal(await keys.rotate({ key: next }, anEvent()), "done");
+		assert.equal(await keys.rotate({ key: aKey("", { purpose: "rows" }) }, anEvent()), "unfinished");
+		const sound = { access: [], content: [] };
+		assert.deepEqual(await store.misfits(), sound, "before its rows are renewed");
+		assert.equal(await keys.destroyRowKey(old.id, anEvent()), "in_use");
+		await keys.renewRows(await keys.renewRows(""));
+		assert.deepEqual(await store.misfits(), sound, "in the middle");
+		assert.ok((await walk()) > 2, "a step takes some");
+		assert.deepEqual(await store.misfits(), sound, "when all are renewed");
+		assert.equal(await keys.destroyRowKey(next.id, anEvent()), "in_use", "the active one");
+		const before = await countEvents(store);
+		assert.equal(await keys.destroyRowKey(old.id, anEvent({ type: "key.destroyed" })), "done");
+		assert.equal(await keys.destroyRowKey(old.id, anEvent()), "done");
+		assert.equal(await countEvents(store), before + 1);
+		assert.equal(await keys.byId(old.id), undefined);
+		await store.guard([given]);
+		assert.deepEqual(await store.misfits(), sound, "without the key before");
+		assert.equal(await store.realms.count(owner.id, undefined), 120);
 	});
 
 	test("a rotation retires the active key of that purpose and realm and no other, with one event", async (t) => {

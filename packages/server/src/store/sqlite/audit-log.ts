@@ -22,7 +22,7 @@ import { createStatements } from "./statements.ts";
 const SEGMENT = 5000;
 
 /** Questions about the log that may have to read all of it. They run in the reading worker. */
-export function auditLog(db: Database, row_keys: readonly RowKey[] = []) {
+export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => []) {
 	const checkpoints = db.prepare("SELECT seq, timestamp, hash, key_id, signature FROM audit_checkpoint ORDER BY seq");
 	const segment = db.prepare("SELECT * FROM audit_event WHERE seq > ? ORDER BY seq LIMIT ?");
 	function* everyEvent(): Generator<StoredEvent> {
@@ -56,7 +56,7 @@ export function auditLog(db: Database, row_keys: readonly RowKey[] = []) {
 		},
 		checkpoints: (): Checkpoint[] => checkpoints.all() as Checkpoint[],
 		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors),
-		compare: () => compareRows(db, row_keys),
+		compare: () => compareRows(db, rowKeys()),
 	};
 }
 

@@ -144,6 +144,7 @@ const KEEPS_ACCESS = new Set([
 	"accounts.dropKnownSources", // sources unused for a long time
 	"audit.addCheckpoint",
 	"health.probe",
+	"keys.renewRows", // the same rows under another key
 	"tokens.create", // a token likewise; those that it takes away have expired
 	"tokens.forgetExpired", // callers check the end of a token
 	"tokens.used", // not part of the answer

@@ -33,18 +33,25 @@ export type ReadAnswer =
 /** Questions that the thread answers, by noun. */
 export type Questions = typeof questions;
 
-const { file, row_keys } = workerData as ReadInput;
+const { file, ...given } = workerData as ReadInput;
+let { row_keys } = given;
 const db = openReader(file, "long");
-const macs = createRowMacs(row_keys, system.randomBytes);
+let macs = createRowMacs(row_keys, system.randomBytes);
 guardReads(db, () => macs);
 const questions = {
-	audit: auditLog(db, row_keys),
+	audit: auditLog(db, () => row_keys),
 	snapshots: snapshotQuestions(db),
 	leases: leaseLists(db),
 	realms: realmLists(db),
 	secrets: currentVersions(db),
 	tokens: tokenLines(db),
-} satisfies Implementations<"scan"> & { snapshots: unknown };
+	row_keys: {
+		use(keys: RowKey[]): void {
+			row_keys = keys;
+			macs = createRowMacs(row_keys, system.randomBytes);
+		},
+	},
+} satisfies Implementations<"scan"> & { snapshots: unknown; row_keys: unknown };
 
 type Verb = (...args: unknown[]) => unknown;
 

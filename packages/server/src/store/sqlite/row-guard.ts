@@ -50,10 +50,13 @@ export function guardWrites(db: Database, macs: () => RowMacs, start: RowState, 
 		const term = sign * macs().term(table, values, key);
 		state = { ...state, sums: added(state.sums, key, kindOf(table).sum, term) };
 	};
+	const sign = (table: RowTable, values: readonly RowValue[]) => {
+		count(table, values, state.active, 1n);
+		return macs().make(table, values, state.active);
+	};
 	const enter = (table: RowTable, values: readonly RowValue[]) => {
 		state = { ...state, active: keyIn(table, values) ?? state.active };
-		count(table, values, state.active, 1n);
-		const mac = macs().make(table, values, state.active);
+		const mac = sign(table, values);
 		tell(table, values, mac);
 		return mac;
 	};
@@ -75,6 +78,15 @@ export function guardWrites(db: Database, macs: () => RowMacs, start: RowState, 
 	define("row_changed", (table, mac = null, ...values) => {
 		const half = values.length / 2;
 		return leave(table, mac, values.slice(0, half)) ? enter(table, values.slice(half)) : null;
+	});
+	// Its caller, not a trigger, uses it: what is there already stays when no row gets a MAC.
+	db.function("row_renewed", { varargs: true, directOnly: true }, (name, mac, ...values) => {
+		const [table, row] = [name as RowTable, values as RowValue[]];
+		return isStopped || !leave(table, mac as RowValue, row) ? mac : sign(table, row);
+	});
+	db.function("row_key_counts", { directOnly: true }, (key) => {
+		const { access, content } = state.sums.get(key as string) ?? NO_SUMS;
+		return access === 0n && content === 0n ? 0 : 1;
 	});
 	for (const table of TABLES) db.exec(triggersOf(table));
 	return {

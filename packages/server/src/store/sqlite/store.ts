@@ -58,12 +58,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 		unlock = lockDataDirectory(options.directory);
 		const [{ createAdapter }] = await Promise.all([import("./adapter.ts"), prepareAndOpen(writer, options, file)]);
 		const connection = openReader(file);
-		let guarded: { row_keys: RowKey[]; macs: RowMacs } | undefined;
-		const keys = () => guarded?.row_keys ?? [];
-		guardReads(connection, () => guarded?.macs ?? noKeys());
 		const transaction = createReadTransaction(connection, options.onFailure);
 		writer.onCommit = transaction.refresh;
-		const readers = readersOf(file, keys);
+		const { readers, keys, guard } = guardedReads(file, connection, writer);
 		const disk = createDisk(options.directory, options.statfs);
 		const thrift = createThrift(disk);
 		const adapter = createAdapter({
@@ -80,9 +77,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 			eventsOnLowDisk: thrift.seen,
 			copyTo: (to) => takeSnapshot(file, to),
 			async guard(row_keys) {
-				guarded = { row_keys, macs: createRowMacs(row_keys, system.randomBytes) };
-				altered.push(...(await writer.guard(row_keys)));
-				if (altered.length === 0) noteMacs(options);
+				const { isFirst, found } = await guard(row_keys);
+				altered.push(...found);
+				if (isFirst && altered.length === 0) noteMacs(options);
 			},
 			// A row that was put back for a moment may be remembered.
 			misfits: () =>
@@ -103,9 +100,25 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 	}
 }
 
-/** Makes the threads for long questions: one for those that read everything, which would keep the others waiting for seconds. */
-function readersOf(file: string, keys: () => RowKey[]) {
-	return { worker: new ReadWorker(file, keys), comparer: new ReadWorker(file, keys) };
+/**
+ * Has a connection, and the threads for long questions, believe rows by their keys. One thread is for those that read everything, which would keep the
+ * others waiting for seconds.
+ */
+function guardedReads(file: string, connection: Parameters<typeof guardReads>[0], writer: Writer) {
+	let guarded: { row_keys: RowKey[]; macs: RowMacs } | undefined;
+	const keys = () => guarded?.row_keys ?? [];
+	guardReads(connection, () => guarded?.macs ?? noKeys());
+	const readers = { worker: new ReadWorker(file, keys), comparer: new ReadWorker(file, keys) };
+	/** Gives everybody the keys. What a thread was asked before is answered first, by the keys of then. */
+	const guard = async (row_keys: RowKey[]) => {
+		const isFirst = guarded === undefined;
+		guarded = { row_keys, macs: createRowMacs(row_keys, system.randomBytes) };
+		const found = writer.guard(row_keys);
+		const threads = isFirst ? [] : Object.values(readers);
+		await Promise.all(threads.map((reader) => reader.question("row_keys", "use")(row_keys)));
+		return { isFirst, found: await found };
+	};
+	return { readers, keys, guard };
 }
 
 /** Prepares the files before anything is written, then has the writer open them. */

@@ -19,7 +19,7 @@ export interface WriterInput {
 	now: string;
 }
 
-/** The keys that rows are authenticated with, the active one first. */
+/** The keys that rows are authenticated with, the active one first. Later ones take the place of the first ones. */
 export interface WriterKeys {
 	row_keys: RowKey[];
 }
@@ -64,15 +64,19 @@ function attempt(step: () => void): void {
 	}
 }
 
-/** Adds operations that have arrived meanwhile, so that one fsync serves all. Nothing follows a close. */
-function gather(first: Operation[]): Operation[] {
+/**
+ * Adds operations that have arrived meanwhile, so that one fsync serves all. Nothing follows a close.
+ * @returns also the keys that arrived after them
+ */
+function gather(first: Operation[]): { batch: Operation[]; keys: WriterKeys | undefined } {
 	const batch = unpack(first);
 	while (batch.length < MAX_BATCH && port !== null) {
-		const next = receiveMessageOnPort(port)?.message as Operation[] | undefined;
+		const next = receiveMessageOnPort(port)?.message as Operation[] | WriterKeys | undefined;
 		if (next === undefined) break;
+		if ("row_keys" in next) return { batch, keys: next };
 		batch.push(...unpack(next));
 	}
-	return batch;
+	return { batch, keys: undefined };
 }
 
 function open(port: MessagePort, { file, now }: WriterInput): void {
@@ -85,7 +89,9 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 	const writes = allWrites(db, chain.append);
 	let run = createBatches(db, chain, writes, keepLog(chain));
 	const guard = ({ row_keys }: WriterKeys) => {
+		const isFirst = macs === undefined;
 		macs = createRowMacs(row_keys, system.randomBytes);
+		if (!isFirst) return send({ kind: "guarded", altered: [] });
 		const { keeper, altered } = openTip(db, chain, macsNow, (found) => send({ kind: "altered", altered: found }));
 		run = createBatches(db, chain, writes, keeper);
 		send({ kind: "guarded", altered });
@@ -96,7 +102,9 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 		else if ("row_keys" in request) attempt(() => guard(request));
 		else
 			attempt(() => {
-				send({ kind: "report", report: run(gather(request)) });
+				const { batch, keys } = gather(request);
+				send({ kind: "report", report: run(batch) });
+				if (keys !== undefined) guard(keys);
 				log.look();
 			});
 	});

@@ -56,7 +56,8 @@ export class Writer implements WriteQueue {
 	#failure: FatalError | undefined;
 	#isFull = false;
 	#closing: Promise<void> | undefined;
-	#onGuarded: (altered: string[]) => void = () => undefined;
+	/** Callers that wait until the thread has its keys, in order. */
+	readonly #guarding: ((altered: string[]) => void)[] = [];
 
 	private constructor(worker: Worker, listener: WriterListener) {
 		this.#worker = worker;
@@ -95,10 +96,10 @@ export class Writer implements WriteQueue {
 		worker.on("message", (message: WriterMessage) => this.#receive(message));
 	}
 
-	/** Gives the thread the keys of rows. @returns what does not fit them; then no row gets a MAC */
+	/** Gives the thread the keys of rows. @returns what does not fit the first ones; then no row gets a MAC */
 	guard(row_keys: RowKey[]): Promise<string[]> {
 		return new Promise((resolve) => {
-			this.#onGuarded = resolve;
+			this.#guarding.push(resolve);
 			this.#worker.postMessage({ row_keys } satisfies WriterRequest);
 		});
 	}
@@ -168,7 +169,7 @@ export class Writer implements WriteQueue {
 
 	#receive(message: WriterMessage): void {
 		if (message.kind === "guarded") {
-			this.#onGuarded(message.altered);
+			this.#guarding.shift()?.(message.altered);
 			return;
 		}
 		if (message.kind === "altered") {

@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import type { AuditEvent } from "../../../audit/model.ts";
 import type { KeyRow } from "../../../crypto/keyring-model.ts";
 import type { Append } from "./audit.ts";
+import { createRenewal } from "./row-renewal.ts";
 
 /** Name of the master key's fingerprint in `meta`. */
 const FINGERPRINT = "master_key_fingerprint";
@@ -24,6 +25,9 @@ export function keyWrites(db: Database, append: Append) {
 	const total = db.prepare("SELECT count(*) FROM keyring").pluck();
 	const anyRealm = db.prepare("SELECT 1 FROM realm LIMIT 1").pluck();
 	const known = db.prepare("SELECT 1 FROM keyring WHERE id = ?").pluck();
+	const replaced = db.prepare("SELECT 1 FROM keyring WHERE purpose = 'rows' AND realm_id = '' AND state = 'retired'");
+	const destroy = db.prepare("DELETE FROM keyring WHERE id = ? AND purpose = 'rows' AND state = 'retired'");
+	const renewal = createRenewal(db);
 	return {
 		initialize(input: { fingerprint: string; keys: KeyRow[] }, event: AuditEvent): "done" | "exists" {
 			if (fingerprint.get(FINGERPRINT) !== undefined || total.get() !== 0 || anyRealm.get() !== undefined)
@@ -33,10 +37,18 @@ export function keyWrites(db: Database, append: Append) {
 			append(event);
 			return "done";
 		},
-		rotate(input: { key: KeyRow }, event: AuditEvent): "done" {
+		rotate(input: { key: KeyRow }, event: AuditEvent): "done" | "unfinished" {
+			if (input.key.purpose === "rows" && replaced.get() !== undefined) return "unfinished";
 			retire.run(input.key);
 			insert.run(input.key);
 			append(event, { key_id: Buffer.from(input.key.id).toString("hex") });
+			return "done";
+		},
+		renewRows: (position: string): string => renewal.renew(position),
+		destroyRowKey(id: Buffer, event: AuditEvent): "done" | "in_use" {
+			const key_id = Buffer.from(id).toString("hex");
+			if (renewal.isCounted(key_id)) return "in_use";
+			if (destroy.run(id).changes === 1) append(event, { key_id });
 			return "done";
 		},
 		rewrap(
