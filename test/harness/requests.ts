@@ -40,6 +40,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		path: `${V1}/auth/login`,
 		body: { email: target.email, password: target.password },
 	}),
+	"GET /api/v1/auth/whoami": () => ({ path: `${V1}/auth/whoami` }),
 	"POST /api/v1/auth/logout": () => ({ path: `${V1}/auth/logout` }),
 	"POST /api/v1/auth/password": () => ({
 		path: `${V1}/auth/password`,

@@ -146,6 +146,7 @@ const ROWS: readonly Row[] = [
 
 	// Last, because they end the session that the others need.
 	["POST /api/v1/auth/password", 200, "user", "session", "session", FEW],
+	["GET /api/v1/auth/whoami", 200, "user", "any", "self", FEW],
 	["POST /api/v1/auth/logout", 200, "user", "session", "session", FEW],
 ];
 

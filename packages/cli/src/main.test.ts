@@ -108,7 +108,7 @@ test("a refused SVC_TOKEN is named, since a login would not replace it; a refuse
 	const env = { HOME: home.path, SVC_ADDRESS: server.address };
 	await saveServer(fakeIo({ env }).io, server.address, { token: "session" });
 	const given = await run(["realm", "list"], { env: { ...env, SVC_TOKEN: "svc_old" } });
-	assert.match(given.stderr, /hint: SVC_TOKEN is expired, revoked or mistyped: .*unset it/);
+	assert.match(given.stderr, /hint: the token of SVC_TOKEN, .* is expired, revoked or mistyped: .*`svc login`/);
 	assert.equal((await run(["realm", "list"], { env })).stderr, `svc: ${message}\n`);
 });
 

@@ -28,7 +28,7 @@ import { addPromotionCommands } from "./commands/promote.ts";
 import { addRealmCommands } from "./commands/realm.ts";
 import { addRevokeCommand } from "./commands/revoke.ts";
 import { addRunCommand } from "./commands/run.ts";
-import { addSecretCommands } from "./commands/secret.ts";
+import { addSecretCommands, addShortForms } from "./commands/secret.ts";
 import { addSsoCommands } from "./commands/sso.ts";
 import { addTokenCommands } from "./commands/token.ts";
 import { addUsersCommands } from "./commands/users.ts";
@@ -102,6 +102,7 @@ function addEverydayCommands(program: Command, io: Io): void {
 	program.commandsGroup("Realms and secrets:");
 	addRealmCommands(program, io);
 	addSecretCommands(program, io);
+	addShortForms(program, io);
 	addRunCommand(program, io);
 	addImportCommand(program, io);
 	addExportCommand(program, io);

@@ -70,6 +70,11 @@ test("variables of the client, of engines, of tests and of others are left alone
 	const foreign = [
 		"SVC_ADDRESS",
 		"SVC_TOKEN",
+		"SVC_TOKEN_FILE",
+		"SVC_PORT",
+		"SVC_PORT_8443_TCP_ADDR",
+		"SVC_SERVICE_HOST",
+		"SVC_SERVICE_PORT_HTTPS",
 		"SVC_REALM",
 		"SVC_ENV",
 		"SVC_CACERT",

@@ -96,8 +96,8 @@ export interface Config {
 	engine_environment: Readonly<Record<string, string>>;
 }
 
-/** Variables of the command line client and of tests: they share the prefix but are not the server's. */
-const FOREIGN = /^SVC_(CONFIG|ADDRESS|TOKEN|REALM|ENV|CACERT|FINGERPRINT|TEST_.*)$/;
+/** Variables of the command line client, of tests, and of Kubernetes for a Service named svc: they share the prefix but are not the server's. */
+const FOREIGN = /^SVC_(CONFIG|ADDRESS|TOKEN|TOKEN_FILE|REALM|ENV|CACERT|FINGERPRINT|TEST_.*|PORT|PORT_.*|SERVICE_.*)$/;
 
 /**
  * Reads the settings: the environment overrides `svc.toml`, which overrides the defaults.

@@ -38,11 +38,8 @@ const MORE: Readonly<Record<string, readonly string[]>> = {
 	"sso set": ["--type", "oidc"],
 };
 
-/** Commands that answer without asking the server. */
-const OFFLINE = ["whoami"];
-
 /** Commands that need no login. */
-const PUBLIC = ["init", "login", "register", "health", "sso list"];
+const PUBLIC = ["init", "login", "register", "health", "status", "sso list"];
 
 const STDIN = "a password for tests only\nanother password for tests\n";
 
@@ -112,7 +109,7 @@ for (const leaf of leaves) {
 }
 
 describe("without a server", () => {
-	for (const leaf of asking.filter((one) => !OFFLINE.includes(nameOf(one)))) {
+	for (const leaf of asking) {
 		test(`svc ${nameOf(leaf)} says that there is none`, async () => {
 			const outcome = await run(callOf(leaf), await loggedIn(`https://127.0.0.1:${await freePort()}`));
 			saidOneSentence(outcome, codeOf(leaf, 5));
@@ -135,7 +132,7 @@ describe("with a server that refuses", () => {
 		["knows no such thing", refusal(404, "not_found", "not found"), 4, /not found/],
 		["allows it to others only", refusal(403, "forbidden", "your role is viewer"), 3, /your role is viewer/],
 	];
-	for (const leaf of asking.filter((one) => !OFFLINE.includes(nameOf(one)))) {
+	for (const leaf of asking) {
 		for (const [what, refused, code, said] of REFUSALS) {
 			test(`svc ${nameOf(leaf)}, when the server ${what}, ends with ${code}`, async () => {
 				answer = refused;
@@ -143,12 +140,12 @@ describe("with a server that refuses", () => {
 				if (nameOf(leaf) === "logout") return saidOneSentence(outcome, 5);
 				saidOneSentence(outcome, codeOf(leaf, code));
 				// It accepts an answer of any status.
-				if (nameOf(leaf) !== "health") assert.match(outcome.stderr, said);
+				if (!["health", "status"].includes(nameOf(leaf))) assert.match(outcome.stderr, said);
 			});
 		}
 	}
 
-	for (const leaf of asking.filter((one) => ![...OFFLINE, ...PUBLIC, "logout"].includes(nameOf(one)))) {
+	for (const leaf of asking.filter((one) => ![...PUBLIC, "logout"].includes(nameOf(one)))) {
 		test(`svc ${nameOf(leaf)} leads to svc login when the session has ended, and when there is none`, async () => {
 			answer = refusal(401, "unauthorized", "token is missing or not valid");
 			for (const env of [await loggedIn(server.address), { SVC_ADDRESS: server.address, HOME: "/nonexistent" }]) {
@@ -167,7 +164,7 @@ describe("with a certificate that is not the trusted one", () => {
 	});
 	after(() => server[Symbol.asyncDispose]());
 
-	for (const leaf of asking.filter((one) => !OFFLINE.includes(nameOf(one)))) {
+	for (const leaf of asking) {
 		test(`svc ${nameOf(leaf)} says so and sends nothing`, async () => {
 			const outcome = await run(callOf(leaf), await loggedIn(server.address));
 			saidOneSentence(outcome, codeOf(leaf, 5));

@@ -8,6 +8,7 @@ import { DEFAULT_ADDRESS, parseAddress } from "./address.ts";
 import { checkHandshake, fetchCertificate, fingerprintOf, parseFingerprint, type Trust } from "./certificate.ts";
 import { type Client, createClient } from "./client.ts";
 import { certificateChanged, explainConnection } from "./failures.ts";
+import { findGivenToken } from "./given-token.ts";
 import { readSession, type SavedServer, saveServer } from "./session.ts";
 
 /** The server of a command, and what is saved about it. */
@@ -26,11 +27,16 @@ export async function findTarget({ io, options }: Context): Promise<Target> {
 /** A logged-in client. @throws Failure denied when there is no token for the address */
 export async function connect(context: Context): Promise<Client> {
 	const target = await findTarget(context);
-	const token = readToken(context.io) ?? target.saved.token;
-	if (token === undefined) {
-		throw new Failure("denied", `not logged in to ${target.address}`, { hint: "`svc login`, or set SVC_TOKEN" });
-	}
+	const token = (await findGivenToken(context.io))?.token ?? target.saved.token;
+	if (token === undefined) throw notLoggedIn(target.address);
 	return connectTo(context, target, token);
+}
+
+/** Failure of a command that needs a token and has none. */
+export function notLoggedIn(address: string): Failure {
+	return new Failure("denied", `not logged in to ${address}`, {
+		hint: "`svc login`, or set SVC_TOKEN or SVC_TOKEN_FILE",
+	});
 }
 
 /** Milliseconds for a request that waits for an engine, which has up to 35 s to answer and may have to start. Design: §8. */
@@ -49,13 +55,6 @@ export async function connectTo(context: Context, target: Target, token: string 
 /** A client for a server whose trust is settled. */
 export function settledClient({ address, saved }: Target, token: string | undefined): Client {
 	return createClient({ address, trust: saved.trust, token });
-}
-
-/** The value of SVC_TOKEN, without a line break at its end, as files have it. @throws Failure usage when it cannot be a token */
-export function readToken(io: Io): string | undefined {
-	const token = setting(io, "SVC_TOKEN")?.trim();
-	if (token === undefined || /^[\x21-\x7e]+$/.test(token)) return token;
-	throw new Failure("usage", "SVC_TOKEN holds characters that no token has");
 }
 
 /** Options for deciding about a server's certificate. */

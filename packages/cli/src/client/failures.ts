@@ -49,10 +49,10 @@ export function explainRefusal(client: Client, call: Call, { status, retryAfter,
 	return new Refusal(kindOf(status), message, { client, call, code, status, hint });
 }
 
-/** Prefix of API tokens, which come from SVC_TOKEN: a saved session never has it. */
+/** Prefix of API tokens, which the environment gives: a saved session never has it. */
 const API_TOKEN = "svc_";
 const REFUSED_TOKEN =
-	"SVC_TOKEN is expired, revoked or mistyped: set another one, or unset it to use the session of `svc login`";
+	"the token of SVC_TOKEN, SVC_TOKEN_FILE or systemd is expired, revoked or mistyped: give another one, or none to use the session of `svc login`";
 
 function kindOf(status: number): FailureKind {
 	if (status === 401 || status === 403) return "denied";

@@ -4,6 +4,8 @@ import { EXIT } from "../failure.ts";
 export const VARIABLES: Readonly<Record<string, string>> = {
 	SVC_ADDRESS: "server, as --address",
 	SVC_TOKEN: "token that is used instead of the session of `svc login`",
+	SVC_TOKEN_FILE: "file with that token, for containers",
+	CREDENTIALS_DIRECTORY: "systemd's: a token is in its file svc-token, by LoadCredential=svc-token:…",
 	SVC_REALM: "realm, as --realm",
 	SVC_ENV: "environment of the realm, as --env",
 	SVC_CACERT: "certificate of the authority to trust, as --cacert",

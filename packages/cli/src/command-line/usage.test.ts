@@ -5,9 +5,9 @@ import { run } from "../testing/terminal.ts";
 const WRONG: readonly (readonly [words: string, message: RegExp])[] = [
 	["secrt get KEY", /^svc: unknown command 'secrt'\nhint: did you mean secret\? --help shows/],
 	["secret gt KEY", /^svc: unknown command 'gt'\nhint: did you mean get\? /],
-	["get KEY", /^svc: unknown command 'get'\nhint: did you mean `svc secret get`\? /],
+	["rollback KEY", /^svc: unknown command 'rollback'\nhint: did you mean `svc secret rollback`\? /],
 	["generate keyvalue", /^svc: unknown command 'generate'\nhint: did you mean `svc engine generate`\? /],
-	["list", /^svc: unknown command 'list'\nhint: --help shows/],
+	["list", /^svc: unknown command 'list'\nhint: did you mean ls\? /],
 	["realm list --adress x", /^svc: unknown option '--adress'\nhint: did you mean --address\? /],
 	["secret list --realm shop --env prd", /takes dev, staging, prod, test\nhint: did you mean prod\? /],
 	["secret list --realm shop --env production", /hint: did you mean prod\? /],

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Answer, text } from "../client/answer.ts";
+import { type Answer, optional, text } from "../client/answer.ts";
 import { send } from "../client/client.ts";
 import {
 	checkServer,
@@ -8,12 +8,12 @@ import {
 	FIRST_CONTACT,
 	findTarget,
 	type NewTrustOptions,
-	readToken,
 	settledClient,
 	settleTrust,
 	type Target,
 	TRUST_NEW,
 } from "../client/connection.ts";
+import { findGivenToken } from "../client/given-token.ts";
 import { saveServer } from "../client/session.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
@@ -62,7 +62,7 @@ export function addAuthCommands(program: Command, io: Io): void {
 	});
 	addCommand(program, io, {
 		usage: "whoami",
-		summary: "show who is logged in, where, and until when",
+		summary: "ask the server who you are, where, until when, and how far your token reaches",
 		examples: ["svc whoami", "svc whoami --json"],
 		run: whoami,
 	});
@@ -86,7 +86,7 @@ async function register(context: Context<RegisterOptions>, email?: string): Prom
 
 /** Where only administrators may register accounts, asks again with the token of the logged-in user. */
 async function sendRegistration(context: Context, target: Target, body: object): Promise<Answer> {
-	const token = readToken(context.io) ?? target.saved.token;
+	const token = (await findGivenToken(context.io))?.token ?? target.saved.token;
 	const call = { method: "POST", path: "auth/register", body } as const;
 	try {
 		return await send(settledClient(target, undefined), call);
@@ -131,23 +131,22 @@ async function changePassword(context: Context<PasswordOptions>): Promise<void> 
 }
 
 async function whoami(context: Context): Promise<void> {
-	const { address, saved } = await findTarget(context);
-	if (readToken(context.io) !== undefined) {
-		await showFields(context, { address, token: "SVC_TOKEN" }, [
-			["address", address],
-			["token", "from SVC_TOKEN"],
-		]);
-		return note(context, "the token was not checked: `svc token list` asks the server about it");
-	}
-	const { token, user, expires_at } = saved;
-	if (token === undefined || user === undefined)
-		throw new Failure("denied", `not logged in to ${address}`, { hint: "`svc login`" });
-	const until = expires_at === undefined ? "" : new Date(expires_at * 1000).toISOString();
-	await showFields(context, { address, user, expires_at }, [
+	const { address } = await findTarget(context);
+	const client = await connect(context);
+	const caller = await send(client, { method: "GET", path: "auth/whoami" });
+	const given = await findGivenToken(context.io);
+	const reach = ["token_id", "realm_id", "environment", "engines"].filter((field) => caller[field] !== null);
+	const { id, email, name, instance_admin, ...rest } = caller;
+	const source = given === undefined ? {} : { source: given.source };
+	await showFields(context, { address, user: { id, email, name, instance_admin }, ...rest, ...source }, [
 		["address", address],
-		["email", user.email],
-		["name", user.name],
-		["id", user.id],
-		["until", until],
+		["email", text(caller, "email")],
+		["name", text(caller, "name")],
+		["id", text(caller, "id")],
+		["admin", caller.instance_admin === true ? "of this server" : "no"],
+		["scopes", text(caller, "scopes")],
+		...reach.map((field) => [field.replace("_id", ""), String(caller[field])] as const),
+		["until", optional(caller, "expires_at"), "instant"],
+		...(given === undefined ? [] : [["from", given.source] as const]),
 	]);
 }

@@ -7,12 +7,18 @@ import { Failure } from "../failure.ts";
 import type { Io } from "../io/io.ts";
 import { showFields } from "../io/output.ts";
 
-/** Adds the command that shows the server's health. */
+/** Adds the commands that show the server's health. */
 export function addHealthCommand(program: Command, io: Io): void {
 	addCommand(program, io, {
 		usage: "health",
 		summary: "show the server's health; needs no login",
 		examples: ["svc health", "svc health --json --address https://127.0.0.1:8443"],
+		run: showHealth,
+	});
+	addCommand(program, io, {
+		usage: "status",
+		summary: "short for `svc health`: exits with 0 only when the server is healthy",
+		examples: ["svc status"],
 		run: showHealth,
 	});
 }

@@ -5,12 +5,12 @@ import {
 	FIRST_CONTACT,
 	findTarget,
 	type NewTrustOptions,
-	readToken,
 	settledClient,
 	settleTrust,
 	type Target,
 	TRUST_NEW,
 } from "../client/connection.ts";
+import { findGivenToken } from "../client/given-token.ts";
 import { saveServer } from "../client/session.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
@@ -99,8 +99,8 @@ async function remember(context: Context, target: Target, answer: Answer): Promi
 	const { token: _, ...shown } = answer;
 	const { email } = await saveLogin(context, target, answer);
 	await show(context, shown, `logged in to ${target.address} as ${visible(email)}`);
-	if (readToken(context.io) !== undefined)
-		await note(context, "note: SVC_TOKEN is set and is used instead of this session");
+	const given = await findGivenToken(context.io);
+	if (given !== undefined) await note(context, `note: the token of ${given.source} is used instead of this session`);
 }
 
 /** Saves the session from the answer to a login. Returns its user. */

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import test from "node:test";
 import { runCli } from "../main.ts";
-import { type FakeAnswer, page, startFake } from "../testing/fake-server.ts";
+import { type FakeAnswer, page, startFake, startService } from "../testing/fake-server.ts";
 import { fakeIo, run, temporaryFolder } from "../testing/terminal.ts";
 
 const WRITTEN = {
@@ -139,5 +139,28 @@ test("delete, history and rollback name their environment", async () => {
 			["GET", "/api/v1/realms/shop/secrets/a%2Fb/versions?env=dev&limit=100", undefined],
 			["POST", "/api/v1/realms/shop/secrets/a%2Fb/rollback?env=dev", { version: 2 }],
 		],
+	);
+});
+
+test("--search finds keys that contain a text, and the short forms do what they are short for", async () => {
+	const secret = { environment: "dev", version: 1, updated_at: "2030-01-01T00:00:00Z", value: "v" };
+	const secrets = ["DATABASE_URL", "API_KEY", "old_database"].map((key) => ({ ...secret, key }));
+	await using server = await startService(({ url }) => ({
+		body: /secrets\?/.test(url) ? page("secrets", secrets).body : secret,
+	}));
+	const env = { ...server.env, SVC_REALM: "shop" };
+	const { stdout } = await run(["ls", "--search", "Database", "--json"], { env });
+	assert.deepEqual(
+		JSON.parse(stdout).secrets.map(({ key }: { key: string }) => key),
+		["DATABASE_URL", "old_database"],
+	);
+	assert.match((await run(["ls", "--search", "queue"], { env })).stderr, /none of 3 keys contains this/);
+	assert.equal((await run(["get", "API_KEY"], { env })).stdout, "v");
+	assert.match((await run(["set", "API_KEY=w"], { env })).stdout, /^API_KEY set in shop\/dev, version 1\n$/);
+	assert.deepEqual(
+		server.requests.map(({ method, url }) => `${method} ${url.replace(/\?.*/, "").split("/v1/")[1]}`),
+		["GET", "GET", "GET", "POST"].map(
+			(method, index) => `${method} realms/shop/secrets${index === 2 ? "/API_KEY" : ""}`,
+		),
 	);
 });

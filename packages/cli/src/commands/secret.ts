@@ -3,7 +3,7 @@ import { count, text } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
-import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
+import { addCommand, addGroup, type CommandSpec, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
 import { readValue, VALUE_HELP, VALUE_OPTIONS, type ValueOptions } from "../input/value.ts";
@@ -23,35 +23,64 @@ interface GetOptions extends EnvironmentOptions {
 }
 
 interface ListOptions extends EnvironmentOptions {
+	readonly search?: string;
 	readonly showValues?: boolean;
 	readonly allEnvironments?: boolean;
 }
 
+const SET: CommandSpec<SetOptions> = {
+	usage: "set <key> [value]",
+	summary: "write a secret; KEY VALUE and KEY=VALUE work, too",
+	details: VALUE_HELP,
+	options: [
+		...ENVIRONMENT_OPTIONS,
+		...VALUE_OPTIONS,
+		option("--comment <text>", "why it was written"),
+		option("--expires-at <instant>", "when it should be replaced, such as 2030-01-31T00:00:00Z"),
+		option("--pre-encrypted", "the value is ciphertext of `svc encrypt`"),
+	],
+	examples: [
+		"svc secret set DATABASE_URL --realm shop --env prod",
+		"svc secret set TLS_KEY --realm shop --from-file key.pem",
+		"openssl rand -hex 32 | svc secret set SESSION_KEY --realm shop --trim",
+	],
+	run: setSecret,
+};
+
+const GET: CommandSpec<GetOptions> = {
+	usage: "get <key>",
+	summary: "print the value of a secret",
+	details:
+		"svc prints the value as it is and adds a line break only on a terminal: a file or a pipe gets exactly its bytes.",
+	options: [...ENVIRONMENT_OPTIONS, option("--version <number>", "an earlier version (see `svc secret history`)")],
+	examples: ["svc secret get DATABASE_URL --realm shop --env prod", "svc secret get TLS_KEY --realm shop > key.pem"],
+	run: getSecret,
+};
+
+const LIST: CommandSpec<ListOptions> = {
+	usage: "list",
+	summary: "list the secrets of an environment, without their values",
+	options: [
+		...ENVIRONMENT_OPTIONS,
+		option("--all-environments", "list all environments").conflicts("env"),
+		option("--search <text>", "only keys that contain it, in upper or lower case"),
+		option("--show-values", "also show the values"),
+	],
+	examples: [
+		"svc secret list --realm shop --env prod",
+		"svc secret list --search database",
+		"svc secret list --realm shop --all-environments --json",
+	],
+	isList: true,
+	run: listSecrets,
+};
+
 /** Adds the commands of secrets. */
 export function addSecretCommands(program: Command, io: Io): void {
 	const secret = addGroup(program, "secret", "secrets of a realm, per environment");
-	addSetCommand(secret, io);
-	addCommand<GetOptions>(secret, io, {
-		usage: "get <key>",
-		summary: "print the value of a secret",
-		details:
-			"svc prints the value as it is and adds a line break only on a terminal: a file or a pipe gets exactly its bytes.",
-		options: [...ENVIRONMENT_OPTIONS, option("--version <number>", "an earlier version (see `svc secret history`)")],
-		examples: ["svc secret get DATABASE_URL --realm shop --env prod", "svc secret get TLS_KEY --realm shop > key.pem"],
-		run: getSecret,
-	});
-	addCommand<ListOptions>(secret, io, {
-		usage: "list",
-		summary: "list the secrets of an environment, without their values",
-		options: [
-			...ENVIRONMENT_OPTIONS,
-			option("--all-environments", "list all environments").conflicts("env"),
-			option("--show-values", "also show the values"),
-		],
-		examples: ["svc secret list --realm shop --env prod", "svc secret list --realm shop --all-environments --json"],
-		isList: true,
-		run: listSecrets,
-	});
+	addCommand(secret, io, SET);
+	addCommand(secret, io, GET);
+	addCommand(secret, io, LIST);
 	addCommand<EnvironmentOptions>(secret, io, {
 		usage: "delete <key>",
 		summary: "delete a secret and its history",
@@ -62,25 +91,18 @@ export function addSecretCommands(program: Command, io: Io): void {
 	addHistoryCommands(secret, io);
 }
 
-function addSetCommand(secret: Command, io: Io): void {
-	addCommand<SetOptions>(secret, io, {
-		usage: "set <key> [value]",
-		summary: "write a secret; KEY VALUE and KEY=VALUE work, too",
-		details: VALUE_HELP,
-		options: [
-			...ENVIRONMENT_OPTIONS,
-			...VALUE_OPTIONS,
-			option("--comment <text>", "why it was written"),
-			option("--expires-at <instant>", "when it should be replaced, such as 2030-01-31T00:00:00Z"),
-			option("--pre-encrypted", "the value is ciphertext of `svc encrypt`"),
-		],
-		examples: [
-			"svc secret set DATABASE_URL --realm shop --env prod",
-			"svc secret set TLS_KEY --realm shop --from-file key.pem",
-			"openssl rand -hex 32 | svc secret set SESSION_KEY --realm shop --trim",
-		],
-		run: setSecret,
-	});
+/** Adds the short forms of the commands that people type all day. */
+export function addShortForms(program: Command, io: Io): void {
+	addCommand(program, io, shortForm("ls", LIST));
+	addCommand(program, io, shortForm("get <key>", GET));
+	addCommand(program, io, shortForm("set <key> [value]", SET));
+}
+
+function shortForm<Options>(usage: string, spec: CommandSpec<Options>): CommandSpec<Options> {
+	const [word = ""] = usage.split(" ");
+	const [full = ""] = spec.usage.split(" ");
+	const examples = spec.examples.map((example) => example.replace(`svc secret ${full}`, `svc ${word}`));
+	return { ...spec, usage, examples, summary: `short for \`svc secret ${full}\`: ${spec.summary}` };
 }
 
 async function setSecret(context: Context<SetOptions>, word: string, given?: string): Promise<void> {
@@ -126,14 +148,15 @@ async function getSecret(context: Context<GetOptions>, key: string): Promise<voi
 }
 
 async function listSecrets(context: Context<ListOptions>): Promise<void> {
-	const { allEnvironments, showValues = false } = context.options;
+	const { allEnvironments, search, showValues = false } = context.options;
 	const realm = realmOf(context);
 	const query = {
 		...(allEnvironments === true ? {} : { env: environmentOf(context) }),
 		...(showValues ? {} : { values: "false" }),
 	};
 	const client = await connect(context);
-	const found = await Array.fromAsync(listAll(client, path`realms/${realm}/secrets`, "secrets", query));
+	const all = await Array.fromAsync(listAll(client, path`realms/${realm}/secrets`, "secrets", query));
+	const found = all.filter((secret) => isFound(text(secret, "key"), search));
 	const secrets = showValues ? found : found.map(({ value: _, ...shown }) => shown);
 	const lines = found.map((secret) => [
 		text(secret, "key"),
@@ -143,7 +166,13 @@ async function listSecrets(context: Context<ListOptions>): Promise<void> {
 		...(showValues ? [text(secret, "value")] : []),
 	]);
 	const titles = ["KEY", "ENV", "VERSION", instants("UPDATED"), ...(showValues ? ["VALUE"] : [])];
-	await showTable(context, { secrets }, titles, lines, "no secrets here yet: `svc secret set` writes one");
+	const none =
+		all.length === 0 ? "no secrets here yet: `svc secret set` writes one" : `none of ${all.length} keys contains this`;
+	await showTable(context, { secrets }, titles, lines, none);
+}
+
+function isFound(key: string, search = ""): boolean {
+	return key.toLowerCase().includes(search.toLowerCase());
 }
 
 async function deleteSecret(context: Context<EnvironmentOptions>, key: string): Promise<void> {

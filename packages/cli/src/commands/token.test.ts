@@ -77,7 +77,7 @@ for (const [options, reach] of REACHES) {
 }
 
 test("a token is revoked by its name, unless several have it", async () => {
-	const tokens = ["ci", "deploy", "deploy"].map((name, index) => ({ name, id: `i${index}` }));
+	const tokens = ["ci", "deploy", "deploy"].map((name, index) => ({ name, id: `i${index}`, prefix: `svc_x${index}` }));
 	await using server = await startService(({ method }) =>
 		method === "GET" ? page("tokens", tokens) : { body: { message: "token revoked" } },
 	);
@@ -93,4 +93,38 @@ test("a token is revoked by its name, unless several have it", async () => {
 		server.requests.filter(({ method }) => method !== "GET").map(({ method, url }) => [method, url]),
 		[["DELETE", "/api/v1/auth/tokens/i0"]],
 	);
+});
+
+test("a token ends after its --ttl, which --expires-at excludes", async () => {
+	await using server = await startService(() => ({ status: 201, body: { token: "svc_new", id: "i", scopes: "read" } }));
+	const before = Date.now();
+	await run(["token", "create", "ci", "--ttl", "7d"], { env: server.env });
+	const { expires_at } = (server.requests[0]?.body ?? {}) as { expires_at: string };
+	const lived_ms = Date.parse(expires_at) - before - 7 * 86_400_000;
+	assert.ok(lived_ms >= 0 && lived_ms < 60_000, expires_at);
+	const both = ["token", "create", "ci", "--ttl", "7d", "--expires-at", "2030-01-01T00:00:00Z"];
+	for (const words of [both, ["token", "create", "ci", "--ttl", "soon"]])
+		assert.equal((await run(words, { env: server.env })).code, 2);
+	assert.equal(server.requests.length, 1);
+});
+
+test("a token is revoked by its name, by its prefix, or by itself from standard input", async () => {
+	const known = { scopes: "read", created_at: "2030-01-01T00:00:00Z" };
+	const tokens = [
+		{ ...known, id: "one", name: "ci", prefix: "svc_aaaaaaaa" },
+		{ ...known, id: "two", name: "ci-2", prefix: "svc_bbbbbbbb" },
+	];
+	await using server = await startService(({ method }) => ({
+		body: method === "DELETE" ? { message: "token revoked" } : { tokens, pagination: { has_more: false } },
+	}));
+	const { env } = server;
+	await run(["token", "revoke", "ci"], { env });
+	await run(["token", "revoke", "svc_bbbbbbbb"], { env });
+	await run(["token", "revoke", "-"], { env, stdin: "svc_aaaaaaaa_the_rest\n" });
+	const deleted = server.requests.filter(({ method }) => method === "DELETE").map(({ url }) => url.split("/").at(-1));
+	assert.deepEqual(deleted, ["one", "two", "one"]);
+	const { code, stderr } = await run(["token", "revoke", "-"], { env, stdin: "svc_cccccccc_the_rest\n" });
+	assert.equal(code, 4);
+	assert.doesNotMatch(stderr, /cccc/);
+	assert.equal((await run(["token", "revoke", "-"], { env, stdin: "\n" })).code, 2);
 });

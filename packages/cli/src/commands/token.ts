@@ -6,10 +6,12 @@ import { listAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { notFound } from "../command-line/not-found.ts";
 import { Failure } from "../failure.ts";
+import { parseDuration } from "../input/duration.ts";
 import { repeatable } from "../input/fields.ts";
 import { ENVIRONMENTS } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showTable, visible } from "../io/output.ts";
+import { askHidden, readStdin } from "../io/prompt.ts";
 import { type Column, ids, instants } from "../io/table.ts";
 
 interface CreateOptions {
@@ -18,6 +20,7 @@ interface CreateOptions {
 	readonly env?: string;
 	readonly engine?: readonly string[];
 	readonly expiresAt?: string;
+	readonly ttl?: string;
 }
 
 const DETAILS = `A token for an environment reads and writes its secrets, within the token's scopes, and nothing else: no bindings, engines, leases or events. A token for roles of engines creates and revokes those credentials, and nothing else.
@@ -34,11 +37,12 @@ export function addTokenCommands(program: Command, io: Io): void {
 			option("--realm <slug>", "valid only in this realm"),
 			option("--env <name>", "valid only in this environment").choices(ENVIRONMENTS),
 			repeatable("--engine <type:role>", "valid only for credentials of this role in --realm; with --env, for both"),
+			option("--ttl <duration>", "how long it is valid, such as 12h or 90d").conflicts("expiresAt"),
 			option("--expires-at <instant>", "when it ends, such as 2030-01-31T00:00:00Z"),
 		],
 		details: DETAILS,
 		examples: [
-			"svc token create ci --scopes read --realm shop --env prod",
+			"svc token create ci --scopes read --realm shop --env prod --ttl 90d",
 			"svc token create cache --realm shop --engine keyvalue:readonly",
 			"SVC_TOKEN=$(svc token create deploy)",
 		],
@@ -53,14 +57,22 @@ export function addTokenCommands(program: Command, io: Io): void {
 	});
 	addCommand(token, io, {
 		usage: "revoke <token>",
-		summary: "revoke a token, by its name or id, effective immediately",
-		examples: ["svc token revoke ci", "svc token revoke 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d"],
+		summary: "revoke a token, by its name, prefix or id, effective immediately",
+		details:
+			"A token that leaked is found by itself, too: give `-`, and svc asks for it without showing it, or reads it from standard input.",
+		examples: [
+			"svc token revoke ci",
+			"svc token revoke svc_1a2b3c4d",
+			"svc token revoke 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d",
+			"svc token revoke - < leaked",
+		],
 		run: revokeToken,
 	});
 }
 
 async function createToken(context: Context<CreateOptions>, name: string): Promise<void> {
-	const { scopes, realm, env, engine = [], expiresAt } = context.options;
+	const { scopes, realm, env, engine = [] } = context.options;
+	const expiresAt = endOf(context.options);
 	const body = {
 		name,
 		...(scopes === undefined ? {} : { scopes }),
@@ -77,6 +89,10 @@ async function createToken(context: Context<CreateOptions>, name: string): Promi
 			`token ${name} (${text(answer, "scopes")}; ${reachOf(context.options)}) has the id ${text(answer, "id")} and is not shown again`,
 		),
 	);
+}
+
+function endOf({ expiresAt, ttl }: CreateOptions): string | undefined {
+	return ttl === undefined ? expiresAt : new Date(Date.now() + parseDuration("--ttl", ttl)).toISOString();
 }
 
 /** Where a new token is good, in words. */
@@ -119,22 +135,34 @@ const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 async function revokeToken(context: Context, token: string): Promise<void> {
 	const client = await connect(context);
-	const id = await findToken(client, token);
+	const named = token === "-" ? await readToken(context) : token;
+	const id = await findToken(client, named);
 	const answer = await send(client, { method: "DELETE", path: path`auth/tokens/${id}` });
 	await show(context, answer, visible(text(answer, "message")));
 }
 
-/** The id of your token with this name; an id is one already. @throws Failure notFound when there is none, usage when there are several */
-export async function findToken(client: Client, name: string): Promise<string> {
-	if (ID.test(name)) return name;
+async function readToken({ io }: Context): Promise<string> {
+	const token = io.stdin.isTTY === true ? await askHidden(io, "Token (hidden): ") : (await readStdin(io)).toString();
+	if (token.trim() === "") throw new Failure("usage", "standard input has no token");
+	return token.trim();
+}
+
+/**
+ * The id of your token with this name or prefix, or of this token; an id is one already.
+ * @throws Failure notFound when there is none, usage when there are several
+ */
+export async function findToken(client: Client, typed: string): Promise<string> {
+	if (ID.test(typed)) return typed;
 	const tokens = await Array.fromAsync(listAll(client, "auth/tokens", "tokens"));
-	const [found, ...others] = tokens.filter((token) => text(token, "name") === name);
+	const [found, ...others] = tokens.filter(
+		(token) => text(token, "name") === typed || typed.startsWith(text(token, "prefix")),
+	);
 	if (found === undefined) {
 		const known = tokens.map((token) => text(token, "name"));
-		throw notFound({ noun: "token", typed: [name], known, hint: "`svc token list` shows yours" });
+		throw notFound({ noun: "token", typed: [typed], known, hint: "`svc token list` shows yours" });
 	}
 	if (others.length === 0) return text(found, "id");
-	throw new Failure("usage", `${others.length + 1} of your tokens have this name: nothing was revoked`, {
+	throw new Failure("usage", `${others.length + 1} of your tokens have this name or prefix: nothing was changed`, {
 		hint: `give the id: ${[found, ...others].map((token) => text(token, "id")).join(", ")}`,
 	});
 }

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Client } from "../client/client.ts";
-import { connect, findTarget, readToken } from "../client/connection.ts";
+import { connect, findTarget, notLoggedIn } from "../client/connection.ts";
+import { findGivenToken } from "../client/given-token.ts";
 import { type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import { parseDuration } from "../input/duration.ts";
@@ -68,13 +69,12 @@ export async function readAndCache(
 	return secrets;
 }
 
-/** The caller: the user of the session, or the digest of SVC_TOKEN. @throws Failure denied when there is no token for the address */
+/** The caller: the user of the session, or the digest of the token that the environment gives. @throws Failure denied when there is no token for the address */
 export async function ownerOf(context: Context, where: RealmEnvironment): Promise<Owner> {
 	const { address, saved } = await findTarget(context);
-	const given = readToken(context.io);
+	const given = (await findGivenToken(context.io))?.token;
 	const token = given ?? saved.token;
-	if (token === undefined)
-		throw new Failure("denied", `not logged in to ${address}`, { hint: "`svc login`, or set SVC_TOKEN" });
+	if (token === undefined) throw notLoggedIn(address);
 	const user = given === undefined ? saved.user?.id : undefined;
 	return { ...where, address, identity: user ?? hash("sha256", token, "hex") };
 }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { publicRoute, type Route, route } from "../http/route.ts";
-import { Count, Instant, Uuid } from "../messages.ts";
+import { Count, Environment, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { Actor } from "../policy/model.ts";
 import { IdentitySchema, shownIdentity } from "../sso/model.ts";
@@ -62,8 +62,37 @@ function visitorRoutes(needs: AccountRouteNeeds): Route[] {
 	];
 }
 
+const CallerSchema = v.object({
+	...ProfileSchema.entries,
+	instance_admin: v.boolean(),
+	scopes: v.string(),
+	token_id: v.nullable(Uuid),
+	realm_id: v.nullable(Uuid),
+	environment: v.nullable(Environment),
+	engines: v.nullable(v.array(v.string())),
+	expires_at: v.nullable(Instant),
+});
+
+/** Shows whose session or API token a request has, and how far it reaches. Design: §15 */
+function whoamiRoute(): Route {
+	return route({
+		method: "GET",
+		path: "/api/v1/auth/whoami",
+		summary: "The caller: an account, and the reach of its session or API token",
+		status: 200,
+		answer: CallerSchema,
+		errors: [],
+		async handle({ actor: { user_id: id, email, name, instance_admin, scopes, ...actor } }) {
+			const { token_id = null, realm_id, environment, engines, expires_at } = actor;
+			const reach = { token_id, realm_id, environment, engines: engines && [...engines], expires_at };
+			return { id, email, name, instance_admin, scopes: scopes.join(","), ...reach };
+		},
+	});
+}
+
 function sessionRoutes(needs: AccountRouteNeeds): Route[] {
 	return [
+		whoamiRoute(),
 		route({
 			method: "POST",
 			path: "/api/v1/auth/logout",
