@@ -46,7 +46,7 @@ test("all keys are replaced by two commands, and what was stored before is read 
 	assert.match((await svc(asRoot, 2, "keys rotate --master")).stderr, /--yes/);
 	const { stdout } = await svc(asRoot, 0, "keys rotate --master --yes");
 	assert.match(stdout, new RegExp(`^master key [0-9a-f]{16}: keep a copy .* need ${old}: keep that key`));
-	assert.equal((await svc(asRoot, 0, "keys rotate --data --yes")).stdout.trim().split("\n").length, 5);
+	assert.equal((await svc(asRoot, 0, "keys rotate --data --yes")).stdout.trim().split("\n").length, 6);
 	await svc(asRoot, 0, `keys rotate --data --realm ${slug} --yes`);
 	const status = JSON.parse((await svc(asRoot, 0, "keys status --json")).stdout);
 	assert.notEqual(status.master.fingerprint, old);
