@@ -15,7 +15,9 @@ type Database = ReturnType<typeof openWriter>;
 
 /** The key of the rows. */
 export const KEY = { id: Buffer.alloc(8, 1), bytes: Buffer.alloc(32, 2) };
-const MACS = createRowMacs([KEY], createTestSystem().randomBytes);
+/** A key that may take its place. */
+export const NEXT_KEY = { id: Buffer.alloc(8, 3), bytes: Buffer.alloc(32, 4) };
+const MACS = createRowMacs([KEY, NEXT_KEY], createTestSystem().randomBytes);
 /** Tables whose rows authenticate themselves. */
 export const TABLES = Object.keys(ROW_KINDS) as RowTable[];
 /** Finds the declaration of a table. */
