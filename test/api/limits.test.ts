@@ -31,7 +31,7 @@ const isFull = (answer: Answer) => {
 	assert.match(answer.text, /limits\.realm_bytes.*svc users limits/);
 };
 
-test("a realm takes secrets until it is full; then it says which limit that is and what to do, and deleting makes room", async () => {
+test("a realm takes secrets until it is full; then it says which limit that is and what to do, and a purge makes room", async () => {
 	const ada = await person(client, "ada");
 	const { slug } = await realm(client, ada);
 	for (const key of ["A", "B", "C"]) ok(await set(ada, slug, key, 20 * KIB), 201);
@@ -39,7 +39,7 @@ test("a realm takes secrets until it is full; then it says which limit that is a
 	assert.equal((await client.get(secretPath(slug, "D"), { token: ada.token })).status, 404);
 	for (const key of ["A", "B", "C"]) ok(await client.get(secretPath(slug, key), { token: ada.token }));
 	isFull(await set(ada, slug, "A", 20 * KIB));
-	ok(await client.delete(secretPath(slug, "B"), { token: ada.token }));
+	ok(await client.delete(`${secretPath(slug, "B")}?purge=true`, { token: ada.token }));
 	ok(await set(ada, slug, "D", 8 * KIB), 201);
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ENGINE_REQUESTS } from "./engine-requests.ts";
 import { ok } from "./expect.ts";
-import { apiToken, bind, PASSWORD, type Person, unique } from "./fixtures.ts";
+import { apiToken, bind, PASSWORD, type Person, secretPath, unique } from "./fixtures.ts";
 import { SSO_REQUESTS } from "./sso-requests.ts";
 import { freshSecret, type World } from "./world.ts";
 
@@ -80,6 +80,11 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		path: `${await freshSecretPath(world)}/rollback`,
 		body: { version: 1 },
 	}),
+	"POST /api/v1/realms/{slug}/secrets/{key}/restore": async (world) => {
+		const key = await freshSecret(world);
+		ok(await world.api.delete(secretPath(world.slug, key), { token: world.people.owner.token }));
+		return { path: `${V1}/realms/${world.slug}/secrets/${key}/restore`, body: {} };
+	},
 	"GET /api/v1/realms/{slug}/diff": ({ slug }) => ({ path: `${V1}/realms/${slug}/diff?from=dev&to=prod` }),
 	"POST /api/v1/realms/{slug}/promote": async (world) => ({
 		path: `${V1}/realms/${world.slug}/promote`,

@@ -43,6 +43,7 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/realms/{slug}/secrets", "member"],
 	["DELETE /api/v1/realms/{slug}/secrets/{key}", "admin"],
 	["POST /api/v1/realms/{slug}/secrets/{key}/rollback", "member"],
+	["POST /api/v1/realms/{slug}/secrets/{key}/restore", "admin"],
 	["POST /api/v1/realms/{slug}/promote", "member"],
 	["POST /api/v1/realms/{slug}/policy/bindings", "admin"],
 	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", "admin"],

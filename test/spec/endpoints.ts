@@ -4,7 +4,7 @@ import type { KINDS } from "./restrictions.ts";
 type Least = "public" | "user" | "viewer" | "member" | "admin" | "instance";
 
 /** The scope that a token needs: every session has all of them, and no API token can have `session`. */
-export type Scope = "any" | "read" | "write" | "delete" | "read,write" | "session";
+export type Scope = "any" | "read" | "write" | "delete" | "read,write" | "write,delete" | "session";
 
 /** The kind of a route by the reach of limited tokens. */
 type Kind = keyof typeof KINDS;
@@ -98,6 +98,7 @@ const ROWS: readonly Row[] = [
 	["DELETE /api/v1/realms/{slug}/secrets/{key}", 200, "admin", "delete", IN_QUERY, FEW],
 	["GET /api/v1/realms/{slug}/secrets/{key}/versions", 200, "viewer", "read", IN_QUERY, ["page", 160]],
 	["POST /api/v1/realms/{slug}/secrets/{key}/rollback", 201, "member", "write", IN_QUERY, FEW],
+	["POST /api/v1/realms/{slug}/secrets/{key}/restore", 200, "admin", "write,delete", IN_QUERY, FEW],
 	["GET /api/v1/realms/{slug}/diff", 200, "viewer", "read", "realm", "streamed"],
 	["POST /api/v1/realms/{slug}/promote", 200, "member", "read,write", "realm", 512],
 	["POST /api/v1/encrypt", 200, "user", "any", "encrypt", 384],

@@ -28,6 +28,13 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 	],
 	["binding", "account", "1,000 per realm", "409 `limit_reached`; a sign-in goes without the role"],
 	[
+		"deleted_secret",
+		"account",
+		"counted with its versions in `limits.realm_bytes`, for 30 days",
+		"409 `limit_reached`",
+	],
+	["deleted_version", "account", "`limits.realm_bytes`, 64 MiB per realm, for 30 days", "409 `limit_reached`"],
+	[
 		"engine_config",
 		"instance admin",
 		"1 per engine and realm; replaced ones until their last credential is gone; 1 authority per realm",

@@ -117,6 +117,36 @@ test("list shows no values unless asked, neither as a table nor as JSON", async 
 	);
 });
 
+test("a secret is deleted for good only after a yes, and restored by key or by id", async () => {
+	await using server = await startFake(
+		({ url }) =>
+			url.includes("deleted=true")
+				? page("secrets", [{ key: "A", environment: "dev", version: 2, deleted_at: "t", id: "d1" }])
+				: { body: WRITTEN },
+		{ plain: true },
+	);
+	const env = envOf(server.address);
+	const unasked = await run(["secret", "delete", "A", "--purge"], { env });
+	assert.match(unasked.stderr, /deleting a secret for good needs --yes/);
+	assert.equal(
+		(await run(["secret", "delete", "A", "--purge", "--yes"], { env })).stdout,
+		"A deleted from shop/dev for good\n",
+	);
+	assert.match((await run(["secret", "list", "--deleted"], { env })).stdout, /A +dev +2 +t +d1/);
+	const restored = ["secret", "restore", "A"];
+	assert.equal((await run(restored, { env })).stdout, "A restored in shop/dev, version 3\n");
+	await run([...restored, "--id", "d1"], { env });
+	assert.deepEqual(
+		server.requests.map(({ method, url, body }) => [method, url.replace("/api/v1/realms/shop/secrets", ""), body]),
+		[
+			["DELETE", "/A?env=dev&purge=true", undefined],
+			["GET", "?env=dev&deleted=true&limit=100", undefined],
+			["POST", "/A/restore?env=dev", {}],
+			["POST", "/A/restore?env=dev", { id: "d1" }],
+		],
+	);
+});
+
 test("delete, history and rollback name their environment", async () => {
 	await using server = await startFake(
 		({ url }) =>
@@ -126,7 +156,10 @@ test("delete, history and rollback name their environment", async () => {
 		{ plain: true },
 	);
 	const env = envOf(server.address);
-	assert.equal((await run(["secret", "delete", "a/b"], { env })).stdout, "a/b deleted from shop/dev\n");
+	assert.equal(
+		(await run(["secret", "delete", "a/b"], { env })).stdout,
+		"a/b deleted from shop/dev; `svc secret restore a/b --realm shop --env dev` brings it back for 30 days\n",
+	);
 	assert.match((await run(["secret", "history", "a/b"], { env })).stdout, /2 +t +u +c\\u001b/);
 	assert.equal(
 		(await run(["secret", "rollback", "a/b", "2"], { env })).stdout,

@@ -11,6 +11,7 @@ import { type Io, write } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
 import { instants } from "../io/table.ts";
 import { addHistoryCommands, parseVersion } from "./history.ts";
+import { addDeleteCommands, listDeleted } from "./secret-deletion.ts";
 
 interface SetOptions extends EnvironmentOptions, ValueOptions {
 	readonly comment?: string;
@@ -24,6 +25,7 @@ interface GetOptions extends EnvironmentOptions {
 
 interface ListOptions extends EnvironmentOptions {
 	readonly search?: string;
+	readonly deleted?: boolean;
 	readonly showValues?: boolean;
 	readonly allEnvironments?: boolean;
 }
@@ -65,6 +67,7 @@ const LIST: CommandSpec<ListOptions> = {
 		option("--all-environments", "list all environments").conflicts("env"),
 		option("--search <text>", "only keys that contain it, in upper or lower case"),
 		option("--show-values", "also show the values"),
+		option("--deleted", "list those that were deleted and can be restored").conflicts(["showValues", "search"]),
 	],
 	examples: [
 		"svc secret list --realm shop --env prod",
@@ -81,13 +84,7 @@ export function addSecretCommands(program: Command, io: Io): void {
 	addCommand(secret, io, SET);
 	addCommand(secret, io, GET);
 	addCommand(secret, io, LIST);
-	addCommand<EnvironmentOptions>(secret, io, {
-		usage: "delete <key>",
-		summary: "delete a secret and its history",
-		options: ENVIRONMENT_OPTIONS,
-		examples: ["svc secret delete OLD_KEY --realm shop --env prod"],
-		run: deleteSecret,
-	});
+	addDeleteCommands(secret, io);
 	addHistoryCommands(secret, io);
 }
 
@@ -148,6 +145,7 @@ async function getSecret(context: Context<GetOptions>, key: string): Promise<voi
 }
 
 async function listSecrets(context: Context<ListOptions>): Promise<void> {
+	if (context.options.deleted === true) return listDeleted(context);
 	const { allEnvironments, search, showValues = false } = context.options;
 	const realm = realmOf(context);
 	const query = {
@@ -173,11 +171,4 @@ async function listSecrets(context: Context<ListOptions>): Promise<void> {
 
 function isFound(key: string, search = ""): boolean {
 	return key.toLowerCase().includes(search.toLowerCase());
-}
-
-async function deleteSecret(context: Context<EnvironmentOptions>, key: string): Promise<void> {
-	const [realm, env] = [realmOf(context), environmentOf(context)];
-	const call = { method: "DELETE", path: path`realms/${realm}/secrets/${key}`, query: { env } } as const;
-	const answer = await send(await connect(context), call);
-	await show(context, answer, visible(`${key} deleted from ${realm}/${env}`));
 }

@@ -1,7 +1,7 @@
 import { type AuditStore, noteBy } from "../audit/model.ts";
 import { verifyPassword } from "../crypto/password.ts";
 import { AppError } from "../errors.ts";
-import { logRefusal, type RefusalNeeds } from "../policy/authorize.ts";
+import { logRefusal, type RefusalNeeds, requireSession } from "../policy/authorize.ts";
 import { notInstanceAdmin } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { SsoStore } from "../sso/model.ts";
@@ -27,12 +27,6 @@ export interface OwnerNeeds {
 
 /** Maximum age of the sign-in of an account without a password, in milliseconds. Design: §13 */
 const RECENT_MS = 5 * 60 * 1000;
-
-/** Requires a session, since the operation changes who can sign in. @throws AppError unsupported_operation */
-export function requireSession({ jti }: Actor, doing: string): string {
-	if (jti !== undefined) return jti;
-	throw new AppError("unsupported_operation", `an API token cannot ${doing}: sign in with \`svc login\``);
-}
 
 /** Requires a session of the instance admin: a token changes nothing that could outlive it. @throws AppError forbidden, unsupported_operation. Design: §15 */
 export async function requireInstanceSession(needs: RefusalNeeds, actor: Actor, doing: string): Promise<void> {

@@ -41,6 +41,8 @@ const CHECKED: ReadonlySet<string> = new Set<EventType>([
 	"realm.deleted",
 	"secret.set",
 	"secret.delete",
+	"secret.restore",
+	"secret.purge",
 	"secret.rollback",
 	"policy.binding.created",
 	"policy.binding.deleted",

@@ -24,6 +24,8 @@ const EVENT_TYPES = [
 	"realm.purged",
 	"secret.set",
 	"secret.delete",
+	"secret.restore",
+	"secret.purge",
 	"secret.read",
 	"secret.list",
 	"secret.diff",

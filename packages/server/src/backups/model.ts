@@ -68,6 +68,7 @@ type OfRealm<Row> = Row & { realm: string };
 /** Sealed rows by kind, each with its place among them. */
 export interface SealedRows {
 	values: OfRealm<SecretVersion> & { at: number };
+	deleted_values: OfRealm<SecretVersion> & { at: number };
 	configs: OfRealm<EngineConfigRow> & { at: number };
 	payloads: { id: string; engine: string; payload: Buffer; at: number };
 	providers: ProviderRow & { at: number };

@@ -27,6 +27,8 @@ const HINT =
 
 const NAMES: { [Kind in SealedKind]: (row: SealedRows[Kind]) => string } = {
 	values: ({ realm, environment, key, version }) => `secret ${realm}/${environment} ${key} version ${version}`,
+	deleted_values: ({ realm, environment, key, version }) =>
+		`deleted secret ${realm}/${environment} ${key} version ${version}`,
 	configs: ({ engine, realm, realm_id }) =>
 		`the configuration of ${engine} for ${realm_id === "" ? "all realms" : `realm ${realm}`}`,
 	payloads: ({ id, engine }) => `the data of lease ${id} of ${engine}`,

@@ -57,6 +57,9 @@ const GOOD: Record<string, unknown> = {
 	purpose: "record",
 	deep: "false",
 	values: "false",
+	deleted: "true",
+	purge: "true",
+	id: "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d",
 	since: "2030-01-01T00:00:00Z",
 	token: "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d",
 	names: "true",
@@ -152,7 +155,7 @@ for (const route of routes) {
 }
 
 /** Bodies without required fields, and those that an engine or a provider defines. */
-const NOTHING_REQUIRED = /\/(revoke|limits|identities\/\{id\}|config|generate|validate|providers\/\{name\})$/;
+const NOTHING_REQUIRED = /\/(revoke|restore|limits|identities\/\{id\}|config|generate|validate|providers\/\{name\})$/;
 
 test("every field that is required is asked for by its name", () => {
 	for (const route of routes.filter(({ body, path }) => body !== undefined && !NOTHING_REQUIRED.test(path))) {

@@ -13,6 +13,8 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	include_total: ["Adds total, the number of all rows, to pagination"],
 	env: ["Environment of the realm"],
 	values: ["Includes the values; false decrypts nothing"],
+	purge: ["Removes it for good, and all that was deleted of its key there"],
+	deleted: ["Lists those that were deleted and can be restored"],
 	version: ["Version of the secret; by default the newest"],
 	user: ["Id or e-mail of the user"],
 	capability: ["Only this capability, such as secrets:write"],
@@ -56,7 +58,12 @@ const FIELDS: Readonly<Record<string, unknown>> = {
 	},
 	...{ key: "DATABASE_URL", value: "postgres://shop:secret@db.internal/shop", scopes: "read", version: 1 },
 	...{ expires_at: "2030-01-31T00:00:00Z", user_id: "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d" },
-	...{ engine: "keyvalue", engines: ["keyvalue:readonly"], reason: "the cluster is gone" },
+	...{
+		id: "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d",
+		engine: "keyvalue",
+		engines: ["keyvalue:readonly"],
+		reason: "the cluster is gone",
+	},
 };
 
 /** Examples of bodies whose fields only an engine or a provider knows, by the end of the path. */

@@ -82,6 +82,12 @@ export async function requireInstanceAdmin(needs: RefusalNeeds, actor: Actor, sc
 	actor.grants.push("instance");
 }
 
+/** Requires a session, for what a stolen API token must not do. @throws AppError unsupported_operation */
+export function requireSession({ jti }: Actor, doing: string): string {
+	if (jti !== undefined) return jti;
+	throw new AppError("unsupported_operation", `an API token cannot ${doing}: sign in with \`svc login\``);
+}
+
 /** Refuses limited tokens any action that concerns more than a realm. @throws AppError insufficient_scope */
 export async function requireUnrestricted(needs: RefusalNeeds, actor: Actor): Promise<void> {
 	if (isUnrestricted(actor)) return;

@@ -9,7 +9,7 @@ import type { RealmLimits, RealmStore, RowLimit } from "./model.ts";
 const RAISE = "`svc users limits` raises it for the owner";
 const HINTS: Record<RowLimit, string> = {
 	accounts: "set registration.mode to admin, so that only the instance admin registers accounts",
-	realm_bytes: `delete unneeded secrets, or ${RAISE}`,
+	realm_bytes: `remove unneeded secrets for good with \`svc secret delete --purge\`, or ${RAISE}`,
 	realms_per_account: RAISE,
 	bindings_per_realm: "remove unneeded bindings, or divide the realm",
 	tokens_per_account: "revoke unneeded tokens, and give new ones an expiry",

@@ -7,9 +7,10 @@ import { countEvents, eventsAfter } from "../testing/events.ts";
 import { longestTurn } from "../testing/longest-turn.ts";
 import { anEvent, aSession } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
+import { deleteSecret } from "./deletion.ts";
 import { diffSecrets } from "./diff.ts";
 import { listSecrets, syncSecrets } from "./lists.ts";
-import { deleteSecret, type SecretNeeds, setSecret } from "./secrets.ts";
+import { type SecretNeeds, setSecret } from "./secrets.ts";
 
 const KIB = 1024;
 const CONTROL = "\u0001".repeat(170 * 1000);

@@ -166,6 +166,27 @@ export interface Promoted {
 	to_version?: number | null;
 }
 
+/** Days for which a deleted secret can be restored. Design: §15 */
+export const RESTORABLE_DAYS = 30;
+
+/** Design: §15. */
+export const Restore = v.object({ id: v.optional(RequiredText) });
+
+/** A secret that was deleted and can be restored. */
+export interface DeletedSecret {
+	/** Id of the deletion. */
+	id: string;
+	realm_id: string;
+	environment: Environment;
+	key: string;
+	/** Its version when it was deleted. */
+	version: number;
+	/** User who deleted it. */
+	deleted_by: string;
+	/** ISO 8601 UTC. */
+	deleted_at: string;
+}
+
 /** Operations of the store on secrets. */
 export const secretOperations = {
 	/**
@@ -215,13 +236,42 @@ export const secretOperations = {
 	countHistory: read<(realm_id: string, environment: Environment, key: string) => number>(),
 	/** Counts current values that expire, or expired, before the instant. */
 	countExpiring: read<(before: string) => number>(),
-	/** Removes every version; the number continues if the key is written again. */
-	remove: write<
+	/** Puts the secret and its history aside, to be restored or purged; the number continues if the key is written again. */
+	remove: write<(input: Omit<DeletedSecret, "version">, event: AuditEvent) => boolean>({ forgets: ["secrets"] }),
+	/**
+	 * Brings a deleted secret back with its history, numbered from the key's next version on: the newest deletion, unless its id is given.
+	 * @param input only those that were deleted after `since`
+	 */
+	restore: write<
 		(
-			input: { realm_id: string; environment: Environment; key: string; deleted_at: string },
+			input: Pick<DeletedSecret, "realm_id" | "environment" | "key"> & { id: string | undefined; since: string },
 			event: AuditEvent,
-		) => boolean
+		) => { version: number; created_at: string; updated_at: string } | "lives" | "not_found"
 	>({ forgets: ["secrets"] }),
+	/** Lists what was deleted after `since` in one environment or all, in the order of deletion. @param after an id, or "" for the start */
+	deleted:
+		read<
+			(
+				realm_id: string,
+				environment: Environment | undefined,
+				since: string,
+				after: string,
+				limit: number,
+			) => DeletedSecret[]
+		>(),
+	/**
+	 * Removes a part of a key's deleted secrets for good, those deleted by the instant `by`, and the living one unless `only_deleted`.
+	 * @returns how many secrets; 0 when none is left, and then there is no event
+	 */
+	purge: write<
+		(
+			input: Pick<DeletedSecret, "realm_id" | "environment" | "key"> & { by: string; only_deleted: boolean },
+			event: AuditEvent,
+		) => number
+	>({ forgets: ["secrets"] }),
+	/** Removes secrets of all realms for good that were deleted by the instant, in parts. Each has an event like the given one, in its realm. @returns how many */
+	purgeDeleted: write<(by: string, event: AuditEvent) => number>({ forgets: [], events: 0, inParts: true }),
+	countDeleted: read<(realm_id: string, environment: Environment | undefined, since: string) => number>(),
 };
 
 /** The store's part for secrets. */

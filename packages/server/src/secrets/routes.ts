@@ -1,21 +1,14 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { Count, Environment, errorMessage, Instant } from "../messages.ts";
+import { Count, Environment, errorMessage, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { jsonObject, streamItems } from "../streamed.ts";
+import { deleteSecret, listDeletedSecrets, purgeSecret, restoreSecret } from "./deletion.ts";
 import { diffSecrets } from "./diff.ts";
 import { listSecrets } from "./lists.ts";
-import { Diff, Encrypt, Promote, Rollback, SetSecret } from "./model.ts";
+import { Diff, Encrypt, Promote, Restore, Rollback, SetSecret } from "./model.ts";
 import { type PromotionNeeds, promoteSecrets } from "./promotion.ts";
-import {
-	deleteSecret,
-	encrypt,
-	getSecret,
-	listVersions,
-	rollbackSecret,
-	type SecretNeeds,
-	setSecret,
-} from "./secrets.ts";
+import { encrypt, getSecret, listVersions, rollbackSecret, type SecretNeeds, setSecret } from "./secrets.ts";
 
 /** The default environment of these routes. Spec: API › Secrets and encryption. */
 const env = v.optional(Environment, "dev");
@@ -35,12 +28,33 @@ const ValueSchema = v.object({
 	updated_at: Instant,
 });
 
-const ListedSchema = v.object({ ...ValueSchema.entries, value: v.optional(v.string()) });
+const LivingSchema = v.object({ ...ValueSchema.entries, value: v.optional(v.string()) });
+
+const DeletedSchema = v.object({
+	id: Uuid,
+	key: v.string(),
+	environment: Environment,
+	version: Count,
+	deleted_by: v.string(),
+	deleted_at: Instant,
+});
+
+/** Not in the specification: `true` asks for those that can be restored. */
+const Deleted = v.optional(
+	v.picklist(["true", "false"], errorMessage("validation_failed", "deleted must be true or false")),
+	"false",
+);
 
 /** Not in the specification: `false` asks for the names only. Nothing is opened then. */
 const WithValues = v.optional(
 	v.picklist(["true", "false"], errorMessage("validation_failed", "values must be true or false")),
 	"true",
+);
+
+/** Not in the specification: `true` leaves nothing to restore. */
+const Purge = v.optional(
+	v.picklist(["true", "false"], errorMessage("validation_failed", "purge must be true or false")),
+	"false",
 );
 
 const WrittenSchema = v.object({
@@ -74,14 +88,29 @@ function writing(needs: SecretNeeds): Route[] {
 		route({
 			method: "DELETE",
 			path: ONE,
-			summary: "Delete a secret and its history",
-			query: v.object({ env }),
+			summary: "Delete a secret and its history; it can be restored for 30 days",
+			query: v.object({ env, purge: Purge }),
 			status: 200,
 			answer: v.object({ message: v.string() }),
-			errors: ["invalid_environment", "not_found"],
+			errors: ["invalid_environment", "not_found", "unsupported_operation"],
 			async handle({ actor, params, query }) {
-				await deleteSecret(needs, actor, { slug: params.slug, environment: query.env, key: params.key });
+				const remove = query.purge === "true" ? purgeSecret : deleteSecret;
+				await remove(needs, actor, { slug: params.slug, environment: query.env, key: params.key });
 				return { message: "secret deleted" };
+			},
+		}),
+		route({
+			method: "POST",
+			path: `${ONE}/restore`,
+			summary: "Bring a deleted secret back with its history, numbered from the next version on",
+			query: v.object({ env }),
+			body: Restore,
+			status: 200,
+			answer: WrittenSchema,
+			errors: ["invalid_environment", "not_found", "conflict"],
+			handle({ actor, params, query, body }) {
+				const name = { slug: params.slug, environment: query.env, key: params.key };
+				return restoreSecret(needs, actor, name, body.id);
 			},
 		}),
 		route({
@@ -102,12 +131,16 @@ function reading(needs: SecretNeeds): Route[] {
 		route({
 			method: "GET",
 			path: "/api/v1/realms/{slug}/secrets",
-			summary: "The secrets of a realm, with their values unless `values` is false",
-			query: v.object({ env: v.optional(Environment), values: WithValues, ...pageQuery() }),
+			summary: "The secrets of a realm, with their values unless `values` is false; or those that can be restored",
+			query: v.object({ env: v.optional(Environment), values: WithValues, deleted: Deleted, ...pageQuery() }),
 			status: 200,
-			answer: v.object({ secrets: v.array(ListedSchema), pagination: PaginationSchema }),
+			answer: v.object({ secrets: v.array(v.union([LivingSchema, DeletedSchema])), pagination: PaginationSchema }),
 			errors: ["invalid_environment", "invalid_limit", "invalid_cursor", "not_found"],
 			async handle({ actor, params, query }) {
+				if (query.deleted === "true") {
+					const { rows, pagination } = await listDeletedSecrets(needs, actor, params.slug, query.env, query);
+					return { secrets: rows, pagination };
+				}
 				const wanted = { asked: query.env, withValues: query.values === "true" };
 				const { groups, pagination } = await listSecrets(needs, actor, params.slug, wanted, query);
 				const after = `],"pagination":${JSON.stringify(pagination)}}`;

@@ -201,23 +201,6 @@ export async function rollbackSecret(
 }
 
 /**
- * Deletes a secret with its history.
- * @throws AppError not_found, forbidden, insufficient_scope
- * Spec: API › Secrets and encryption
- */
-export async function deleteSecret(needs: SecretNeeds, actor: Actor, name: SecretName): Promise<void> {
-	const { environment, key } = name;
-	const realm = await authorize(needs, actor, name.slug, {
-		capability: "secrets:delete",
-		environment,
-	});
-	const now = needs.system.now();
-	const event = eventBy(actor, now, "secret.delete", realm, { key, environment });
-	const input = { realm_id: realm.id, environment, key, deleted_at: now.toISOString() };
-	if (!(await needs.store.secrets.remove(input, event))) throw secretNotFound();
-}
-
-/**
  * Seals a text that you can keep anywhere and store as a pre-encrypted secret.
  * @throws AppError insufficient_scope (a token for roles of engines only)
  * Spec: API › Secrets and encryption

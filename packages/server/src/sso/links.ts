@@ -1,7 +1,8 @@
 import type { AccountStore, OwnerProof } from "../accounts/model.ts";
-import { notRecent, type OwnerNeeds, proveOwner, requireSession, wrongPassword } from "../accounts/owner.ts";
+import { notRecent, type OwnerNeeds, proveOwner, wrongPassword } from "../accounts/owner.ts";
 import { eventBy } from "../audit/model.ts";
 import { AppError, LimitReached } from "../errors.ts";
+import { requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { identityOf } from "./identity.ts";

@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { requireSession } from "../accounts/owner.ts";
 import type { Throttle } from "../accounts/throttle.ts";
 import type { AuditStore, Visitor } from "../audit/model.ts";
+import { requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { askDirectory, type DirectoryNeeds } from "./ask-directory.ts";

@@ -130,6 +130,21 @@ export const ROW_KINDS = {
 		altered: "refused",
 		unnamed: VALUES,
 	},
+	deleted_secret: {
+		key: ["id"],
+		covered: ["realm_id", "environment", "key", "version", "deleted_at"],
+		free: { created_at: SHOWN, deleted_by: SHOWN },
+		sum: "access",
+		altered: "refused",
+	},
+	deleted_version: {
+		key: ["deletion_id", "version"],
+		covered: ["id", "pre_encrypted", "expires_at"],
+		free: { value: SEALED, created_by: SHOWN, created_at: SHOWN, comment: SHOWN },
+		sum: "content",
+		altered: "refused",
+		unnamed: VALUES,
+	},
 	lease: {
 		key: ["id"],
 		covered: [

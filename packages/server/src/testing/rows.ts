@@ -102,6 +102,11 @@ export function aVersion(realm_id: string, key: string, given: Partial<NewVersio
 	};
 }
 
+/** Makes the facts of a deletion. */
+export function aDeletion(): { id: string; deleted_by: string; deleted_at: string } {
+	return { id: newId(), deleted_by: "nobody", deleted_at: MADE_AT };
+}
+
 /** Makes an API token. */
 export function aToken(user_id: string, given: Partial<ApiToken> = {}): ApiToken {
 	const id = newId();

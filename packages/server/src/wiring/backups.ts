@@ -75,6 +75,8 @@ export function createOpeners(keyring: Keyring, system: System) {
 	const sealer = createConfigSealer({ keyring, system });
 	return {
 		values: (row: SecretVersion) => openStored({ keyring }, { ...row, pre_encrypted: Boolean(row.pre_encrypted) }),
+		deleted_values: (row: SecretVersion) =>
+			openStored({ keyring }, { ...row, pre_encrypted: Boolean(row.pre_encrypted) }),
 		configs: sealer.open,
 		payloads: ({ id, payload }: Samples["lease_payloads"][number]) => sealer.openPayload(id, payload),
 		providers: (row: ProviderRow) => openProvider({ keyring }, row),

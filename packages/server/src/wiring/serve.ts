@@ -17,6 +17,7 @@ import type { LeaseClock } from "../leases/clock.ts";
 import { createLimits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { purgeRealms } from "../realms/realms.ts";
+import { purgeDeletedSecrets } from "../secrets/deletion.ts";
 import { createProtocols, loadProtocols } from "../sso/protocols.ts";
 import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
@@ -175,6 +176,7 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 		await needs.store.accounts.dropKnownSources(endOfKnown(needs.system.now()));
 		await needs.store.sso.forgetUsed(now);
 		await forgetExpiredTokens(needs);
+		await purgeDeletedSecrets(needs);
 		await purgeRealms(needs);
 	});
 	// Only after those who wait for the server learn that it listens.

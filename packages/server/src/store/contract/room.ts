@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { NewVersion, Promoted } from "../../secrets/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aNewRealm, anEvent, aRealm, aVersion, MADE_AT } from "../../testing/rows.ts";
+import { aDeletion, aNewRealm, anEvent, aRealm, aVersion, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -19,7 +19,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 	const set = (realm_id: string, key: string, given: Partial<NewVersion> = {}) =>
 		secrets.set(aVersion(realm_id, key, given), anEvent({ realm_id }));
 	const remove = (realm_id: string, key: string) =>
-		secrets.remove({ realm_id, environment: "dev", key, deleted_at: MADE_AT }, anEvent({ realm_id }));
+		secrets.remove({ ...aDeletion(), realm_id, environment: "dev", key }, anEvent({ realm_id }));
 	const versionsOf = async (realm_id: string, key: string, environment: "dev" | "prod" = "dev") =>
 		(await secrets.history(realm_id, environment, key, undefined, 100)).map(({ version }) => version).reverse();
 
@@ -47,7 +47,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await heldBy(realm), 3000);
 	});
 
-	test("a refused write changes nothing and is no event, and a deletion makes room again", async () => {
+	test("a refused write changes nothing and is no event, and a purge makes room again, but no deletion does", async () => {
 		const realm = await newRealm();
 		await fill(realm, ["a", "b", "a"]);
 		const start = await countEvents(store);
@@ -57,6 +57,10 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await heldBy(realm), before);
 		assert.deepEqual(await versionsOf(realm, "a"), [1, 2]);
 		await remove(realm, "a");
+		assert.equal(await heldBy(realm), before, "what can be restored counts");
+		const name = { realm_id: realm, environment: "dev", key: "a", only_deleted: true } as const;
+		assert.equal(await secrets.purge({ ...name, by: MADE_AT }, anEvent({ realm_id: realm })), 1);
+		assert.equal(await heldBy(realm), 1000);
 		assert.equal(typeof (await set(realm, "c", { value: sized(488), realm_bytes: 3000 })), "object");
 	});
 
@@ -132,6 +136,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		for (let key = 0; key < 16; key++) {
 			await set(realm, `k${key}`, room);
 			await remove(realm, `k${key}`);
+			await secrets.purgeDeleted(MADE_AT, anEvent());
 		}
 		assert.equal(await heldBy(realm), 0);
 		assert.equal(await set(realm, "one more", room), "limit_reached");

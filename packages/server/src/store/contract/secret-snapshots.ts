@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import type { NewVersion, Promoted } from "../../secrets/model.ts";
 import { unpack, unpackPairs } from "../../secrets/snapshot.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
+import { aDeletion, anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -28,7 +28,7 @@ export async function secretSnapshotContract(openStore: OpenStore): Promise<void
 		const realm = await newRealm();
 		for (const key of ["b", "a", "gone", "b"]) await set(realm, key, { value: Buffer.alloc(key.length + 7) });
 		await set(realm, "foreign", { environment: "prod" });
-		await secrets.remove({ realm_id: realm, environment: "dev", key: "gone", deleted_at: MADE_AT }, anEvent());
+		await secrets.remove({ ...aDeletion(), realm_id: realm, environment: "dev", key: "gone" }, anEvent());
 		await set(realm, "a", { value: Buffer.alloc(300) });
 		assert.deepEqual(await listAll(realm, "dev"), [
 			["b", 2, 8],

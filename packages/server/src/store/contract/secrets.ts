@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { MAX_VERSIONS, type SecretVersion } from "../../secrets/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
+import { aDeletion, anEvent, aVersion, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -17,7 +17,7 @@ export async function secretContract(openStore: OpenStore): Promise<void> {
 	const set = (realm_id: string, key: string, given: Partial<SecretVersion> = {}) =>
 		secrets.set(aVersion(realm_id, key, given), anEvent({ realm_id }));
 	const remove = (realm_id: string, key: string, environment: SecretVersion["environment"] = "dev") =>
-		secrets.remove({ realm_id, environment, key, deleted_at: LATER }, anEvent({ realm_id }));
+		secrets.remove({ ...aDeletion(), realm_id, environment, key }, anEvent({ realm_id }));
 	const keysOf = async (...args: Parameters<typeof secrets.list>) =>
 		(await secrets.list(...args)).map(({ key }) => key);
 	const versionsOf = async (realm_id: string, key: string, before: number | undefined = undefined, limit = 100) =>
@@ -117,7 +117,9 @@ export async function secretContract(openStore: OpenStore): Promise<void> {
 			[await remove(realm, "k"), await remove(realm, "k"), await remove(realm, "x")],
 			[true, false, false],
 		);
-		assert.deepEqual(await eventsAfter(store, start, [realm]), [["encrypt", { version: 3 }]]);
+		assert.deepEqual(await eventsAfter(store, start, [realm]), [
+			["encrypt", { version: 3, deletion_id: (await secrets.deleted(realm, "dev", "", "", 1))[0]?.id }],
+		]);
 		assert.equal(await secrets.get(realm, "dev", "k"), undefined);
 		assert.equal(await secrets.version(realm, "dev", "k", 3), undefined);
 		assert.deepEqual([await versionsOf(realm, "k"), await secrets.countHistory(realm, "dev", "k")], [[], 0]);
@@ -137,6 +139,91 @@ export async function secretContract(openStore: OpenStore): Promise<void> {
 		assert.equal(typeof (await set(realm, "k")) === "object" && (await secrets.get(realm, "dev", "k"))?.version, 5);
 		assert.deepEqual(await keysOf(realm, "dev", "", 10), ["z", "k"], "it is a new one in the order of creation");
 		assert.equal(await secrets.count(realm, "dev"), 2);
+	});
+
+	const restore = (realm_id: string, key: string, id?: string, since = "") =>
+		secrets.restore({ realm_id, environment: "dev", key, id, since }, anEvent({ realm_id }));
+
+	test("a deleted secret is restored with its history from the next version on, once, unless its key lives", async () => {
+		const realm = await newRealm();
+		const value = Buffer.from("kept");
+		for (const comment of ["one", "two"]) await set(realm, "k", { value, comment });
+		await set(realm, "k", { environment: "prod" });
+		await remove(realm, "k");
+		const [first] = await secrets.deleted(realm, "dev", "", "", 10);
+		assert.partialDeepStrictEqual(first, { key: "k", environment: "dev", version: 2, realm_id: realm });
+		await set(realm, "k");
+		assert.equal(await restore(realm, "k", first?.id), "lives");
+		await remove(realm, "k");
+		const all = await secrets.deleted(realm, undefined, "", "", 10);
+		assert.deepEqual([all.length, await secrets.countDeleted(realm, "dev", "")], [2, 2]);
+		assert.deepEqual((await secrets.deleted(realm, "dev", "", first?.id ?? "", 10)).length, 1);
+		const start = await countEvents(store);
+		assert.deepEqual(await restore(realm, "k", first?.id), { version: 5, created_at: MADE_AT, updated_at: MADE_AT });
+		assert.deepEqual(await eventsAfter(store, start, [realm]), [
+			["encrypt", { version: 5, deletion_id: first?.id, versions: 2 }],
+		]);
+		assert.deepEqual(await versionsOf(realm, "k"), [5, 4]);
+		assert.partialDeepStrictEqual(await secrets.get(realm, "dev", "k"), { value, comment: "two", version: 5 });
+		assert.equal(await restore(realm, "k", first?.id), "lives");
+		await remove(realm, "k");
+		assert.equal(await restore(realm, "k", first?.id), "not_found", "that deletion is undone");
+		assert.equal(typeof (await restore(realm, "k")), "object", "the newest one");
+	});
+
+	test("nothing is restored in another realm, environment or key, or after its time", async () => {
+		const [realm, other] = [await newRealm(), await newRealm()];
+		await set(realm, "k");
+		for (const key of ["k", "l"]) await set(other, key);
+		await remove(realm, "k");
+		for (const key of ["k", "l"]) await remove(other, key);
+		const [theirs] = await secrets.deleted(other, "dev", "", "", 10);
+		const [own] = await secrets.deleted(realm, "dev", "", "", 10);
+		const tries = [restore(realm, "k", theirs?.id), restore(realm, "x"), restore(other, "l", theirs?.id)];
+		tries.push(restore(realm, "k", own?.id, own?.deleted_at));
+		assert.deepEqual(await Promise.all(tries), ["not_found", "not_found", "not_found", "not_found"]);
+		assert.deepEqual(await secrets.deleted(realm, "dev", own?.deleted_at ?? "", "", 10), []);
+		assert.deepEqual(await secrets.deleted(realm, "prod", "", "", 10), []);
+	});
+
+	test("a purge removes the living secret and all that was deleted of its key there, and nothing else", async () => {
+		const realm = await newRealm();
+		for (const key of ["k", "l"]) {
+			await set(realm, key);
+			await remove(realm, key);
+		}
+		await set(realm, "k");
+		await set(realm, "k", { environment: "prod" });
+		const purge = (key: string, only_deleted: boolean, by = MADE_AT) =>
+			secrets.purge({ realm_id: realm, environment: "dev", key, by, only_deleted }, anEvent({ realm_id: realm }));
+		const start = await countEvents(store);
+		assert.equal(await purge("k", true, "2000-01-01T00:00:00.000Z"), 0, "deleted later");
+		assert.deepEqual([await purge("k", false), await purge("k", true), await purge("x", false)], [2, 0, 0]);
+		assert.deepEqual(await eventsAfter(store, start, [realm]), [["encrypt", { secrets: 2 }]]);
+		assert.deepEqual([await secrets.get(realm, "dev", "k"), await restore(realm, "k")], [undefined, "not_found"]);
+		assert.ok(await secrets.get(realm, "prod", "k"));
+		assert.equal(typeof (await restore(realm, "l")), "object");
+		assert.deepEqual(await set(realm, "k"), { version: 3, created_at: MADE_AT }, "the number goes on");
+	});
+
+	test("all that was deleted by an instant is purged in parts, each secret with its event", async () => {
+		const realm = await newRealm();
+		for (let index = 0; index < 150; index++) {
+			await set(realm, `k${index}`);
+			const late = index === 0 ? { deleted_at: LATER } : {};
+			const input = { ...aDeletion(), ...late, realm_id: realm, environment: "dev" as const, key: `k${index}` };
+			await secrets.remove(input, anEvent({ realm_id: realm }));
+		}
+		const start = await countEvents(store);
+		assert.ok((await secrets.purgeDeleted(MADE_AT, anEvent())) >= 149);
+		const events = await eventsAfter(store, start, [realm]);
+		assert.equal(events.length, 149);
+		assert.deepEqual(Object.keys(events[0]?.[1] ?? {}), ["key", "environment", "deletion_id", "version"]);
+		assert.deepEqual(
+			(await secrets.deleted(realm, "dev", "", "", 10)).map(({ key }) => key),
+			["k0"],
+		);
+		assert.equal(await secrets.purgeDeleted(MADE_AT, anEvent()), 0);
 	});
 
 	test("of two that delete one secret at once, one does", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { AuditEvent } from "../../audit/model.ts";
-import { aKey, anAccount, anEvent, aRealm, aToken, aVersion } from "../../testing/rows.ts";
+import { aDeletion, aKey, anAccount, anEvent, aRealm, aToken, aVersion } from "../../testing/rows.ts";
 import { believeAll, makeFolder } from "../../testing/store.ts";
 import { auditLog } from "./audit-log.ts";
 import { createBatches, type Operation, pack, unpack } from "./batch.ts";
@@ -109,7 +109,7 @@ test("outcomes are in the order of the operations", async (t) => {
 		["secrets", "set", aVersion(realm.id, "k"), anEvent()],
 		writeEvent(anEvent()),
 		["secrets", "set", aVersion(realm.id, "k"), anEvent()],
-		["secrets", "remove", { realm_id: realm.id, environment: "dev", key: "other", deleted_at: "" }, anEvent()],
+		["secrets", "remove", { ...aDeletion(), realm_id: realm.id, environment: "dev", key: "other" }, anEvent()],
 	);
 	assert.deepEqual(
 		outcomes.map((outcome) => ("done" in outcome ? outcome.done : outcome)),

@@ -150,7 +150,10 @@ const KEEPS_ACCESS = new Set([
 	"tokens.used", // not part of the answer
 	"audit.record",
 	"secrets.set",
+	"secrets.purge",
+	"secrets.purgeDeleted",
 	"secrets.remove",
+	"secrets.restore",
 	"secrets.promote",
 	"sso.consume",
 	"sso.forgetUsed",
@@ -165,6 +168,7 @@ const KEEPS_ACCESS = new Set([
 ]);
 const KEEPS_SECRETS = new Set([
 	...[...KEEPS_ACCESS].filter((operation) => !operation.startsWith("secrets.")),
+	"secrets.purgeDeleted", // nobody reads those
 	"accounts.openSession", // it may end another session
 ]);
 

@@ -5,6 +5,7 @@ import type { Role } from "../../policy/model.ts";
 import {
 	aBinding,
 	aConfig,
+	aDeletion,
 	aKey,
 	aLease,
 	aNewRealm,
@@ -91,7 +92,7 @@ const CHANGES: (() => Promise<unknown>)[] = [
 	async () =>
 		store.secrets.set(aVersion(await liveRealm(), "k", { environment: pick<Environment>(["dev", "prod"]) }), anEvent()),
 	async () =>
-		store.secrets.remove({ realm_id: await liveRealm(), environment: "dev", key: "k", deleted_at: MADE_AT }, anEvent()),
+		store.secrets.remove({ ...aDeletion(), realm_id: await liveRealm(), environment: "dev", key: "k" }, anEvent()),
 	async () => store.keys.rotate({ key: aKey(await liveRealm()) }, anEvent()),
 	async () => store.engines.setConfig(aConfig({ realm_id: await liveRealm() }), anEvent()),
 	async () => store.leases.begin(aLease(await liveRealm()), null, anEvent()),

@@ -9,6 +9,7 @@ import { CONFIG_ORDER } from "./migrations/0011-config-order.ts";
 import { ROW_MACS } from "./migrations/0012-row-macs.ts";
 import { AUDIT_QUESTIONS } from "./migrations/0013-audit-questions.ts";
 import { INSTANCE_ADMINS } from "./migrations/0014-instance-admins.ts";
+import { DELETED_SECRETS } from "./migrations/0015-deleted-secrets.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -260,4 +261,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	ROW_MACS,
 	AUDIT_QUESTIONS,
 	INSTANCE_ADMINS,
+	DELETED_SECRETS,
 ];

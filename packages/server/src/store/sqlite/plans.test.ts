@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
+import { runEveryLeaseWrite } from "../../testing/lease-writes.ts";
 import {
 	aBinding,
-	aConfig,
+	aDeletion,
 	aKey,
-	aLease,
 	aLink,
 	aNewRealm,
 	anAccount,
@@ -37,8 +37,7 @@ import { openChain } from "./writes/audit.ts";
 const asked: [sql: string, params: unknown[]][] = [];
 const ran: string[] = [];
 
-const file = join(await makeFolder({ after }), "svc.db");
-const db = new Database(file, { verbose: (sql) => ran.push(String(sql)) });
+const db = new Database(join(await makeFolder({ after }), "svc.db"), { verbose: (sql) => ran.push(String(sql)) });
 after(() => void db.close());
 migrate(db, "");
 believeAll(db);
@@ -192,12 +191,11 @@ test("the question for a secret, for a token and for a role joins no tables, whi
 /** Runs every operation, so that each of its statements has run. */
 function runEveryWrite(): void {
 	const writes = allWrites(db, openChain(db).append);
-	const event = anEvent();
-	const [owner, other] = [anAccount(), anAccount()];
+	const [event, owner, other] = [anEvent(), anAccount(), anAccount()];
 	const realm = aRealm(owner.id);
 	const token = aToken(owner.id, { realm_id: realm.id });
 	const version = aVersion(realm.id, "k");
-	const removal = { realm_id: realm.id, environment: "dev" as const, key: "k", deleted_at: MADE_AT };
+	const removal = { ...aDeletion(), realm_id: realm.id, environment: "dev" as const, key: "k" };
 	for (const account of [owner, other]) writes.accounts.register(account, event);
 	writes.accounts.openSession({ session: aSession(owner.id), password: owner.password, known: KNOWN }, event);
 	const change = { user_id: owner.id, from: owner.password ?? "", password: "new", keep: "none", known: KNOWN };
@@ -213,6 +211,9 @@ function runEveryWrite(): void {
 	writes.tokens.used({ id: token.id, at: MADE_AT });
 	for (let count = 0; count < 21; count++) writes.secrets.set(version, event);
 	writes.secrets.remove(removal, event);
+	for (const since of ["", "9"]) writes.secrets.restore({ ...removal, since }, event);
+	writes.secrets.purge({ ...removal, by: MADE_AT, only_deleted: false }, event);
+	writes.secrets.purgeDeleted(MADE_AT, event);
 	writes.secrets.set(version, event);
 	writes.tokens.revoke({ id: token.id, user_id: owner.id, within: token.id }, event);
 	writes.keys.rotate({ key: aKey(realm.id) }, event);
@@ -221,40 +222,6 @@ function runEveryWrite(): void {
 	writes.realms.remove({ id: realm.id, deleted_at: MADE_AT }, event);
 	writes.realms.empty(realm.id);
 	writes.realms.purge(realm.id, event);
-}
-
-function runEveryLeaseWrite(
-	{ engines: configs, leases: ledger, revocations }: ReturnType<typeof allWrites>,
-	realm_id: string,
-): void {
-	const [event, config] = [anEvent(), aConfig({ realm_id })];
-	configs.setConfig(config, event);
-	const lease = aLease(realm_id, { config_id: config.id, config_realm_id: realm_id });
-	const { id } = lease;
-	const selections = [undefined, realm_id].map((realm) => ({ realm_id: realm, user_id: "u", engine: "e", now_ms: 1 }));
-	ledger.begin(lease, 1, event);
-	ledger.doubt({ id, due_at: 1, last_error: "" });
-	ledger.recover({ due_at: 1, last_error: "cut off" });
-	ledger.hasten({ target: lease.target, now_ms: 0, until_ms: 2, but_for: "" });
-	ledger.postpone({ id, due_at: 1, attempts: 1, last_error: "" });
-	ledger.settle({ id, closed_at: MADE_AT }, event);
-	ledger.reopen({ id, due_at: 1 }, event);
-	ledger.delivered({ ids: [id], at: MADE_AT });
-	configs.removeConfig(config, event);
-	ledger.abandon({ id, closed_at: MADE_AT }, event);
-	const next = aLease(realm_id);
-	ledger.begin(next, 1, event);
-	ledger.activate({ ...next, due_at: 1, payload: null }, event);
-	ledger.markLost({ id: next.id, last_error: "lost" }, event);
-	for (const selection of selections) ledger.revokeMany(selection, event);
-	for (const user_id of ["u", undefined])
-		revocations.revoke({ realm_id, user_id, keep: "", links_since: "", now_ms: 1 }, event);
-	revocations.revoke({ realm_id: undefined, user_id: "u", keep: "", links_since: "", now_ms: 1 }, event);
-	for (const due of [{}, { due_at: 1 }]) ledger.revoke({ id: next.id, reason: "expired", ...due }, event);
-	ledger.abort({ id: next.id, closed_at: MADE_AT }, event);
-	ledger.saveClock({ lease_ms: 1, uptime_ms: 1, boot_id: "" });
-	ledger.forget("9999");
-	configs.keepGenerated(aConfig({ state: "generated" }), event);
 }
 
 ran.length = 0;

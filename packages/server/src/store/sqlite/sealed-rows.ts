@@ -11,6 +11,9 @@ const ROWS: Readonly<Record<SealedKind, string>> = {
 	values:
 		"SELECT v.rowid AS at, v.*, s.realm_id, s.environment, s.key, coalesce(r.slug, s.realm_id) AS realm FROM secret_version AS v " +
 		"JOIN secret AS s ON s.id = v.secret_id LEFT JOIN realm AS r ON r.id = s.realm_id WHERE v.rowid > ? ORDER BY v.rowid",
+	deleted_values:
+		"SELECT v.rowid AS at, v.*, s.realm_id, s.environment, s.key, coalesce(r.slug, s.realm_id) AS realm FROM deleted_version AS v " +
+		"JOIN deleted_secret AS s ON s.id = v.deletion_id LEFT JOIN realm AS r ON r.id = s.realm_id WHERE v.rowid > ? ORDER BY v.rowid",
 	configs:
 		"SELECT c.rowid AS at, c.*, coalesce(r.slug, c.realm_id) AS realm FROM engine_config AS c LEFT JOIN realm AS r ON r.id = c.realm_id " +
 		"WHERE c.rowid > ? ORDER BY c.rowid",

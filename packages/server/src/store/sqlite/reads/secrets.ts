@@ -2,6 +2,7 @@ import type { Implementations } from "../../store.ts";
 import { and, asc, count, desc, eq, gt, isNull, lt, or, sql } from "../drizzle.ts";
 import { believed, rowAltered } from "../row-guard.ts";
 import { secret, secretVersion } from "../schema.ts";
+import { deletedSecretReads } from "./deleted-secrets.ts";
 import { later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["secrets"];
@@ -32,7 +33,7 @@ const inEnvironment = or(
 
 /** Questions about secrets. A deleted secret has no versions, so looking for versions finds live secrets only. */
 export function secretReads(db: Reader): Reads {
-	return { ...single(db), ...lists(db), ...versions(db), ...histories(db), ...expiring(db) };
+	return { ...single(db), ...lists(db), ...versions(db), ...histories(db), ...expiring(db), ...deletedSecretReads(db) };
 }
 
 function single(db: Reader): Pick<Reads, "get" | "version"> {

@@ -4,7 +4,11 @@ import type { Giving, Room } from "../../../secrets/decide.ts";
 import { type NewVersion, type Promoted, VERSION_BYTES } from "../../../secrets/model.ts";
 import type { Implementations } from "../../store.ts";
 import type { Append } from "./audit.ts";
+import { deletedSecrets, doomedSecrets } from "./deleted-secrets.ts";
 import { roomOf } from "./room.ts";
+
+/** Facts of a new row. */
+type Fresh = Pick<NewVersion, "realm_id" | "environment" | "key" | "created_at">;
 
 interface Head {
 	id: number;
@@ -24,7 +28,7 @@ function heads(db: Database) {
 	return {
 		find: (name: object) => find.get(name) as Head | undefined,
 		/** Returns the row for the next version. A deleted secret gets a new one, so that the order of rows is the order of creation. */
-		next(input: NewVersion, found: Head | undefined, version: number): Pick<Head, "id" | "created_at"> {
+		next(input: Fresh, found: Head | undefined, version: number): Pick<Head, "id" | "created_at"> {
 			if (found !== undefined && found.deleted_at === null) {
 				raise.run(version, found.id);
 				return found;
@@ -90,8 +94,6 @@ function writing(db: Database, append: Append) {
 /** Operations on secrets. */
 export function secretWrites(db: Database, append: Append): Implementations<"write">["secrets"] {
 	const { head, room, plan, write } = writing(db, append);
-	const dropVersions = db.prepare("DELETE FROM secret_version WHERE secret_id = ?");
-	const markDeleted = db.prepare("UPDATE secret SET deleted_at = ? WHERE id = ?");
 	const currentVersion = (name: object): number | null => {
 		const found = head.find(name);
 		return found === undefined || found.deleted_at !== null ? null : found.version;
@@ -115,14 +117,62 @@ export function secretWrites(db: Database, append: Append): Implementations<"wri
 			if (!planned.every(hasRoom)) return "limit_reached";
 			return planned.map(({ one, facts }) => write(one, event, facts));
 		},
+		...removing(db, append),
+	};
+}
+
+type Removing = "remove" | "restore" | "purge" | "purgeDeleted";
+
+/** Operations that delete secrets, and bring them back. */
+function removing(db: Database, append: Append): Pick<Implementations<"write">["secrets"], Removing> {
+	const head = heads(db);
+	const room = roomOf(db);
+	const deleted = deletedSecrets(db);
+	const doomed = doomedSecrets(db);
+	const dropVersions = db.prepare("DELETE FROM secret_version WHERE secret_id = ?");
+	const markDeleted = db.prepare("UPDATE secret SET deleted_at = ? WHERE id = ?");
+	const updatedAt = db.prepare("SELECT created_at FROM secret_version WHERE secret_id = ? AND version = ?").pluck();
+	return {
 		remove(input, event) {
 			const found = head.find(input);
 			if (found === undefined || found.deleted_at !== null) return false;
-			room.count({ realm_id: input.realm_id, bytes: -room.held(found.id, found.version), keys: 0 });
+			const { version, created_at } = found;
+			deleted.putAside(found.id, { ...input, version, created_at });
 			dropVersions.run(found.id);
 			markDeleted.run(input.deleted_at, found.id);
-			append(event, { version: found.version });
+			append(event, { version, deletion_id: input.id });
 			return true;
+		},
+		purge(input, event) {
+			const found = input.only_deleted ? undefined : head.find(input);
+			const lives = found !== undefined && found.deleted_at === null;
+			if (lives) {
+				room.count({ realm_id: input.realm_id, bytes: -room.held(found.id, found.version), keys: 0 });
+				dropVersions.run(found.id);
+				markDeleted.run(input.by, found.id);
+			}
+			const removed = doomed.purge(doomed.ofKey(input)).length + Number(lives);
+			if (removed > 0) append(event, { secrets: removed });
+			return removed;
+		},
+		purgeDeleted(by, event) {
+			const removed = doomed.purge(doomed.ofTime(by));
+			for (const { id, realm_id, realm, environment, key, version } of removed)
+				append({ ...event, realm_id, realm }, { key, environment, deletion_id: id, version });
+			return removed.length;
+		},
+		restore({ id, ...input }, event) {
+			const found = head.find(input);
+			if (found !== undefined && found.deleted_at === null) return "lives";
+			const life = deleted.find({ ...input, id });
+			if (found === undefined || life === undefined) return "not_found";
+			const count = deleted.countOf(life);
+			const version = found.version + count;
+			const { created_at } = life;
+			const { id: secret_id } = head.next({ ...input, created_at }, found, version);
+			deleted.bringBack(life, secret_id, version - life.version);
+			append(event, { version, deletion_id: life.id, versions: count });
+			return { version, created_at, updated_at: updatedAt.get(secret_id, version) as string };
 		},
 	};
 }

@@ -1,0 +1,115 @@
+import { eventBy, systemEvent } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import type { Environment } from "../messages.ts";
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import { authorize, requireSession } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import { type DeletedSecret, RESTORABLE_DAYS } from "./model.ts";
+import { secretNotFound } from "./refusals.ts";
+import type { SecretName, SecretNeeds, SecretWritten } from "./secrets.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Returns the instant after which a deletion can be undone. */
+function restorableSince(now: Date): string {
+	return new Date(now.getTime() - RESTORABLE_DAYS * DAY_MS).toISOString();
+}
+
+/**
+ * Deletes a secret with its history, which can be restored for 30 days.
+ * @throws AppError not_found, forbidden, insufficient_scope
+ * Spec: API › Secrets and encryption. Design: §15
+ */
+export async function deleteSecret(needs: SecretNeeds, actor: Actor, name: SecretName): Promise<void> {
+	const { environment, key } = name;
+	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:delete", environment });
+	const now = needs.system.now();
+	const event = eventBy(actor, now, "secret.delete", realm, { key, environment });
+	const deleted = { id: needs.system.uuid(), deleted_by: actor.user_id, deleted_at: now.toISOString() };
+	const input = { ...deleted, realm_id: realm.id, environment, key };
+	if (!(await needs.store.secrets.remove(input, event))) throw secretNotFound();
+}
+
+/**
+ * Removes a secret with its history for good, and all that was deleted of its key in that environment.
+ * @throws AppError not_found, forbidden, insufficient_scope, unsupported_operation (not a session)
+ * Design: §15
+ */
+export async function purgeSecret(needs: SecretNeeds, actor: Actor, name: SecretName): Promise<void> {
+	const { environment, key } = name;
+	const realm = await authorize(needs, actor, name.slug, { capability: "secrets:delete", environment });
+	requireSession(actor, "remove a secret for good");
+	const now = needs.system.now();
+	const event = eventBy(actor, now, "secret.purge", realm, { key, environment });
+	const input = { realm_id: realm.id, environment, key, by: now.toISOString() };
+	let purged = await needs.store.secrets.purge({ ...input, only_deleted: false }, event);
+	if (purged === 0) throw secretNotFound();
+	while (purged > 0) purged = await needs.store.secrets.purge({ ...input, only_deleted: true }, event);
+}
+
+/** Removes secrets for good that were deleted too long ago to be restored. @returns how many. Design: §15 */
+export function purgeDeletedSecrets({ store, system }: Pick<SecretNeeds, "store" | "system">): Promise<number> {
+	const now = system.now();
+	return store.secrets.purgeDeleted(restorableSince(now), systemEvent(now, "secret.purge", undefined, {}));
+}
+
+/**
+ * Brings a deleted secret back with its history, numbered from the key's next version on.
+ * @param id of the deletion; the newest by default
+ * @throws AppError not_found, forbidden, insufficient_scope, conflict (the key was written again)
+ * Design: §15
+ */
+export async function restoreSecret(
+	needs: SecretNeeds,
+	actor: Actor,
+	{ slug, environment, key }: SecretName,
+	id: string | undefined,
+): Promise<SecretWritten> {
+	await authorize(needs, actor, slug, { capability: "secrets:write", environment });
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:delete", environment });
+	const now = needs.system.now();
+	const event = eventBy(actor, now, "secret.restore", realm, { key, environment });
+	const input = { realm_id: realm.id, environment, key, id, since: restorableSince(now) };
+	const restored = await needs.store.secrets.restore(input, event);
+	if (restored === "not_found") throw notRestorable();
+	if (restored === "lives") throw keyLives();
+	return { key, environment, ...restored };
+}
+
+/** A deleted secret in a list. */
+type ListedDeletion = Omit<DeletedSecret, "realm_id">;
+
+/**
+ * Reads one page of the secrets that can be restored, of one environment or all, without values.
+ * @throws AppError not_found, forbidden, insufficient_scope
+ * Design: §15
+ */
+export async function listDeletedSecrets(
+	needs: SecretNeeds,
+	actor: Actor,
+	slug: string,
+	asked: Environment | undefined,
+	page: PageRequest,
+): Promise<{ rows: ListedDeletion[]; pagination: Pagination }> {
+	const environment = asked ?? (actor.environment as Environment | null) ?? undefined;
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", environment });
+	const now = needs.system.now();
+	const since = restorableSince(now);
+	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
+		list: `deleted secrets ${realm.id} ${environment ?? ""}`,
+		read: (after, limit) => needs.store.secrets.deleted(realm.id, environment, since, after ?? "", limit),
+		position: (row) => row.id,
+		count: () => needs.store.secrets.countDeleted(realm.id, environment, since),
+	});
+	const facts = { environment: environment ?? "", count: rows.length, values: false, deleted: true };
+	await needs.store.audit.append(eventBy(actor, now, "secret.list", realm, facts));
+	return { rows: rows.map(({ realm_id: _, ...row }) => row), pagination };
+}
+
+function notRestorable(): AppError {
+	return new AppError("not_found", "no such deleted secret: `svc secret list --deleted` shows those to restore");
+}
+
+function keyLives(): AppError {
+	return new AppError("conflict", "the key was written again: delete that secret first, then restore this one");
+}
