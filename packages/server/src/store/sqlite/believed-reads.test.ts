@@ -73,6 +73,8 @@ const ARGUMENTS: Record<string, unknown[]> = {
 	"realms.list": ["a", undefined, "", 1],
 	"realms.named": [["r"]],
 	"secrets.count": ["r", undefined],
+	"secrets.countDeleted": ["r", undefined, ""],
+	"secrets.deleted": ["r", undefined, "", "", 1],
 	"secrets.history": ["r", "dev", "k", undefined, 1],
 	"secrets.list": ["r", undefined, "", 1],
 	"secrets.version": ["r", "dev", "k", 1],
