@@ -19,10 +19,10 @@ const findIn = (database: DatabaseSync, table: RowTable): Row[] =>
 
 const keyValues = (table: RowTable, row: Row): SQLInputValue[] => keyOf(table).map((column) => row[column] ?? null);
 
-/** Writes one column of a row, whatever the row's key. */
+/** Writes one column of a row, whatever the row's key. A row that is in the way gives way. */
 function set(database: DatabaseSync, table: RowTable, row: Row, column: string, value: SQLInputValue): void {
 	database
-		.prepare(`UPDATE main.${table} SET ${column} = ? WHERE ${isThis(table)}`)
+		.prepare(`UPDATE OR REPLACE main.${table} SET ${column} = ? WHERE ${isThis(table)}`)
 		.run(value, ...keyValues(table, row));
 }
 
@@ -74,6 +74,19 @@ export function swapped(table: RowTable, column: string): Forgery {
 				column,
 				other[column] ?? null,
 			);
+		},
+	};
+}
+
+/** Moves the first row of a table to the last of the realms, whoever has access there. */
+export function moved(table: RowTable): Forgery {
+	return {
+		name: `${table} moved to another realm`,
+		apply(database) {
+			const [row] = findIn(database, table);
+			const others = "SELECT id FROM main.realm WHERE id IS NOT ? ORDER BY id DESC LIMIT 1";
+			const other = database.prepare(others).get(row?.realm_id ?? null)?.id;
+			if (row !== undefined && other !== undefined) set(database, table, row, "realm_id", other);
 		},
 	};
 }
