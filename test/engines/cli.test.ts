@@ -88,7 +88,7 @@ test("what an operator who knows nothing is told", options, async () => {
 });
 
 test(
-	"a configuration that is wrong is refused with what is right, and one that does not work is stored and told",
+	"a configuration that is wrong is refused with what is right, and one that does not work is stored only with --force",
 	options,
 	async () => {
 		const set = (rest: string, code = 1) =>
@@ -101,7 +101,10 @@ test(
 			/^svc: max_ttl\b/,
 		);
 		assert.match((await set("--set address=127.0.0.1:1 --secret password --set tls=maybe")).stderr, /^svc: tls\b/);
-		const { stdout, stderr } = await set("--set address=127.0.0.1:1 --secret password", 0);
+		const broken = "--set address=127.0.0.1:1 --secret password";
+		assert.match((await set(broken)).stderr, /not stored.*\(ECONNREFUSED\)\nhint: .*--force/);
+		await svc(4, "engine show keyvalue");
+		const { stdout, stderr } = await set(`${broken} --force`, 0);
 		assert.match(stdout, /^status +ping failed: .*\(ECONNREFUSED\)$/m);
 		assert.match(stderr, /\bstored\b/);
 		const ping = await svc(5, "engine ping keyvalue");
@@ -121,6 +124,7 @@ test(
 		assert.match((await configure()).stdout, /^status +healthy$/m);
 		assert.equal((await svc(0, "engine ping keyvalue")).stdout, "healthy\n");
 		assert.equal((await svc(0, "engine ping keyvalue --realm REALM")).stdout, "healthy\n");
+		await svc(1, "engine set keyvalue --allow-realm REALM --set address=127.0.0.1:1 --secret password", "other\n");
 		const shown = await json<Record<string, unknown>>("engine show keyvalue");
 		assert.deepEqual([shown.password, shown.address, shown.status], [MASK, redis.address, "healthy"]);
 		const file = join(cli.home, "keyvalue.json");

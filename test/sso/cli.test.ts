@@ -91,7 +91,10 @@ test("an administrator sets a provider up, looks at it and tries it out", async 
 	const again = await svc(admin, 0, `sso set corp --from ${file} --set groups_claim=groups`);
 	assert.match(again.stdout, /^groups_claim +groups$/m);
 	assert.equal((await svc(admin, 0, "sso test corp")).stdout, "healthy\n", "the secret was kept");
-	await svc(admin, 0, `sso set gone --from ${file} --set issuer=https://127.0.0.1:1 --secret client_secret`, "other\n");
+	const broken = `sso set gone --from ${file} --set issuer=https://127.0.0.1:1 --secret client_secret`;
+	assert.match((await svc(admin, 1, broken, "other\n")).stderr, /not stored.*\nhint: .*--force/);
+	await svc(admin, 4, "sso show gone");
+	await svc(admin, 0, `${broken} --force`, "other\n");
 	const gone = await svc(admin, 1, "sso test gone");
 	assert.equal(gone.stdout, "unhealthy\n");
 	assert.match(gone.stderr, /^svc: \S.*\nhint: `svc sso show`/);

@@ -58,6 +58,11 @@ export const Environment = v.picklist(
 	errorMessage("invalid_environment", "environment must be dev, staging, prod or test"),
 );
 
+/** Query of settings that are tried first, and kept only when they work. Design: §15 */
+export const IfHealthy = v.object({
+	if: v.optional(v.picklist(["healthy"], errorMessage("validation_failed", "if must be healthy"))),
+});
+
 /** In answers: a whole number from 0. */
 export const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 

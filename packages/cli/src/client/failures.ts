@@ -60,7 +60,8 @@ function kindOf(status: number): FailureKind {
 	return status >= 500 || status < 400 ? "unreachable" : "failed";
 }
 
-function hintForCode(code: string, { path }: Call): string | undefined {
+function hintForCode(code: string, { path, query }: Call): string | undefined {
+	if (code === "conflict" && query?.if === "healthy") return "what was set before holds; --force stores it anyway";
 	if (code === "engine_unavailable")
 		return /^engines\/[^/]+\/ping$/.test(path)
 			? "`svc engine show` shows the configuration, `svc engine set` changes it"

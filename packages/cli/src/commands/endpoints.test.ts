@@ -69,13 +69,13 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	[
 		"engine set keyvalue --set tls=true",
-		'PUT engines/keyvalue/config {"tls":true}',
+		'PUT engines/keyvalue/config?if=healthy {"tls":true}',
 		{ body: { tls: true, password: "********", status: "healthy" } },
 		"tls       true\npassword  ********\nstatus    healthy\n",
 	],
 	[
 		"engine set keyvalue --realm shop --set database=2",
-		'PUT realms/shop/engines/keyvalue/config {"database":2}',
+		'PUT realms/shop/engines/keyvalue/config?if=healthy {"database":2}',
 		{ body: { database: 2, status: "healthy" } },
 		"database  2\nstatus    healthy\n",
 	],

@@ -118,11 +118,11 @@ test("what show printed can be changed and set again", async () => {
 	}
 });
 
-test("a configuration that does not work is stored, which is told", async () => {
+test("with --force a configuration that does not work is stored, which is told", async () => {
 	await using server = await startService(() => ({ body: { address: "a:1", status: "ping failed: refused\u001b" } }));
-	const { code, stdout, stderr } = await run(["engine", "set", "keyvalue", "--set", "address=a:1"], {
-		env: server.env,
-	});
+	const words = ["engine", "set", "keyvalue", "--set", "address=a:1", "--force"];
+	const { code, stdout, stderr } = await run(words, { env: server.env });
+	assert.doesNotMatch(server.requests[0]?.url ?? "", /\?/);
 	assert.equal(code, 0);
 	assert.match(stdout, /^status +ping failed: refused\\u001b$/m);
 	assert.match(stderr, /\bstored\b/);
@@ -134,9 +134,10 @@ test("the realm of a configuration is never taken from the environment", async (
 	for (const command of ["set", "show", "remove", "ping"]) await run(["engine", command, "pki"], { env });
 	assert.deepEqual(
 		server.requests.map(({ method, url }) => `${method} ${url}`),
-		["PUT", "GET", "DELETE"]
-			.map((method) => `${method} /api/v1/engines/pki/config`)
-			.concat("POST /api/v1/engines/pki/ping"),
+		[
+			...["PUT /api/v1/engines/pki/config?if=healthy", "GET /api/v1/engines/pki/config"],
+			...["DELETE /api/v1/engines/pki/config", "POST /api/v1/engines/pki/ping"],
+		],
 	);
 });
 

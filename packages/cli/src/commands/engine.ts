@@ -7,6 +7,7 @@ import { Failure } from "../failure.ts";
 import {
 	FIELD_OPTIONS,
 	type FieldOptions,
+	FORCE,
 	fromFile,
 	parseSetting,
 	readFields,
@@ -14,6 +15,7 @@ import {
 	SECRET_HELP,
 	SETTING_HELP,
 	settingsOf,
+	triedFirst,
 } from "../input/fields.ts";
 import type { RealmOptions } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
@@ -23,6 +25,7 @@ import { addInvocationCommands } from "./engine-invoke.ts";
 interface SetOptions extends RealmOptions, FieldOptions {
 	readonly set?: readonly string[];
 	readonly allowRealm?: readonly string[];
+	readonly force?: boolean;
 }
 
 const ADMINISTRATORS = "Only for the instance's administrators.";
@@ -32,7 +35,7 @@ const ONE_REALM = option(
 	"the realm's own configuration; without it, the one of all realms that have none",
 );
 
-const SET_DETAILS = `${ADMINISTRATORS} A change takes effect immediately, even if the engine does not work with it: the status says so.
+const SET_DETAILS = `${ADMINISTRATORS} The configuration is tried first, and stored only when the engine works with it; what was set before holds otherwise. A change takes effect immediately.
 The configuration of all realms serves those that --allow-realm names, and no other.
 The configuration is written as a whole: a field that is left out gets its default, and a secret that is given as ******** keeps its value, unless the field changes that says where it is sent. So what \`svc engine show --json\` prints can be changed and set again with --from.
 ${SETTING_HELP}
@@ -66,6 +69,7 @@ function addConfigurationCommands(engine: Command, io: Io): void {
 			repeatable("--set <field=value>", "a field; may be given several times"),
 			fromFile("ca_cert or ca_private_key"),
 			...FIELD_OPTIONS,
+			FORCE,
 		],
 		examples: [
 			"svc engine set keyvalue --allow-realm shop --set address=redis.internal:6379 --set tls=true --secret password",
@@ -122,7 +126,8 @@ async function setConfiguration(context: Context<SetOptions>, type: string): Pro
 	// The status belongs to the answer; you may leave it in when you set again what was shown.
 	const { status: _, ...fields } = await readFields(context, options.set ?? [], parseSetting);
 	const body = options.allowRealm === undefined ? fields : { ...fields, allowed_realms: options.allowRealm };
-	const answer = await send(client, { method: "PUT", path: configPath(type, options), body });
+	const query = triedFirst(options);
+	const answer = await send(client, { method: "PUT", path: configPath(type, options), query, body });
 	await showFields(context, answer, settingsOf(answer));
 	if (!optional(answer, "status").startsWith("healthy"))
 		await note(context, "the configuration is stored, but the engine does not work with it: see its status");

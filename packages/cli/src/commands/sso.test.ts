@@ -40,7 +40,7 @@ test("a provider is set from flags, files and a secret that is never shown", asy
 	);
 	assert.doesNotMatch(stdout + stderr, /hunter2/);
 	const [sent] = server.requests;
-	assert.deepEqual([sent?.method, sent?.url], ["PUT", "/api/v1/auth/providers/corp"]);
+	assert.deepEqual([sent?.method, sent?.url], ["PUT", "/api/v1/auth/providers/corp?if=healthy"]);
 	const config = {
 		issuer: "https://id.example.com",
 		auto_provision: false,

@@ -7,6 +7,7 @@ import { Failure } from "../failure.ts";
 import {
 	FIELD_OPTIONS,
 	type FieldOptions,
+	FORCE,
 	fieldsOf,
 	fromFile,
 	parseSetting,
@@ -16,6 +17,7 @@ import {
 	SECRET_HELP,
 	SETTING_HELP,
 	settingsOf,
+	triedFirst,
 } from "../input/fields.ts";
 import type { Io } from "../io/io.ts";
 import { show, showFields, showTable, visible } from "../io/output.ts";
@@ -24,13 +26,14 @@ interface SetOptions extends FieldOptions {
 	readonly type?: string;
 	readonly displayName?: string;
 	readonly set?: readonly string[];
+	readonly force?: boolean;
 }
 
 const TYPES = ["oidc", "saml", "ldap"];
 
 const ADMINISTRATORS = "Only for the instance's administrators.";
 
-const SET_DETAILS = `${ADMINISTRATORS} A change takes effect immediately; anybody who is signing in at this moment has to start again.
+const SET_DETAILS = `${ADMINISTRATORS} The provider is tried first, and stored only when it works. A change takes effect immediately; anybody who is signing in at this moment has to start again.
 Fields of oidc: issuer, client_id, client_secret; scopes, ca_cert, groups_claim. At the provider, register <base_url>/api/v1/auth/oidc/<name>/callback.
 Fields of saml: idp_metadata, or idp_entity_id, idp_sso_url and idp_certificate; sp_entity_id, email_attribute, name_attribute, groups_attribute. At the provider, register what <base_url>/api/v1/auth/saml/<name>/metadata answers.
 Fields of ldap: url, user_base_dn; bind_dn, bind_password, user_filter, start_tls, ca_cert, id_attribute, email_attribute, name_attribute, group_base_dn, group_filter.
@@ -59,6 +62,7 @@ export function addSsoCommands(program: Command, io: Io): void {
 			repeatable("--set <field=value>", "a field; may be given several times"),
 			fromFile("idp_metadata or ca_cert"),
 			...FIELD_OPTIONS,
+			FORCE,
 		],
 		examples: [
 			"svc sso set corp --type oidc --set issuer=https://id.example.com --set client_id=svc --secret client_secret",
@@ -108,8 +112,8 @@ async function listProviders(context: Context): Promise<void> {
 
 async function setProvider(context: Context<SetOptions>, name: string): Promise<void> {
 	const client = await connect(context);
-	const call = { method: "PUT", path: path`auth/providers/${name}`, body: await readProvider(context) } as const;
-	await showSettings(context, await send(client, call));
+	const [query, body] = [triedFirst(context.options), await readProvider(context)];
+	await showSettings(context, await send(client, { method: "PUT", path: path`auth/providers/${name}`, query, body }));
 }
 
 /** A file holds the fields of config, or a whole provider as shown. */

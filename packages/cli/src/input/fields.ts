@@ -8,6 +8,14 @@ import { visible } from "../io/output.ts";
 import { askHidden, readStdin } from "../io/prompt.ts";
 import { decodeUtf8 } from "./value.ts";
 
+/** The option that stores settings without trying them. */
+export const FORCE = option("--force", "store it also when it does not work");
+
+/** Query that has settings tried first. */
+export function triedFirst({ force }: { readonly force?: boolean }): { readonly if?: "healthy" } {
+	return force === true ? {} : { if: "healthy" };
+}
+
 /** Options of a command with fields whose names only the server knows. */
 export interface FieldOptions {
 	readonly from?: string;

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { errorMessage, Text } from "../messages.ts";
+import { errorMessage, IfHealthy, Text } from "../messages.ts";
 import { type ConfigScope, getConfig, pingEngine, removeConfig, setConfig } from "./config/config.ts";
 import { type EngineNeeds, listEngines } from "./engines.ts";
 import { issue } from "./issue.ts";
@@ -119,11 +119,12 @@ function configRoutes(
 			method: "PUT",
 			path,
 			summary: `Set an engine's configuration ${whose}`,
+			query: IfHealthy,
 			body: Anything,
 			status: 200,
 			answer: Anything,
-			errors: ["not_found", "invalid_ttl"],
-			handle: ({ actor, params, body }) => setConfig(needs, actor, scope(params), body),
+			errors: ["not_found", "invalid_ttl", "conflict"],
+			handle: ({ actor, params, query, body }) => setConfig(needs, actor, scope(params), body, query.if === "healthy"),
 		}),
 		route({
 			method: "DELETE",

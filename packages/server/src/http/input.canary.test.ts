@@ -67,6 +67,7 @@ const GOOD: Record<string, unknown> = {
 	user: "ada@example.com",
 	capability: "secrets:read",
 	connection: "true",
+	if: "healthy",
 	setup_code: "code",
 	from: "staging",
 	to: "prod",

@@ -40,6 +40,13 @@ export type Provider<Type extends ProviderType = ProviderType> = Omit<ProviderRo
 	is: Extract<Kind, { type: Type }>;
 };
 
+/** Health of a provider. */
+interface ProviderStatus {
+	status: "healthy" | "unhealthy";
+	/** Reason why it does not work; empty when it does. */
+	message: string;
+}
+
 /** A provider as shown: secrets masked. */
 export interface ShownProvider {
 	name: string;
@@ -50,7 +57,7 @@ export interface ShownProvider {
 
 /**
  * Sets a provider. It takes effect immediately; logins begun with the former settings must be begun again.
- * @throws AppError forbidden, insufficient_scope, missing_field
+ * @throws AppError forbidden, insufficient_scope, missing_field, conflict when it was to be tried first and does not work
  * Design: §7.1, §11
  */
 export async function setProvider(
@@ -58,6 +65,7 @@ export async function setProvider(
 	actor: Actor,
 	name: string,
 	input: SetProvider,
+	is_tried: boolean,
 ): Promise<ShownProvider> {
 	await requireInstanceAdmin(needs, actor, "write");
 	if (!PROVIDER_NAME.test(name)) {
@@ -66,8 +74,9 @@ export async function setProvider(
 	const former = await needs.store.sso.provider(name);
 	const known = former === undefined ? {} : (await openProvider(needs, former)).is.settings;
 	const config = keepSecrets(input, known);
-	const now = needs.system.now();
 	const { type } = input;
+	if (is_tried) await requireHealthy(needs, { type, settings: config } as unknown as Provider["is"]);
+	const now = needs.system.now();
 	const display_name = input.display_name || name;
 	const row = {
 		id: needs.system.uuid(),
@@ -130,13 +139,12 @@ export async function removeProvider(needs: ProviderNeeds, actor: Actor, name: s
 }
 
 /** Tests whether a provider is reachable and answers. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
-export async function testProvider(
-	needs: ProviderNeeds,
-	actor: Actor,
-	name: string,
-): Promise<{ status: "healthy" | "unhealthy"; message: string }> {
+export async function testProvider(needs: ProviderNeeds, actor: Actor, name: string): Promise<ProviderStatus> {
 	await requireInstanceAdmin(needs, actor, "read");
-	const { is } = await findProvider(needs, name);
+	return statusOf(needs, (await findProvider(needs, name)).is);
+}
+
+async function statusOf(needs: ProviderNeeds, is: Provider["is"]): Promise<ProviderStatus> {
 	try {
 		if (is.type === "oidc") await (await needs.protocols.oidc()).test(is.settings);
 		else if (is.type === "ldap") await (await needs.protocols.ldap()).test(is.settings);
@@ -146,6 +154,13 @@ export async function testProvider(
 		if (error instanceof ProviderUnavailable) return { status: "unhealthy", message: error.message };
 		throw error;
 	}
+}
+
+/** Requires that settings work which are not stored yet. @throws AppError conflict */
+async function requireHealthy(needs: ProviderNeeds, is: Provider["is"]): Promise<void> {
+	const { status, message } = await statusOf(needs, is);
+	if (status === "unhealthy")
+		throw new AppError("conflict", `the provider was not stored, because it does not work: ${message}`);
 }
 
 /** Lists the providers to sign in with. Spec: API › Accounts and login */

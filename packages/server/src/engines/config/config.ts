@@ -29,8 +29,8 @@ export interface ConfigScope {
 
 /**
  * Sets an engine's configuration, for all realms or one. It takes effect immediately; credentials made under the former one stay revocable.
- * An unhealthy one is stored, too: the answer says what is wrong.
- * @throws AppError forbidden, insufficient_scope, not_found, validation_failed, missing_field, invalid_ttl
+ * An unhealthy one is stored, too, unless it is to be tried first: the answer says what is wrong.
+ * @throws AppError forbidden, insufficient_scope, not_found, validation_failed, missing_field, invalid_ttl, conflict when it was tried and does not work
  * Design: §7.1, §8, §13
  */
 export async function setConfig(
@@ -38,6 +38,7 @@ export async function setConfig(
 	actor: Actor,
 	scope: ConfigScope,
 	given: Fields,
+	is_tried: boolean,
 ): Promise<ShownConfig> {
 	const realm = await manage(needs, actor, scope, "write");
 	const entry = needs.runtime.entry(scope.type);
@@ -60,6 +61,7 @@ export async function setConfig(
 		fields,
 	);
 	const engine = await needs.runtime.withRow(row);
+	if (is_tried) await requireHealthy(needs, engine);
 	const facts = { engine: scope.type, config_id: row.id, allowed_realms: allowed && shownList(checked.allowed_realms) };
 	const event = eventBy(actor, now, "engine.config.set", realm, facts);
 	if ((await needs.store.engines.setConfig(row, event, allowed)) === "realm_gone")
@@ -68,6 +70,14 @@ export async function setConfig(
 	if (realm === undefined) needs.runtime.retireUnconfigured(scope.type);
 	needs.reaper.reconsider();
 	return show(needs, engine);
+}
+
+/** Requires that a configuration works which is not stored yet. @throws AppError conflict with the engine's own words */
+async function requireHealthy({ runtime }: EngineNeeds, engine: ReadyEngine): Promise<void> {
+	const { status, message } = await statusOf(engine);
+	if (status === "healthy") return;
+	runtime.retire(engine.config.id);
+	throw new AppError("conflict", `the configuration was not stored, because it does not work: ${message}`);
 }
 
 /** Characters of a list kept in the log. */

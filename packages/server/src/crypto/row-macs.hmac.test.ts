@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { shortHmac } from "./short-hmac.ts";
+import { shortHmac } from "./row-macs.ts";
 
 test("texts of every length and script get the HMAC that Node's stream gives them, whatever came before", () => {
 	for (const length of [1, 32, 64]) {
