@@ -1,7 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createAuthority } from "../../packages/x509/src/index.ts";
 import { skipWithoutMongo, startMongo } from "../peers/mongo.ts";
+import { startOidcProvider } from "../peers/oidc.ts";
 import { CERTIFICATES, skipWithoutRedis, startRedis } from "../peers/redis.ts";
 import { GROUPS, group, PEOPLE, person, skipWithoutSlapd, startSlapd } from "../peers/slapd.ts";
 
@@ -97,7 +99,6 @@ export const PAGES: Readonly<Record<string, Page>> = {
 		skip: async () => skipWithoutSlapd,
 		surround: startDirectory,
 		before: [...BOB],
-		files: { "metadata.xml": metadata() },
 	},
 	"docs/backup.md": {
 		begins: "signed in",
@@ -181,7 +182,8 @@ function exported(name: string): string {
 
 /** Metadata of an identity provider that nobody contacts. */
 function metadata(): string {
-	const pem = readFileSync(CERTIFICATES.own, "utf8");
+	const request = "req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -subj /CN=id.example.com";
+	const pem = execFileSync("openssl", request.split(" "), { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 	return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://id.example.com/saml">
 <IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing">
 <KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${pem.replace(/-----[^-]+-----|\s/g, "")}</X509Certificate></X509Data></KeyInfo>
@@ -210,10 +212,18 @@ async function startTargets(): Promise<Surroundings> {
 
 async function startDirectory(): Promise<Surroundings> {
 	const entries = person("ada", PASSWORD) + person("grace", PASSWORD) + group("developers", `uid=grace,${PEOPLE}`);
+	const ends = new AsyncDisposableStack();
 	const slapd = await startSlapd({ entries });
+	ends.defer(slapd.stop);
+	const corp = await startOidcProvider({ redirect_uris: [], people: {} });
+	ends.defer(corp.stop);
 	return {
-		addresses: { "ldaps://ldap.example.com": slapd.ldaps_url, "dc=example,dc=com": GROUPS.slice("ou=groups,".length) },
-		files: { "ca.pem": slapd.ca },
+		addresses: {
+			"ldaps://ldap.example.com": slapd.ldaps_url,
+			"dc=example,dc=com": GROUPS.slice("ou=groups,".length),
+			"issuer=https://id.example.com": `issuer=${corp.issuer} --set-file ca_cert=corp.pem`,
+		},
+		files: { "ca.pem": slapd.ca, "corp.pem": corp.ca_cert, "metadata.xml": metadata() },
 		answers: {
 			"svc sso set corp": ["a-secret-of-the-provider"],
 			"svc sso set directory --type": [slapd.bind_password],
@@ -221,6 +231,6 @@ async function startDirectory(): Promise<Surroundings> {
 			"svc login ada": [PASSWORD],
 			"svc account link": [PASSWORD, PASSWORD],
 		},
-		[Symbol.asyncDispose]: slapd.stop,
+		[Symbol.asyncDispose]: () => ends.disposeAsync(),
 	};
 }
