@@ -27,6 +27,7 @@ import { shellLine } from "../io/shell-line.ts";
 
 interface ParamOptions extends RealmOptions, FieldOptions {
 	readonly param?: readonly string[];
+	readonly set?: readonly string[];
 }
 
 interface GenerateOptions extends ParamOptions {
@@ -40,6 +41,7 @@ const PARAM_HELP =
 
 const PARAM_OPTIONS = [
 	repeatable("--param <name=value>", "another parameter of the engine; may be given several times"),
+	repeatable("--set <name=value>", "the same as --param"),
 	...FIELD_OPTIONS,
 ];
 
@@ -53,7 +55,7 @@ export function addInvocationCommands(engine: Command, io: Io): void {
 		options: [
 			REALM_OPTION,
 			option("--role <role>", "role of the credential; each engine has its own roles"),
-			option("--ttl <duration>", "how long it lives, such as 30m or 12h"),
+			option("--ttl <duration>", "how long it lives, such as 30m, 12h or 7d"),
 			option("--format <format>", "print it as url, env, kubeconfig or json").choices(CONNECTION_FORMATS),
 			...PARAM_OPTIONS,
 		],
@@ -81,14 +83,14 @@ export function addInvocationCommands(engine: Command, io: Io): void {
 }
 
 async function generate(context: Context<GenerateOptions>, type: string): Promise<void> {
-	const { role, ttl, format, param = [] } = context.options;
+	const { role, ttl, format, param = [], set = [] } = context.options;
 	const realm = realmOf(context);
 	if (format !== undefined) checkFormat(type, format);
 	const client = await connectForEngine(context);
 	const body = {
-		...(await readFields(context, param, parseParam)),
+		...(await readFields(context, [...param, ...set], parseParam)),
 		...(role === undefined ? {} : { role }),
-		...(ttl === undefined ? {} : { ttl }),
+		...(ttl === undefined ? {} : { ttl: inHours(ttl) }),
 	};
 	const call = {
 		method: "POST",
@@ -103,6 +105,11 @@ async function generate(context: Context<GenerateOptions>, type: string): Promis
 	else await write(context.io.stdout, await formatted(type, made, format));
 	if (lease !== undefined)
 		await note(context, `\`svc lease revoke ${visible(String(lease))} --realm ${visible(realm)}\` ends it early`);
+}
+
+/** A duration in days as hours: engines know no days. Any other text is for the server to judge. */
+function inHours(duration: string): string {
+	return duration.replace(/^(\d{1,5})d$/, (_, days: string) => `${Number(days) * 24}h`);
 }
 
 /** A terminal shows no image; the other fields hold the content of a QR code. */
@@ -127,7 +134,8 @@ async function formatted(type: string, made: Answer, format: ConnectionFormat): 
 async function validate(context: Context<ParamOptions>, type: string): Promise<void> {
 	const realm = realmOf(context);
 	const client = await connectForEngine(context);
-	const body = await readFields(context, context.options.param ?? [], parseParam);
+	const { param = [], set = [] } = context.options;
+	const body = await readFields(context, [...param, ...set], parseParam);
 	const answer = await send(client, {
 		method: "POST",
 		path: path`realms/${realm}/engines/${type}/validate`,

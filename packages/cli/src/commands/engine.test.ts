@@ -142,6 +142,15 @@ test("the realm of a configuration is never taken from the environment", async (
 });
 
 const CREDENTIAL = { username: "svc_1a2b3c4d", password: "p", database: 0 };
+test("parameters are given with --param or --set, and a ttl also in days", async () => {
+	await using server = await startService(() => ({ body: { certificate: "c" } }));
+	const words = "engine generate pki --realm shop --ttl 7d --param common_name=a --set organization=Shop".split(" ");
+	await run(words, { env: server.env });
+	assert.deepEqual(server.requests[0]?.body, { common_name: "a", organization: "Shop", ttl: "168h" });
+	await run("engine validate totp --realm shop --set code=007".split(" "), { env: server.env });
+	assert.deepEqual(server.requests[1]?.body, { code: "007" });
+});
+
 const GENERATE = ["engine", "generate", "keyvalue", "--role", "readonly", "--ttl", "30m"];
 
 test("a new credential is shown with its lease and the command that ends it", async () => {
