@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createAuthority } from "../../packages/x509/src/index.ts";
 import { skipWithoutMongo, startMongo } from "../peers/mongo.ts";
 import { startOidcProvider } from "../peers/oidc.ts";
-import { CERTIFICATES, skipWithoutRedis, startRedis } from "../peers/redis.ts";
+import { skipWithoutRedis, startRedis } from "../peers/redis.ts";
 import { GROUPS, group, PEOPLE, person, skipWithoutSlapd, startSlapd } from "../peers/slapd.ts";
 
 /** The password of everybody on the pages. */
