@@ -78,7 +78,7 @@ export function swapped(table: RowTable, column: string): Forgery {
 	};
 }
 
-/** Moves the first row of a table to the last of the realms, whoever has access there. */
+/** Moves the first row of a table to the last of the realms. */
 export function moved(table: RowTable): Forgery {
 	return {
 		name: `${table} moved to another realm`,
