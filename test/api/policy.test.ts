@@ -178,3 +178,44 @@ test("the engines that come with the server are listed, and the list is not pagi
 	const types = engines.map(({ type }) => type);
 	assert.deepEqual(types, ["containerorch", "documentdb", "keyvalue", "pki", "totp"]);
 });
+
+test("a user is named by e-mail in place of the id, and by exactly one of the two", async () => {
+	const { slug } = await realm(client, alice);
+	const email = bob.email.toUpperCase();
+	const made = ok(await grant(slug, { email, role: "viewer" }), 201);
+	assert.equal(made.user_id, bob.id);
+	refused(await grant(slug, { email: "nobody@example.com", role: "viewer" }), 404, "not_found");
+	refused(await grant(slug, { role: "viewer" }), 400, "missing_field");
+	refused(await grant(slug, { user_id: bob.id, email, role: "viewer" }), 400, "missing_field");
+	refused(await grant(slug, { email: "nobody@example.com", role: "viewer" }, bob.token), 403, "forbidden");
+});
+
+test("a role is changed in one act with one event, and lists name the users where that is asked for", async () => {
+	const { slug } = await realm(client, alice);
+	const path = `/realms/${slug}/policy/bindings`;
+	const change = (who: Person, role: string, token = alice.token) =>
+		client.send<{ role: string }>("PUT", `/api/v1${path}/${who.id}`, { token, raw: JSON.stringify({ role }) });
+	refused(await change(bob, "member"), 404, "not_found");
+	await bind(client, alice, slug, bob, "viewer");
+	assert.deepEqual(ok(await change(bob, "member")), { user_id: bob.id, role: "member" });
+	refused(await change(bob, "admin", bob.token), 403, "forbidden");
+	refused(await change(bob, "king"), 400, "invalid_role");
+	refused(await change(alice, "viewer"), 404, "not_found");
+	for (const scopes of ["write", "delete"])
+		refused(await change(bob, "viewer", (await apiToken(client, alice, scopes)).token), 403, "insufficient_scope");
+	ok(await change(bob, "viewer", (await apiToken(client, alice, "write,delete")).token));
+	const named = ok(await client.get<{ bindings: object[] }>(`${path}?names=true`, { token: alice.token })).bindings;
+	assert.partialDeepStrictEqual(named, [{ user_id: bob.id, role: "viewer", email: bob.email }]);
+	const events = ok(
+		await client.get<{ events: { type: string; data: string }[] }>(
+			`/audit/events?realm=${slug}&type=policy.binding.changed`,
+			{ token: alice.token },
+		),
+	).events;
+	assert.deepEqual(
+		events.map(({ data }) => JSON.parse(data).role),
+		["viewer", "member"],
+	);
+	const { status } = ok(await client.get<{ status: string }>("/audit/verify", { token: root.token }));
+	assert.equal(status, "intact");
+});

@@ -97,6 +97,11 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		path: `${V1}/realms/${await freshRealm()}/policy/bindings`,
 		body: { user_id: target.id, role: "viewer" },
 	}),
+	"PUT /api/v1/realms/{slug}/policy/bindings/{userID}": async ({ api, people, freshRealm, target }) => {
+		const slug = await freshRealm();
+		await bind(api, people.owner, slug, target, "viewer");
+		return { path: `${V1}/realms/${slug}/policy/bindings/${target.id}`, body: { role: "member" } };
+	},
 	"DELETE /api/v1/realms/{slug}/policy/bindings/{userID}": async ({ api, people, freshRealm, target }) => {
 		const slug = await freshRealm();
 		await bind(api, people.owner, slug, target, "viewer");

@@ -46,6 +46,7 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/realms/{slug}/secrets/{key}/restore", "admin"],
 	["POST /api/v1/realms/{slug}/promote", "member"],
 	["POST /api/v1/realms/{slug}/policy/bindings", "admin"],
+	["PUT /api/v1/realms/{slug}/policy/bindings/{userID}", "admin"],
 	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", "admin"],
 	["POST /api/v1/realms/{slug}/engines/{type}/generate", "viewer"],
 	["POST /api/v1/realms/{slug}/engines/{type}/generate", "viewer", { engine: "pki", body: { common_name: "app" } }],

@@ -6,7 +6,7 @@ import { run } from "../testing/terminal.ts";
 const ID = "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d";
 const REALM = { slug: "shop", name: "Shop", description: "", id: "i", user_id: "u", created_at: "t" };
 const TOKEN = { id: "i", prefix: "p", name: "n", scopes: "read", created_at: "t", expires_at: "soon" };
-const BINDING = { user_id: "u", role: "viewer", granted_by: "g", created_at: "t" };
+const BINDING = { user_id: "u", email: "bob@a.example", role: "viewer", granted_by: "g", created_at: "t" };
 const LEASE = {
 	id: "i",
 	engine: "keyvalue",
@@ -45,15 +45,21 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	[`token revoke ${ID}`, `DELETE auth/tokens/${ID}`, { body: { message: "token revoked" } }, "token revoked\n"],
 	[
 		"binding list --realm shop",
-		"GET realms/shop/policy/bindings?limit=100",
+		"GET realms/shop/policy/bindings?names=true&limit=100",
 		page("bindings", [BINDING]),
-		"USER  ROLE    GRANTED BY  CREATED\nu     viewer  g           t\n",
+		"USER           ID  ROLE    GRANTED BY  CREATED\nbob@a.example  u   viewer  g           t\n",
 	],
 	[
 		"binding add u viewer --realm shop",
 		'POST realms/shop/policy/bindings {"user_id":"u","role":"viewer"}',
 		{ status: 201, body: BINDING },
 		"u is viewer of shop\n",
+	],
+	[
+		"binding set u member --realm shop",
+		'PUT realms/shop/policy/bindings/u {"role":"member"}',
+		{ body: { user_id: "u", role: "member" } },
+		"u is member of shop\n",
 	],
 	[
 		"binding remove u --realm shop",

@@ -85,22 +85,6 @@ function ownEvents(actor: Actor): string {
 	return actor.realm_id === null ? actor.user_id : "";
 }
 
-/**
- * Names the people who caused events, by their ids. Everybody who sees an event may know who caused it.
- * @returns their e-mails and names; somebody without an account is missing
- */
-export async function namesOfActors(
-	{ store }: AuditNeeds,
-	ids: Iterable<string>,
-): Promise<Map<string, { email: string; name: string }>> {
-	const found = new Map<string, { email: string; name: string }>();
-	for (const id of new Set(ids)) {
-		const account = await store.accounts.byId(id);
-		if (account !== undefined) found.set(id, { email: account.email, name: account.name });
-	}
-	return found;
-}
-
 /** Most accounts whose e-mails begin alike. */
 const MAX_ALIKE = 20;
 

@@ -45,6 +45,7 @@ const CHECKED: ReadonlySet<string> = new Set<EventType>([
 	"secret.purge",
 	"secret.rollback",
 	"policy.binding.created",
+	"policy.binding.changed",
 	"policy.binding.deleted",
 	"access.revoked",
 	"engine.config.set",

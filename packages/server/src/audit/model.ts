@@ -32,6 +32,7 @@ const EVENT_TYPES = [
 	"secret.sync",
 	"secret.rollback",
 	"policy.binding.created",
+	"policy.binding.changed",
 	"policy.binding.deleted",
 	"access.denied",
 	"access.revoked",

@@ -1,6 +1,7 @@
 import { RECENT_LINKS_MS } from "../revocation/model.ts";
 import type { Difference, When } from "./comparison.ts";
-import type { EventType, StoredEvent } from "./model.ts";
+import type { GrantingType } from "./granting-types.ts";
+import type { StoredEvent } from "./model.ts";
 
 /** Rows that grant access and that the log can confirm. */
 export interface GrantingRows {
@@ -51,37 +52,14 @@ interface LoggedLink {
 	at: string;
 }
 
+export { GRANTING_TYPES } from "./granting-types.ts";
+
 const NEVER = "~";
 
 /** Kinds whose rows are never removed without an event. */
 const STAYING: readonly Kind[] = ["account", "realm", "binding"];
 
 type Facts = Readonly<Record<string, string | number | boolean | undefined>>;
-
-/** Types of the events that grant something or end it. */
-export const GRANTING_TYPES = [
-	"auth.register",
-	"auth.login",
-	"user.disabled",
-	"user.enabled",
-	"user.admin.set",
-	"realm.created",
-	"realm.deleted",
-	"realm.purged",
-	"policy.binding.created",
-	"policy.binding.deleted",
-	"auth.token.created",
-	"auth.token.revoked",
-	"access.revoked",
-	"engine.config.set",
-	"engine.config.deleted",
-	"sso.provider.set",
-	"sso.provider.deleted",
-	"sso.identity.linked",
-	"sso.identity.unlinked",
-] as const satisfies readonly EventType[];
-
-type GrantingType = (typeof GRANTING_TYPES)[number];
 
 /**
  * Replays the log's events in order, then names the rows that differ. It forgets what ended unless a row stands, so it grows with the rows, not with the
@@ -113,6 +91,8 @@ export class LoggedRights {
 		"realm.deleted": (event) => this.#deleteRealm(event.realm_id, event),
 		"realm.purged": (event) => this.#purgeRealm(event.realm_id, event),
 		"policy.binding.created": (event, { user_id, role }) =>
+			this.#grantIn(event.realm_id, "binding", `${event.realm_id} ${user_id}`, { says: String(role) }, event),
+		"policy.binding.changed": (event, { user_id, role }) =>
 			this.#grantIn(event.realm_id, "binding", `${event.realm_id} ${user_id}`, { says: String(role) }, event),
 		"policy.binding.deleted": (event, { user_id }) => this.#end("binding", `${event.realm_id} ${user_id}`, event),
 		"auth.token.created": (event, facts) => this.#createToken(event, facts),

@@ -1,8 +1,9 @@
 import * as v from "valibot";
+import { NameFields, namesOf, WithNames } from "../accounts/model.ts";
 import { type Route, route } from "../http/route.ts";
 import { Count, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
-import { type AuditNeeds, listEvents, namesOfActors } from "./audit.ts";
+import { type AuditNeeds, listEvents } from "./audit.ts";
 import { eventId } from "./chain.ts";
 import { exportEvents } from "./export.ts";
 import { verifyRoute } from "./verify-route.ts";
@@ -35,8 +36,7 @@ const EventSchema = v.object({
 /** With `?names=true`, of those who have an account. Design: §15 */
 const NamedSchema = v.object({
 	...EventSchema.entries,
-	email: v.optional(v.string()),
-	name: v.optional(v.string()),
+	...NameFields,
 });
 
 const SPAN = { since: v.optional(instantOf("since")), until: v.optional(instantOf("until")) };
@@ -52,10 +52,7 @@ export function auditRoutes(needs: AuditNeeds): Route[] {
 			query: v.object({
 				...{ realm: Filter, type: Filter, actor: Filter, key: Filter, token: Filter },
 				...SPAN,
-				names: v.optional(
-					v.picklist(["true", "false"], errorMessage("validation_failed", "names must be true or false")),
-					"false",
-				),
+				names: WithNames,
 				...pageQuery(USUAL_PAGE),
 			}),
 			status: 200,
@@ -64,7 +61,7 @@ export function auditRoutes(needs: AuditNeeds): Route[] {
 			async handle({ actor, query }) {
 				const { limit, cursor, include_total, names, ...filter } = query;
 				const { rows, pagination } = await listEvents(needs, actor, filter, { limit, cursor, include_total });
-				const named = await namesOfActors(needs, names === "true" ? rows.map((row) => row.actor) : []);
+				const named = await namesOf(needs, names === "true" ? rows.map((row) => row.actor) : []);
 				const events = rows.map((row) => {
 					const { timestamp, type, actor, realm, data } = row;
 					return { id: eventId(row.hash), timestamp, type, actor, realm, data, ...named.get(actor) };

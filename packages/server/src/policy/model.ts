@@ -81,8 +81,15 @@ export const Role = v.picklist(
 	errorMessage("invalid_role", "role must be admin, member or viewer"),
 );
 
-/** Spec: API › Policy. */
-export const CreateBinding = v.object({ user_id: RequiredText, role: Role });
+/** Spec: API › Policy. The e-mail is ours. */
+export const CreateBinding = v.object({
+	user_id: v.optional(RequiredText),
+	email: v.optional(RequiredText),
+	role: Role,
+});
+
+/** Another role for a user who has one. Design: §15. */
+export const ChangeBinding = v.object({ role: Role });
 
 /** Bindings of one realm. Design: §13 */
 export const MAX_BINDINGS = 1000;
@@ -103,6 +110,8 @@ export const policyOperations = {
 	bind: write<
 		(binding: Binding, event: AuditEvent) => "done" | "exists" | "owner" | "no_user" | "realm_gone" | "limit_reached"
 	>(),
+	/** Replaces a user's role in a realm; false when the user has none. */
+	rebind: write<(input: Pick<Binding, "realm_id" | "user_id" | "role" | "granted_by">, event: AuditEvent) => boolean>(),
 	/** Removes the binding; false when there was none. */
 	unbind: write<(input: { realm_id: string; user_id: string }, event: AuditEvent) => boolean>(),
 	list: read<(realm_id: string, after: string, limit: number) => Binding[]>(),

@@ -1,5 +1,7 @@
+import type { AccountStore } from "../accounts/model.ts";
 import { eventBy } from "../audit/model.ts";
 import { AppError, LimitReached } from "../errors.ts";
+import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import type { RealmAccess } from "../realms/model.ts";
 import type { System } from "../system.ts";
@@ -26,7 +28,7 @@ import {
 
 /** Dependencies of the policy rules. */
 export interface PolicyNeeds extends AccessNeeds {
-	store: AccessNeeds["store"] & { policy: PolicyStore };
+	store: AccessNeeds["store"] & { policy: PolicyStore; accounts: Pick<AccountStore, "byEmail" | "byId"> };
 	system: System;
 	keyring: { cursorKey(): Buffer };
 }
@@ -43,36 +45,34 @@ export async function listRoles(needs: RefusalNeeds, actor: Actor): Promise<type
 
 /**
  * Gives a user a role in a realm.
- * @throws AppError not_found (realm or user), forbidden, insufficient_scope, conflict (the user has a role, or owns the realm), limit_reached
+ * @throws AppError missing_field, not_found (realm or user), forbidden, insufficient_scope, conflict (the user has a role, or owns the realm), limit_reached
  * Spec: API › Policy
  */
 export async function createBinding(
 	needs: PolicyNeeds,
 	actor: Actor,
 	slug: string,
-	input: { user_id: string; role: Role },
+	input: Named & { role: Role },
 ): Promise<Binding> {
-	const realm = await manage(needs, actor, slug, input.user_id, { capability: "policy:manage", scope: "write" });
+	const user_id = await idOf(needs, input);
+	const realm = await manage(needs, actor, slug, user_id, { capability: "policy:manage", scope: "write" });
 	const now = needs.system.now();
 	const binding = {
 		id: needs.system.uuid(),
 		realm_id: realm.id,
-		user_id: input.user_id,
+		user_id,
 		role: input.role,
 		granted_by: actor.user_id,
 		created_at: now.toISOString(),
 	};
-	const facts = { user_id: input.user_id, role: input.role };
+	const facts = { user_id, role: input.role };
 	const outcome = await needs.store.policy.bind(binding, eventBy(actor, now, "policy.binding.created", realm, facts));
 	if (outcome === "realm_gone") throw realmNotFound();
 	if (outcome === "no_user")
-		throw new AppError("not_found", "user not found: user_id must be the id that registration returned");
+		throw new AppError("not_found", "user not found: give the id that registration returned, or the account's e-mail");
 	if (outcome === "owner") throw new AppError("conflict", "the user owns the realm and is already its admin");
 	if (outcome === "exists") {
-		throw new AppError(
-			"conflict",
-			"the user already has a role in this realm: remove it first with `svc binding remove`",
-		);
+		throw new AppError("conflict", "the user already has a role in this realm: change it with `svc binding set`");
 	}
 	if (outcome === "limit_reached") {
 		throw new LimitReached(
@@ -83,6 +83,43 @@ export async function createBinding(
 	return binding;
 }
 
+/** A user, by exactly one of the two. */
+interface Named {
+	user_id?: string | undefined;
+	email?: string | undefined;
+}
+
+/** Finds a user's id; empty when no account has the e-mail. @throws AppError missing_field */
+async function idOf({ store }: PolicyNeeds, { user_id, email }: Named): Promise<string> {
+	if ((user_id === undefined) === (email === undefined))
+		throw new AppError("missing_field", "user_id is required, or email in its place");
+	return user_id ?? (await store.accounts.byEmail(normalEmail(email ?? "")))?.id ?? "";
+}
+
+/**
+ * Gives a user another role in a realm. It ends one role and grants another, so a token needs the scopes of both.
+ * @throws AppError not_found (realm or binding), forbidden, insufficient_scope
+ * Design: §15
+ */
+export async function changeBinding(
+	needs: PolicyNeeds,
+	actor: Actor,
+	slug: string,
+	user_id: string,
+	role: Role,
+): Promise<{ user_id: string; role: Role }> {
+	await manage(needs, actor, slug, user_id, { capability: "policy:manage", scope: "delete" });
+	const realm = await manage(needs, actor, slug, user_id, { capability: "policy:manage", scope: "write" });
+	const event = eventBy(actor, needs.system.now(), "policy.binding.changed", realm, { user_id, role });
+	const change = { realm_id: realm.id, user_id, role, granted_by: actor.user_id };
+	if (!(await needs.store.policy.rebind(change, event))) throw noBinding();
+	return { user_id, role };
+}
+
+function noBinding(): AppError {
+	return new AppError("not_found", "binding not found: the user has no role in this realm");
+}
+
 /**
  * Removes a user's role in a realm.
  * @throws AppError not_found (realm or binding), forbidden, insufficient_scope
@@ -91,9 +128,7 @@ export async function createBinding(
 export async function deleteBinding(needs: PolicyNeeds, actor: Actor, slug: string, user_id: string): Promise<void> {
 	const realm = await manage(needs, actor, slug, user_id, { capability: "policy:manage", scope: "delete" });
 	const event = eventBy(actor, needs.system.now(), "policy.binding.deleted", realm, { user_id });
-	if (!(await needs.store.policy.unbind({ realm_id: realm.id, user_id }, event))) {
-		throw new AppError("not_found", "binding not found: the user has no role in this realm");
-	}
+	if (!(await needs.store.policy.unbind({ realm_id: realm.id, user_id }, event))) throw noBinding();
 }
 
 /** Reads one page of a realm's bindings. @throws AppError not_found, insufficient_scope. Spec: API › Policy */

@@ -1,10 +1,11 @@
 import * as v from "valibot";
+import { NameFields, namesOf, WithNames } from "../accounts/model.ts";
 import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, RequiredText, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type ExplainNeeds, explainAccess } from "./explain.ts";
-import { CapabilityName, CreateBinding } from "./model.ts";
-import { createBinding, deleteBinding, listBindings, listRoles, type PolicyNeeds } from "./policy.ts";
+import { CapabilityName, ChangeBinding, CreateBinding } from "./model.ts";
+import { changeBinding, createBinding, deleteBinding, listBindings, listRoles, type PolicyNeeds } from "./policy.ts";
 
 const BindingSchema = v.object({
 	user_id: Uuid,
@@ -43,24 +44,16 @@ export function policyRoutes(needs: PolicyNeeds & ExplainNeeds): Route[] {
 			errors: ["invalid_role", "not_found", "conflict", "limit_reached"],
 			handle: ({ actor, params, body }) => createBinding(needs, actor, params.slug, body),
 		}),
+		listRoute(needs),
 		route({
-			method: "GET",
-			path: "/api/v1/realms/{slug}/policy/bindings",
-			summary: "The users and their roles in a realm",
-			query: v.object(pageQuery()),
+			method: "PUT",
+			path: "/api/v1/realms/{slug}/policy/bindings/{userID}",
+			summary: "Give a user another role in a realm",
+			body: ChangeBinding,
 			status: 200,
-			answer: v.object({ bindings: v.array(BindingSchema), pagination: PaginationSchema }),
-			errors: ["not_found", "invalid_limit", "invalid_cursor"],
-			async handle({ actor, params, query }) {
-				const { rows, pagination } = await listBindings(needs, actor, params.slug, query);
-				const bindings = rows.map(({ user_id, role, granted_by, created_at }) => ({
-					user_id,
-					role,
-					granted_by,
-					created_at,
-				}));
-				return { bindings, pagination };
-			},
+			answer: v.object({ user_id: Uuid, role: v.string() }),
+			errors: ["invalid_role", "not_found"],
+			handle: ({ actor, params, body }) => changeBinding(needs, actor, params.slug, params.userID, body.role),
 		}),
 		route({
 			method: "DELETE",
@@ -75,6 +68,30 @@ export function policyRoutes(needs: PolicyNeeds & ExplainNeeds): Route[] {
 			},
 		}),
 	];
+}
+
+function listRoute(needs: PolicyNeeds): Route {
+	return route({
+		method: "GET",
+		path: "/api/v1/realms/{slug}/policy/bindings",
+		summary: "The users and their roles in a realm",
+		query: v.object({ ...pageQuery(), names: WithNames }),
+		status: 200,
+		answer: v.object({
+			bindings: v.array(v.object({ ...BindingSchema.entries, ...NameFields })),
+			pagination: PaginationSchema,
+		}),
+		errors: ["not_found", "invalid_limit", "invalid_cursor"],
+		async handle({ actor, params, query }) {
+			const { rows, pagination } = await listBindings(needs, actor, params.slug, query);
+			const names = await namesOf(needs, query.names === "true" ? rows.map(({ user_id }) => user_id) : []);
+			const bindings = rows.map(({ user_id, role, granted_by, created_at }) => ({
+				...{ user_id, role, granted_by, created_at },
+				...names.get(user_id),
+			}));
+			return { bindings, pagination };
+		},
+	});
 }
 
 function explainRoute(needs: ExplainNeeds): Route {

@@ -70,6 +70,21 @@ export async function policyContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await roleOf(realm.slug, member.id), "admin");
 	});
 
+	test("a role is replaced at once, with one event, for a user who has one in that realm", async () => {
+		const [realm, other] = [await newRealm(), await newRealm()];
+		const binding = aBinding(realm.id, member.id, { role: "viewer" });
+		await policy.bind(binding, anEvent());
+		const start = await countEvents(store);
+		const change = (realm_id: string, user_id: string) =>
+			policy.rebind({ realm_id, user_id, role: "admin", granted_by: owner.id }, anEvent());
+		assert.deepEqual(await Promise.all([change(other.id, member.id), change(realm.id, owner.id)]), [false, false]);
+		assert.deepEqual([await roleOf(realm.slug, member.id), await countEvents(store)], ["viewer", start]);
+		assert.equal(await change(realm.id, member.id), true);
+		assert.equal(await roleOf(realm.slug, member.id), "admin");
+		assert.deepEqual(await policy.list(realm.id, "", 10), [{ ...binding, role: "admin", granted_by: owner.id }]);
+		assert.equal(await countEvents(store), start + 1);
+	});
+
 	test("a list is a realm's own bindings in order, after the one that is named and up to its limit", async () => {
 		const [realm, other] = [await newRealm(), await newRealm()];
 		const ids: string[] = [];

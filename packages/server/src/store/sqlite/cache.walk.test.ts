@@ -88,6 +88,11 @@ const CHANGES: (() => Promise<unknown>)[] = [
 		const role = pick<Role>(["admin", "member", "viewer"]);
 		return store.policy.bind(aBinding(await liveRealm(), pick(users).id, { role }), anEvent());
 	},
+	async () =>
+		store.policy.rebind(
+			{ realm_id: await liveRealm(), user_id: pick(users).id, role: pick(["admin", "viewer"]), granted_by: "g" },
+			anEvent(),
+		),
 	async () => store.policy.unbind({ realm_id: await liveRealm(), user_id: pick(users).id }, anEvent()),
 	async () =>
 		store.secrets.set(aVersion(await liveRealm(), "k", { environment: pick<Environment>(["dev", "prod"]) }), anEvent()),

@@ -206,6 +206,7 @@ function runEveryWrite(): void {
 	writes.accounts.setLimits({ user_id: owner.id, realm_bytes: 20_000, realms: null }, event);
 	writes.realms.create(aNewRealm(realm), event);
 	writes.policy.bind(aBinding(realm.id, other.id), event);
+	writes.policy.rebind({ realm_id: realm.id, user_id: other.id, role: "admin", granted_by: "g" }, event);
 	writes.policy.unbind({ realm_id: realm.id, user_id: other.id }, event);
 	writes.tokens.create(token, event);
 	writes.tokens.used({ id: token.id, at: MADE_AT });

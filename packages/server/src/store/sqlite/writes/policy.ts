@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { decideBinding } from "../../../policy/decide.ts";
 import type { Implementations } from "../../store.ts";
+import { fits } from "../row-guard.ts";
 import type { Append } from "./audit.ts";
 import { LIVE_REALM } from "./live-realm.ts";
 
@@ -8,6 +9,11 @@ import { LIVE_REALM } from "./live-realm.ts";
 export const INSERT_BINDING =
 	"INSERT INTO binding (id, realm_id, user_id, role, granted_by, created_at) " +
 	"VALUES (@id, @realm_id, @user_id, @role, @granted_by, @created_at)";
+
+/** Replaces the user's role in the realm; a row that another program altered stays as it is. */
+const UPDATE_BINDING =
+	"UPDATE binding SET role = @role, granted_by = @granted_by WHERE realm_id = @realm_id AND user_id = @user_id " +
+	`AND ${fits("binding")}`;
 
 /** Removes the user's row of binding in the realm. */
 export const DELETE_BINDING = "DELETE FROM binding WHERE realm_id = @realm_id AND user_id = @user_id";
@@ -22,6 +28,7 @@ export function policyWrites(db: Database, append: Append): Implementations<"wri
 	const bound = db.prepare("SELECT 1 FROM binding WHERE realm_id = @realm_id AND user_id = @user_id").pluck();
 	const count = db.prepare(COUNT_BINDINGS).pluck();
 	const insert = db.prepare(INSERT_BINDING);
+	const change = db.prepare(UPDATE_BINDING);
 	const remove = db.prepare(DELETE_BINDING);
 	return {
 		bind(binding, event) {
@@ -35,6 +42,11 @@ export function policyWrites(db: Database, append: Append): Implementations<"wri
 			insert.run(binding);
 			append(event);
 			return "done";
+		},
+		rebind(input, event) {
+			if (change.run(input).changes === 0) return false;
+			append(event);
+			return true;
 		},
 		unbind(input, event) {
 			if (remove.run(input).changes === 0) return false;
