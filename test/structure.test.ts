@@ -53,7 +53,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		// Decisions within a transaction use the nouns' own rules.
 		{
 			from: /^store\/sqlite\//,
-			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
+			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|granting-types|rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
 		},
 		{ from: /^policy\//, may: /^(policy\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^realms\//, may: /^(realms\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },

@@ -52,8 +52,6 @@ interface LoggedLink {
 	at: string;
 }
 
-export { GRANTING_TYPES } from "./granting-types.ts";
-
 const NEVER = "~";
 
 /** Kinds whose rows are never removed without an event. */

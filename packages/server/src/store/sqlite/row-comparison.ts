@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Comparison, Difference } from "../../audit/comparison.ts";
-import { GRANTING_TYPES, type GrantingRows, LoggedRights } from "../../audit/rights.ts";
+import { GRANTING_TYPES } from "../../audit/granting-types.ts";
+import { type GrantingRows, LoggedRights } from "../../audit/rights.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
 import { eventsUpTo, newest } from "./log-segments.ts";
 import { compareNames } from "./name-comparison.ts";
