@@ -8,6 +8,7 @@ const UNREAD = "the server reads it nowhere, or makes it anew";
 
 /** Columns that no MAC covers, in which a change is noticed nevertheless. */
 const FREE_BUT_NOTICED = [
+	"deleted_version.value",
 	"engine_config.sealed",
 	"keyring.wrapped",
 	"lease.payload",
