@@ -28,15 +28,13 @@ const ValueSchema = v.object({
 	updated_at: Instant,
 });
 
-const LivingSchema = v.object({ ...ValueSchema.entries, value: v.optional(v.string()) });
-
-const DeletedSchema = v.object({
-	id: Uuid,
-	key: v.string(),
-	environment: Environment,
-	version: Count,
-	deleted_by: v.string(),
-	deleted_at: Instant,
+/** A secret of the list; the last three fields are those of a deleted one. */
+const ListedSchema = v.object({
+	...ValueSchema.entries,
+	value: v.optional(v.string()),
+	id: v.optional(Uuid),
+	deleted_by: v.optional(v.string()),
+	deleted_at: v.optional(Instant),
 });
 
 /** Not in the specification: `true` asks for those that can be restored. */
@@ -134,12 +132,12 @@ function reading(needs: SecretNeeds): Route[] {
 			summary: "The secrets of a realm, with their values unless `values` is false; or those that can be restored",
 			query: v.object({ env: v.optional(Environment), values: WithValues, deleted: Deleted, ...pageQuery() }),
 			status: 200,
-			answer: v.object({ secrets: v.array(v.union([LivingSchema, DeletedSchema])), pagination: PaginationSchema }),
+			answer: v.object({ secrets: v.array(ListedSchema), pagination: PaginationSchema }),
 			errors: ["invalid_environment", "invalid_limit", "invalid_cursor", "not_found"],
 			async handle({ actor, params, query }) {
 				if (query.deleted === "true") {
 					const { rows, pagination } = await listDeletedSecrets(needs, actor, params.slug, query.env, query);
-					return { secrets: rows, pagination };
+					return { secrets: rows.map((row) => ({ ...row, updated_at: row.deleted_at })), pagination };
 				}
 				const wanted = { asked: query.env, withValues: query.values === "true" };
 				const { groups, pagination } = await listSecrets(needs, actor, params.slug, wanted, query);
