@@ -157,6 +157,19 @@ test("groups give roles at every login, and take them", async () => {
 	ok(await world.client.get<{ realms: Realm[] }>("/realms", { token }));
 });
 
+test("a slug that is used again inherits no role", async () => {
+	const { client, root } = world;
+	const { slug } = await realm(client, root);
+	const role_mappings = [{ group: "staff", realm: slug, role: "admin" }];
+	await world.set("corp", corp, { groups_claim: "groups", role_mappings });
+	const token = async () => ok(await world.signIn("corp")).token;
+	ok(await client.get(`/realms/${slug}`, { token: await token() }));
+	ok(await client.delete(`/realms/${slug}`, { token: root.token }));
+	ok(await client.post("/realms", { slug, name: "another" }, { token: root.token }), 201);
+	refused(await client.get(`/realms/${slug}`, { token: await token() }), 404, "not_found");
+	await world.set("corp", corp, { groups_claim: "groups" });
+});
+
 test("a disabled account does not sign in", async () => {
 	corp.person = "bob";
 	const { user } = ok(await world.signIn("corp"));

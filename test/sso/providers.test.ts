@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { type Answer, type Api, api } from "../harness/client.ts";
 import { events } from "../harness/events.ts";
 import { ok, refused } from "../harness/expect.ts";
-import { type Person, person } from "../harness/fixtures.ts";
+import { type Person, person, realm } from "../harness/fixtures.ts";
 import type { ErrorBody } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
 
@@ -68,6 +68,22 @@ test("what was shown can be set again: a masked secret stays, also over a restar
 	const again = ok(await show("directory")) as { config: Record<string, unknown> };
 	assert.deepEqual([again.config.bind_password, again.config.email_attribute], ["********", "email"]);
 	refused(await put("fresh", { type: "oidc", config: { ...OIDC, client_secret: "********" } }), 400, "missing_field");
+});
+
+test("mappings are shown as they were set while their realm exists, and name no other one", async () => {
+	const [kept, deleted] = [await realm(client, root), await realm(client, root)];
+	const mappingTo = (slug: string) => ({ group: "ops", realm: slug, role: "viewer" });
+	const role_mappings = [mappingTo(kept.slug), mappingTo(deleted.slug)];
+	const shown = ok(await put("mapped", { type: "oidc", config: { ...OIDC, role_mappings } }));
+	const mappingsOf = (answer: unknown) => (answer as { config: { role_mappings: unknown } }).config.role_mappings;
+	assert.deepEqual(mappingsOf(shown), role_mappings);
+	ok(await client.delete(`/realms/${deleted.slug}`, { token: root.token }));
+	ok(await client.post("/realms", { slug: deleted.slug, name: "another" }, { token: root.token }), 201);
+	assert.deepEqual(mappingsOf(ok(await show("mapped"))), [mappingTo(kept.slug)]);
+	const unknown = { ...OIDC, role_mappings: [mappingTo("no-such-realm")] };
+	refused(await put("mapped", { type: "oidc", config: unknown }), 400, "validation_failed");
+	assert.deepEqual(mappingsOf(ok(await show("mapped"))), [mappingTo(kept.slug)]);
+	ok(await client.delete("/auth/providers/mapped", { token: root.token }));
 });
 
 test("a masked secret goes nowhere else than where it was given for", async () => {

@@ -20,6 +20,8 @@ interface LogFields {
 	realm_id?: string;
 	/** Type of an engine. */
 	engine?: string;
+	/** Name of an identity provider. */
+	provider?: string;
 	fingerprint?: string;
 	count?: number;
 	/** Last event of a checkpoint. */

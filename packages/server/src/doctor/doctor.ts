@@ -14,6 +14,8 @@ export interface DoctorNeeds extends RefusalNeeds, SealedNeeds, LeaseNeeds, Limi
 	askTargets(): Promise<(() => Promise<Check[]>)[]>;
 	/** Reports engines that keep serving their former realms because nobody has named any yet. */
 	checkFormerRealms(): Promise<Check[]>;
+	/** Reports roles of single sign-on that grant nothing, because nobody can tell their realm. */
+	checkMappings(): Promise<Check[]>;
 }
 
 /**
@@ -53,6 +55,7 @@ export async function examine(needs: DoctorNeeds, actor: Actor, deep: boolean): 
 		["leases", LIMIT_MS, () => checkLeases(needs)],
 		["engines", LIMIT_MS, () => checkEngines(needs)],
 		["engines", LIMIT_MS, () => needs.checkFormerRealms()],
+		["sso", LIMIT_MS, () => needs.checkMappings()],
 	];
 	const targets = (await needs.askTargets()).map((ask) => within("engines", ENGINE_LIMIT_MS, ask));
 	const found = await Promise.all([...checks.map(([name, limit_ms, run]) => within(name, limit_ms, run)), ...targets]);

@@ -71,7 +71,7 @@ export function decideUnlink(
 
 /** A live realm in which a login may change the role of its account. */
 export interface RealmOfRole {
-	realm_id: string;
+	slug: string;
 	owner_id: string;
 	/** The account's binding there. */
 	held: { role: Role; granted_by: string } | undefined;
@@ -81,7 +81,7 @@ export interface RealmOfRole {
 
 /** A role in a realm that a login changes. */
 export interface RoleChange extends MappedRole {
-	realm_id: string;
+	slug: string;
 	/** True if the provider gave the account another role before. */
 	isHeld: boolean;
 	/** True if the realm has no room for one more binding. */
@@ -93,11 +93,11 @@ export function granterOf({ identity }: Pick<SsoLogin, "identity">): string {
 	return `sso:${identity.provider}`;
 }
 
-/** Lists the roles that a login sets: those that it brings, and none in realms where the provider gave one before and now names none. */
+/** Lists the roles that a login sets: those that it brings, and none in realms where the provider gave one before and now names none. @param granted ids of realms */
 export function rolesOf(login: SsoLogin, granted: readonly string[]): MappedRole[] {
-	const mapped = new Set(login.roles.map(({ realm }) => realm));
-	const left = granted.filter((realm) => !mapped.has(realm));
-	return [...login.roles, ...left.map((realm) => ({ realm, role: undefined, id: "" }))];
+	const mapped = new Set(login.roles.map(({ realm_id }) => realm_id));
+	const left = granted.filter((realm_id) => !mapped.has(realm_id));
+	return [...login.roles, ...left.map((realm_id) => ({ realm_id, role: undefined, id: "" }))];
 }
 
 /** Decides whether a login changes a role. The owner, and roles that somebody else gave, stay as they are. */
@@ -107,11 +107,11 @@ export function decideRole(
 	realm: RealmOfRole | undefined,
 ): RoleChange | undefined {
 	if (realm === undefined || realm.owner_id === login.session.user_id) return undefined;
-	const { realm_id, held, count } = realm;
+	const { slug, held, count } = realm;
 	if (held?.role === mapped.role || (held !== undefined && held.granted_by !== granterOf(login))) return undefined;
 	return {
 		...mapped,
-		realm_id,
+		slug,
 		isHeld: held !== undefined,
 		isLeftOut: held === undefined && count >= MAX_BINDINGS,
 	};

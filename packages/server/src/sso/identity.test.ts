@@ -183,7 +183,7 @@ test("ten logins of one new person at once are one account", async () => {
 
 test("the best role of all groups is given, in each realm, and no group means no role", async () => {
 	const realm = await addRealm(store, root);
-	const mapping = (group: string, role: "viewer" | "member" | "admin") => ({ group, realm: realm.slug, role });
+	const mapping = (group: string, role: "viewer" | "member" | "admin") => ({ group, realm_id: realm.id, role });
 	const role_mappings = [mapping("staff", "viewer"), mapping("dev", "member"), mapping("ops", "admin")];
 	const provider = aProvider({ role_mappings });
 	const person = aPerson();
@@ -194,8 +194,11 @@ test("the best role of all groups is given, in each realm, and no group means no
 		[["staff", "ops", "dev"], "admin"],
 		[["Staff", "staff "], null],
 	];
-	for (const [groups, role] of table) {
-		const { user } = await arrive({ ...person, groups }, provider);
-		assert.equal((await store.realms.access(realm.slug, user.id))?.role, role, groups.join());
-	}
+	const roleAt = async (groups: string[], from: Provider) => {
+		const { user } = await arrive({ ...person, groups }, from);
+		return (await store.realms.access(realm.slug, user.id))?.role;
+	};
+	for (const [groups, role] of table) assert.equal(await roleAt(groups, provider), role, groups.join());
+	const former = aProvider({ role_mappings: [{ group: "ops", realm: realm.slug, role: "admin" }] });
+	assert.equal(await roleAt(["ops"], former), null, "a slug alone gives nothing");
 });

@@ -17,6 +17,7 @@ import {
 	type SsoStore,
 } from "./model.ts";
 import type { Provider } from "./providers.ts";
+import { hasRealm } from "./role-mappings.ts";
 import type { CommonSettings } from "./settings.ts";
 
 /** A person who has signed in. Spec: API › SSO */
@@ -134,9 +135,9 @@ function shorten(text: string, bytes: number): string {
 /** Finds the best role that the groups give in each realm named in the provider's settings; none where they give none. */
 function mappedRoles({ system }: IdentityNeeds, { role_mappings }: CommonSettings, groups: string[]): MappedRole[] {
 	const held = new Set(groups);
-	const byRealm = Map.groupBy(role_mappings, ({ realm }) => realm);
-	return [...byRealm].map(([realm, mappings]) => {
+	const byRealm = Map.groupBy(role_mappings.filter(hasRealm), ({ realm_id }) => realm_id);
+	return [...byRealm].map(([realm_id, mappings]) => {
 		const given = mappings.filter(({ group }) => held.has(group)).map(({ role }) => role);
-		return { realm, role: BY_RANK.find((role) => given.includes(role)), id: system.uuid() };
+		return { realm_id, role: BY_RANK.find((role) => given.includes(role)), id: system.uuid() };
 	});
 }

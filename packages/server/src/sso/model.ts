@@ -146,8 +146,7 @@ export interface OneTime {
 
 /** A role that a provider's groups give in a realm, or remove when it is undefined. */
 export interface MappedRole {
-	/** Slug. */
-	realm: string;
+	realm_id: string;
 	role: Role | undefined;
 	/** Id of the binding, if one has to be made. */
 	id: string;

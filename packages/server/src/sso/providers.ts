@@ -5,11 +5,14 @@ import { AppError } from "../errors.ts";
 import type { AccessNeeds } from "../policy/authorize.ts";
 import { requireInstanceAdmin } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
+import type { RealmStore } from "../realms/model.ts";
 import { MASK } from "../redacted.ts";
 import type { System } from "../system.ts";
 import { type ProviderRow, type ProviderType, ProviderUnavailable, type SsoStore } from "./model.ts";
 import type { Protocols, ServiceProvider } from "./protocols.ts";
+import { keepMappings, showMappings } from "./role-mappings.ts";
 import {
+	type CommonSettings,
 	type LdapSettings,
 	type OidcSettings,
 	type SamlSettings,
@@ -22,7 +25,7 @@ const PROVIDER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?$/;
 
 /** Dependencies of the rules of providers. */
 export interface ProviderNeeds extends AccessNeeds {
-	store: AccessNeeds["store"] & { sso: SsoStore };
+	store: AccessNeeds["store"] & { sso: SsoStore; realms: Pick<RealmStore, "access" | "named"> };
 	system: System;
 	keyring: Pick<Keyring, "record" | "recordFor">;
 	protocols: Protocols;
@@ -31,9 +34,9 @@ export interface ProviderNeeds extends AccessNeeds {
 }
 
 type Kind =
-	| { type: "oidc"; settings: OidcSettings }
-	| { type: "saml"; settings: SamlSettings }
-	| { type: "ldap"; settings: LdapSettings };
+	| { type: "oidc"; settings: OidcSettings & CommonSettings }
+	| { type: "saml"; settings: SamlSettings & CommonSettings }
+	| { type: "ldap"; settings: LdapSettings & CommonSettings };
 
 /** A provider, opened. */
 export type Provider<Type extends ProviderType = ProviderType> = Omit<ProviderRow, "sealed" | "type"> & {
@@ -73,7 +76,8 @@ export async function setProvider(
 	}
 	const former = await needs.store.sso.provider(name);
 	const known = former === undefined ? {} : (await openProvider(needs, former)).is.settings;
-	const config = keepSecrets(input, known);
+	const role_mappings = await keepMappings(needs, input.config.role_mappings);
+	const config = { ...keepSecrets(input, known), role_mappings };
 	const { type } = input;
 	if (is_tried) await requireHealthy(needs, { type, settings: config } as unknown as Provider["is"]);
 	const now = needs.system.now();
@@ -86,8 +90,7 @@ export async function setProvider(
 		created_by: actor.user_id,
 		created_at: now.toISOString(),
 	};
-	const key = await needs.keyring.record("");
-	const sealed = sealRecord(key, providerContext(row), Buffer.from(JSON.stringify(config)), needs.system.randomBytes);
+	const sealed = await sealProvider(needs, row, config);
 	const event = eventBy(actor, now, "sso.provider.set", undefined, {
 		provider: name,
 		provider_id: row.id,
@@ -95,7 +98,17 @@ export async function setProvider(
 	});
 	await needs.store.sso.setProvider({ ...row, sealed }, event);
 	await needs.protocols[type]();
-	return { name, type, display_name, config: mask(config) };
+	return { name, type, display_name, config: await showSettings(needs, config) };
+}
+
+/** Seals the settings of a provider. */
+export async function sealProvider(
+	{ keyring, system }: { keyring: Pick<Keyring, "record">; system: Pick<System, "randomBytes"> },
+	row: Pick<ProviderRow, "id" | "name" | "type">,
+	settings: Pick<CommonSettings, "role_mappings">,
+): Promise<Buffer> {
+	const key = await keyring.record("");
+	return sealRecord(key, providerContext(row), Buffer.from(JSON.stringify(settings)), system.randomBytes);
 }
 
 /** Settings that say where a provider is: a secret only goes where it was given for. */
@@ -119,16 +132,20 @@ function keepSecrets({ type, config }: SetProvider, known: Record<string, unknow
 	return Object.fromEntries(entries);
 }
 
-function mask(config: object): Record<string, unknown> {
-	const entries = Object.entries(config).map(([name, value]) => [name, SECRET_FIELDS.includes(name) ? MASK : value]);
-	return Object.fromEntries(entries);
+/** Shows settings as an administrator gave them, secrets masked. */
+async function showSettings(
+	needs: ProviderNeeds,
+	settings: Pick<CommonSettings, "role_mappings">,
+): Promise<Record<string, unknown>> {
+	const entries = Object.entries(settings).map(([name, value]) => [name, SECRET_FIELDS.includes(name) ? MASK : value]);
+	return { ...Object.fromEntries(entries), role_mappings: await showMappings(needs, settings.role_mappings) };
 }
 
 /** Shows a provider, secrets masked. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */
 export async function getProvider(needs: ProviderNeeds, actor: Actor, name: string): Promise<ShownProvider> {
 	await requireInstanceAdmin(needs, actor, "read");
 	const { display_name, is } = await findProvider(needs, name);
-	return { name, type: is.type, display_name, config: mask(is.settings) };
+	return { name, type: is.type, display_name, config: await showSettings(needs, is.settings) };
 }
 
 /** Removes a provider. Its users keep their accounts and sessions. @throws AppError forbidden, insufficient_scope, not_found. Design: §7.1 */

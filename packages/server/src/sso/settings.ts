@@ -3,6 +3,7 @@ import { atMost, errorMessage, PlainText, RequiredText } from "../messages.ts";
 import { Role } from "../policy/model.ts";
 import { isProtected } from "./address.ts";
 import { PROVIDER_TYPES } from "./model.ts";
+import type { StoredMapping } from "./role-mappings.ts";
 
 const refuse = (text: string) => errorMessage("validation_failed", text);
 
@@ -142,12 +143,15 @@ export const LdapSettings = v.pipe(
 	),
 );
 
-export type OidcSettings = v.InferOutput<typeof OidcSettings>;
-export type SamlSettings = v.InferOutput<typeof SamlSettings>;
-export type LdapSettings = v.InferOutput<typeof LdapSettings>;
+/** Settings of one type, but for the mappings: those are stored in another form. */
+export type OidcSettings = Omit<v.InferOutput<typeof OidcSettings>, "role_mappings">;
+export type SamlSettings = Omit<v.InferOutput<typeof SamlSettings>, "role_mappings">;
+export type LdapSettings = Omit<v.InferOutput<typeof LdapSettings>, "role_mappings">;
 
-/** Settings that every provider has. */
-export type CommonSettings = Pick<LdapSettings, keyof typeof COMMON>;
+/** Settings that every provider has, as they are stored. */
+export type CommonSettings = Pick<LdapSettings, Exclude<keyof typeof COMMON, "role_mappings">> & {
+	role_mappings: readonly StoredMapping[];
+};
 
 /** Fields that are never shown. */
 export const SECRET_FIELDS: readonly string[] = ["client_secret", "bind_password"];

@@ -4,6 +4,7 @@ import { createTargetQuestions } from "../engines/targets.ts";
 import { findTlsFiles } from "../http/certificate.ts";
 import { TLS_FILES } from "../http/tls-files.ts";
 import { createSemaphore } from "../semaphore.ts";
+import { createMappingsCheck } from "../sso/former-mappings.ts";
 import { checkDataDirectory, DATABASE_FILES } from "../store/sqlite/files.ts";
 import { openSnapshot } from "../store/sqlite/snapshots.ts";
 import type { AppParts } from "./app.ts";
@@ -29,6 +30,7 @@ export function wireDoctor(
 		reaper: engines.reaper,
 		askTargets: createTargetQuestions({ ...engines, store, engine_environment }),
 		checkFormerRealms: createFormerRealmsCheck({ ...engines, store }),
+		checkMappings: createMappingsCheck({ store, keyring }),
 		checkDataDirectory: () => checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]),
 		newestBackupAt: backups.newestAt,
 		oneAtATime: createSemaphore(1).run,

@@ -18,6 +18,7 @@ import { createLimits } from "../limits.ts";
 import type { Log } from "../log.ts";
 import { purgeRealms } from "../realms/realms.ts";
 import { purgeDeletedSecrets } from "../secrets/deletion.ts";
+import { convertMappings } from "../sso/former-mappings.ts";
 import { createProtocols, loadProtocols } from "../sso/protocols.ts";
 import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
@@ -71,6 +72,7 @@ export async function serve({ config, store, system, log, built_in, components, 
 	await recordFileEvents({ store, system, log }, before);
 	const watch = createAlterationWatch({ store, system, log });
 	await watch.look();
+	if (!watch.isAltered()) await convertMappings({ store, keyring, system, log });
 	const tls = loadTls(config, system);
 	let isStopping = false;
 	let url = "";

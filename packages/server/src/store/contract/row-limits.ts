@@ -104,7 +104,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		};
 		return store.sso.signIn(login, anEvent({ type: "auth.login" }));
 	}
-	const aRole = (realm: string, role: "viewer" | "member" = "viewer") => [{ realm, role, id: newId() }];
+	const aRole = (realm_id: string, role: "viewer" | "member" = "viewer") => [{ realm_id, role, id: newId() }];
 
 	test("a sign-in through a provider also ends the oldest session", async () => {
 		const ada = await addAccount(store, { password: null });
@@ -122,18 +122,18 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		await Promise.all(others.map(bind));
 		const identity = anIdentity();
 		const known = { identity, arrival: { kind: "known" } } as const;
-		assert.equal(await signIn(first.id, { identity, roles: aRole(realm.slug) }), "done", "the last but one");
+		assert.equal(await signIn(first.id, { identity, roles: aRole(realm.id) }), "done", "the last but one");
 		assert.equal(await bind(second), "done");
 		assert.deepEqual([await bind(second), await bind(third)], ["exists", "limit_reached"]);
 		const start = await countEvents(store);
-		assert.equal(await signIn(third.id, { roles: aRole(realm.slug) }), "done");
+		assert.equal(await signIn(third.id, { roles: aRole(realm.id) }), "done");
 		const roleOf = async ({ id }: Account) => (await store.realms.access(realm.slug, id))?.role;
 		assert.equal(await roleOf(third), null);
 		const [link] = await store.sso.identitiesOf(third.id);
 		assert.deepEqual(await eventsAfter(store, start, [realm.id]), [
 			["auth.login", { arrival: "linked", identity_id: link?.id, roles_left_out: realm.slug }],
 		]);
-		assert.equal(await signIn(first.id, { ...known, roles: aRole(realm.slug, "member") }), "done");
+		assert.equal(await signIn(first.id, { ...known, roles: aRole(realm.id, "member") }), "done");
 		assert.equal(await roleOf(first), "member", "a role is changed in a full realm, too");
 		await policy.unbind({ realm_id: realm.id, user_id: second.id }, anEvent());
 		assert.equal(await bind(third), "done");

@@ -250,8 +250,8 @@ export async function ssoContract(openStore: OpenStore): Promise<void> {
 			[undefined, [null, "admin", "viewer"]],
 		] as const;
 		for (const [role, expected] of steps) {
-			const mapped = [given.slug, own.slug, byHand.slug, "no-such-realm"].map((realm) => ({
-				realm,
+			const mapped = [given.id, own.id, byHand.id, newId()].map((realm_id) => ({
+				realm_id,
 				role,
 				id: newId(),
 			}));
@@ -266,7 +266,7 @@ export async function ssoContract(openStore: OpenStore): Promise<void> {
 		const [mapped, byHand] = [aRealm(owner.id), aRealm(owner.id)];
 		for (const realm of [mapped, byHand]) await store.realms.create(aNewRealm(realm), anEvent());
 		await store.policy.bind(aBinding(byHand.id, account.id, { role: "viewer", granted_by: owner.id }), anEvent());
-		const roles = [{ realm: mapped.slug, role: "admin" as const, id: newId() }];
+		const roles = [{ realm_id: mapped.id, role: "admin" as const, id: newId() }];
 		await sso.signIn(aLogin(account.id, { identity, roles }), event());
 		assert.equal((await store.realms.access(mapped.slug, account.id))?.role, "admin");
 		const start = await countEvents(store);
@@ -282,7 +282,7 @@ export async function ssoContract(openStore: OpenStore): Promise<void> {
 		await store.realms.create(aNewRealm(realm), anEvent());
 		const account = anAccount({ password: null });
 		const start = await countEvents(store);
-		const roles = [{ realm: realm.slug, role: "viewer" as const, id: newId() }];
+		const roles = [{ realm_id: realm.id, role: "viewer" as const, id: newId() }];
 		const came = anEvent({
 			type: "auth.login",
 			data: { method: "oidc", provider: "corp", request_id: "r", ip: "::1" },

@@ -21,7 +21,6 @@ import { believed } from "../row-guard.ts";
 import { EMAIL_TAKEN, INSERT_ACCOUNT } from "./accounts.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
-import { LIVE_REALM_BY_SLUG } from "./live-realm.ts";
 import { COUNT_BINDINGS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 import { sessionOpening } from "./sessions.ts";
 
@@ -176,42 +175,42 @@ function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unl
 }
 
 function leftOut(changes: readonly RoleChange[]): string | undefined {
-	const realms = changes.filter(({ isLeftOut }) => isLeftOut).map(({ realm }) => realm);
+	const realms = changes.filter(({ isLeftOut }) => isLeftOut).map(({ slug }) => slug);
 	return realms.length === 0 ? undefined : realms.join();
 }
 
 /** Updates the roles that the provider granted. */
 function roleWrites(db: Database, append: Append) {
-	const find = db.prepare(LIVE_REALM_BY_SLUG);
+	const find = db.prepare(`SELECT slug, user_id FROM ${believed("realm")} WHERE id = ? AND deleted_at IS NULL`);
 	const current = db.prepare(`SELECT role, granted_by FROM ${believed("binding")} WHERE realm_id = ? AND user_id = ?`);
 	const count = db.prepare(COUNT_BINDINGS).pluck();
 	const remove = db.prepare(DELETE_BINDING);
 	const granted = db
 		.prepare(
-			"SELECT slug FROM binding JOIN realm ON realm.id = realm_id " +
+			"SELECT realm_id FROM binding JOIN realm ON realm.id = realm_id " +
 				"WHERE binding.user_id = ? AND granted_by = ? AND deleted_at IS NULL",
 		)
 		.pluck();
 	const insert = db.prepare(INSERT_BINDING);
 
-	function realmOf(user_id: string, slug: string): RealmOfRole | undefined {
-		const found = find.get(slug) as { id: string; user_id: string } | undefined;
+	function realmOf(user_id: string, realm_id: string): RealmOfRole | undefined {
+		const found = find.get(realm_id) as { slug: string; user_id: string } | undefined;
 		if (found === undefined) return undefined;
-		const held = current.get(found.id, user_id) as RealmOfRole["held"];
-		return { realm_id: found.id, owner_id: found.user_id, held, count: count.get(found.id) as number };
+		const held = current.get(realm_id, user_id) as RealmOfRole["held"];
+		return { slug: found.slug, owner_id: found.user_id, held, count: count.get(realm_id) as number };
 	}
 
 	return {
 		plan(login: SsoLogin): RoleChange[] {
 			const { user_id } = login.session;
 			const roles = rolesOf(login, granted.all(user_id, granterOf(login)) as string[]);
-			return roles.flatMap((role) => decideRole(login, role, realmOf(user_id, role.realm)) ?? []);
+			return roles.flatMap((role) => decideRole(login, role, realmOf(user_id, role.realm_id)) ?? []);
 		},
 		make(login: SsoLogin, changes: readonly RoleChange[], event: AuditEvent): void {
 			const { user_id } = login.session;
 			const granted_by = granterOf(login);
 			const { request_id, ip } = event.data;
-			for (const { id, realm_id, realm, role, isHeld } of changes.filter(({ isLeftOut }) => !isLeftOut)) {
+			for (const { id, realm_id, slug: realm, role, isHeld } of changes.filter(({ isLeftOut }) => !isLeftOut)) {
 				const note = (type: "policy.binding.created" | "policy.binding.deleted", facts: { role?: Role }) =>
 					append({ ...event, type, realm_id, realm, data: { user_id, granted_by, ...facts, request_id, ip } });
 				if (isHeld) {
