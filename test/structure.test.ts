@@ -72,6 +72,15 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			from: /^sso\//,
 			may: /^(sso\/|accounts\/(owner|session|throttle|known-sources|password-queue)\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
 		},
+		// Verification stands alone.
+		{
+			from: /^trusts\/(jwt|key-set|places|refusal|verify|private-addresses|fetch|issuer-keys)\.ts$/,
+			may: /^trusts\/(jwt|key-set|places|refusal|verify|private-addresses|fetch|issuer-keys)\.ts$/,
+		},
+		{
+			from: /^trusts\//,
+			may: /^(trusts\/|accounts\/throttle\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
+		},
 		{ from: /^keys\//, may: /^(keys\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^leases\//, may: /^(leases\/|policy\/|http\/route\.ts$)|\/model\.ts$/ },
 		{
@@ -108,7 +117,10 @@ const RESERVED: { package: RegExp; only: RegExp }[] = [
 	{ package: /^drizzle-orm/, only: /^packages\/server\/src\/store\/sqlite\// },
 	{ package: /^better-sqlite3/, only: /^packages\/server\/src\/store\/sqlite\/|^test\/|^scripts\// },
 	{ package: /^(hono|@hono\/)/, only: /^packages\/server\/src\/http\// },
-	{ package: /^jose/, only: /^packages\/server\/src\/crypto\/(session(\.test)?|wycheproof\.test)\.ts$|^test\// },
+	{
+		package: /^jose/,
+		only: /^packages\/server\/src\/(crypto\/(session(\.test)?|wycheproof\.test)|trusts\/verify)\.ts$|^test\//,
+	},
 	{ package: /^@node-rs\/argon2/, only: /^packages\/server\/src\/crypto\/(argon2-thread|password\.test)\.ts$/ },
 	{ package: /^(pkijs|asn1js)/, only: /^packages\/x509\// },
 	{ package: /^redis$/, only: /^packages\/server\/src\/engines\/kinds\/keyvalue\/|^test\/|^scripts\// },
