@@ -60,6 +60,10 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^secrets\//, may: /^(secrets\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^tokens\//, may: /^(tokens\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
 		{ from: /^accounts\//, may: /^(accounts\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
+		{
+			from: /^(resets|invitations)\//,
+			may: /^(resets|invitations|policy|crypto)\/|^accounts\/(owner|throttle|password-queue)\.ts$|^http\/route\.ts$|\/model\.ts$/,
+		},
 		{ from: /^audit\//, may: /^(audit\/|policy\/|crypto\/keyring\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{
 			from: /^engines\//,

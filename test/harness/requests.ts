@@ -47,6 +47,13 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		body: { current_password: PASSWORD, new_password: `another ${PASSWORD}` },
 	}),
 
+	"POST /api/v1/auth/reset": async ({ api, people, target }) => {
+		const { token } = people.instance;
+		const { code } = ok(await api.post<{ code: string }>(`/users/${target.id}/reset`, undefined, { token }), 201);
+		return { path: `${V1}/auth/reset`, body: { email: target.email, code, new_password: target.password } };
+	},
+
+	"POST /api/v1/users/{id}/reset": ({ target }) => ({ path: `${V1}/users/${target.id}/reset` }),
 	"POST /api/v1/users/{id}/disable": ({ target }) => ({ path: `${V1}/users/${target.id}/disable` }),
 	"POST /api/v1/users/{id}/enable": ({ target }) => ({ path: `${V1}/users/${target.id}/enable` }),
 

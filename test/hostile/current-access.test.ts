@@ -36,6 +36,7 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/users/{id}/disable", "instance"],
 	["POST /api/v1/users/{id}/enable", "instance"],
 	["PUT /api/v1/users/{id}", "instance", { sessionOnly: true }],
+	["POST /api/v1/users/{id}/reset", "instance", { sessionOnly: true }],
 	["PUT /api/v1/users/{id}/limits", "instance"],
 	["POST /api/v1/revoke", "instance"],
 	["POST /api/v1/realms", "own"],
@@ -77,6 +78,7 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 const BESIDE: Readonly<Record<string, string>> = {
 	"POST /api/v1/auth/register": "nobody is signed in; where the instance admin must be, the test below says so",
 	"POST /api/v1/auth/login": "opens a session for a person who has just proved who they are",
+	"POST /api/v1/auth/reset": "sets a password for a person who has a code",
 	"POST /api/v1/auth/sso/token": "opens a session for a person who has just proved who they are",
 	"POST /api/v1/auth/saml/{provider}/acs": "opens a session for a person who has just proved who they are",
 	"POST /api/v1/auth/ldap/{provider}/login": "opens a session for a person who has just proved who they are",

@@ -54,6 +54,7 @@ const ROWS: readonly Row[] = [
 
 	["POST /api/v1/auth/register", 201, "public", "any", "public", FEW],
 	["POST /api/v1/auth/login", 200, "public", "any", "public", FEW],
+	["POST /api/v1/auth/reset", 200, "public", "any", "public", FEW],
 	["GET /api/v1/auth/providers", 200, "public", "any", "public", FEW],
 
 	["GET /api/v1/auth/oidc/{provider}/login", 302, "public", "any", "public", FEW],
@@ -80,6 +81,7 @@ const ROWS: readonly Row[] = [
 	// In neither document: for `svc users show` and `svc revoke`.
 	["GET /api/v1/users/{id}", 200, "instance", "read", "instance", 64],
 	["PUT /api/v1/users/{id}", 200, "instance", "session", "session", FEW],
+	["POST /api/v1/users/{id}/reset", 201, "instance", "session", "session", FEW],
 	["PUT /api/v1/users/{id}/limits", 200, "instance", "write", "instance", FEW],
 	["POST /api/v1/revoke", 200, "instance", "delete", "instance", FEW],
 

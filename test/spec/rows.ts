@@ -41,6 +41,8 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 		"–",
 	],
 	["engine_former_realm", "server", "written by a migration only", "–"],
+	["invitation", "account", "100 open ones per account, for 7 days", "409 `limit_reached`"],
+	["invitation_binding", "account", "50 open ones per realm", "409 `limit_reached`"],
 	["keyring", "account", "1 per realm, and those that the instance admin rotates", "as realms"],
 	["known_source", "account", "32 per account, for 30 days", "the oldest goes"],
 	[
@@ -53,6 +55,7 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 	["meta", "server", "fixed names", "–"],
 	["migration", "server", "1 per migration", "–"],
 	["realm", "account", "`limits.realms_per_account`, 250 per account", "409 `limit_reached`"],
+	["reset_code", "instance admin", "1 per account, for 24 h", "the earlier one ends"],
 	["secret", "account", "1 per 256 B of `limits.realm_bytes` and realm", "409 `limit_reached`"],
 	[
 		"secret_version",

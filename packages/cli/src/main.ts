@@ -26,6 +26,7 @@ import { addLeaseCommands } from "./commands/lease.ts";
 import { addPolicyCommands } from "./commands/policy.ts";
 import { addPromotionCommands } from "./commands/promote.ts";
 import { addRealmCommands } from "./commands/realm.ts";
+import { addResetCommand } from "./commands/reset.ts";
 import { addRevokeCommand } from "./commands/revoke.ts";
 import { addRunCommand } from "./commands/run.ts";
 import { addSecretCommands, addShortForms } from "./commands/secret.ts";
@@ -97,6 +98,7 @@ function addEverydayCommands(program: Command, io: Io): void {
 	program.commandsGroup("Your account:");
 	addInitCommand(program, io);
 	addAuthCommands(program, io);
+	addResetCommand(program, io);
 	addAccountCommands(program, io);
 	addTokenCommands(program, io);
 	program.commandsGroup("Realms and secrets:");

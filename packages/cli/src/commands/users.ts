@@ -9,6 +9,7 @@ import type { Io } from "../io/io.ts";
 import { note, show, showFields, showTable, visible } from "../io/output.ts";
 import { confirmUnless } from "../io/prompt.ts";
 import { ids, instants, states } from "../io/table.ts";
+import { USERS_RESET } from "./reset.ts";
 import { limitFields, USERS_LIMITS } from "./users-limits.ts";
 
 interface DisableOptions {
@@ -63,6 +64,7 @@ export function addUsersCommands(program: Command, io: Io): void {
 		examples: ["svc users admin bob@example.com", "svc users admin ada@example.com --remove"],
 		run: setAdmin,
 	});
+	addCommand(users, io, USERS_RESET);
 	addCommand(users, io, USERS_LIMITS);
 }
 

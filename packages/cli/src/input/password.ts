@@ -67,6 +67,23 @@ export async function readPasswordChange(
 	};
 }
 
+/** A code that somebody was given, and a new password. @param name of the code, as in "Reset code" */
+export async function readCodeAndPassword(
+	context: Context<PasswordOptions>,
+	name: string,
+): Promise<{ code: string; password: string }> {
+	if (context.options.passwordStdin === true) {
+		const [code = "", password = ""] = await readLines(
+			context,
+			2,
+			`a ${name.toLowerCase()} and a password, one a line`,
+		);
+		return { code, password };
+	}
+	const code = await askPassword(context, `${name}: `);
+	return { code, password: await askNewPassword(context, "New password (at least 12 characters): ") };
+}
+
 async function askNewPassword(context: Context, question: string): Promise<string> {
 	const password = await askPassword(context, question);
 	if ((await askPassword(context, "The same again: ")) !== password)
@@ -83,15 +100,12 @@ async function askPassword({ io }: Context, question: string): Promise<string> {
 	return askHidden(io, question);
 }
 
-async function readLines({ io }: Context, wanted: number): Promise<string[]> {
+async function readLines({ io }: Context, wanted: number, what = "two passwords, one a line"): Promise<string[]> {
 	const lines = decodeUtf8(await readStdin(io), "standard input")
 		.split(/\r?\n/)
 		.slice(0, wanted);
 	if (lines.length < wanted || lines.includes("")) {
-		throw new Failure(
-			"usage",
-			wanted === 1 ? "standard input holds no password" : "standard input must hold two passwords, one a line",
-		);
+		throw new Failure("usage", wanted === 1 ? "standard input holds no password" : `standard input must hold ${what}`);
 	}
 	return lines;
 }

@@ -16,6 +16,8 @@ export const RIGHT_KINDS = [
 	"identity",
 	"session",
 	"limit",
+	"code",
+	"invitation",
 	"key",
 	"former_realm",
 ] as const;

@@ -44,7 +44,7 @@ export class NamedRows {
 		const isAdopting = type === "rows.adopted";
 		if (seq === 1 || isAdopting) this.#from ??= by;
 		// These ends are not named: a restore comes before the log that tells of it, and an adoption believes what is there.
-		if (type === "backup.restored") this.endSessions();
+		if (type === "backup.restored") this.endRestored();
 		if (isAdopting && !this.#isAdopting) this.#forget("");
 		this.#isAdopting = isAdopting;
 		for (const { name, fingerprint } of rows) {
@@ -53,9 +53,10 @@ export class NamedRows {
 		}
 	}
 
-	/** Ends all sessions that do not stand. */
-	endSessions(): void {
+	/** Ends all sessions and reset codes that do not stand. */
+	endRestored(): void {
 		this.#forget("session/");
+		this.#forget("reset_code/");
 	}
 
 	#forget(start: string): void {

@@ -22,7 +22,13 @@ const NOUN_OF: Readonly<Record<string, string>> = {
 	...{ health: "server", metrics: "server", doctor: "server" },
 	...{ diff: "secrets", promote: "secrets" },
 	...{ "auth/tokens": "tokens", "auth/register": "accounts", "auth/login": "accounts" },
-	...{ "auth/whoami": "accounts", "auth/logout": "accounts", "auth/password": "accounts", auth: "sso" },
+	...{
+		"auth/whoami": "accounts",
+		"auth/logout": "accounts",
+		"auth/password": "accounts",
+		"auth/reset": "accounts",
+		auth: "sso",
+	},
 };
 
 /** Noun that a path is about: `secrets` for `/api/v1/realms/{slug}/secrets/{key}`. */

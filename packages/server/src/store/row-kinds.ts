@@ -54,6 +54,27 @@ export const ROW_KINDS = {
 		altered: "absent",
 		unnamed: "it decides whose turn comes first, not who may sign in",
 	},
+	reset_code: {
+		key: ["user_id"],
+		covered: ["digest", "created_by", "created_at", "expires_at"],
+		free: {},
+		sum: "access",
+		altered: "absent",
+	},
+	invitation: {
+		key: ["id"],
+		covered: ["email", "digest", "created_by", "expires_at"],
+		free: { created_at: SHOWN },
+		sum: "access",
+		altered: "absent",
+	},
+	invitation_binding: {
+		key: ["invitation_id", "realm_id"],
+		covered: ["role"],
+		free: {},
+		sum: "access",
+		altered: "absent",
+	},
 	api_token: {
 		key: ["id"],
 		covered: ["user_id", "digest", "scopes", "realm_id", "environment", "expires_at", "engines", "maker_id"],

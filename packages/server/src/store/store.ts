@@ -8,6 +8,7 @@ import { leaseOperations } from "../leases/model.ts";
 import { type Implementation, type Operation, type Port, read, write } from "../operation.ts";
 import { policyOperations } from "../policy/model.ts";
 import { realmOperations } from "../realms/model.ts";
+import { resetOperations } from "../resets/model.ts";
 import { revocationOperations } from "../revocation/model.ts";
 import { secretOperations } from "../secrets/model.ts";
 import { ssoOperations } from "../sso/model.ts";
@@ -32,6 +33,7 @@ const OPERATIONS = {
 	leases: leaseOperations,
 	policy: policyOperations,
 	realms: realmOperations,
+	resets: resetOperations,
 	revocations: revocationOperations,
 	secrets: secretOperations,
 	sso: ssoOperations,

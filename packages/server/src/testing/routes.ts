@@ -11,6 +11,7 @@ import { leaseRoutes } from "../leases/routes.ts";
 import { operatorSyncRoutes } from "../operator-sync/routes.ts";
 import { policyRoutes } from "../policy/routes.ts";
 import { realmRoutes } from "../realms/routes.ts";
+import { resetRoutes } from "../resets/routes.ts";
 import { revocationRoutes } from "../revocation/routes.ts";
 import { secretRoutes } from "../secrets/routes.ts";
 import { ssoRoutes } from "../sso/routes.ts";
@@ -22,6 +23,7 @@ export function allRoutes(): Route[] {
 	const routes = [
 		...healthRoutes(nothing),
 		...accountRoutes(nothing),
+		...resetRoutes(nothing),
 		...ssoRoutes(nothing),
 		...tokenRoutes(nothing),
 		...realmRoutes(nothing),

@@ -6,6 +6,7 @@ import type { EngineConfigRow } from "../engines/model.ts";
 import type { NewLease } from "../leases/model.ts";
 import type { Binding } from "../policy/model.ts";
 import type { NewRealm, Realm } from "../realms/model.ts";
+import type { ResetCode } from "../resets/model.ts";
 import type { NewVersion } from "../secrets/model.ts";
 import type { IdentityKey, NewLink } from "../sso/model.ts";
 import type { ApiToken } from "../tokens/model.ts";
@@ -105,6 +106,19 @@ export function aVersion(realm_id: string, key: string, given: Partial<NewVersio
 /** Makes the facts of a deletion. */
 export function aDeletion(): { id: string; deleted_by: string; deleted_at: string } {
 	return { id: newId(), deleted_by: "nobody", deleted_at: MADE_AT };
+}
+
+/** Makes a reset code of one day. */
+export function aResetCode(user_id: string, given: Partial<ResetCode> = {}): ResetCode {
+	const digest = hash("sha256", newId(), "buffer");
+	return {
+		user_id,
+		digest,
+		created_by: "nobody",
+		created_at: MADE_AT,
+		expires_at: "2030-01-02T00:00:00.000Z",
+		...given,
+	};
 }
 
 /** Makes an API token. */

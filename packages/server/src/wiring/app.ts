@@ -37,6 +37,7 @@ import { operatorSyncRoutes } from "../operator-sync/routes.ts";
 import { policyRoutes } from "../policy/routes.ts";
 import { realmRoutes } from "../realms/routes.ts";
 import { rowLimits } from "../realms/row-limits.ts";
+import { resetRoutes } from "../resets/routes.ts";
 import { revocationRoutes } from "../revocation/routes.ts";
 import { createPromotions } from "../secrets/promotion.ts";
 import { secretRoutes } from "../secrets/routes.ts";
@@ -100,13 +101,7 @@ export function wireApp(parts: AppParts) {
 	const secrets = { ...needs, enforce_expiry: config.enforce_expiry, realm_bytes: config.limits.realm_bytes };
 	const routes: Route[] = [
 		...healthRoutes({ ...parts, metrics }),
-		...accountRoutes({
-			...needs,
-			...signing,
-			registration: config.registration,
-			setup_code: parts.setup_code,
-			identify,
-		}),
+		...peopleRoutes(parts, signing, identify),
 		...ssoRoutes({
 			...needs,
 			...signing,
@@ -138,6 +133,16 @@ export function wireApp(parts: AppParts) {
 	);
 	const admission = createAdmission({ newHeaders, limits }, config.trusted_proxies);
 	return { app: app as never, newHeaders, admission };
+}
+
+/** Makes the routes of accounts, and of the codes with which people get in. */
+function peopleRoutes(
+	{ store, system, keyring, config: { registration }, setup_code }: AppParts,
+	signing: ReturnType<typeof createSigning>,
+	identify: ReturnType<typeof createIdentify>,
+): Route[] {
+	const needs = { store, system, keyring, ...signing };
+	return [...accountRoutes({ ...needs, registration, setup_code, identify }), ...resetRoutes(needs)];
 }
 
 /** Makes what all ways to sign in share. */

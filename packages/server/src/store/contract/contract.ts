@@ -17,6 +17,7 @@ import { leaseContract } from "./leases.ts";
 import type { OpenedStore, OpenStore } from "./open-store.ts";
 import { policyContract } from "./policy.ts";
 import { realmContract } from "./realms.ts";
+import { recoveryContract, resetContract } from "./resets.ts";
 import { revocationContract } from "./revocations.ts";
 import { roomContract } from "./room.ts";
 import { rowLimitContract } from "./row-limits.ts";
@@ -43,6 +44,8 @@ const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	leases: leaseContract,
 	policy: policyContract,
 	realms: realmContract,
+	recovery: recoveryContract,
+	resets: resetContract,
 	revocations: revocationContract,
 	room: roomContract,
 	"row limits": rowLimitContract,

@@ -12,6 +12,7 @@ import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
+import { resetReads } from "./reads/resets.ts";
 import { restoreReads } from "./reads/restores.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
@@ -74,6 +75,7 @@ function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
 		leases: leaseReads(db),
 		policy: policyReads(db),
 		realms: realmReads(db),
+		resets: resetReads(db),
 		secrets: secretReads(db),
 		sso: ssoReads(db),
 		tokens: tokenReads(db),

@@ -17,6 +17,7 @@ import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
+import { resetReads } from "./reads/resets.ts";
 import { restoreReads } from "./reads/restores.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
@@ -41,6 +42,7 @@ const QUESTIONS: Record<string, object> = {
 	leases: { ...leaseReads(reader), ...leaseLists(db) },
 	policy: policyReads(reader),
 	realms: { ...realmReads(reader), ...realmLists(db) },
+	resets: resetReads(reader),
 	secrets: { ...secretReads(reader), ...currentVersions(db) },
 	sso: ssoReads(reader),
 	tokens: { ...tokenReads(reader), ...tokenLines(db) },

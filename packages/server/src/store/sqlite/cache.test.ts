@@ -155,6 +155,8 @@ const KEEPS_ACCESS = new Set([
 	"secrets.remove",
 	"secrets.restore",
 	"secrets.promote",
+	"resets.make", // grants nothing until it is used
+	"resets.drop",
 	"sso.consume",
 	"sso.forgetUsed",
 	// Nobody's token, session, role or secret depends on an engine's configuration or on a lease.

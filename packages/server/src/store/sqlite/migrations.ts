@@ -10,6 +10,7 @@ import { ROW_MACS } from "./migrations/0012-row-macs.ts";
 import { AUDIT_QUESTIONS } from "./migrations/0013-audit-questions.ts";
 import { INSTANCE_ADMINS } from "./migrations/0014-instance-admins.ts";
 import { DELETED_SECRETS } from "./migrations/0015-deleted-secrets.ts";
+import { CODES } from "./migrations/0016-codes.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -262,4 +263,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	AUDIT_QUESTIONS,
 	INSTANCE_ADMINS,
 	DELETED_SECRETS,
+	CODES,
 ];

@@ -36,7 +36,7 @@ export function compareNames(db: Database, keys: readonly RowKey[], rows_a_pass 
 		}))();
 		const named = new NamedRows(rows);
 		found.strange.push(...replay(db, named, last, isMine));
-		if (isRestored) named.endSessions();
+		if (isRestored) named.endRestored();
 		found.misnamed.push(...withoutRenewed(db, keys, macs, [...named.differing()]));
 		found.from = named.from;
 	}

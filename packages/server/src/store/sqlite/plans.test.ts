@@ -12,6 +12,7 @@ import {
 	anAccount,
 	anEvent,
 	aRealm,
+	aResetCode,
 	aSession,
 	aToken,
 	aVersion,
@@ -27,6 +28,7 @@ import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
+import { resetReads } from "./reads/resets.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { tokenReads } from "./reads/tokens.ts";
 import { tokenLines } from "./token-lines.ts";
@@ -58,6 +60,7 @@ const keys = keyReads(reader);
 const leases = leaseReads(reader);
 const policy = policyReads(reader);
 const realms = realmReads(reader);
+const resets = resetReads(reader);
 const secrets = secretReads(reader);
 const tokens = tokenReads(reader);
 
@@ -110,6 +113,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"realms.list of one": [() => realms.list("a", "r", "", 10), /realm_by_owner .*binding_by_user .*\(id=\?\)/],
 	"realms.count": [() => realms.count("a", undefined), /realm_by_owner .*binding_by_user/],
 	"realms.deletedBefore": [() => realms.deletedBefore(MADE_AT), /realm_deleted \(deleted_at>\? AND deleted_at<\?\)/],
+	"resets.ofUser": [() => resets.ofUser("a", MADE_AT), /reset_code USING PRIMARY KEY \(user_id=\?\)/],
 	"secrets.get": [() => secrets.get("r", "dev", "k"), /\(secret_id=\?.*\(realm_id=\? AND environment=\? AND key=\?\)/],
 	"secrets.version": [() => secrets.version("r", "dev", "k", 1), /\(secret_id=\? AND version=\?\).*AND key=\?\)/],
 	"secrets.list": [() => secrets.list("r", "dev", "", 10), /secret_live \(realm_id=\? AND rowid>\?\)/],
@@ -205,6 +209,11 @@ function runEveryWrite(): void {
 	writes.accounts.setDisabled({ user_id: other.id, disabled_at: MADE_AT }, event);
 	writes.accounts.setLimits({ user_id: owner.id, realm_bytes: 20_000, realms: null }, event);
 	writes.realms.create(aNewRealm(realm), event);
+	const code = aResetCode(owner.id);
+	writes.resets.make(code, event);
+	writes.resets.use({ ...code, password: "new", at: MADE_AT }, event);
+	writes.resets.recover(code, event);
+	writes.resets.drop(MADE_AT);
 	writes.policy.bind(aBinding(realm.id, other.id), event);
 	writes.policy.rebind({ realm_id: realm.id, user_id: other.id, role: "admin", granted_by: "g" }, event);
 	writes.policy.unbind({ realm_id: realm.id, user_id: other.id }, event);

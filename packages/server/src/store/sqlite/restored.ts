@@ -14,6 +14,9 @@ const DRAFT = "svc.db.restoring";
 /** Its name from the instant at which it takes effect, with the time at the end. */
 const ADOPTED = /^svc\.db\.restored-(\w+)$/;
 
+/** Finds a row in a database of today, none in a backup from before it had reset codes. */
+const HAS_CODES = "SELECT 1 FROM sqlite_schema WHERE name = 'reset_code'";
+
 /** Suffixes of a database's files; the database itself is last, so that it is moved last. */
 const PARTS = ["-journal", "-wal", "-shm", ""];
 
@@ -29,7 +32,7 @@ export function hasDatabase(directory: string): boolean {
 
 /**
  * Marks a database as restored: the next start reports it, and leases pause until somebody has checked them. Sessions end, because one that ended
- * after the backup would be alive again.
+ * after the backup would be alive again, and so do reset codes, because one that was used would work again.
  * @param keys of its rows, the active one first; none for a backup from before its rows authenticated themselves
  */
 export function markRestored(file: string, restore: Restore, keys: readonly RowKey[]): void {
@@ -48,6 +51,7 @@ export function markRestored(file: string, restore: Restore, keys: readonly RowK
 			set.run("restore_to_tell", JSON.stringify(restore));
 			set.run("leases_paused", restore.restored_at);
 			db.exec("DELETE FROM session");
+			if (db.prepare(HAS_CODES).get() !== undefined) db.exec("DELETE FROM reset_code");
 			keeper?.seal();
 		})();
 	} finally {

@@ -21,6 +21,13 @@ const SHOWN: Partial<Record<RowTable, Shown>> = {
 	account: { kind: "account", id: "id", name: "email" },
 	account_limit: { kind: "limit", id: "user_id", name: EMAIL },
 	session: { kind: "session", id: "jti", name: EMAIL },
+	reset_code: { kind: "code", id: "user_id", name: EMAIL },
+	invitation: { kind: "invitation", id: "id", name: "email" },
+	invitation_binding: {
+		kind: "invitation",
+		id: "invitation_id || ' ' || realm_id",
+		name: `${SLUG} || ' ' || (SELECT email FROM main.invitation WHERE id = invitation_id)`,
+	},
 	api_token: { kind: "token", id: "id", name: "name" },
 	realm: { kind: "realm", id: "id", name: "slug" },
 	binding: { kind: "binding", id: "realm_id || ' ' || user_id", name: `${SLUG} || ' ' || ${EMAIL}` },

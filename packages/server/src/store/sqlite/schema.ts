@@ -65,6 +65,14 @@ export const accountLimit = sqliteTable(believed("account_limit"), {
 	realms: integer(),
 });
 
+export const resetCode = sqliteTable(believed("reset_code"), {
+	user_id: text().primaryKey(),
+	digest: blob({ mode: "buffer" }).notNull(),
+	created_by: text().notNull(),
+	created_at: text().notNull(),
+	expires_at: text().notNull(),
+});
+
 export const apiToken = sqliteTable(believed("api_token"), {
 	id: text().primaryKey(),
 	user_id: text().notNull(),

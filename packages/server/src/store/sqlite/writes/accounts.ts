@@ -6,6 +6,7 @@ import { hadAccounts } from "../had-accounts.ts";
 import { believed } from "../row-guard.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
+import { DELETE_RESET_CODE, OTHER_ADMINS } from "./resets.ts";
 import { sessionOpening } from "./sessions.ts";
 
 /** Adds a row of account; its email must not be taken. */
@@ -28,11 +29,13 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 	const close = db.prepare("DELETE FROM session WHERE jti = ?");
 	const closeOthers = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");
 	const sources = knownSourceWrites(db);
+	const endReset = db.prepare(DELETE_RESET_CODE);
 	return {
 		register: registration(db, append),
 		setPassword(input, event) {
 			if (password.run(input.password, input.user_id, input.from).changes === 0) return "changed";
 			sources.forget(input.user_id);
+			endReset.run(input.user_id);
 			if (input.known !== undefined) sources.note(input.user_id, input.known);
 			const { changes } = closeOthers.run(input.user_id, input.keep);
 			append(event, { sessions_ended: changes });
@@ -40,6 +43,7 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 		},
 		...standingWrites(db, append, (user_id) => {
 			closeOthers.run(user_id, "");
+			endReset.run(user_id);
 			sources.forget(user_id);
 		}),
 		openSession({ session, password, known }, event) {
@@ -66,9 +70,7 @@ function standingWrites(
 	end: (user_id: string) => void,
 ): Pick<AccountWrites, "setAdmin" | "setDisabled"> {
 	const standing = db.prepare(`SELECT instance_admin, disabled_at FROM ${believed("account")} WHERE id = ?`);
-	const others = db
-		.prepare(`SELECT count(*) FROM ${believed("account")} WHERE instance_admin = 1 AND disabled_at IS NULL AND id <> ?`)
-		.pluck();
+	const others = db.prepare(OTHER_ADMINS).pluck();
 	const set = db.prepare("UPDATE account SET instance_admin = ?, disabled_at = ? WHERE id = ?");
 	const change = (user_id: string, changes: Partial<Pick<Account, "instance_admin" | "disabled_at">>): Standing => {
 		const row = standing.get(user_id) as { instance_admin: number; disabled_at: string | null } | undefined;

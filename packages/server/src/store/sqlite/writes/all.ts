@@ -7,6 +7,7 @@ import { keyWrites } from "./keys.ts";
 import { leaseWrites } from "./leases.ts";
 import { policyWrites } from "./policy.ts";
 import { realmWrites } from "./realms.ts";
+import { resetWrites } from "./resets.ts";
 import { restoreWrites } from "./restores.ts";
 import { revocationWrites } from "./revocations.ts";
 import { secretWrites } from "./secrets.ts";
@@ -27,6 +28,7 @@ export function allWrites(db: Database, append: Append): Writes {
 		leases: leaseWrites(db, append),
 		policy: policyWrites(db, append),
 		realms: realmWrites(db, append),
+		resets: resetWrites(db, append),
 		revocations: revocationWrites(db, append),
 		secrets: secretWrites(db, append),
 		sso: ssoWrites(db, append),

@@ -1,0 +1,64 @@
+import type { Command } from "commander";
+import { text } from "../client/answer.ts";
+import { path, send } from "../client/client.ts";
+import {
+	connect,
+	FIRST_CONTACT,
+	findTarget,
+	type NewTrustOptions,
+	settledClient,
+	settleTrust,
+	TRUST_NEW,
+} from "../client/connection.ts";
+import { findUser } from "../client/find-user.ts";
+import { addCommand, type CommandSpec, type Context, option } from "../command-line/command.ts";
+import { type PasswordOptions, readCodeAndPassword, readEmail } from "../input/password.ts";
+import type { Io } from "../io/io.ts";
+import { note, show, visible } from "../io/output.ts";
+
+/** Adds the command that sets a new password with a code. */
+export function addResetCommand(program: Command, io: Io): void {
+	addCommand<PasswordOptions & NewTrustOptions>(program, io, {
+		usage: "reset [email]",
+		summary: "set a new password with a reset code, which ends all your sessions",
+		details: `The instance admin makes the code with \`svc users reset\`. It works once, for 24 hours. svc asks for the code and for the new password.\n${FIRST_CONTACT}`,
+		options: [
+			option("--password-stdin", "take the code and the new password from two lines of standard input"),
+			TRUST_NEW,
+		],
+		examples: ["svc reset ada@example.com", "svc reset ada@example.com --password-stdin < code-and-password"],
+		run: reset,
+	});
+}
+
+async function reset(context: Context<PasswordOptions & NewTrustOptions>, who?: string): Promise<void> {
+	const email = await readEmail(context, who);
+	const target = await settleTrust(context, await findTarget(context));
+	const { code, password } = await readCodeAndPassword(context, "Reset code");
+	const body = { email, code, new_password: password };
+	const answer = await send(settledClient(target, undefined), { method: "POST", path: "auth/reset", body });
+	await show(context, answer, "password changed; all your sessions have ended");
+	await note(context, "next: `svc login`; your API tokens still work: `svc token list`");
+}
+
+/** `svc users reset`: makes a code for somebody who has forgotten the password. */
+export const USERS_RESET: CommandSpec<object> = {
+	usage: "reset <user>",
+	summary: "make a code with which a user who has forgotten the password sets a new one",
+	details:
+		"Only for the instance's administrators, and with a session, not an API token. A user is named by id or e-mail. The code is shown once, works once and for 24 hours, and ends an earlier one. Hand it over in person or by a channel that only this user reads: anybody who has it becomes this user. The audit log of the user's realms tells when it is used.",
+	examples: ["svc users reset ada@example.com"],
+	run: resetUser,
+};
+
+async function resetUser(context: Context, name: string): Promise<void> {
+	const client = await connect(context);
+	const user = await findUser(client, name);
+	const email = text(user, "email");
+	const answer = await send(client, { method: "POST", path: path`users/${text(user, "id")}/reset` });
+	await show(context, answer, visible(text(answer, "code")));
+	await note(
+		context,
+		`valid until ${text(answer, "expires_at")}, once: with it, \`svc reset ${visible(email)}\` sets a password`,
+	);
+}
