@@ -1,6 +1,6 @@
-import { lstatSync, mkdirSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { getRawAsset } from "node:sea";
 import { threadId } from "node:worker_threads";
@@ -15,21 +15,44 @@ const REMEDY = "set XDG_CACHE_HOME to a folder of yours on a file system that al
 
 /**
  * Loads a native library out of the single binary; the bundler puts a call of this in place of each `.node` file. The system loads
- * libraries from files only: the file lies under its hash in a private folder, is hashed at every start, and is rewritten when it differs.
+ * libraries from files only: the file lies under its hash beside the binary where somebody has installed it, as in the container image, or in a
+ * private folder. It is hashed at every start, and rewritten in the private folder when it differs.
  * @param name its asset, which begins with its SHA-256
  * @throws FatalError when no file can be made or loaded there
  */
 export function loadAddon(name: string): unknown {
-	const folder = privateFolder();
-	const file = join(folder, name);
-	if (!name.startsWith(`${sha256Of(file)}-`)) write(file, Buffer.from(getRawAsset(name)));
+	const file = installed(name) ?? unpacked(name);
 	const addon = { exports: {} };
 	try {
 		process.dlopen(addon, file);
 	} catch (cause) {
-		throw cannotLoad(folder, cause);
+		throw cannotLoad(dirname(file), cause);
 	}
 	return addon.exports;
+}
+
+/** The file in `../lib/svc` of the binary's folder, if nobody but root and the binary's owner can put another in its place. */
+function installed(name: string): string | undefined {
+	const file = join(dirname(process.execPath), "..", "lib", "svc", name);
+	if (!existsSync(file) || realpathSync(file) !== file) return undefined;
+	const owners = new Set([0, statSync(process.execPath).uid]);
+	for (let path = file; ; path = dirname(path)) {
+		const { mode, uid } = statSync(path);
+		if (!owners.has(uid) || (mode & 0o022) !== 0) return undefined;
+		if (path === "/") return hasItsHash(file, name) ? file : undefined;
+	}
+}
+
+/** The file in the private folder. @throws FatalError when it cannot be made there */
+function unpacked(name: string): string {
+	const file = join(privateFolder(), name);
+	if (!hasItsHash(file, name)) write(file, Buffer.from(getRawAsset(name)));
+	return file;
+}
+
+/** Tells whether the file has the hash that its name begins with. */
+function hasItsHash(file: string, name: string): boolean {
+	return name.startsWith(`${sha256Of(file)}-`);
 }
 
 /** Names the likely cause: in a folder from which programs cannot start, the loader fails to map a segment. */
