@@ -1,9 +1,10 @@
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
+import { librariesOf } from "./libraries.ts";
 
 const TIMEOUT_MS = 60_000;
 const UNSHARE = ["--user", "--map-root-user"];
@@ -55,12 +56,4 @@ export function makeEmptyRoot(binary: string): EmptyRoot {
 		},
 		remove: () => rmSync(folder, { recursive: true, force: true }),
 	};
-}
-
-/** Libraries that it is linked with, and one that only a library in it needs. */
-function librariesOf(binary: string): string[] {
-	const listed = execFileSync("ldd", [binary], { encoding: "utf8" });
-	const paths = [...listed.matchAll(/(?:=> |^\s*)(\/\S+)/gm)].map(([, path = ""]) => path);
-	const glibc = paths.find((path) => path.endsWith("/libc.so.6")) ?? "";
-	return [...paths, join(dirname(glibc), "librt.so.1")].filter((path) => existsSync(path));
 }

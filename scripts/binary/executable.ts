@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { readBuild } from "../../packages/server/src/health/build.ts";
 import { bundle } from "./bundle.ts";
-import { compileScripts } from "./compiled.ts";
+import { compileRepeatably, compileScripts } from "./compiled.ts";
 import { runTool } from "./tool.ts";
 
 /** Architectures of Node and of the packages with native libraries. */
@@ -15,6 +15,8 @@ export interface Executable {
 	name: string;
 	/** Folders of the packages in it. */
 	packages: readonly string[];
+	/** Native libraries in it, by the names of their assets: their files among the packages. */
+	addons: Readonly<Record<string, string>>;
 }
 
 /**
@@ -22,9 +24,10 @@ export interface Executable {
  * It cannot cross-compile, because the bundle contains V8's compiled code.
  * https://nodejs.org/api/single-executable-applications.html
  * @param folder for the result, `svc`; it exists
+ * @param isRepeatable whether the same commit gives the same bytes on the same machine, for a slower start
  * @throws Error naming what is missing
  */
-export async function makeExecutable(folder: string): Promise<Executable> {
+export async function makeExecutable(folder: string, isRepeatable = false): Promise<Executable> {
 	if (process.platform !== "linux" || !ARCHITECTURES.includes(process.arch))
 		throw new Error(
 			`the binary is made on Linux, x64 or arm64, for the same; this is ${process.platform} ${process.arch}`,
@@ -35,7 +38,9 @@ export async function makeExecutable(folder: string): Promise<Executable> {
 		const build = readBuild();
 		const bundled = await bundle(scratch, { SVC_BUILD: build });
 		const { main, packages } = bundled;
-		const assets = { ...bundled.assets, ...(await compileScripts(bundled, scratch)) };
+		const addons = Object.fromEntries(Object.entries(bundled.assets).filter(([name]) => name.endsWith(".node")));
+		const compile = isRepeatable ? compileRepeatably : compileScripts;
+		const assets = inOrder({ ...bundled.assets, ...(await compile(bundled, scratch)) });
 		const executable = join(scratch, "node");
 		// 33 MB of symbols.
 		runTool("strip", ["-o", executable, process.execPath]);
@@ -46,10 +51,15 @@ export async function makeExecutable(folder: string): Promise<Executable> {
 		rmSync(file, { force: true });
 		runTool(process.execPath, ["--build-sea", configuration], { cwd: scratch });
 		if (!existsSync(file)) throw new Error(`this Node, ${process.version}, made no binary: Node 26 is needed`);
-		return { file, name: `svc-${build.version}-${process.platform}-${process.arch}`, packages };
+		return { file, name: `svc-${build.version}-${process.platform}-${process.arch}`, packages, addons };
 	} finally {
 		rmSync(scratch, { recursive: true, force: true });
 	}
+}
+
+/** The bundler finds files in an order of its own. */
+function inOrder(assets: Record<string, string>): Record<string, string> {
+	return Object.fromEntries(Object.entries(assets).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** Only the environment gives Node options, as for the server's engines: an argument that a script takes from elsewhere must not load code. */

@@ -17,7 +17,7 @@ test("the archive has every page that its README links to, except those about th
 	try {
 		const file = join(folder, "svc");
 		writeFileSync(file, "");
-		const archive = makeArchive({ file, name: "svc-test", packages: [] }, folder, new Date(0));
+		const archive = makeArchive({ file, name: "svc-test", packages: [], addons: {} }, folder, new Date(0));
 		const packed = execFileSync("tar", ["-tf", archive], { encoding: "utf8" }).split("\n");
 		const pages = linksOf(textOf("README.md")).map((link) => link.replace(/#.*/, ""));
 		const missing = pages.filter((page) => page !== "" && !packed.includes(`svc-test/${page}`));
