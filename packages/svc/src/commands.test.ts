@@ -35,11 +35,12 @@ const MORE: Readonly<Record<string, readonly string[]>> = {
 	init: ["ada@example.com"],
 	login: ["ada@example.com"],
 	register: ["ada@example.com"],
+	reset: ["ada@example.com"],
 	"sso set": ["--type", "oidc"],
 };
 
 /** Commands that need no login. */
-const PUBLIC = ["init", "login", "register", "health", "status", "sso list"];
+const PUBLIC = ["init", "login", "register", "reset", "health", "status", "sso list"];
 
 const STDIN = "a password for tests only\nanother password for tests\n";
 
