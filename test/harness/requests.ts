@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ENGINE_REQUESTS } from "./engine-requests.ts";
 import { ok } from "./expect.ts";
-import { apiToken, bind, PASSWORD, type Person, secretPath, unique } from "./fixtures.ts";
+import { apiToken, bind, PASSWORD, type Person, realm, secretPath, unique } from "./fixtures.ts";
 import { SSO_REQUESTS } from "./sso-requests.ts";
 import { freshSecret, type World } from "./world.ts";
 
@@ -73,6 +73,12 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 
 	"POST /api/v1/realms": () => ({ path: `${V1}/realms`, body: { slug: unique("made"), name: "A realm" } }),
 	"DELETE /api/v1/realms/{slug}": async ({ freshRealm }) => ({ path: `${V1}/realms/${await freshRealm()}` }),
+	"POST /api/v1/realms/{slug}/restore": async ({ api, people }, { person }) => {
+		const owner = person ?? people.owner;
+		const { slug } = await realm(api, owner);
+		ok(await api.delete(`/realms/${slug}`, { token: owner.token }));
+		return { path: `${V1}/realms/${slug}/restore`, body: {} };
+	},
 
 	"POST /api/v1/realms/{slug}/secrets": ({ slug }) => ({
 		path: `${V1}/realms/${slug}/secrets`,

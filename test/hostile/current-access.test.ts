@@ -41,6 +41,7 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/revoke", "instance"],
 	["POST /api/v1/realms", "own"],
 	["DELETE /api/v1/realms/{slug}", "admin"],
+	["POST /api/v1/realms/{slug}/restore", "own"],
 	["POST /api/v1/realms/{slug}/secrets", "member"],
 	["DELETE /api/v1/realms/{slug}/secrets/{key}", "admin"],
 	["POST /api/v1/realms/{slug}/secrets/{key}/rollback", "member"],

@@ -93,6 +93,7 @@ const ROWS: readonly Row[] = [
 	["GET /api/v1/realms", 200, "user", "read", "anywhere", ["page", 192]],
 	["GET /api/v1/realms/{slug}", 200, "viewer", "read", "realm", FEW],
 	["DELETE /api/v1/realms/{slug}", 200, "admin", "delete", "admins of a realm", FEW],
+	["POST /api/v1/realms/{slug}/restore", 200, "user", "write,delete", "instance", FEW],
 
 	["POST /api/v1/realms/{slug}/secrets", 201, "member", "write", IN_BODY, FEW],
 	["GET /api/v1/realms/{slug}/secrets", 200, "viewer", "read", IN_LIST, "streamed"],

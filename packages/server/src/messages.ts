@@ -63,6 +63,12 @@ export const IfHealthy = v.object({
 	if: v.optional(v.picklist(["healthy"], errorMessage("validation_failed", "if must be healthy"))),
 });
 
+/** Query that asks for what was deleted and can be restored. Design: §15 */
+export const Deleted = v.optional(
+	v.picklist(["true", "false"], errorMessage("validation_failed", "deleted must be true or false")),
+	"false",
+);
+
 /** In answers: a whole number from 0. */
 export const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 

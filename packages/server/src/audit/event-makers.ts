@@ -42,6 +42,7 @@ const CHECKED: ReadonlySet<string> = new Set<EventType>([
 	"invitation.deleted",
 	"realm.created",
 	"realm.deleted",
+	"realm.restored",
 	"secret.set",
 	"secret.delete",
 	"secret.restore",

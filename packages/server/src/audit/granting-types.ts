@@ -10,6 +10,7 @@ export const GRANTING_TYPES = [
 	"realm.created",
 	"realm.deleted",
 	"realm.purged",
+	"realm.restored",
 	"policy.binding.created",
 	"policy.binding.changed",
 	"policy.binding.deleted",

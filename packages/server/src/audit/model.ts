@@ -27,6 +27,7 @@ const EVENT_TYPES = [
 	"realm.created",
 	"realm.deleted",
 	"realm.purged",
+	"realm.restored",
 	"secret.set",
 	"secret.delete",
 	"secret.restore",

@@ -88,6 +88,7 @@ export class LoggedRights {
 		"realm.created": (event) => this.#grant("realm", event.realm_id, { says: realmSays(event.actor, false) }, event),
 		"realm.deleted": (event) => this.#deleteRealm(event.realm_id, event),
 		"realm.purged": (event) => this.#purgeRealm(event.realm_id, event),
+		"realm.restored": (event, { owner }) => this.#restoreRealm(event.realm_id, String(owner), event),
 		"policy.binding.created": (event, { user_id, role }) =>
 			this.#grantIn(event.realm_id, "binding", `${event.realm_id} ${user_id}`, { says: String(role) }, event),
 		"policy.binding.changed": (event, { user_id, role }) =>
@@ -185,6 +186,11 @@ export class LoggedRights {
 	#deleteRealm(realm_id: string, by: When): void {
 		this.#grant("realm", realm_id, { says: realmSays("", true) }, by);
 		this.#endIn(realm_id, ["engine"], by);
+	}
+
+	#restoreRealm(realm_id: string, owner: string, by: When): void {
+		this.#grant("realm", realm_id, { says: realmSays(owner, false) }, by);
+		this.#endIn(realm_id, ["token"], by);
 	}
 
 	#purgeRealm(realm_id: string, by: When): void {

@@ -25,6 +25,9 @@ export const CreateRealm = v.object({
 	description: v.nullish(v.pipe(PlainText, atMost(2048, "description")), ""),
 });
 
+/** A deletion and a slug for the restored realm. Both have defaults. Design: §15. */
+export const RestoreRealm = v.object({ id: v.optional(RequiredText), slug: v.optional(Slug) });
+
 /** Days between a realm's deletion and its purge. Design: §7. */
 export const PURGE_AFTER_DAYS = 30;
 
@@ -37,6 +40,22 @@ export interface Realm {
 	user_id: string;
 	/** ISO 8601 UTC. */
 	created_at: string;
+}
+
+/** A deleted realm that can be restored. */
+export interface DeletedRealm extends Realm {
+	/** User who deleted it; empty for deletions by an older version. */
+	deleted_by: string;
+	/** ISO 8601 UTC. */
+	deleted_at: string;
+}
+
+/** Deleted realms that a caller may restore. */
+export interface Restorable {
+	/** Their owner; undefined for those of all owners. */
+	user_id: string | undefined;
+	/** Deleted after this instant. */
+	since: string;
 }
 
 /** A realm to be made. */
@@ -75,7 +94,13 @@ export type RowLimit =
 /** For each limit, the realms or accounts that used the largest share of it, fullest first; deleted realms count. */
 export type Fullest = Record<RowLimit, Filled[]>;
 
-/** Operations of the store on realms. No read sees deleted realms. */
+/** A realm to be purged, if it was deleted before the instant. */
+interface Doomed {
+	id: string;
+	deleted_before: string;
+}
+
+/** Operations of the store on realms. No read sees deleted realms, but those that say so. */
 export const realmOperations = {
 	/** Adds the realm and its record key, unless its owner has as many as the account may, including deleted ones. */
 	create: write<(input: NewRealm, event: AuditEvent) => "done" | "slug_taken" | "limit_reached">(),
@@ -95,10 +120,28 @@ export const realmOperations = {
 	deletedBefore: read<(instant: string) => { id: string; slug: string }[]>(),
 	/** Finds the realms and accounts nearest to their limits at the instant, among all. */
 	fullest: scan<(input: { max: Record<RowLimit, number>; now: string }) => Fullest>(),
-	/** Removes a deleted realm's contents, in parts. The realm and its keys stay until it is purged. @returns how many rows */
-	empty: write<(id: string) => number>({ inParts: true }),
-	/** Removes a deleted realm with all rows and record keys. */
-	purge: write<(id: string, event: AuditEvent) => boolean>(),
+	/**
+	 * Removes the contents of a realm that was deleted before the instant, in parts. The realm and its keys stay until it is purged; nobody can restore
+	 * it any more. @returns how many rows
+	 */
+	empty: write<(doomed: Doomed) => number>({ inParts: true }),
+	/** Removes a realm that was deleted before the instant, with all rows and record keys. */
+	purge: write<(doomed: Doomed, event: AuditEvent) => boolean>(),
+	/** Lists deleted realms in order of their creation. @param after an id, or "" for the start */
+	deleted: read<(which: Restorable, after: string, limit: number) => DeletedRealm[]>(),
+	countDeleted: read<(which: Restorable) => number>(),
+	/** Finds the newest deletion of a realm with this slug, or the one with this id. */
+	findDeleted: read<(which: Restorable & { slug: string; id: string | undefined }) => DeletedRealm | undefined>(),
+	/** Removes what ends for good with a realm's deletion, in parts. @returns how many rows; 0 for a realm that lives */
+	endRestricted: write<(id: string) => number>({ inParts: true }),
+	/** Brings back a realm that was deleted after the instant, under this slug and with its bindings and secrets. */
+	restore:
+		write<
+			(
+				input: Pick<Realm, "id" | "slug" | "user_id"> & Pick<Restorable, "since">,
+				event: AuditEvent,
+			) => "done" | "slug_taken" | "not_found"
+		>(),
 };
 
 /** The store's part for realms. */

@@ -1,4 +1,5 @@
-import { eventBy, systemEvent } from "../audit/model.ts";
+import type { AccountStore } from "../accounts/model.ts";
+import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { AppError, LimitReached } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
@@ -9,7 +10,7 @@ import { PURGE_AFTER_DAYS, type Realm, type RealmStore } from "./model.ts";
 
 /** Dependencies of the realm rules. */
 export interface RealmNeeds extends AccessNeeds {
-	store: AccessNeeds["store"] & { realms: RealmStore };
+	store: AccessNeeds["store"] & { realms: RealmStore; accounts: Pick<AccountStore, "byId"> };
 	system: System;
 	keyring: Pick<Keyring, "withNewKey" | "forgetRealm" | "cursorKey">;
 	/** Realms that an account may own, unless it has its own limit. */
@@ -34,10 +35,14 @@ export async function createRealm(
 	const outcome = await needs.keyring.withNewKey("record", realm.id, (key) =>
 		needs.store.realms.create({ realm, key, realms_per_account: needs.realms_per_account }, event),
 	);
-	if (outcome === "slug_taken")
-		throw new AppError("conflict", "a realm with this slug already exists: choose another slug");
+	if (outcome === "slug_taken") throw slugTaken();
 	if (outcome === "limit_reached") throw tooManyRealms();
 	return realm;
+}
+
+/** Makes the refusal of a slug that a live realm has. */
+export function slugTaken(): AppError {
+	return new AppError("conflict", "a realm with this slug already exists: choose another slug");
 }
 
 function tooManyRealms(): AppError {
@@ -70,7 +75,7 @@ export async function getRealm(needs: RealmNeeds, actor: Actor, slug: string): P
 }
 
 /**
- * Soft-deletes a realm with everything in it: from then on nothing in it can be reached, and its slug is free.
+ * Soft-deletes a realm with everything in it: from then on nothing in it can be reached, and its slug is free. It can be restored for 30 days.
  * @throws AppError not_found, forbidden, insufficient_scope
  * Spec: API › Realms, States and transitions
  */
@@ -86,18 +91,4 @@ export async function deleteRealm(needs: RealmNeeds, actor: Actor, slug: string)
 		throw new AppError("not_found", "realm not found: it has just been deleted");
 	}
 	needs.keyring.forgetRealm(realm.id);
-}
-
-/** Removes realms that were deleted long enough ago, and destroys their keys. @returns how many. Design: §5, §7 */
-export async function purgeRealms(needs: Pick<RealmNeeds, "store" | "system" | "keyring">): Promise<number> {
-	const now = needs.system.now();
-	const limit = new Date(now.getTime() - PURGE_AFTER_DAYS * 24 * 60 * 60 * 1000);
-	const due = await needs.store.realms.deletedBefore(limit.toISOString());
-	for (const { id, slug } of due) {
-		// A single transaction would delay everybody for a second.
-		await needs.store.realms.empty(id);
-		await needs.store.realms.purge(id, systemEvent(now, "realm.purged", { id, slug }, {}));
-		needs.keyring.forgetRealm(id);
-	}
-	return due.length;
 }

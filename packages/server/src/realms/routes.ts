@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { Instant, Uuid } from "../messages.ts";
+import { Deleted, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
-import { CreateRealm } from "./model.ts";
+import { listDeletedRealms, restoreRealm } from "./deletion.ts";
+import { CreateRealm, RestoreRealm } from "./model.ts";
 import { createRealm, deleteRealm, getRealm, listRealms, type RealmNeeds } from "./realms.ts";
 
 const RealmSchema = v.object({
@@ -14,8 +15,22 @@ const RealmSchema = v.object({
 	created_at: Instant,
 });
 
+/** A realm of the list; the last five fields are those of a deleted one. */
+const ListedSchema = v.object({
+	...v.pick(RealmSchema, ["id", "slug", "name", "created_at"]).entries,
+	user_id: v.optional(Uuid),
+	owner_email: v.optional(v.string()),
+	deleted_by: v.optional(v.string()),
+	deleted_at: v.optional(Instant),
+	purge_at: v.optional(Instant),
+});
+
 /** Spec: API › Realms. */
 export function realmRoutes(needs: RealmNeeds): Route[] {
+	return [...living(needs), listRoute(needs), ...deletion(needs)];
+}
+
+function living(needs: RealmNeeds): Route[] {
 	return [
 		route({
 			method: "POST",
@@ -29,22 +44,6 @@ export function realmRoutes(needs: RealmNeeds): Route[] {
 		}),
 		route({
 			method: "GET",
-			path: "/api/v1/realms",
-			summary: "The realms that the caller can use",
-			query: v.object(pageQuery()),
-			status: 200,
-			answer: v.object({
-				realms: v.array(v.pick(RealmSchema, ["id", "slug", "name", "created_at"])),
-				pagination: PaginationSchema,
-			}),
-			errors: ["invalid_limit", "invalid_cursor"],
-			async handle({ actor, query }) {
-				const { rows, pagination } = await listRealms(needs, actor, query);
-				return { realms: rows.map(({ id, slug, name, created_at }) => ({ id, slug, name, created_at })), pagination };
-			},
-		}),
-		route({
-			method: "GET",
 			path: "/api/v1/realms/{slug}",
 			summary: "A realm",
 			status: 200,
@@ -52,10 +51,35 @@ export function realmRoutes(needs: RealmNeeds): Route[] {
 			errors: ["not_found"],
 			handle: ({ actor, params }) => getRealm(needs, actor, params.slug),
 		}),
+	];
+}
+
+function listRoute(needs: RealmNeeds): Route {
+	return route({
+		method: "GET",
+		path: "/api/v1/realms",
+		summary: "The realms that the caller can use, or those that they can restore",
+		query: v.object({ deleted: Deleted, ...pageQuery() }),
+		status: 200,
+		answer: v.object({ realms: v.array(ListedSchema), pagination: PaginationSchema }),
+		errors: ["invalid_limit", "invalid_cursor"],
+		async handle({ actor, query }) {
+			if (query.deleted === "true") {
+				const { rows, pagination } = await listDeletedRealms(needs, actor, query);
+				return { realms: rows, pagination };
+			}
+			const { rows, pagination } = await listRealms(needs, actor, query);
+			return { realms: rows.map(({ id, slug, name, created_at }) => ({ id, slug, name, created_at })), pagination };
+		},
+	});
+}
+
+function deletion(needs: RealmNeeds): Route[] {
+	return [
 		route({
 			method: "DELETE",
 			path: "/api/v1/realms/{slug}",
-			summary: "Delete a realm and everything in it",
+			summary: "Delete a realm and everything in it; it can be restored for 30 days",
 			status: 200,
 			answer: v.object({ message: v.string() }),
 			errors: ["not_found"],
@@ -63,6 +87,16 @@ export function realmRoutes(needs: RealmNeeds): Route[] {
 				await deleteRealm(needs, actor, params.slug);
 				return { message: "realm deleted" };
 			},
+		}),
+		route({
+			method: "POST",
+			path: "/api/v1/realms/{slug}/restore",
+			summary: "Bring a deleted realm back with its bindings and secrets",
+			body: RestoreRealm,
+			status: 200,
+			answer: RealmSchema,
+			errors: ["invalid_slug", "not_found", "conflict"],
+			handle: ({ actor, params, body }) => restoreRealm(needs, actor, params.slug, body),
 		}),
 	];
 }

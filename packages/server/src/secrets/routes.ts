@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
-import { Count, Environment, errorMessage, Instant, Uuid } from "../messages.ts";
+import { Count, Deleted, Environment, errorMessage, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { jsonObject, streamItems } from "../streamed.ts";
 import { deleteSecret, listDeletedSecrets, purgeSecret, restoreSecret } from "./deletion.ts";
@@ -36,12 +36,6 @@ const ListedSchema = v.object({
 	deleted_by: v.optional(v.string()),
 	deleted_at: v.optional(Instant),
 });
-
-/** Not in the specification: `true` asks for those that can be restored. */
-const Deleted = v.optional(
-	v.picklist(["true", "false"], errorMessage("validation_failed", "deleted must be true or false")),
-	"false",
-);
 
 /** Not in the specification: `false` asks for the names only. Nothing is opened then. */
 const WithValues = v.optional(

@@ -85,7 +85,7 @@ export const ROW_KINDS = {
 	realm: {
 		key: ["id"],
 		covered: ["slug", "user_id", "deleted_at"],
-		free: { name: SHOWN, description: SHOWN, created_at: SHOWN, bytes: COUNTED, keys: COUNTED },
+		free: { name: SHOWN, description: SHOWN, created_at: SHOWN, bytes: COUNTED, keys: COUNTED, deleted_by: SHOWN },
 		sum: "access",
 		altered: "refused",
 	},

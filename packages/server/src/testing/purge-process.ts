@@ -1,6 +1,7 @@
 /* Empties a realm by a few parts, and kills itself within the next one. */
 import { openWriter } from "../store/sqlite/open.ts";
 import { emptying } from "../store/sqlite/writes/emptying.ts";
+import { doomed } from "./rows.ts";
 
 /** Parts after which it kills itself. */
 export const STEPS = [0, 1, 3] as const;
@@ -10,7 +11,7 @@ function main([file = "", realm_id = "", steps = ""]: string[]): void {
 	const empty = emptying(db);
 	for (let step = 0; ; step++) {
 		db.exec("BEGIN IMMEDIATE");
-		empty(realm_id);
+		empty(doomed(realm_id));
 		if (step === Number(steps)) process.kill(process.pid, "SIGKILL");
 		db.exec("COMMIT");
 	}

@@ -16,7 +16,7 @@ import { createRowRenewal, type RowRenewal } from "../keys/row-renewal.ts";
 import type { LeaseClock } from "../leases/clock.ts";
 import { createLimits } from "../limits.ts";
 import type { Log } from "../log.ts";
-import { purgeRealms } from "../realms/realms.ts";
+import { purgeRealms } from "../realms/deletion.ts";
 import { purgeDeletedSecrets } from "../secrets/deletion.ts";
 import { convertMappings } from "../sso/former-mappings.ts";
 import { createProtocols, loadProtocols } from "../sso/protocols.ts";

@@ -5,6 +5,7 @@ import { accountContract } from "./accounts.ts";
 import { auditContract } from "./audit.ts";
 import { backupContract } from "./backups.ts";
 import { currentAccessContract } from "./current-access.ts";
+import { deletedRealmContract } from "./deleted-realms.ts";
 import { engineContract } from "./engines.ts";
 import { healthContract } from "./health.ts";
 import { holdingContract } from "./holdings.ts";
@@ -33,6 +34,7 @@ const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	audit: auditContract,
 	backups: backupContract,
 	"current access": currentAccessContract,
+	"deleted realms": deletedRealmContract,
 	engines: engineContract,
 	health: healthContract,
 	holdings: holdingContract,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { NewVersion, Promoted } from "../../secrets/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aDeletion, aNewRealm, anEvent, aRealm, aVersion, MADE_AT } from "../../testing/rows.ts";
+import { aDeletion, aNewRealm, anEvent, aRealm, aVersion, doomed, MADE_AT } from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import type { OpenStore } from "./open-store.ts";
 
@@ -190,7 +190,7 @@ export async function roomContract(openStore: OpenStore): Promise<void> {
 		assert.ok(first);
 		await realms.remove({ id: first.id, deleted_at: MADE_AT }, anEvent());
 		assert.equal(await make(), "limit_reached");
-		await realms.purge(first.id, anEvent());
+		await realms.purge(doomed(first.id), anEvent());
 		assert.equal(await make(), "done");
 		assert.equal(await make(), "limit_reached");
 		await accounts.setLimits({ user_id: ada.id, realm_bytes: null, realms: 4 }, anEvent());

@@ -11,6 +11,7 @@ import { AUDIT_QUESTIONS } from "./migrations/0013-audit-questions.ts";
 import { INSTANCE_ADMINS } from "./migrations/0014-instance-admins.ts";
 import { DELETED_SECRETS } from "./migrations/0015-deleted-secrets.ts";
 import { CODES } from "./migrations/0016-codes.ts";
+import { DELETED_REALMS } from "./migrations/0019-deleted-realms.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -264,4 +265,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	INSTANCE_ADMINS,
 	DELETED_SECRETS,
 	CODES,
+	DELETED_REALMS,
 ];

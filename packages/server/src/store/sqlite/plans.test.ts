@@ -16,6 +16,7 @@ import {
 	aSession,
 	aToken,
 	aVersion,
+	doomed,
 	MADE_AT,
 } from "../../testing/rows.ts";
 import { believeAll, makeFolder } from "../../testing/store.ts";
@@ -112,6 +113,12 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"realms.list": [() => realms.list("a", undefined, "", 10), /realm_by_owner .*binding_by_user .*\(id=\?\)/],
 	"realms.list of one": [() => realms.list("a", "r", "", 10), /realm_by_owner .*binding_by_user .*\(id=\?\)/],
 	"realms.count": [() => realms.count("a", undefined), /realm_by_owner .*binding_by_user/],
+	"realms.deleted": [() => realms.deleted({ user_id: "a", since: MADE_AT }, "", 10), /realm .*\(id>\?|realm_deleted/],
+	"realms.countDeleted": [() => realms.countDeleted({ user_id: "a", since: MADE_AT }), /realm_deleted/],
+	"realms.findDeleted": [
+		() => realms.findDeleted({ user_id: "a", since: MADE_AT, slug: "s", id: undefined }),
+		/realm_deleted/,
+	],
 	"realms.deletedBefore": [() => realms.deletedBefore(MADE_AT), /realm_deleted \(deleted_at>\? AND deleted_at<\?\)/],
 	"resets.ofUser": [() => resets.ofUser("a", MADE_AT), /reset_code USING PRIMARY KEY \(user_id=\?\)/],
 	"secrets.get": [() => secrets.get("r", "dev", "k"), /\(secret_id=\?.*\(realm_id=\? AND environment=\? AND key=\?\)/],
@@ -230,8 +237,11 @@ function runEveryWrite(): void {
 	for (const verb of ["link", "unlink"] as const) writes.sso[verb](aLink({ ...owner, password: "new" }), event);
 	runEveryLeaseWrite(writes, realm.id);
 	writes.realms.remove({ id: realm.id, deleted_at: MADE_AT }, event);
-	writes.realms.empty(realm.id);
-	writes.realms.purge(realm.id, event);
+	writes.realms.endRestricted(realm.id);
+	writes.realms.restore({ ...realm, since: "" }, event);
+	writes.realms.remove({ id: realm.id, deleted_at: MADE_AT }, event);
+	writes.realms.empty(doomed(realm.id));
+	writes.realms.purge(doomed(realm.id), event);
 }
 
 ran.length = 0;

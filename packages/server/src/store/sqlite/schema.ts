@@ -57,6 +57,7 @@ export const realm = sqliteTable(believed("realm"), {
 	deleted_at: text(),
 	bytes: integer().notNull(),
 	keys: integer().notNull(),
+	deleted_by: text(),
 });
 
 export const accountLimit = sqliteTable(believed("account_limit"), {

@@ -1,30 +1,22 @@
 import type { Role } from "../../../policy/model.ts";
 import type { Implementations } from "../../store.ts";
-import { and, asc, count, eq, gt, isNotNull, isNull, lt, or, sql } from "../drizzle.ts";
+import { and, asc, count, eq, gt, isNull, or, sql } from "../drizzle.ts";
 import { believed } from "../row-guard.ts";
 import { realm } from "../schema.ts";
+import { deletedRealmReads, realmColumns } from "./deleted-realms.ts";
 import { later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["realms"];
 
 const { placeholder } = sql;
 
-const columns = {
-	id: realm.id,
-	slug: realm.slug,
-	name: realm.name,
-	description: realm.description,
-	user_id: realm.user_id,
-	created_at: realm.created_at,
-};
-
-/** Questions about live realms. */
+/** Questions about realms: live ones, unless they say so. */
 export function realmReads(db: Reader): Reads {
 	const [bindings, realms] = [sql.raw(believed("binding")), sql.raw(believed("realm"))];
 	const role = sql<Role | null>`(SELECT role FROM ${bindings} AS held WHERE held.realm_id = ${realms}.id AND held.user_id = ${placeholder("user_id")})`;
 	const access = later(() =>
 		db
-			.select({ ...columns, role })
+			.select({ ...realmColumns, role })
 			.from(realm)
 			.where(and(eq(realm.slug, placeholder("slug")), isNull(realm.deleted_at)))
 			.prepare(),
@@ -47,7 +39,7 @@ export function realmReads(db: Reader): Reads {
 	);
 	const list = later(() =>
 		db
-			.select(columns)
+			.select(realmColumns)
 			.from(realm)
 			.where(and(mine, gt(realm.id, placeholder("after"))))
 			.orderBy(asc(realm.id))
@@ -55,13 +47,6 @@ export function realmReads(db: Reader): Reads {
 			.prepare(),
 	);
 	const total = later(() => db.select({ total: count() }).from(realm).where(mine).prepare());
-	const deleted = later(() =>
-		db
-			.select({ id: realm.id, slug: realm.slug })
-			.from(realm)
-			.where(and(isNotNull(realm.deleted_at), lt(realm.deleted_at, placeholder("instant"))))
-			.prepare(),
-	);
 	return {
 		access(slug, user_id) {
 			const row = access().get({ slug, user_id });
@@ -70,6 +55,6 @@ export function realmReads(db: Reader): Reads {
 		named: (ids) => named().all({ ids: JSON.stringify(ids) }),
 		list: (user_id, only, after, limit) => list().all({ user_id, only: only ?? "", after, limit }),
 		count: (user_id, only) => total().get({ user_id, only: only ?? "" })?.total ?? 0,
-		deletedBefore: (instant) => deleted().all({ instant }),
+		...deletedRealmReads(db),
 	};
 }

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { countEvents, eventsAfter, isChainIntact } from "../../../testing/events.ts";
 import { STEPS } from "../../../testing/purge-process.ts";
-import { anEvent, aVersion, MADE_AT } from "../../../testing/rows.ts";
+import { anEvent, aVersion, doomed, MADE_AT } from "../../../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../../../testing/rules.ts";
 import { openWriter } from "../open.ts";
 import { emptying } from "./emptying.ts";
@@ -22,8 +22,8 @@ const owner = await addAccount(store);
 async function purgeAll(): Promise<number> {
 	const due = await store.realms.deletedBefore(MADE_AT);
 	for (const { id, slug } of due) {
-		await store.realms.empty(id);
-		await store.realms.purge(id, anEvent({ type: "realm.purged", realm_id: id, realm: slug }));
+		await store.realms.empty(doomed(id));
+		await store.realms.purge(doomed(id), anEvent({ type: "realm.purged", realm_id: id, realm: slug }));
 	}
 	return due.length;
 }
@@ -83,7 +83,7 @@ function firstPart(realm_id: string): number {
 	const db = openWriter(file);
 	const empty = emptying(db);
 	db.exec("BEGIN IMMEDIATE");
-	const count = empty(realm_id);
+	const count = empty(doomed(realm_id));
 	db.exec("ROLLBACK");
 	db.close();
 	return count;
@@ -117,7 +117,7 @@ for (const [what, secrets, versions, bytes, tokens, part] of [
 test("a realm that lives is not emptied", async () => {
 	const realm = await addRealm(store, owner, { keyring: rules.keyring });
 	await store.secrets.set(aVersion(realm.id, "k"), anEvent());
-	assert.equal(await store.realms.empty(realm.id), 0);
+	assert.equal(await store.realms.empty(doomed(realm.id)), 0);
 	assert.equal(rowsOf(realm.id).secrets, 1);
 });
 

@@ -7,25 +7,50 @@ import { VERSION_BYTES } from "../../../secrets/model.ts";
  */
 const MOST_SECRETS = 2000;
 const MOST_BYTES = 2 * 1024 * 1024;
-const MOST_TOKENS = 1000;
+const MOST_ENDED = 1000;
+
+/** Tables whose rows end for good with their realm's deletion: a restore brings none of them back. */
+const ENDED_WITH_REALM = ["api_token"] as const;
+
+/** Time of deletion of a realm whose purge has begun, so that nobody restores a part of it. */
+const PURGING = new Date(0).toISOString();
 
 /** Prepares the function that removes a part of a deleted realm's rows, and returns their number. */
-export function emptying(db: Database): (id: string) => number {
-	const isDeleted = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NOT NULL").pluck();
+export function emptying(db: Database): (doomed: { id: string; deleted_before: string }) => number {
+	const isDoomed = db.prepare("SELECT deleted_at FROM realm WHERE id = @id AND deleted_at < @deleted_before").pluck();
+	const begin = db.prepare("UPDATE realm SET deleted_at = ? WHERE id = ?");
 	const removals = [
 		removal(db, "secret", "secret_version WHERE secret_id"),
 		removal(db, "deleted_secret", "deleted_version WHERE deletion_id"),
+		ending(db),
 	];
-	const removeTokens = db.prepare(
-		`DELETE FROM api_token WHERE rowid IN (SELECT rowid FROM api_token WHERE realm_id = ? LIMIT ${MOST_TOKENS})`,
-	);
-	return (id) => {
-		if (isDeleted.get(id) === undefined) return 0;
+	return (doomed) => {
+		const deleted_at = isDoomed.get(doomed);
+		if (deleted_at === undefined) return 0;
+		if (deleted_at !== PURGING) begin.run(PURGING, doomed.id);
 		for (const remove of removals) {
-			const removed = remove(id);
+			const removed = remove(doomed.id);
 			if (removed > 0) return removed;
 		}
-		return removeTokens.run(id).changes;
+		return 0;
+	};
+}
+
+/** Prepares the function that removes a part of what ends with a realm's deletion, and returns the number of rows. */
+export function ending(db: Database): (realm_id: string) => number {
+	const isDeleted = db.prepare("SELECT 1 FROM realm WHERE id = ? AND deleted_at IS NOT NULL").pluck();
+	const removals = ENDED_WITH_REALM.map((table) =>
+		db.prepare(
+			`DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE realm_id = ? LIMIT ${MOST_ENDED})`,
+		),
+	);
+	return (realm_id) => {
+		if (isDeleted.get(realm_id) === undefined) return 0;
+		for (const remove of removals) {
+			const { changes } = remove.run(realm_id);
+			if (changes > 0) return changes;
+		}
+		return 0;
 	};
 }
 

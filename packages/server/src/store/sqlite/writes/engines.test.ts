@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { createRowMacs } from "../../../crypto/row-macs.ts";
-import { aConfig, anEvent, MADE_AT, newId } from "../../../testing/rows.ts";
+import { aConfig, anEvent, doomed, MADE_AT, newId } from "../../../testing/rows.ts";
 import { addAccount, addRealm } from "../../../testing/rules.ts";
 import { openTestStore, ROW_KEY } from "../../../testing/store.ts";
 
@@ -33,7 +33,7 @@ test("a realm that engines served before is so until a configuration names other
 	await store.realms.remove({ id: kept.id, deleted_at: MADE_AT }, anEvent());
 	assert.deepEqual([await former(), await engines.isFormer("pki", kept.id)], [[], true], "it may be restored");
 	await engines.keepGenerated(aConfig({ engine: "pki", realm_id: kept.id, state: "generated" }), anEvent());
-	await store.realms.purge(kept.id, anEvent());
+	await store.realms.purge(doomed(kept.id), anEvent());
 	assert.equal(await engines.isFormer("pki", kept.id), false);
 	assert.equal(await engines.config("pki", kept.id, "generated"), undefined);
 });

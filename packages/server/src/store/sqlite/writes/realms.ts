@@ -3,7 +3,7 @@ import { decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import type { Append } from "./audit.ts";
-import { emptying } from "./emptying.ts";
+import { emptying, ending } from "./emptying.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { INSERT_KEY } from "./keys.ts";
 import { leaseRevoker } from "./leases.ts";
@@ -18,15 +18,14 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 		"INSERT INTO realm (id, slug, name, description, user_id, created_at) VALUES (@id, @slug, @name, @description, @user_id, @created_at)",
 	);
 	const addKey = db.prepare(INSERT_KEY);
-	const remove = db.prepare("UPDATE realm SET deleted_at = @deleted_at WHERE id = @id AND deleted_at IS NULL");
+	const remove = db.prepare(
+		"UPDATE realm SET deleted_at = @deleted_at, deleted_by = @deleted_by WHERE id = @id AND deleted_at IS NULL",
+	);
 	const leases = leaseRevoker(db);
 	const retireConfigs = db.prepare(
 		"UPDATE engine_config SET state = 'retired' WHERE realm_id = ? AND state = 'active'",
 	);
 	const dropConfigs = db.prepare(`DELETE FROM engine_config WHERE realm_id = ? AND ${IS_UNUSED}`);
-	const dropAuthority = db.prepare("DELETE FROM engine_config WHERE realm_id = ? AND state = 'generated'");
-	const purge = db.prepare("DELETE FROM realm WHERE id = ? AND deleted_at IS NOT NULL");
-	const dropKeys = db.prepare("DELETE FROM keyring WHERE realm_id = ?");
 	return {
 		create(input, event) {
 			const { slug, user_id } = input.realm;
@@ -43,7 +42,7 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 			return "done";
 		},
 		remove(input, event) {
-			if (remove.run(input).changes === 0) return false;
+			if (remove.run({ ...input, deleted_by: event.actor }).changes === 0) return false;
 			// Leases that are being made are left to their makers: activating one finds the realm gone.
 			const selection = {
 				realm_id: input.id,
@@ -57,9 +56,46 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 			append(event, revoked === 0 ? {} : { leases: revoked });
 			return true;
 		},
+		...restoring(db, append),
+		...purging(db, append),
+	};
+}
+
+/** Operations that bring a deleted realm back. */
+function restoring(
+	db: Database,
+	append: Append,
+): Pick<Implementations<"write">["realms"], "endRestricted" | "restore"> {
+	const taken = db.prepare(LIVE_REALM_BY_SLUG);
+	const end = ending(db);
+	const find = db.prepare(
+		`SELECT 1 FROM ${believed("realm")} WHERE id = @id AND user_id = @user_id AND deleted_at > @since`,
+	);
+	const restore = db.prepare("UPDATE realm SET slug = @slug, deleted_at = NULL, deleted_by = NULL WHERE id = @id");
+	return {
+		endRestricted: end,
+		restore(input, event) {
+			if (find.get(input) === undefined) return "not_found";
+			if (taken.get(input.slug) !== undefined) return "slug_taken";
+			// Usually there are none left: nothing is added to a realm that does not live.
+			while (end(input.id) > 0);
+			restore.run({ id: input.id, slug: input.slug });
+			append(event);
+			return "done";
+		},
+	};
+}
+
+/** Operations that remove a deleted realm for good. */
+function purging(db: Database, append: Append): Pick<Implementations<"write">["realms"], "empty" | "purge"> {
+	const dropAuthority = db.prepare("DELETE FROM engine_config WHERE realm_id = ? AND state = 'generated'");
+	const purge = db.prepare("DELETE FROM realm WHERE id = @id AND deleted_at < @deleted_before");
+	const dropKeys = db.prepare("DELETE FROM keyring WHERE realm_id = ?");
+	return {
 		empty: emptying(db),
-		purge(id, event) {
-			if (purge.run(id).changes === 0) return false;
+		purge(doomed, event) {
+			if (purge.run(doomed).changes === 0) return false;
+			const { id } = doomed;
 			dropKeys.run(id);
 			dropAuthority.run(id);
 			append(event);

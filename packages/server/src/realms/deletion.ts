@@ -1,0 +1,104 @@
+import { namesOf } from "../accounts/model.ts";
+import { eventBy, systemEvent } from "../audit/model.ts";
+import { AppError } from "../errors.ts";
+import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
+import { requireInstanceAdmin, requireScope, requireUnrestricted } from "../policy/authorize.ts";
+import type { Actor } from "../policy/model.ts";
+import { type DeletedRealm, PURGE_AFTER_DAYS, type Realm, type Restorable } from "./model.ts";
+import { type RealmNeeds, slugTaken } from "./realms.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A deleted realm in a list. */
+interface ListedDeletion extends Omit<DeletedRealm, "description"> {
+	/** E-mail of the owner. */
+	owner_email: string;
+	/** Time after which nobody can restore it, ISO 8601 UTC. */
+	purge_at: string;
+}
+
+function restorableBy(actor: Actor, now: Date): Restorable {
+	return { user_id: actor.instance_admin ? undefined : actor.user_id, since: endOfRestoring(now) };
+}
+
+/** Returns the time of deletion of those realms that can just not be restored any more. */
+function endOfRestoring(now: Date): string {
+	return new Date(now.getTime() - PURGE_AFTER_DAYS * DAY_MS).toISOString();
+}
+
+/**
+ * Reads one page of the deleted realms that the caller may restore: their own; for the instance admin, all.
+ * @throws AppError insufficient_scope
+ * Design: §15
+ */
+export async function listDeletedRealms(
+	needs: RealmNeeds,
+	actor: Actor,
+	page: PageRequest,
+): Promise<{ rows: ListedDeletion[]; pagination: Pagination }> {
+	await requireScope(needs, actor, "read");
+	await requireUnrestricted(needs, actor);
+	const which = restorableBy(actor, needs.system.now());
+	const { rows, pagination } = await readPage(needs.keyring.cursorKey(), page, {
+		list: `deleted realms ${which.user_id ?? ""}`,
+		read: (after, limit) => needs.store.realms.deleted(which, after ?? "", limit),
+		position: (realm) => realm.id,
+		count: () => needs.store.realms.countDeleted(which),
+	});
+	const names = await namesOf(needs, new Set(rows.map(({ user_id }) => user_id)));
+	const listed = rows.map(({ description: _, ...realm }) => ({
+		...realm,
+		owner_email: names.get(realm.user_id)?.email ?? "",
+		purge_at: new Date(Date.parse(realm.deleted_at) + PURGE_AFTER_DAYS * DAY_MS).toISOString(),
+	}));
+	return { rows: listed, pagination };
+}
+
+/**
+ * Brings a deleted realm back with its bindings and secrets. What was limited to it has ended for good, and so have its leases.
+ * @param wanted the deletion, the newest by default; and another slug
+ * @throws AppError not_found, insufficient_scope, conflict (slug taken by a live realm)
+ * Design: §15
+ */
+export async function restoreRealm(
+	needs: RealmNeeds,
+	actor: Actor,
+	slug: string,
+	wanted: { id?: string | undefined; slug?: string | undefined },
+): Promise<Realm> {
+	await requireUnrestricted(needs, actor);
+	for (const scope of ["write", "delete"] as const) await requireScope(needs, actor, scope);
+	const now = needs.system.now();
+	const which = restorableBy(actor, now);
+	const found = await needs.store.realms.findDeleted({ ...which, slug, id: wanted.id });
+	if (found === undefined) throw notRestorable();
+	const { deleted_at, deleted_by: _, ...realm } = found;
+	if (realm.user_id !== actor.user_id) await requireInstanceAdmin(needs, actor, "write");
+	const restored = { ...realm, slug: wanted.slug ?? slug };
+	const facts = { owner: realm.user_id, deleted_at, was: restored.slug === slug ? undefined : slug };
+	const event = eventBy(actor, now, "realm.restored", restored, facts);
+	await needs.store.realms.endRestricted(realm.id);
+	const outcome = await needs.store.realms.restore({ ...restored, since: which.since }, event);
+	if (outcome === "not_found") throw notRestorable();
+	if (outcome === "slug_taken") throw slugTaken();
+	return restored;
+}
+
+function notRestorable(): AppError {
+	return new AppError("not_found", "no such deleted realm: `svc realm list --deleted` shows those to restore");
+}
+
+/** Removes realms that were deleted long enough ago, and destroys their keys. @returns how many. Design: §5, §7 */
+export async function purgeRealms(needs: Pick<RealmNeeds, "store" | "system" | "keyring">): Promise<number> {
+	const now = needs.system.now();
+	const deleted_before = endOfRestoring(now);
+	let purged = 0;
+	for (const { id, slug } of await needs.store.realms.deletedBefore(deleted_before)) {
+		const doomed = { id, deleted_before };
+		// A single transaction would delay everybody for a second.
+		await needs.store.realms.empty(doomed);
+		if (await needs.store.realms.purge(doomed, systemEvent(now, "realm.purged", { id, slug }, {}))) purged++;
+		needs.keyring.forgetRealm(id);
+	}
+	return purged;
+}

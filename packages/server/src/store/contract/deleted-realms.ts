@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { AuditEvent } from "../../audit/model.ts";
+import type { Realm } from "../../realms/model.ts";
+import { countEvents, eventsAfter } from "../../testing/events.ts";
+import { anEvent, aToken, aVersion, doomed, MADE_AT } from "../../testing/rows.ts";
+import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
+import type { OpenStore } from "./open-store.ts";
+
+const MARCH = (day: number) => `2030-03-0${day}T00:00:00.000Z`;
+
+/** Tests the port's promises about realms that were deleted and can be restored. */
+export async function deletedRealmContract(openStore: OpenStore): Promise<void> {
+	const { store } = await openStore({ after });
+	const { realms } = store;
+	const [owner, member, other] = [await addAccount(store), await addAccount(store), await addAccount(store)];
+
+	const eventOf = (realm: Realm, type: AuditEvent["type"], actor = owner.id) =>
+		anEvent({ type, actor, realm_id: realm.id, realm: realm.slug });
+	const restore = (realm: Realm, given: Partial<Realm> = {}, since = "") =>
+		realms.restore({ ...realm, ...given, since }, eventOf(realm, "realm.restored"));
+
+	/** A deleted realm that had a member, a token for it alone, and a secret. */
+	async function deletedRealm(given: Partial<Realm> = {}, at = MADE_AT) {
+		const realm = await addRealm(store, owner, given);
+		await addBinding(store, realm, member, "viewer");
+		const token = aToken(owner.id, { realm_id: realm.id });
+		await store.tokens.create(token, anEvent());
+		await store.secrets.set(aVersion(realm.id, "k"), anEvent());
+		await realms.remove({ id: realm.id, deleted_at: at }, eventOf(realm, "realm.deleted", member.id));
+		return { realm, token };
+	}
+
+	test("a restored realm has its owner, bindings, keys and secrets, and what was limited to it has ended", async () => {
+		const { realm, token } = await deletedRealm();
+		const start = await countEvents(store);
+		assert.equal(await restore(realm), "done");
+		assert.deepEqual({ ...(await realms.access(realm.slug, owner.id)) }, { ...realm, role: "admin" });
+		assert.equal((await realms.access(realm.slug, member.id))?.role, "viewer");
+		assert.equal((await store.keys.ofRealm(realm.id)).length, 1);
+		assert.equal((await store.secrets.get(realm.id, "dev", "k"))?.version, 1);
+		assert.equal(await store.tokens.byId(token.id), undefined);
+		assert.deepEqual(await eventsAfter(store, start, [realm.id]), [["realm.restored", {}]]);
+		assert.equal(await restore(realm), "not_found", "it lives");
+	});
+
+	test("what is limited to a deleted realm ends in parts, and nothing ends in a realm that lives", async () => {
+		const { realm, token } = await deletedRealm();
+		assert.equal(await realms.endRestricted(realm.id), 1);
+		assert.equal(await store.tokens.byId(token.id), undefined);
+		assert.deepEqual([await realms.endRestricted(realm.id), await realms.endRestricted("nowhere")], [0, 0]);
+		const alive = await addRealm(store, owner);
+		const kept = aToken(owner.id, { realm_id: alive.id });
+		await store.tokens.create(kept, anEvent());
+		assert.equal(await realms.endRestricted(alive.id), 0);
+		assert.equal((await store.tokens.byId(kept.id))?.id, kept.id);
+	});
+
+	test("a slug that was taken meanwhile stays with the realm that has it; the deleted one comes back under another", async () => {
+		const { realm } = await deletedRealm();
+		const next = await addRealm(store, other, { slug: realm.slug });
+		const start = await countEvents(store);
+		assert.equal(await restore(realm), "slug_taken");
+		assert.equal(await countEvents(store), start);
+		assert.equal(await restore(realm, { slug: `${realm.slug}-old` }), "done");
+		assert.equal((await realms.access(realm.slug, owner.id))?.id, next.id);
+		assert.equal((await realms.access(`${realm.slug}-old`, owner.id))?.id, realm.id);
+	});
+
+	test("of ten restores of realms with one slug, the first has it", async () => {
+		const ten = [];
+		for (let count = 0; count < 10; count++) ten.push((await deletedRealm({ slug: "contested-again" })).realm);
+		const outcomes = await Promise.all(ten.map((realm) => restore(realm)));
+		assert.deepEqual(outcomes, ["done", ...Array.from({ length: 9 }, () => "slug_taken")]);
+	});
+
+	test("nobody restores for another owner, nor what was deleted too long ago", async () => {
+		const { realm } = await deletedRealm({}, MARCH(2));
+		assert.equal(await restore(realm, { user_id: other.id }), "not_found");
+		assert.equal(await restore(realm, {}, MARCH(2)), "not_found");
+		assert.equal(await restore(realm, {}, MARCH(1)), "done");
+	});
+
+	test("a realm whose purge has begun is never restored, and one that was restored is not purged", async () => {
+		const [begun, restored] = [(await deletedRealm()).realm, (await deletedRealm()).realm];
+		assert.ok((await realms.empty(doomed(begun.id))) > 0);
+		assert.equal(await restore(begun), "not_found");
+		assert.equal((await realms.deletedBefore(MADE_AT)).filter(({ id }) => id === begun.id).length, 1);
+		assert.equal(await restore(restored), "done");
+		const late = { id: restored.id, deleted_before: MARCH(1) };
+		assert.deepEqual([await realms.empty(late), await realms.purge(late, anEvent())], [0, false]);
+		await realms.remove({ id: restored.id, deleted_at: MARCH(1) }, anEvent());
+		assert.deepEqual([await realms.empty(late), await realms.purge(late, anEvent())], [0, false]);
+		assert.equal((await store.secrets.get(restored.id, "dev", "k"))?.version, 1);
+		assert.equal(await realms.purge(doomed(begun.id), anEvent()), true);
+	});
+
+	test("deleted realms are listed for their owner, or all of them, with who deleted each and when", async () => {
+		const someone = await addAccount(store);
+		const made = [];
+		for (const day of [1, 2, 3]) {
+			const realm = await addRealm(store, someone);
+			await realms.remove({ id: realm.id, deleted_at: MARCH(day) }, eventOf(realm, "realm.deleted", member.id));
+			made.push({ ...realm, deleted_by: member.id, deleted_at: MARCH(day) });
+		}
+		const theirs = { user_id: someone.id, since: MARCH(1) };
+		const list = async (which: typeof theirs | { user_id: undefined; since: string }, from = "", limit = 100) =>
+			(await realms.deleted(which, from, limit)).map((row) => ({ ...row }));
+		assert.deepEqual(await list(theirs), made.slice(1));
+		assert.deepEqual(await list({ ...theirs, since: "" }, "", 1), made.slice(0, 1));
+		assert.deepEqual(await list(theirs, made[1]?.id), made.slice(2));
+		assert.equal(await realms.countDeleted(theirs), 2);
+		assert.deepEqual(await list({ ...theirs, user_id: other.id }), []);
+		const all = (await list({ user_id: undefined, since: "" })).map(({ id }) => id);
+		assert.ok(made.every(({ id }) => all.includes(id)));
+		assert.equal(await realms.countDeleted({ user_id: undefined, since: "" }), all.length);
+	});
+
+	test("of several deletions of one slug the newest is found, unless an id names one", async () => {
+		const slug = "many-times";
+		const [first, last] = [
+			(await deletedRealm({ slug }, MARCH(3))).realm,
+			(await deletedRealm({ slug }, MARCH(2))).realm,
+		];
+		const find = async (given: { id?: string; user_id?: string; since?: string; slug?: string }) =>
+			(await realms.findDeleted({ user_id: undefined, since: "", slug, id: undefined, ...given }))?.id;
+		assert.equal(await find({}), first.id, "the one that was deleted last");
+		assert.equal(await find({ id: last.id }), last.id);
+		assert.equal(await find({ user_id: owner.id }), first.id);
+		assert.equal(await find({ user_id: other.id }), undefined);
+		assert.equal(await find({ since: MARCH(3) }), undefined);
+		assert.equal(await find({ id: last.id, slug: "another" }), undefined);
+		assert.equal(await restore(first), "done");
+		assert.equal(await find({}), last.id);
+	});
+}

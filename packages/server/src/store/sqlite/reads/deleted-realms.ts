@@ -1,0 +1,71 @@
+import type { Restorable } from "../../../realms/model.ts";
+import type { Implementations } from "../../store.ts";
+import { and, asc, count, desc, eq, gt, isNotNull, lt, or, sql } from "../drizzle.ts";
+import { realm } from "../schema.ts";
+import { later, type Reader } from "./reader.ts";
+
+type Reads = Pick<Implementations<"read">["realms"], "deleted" | "countDeleted" | "findDeleted" | "deletedBefore">;
+
+const { placeholder } = sql;
+
+/** Columns of a realm that callers see. */
+export const realmColumns = {
+	id: realm.id,
+	slug: realm.slug,
+	name: realm.name,
+	description: realm.description,
+	user_id: realm.user_id,
+	created_at: realm.created_at,
+};
+
+/** Questions about deleted realms. */
+export function deletedRealmReads(db: Reader): Reads {
+	const shown = {
+		...realmColumns,
+		deleted_by: sql<string>`coalesce(${realm.deleted_by}, '')`,
+		deleted_at: sql<string>`${realm.deleted_at}`,
+	};
+	const isRestorable = and(
+		gt(realm.deleted_at, placeholder("since")),
+		or(eq(placeholder("user_id") as never, ""), eq(realm.user_id, placeholder("user_id"))),
+	);
+	const due = later(() =>
+		db
+			.select({ id: realm.id, slug: realm.slug })
+			.from(realm)
+			.where(and(isNotNull(realm.deleted_at), lt(realm.deleted_at, placeholder("instant"))))
+			.prepare(),
+	);
+	const list = later(() =>
+		db
+			.select(shown)
+			.from(realm)
+			.where(and(isRestorable, gt(realm.id, placeholder("after"))))
+			.orderBy(asc(realm.id))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	const total = later(() => db.select({ total: count() }).from(realm).where(isRestorable).prepare());
+	const newest = later(() =>
+		db
+			.select(shown)
+			.from(realm)
+			.where(
+				and(
+					isRestorable,
+					eq(realm.slug, placeholder("slug")),
+					or(eq(placeholder("id") as never, ""), eq(realm.id, placeholder("id"))),
+				),
+			)
+			.orderBy(desc(realm.deleted_at), desc(realm.id))
+			.limit(1)
+			.prepare(),
+	);
+	const who = ({ user_id = "", since }: Restorable) => ({ user_id, since });
+	return {
+		deletedBefore: (instant) => due().all({ instant }),
+		deleted: (which, after, limit) => list().all({ ...who(which), after, limit }),
+		countDeleted: (which) => total().get(who(which))?.total ?? 0,
+		findDeleted: ({ slug, id = "", ...which }) => newest().get({ ...who(which), slug, id }),
+	};
+}
