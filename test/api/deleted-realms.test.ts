@@ -154,7 +154,8 @@ test("tokens that were limited to the realm have ended, and others have not", as
 
 test("realms that can be restored count for their owner", async () => {
 	const cat = await person(client, "cat");
-	ok(await client.put(`/users/${cat.id}/limits`, { realms: 1 }, { token: instance.token }));
+	const limits = { token: instance.token, raw: JSON.stringify({ realms: 1 }) };
+	ok(await client.send("PUT", `/api/v1/users/${cat.id}/limits`, limits));
 	const { slug } = await realm(client, cat);
 	ok(await client.delete(`/realms/${slug}`, { token: cat.token }));
 	const create = () => client.post("/realms", { slug: unique("more"), name: "More" }, { token: cat.token });

@@ -91,8 +91,8 @@ async function prepare({ name, auth }: Endpoint, scopes: string): Promise<Attemp
 	const request = await requestTo(name)(world, { person: who, scopes });
 	const [, inPath] = /^\/api\/v1\/(?:realms|eso)\/([^/?]+)/.exec(request.path) ?? [];
 	const [, inQuery] = /[?&]realm=([^&]+)/.exec(request.path) ?? [];
-	// The instance admin is in nobody else's realm: for these requests its own token for any realm proves as much.
-	const asked = isInstance ? undefined : (inPath ?? inQuery);
+	// The instance admin is in nobody else's realm, and no token can be made for a deleted one: a token for any realm proves as much.
+	const asked = isInstance || name === "POST /api/v1/realms/{slug}/restore" ? undefined : (inPath ?? inQuery);
 	return { who, request, slug: asked ?? (isInstance ? "" : world.slug) };
 }
 

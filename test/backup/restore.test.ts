@@ -18,6 +18,8 @@ let server: Server;
 let client: Api;
 let admin: Person;
 let slug: string;
+/** A realm that was deleted before the backup. */
+let deleted: string;
 /** A backup outside the data directory, and the key that opens it. */
 let backup: string;
 let name: string;
@@ -29,6 +31,11 @@ before(async () => {
 	admin = await person(client, "admin");
 	({ slug } = await realm(client, admin));
 	await secret(client, admin, slug, "KEPT", "as it was");
+	({ slug: deleted } = await realm(client, admin));
+	await secret(client, admin, deleted, "LOST", "a slip");
+	await secret(client, admin, slug, "LOST", "another slip");
+	ok(await client.delete(`${secretPath(slug, "LOST")}?env=dev`, { token: admin.token }));
+	ok(await client.delete(`/realms/${deleted}`, { token: admin.token }));
 	({ name } = ok(await client.post<{ name: string }>("/backups", undefined, { token: admin.token }), 201));
 	[backup, key] = [join(scratch, "backup.db"), join(scratch, "master.key")];
 	cpSync(join(server.data, "backups", name), backup);
@@ -126,6 +133,14 @@ test("the restored server serves what the backup held, and sessions of before ha
 	refused(await client.get("/realms", { token: admin.token }), 401);
 	admin = { ...admin, token: await login(client, admin) };
 	assert.equal(await value(admin.token), "as it was");
+});
+
+test("what was deleted before the backup can be restored after it", async () => {
+	const as = { token: admin.token };
+	ok(await client.post(`/realms/${deleted}/restore`, {}, as));
+	assert.equal(ok(await client.get<Secret>(`${secretPath(deleted, "LOST")}?env=dev`, as)).value, "a slip");
+	ok(await client.post(`${secretPath(slug, "LOST")}/restore?env=dev`, {}, as));
+	assert.equal(ok(await client.get<Secret>(`${secretPath(slug, "LOST")}?env=dev`, as)).value, "another slip");
 });
 
 test("the log goes on unbroken, tells of the restore once, and still of the backup", async () => {

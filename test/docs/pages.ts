@@ -58,7 +58,12 @@ export const PAGES: Readonly<Record<string, Page>> = {
 	"docs/install.md": { begins: "signed in" },
 	"docs/people.md": {
 		begins: "signed in",
-		answers: { "svc register": [PASSWORD, PASSWORD], "svc users disable": ["y"], "svc users admin": ["y"] },
+		answers: {
+			"svc register": [PASSWORD, PASSWORD],
+			"svc users disable": ["y"],
+			"svc users admin": ["y"],
+			"svc realm delete": ["y"],
+		},
 	},
 	"docs/secrets.md": {
 		begins: "signed in",

@@ -1,4 +1,5 @@
 import type { Api } from "./client.ts";
+import { ok } from "./expect.ts";
 import { apiToken, bind, type Person, person, realm, unique } from "./fixtures.ts";
 
 /** The people of the access rules: `owner` made the realm, the next three have roles in it, `stranger` is not in it. */
@@ -35,6 +36,8 @@ export async function createWorld(api: Api): Promise<World> {
 			people[name] = await person(api, name);
 		}),
 	);
+	const limits = { token: people.instance.token, raw: JSON.stringify({ realms: 1000 }) };
+	ok(await api.send("PUT", `/api/v1/users/${people.owner.id}/limits`, limits));
 	const freshRealm = async (): Promise<string> => {
 		const { slug } = await realm(api, people.owner);
 		for (const role of ["viewer", "member", "admin"] as const) await bind(api, people.owner, slug, people[role], role);

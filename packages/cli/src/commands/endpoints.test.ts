@@ -29,7 +29,25 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		{ status: 201, body: REALM },
 		"realm shop created\n",
 	],
-	["realm delete shop --yes", "DELETE realms/shop", { body: { message: "realm deleted" } }, "realm shop deleted\n"],
+	[
+		"realm delete shop --yes",
+		"DELETE realms/shop",
+		{ body: { message: "realm deleted" } },
+		"realm shop deleted; `svc realm restore shop` brings it back for 30 days\n",
+	],
+	[
+		"realm list --deleted",
+		"GET realms?deleted=true&limit=100",
+		page("realms", [{ ...REALM, owner_email: "ada@a.example", deleted_at: "d", purge_at: "p" }]),
+		"SLUG  NAME  OWNER          DELETED  PURGED  ID\nshop  Shop  ada@a.example  d        p       i\n",
+	],
+	["realm restore shop", "POST realms/shop/restore {}", { body: REALM }, "realm shop restored\n"],
+	[
+		"realm restore shop --id i --as old",
+		'POST realms/shop/restore {"id":"i","slug":"old"}',
+		{ body: { ...REALM, slug: "old" } },
+		"realm old restored\n",
+	],
 	[
 		"realm show shop",
 		"GET realms/shop",

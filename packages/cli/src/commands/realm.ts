@@ -6,16 +6,16 @@ import { listAll } from "../client/pages.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import type { Io } from "../io/io.ts";
 import { show, showFields, showTable, visible } from "../io/output.ts";
-import { confirmUnless } from "../io/prompt.ts";
 import { instants } from "../io/table.ts";
+import { addDeletionCommands, listDeletedRealms } from "./realm-deletion.ts";
 
 interface CreateOptions {
 	readonly name?: string;
 	readonly description?: string;
 }
 
-interface DeleteOptions {
-	readonly yes?: boolean;
+interface ListOptions {
+	readonly deleted?: boolean;
 }
 
 /** Adds the commands of realms. */
@@ -31,10 +31,11 @@ export function addRealmCommands(program: Command, io: Io): void {
 		examples: ["svc realm create shop", 'svc realm create shop --name "The shop"'],
 		run: createRealm,
 	});
-	addCommand(realm, io, {
+	addCommand<ListOptions>(realm, io, {
 		usage: "list",
 		summary: "list the realms that you can use",
-		examples: ["svc realm list", "svc realm list --json"],
+		options: [option("--deleted", "list your deleted realms that can be restored; the instance admin sees all")],
+		examples: ["svc realm list", "svc realm list --json", "svc realm list --deleted"],
 		isList: true,
 		run: listRealms,
 	});
@@ -44,13 +45,7 @@ export function addRealmCommands(program: Command, io: Io): void {
 		examples: ["svc realm show shop"],
 		run: showRealm,
 	});
-	addCommand<DeleteOptions>(realm, io, {
-		usage: "delete <slug>",
-		summary: "delete a realm and everything in it",
-		options: [option("--yes", "do not ask")],
-		examples: ["svc realm delete shop", "svc realm delete shop --yes"],
-		run: deleteRealm,
-	});
+	addDeletionCommands(realm, io);
 }
 
 async function createRealm(context: Context<CreateOptions>, slug: string): Promise<void> {
@@ -60,7 +55,8 @@ async function createRealm(context: Context<CreateOptions>, slug: string): Promi
 	await show(context, answer, `realm ${visible(text(answer, "slug"))} created`);
 }
 
-async function listRealms(context: Context): Promise<void> {
+async function listRealms(context: Context<ListOptions>): Promise<void> {
+	if (context.options.deleted === true) return listDeletedRealms(context);
 	const realms = await Array.fromAsync(listAll(await connect(context), "realms", "realms"));
 	const lines = realms.map((realm) => [text(realm, "slug"), text(realm, "name"), text(realm, "created_at")]);
 	await showTable(
@@ -82,12 +78,4 @@ async function showRealm(context: Context, slug: string): Promise<void> {
 		["owner", text(realm, "user_id")],
 		["created", text(realm, "created_at"), "instant"],
 	]);
-}
-
-async function deleteRealm(context: Context<DeleteOptions>, slug: string): Promise<void> {
-	const client = await connect(context);
-	const words = { doing: "deleting a realm", done: "deleted" };
-	await confirmUnless(context, `Delete the realm ${visible(slug)} with everything in it?`, words);
-	const answer = await send(client, { method: "DELETE", path: path`realms/${slug}` });
-	await show(context, answer, `realm ${visible(slug)} deleted`);
 }

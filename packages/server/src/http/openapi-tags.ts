@@ -20,7 +20,7 @@ const TAGS: Readonly<Record<string, string>> = {
 const NOUN_OF: Readonly<Record<string, string>> = {
 	...{ users: "accounts", revoke: "accounts", "openapi.json": "server" },
 	...{ health: "server", metrics: "server", doctor: "server" },
-	...{ diff: "secrets", promote: "secrets" },
+	...{ diff: "secrets", promote: "secrets", restore: "realms" },
 	...{ "auth/tokens": "tokens", "auth/register": "accounts", "auth/login": "accounts" },
 	...{
 		"auth/whoami": "accounts",

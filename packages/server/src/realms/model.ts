@@ -128,8 +128,8 @@ export const realmOperations = {
 	/** Removes a realm that was deleted before the instant, with all rows and record keys. */
 	purge: write<(doomed: Doomed, event: AuditEvent) => boolean>(),
 	/** Lists deleted realms in order of their creation. @param after an id, or "" for the start */
-	deleted: read<(which: Restorable, after: string, limit: number) => DeletedRealm[]>(),
-	countDeleted: read<(which: Restorable) => number>(),
+	deleted: scan<(which: Restorable, after: string, limit: number) => DeletedRealm[]>(),
+	countDeleted: scan<(which: Restorable) => number>(),
 	/** Finds the newest deletion of a realm with this slug, or the one with this id. */
 	findDeleted: read<(which: Restorable & { slug: string; id: string | undefined }) => DeletedRealm | undefined>(),
 	/** Removes what ends for good with a realm's deletion, in parts. @returns how many rows; 0 for a realm that lives */

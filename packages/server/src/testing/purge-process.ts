@@ -2,12 +2,14 @@
 import { openWriter } from "../store/sqlite/open.ts";
 import { emptying } from "../store/sqlite/writes/emptying.ts";
 import { doomed } from "./rows.ts";
+import { writeAsStore } from "./store.ts";
 
 /** Parts after which it kills itself. */
 export const STEPS = [0, 1, 3] as const;
 
 function main([file = "", realm_id = "", steps = ""]: string[]): void {
 	const db = openWriter(file);
+	writeAsStore(db);
 	const empty = emptying(db);
 	for (let step = 0; ; step++) {
 		db.exec("BEGIN IMMEDIATE");

@@ -113,11 +113,9 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"realms.list": [() => realms.list("a", undefined, "", 10), /realm_by_owner .*binding_by_user .*\(id=\?\)/],
 	"realms.list of one": [() => realms.list("a", "r", "", 10), /realm_by_owner .*binding_by_user .*\(id=\?\)/],
 	"realms.count": [() => realms.count("a", undefined), /realm_by_owner .*binding_by_user/],
-	"realms.deleted": [() => realms.deleted({ user_id: "a", since: MADE_AT }, "", 10), /realm .*\(id>\?|realm_deleted/],
-	"realms.countDeleted": [() => realms.countDeleted({ user_id: "a", since: MADE_AT }), /realm_deleted/],
 	"realms.findDeleted": [
 		() => realms.findDeleted({ user_id: "a", since: MADE_AT, slug: "s", id: undefined }),
-		/realm_deleted/,
+		/realm_deleted_by_slug \(slug=\? AND deleted_at>\?\)/,
 	],
 	"realms.deletedBefore": [() => realms.deletedBefore(MADE_AT), /realm_deleted \(deleted_at>\? AND deleted_at<\?\)/],
 	"resets.ofUser": [() => resets.ofUser("a", MADE_AT), /reset_code USING PRIMARY KEY \(user_id=\?\)/],

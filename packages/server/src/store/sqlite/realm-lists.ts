@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Filled } from "../../limits.ts";
-import type { Fullest, RealmStore, RowLimit } from "../../realms/model.ts";
+import type { DeletedRealm, Fullest, RealmStore, Restorable, RowLimit } from "../../realms/model.ts";
+import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 import { notExpiredAt } from "./token-lines.ts";
 
@@ -35,10 +36,25 @@ const FULLEST: Record<RowLimit, string> = {
 	identities_per_account: counted("account", "sso_identity"),
 };
 
+/** Rows of deleted realms that can be restored: an account's, or all. */
+const restorable = ({ user_id }: Restorable) =>
+	`${believed("realm")} WHERE deleted_at > @since${user_id === undefined ? "" : " AND +user_id = @user_id"}`;
+
 /** Questions about all realms and accounts. They run in the reader thread. */
 export function realmLists(db: Database) {
 	const prepare = createStatements(db);
 	return {
+		deleted(which: Restorable, after: string, limit: number): DeletedRealm[] {
+			const found = prepare(
+				"SELECT id, slug, name, description, user_id, created_at, coalesce(deleted_by, '') AS deleted_by, deleted_at " +
+					`FROM ${restorable(which)} AND id > @after ORDER BY id LIMIT @limit`,
+			);
+			return found.all({ ...which, after, limit }) as DeletedRealm[];
+		},
+		countDeleted(which: Restorable): number {
+			return (prepare(`SELECT count(*) AS total FROM ${restorable(which)}`).get({ ...which }) as { total: number })
+				.total;
+		},
 		fullest({ max, now }: Parameters<RealmStore["fullest"]>[0]): Fullest {
 			const ask = (limit: RowLimit) => prepare(FULLEST[limit]).all({ max: max[limit], now }) as Filled[];
 			return {

@@ -31,7 +31,10 @@ export interface RowLedger {
 	stop(): void;
 }
 
-/** Name of the view that has a table's rows as reads may believe them. */
+/**
+ * Name of the view that has a table's rows as reads may believe them. Of a table whose altered rows are refused, write `+column = ?` where no index finds
+ * the column: SQLite puts the constant in place of the column, also where the MAC is compared, and would refuse every other row.
+ */
 export const believed = (table: RowTable) => `believed_${table}`;
 
 /** Receives each change of a row that the log names: its name, and its MAC unless it has ended. */

@@ -1,10 +1,9 @@
-import type { Restorable } from "../../../realms/model.ts";
 import type { Implementations } from "../../store.ts";
-import { and, asc, count, desc, eq, gt, isNotNull, lt, or, sql } from "../drizzle.ts";
+import { and, desc, eq, gt, isNotNull, lt, or, sql } from "../drizzle.ts";
 import { realm } from "../schema.ts";
 import { later, type Reader } from "./reader.ts";
 
-type Reads = Pick<Implementations<"read">["realms"], "deleted" | "countDeleted" | "findDeleted" | "deletedBefore">;
+type Reads = Pick<Implementations<"read">["realms"], "findDeleted" | "deletedBefore">;
 
 const { placeholder } = sql;
 
@@ -36,16 +35,6 @@ export function deletedRealmReads(db: Reader): Reads {
 			.where(and(isNotNull(realm.deleted_at), lt(realm.deleted_at, placeholder("instant"))))
 			.prepare(),
 	);
-	const list = later(() =>
-		db
-			.select(shown)
-			.from(realm)
-			.where(and(isRestorable, gt(realm.id, placeholder("after"))))
-			.orderBy(asc(realm.id))
-			.limit(placeholder("limit"))
-			.prepare(),
-	);
-	const total = later(() => db.select({ total: count() }).from(realm).where(isRestorable).prepare());
 	const newest = later(() =>
 		db
 			.select(shown)
@@ -61,11 +50,8 @@ export function deletedRealmReads(db: Reader): Reads {
 			.limit(1)
 			.prepare(),
 	);
-	const who = ({ user_id = "", since }: Restorable) => ({ user_id, since });
 	return {
 		deletedBefore: (instant) => due().all({ instant }),
-		deleted: (which, after, limit) => list().all({ ...who(which), after, limit }),
-		countDeleted: (which) => total().get(who(which))?.total ?? 0,
-		findDeleted: ({ slug, id = "", ...which }) => newest().get({ ...who(which), slug, id }),
+		findDeleted: ({ user_id = "", id = "", ...which }) => newest().get({ ...which, user_id, id }),
 	};
 }

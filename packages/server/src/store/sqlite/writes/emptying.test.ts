@@ -7,15 +7,15 @@ import Database from "better-sqlite3";
 import { countEvents, eventsAfter, isChainIntact } from "../../../testing/events.ts";
 import { STEPS } from "../../../testing/purge-process.ts";
 import { anEvent, aVersion, doomed, MADE_AT } from "../../../testing/rows.ts";
-import { addAccount, addRealm, openTestRules } from "../../../testing/rules.ts";
+import { addAccount, addRealm } from "../../../testing/rules.ts";
+import { openTestStore, writeAsStore } from "../../../testing/store.ts";
 import { openWriter } from "../open.ts";
 import { emptying } from "./emptying.ts";
 
 const PROCESS = join(import.meta.dirname, "../../../testing/purge-process.ts");
 const LONG_AGO = "2029-01-01T00:00:00.000Z";
 
-const rules = await openTestRules({ after });
-const { store, file } = rules;
+const { store, file } = await openTestStore({ after });
 const owner = await addAccount(store);
 
 /** Purges every realm that was deleted by now. */
@@ -30,7 +30,7 @@ async function purgeAll(): Promise<number> {
 
 /** Adds a deleted realm with secrets of `versions` versions, `bytes` each, and tokens, all written straight into the file. */
 async function deletedRealm(secrets: number, versions: number, bytes: number, tokens = 0) {
-	const realm = await addRealm(store, owner, { keyring: rules.keyring });
+	const realm = await addRealm(store, owner);
 	const db = new Database(file);
 	const secret = db.prepare(
 		"INSERT INTO secret (realm_id, environment, key, version, created_at) VALUES (?, 'dev', ?, 1, '')",
@@ -81,6 +81,7 @@ function rowsOf(realm_id: string): Record<string, number> {
 /** Counts the rows that one transaction removes, then rolls it back. */
 function firstPart(realm_id: string): number {
 	const db = openWriter(file);
+	writeAsStore(db);
 	const empty = emptying(db);
 	db.exec("BEGIN IMMEDIATE");
 	const count = empty(doomed(realm_id));
@@ -115,7 +116,7 @@ for (const [what, secrets, versions, bytes, tokens, part] of [
 }
 
 test("a realm that lives is not emptied", async () => {
-	const realm = await addRealm(store, owner, { keyring: rules.keyring });
+	const realm = await addRealm(store, owner);
 	await store.secrets.set(aVersion(realm.id, "k"), anEvent());
 	assert.equal(await store.realms.empty(doomed(realm.id)), 0);
 	assert.equal(rowsOf(realm.id).secrets, 1);

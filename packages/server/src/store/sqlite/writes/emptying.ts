@@ -12,8 +12,8 @@ const MOST_ENDED = 1000;
 /** Tables whose rows end for good with their realm's deletion: a restore brings none of them back. */
 const ENDED_WITH_REALM = ["api_token"] as const;
 
-/** Time of deletion of a realm whose purge has begun, so that nobody restores a part of it. */
-const PURGING = new Date(0).toISOString();
+/** Time of deletion of a realm whose purge has begun, before any other, so that nobody restores a part of it. */
+const PURGING = "";
 
 /** Prepares the function that removes a part of a deleted realm's rows, and returns their number. */
 export function emptying(db: Database): (doomed: { id: string; deleted_before: string }) => number {

@@ -69,7 +69,7 @@ function restoring(
 	const taken = db.prepare(LIVE_REALM_BY_SLUG);
 	const end = ending(db);
 	const find = db.prepare(
-		`SELECT 1 FROM ${believed("realm")} WHERE id = @id AND user_id = @user_id AND deleted_at > @since`,
+		`SELECT 1 FROM ${believed("realm")} WHERE id = @id AND +user_id = @user_id AND deleted_at > @since`,
 	);
 	const restore = db.prepare("UPDATE realm SET slug = @slug, deleted_at = NULL, deleted_by = NULL WHERE id = @id");
 	return {
