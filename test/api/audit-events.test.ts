@@ -152,6 +152,59 @@ test("a list and a synced map are one event each, with a count", async () => {
 	assert.equal((await events(client, alice, `realm=${slug}`)).length, before + 3);
 });
 
+test("a query by key finds who read it among others, in a list, a synced map and a comparison", async () => {
+	const { slug: own } = await realm(client, alice);
+	await secret(client, alice, own, "DB_URL", "a value");
+	await secret(client, alice, own, "DB_URL", "a value", { environment: "prod" });
+	await secret(client, alice, own, "OTHER", "a value", { environment: "prod" });
+	await bind(client, alice, own, bob, "viewer");
+	const about = async (who: Person, filter: string) =>
+		(await events(client, who, `realm=${own}&type=secret.*&${filter}`)).map(({ type, actor, data }) => [
+			type.slice("secret.".length),
+			actor === bob.id ? "bob" : "alice",
+			data.environment,
+		]);
+	const asBob = { token: bob.token };
+	const written = [
+		["set", "alice", "prod"],
+		["set", "alice", "dev"],
+	];
+	ok(await client.get(`/realms/${own}/secrets?env=prod`, asBob));
+	ok(await client.get(`/realms/${own}/secrets?env=staging`, asBob));
+	ok(await client.get(`/realms/${own}/secrets?values=false`, asBob));
+	ok(await client.get(`/eso/${own}`, asBob));
+	ok(await client.get(`/eso/${own}?env=dev`, asBob));
+	ok(await client.get(`/realms/${own}/diff?from=staging&to=prod`, asBob));
+	const bulk = [
+		["diff", "bob", "staging"],
+		["sync", "bob", "dev"],
+		["sync", "bob", "prod"],
+		["list", "bob", "prod"],
+	];
+	assert.deepEqual(await about(alice, "key=DB_URL"), [...bulk, ...written]);
+	assert.deepEqual(await about(alice, "key=DB_URL&actor=bob@"), []);
+	assert.deepEqual(await about(alice, `key=DB_URL&actor=${bob.email}`), bulk);
+	assert.deepEqual(await about(alice, "key=OTHER"), [bulk[0], bulk[2], bulk[3], written[0]]);
+	assert.deepEqual(await about(alice, "key=STRANGE"), []);
+	ok(await client.delete(`/realms/${own}/policy/bindings/${bob.id}`, asAlice()));
+	assert.deepEqual(await about(bob, "key=DB_URL"), []);
+});
+
+test("the keys of a bulk read are shown to those who can see its event, set by set and part by part", async () => {
+	const { slug: own } = await realm(client, alice);
+	for (const name of ["B", "A"]) await secret(client, alice, own, name, "a value");
+	ok(await client.get(`/eso/${own}?env=dev`, asAlice()));
+	const key_set = (await hers("secret.sync", own)).data.key_set;
+	const about = (hash: unknown) => client.get<{ parts: string[] }>(`/realms/${own}/audit/keys/${hash}`, asAlice());
+	const { parts } = ok(await about(key_set));
+	assert.equal(parts.length, 1);
+	assert.deepEqual(ok(await about(parts[0])), { keys: ["A", "B"] });
+	refused(await about("none"), 404, "not_found");
+	const { slug: other } = await realm(client, alice);
+	refused(await client.get(`/realms/${other}/audit/keys/${key_set}`, asAlice()), 404, "not_found");
+	refused(await client.get(`/realms/${own}/audit/keys/${key_set}`, { token: bob.token }), 404, "not_found");
+});
+
 test("a rollback and a deletion are events", async () => {
 	const victim = unique("KEY");
 	await secret(client, alice, slug, victim, "a value");

@@ -121,6 +121,14 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		return { path: `${V1}/realms/${slug}/policy/bindings/${target.id}` };
 	},
 
+	"GET /api/v1/realms/{slug}/audit/keys/{keys}": async ({ api, people, slug }) => {
+		const { token } = people.owner;
+		ok(await api.get(`/realms/${slug}/secrets`, { token }));
+		const query = `realm=${slug}&type=secret.list&limit=1`;
+		const { events } = ok(await api.get<{ events: { data: string }[] }>(`/audit/events?${query}`, { token }));
+		return { path: `${V1}/realms/${slug}/audit/keys/${JSON.parse(events[0]?.data ?? "{}").key_set}` };
+	},
+
 	...SSO_REQUESTS,
 	...ENGINE_REQUESTS,
 

@@ -139,6 +139,7 @@ const ROWS: readonly Row[] = [
 	["GET /api/v1/audit/events", 200, "user", "read", "anywhere", ["page", 448]],
 	// In neither document: for `svc audit verify` and `svc audit export`.
 	["GET /api/v1/audit/verify", 200, "instance", "read", "instance", FEW],
+	["GET /api/v1/realms/{slug}/audit/keys/{keys}", 200, "viewer", "read", "realm", 128],
 	["GET /api/v1/audit/export", 200, "user", "read", "anywhere", ["page", 320]],
 	// Also in neither: for `svc backup`.
 	["POST /api/v1/backups", 201, "instance", "write", "instance", FEW],

@@ -26,6 +26,11 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 		"none: the log is kept whole",
 		"below 15 % of free disk 429 from 20 events a second of one account or source; below 64 MiB health is `unhealthy`",
 	],
+	["audit_key", "account", "1 per key that a bulk read met", "kept with the log"],
+	["audit_key_in_part", "account", "384 per part", "–"],
+	["audit_key_part", "account", "1 or 2 per change of a realm's keys, 1 per 192 keys at first", "as events"],
+	["audit_key_set", "account", "1 per bulk read of keys that were not read together before", "as events"],
+	["audit_part_in_set", "account", "1 per 192 keys of a set", "–"],
 	["binding", "account", "1,000 per realm", "409 `limit_reached`; a sign-in goes without the role"],
 	[
 		"deleted_secret",

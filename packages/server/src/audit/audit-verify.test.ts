@@ -12,6 +12,7 @@ import type { Cleanup } from "../testing/store.ts";
 import { parseAnchor, verifyLog } from "./audit.ts";
 import { checkpointText } from "./chain.ts";
 import { createCheckpointer } from "./checkpoints.ts";
+import { keySetOf } from "./key-parts.ts";
 
 const ADMIN = anActor({ instance_admin: true, jti: undefined });
 
@@ -42,6 +43,10 @@ async function setUp(t: Cleanup) {
 	};
 	return { ...rules, write, checkpoint, tamper, verify };
 }
+
+const WITHOUT_TRIGGERS = ["audit_key", "audit_key_part", "audit_key_in_part", "audit_key_set", "audit_part_in_set"]
+	.map((table) => `DROP TRIGGER ${table}_keep; DROP TRIGGER ${table}_stay`)
+	.join("; ");
 
 /** For tests that leave it as they found it. */
 const shared = await setUp({ after });
@@ -109,6 +114,33 @@ test("a checkpoint from outside that is true anchors the log, and one that is no
 	const other = { seq: 3, hash: kept.hash };
 	assert.deepEqual(await verify(other), { status: "altered", seq: 3, checkpoints: 1, is_anchored: true });
 });
+
+const ALTERED_NAMES: Record<string, string> = {
+	"a key renamed": "UPDATE audit_key SET key = 'OTHER' WHERE key = 'DB_URL'",
+	"two keys that changed their names":
+		"UPDATE audit_key SET key = 'x' WHERE key = 'DB_URL'; UPDATE audit_key SET key = 'DB_URL' WHERE key = 'LOST'; UPDATE audit_key SET key = 'LOST' WHERE key = 'x'",
+	"a key taken out of its part": "DELETE FROM audit_key_in_part WHERE key_id = (SELECT id FROM audit_key WHERE key = 'DB_URL')",
+	"a key put into a part": "INSERT INTO audit_key_in_part SELECT 1, id FROM audit_key WHERE key = 'LOST'",
+	"a part with another hash": "UPDATE audit_key_part SET hash = substr(hash, 2) || 'f'",
+	"a set with another part": "INSERT INTO audit_part_in_set SELECT 1, id FROM audit_key_part WHERE id > 1",
+	"a set without its part": "DELETE FROM audit_part_in_set",
+	"a set of another realm": "UPDATE audit_key_set SET realm_id = 'other'",
+	"a set with another hash": "UPDATE audit_key_set SET hash = substr(hash, 2) || 'f'",
+	"no set": "DELETE FROM audit_part_in_set; DELETE FROM audit_key_set",
+};
+for (const [what, statements] of Object.entries(ALTERED_NAMES)) {
+	test(`the names that bulk reads refer to are compared: ${what} makes the log altered at the first of them`, async (t) => {
+		const { verify, tamper, store } = await setUp(t);
+		const set = keySetOf(["API_KEY", "DB_URL"]);
+		const read = anEvent({ type: "secret.sync", realm_id: "r", data: { key_set: set.hash } });
+		await store.audit.keepParts(keySetOf(["LOST"]).parts);
+		await store.audit.appendNaming(set, read);
+		await store.audit.append(read);
+		assert.equal((await verify()).status, "intact");
+		tamper(`${WITHOUT_TRIGGERS}; ${statements}`);
+		assert.deepEqual(await verify(), { status: "altered", seq: 11, checkpoints: 0, is_anchored: false });
+	});
+}
 
 const FORGERIES: Record<string, string> = {
 	"another hash": "UPDATE audit_checkpoint SET hash = zeroblob(32)",

@@ -7,7 +7,7 @@ import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/au
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import type { Comparison } from "./comparison.ts";
-import { type Anchor, type AuditStore, type ChainReport, type EventQuery, eventBy, type ListedEvent } from "./model.ts";
+import { type Anchor, type AuditStore, type ChainReport, type EventQuery, type EventScope, eventBy, type ListedEvent } from "./model.ts";
 import { proveLog } from "./proof.ts";
 
 /** Dependencies of the rules of the log. */
@@ -64,12 +64,13 @@ export async function visibleTo(needs: AuditNeeds, actor: Actor, filter: EventFi
 	const only = actor.realm_id === null ? {} : { realm_ids: [actor.realm_id] };
 	const seesAll = actor.instance_admin && isUnrestricted(actor);
 	const own = seesAll ? undefined : ownEvents(actor);
+	const outside: EventScope[] = [
+		{ realm_ids: [""], actor: own },
+		{ type: "realm.deleted", actor: own },
+	];
 	return {
-		scopes: [
-			{ member_id: actor.user_id, ...only },
-			{ realm_ids: [""], actor: own },
-			{ type: "realm.deleted", actor: own },
-		],
+		// No event outside a realm is about a secret.
+		scopes: [{ member_id: actor.user_id, ...only }, ...(filter.key === undefined ? outside : [])],
 		realm: filter.realm,
 		type: filter.type,
 		actors: filter.actor === undefined ? undefined : await namesOf(needs, filter.actor),

@@ -1,8 +1,9 @@
+import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { requireScope } from "../policy/authorize.ts";
+import { type AccessNeeds, authorize, requireScope } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import { type AuditNeeds, type EventFilter, visibleTo } from "./audit.ts";
-import type { ChainedEvent } from "./model.ts";
+import type { ChainedEvent, NamedKeys } from "./model.ts";
 
 /** Filter of an export: events of a realm, or all that the caller may see, from one instant until before another. */
 export type ExportFilter = Pick<EventFilter, "realm" | "since" | "until">;
@@ -32,4 +33,16 @@ export async function exportEvents(
 		position: (event) => `${event.position} ${last}`,
 		count: () => needs.store.audit.count(query),
 	});
+}
+
+/**
+ * Finds the keys that the event of a bulk read refers to: the parts of a set, or the keys of a part.
+ * @throws AppError insufficient_scope, forbidden, not_found (realm; or nothing of this hash is in it)
+ * Design: §10
+ */
+export async function findKeys(needs: AuditNeeds & AccessNeeds, actor: Actor, slug: string, hash: string): Promise<NamedKeys> {
+	const realm = await authorize(needs, actor, slug, { capability: "audit:read" });
+	const found = await needs.store.audit.keys(realm.id, hash);
+	if (found === undefined) throw new AppError("not_found", "no event of the realm refers to these keys");
+	return found;
 }

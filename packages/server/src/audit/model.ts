@@ -1,6 +1,7 @@
 import { append, type Port, read, scan, write } from "../operation.ts";
 import type { Actor, Maker } from "../policy/model.ts";
 import type { Comparison } from "./comparison.ts";
+import type { KeyPart, KeySet } from "./key-parts.ts";
 
 /** Every type of event. Spec: API › Events. Design: §10. */
 const EVENT_TYPES = [
@@ -164,7 +165,7 @@ export interface EventQuery {
 	type: string | undefined;
 	/** Only events of these actors: a user's id and e-mail. */
 	actors: string[] | undefined;
-	/** Only events of the secrets with this key. */
+	/** Only events of the secrets with this key, bulk reads of them included. */
 	key?: string | undefined;
 	/** Only events that this token caused, by its id. */
 	token?: string | undefined;
@@ -172,6 +173,14 @@ export interface EventQuery {
 	since?: string | undefined;
 	/** Only events earlier than this instant. */
 	until?: string | undefined;
+}
+
+/** The content of a set of keys, or of a part. */
+export interface NamedKeys {
+	/** Hashes of a set's parts, in their order. */
+	parts?: string[];
+	/** Keys of a part, in byte order. */
+	keys?: string[];
 }
 
 /** A range of the log, by positions. */
@@ -188,6 +197,13 @@ export const auditOperations = {
 	append: append<(event: AuditEvent) => void>(),
 	/** Appends the event of a disclosure or an action outside the database that comes next, if its maker is still entitled to it. */
 	record: write<(event: AuditEvent) => void>({ forgets: [] }),
+	/**
+	 * Appends the event of a bulk read, if its maker is still entitled to it, and stores the set of keys that it names in its realm. Parts without keys
+	 * are stored already.
+	 */
+	appendNaming: write<(keys: KeySet, event: AuditEvent) => void>({ forgets: [] }),
+	/** Stores parts of a set of keys that an event is about to name. */
+	keepParts: write<(parts: readonly KeyPart[]) => void>({ forgets: [], events: 0 }),
 	addCheckpoint: write<(checkpoint: Checkpoint) => void>({ forgets: [] }),
 	head: read<() => LogHead>(),
 	/** Lists events, newest first. @param before a position, or undefined to begin with the newest */
@@ -195,8 +211,10 @@ export const auditOperations = {
 	count: scan<(query: EventQuery) => number>(),
 	/** Lists a range of events, oldest first. */
 	export: scan<(query: EventQuery, range: EventRange, limit: number) => ChainedEvent[]>(),
+	/** Finds what a hash names among the sets of keys of a realm and their parts. */
+	keys: scan<(realm_id: string, hash: string) => NamedKeys | undefined>(),
 	checkpoints: scan<() => Checkpoint[]>(),
-	/** Recomputes the whole log and compares it with states known from elsewhere. */
+	/** Recomputes the whole log, with the keys that events refer to, and compares it with states known from elsewhere. */
 	verify: scan<(anchors: Anchor[]) => ChainReport>(),
 	/** Compares what the rows grant with what the log granted. */
 	compare: scan<() => Comparison>(),

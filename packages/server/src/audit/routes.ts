@@ -3,9 +3,10 @@ import { NameFields, namesOf, WithNames } from "../accounts/model.ts";
 import { type Route, route } from "../http/route.ts";
 import { Count, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
+import type { AccessNeeds } from "../policy/authorize.ts";
 import { type AuditNeeds, listEvents } from "./audit.ts";
 import { eventId } from "./chain.ts";
-import { exportEvents } from "./export.ts";
+import { exportEvents, findKeys } from "./export.ts";
 import { verifyRoute } from "./verify-route.ts";
 
 /** Events on a page when no limit is given. Spec: API › Limits. */
@@ -42,7 +43,7 @@ const NamedSchema = v.object({
 const SPAN = { since: v.optional(instantOf("since")), until: v.optional(instantOf("until")) };
 
 /** Spec: API › Audit. Design: §10. */
-export function auditRoutes(needs: AuditNeeds): Route[] {
+export function auditRoutes(needs: AuditNeeds & AccessNeeds): Route[] {
 	return [
 		exportRoute(needs),
 		route({
@@ -69,6 +70,7 @@ export function auditRoutes(needs: AuditNeeds): Route[] {
 				return { events, pagination };
 			},
 		}),
+		keysRoute(needs),
 		verifyRoute(needs),
 	];
 }
@@ -105,5 +107,17 @@ function exportRoute(needs: AuditNeeds): Route {
 			}));
 			return { events, pagination };
 		},
+	});
+}
+
+function keysRoute(needs: AuditNeeds & AccessNeeds): Route {
+	return route({
+		method: "GET",
+		path: "/api/v1/realms/{slug}/audit/keys/{keys}",
+		summary: "The keys that the event of a bulk read refers to: the parts of its key_set, or the keys of a part",
+		status: 200,
+		answer: v.object({ parts: v.optional(v.array(v.string())), keys: v.optional(v.array(v.string())) }),
+		errors: ["not_found"],
+		handle: ({ actor, params }) => findKeys(needs, actor, params.slug, params.keys),
 	});
 }

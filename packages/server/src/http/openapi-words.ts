@@ -4,6 +4,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	realm: ["Slug of the realm", "shop"],
 	key: ["Key of the secret", "DATABASE_URL"],
 	id: ["Id, as in the list"],
+	keys: ["key_set of an event, or one of its parts"],
 	userID: ["Id of the user, as `svc whoami` shows it"],
 	type: ["Type of the engine, as in the list of engines", "keyvalue"],
 	provider: ["Name of the provider", "corp"],

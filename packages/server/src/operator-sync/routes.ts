@@ -3,7 +3,7 @@ import { AppError } from "../errors.ts";
 import { type Route, route } from "../http/route.ts";
 import { Environment } from "../messages.ts";
 import { syncSecrets } from "../secrets/lists.ts";
-import { getSecret, type SecretNeeds } from "../secrets/secrets.ts";
+import { type BulkNeeds, getSecret } from "../secrets/secrets.ts";
 import { jsonMember, streamItems } from "../streamed.ts";
 
 /** The default environment of these routes. Spec: API › Operator-sync endpoints. */
@@ -14,7 +14,7 @@ const query = v.object({ env: v.optional(Environment, "prod") });
  * secret, and an error of our own is always 503.
  * Spec: API › Operator-sync endpoints. Design: §7.
  */
-export function operatorSyncRoutes(needs: SecretNeeds & { isComplete(): Promise<boolean> }): Route[] {
+export function operatorSyncRoutes(needs: BulkNeeds & { isComplete(): Promise<boolean> }): Route[] {
 	return [
 		route({
 			method: "GET",

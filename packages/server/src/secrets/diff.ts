@@ -3,8 +3,8 @@ import type { Environment } from "../messages.ts";
 import { authorize } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { Difference, SecretVersion } from "./model.ts";
-import type { SecretNeeds } from "./secrets.ts";
-import { readVersions, unpackPairs, type VersionPair } from "./snapshot.ts";
+import type { BulkNeeds, SecretNeeds } from "./secrets.ts";
+import { appendBulk, readVersions, secretIds, unpackPairs, type VersionPair } from "./snapshot.ts";
 import { openValue } from "./value.ts";
 
 /**
@@ -15,7 +15,7 @@ import { openValue } from "./value.ts";
  * Design: §7.1
  */
 export async function diffSecrets(
-	needs: SecretNeeds,
+	needs: BulkNeeds,
 	actor: Actor,
 	slug: string,
 	{ from, to }: { from: Environment; to: Environment },
@@ -26,7 +26,7 @@ export async function diffSecrets(
 	const expired_by = needs.enforce_expiry ? now.toISOString() : "";
 	const pairs = await needs.store.secrets.pairs(realm.id, from, to, expired_by);
 	const facts = { environment: from, to_environment: to, count: pairs.length / 6 };
-	await needs.store.audit.append(eventBy(actor, now, "secret.diff", realm, facts));
+	await appendBulk(needs, eventBy(actor, now, "secret.diff", realm, facts), secretIds(pairs));
 	return { groups: compareAll(needs, unpackPairs(pairs)), held: pairs.byteLength };
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { createBulkReads } from "../audit/bulk-reads.ts";
 import { AppError } from "../errors.ts";
 import { jsonMember, streamItems } from "../streamed.ts";
 import { actorOf } from "../testing/actor.ts";
@@ -10,13 +11,13 @@ import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { deleteSecret } from "./deletion.ts";
 import { diffSecrets } from "./diff.ts";
 import { listSecrets, syncSecrets } from "./lists.ts";
-import { type SecretNeeds, setSecret } from "./secrets.ts";
+import { type BulkNeeds, setSecret } from "./secrets.ts";
 
 const KIB = 1024;
 const CONTROL = "\u0001".repeat(170 * 1000);
 
 const rules = await openTestRules({ after });
-const needs: SecretNeeds = { ...rules, enforce_expiry: false, realm_bytes: 1024 ** 3 };
+const needs: BulkNeeds = { ...rules, bulk_reads: createBulkReads(rules.store.audit), enforce_expiry: false, realm_bytes: 1024 ** 3 };
 const account = await addAccount(rules.store);
 const session = aSession(account.id);
 await rules.store.accounts.openSession({ session, password: account.password }, anEvent());

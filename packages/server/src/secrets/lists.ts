@@ -1,11 +1,12 @@
+import { keySetOf } from "../audit/key-parts.ts";
 import { eventBy } from "../audit/model.ts";
 import type { Environment } from "../messages.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { authorize } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import type { ListedVersion, SecretVersion } from "./model.ts";
-import { isExpired, type SecretNeeds, type SecretValue } from "./secrets.ts";
-import { readVersions, unpack } from "./snapshot.ts";
+import { type BulkNeeds, isExpired, type SecretNeeds, type SecretValue } from "./secrets.ts";
+import { appendBulk, readVersions, secretIds, unpack } from "./snapshot.ts";
 import { openValue } from "./value.ts";
 
 /** A secret in a list; without its value unless values were requested. */
@@ -19,7 +20,7 @@ type ListedSecret = Omit<SecretValue, "is_expired" | "value"> & { value?: string
  * Spec: API › Secrets and encryption. Design: §13
  */
 export async function listSecrets(
-	needs: SecretNeeds,
+	needs: BulkNeeds,
 	actor: Actor,
 	slug: string,
 	{ asked, withValues }: { asked: Environment | undefined; withValues: boolean },
@@ -36,11 +37,17 @@ export async function listSecrets(
 	const now = needs.system.now();
 	const live = needs.enforce_expiry ? rows.filter((row) => !isExpired(row, now)) : rows;
 	const facts = { environment: environment ?? "", count: live.length, ...(withValues ? {} : { values: false }) };
-	await needs.store.audit.append(eventBy(actor, now, "secret.list", realm, facts));
+	const event = eventBy(actor, now, "secret.list", realm, facts);
+	if (withValues) {
+		const ids = Float64Array.from(live, ({ secret_id }) => secret_id);
+		await needs.bulk_reads.append(event, ids, () => keySetOf(live.map(({ key }) => key)));
+		return { groups: reveal(needs, readVersions(needs, live)), pagination };
+	}
+	await needs.store.audit.append(event);
 	const named = async function* () {
 		yield live.map(describe);
 	};
-	return { groups: withValues ? reveal(needs, readVersions(needs, live)) : named(), pagination };
+	return { groups: named(), pagination };
 }
 
 function describe({
@@ -71,7 +78,7 @@ async function* reveal(needs: SecretNeeds, groups: AsyncIterable<SecretVersion[]
  * Spec: API › Operator-sync endpoints. Design: §13
  */
 export async function syncSecrets(
-	needs: SecretNeeds,
+	needs: BulkNeeds,
 	actor: Actor,
 	slug: string,
 	environment: Environment,
@@ -84,7 +91,7 @@ export async function syncSecrets(
 		needs.enforce_expiry ? now.toISOString() : "",
 	);
 	const facts = { environment, count: snapshot.length / 3, via: "eso" };
-	await needs.store.audit.append(eventBy(actor, now, "secret.sync", realm, facts));
+	await appendBulk(needs, eventBy(actor, now, "secret.sync", realm, facts), secretIds(snapshot));
 	return { groups: open(needs, readVersions(needs, unpack(snapshot))), held: snapshot.byteLength };
 }
 

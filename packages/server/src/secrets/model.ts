@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { KeySet } from "../audit/key-parts.ts";
 import type { AuditEvent, EventData } from "../audit/model.ts";
 import { PORTABLE_PREFIX } from "../crypto/seal.ts";
 import { atMost, Environment, errorMessage, instantOf, PlainText, RequiredText } from "../messages.ts";
@@ -219,6 +220,8 @@ export const secretOperations = {
 	currentVersions: scan<(realm_id: string, environment: Environment, expired_by: string) => Float64Array>(),
 	/** Lists all current versions of two environments, by key: secret_id, version and bytes of each, zeros where there is none. */
 	pairs: scan<(realm_id: string, from: Environment, to: Environment, expired_by: string) => Float64Array>(),
+	/** Names the keys of secrets, given their numbers, as a set whose stored parts have no keys; undefined when a secret is gone. */
+	keySet: scan<(secret_ids: Float64Array) => KeySet | undefined>(),
 	/** Reads the versions at these references; undefined for those that are gone. */
 	versionsAt: read<(refs: readonly VersionRef[]) => (SecretVersion | undefined)[]>(),
 	count: read<(realm_id: string, environment: Environment | undefined) => number>(),

@@ -8,7 +8,7 @@ import { diffSecrets } from "./diff.ts";
 import { listSecrets } from "./lists.ts";
 import { Diff, Encrypt, Promote, Restore, Rollback, SetSecret } from "./model.ts";
 import { type PromotionNeeds, promoteSecrets } from "./promotion.ts";
-import { encrypt, getSecret, listVersions, rollbackSecret, type SecretNeeds, setSecret } from "./secrets.ts";
+import { type BulkNeeds, encrypt, getSecret, listVersions, rollbackSecret, type SecretNeeds, setSecret } from "./secrets.ts";
 
 /** The default environment of these routes. Spec: API › Secrets and encryption. */
 const env = v.optional(Environment, "dev");
@@ -60,7 +60,7 @@ const WrittenSchema = v.object({
 const ONE = "/api/v1/realms/{slug}/secrets/{key}";
 
 /** Spec: API › Secrets and encryption. */
-export function secretRoutes(needs: PromotionNeeds): Route[] {
+export function secretRoutes(needs: PromotionNeeds & BulkNeeds): Route[] {
 	return [...writing(needs), ...reading(needs), ...versions(needs), ...promotion(needs)];
 }
 
@@ -118,7 +118,7 @@ function writing(needs: SecretNeeds): Route[] {
 	];
 }
 
-function reading(needs: SecretNeeds): Route[] {
+function reading(needs: BulkNeeds): Route[] {
 	return [
 		route({
 			method: "GET",
@@ -206,7 +206,7 @@ const DifferenceSchema = v.object({
 	to_expires_at: v.nullable(Instant),
 });
 
-function promotion(needs: PromotionNeeds): Route[] {
+function promotion(needs: PromotionNeeds & BulkNeeds): Route[] {
 	return [
 		route({
 			method: "GET",

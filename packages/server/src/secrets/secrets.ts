@@ -1,3 +1,4 @@
+import type { BulkReads } from "../audit/bulk-reads.ts";
 import { eventBy } from "../audit/model.ts";
 import type { Keyring } from "../crypto/keyring.ts";
 import { sealPortable } from "../crypto/seal.ts";
@@ -23,6 +24,11 @@ export interface SecretNeeds extends AccessNeeds {
 	enforce_expiry: boolean;
 	/** Bytes that a realm may hold, unless its owner's account has its own limit. */
 	realm_bytes: number;
+}
+
+/** Dependencies of the rules that read many secrets at once. */
+export interface BulkNeeds extends SecretNeeds {
+	bulk_reads: BulkReads;
 }
 
 /** Name of a secret. */

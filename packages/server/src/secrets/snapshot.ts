@@ -1,5 +1,7 @@
+import type { AuditEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { SecretStore, SecretVersion, VersionRef } from "./model.ts";
+import type { BulkNeeds } from "./secrets.ts";
 
 /** Rows, and bytes of sealed values, read at once. */
 const GROUP_ROWS = 200;
@@ -7,6 +9,26 @@ const GROUP_BYTES = 256 * 1024;
 
 interface Needs {
 	store: { secrets: Pick<SecretStore, "versionsAt"> };
+}
+
+/** Appends the event of a read of many secrets, with their keys. @throws AppError overloaded, when one has gone meanwhile */
+export function appendBulk(
+	{ store, bulk_reads }: Pick<BulkNeeds, "store" | "bulk_reads">,
+	event: AuditEvent,
+	secret_ids: Float64Array,
+): Promise<void> {
+	return bulk_reads.append(event, secret_ids, async () => (await store.secrets.keySet(secret_ids)) ?? refuseGone());
+}
+
+/** Takes the secrets' numbers, in their order, from a packed snapshot or comparison; zeros stand for none. */
+export function secretIds(snapshot: Float64Array): Float64Array {
+	const ids = new Float64Array(snapshot.length / 3);
+	let count = 0;
+	for (let at = 0; at < snapshot.length; at += 3) {
+		const id = snapshot[at] ?? 0;
+		if (id !== 0) ids[count++] = id;
+	}
+	return ids.subarray(0, count);
 }
 
 /**
@@ -63,6 +85,10 @@ export function* unpackPairs(pairs: Float64Array): Generator<VersionPair> {
 
 function thereOr(ref: VersionRef | undefined): VersionRef | undefined {
 	return ref?.secret_id === 0 ? undefined : ref;
+}
+
+function refuseGone(): never {
+	throw gone();
 }
 
 function gone(): AppError {

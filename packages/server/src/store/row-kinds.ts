@@ -192,6 +192,11 @@ export type RowTable = keyof typeof ROW_KINDS;
 export const OTHER_TABLES: Readonly<Record<string, string>> = {
 	audit_event: "the tip has the end of their chain",
 	audit_checkpoint: "each is signed",
+	audit_key: "part of what the next two name",
+	audit_key_part: "named by the hash of its content, which sets name",
+	audit_key_in_part: "the content of a part",
+	audit_key_set: "named by the hash of its parts, which the chain of events covers; verifying the log compares them",
+	audit_part_in_set: "the content of a set",
 	lease_count: COUNTED,
 	migration: "compared with the program's own",
 	tip: "a box of its own",

@@ -3,6 +3,7 @@ import { createPasswordQueue } from "../accounts/password-queue.ts";
 import { accountRoutes } from "../accounts/routes.ts";
 import type { SetupCode } from "../accounts/setup-code.ts";
 import { createThrottle } from "../accounts/throttle.ts";
+import { createBulkReads } from "../audit/bulk-reads.ts";
 import { auditRoutes } from "../audit/routes.ts";
 import { backupRoutes } from "../backups/routes.ts";
 import { createCache } from "../cache.ts";
@@ -98,7 +99,12 @@ export function wireApp(parts: AppParts) {
 	for (const limit of [lowDiskLimit(store), promotions.limit, calls.limit, ...ofRows, ...ofLeases]) limits.add(limit);
 	const { address, protocols, isAltered } = parts;
 	const flows = createFlows(system, () => address().startsWith("https:"));
-	const secrets = { ...needs, enforce_expiry: config.enforce_expiry, realm_bytes: config.limits.realm_bytes };
+	const secrets = {
+		...needs,
+		bulk_reads: createBulkReads(store.audit),
+		enforce_expiry: config.enforce_expiry,
+		realm_bytes: config.limits.realm_bytes,
+	};
 	const routes: Route[] = [
 		...healthRoutes({ ...parts, metrics }),
 		...peopleRoutes(parts, signing, identify),

@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { fromDeclarations, type Operations, type Store } from "../store.ts";
 import { accountContract } from "./accounts.ts";
 import { auditContract } from "./audit.ts";
+import { auditKeyContract } from "./audit-keys.ts";
 import { backupContract } from "./backups.ts";
 import { currentAccessContract } from "./current-access.ts";
 import { deletedRealmContract } from "./deleted-realms.ts";
@@ -32,6 +33,7 @@ import { tokenContract } from "./tokens.ts";
 const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	accounts: accountContract,
 	audit: auditContract,
+	"audit keys": auditKeyContract,
 	backups: backupContract,
 	"current access": currentAccessContract,
 	"deleted realms": deletedRealmContract,

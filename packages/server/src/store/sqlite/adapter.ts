@@ -4,6 +4,7 @@ import { fromDeclarations, type Implementations, type Operations } from "../stor
 import { headAt } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { drizzle } from "./drizzle.ts";
+import { keySetOfSecrets } from "./key-sets.ts";
 import type { ReadTransaction } from "./read-transaction.ts";
 import type { ReadWorker } from "./read-worker.ts";
 import { accountReads } from "./reads/accounts.ts";
@@ -58,6 +59,7 @@ export function createAdapter(ways: Ways): Operations {
 		secrets: {
 			...operations.secrets,
 			currentVersions: fewHere(connection, transaction, operations.secrets.currentVersions),
+			keySet: smallHere(connection, transaction, operations.secrets.keySet),
 		},
 	};
 }
@@ -92,6 +94,12 @@ function fewHere(connection: Database, transaction: ReadTransaction, many: Curre
 	const read = transaction.within(currentVersions(connection).few);
 	return async (realm_id, environment, expired_by) =>
 		(await read(realm_id, environment, expired_by, FEW_NAMES)) ?? many(realm_id, environment, expired_by);
+}
+
+/** Names the keys of few secrets here, for the same reason. */
+function smallHere(connection: Database, transaction: ReadTransaction, large: Operations["secrets"]["keySet"]) {
+	const name = transaction.within(keySetOfSecrets(connection));
+	return async (ids: Float64Array) => (ids.length <= FEW_NAMES ? name(ids) : large(ids));
 }
 
 /** Repeats a small step until nothing is left, so that other writes get their turn in between. */

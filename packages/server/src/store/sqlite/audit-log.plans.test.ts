@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import Database from "better-sqlite3";
+import { keySetOf } from "../../audit/key-parts.ts";
 import type { EventQuery } from "../../audit/model.ts";
-import { MADE_AT } from "../../testing/rows.ts";
+import { anEvent, MADE_AT } from "../../testing/rows.ts";
 import { auditLog } from "./audit-log.ts";
 import { migrate } from "./migrate.ts";
 import { guardReads, noKeys } from "./row-guard.ts";
+import { openChain } from "./writes/audit.ts";
+import { keySetWrites } from "./writes/key-sets.ts";
 
 const ran: string[] = [];
 const db = new Database(":memory:", { verbose: (sql) => void ran.push(String(sql)) });
@@ -19,8 +22,8 @@ const EVENTS: Record<string, [query: EventQuery, way: RegExp]> = {
 		{ ...QUERY, since: MADE_AT },
 		/audit_event USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\).*COVERING INDEX audit_event_by_time \(timestamp>\?\)/,
 	],
-	"of a key": [{ ...QUERY, key: "K" }, /audit_event_by_key \(<expr>=\?/],
-	"of a key in a realm": [{ ...QUERY, key: "K", realm: "r" }, /audit_event_by_key \(<expr>=\? AND realm=\?/],
+	"of a key and an actor": [{ ...QUERY, key: "K", actors: ["a"] }, /audit_event_by_actor \(actor=\? AND rowid<\?\)/],
+	"of a key and a token": [{ ...QUERY, key: "K", token: "t" }, /audit_event_by_token \(<expr>=\? AND rowid<\?\)/],
 	"of a token": [{ ...QUERY, token: "t" }, /audit_event_by_token \(<expr>=\? AND rowid<\?\)/],
 	"of a token since an instant": [
 		{ ...QUERY, token: "t", since: MADE_AT },
@@ -45,3 +48,34 @@ for (const [what, [query, way]] of Object.entries(EVENTS)) {
 		}
 	});
 }
+
+const WALK: RegExp[] = [
+	/^SEARCH audit_event USING COVERING INDEX audit_event_by_key \(<expr>=\? AND realm=\? AND rowid<\?\)$/,
+	/^SEARCH audit_event USING COVERING INDEX audit_event_by_key_set \(<expr>=\? AND rowid<\?\)$/,
+];
+
+test("events of a key, and those whose set holds it, are read in order from their indexes, a few of each run", () => {
+	const chain = openChain(db);
+	const set = keySetOf(["K"]);
+	const writes = keySetWrites(db, chain.append);
+	chain.append(anEvent({ realm: "r", data: { key: "K" } }));
+	writes.appendNaming(set, anEvent({ realm: "r", data: { key_set: set.hash } }));
+	ran.length = 0;
+	const log = auditLog(db);
+	for (const given of [{}, { realm: "r" }, { since: MADE_AT }, { scopes: [{ member_id: "me" }] }]) {
+		const found = log.list({ ...QUERY, ...given, key: "K" }, undefined, 50);
+		assert.equal(found.length, "scopes" in given ? 0 : 2);
+		log.count({ ...QUERY, ...given, key: "K" });
+	}
+	const plans = [...new Set(ran.filter((text) => text.startsWith("SELECT")))].map((sql) => {
+		const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[];
+		return { sql, steps: steps.map(({ detail }) => detail) };
+	});
+	for (const { sql, steps } of plans) {
+		const walked = steps.filter((step) => /^SCAN (?!json_each|CONSTANT ROW|.*VIRTUAL)/.test(step));
+		assert.deepEqual(walked, [], sql);
+	}
+	const runs = plans.filter(({ sql }) => sql.startsWith("SELECT seq FROM"));
+	assert.equal(runs.length, 2 * 2);
+	for (const { sql, steps } of runs) assert.ok(steps.length === 1 && WALK.some((way) => way.test(steps[0] ?? "")), sql);
+});

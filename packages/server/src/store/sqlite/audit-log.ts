@@ -12,10 +12,12 @@ import type {
 	LogHead,
 	StoredEvent,
 } from "../../audit/model.ts";
-import { verifyChain } from "../../audit/verify.ts";
+import { keySetIn, verifyChain } from "../../audit/verify.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
 import { compareRows } from "./row-comparison.ts";
-import { believed } from "./row-guard.ts";
+import { ANY, fact, keyEvents } from "./key-events.ts";
+import { keySets, SETS_WITH_KEY, setName } from "./key-sets.ts";
+import { realmsOf } from "./member-realms.ts";
 import { createStatements } from "./statements.ts";
 
 /** Events read at a time while verifying, so that no long read keeps the write-ahead log from being emptied. */
@@ -36,11 +38,28 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 		}
 	}
 	const prepare = createStatements(db);
+	const ofKey = keyEvents(db);
+	/** Lists the events of a key, whose numbers are known. */
+	function listOfKey(query: EventQuery & { key: string }, before: number, limit: number): StoredEvent[] {
+		const { key: _, since, ...rest } = query;
+		const first = since === undefined ? 0 : (prepare(`SELECT ${FIRST_SINCE}`).pluck().get({ since }) as number);
+		const isMatch = prepare(
+			`SELECT * ${where(rest, "NOT INDEXED")} AND timestamp >= @since AND seq IN (SELECT value FROM json_each(@seqs)) ORDER BY seq DESC LIMIT @limit`,
+		);
+		const found: StoredEvent[] = [];
+		for (const seqs of inGroups(ofKey(query, before), first, limit)) {
+			const given = { ...bind(rest), since: since ?? "", seqs: JSON.stringify(seqs), limit: limit - found.length };
+			found.push(...(isMatch.all(given) as StoredEvent[]));
+			if (found.length === limit) break;
+		}
+		return found;
+	}
 	return {
-		list: (query: EventQuery, before: string | undefined, limit: number): ListedEvent[] => {
+		list: (query: EventQuery, position: string | undefined, limit: number): ListedEvent[] => {
+			const before = Number(position ?? Number.MAX_SAFE_INTEGER);
+			if (isOfKeyAlone(query)) return listOfKey(query, before, limit).map(withPosition);
 			const found = prepare(`SELECT * ${where(query)} AND seq < @before ORDER BY seq DESC LIMIT @limit`);
-			const range = { before: Number(before ?? Number.MAX_SAFE_INTEGER), limit };
-			return (found.all({ ...bind(query), ...range }) as StoredEvent[]).map(withPosition);
+			return (found.all({ ...bind(query), before, limit }) as StoredEvent[]).map(withPosition);
 		},
 		count: (query: EventQuery): number => {
 			const { total } = prepare(`SELECT count(*) AS total ${where(query)}`).get(bind(query)) as { total: number };
@@ -55,7 +74,8 @@ export function auditLog(db: Database, rowKeys: () => readonly RowKey[] = () => 
 			return events.map((event) => ({ ...withPosition(event), previous_hash: event.previous_hash ?? GENESIS }));
 		},
 		checkpoints: (): Checkpoint[] => checkpoints.all() as Checkpoint[],
-		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors),
+		keys: keySets(db).named,
+		verify: (anchors: Anchor[]): ChainReport => verifyChain(everyEvent(), anchors, soundSets(db)),
 		compare: () => compareRows(db, rowKeys()),
 	};
 }
@@ -80,27 +100,60 @@ function where(query: EventQuery, how = indexFor(query)): string {
 			? []
 			: [query.type.endsWith(ANY) ? "substr(type, 1, length(@start)) = @start" : "type = @type"]),
 		...(query.actors === undefined ? [] : ["actor IN (SELECT value FROM json_each(@actors))"]),
-		...(query.key === undefined ? [] : [`${fact("key")} = @key`]),
+		...(query.key === undefined ? [] : [isOfKeyAlone(query) ? OF_KEY : IS_OF_KEY]),
 		...(query.token === undefined ? [] : [`${fact("token_id")} = @token`]),
-		...(query.since === undefined ? [] : ["timestamp >= @since", FIRST_SINCE]),
+		...(query.since === undefined ? [] : ["timestamp >= @since", `seq >= ${FIRST_SINCE}`]),
 		...(query.until === undefined ? [] : ["timestamp < @until"]),
 	];
 	return `FROM audit_event ${how} WHERE ${conditions.join(" AND ")}`;
 }
 
-/** End of a type that stands for all types that begin so. */
-const ANY = ".*";
+/** The lowest number since an instant, which bounds the walk from the newest event: times are hardly ever in the order of numbers. */
+const FIRST_SINCE = `(SELECT coalesce(min(seq), ${Number.MAX_SAFE_INTEGER}) FROM audit_event INDEXED BY audit_event_by_time WHERE timestamp >= @since)`;
 
-/** A fact of an event, in the words of the index over it. */
-const fact = (name: string) => `iif(json_valid(data), data ->> '$.${name}', NULL)`;
+const IN_SETS = `${fact("key_set")} IN (SELECT s.hash FROM ${SETS_WITH_KEY})`;
+const IS_OF_KEY = `(${fact("key")} = @key OR ${IN_SETS})`;
+const OF_KEY = `seq IN (SELECT seq FROM audit_event INDEXED BY audit_event_by_key WHERE ${fact("key")} = @key
+	UNION ALL SELECT seq FROM audit_event INDEXED BY audit_event_by_key_set WHERE ${IN_SETS})`;
 
-/** A bound for the walk from the newest event: times are hardly ever in the order of numbers, so the lowest number is looked up. */
-const FIRST_SINCE = `seq >= (SELECT coalesce(min(seq), ${Number.MAX_SAFE_INTEGER}) FROM audit_event INDEXED BY audit_event_by_time WHERE timestamp >= @since)`;
+/** Tells whether the events of a key are looked up as such, not among those of a token or of people, who cause far fewer. */
+function isOfKeyAlone(query: EventQuery): query is EventQuery & { key: string } {
+	return query.key !== undefined && query.token === undefined && query.actors === undefined;
+}
 
 /** Chooses an index where one is far better than the others: SQLite has no statistics of the log. */
-function indexFor({ key, token }: EventQuery): string {
-	if (key !== undefined) return "INDEXED BY audit_event_by_key";
-	return token === undefined ? "" : "INDEXED BY audit_event_by_token";
+function indexFor({ key, token, actors }: EventQuery): string {
+	if (token !== undefined) return "INDEXED BY audit_event_by_token";
+	if (key === undefined) return "";
+	return actors === undefined ? "NOT INDEXED" : "INDEXED BY audit_event_by_actor";
+}
+
+/** Most numbers of events looked up at once. */
+const MOST_LOOKED_UP = 4096;
+
+/** Groups numbers down to the first one, few at the beginning: most pages need no more. */
+function* inGroups(seqs: Iterable<number>, first: number, size: number): Generator<number[]> {
+	let group: number[] = [];
+	let most = size;
+	for (const seq of seqs) {
+		if (seq < first) break;
+		group.push(seq);
+		if (group.length < most) continue;
+		yield group;
+		group = [];
+		most = Math.min(MOST_LOOKED_UP, most * 4);
+	}
+	if (group.length > 0) yield group;
+}
+
+/** Makes what tells whether the set that an event refers to names what was named. A database from before sets has none. */
+function soundSets(db: Database): (event: StoredEvent) => boolean {
+	const hasSets = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'audit_key_set'").get() !== undefined;
+	const sound = hasSets ? keySets(db).sound() : new Set();
+	return (event) => {
+		const set = keySetIn(event);
+		return set === undefined || sound.has(setName(set, event.realm_id));
+	};
 }
 
 /** A scope as SQL: the condition that its events meet. */
@@ -112,14 +165,6 @@ function scopeText({ realm_ids, member_id, type, actor }: EventScope, index: num
 		...(actor === undefined ? [] : [`actor = @actor_${index}`]),
 	];
 	return conditions.length === 0 ? "true" : `(${conditions.join(" AND ")})`;
-}
-
-/** Selects the live realms that a user owns or has a role in. */
-function realmsOf(user: string): string {
-	const [realm, binding] = [believed("realm"), believed("binding")];
-	const own = `SELECT id FROM ${realm} WHERE user_id = ${user} AND deleted_at IS NULL`;
-	const bound = `SELECT realm_id FROM ${binding} WHERE user_id = ${user}`;
-	return `${own} UNION SELECT id FROM ${realm} WHERE id IN (${bound}) AND deleted_at IS NULL`;
 }
 
 function bind({ scopes, ...query }: EventQuery): Record<string, unknown> {

@@ -12,6 +12,7 @@ import { INSTANCE_ADMINS } from "./migrations/0014-instance-admins.ts";
 import { DELETED_SECRETS } from "./migrations/0015-deleted-secrets.ts";
 import { CODES } from "./migrations/0016-codes.ts";
 import { DELETED_REALMS } from "./migrations/0019-deleted-realms.ts";
+import { AUDIT_KEY_SETS } from "./migrations/0020-audit-key-sets.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -266,4 +267,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	DELETED_SECRETS,
 	CODES,
 	DELETED_REALMS,
+	AUDIT_KEY_SETS,
 ];

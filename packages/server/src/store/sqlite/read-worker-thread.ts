@@ -7,6 +7,7 @@ import type { Implementations } from "../store.ts";
 import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { codeOf } from "./failure.ts";
+import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { openReader } from "./open.ts";
 import { realmLists } from "./realm-lists.ts";
@@ -43,7 +44,7 @@ const questions = {
 	snapshots: snapshotQuestions(db),
 	leases: leaseLists(db),
 	realms: realmLists(db),
-	secrets: currentVersions(db),
+	secrets: { ...currentVersions(db), keySet: keySetOfSecrets(db) },
 	tokens: tokenLines(db),
 	row_keys: {
 		use(keys: RowKey[]): void {

@@ -5,6 +5,7 @@ import { system } from "../../../system.ts";
 import { fingerprintOf, writeNamed } from "../../row-names.ts";
 import type { EventText } from "../event-line.ts";
 import type { OnChange } from "../row-guard.ts";
+import { keySetWrites } from "./key-sets.ts";
 
 /** Maximum number of rows named in one event; the others are in events of their own before it. */
 const ROWS_AN_EVENT = 100;
@@ -78,5 +79,6 @@ export function auditWrites(db: Database, append: Append) {
 	return {
 		record: (event: AuditEvent): void => append(event),
 		addCheckpoint: (input: Checkpoint): void => void checkpoint.run(input),
+		...keySetWrites(db, append),
 	};
 }

@@ -1,0 +1,70 @@
+import type { Database } from "better-sqlite3";
+import { type KeySet, keySetOf, partHash, setHash } from "../../audit/key-parts.ts";
+import type { NamedKeys } from "../../audit/model.ts";
+import { believed } from "./row-guard.ts";
+import { createStatements } from "./statements.ts";
+
+/** Names the keys of secrets, as a set whose stored parts have no keys. */
+export function keySetOfSecrets(db: Database) {
+	const prepare = createStatements(db);
+	return (secret_ids: Float64Array): KeySet | undefined => {
+		const nameOf = prepare(`SELECT key FROM ${believed("secret")} WHERE id = ?`).pluck();
+		const isStored = prepare("SELECT 1 FROM audit_key_part WHERE hash = ?").pluck();
+		const keys = new Set<string>();
+		for (const id of secret_ids) {
+			const key = nameOf.get(id) as string | undefined;
+			if (key === undefined) return undefined;
+			keys.add(key);
+		}
+		const { hash, parts } = keySetOf(keys);
+		return { hash, parts: parts.map((part) => (isStored.get(part.hash) === undefined ? part : { ...part, keys: undefined })) };
+	};
+}
+
+/** Selects the sets that hold a key. */
+export const SETS_WITH_KEY = `audit_key k JOIN audit_key_in_part i ON i.key_id = k.id JOIN audit_part_in_set m ON m.part_id = i.part_id
+	JOIN audit_key_set s ON s.id = m.set_id WHERE k.key = @key`;
+
+/** Questions about sets of keys. */
+export function keySets(db: Database) {
+	const prepare = createStatements(db);
+	const keysOf = (part_id: number) =>
+		prepare("SELECT k.key FROM audit_key_in_part i JOIN audit_key k ON k.id = i.key_id WHERE i.part_id = ? ORDER BY k.key")
+			.pluck()
+			.all(part_id) as string[];
+	const partsOf = (set_id: number) =>
+		prepare("SELECT p.hash FROM audit_part_in_set m JOIN audit_key_part p ON p.id = m.part_id WHERE m.set_id = ? ORDER BY p.hash")
+			.pluck()
+			.all(set_id) as string[];
+	return {
+		/** Finds a set of a realm, or a part of one. */
+		named(realm_id: string, hash: string): NamedKeys | undefined {
+			const set = prepare("SELECT id FROM audit_key_set WHERE hash = ? AND realm_id = ?").pluck().get(hash, realm_id);
+			if (set !== undefined) return { parts: partsOf(set as number) };
+			const part = prepare(
+				`SELECT p.id FROM audit_key_part p WHERE p.hash = ? AND EXISTS (
+					SELECT 1 FROM audit_part_in_set m JOIN audit_key_set s ON s.id = m.set_id WHERE m.part_id = p.id AND s.realm_id = ?)`,
+			)
+				.pluck()
+				.get(hash, realm_id);
+			return part === undefined ? undefined : { keys: keysOf(part as number) };
+		},
+		/** Tells, by the hashes of their content, which sets name what was named, as hash and realm. */
+		sound(): ReadonlySet<string> {
+			const parts = prepare("SELECT id, hash FROM audit_key_part").all() as { id: number; hash: string }[];
+			const altered = new Set(parts.filter(({ id, hash }) => partHash(keysOf(id).join("\n")) !== hash).map(({ hash }) => hash));
+			const sets = prepare("SELECT id, hash, realm_id FROM audit_key_set").all() as { id: number; hash: string; realm_id: string }[];
+			return new Set(
+				sets
+					.filter(({ id, hash }) => {
+						const own = partsOf(id);
+						return setHash(own) === hash && !own.some((part) => altered.has(part));
+					})
+					.map(({ hash, realm_id }) => setName(hash, realm_id)),
+			);
+		},
+	};
+}
+
+/** Name of a set among those of all realms. */
+export const setName = (hash: string, realm_id: string) => `${hash} ${realm_id}`;
