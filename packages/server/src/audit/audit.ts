@@ -7,7 +7,8 @@ import { isUnrestricted, requireInstanceAdmin, requireScope } from "../policy/au
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import type { Comparison } from "./comparison.ts";
-import { type Anchor, type AuditStore, type ChainReport, type EventQuery, type EventScope, eventBy, type ListedEvent } from "./model.ts";
+import type { EventQuery, EventScope } from "./event-query.ts";
+import { type Anchor, type AuditStore, type ChainReport, eventBy, type ListedEvent } from "./model.ts";
 import { proveLog } from "./proof.ts";
 
 /** Dependencies of the rules of the log. */

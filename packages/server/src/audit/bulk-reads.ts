@@ -38,7 +38,10 @@ export function createBulkReads(audit: Pick<AuditStore, "append" | "appendNaming
 	return {
 		async append(event, secret_ids, keySet) {
 			if (secret_ids.length === 0) return audit.append(event);
-			const fingerprint = hash("sha256", new Uint8Array(secret_ids.buffer, secret_ids.byteOffset, secret_ids.byteLength));
+			const fingerprint = hash(
+				"sha256",
+				new Uint8Array(secret_ids.buffer, secret_ids.byteOffset, secret_ids.byteLength),
+			);
 			await naming.get(fingerprint)?.catch(() => undefined);
 			const key_set = known.get(fingerprint);
 			if (key_set !== undefined) return audit.append({ ...event, data: { ...event.data, key_set } });

@@ -3,7 +3,8 @@ import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { type AccessNeeds, authorize, requireScope } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
 import { type AuditNeeds, type EventFilter, visibleTo } from "./audit.ts";
-import type { ChainedEvent, NamedKeys } from "./model.ts";
+import type { NamedKeys } from "./key-parts.ts";
+import type { ChainedEvent } from "./model.ts";
 
 /** Filter of an export: events of a realm, or all that the caller may see, from one instant until before another. */
 export type ExportFilter = Pick<EventFilter, "realm" | "since" | "until">;
@@ -40,7 +41,12 @@ export async function exportEvents(
  * @throws AppError insufficient_scope, forbidden, not_found (realm; or nothing of this hash is in it)
  * Design: §10
  */
-export async function findKeys(needs: AuditNeeds & AccessNeeds, actor: Actor, slug: string, hash: string): Promise<NamedKeys> {
+export async function findKeys(
+	needs: AuditNeeds & AccessNeeds,
+	actor: Actor,
+	slug: string,
+	hash: string,
+): Promise<NamedKeys> {
 	const realm = await authorize(needs, actor, slug, { capability: "audit:read" });
 	const found = await needs.store.audit.keys(realm.id, hash);
 	if (found === undefined) throw new AppError("not_found", "no event of the realm refers to these keys");

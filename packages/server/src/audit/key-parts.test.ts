@@ -26,7 +26,8 @@ test("the parts have all keys, each once, in byte order, and hashes that another
 	const [part = ""] = hashes(set);
 	assert.equal(part, sha256("svc-audit-key-part-v1\nB\n_\na.b\na/b\nb"));
 	assert.equal(set.hash, sha256(`svc-audit-key-set-v1\n${part}`));
-	assert.deepEqual(keysIn(keySetOf(keys(5000))).toSorted(), keys(5000).toSorted());
+	assert.deepEqual(new Set(keysIn(keySetOf(keys(5000)))), new Set(keys(5000)));
+	assert.equal(keysIn(keySetOf(keys(5000))).length, 5000);
 	assert.equal(setHash(["b", "a"]), setHash(["a", "b"]));
 	assert.equal(partHash("x").length, 64);
 });

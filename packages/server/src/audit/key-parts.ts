@@ -15,11 +15,22 @@ export interface KeySet {
 	parts: readonly KeyPart[];
 }
 
+/** The content of a set of keys, or of a part. */
+export interface NamedKeys {
+	/** Hashes of a set's parts, in their order. */
+	parts?: string[];
+	/** Keys of a part, in byte order. */
+	keys?: string[];
+}
+
 /** Maximum number of keys in a part: one that would hold more is two, with half as many on average. */
 export const MAX_PART_KEYS = 384;
 
 const PART_LABEL = "svc-audit-key-part-v1";
 const SET_LABEL = "svc-audit-key-set-v1";
+
+/** Byte order: keys and hashes are ASCII. */
+const inOrder = (one: string, other: string) => (one < other ? -1 : Number(one > other));
 
 /** Hashes the keys of a part, given one a line in byte order. No key contains a line break. */
 export function partHash(keys: string): string {
@@ -28,7 +39,7 @@ export function partHash(keys: string): string {
 
 /** Hashes a set by the hashes of its parts, in any order. */
 export function setHash(parts: readonly string[]): string {
-	return hash("sha256", `${SET_LABEL}\n${parts.toSorted().join("\n")}`);
+	return hash("sha256", `${SET_LABEL}\n${parts.toSorted(inOrder).join("\n")}`);
 }
 
 /**
@@ -38,7 +49,7 @@ export function setHash(parts: readonly string[]): string {
  */
 export function keySetOf(keys: Iterable<string>): KeySet {
 	const parts = divided([...new Set(keys)]).map((part) => {
-		const text = part.toSorted().join("\n");
+		const text = part.toSorted(inOrder).join("\n");
 		return { hash: partHash(text), keys: text };
 	});
 	return { hash: setHash(parts.map((part) => part.hash)), parts };

@@ -1,7 +1,8 @@
 import { append, type Port, read, scan, write } from "../operation.ts";
 import type { Actor, Maker } from "../policy/model.ts";
 import type { Comparison } from "./comparison.ts";
-import type { KeyPart, KeySet } from "./key-parts.ts";
+import type { EventQuery, EventRange } from "./event-query.ts";
+import type { KeyPart, KeySet, NamedKeys } from "./key-parts.ts";
 
 /** Every type of event. Spec: API › Events. Design: §10. */
 const EVENT_TYPES = [
@@ -143,52 +144,6 @@ export interface Checkpoint {
 /** An event with its chain's hash before it. */
 export interface ChainedEvent extends ListedEvent {
 	previous_hash: Buffer;
-}
-
-/** Events that match every given field. */
-export interface EventScope {
-	/** One of these realms; the empty id stands for none. */
-	realm_ids?: string[];
-	/** A live realm that this user owns or has a role in. */
-	member_id?: string;
-	type?: EventType;
-	actor?: string | undefined;
-}
-
-/** Query of the log: the events that the caller may see, and the filter. */
-export interface EventQuery {
-	/** Events that the caller may see: those in any of these scopes. */
-	scopes: EventScope[];
-	/** Only events that name this realm. */
-	realm: string | undefined;
-	/** Only events of this type; one that ends in `.*` stands for all that begin so. */
-	type: string | undefined;
-	/** Only events of these actors: a user's id and e-mail. */
-	actors: string[] | undefined;
-	/** Only events of the secrets with this key, bulk reads of them included. */
-	key?: string | undefined;
-	/** Only events that this token caused, by its id. */
-	token?: string | undefined;
-	/** Only events at this instant and later, ISO 8601 UTC. */
-	since?: string | undefined;
-	/** Only events earlier than this instant. */
-	until?: string | undefined;
-}
-
-/** The content of a set of keys, or of a part. */
-export interface NamedKeys {
-	/** Hashes of a set's parts, in their order. */
-	parts?: string[];
-	/** Keys of a part, in byte order. */
-	keys?: string[];
-}
-
-/** A range of the log, by positions. */
-export interface EventRange {
-	/** Begins behind this event; undefined for the first one. */
-	after: string | undefined;
-	/** Ends with this event. */
-	last: string;
 }
 
 /** Operations of the store on the log. */

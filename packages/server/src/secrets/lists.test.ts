@@ -17,7 +17,12 @@ const KIB = 1024;
 const CONTROL = "\u0001".repeat(170 * 1000);
 
 const rules = await openTestRules({ after });
-const needs: BulkNeeds = { ...rules, bulk_reads: createBulkReads(rules.store.audit), enforce_expiry: false, realm_bytes: 1024 ** 3 };
+const needs: BulkNeeds = {
+	...rules,
+	bulk_reads: createBulkReads(rules.store.audit),
+	enforce_expiry: false,
+	realm_bytes: 1024 ** 3,
+};
 const account = await addAccount(rules.store);
 const session = aSession(account.id);
 await rules.store.accounts.openSession({ session, password: account.password }, anEvent());

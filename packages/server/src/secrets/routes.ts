@@ -8,7 +8,15 @@ import { diffSecrets } from "./diff.ts";
 import { listSecrets } from "./lists.ts";
 import { Diff, Encrypt, Promote, Restore, Rollback, SetSecret } from "./model.ts";
 import { type PromotionNeeds, promoteSecrets } from "./promotion.ts";
-import { type BulkNeeds, encrypt, getSecret, listVersions, rollbackSecret, type SecretNeeds, setSecret } from "./secrets.ts";
+import {
+	type BulkNeeds,
+	encrypt,
+	getSecret,
+	listVersions,
+	rollbackSecret,
+	type SecretNeeds,
+	setSecret,
+} from "./secrets.ts";
 
 /** The default environment of these routes. Spec: API › Secrets and encryption. */
 const env = v.optional(Environment, "dev");

@@ -1,4 +1,5 @@
-import type { EventQuery, StoredEvent } from "../audit/model.ts";
+import type { EventQuery } from "../audit/event-query.ts";
+import type { StoredEvent } from "../audit/model.ts";
 import type { Store } from "../store/store.ts";
 
 const EVERYTHING: EventQuery = { scopes: [{}], realm: undefined, type: undefined, actors: undefined };

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { EventQuery } from "../../audit/event-query.ts";
 import { type KeySet, keySetOf } from "../../audit/key-parts.ts";
-import type { AuditEvent, EventQuery } from "../../audit/model.ts";
+import type { AuditEvent } from "../../audit/model.ts";
 import { unpack } from "../../secrets/snapshot.ts";
 import { aDeletion, anEvent, aVersion, newId } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";
@@ -22,7 +23,10 @@ export async function auditKeyContract(openStore: OpenStore): Promise<void> {
 
 	/** Appends a marked event that names a set. */
 	const name = (set: KeySet, mark: string | number, given: Partial<AuditEvent> = {}) =>
-		audit.appendNaming(set, anEvent({ type: "secret.sync", realm: "r", ...given, data: { mark, key_set: set.hash, ...given.data } }));
+		audit.appendNaming(
+			set,
+			anEvent({ type: "secret.sync", realm: "r", ...given, data: { mark, key_set: set.hash, ...given.data } }),
+		);
 
 	/** Makes a key that no other test names. */
 	let made = 0;
@@ -35,9 +39,13 @@ export async function auditKeyContract(openStore: OpenStore): Promise<void> {
 		const parts = (await audit.keys(realm_id, set.hash))?.parts ?? [];
 		assert.deepEqual(parts, set.parts.map(({ hash }) => hash).toSorted());
 		const listed = await Promise.all(parts.map(async (part) => (await audit.keys(realm_id, part))?.keys ?? []));
-		assert.deepEqual(listed.flat().toSorted(), keys(1000).toSorted());
+		assert.deepEqual(new Set(listed.flat()), new Set(keys(1000)));
 		assert.deepEqual(
-			await Promise.all([audit.keys(newId(), set.hash), audit.keys(newId(), parts[0] ?? ""), audit.keys(realm_id, "none")]),
+			await Promise.all([
+				audit.keys(newId(), set.hash),
+				audit.keys(newId(), parts[0] ?? ""),
+				audit.keys(realm_id, "none"),
+			]),
 			[undefined, undefined, undefined],
 		);
 	});
@@ -115,7 +123,11 @@ export async function auditKeyContract(openStore: OpenStore): Promise<void> {
 
 	test("a member finds a key's events in the realms of the member alone", async () => {
 		const [owner, user] = [await addAccount(store), await addAccount(store)];
-		const [own, bound, foreign] = [await addRealm(store, user), await addRealm(store, owner), await addRealm(store, owner)];
+		const [own, bound, foreign] = [
+			await addRealm(store, user),
+			await addRealm(store, owner),
+			await addRealm(store, owner),
+		];
 		await addBinding(store, bound, user, "viewer");
 		const key = fresh();
 		for (const [mark, { id: realm_id, slug }] of Object.entries({ own, bound, foreign })) {

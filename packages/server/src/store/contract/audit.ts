@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { eventHash } from "../../audit/chain.ts";
-import type { AuditEvent, EventQuery, ListedEvent } from "../../audit/model.ts";
+import type { EventQuery } from "../../audit/event-query.ts";
+import type { AuditEvent, ListedEvent } from "../../audit/model.ts";
 import { countEvents } from "../../testing/events.ts";
 import { anAccount, anEvent, MADE_AT, newId } from "../../testing/rows.ts";
 import { addAccount, addBinding, addRealm } from "../../testing/rules.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import Database from "better-sqlite3";
+import type { EventQuery } from "../../audit/event-query.ts";
 import { keySetOf } from "../../audit/key-parts.ts";
-import type { EventQuery } from "../../audit/model.ts";
 import { anEvent, MADE_AT } from "../../testing/rows.ts";
 import { auditLog } from "./audit-log.ts";
 import { migrate } from "./migrate.ts";
@@ -16,6 +16,9 @@ migrate(db, MADE_AT);
 guardReads(db, noKeys);
 
 const QUERY = { scopes: [{}], realm: undefined, type: undefined, actors: undefined };
+
+/** A step that reads a whole table or index; what the query itself brings is short. */
+const WALKED = /^SCAN (?!json_each|CONSTANT ROW)/;
 
 const EVENTS: Record<string, [query: EventQuery, way: RegExp]> = {
 	"since an instant": [
@@ -40,7 +43,7 @@ for (const [what, [query, way]] of Object.entries(EVENTS)) {
 		for (const sql of ran.filter((text) => /^SELECT \*|^SELECT count/.test(text))) {
 			const plan = (db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail);
 			assert.deepEqual(
-				plan.filter((step) => step.startsWith("SCAN")),
+				plan.filter((step) => WALKED.test(step)),
 				[],
 				sql,
 			);
@@ -49,7 +52,7 @@ for (const [what, [query, way]] of Object.entries(EVENTS)) {
 	});
 }
 
-const WALK: RegExp[] = [
+const RUNS: RegExp[] = [
 	/^SEARCH audit_event USING COVERING INDEX audit_event_by_key \(<expr>=\? AND realm=\? AND rowid<\?\)$/,
 	/^SEARCH audit_event USING COVERING INDEX audit_event_by_key_set \(<expr>=\? AND rowid<\?\)$/,
 ];
@@ -72,10 +75,10 @@ test("events of a key, and those whose set holds it, are read in order from thei
 		return { sql, steps: steps.map(({ detail }) => detail) };
 	});
 	for (const { sql, steps } of plans) {
-		const walked = steps.filter((step) => /^SCAN (?!json_each|CONSTANT ROW|.*VIRTUAL)/.test(step));
+		const walked = steps.filter((step) => WALKED.test(step));
 		assert.deepEqual(walked, [], sql);
 	}
 	const runs = plans.filter(({ sql }) => sql.startsWith("SELECT seq FROM"));
 	assert.equal(runs.length, 2 * 2);
-	for (const { sql, steps } of runs) assert.ok(steps.length === 1 && WALK.some((way) => way.test(steps[0] ?? "")), sql);
+	for (const { sql, steps } of runs) assert.ok(steps.length === 1 && RUNS.some((way) => way.test(steps[0] ?? "")), sql);
 });

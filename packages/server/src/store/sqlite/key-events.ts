@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { EventQuery } from "../../audit/model.ts";
+import type { EventQuery } from "../../audit/event-query.ts";
 import { SETS_WITH_KEY } from "./key-sets.ts";
 import { realmsOf } from "./member-realms.ts";
 import { believed } from "./row-guard.ts";
@@ -59,13 +59,19 @@ export function keyEvents(db: Database) {
 		if (type !== undefined && !BULK_TYPES.some((bulk) => isOfType(bulk, type))) return own;
 		const inRealms = seen === undefined ? "" : "AND s.realm_id IN (SELECT value FROM json_each(@ids))";
 		const ids = JSON.stringify(seen?.map(({ id }) => id) ?? []);
-		const sets = prepare(`SELECT DISTINCT s.hash FROM ${SETS_WITH_KEY} ${inRealms}`).pluck().all({ key, ids }) as string[];
+		const sets = prepare(`SELECT DISTINCT s.hash FROM ${SETS_WITH_KEY} ${inRealms}`)
+			.pluck()
+			.all({ key, ids }) as string[];
 		return [...own, ...sets.map((set) => run(BULK, { set }))];
 	}
 
 	function run(text: string, about: object): Run {
 		const below = (seq: number, limit: number) =>
-			(prepare(text).pluck().all({ ...about, below: seq, limit }) as number[]).reverse();
+			(
+				prepare(text)
+					.pluck()
+					.all({ ...about, below: seq, limit }) as number[]
+			).reverse();
 		return { ahead: [], below, limit: 1 };
 	}
 

@@ -1,6 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { type KeySet, keySetOf, partHash, setHash } from "../../audit/key-parts.ts";
-import type { NamedKeys } from "../../audit/model.ts";
+import { type KeySet, keySetOf, type NamedKeys, partHash, setHash } from "../../audit/key-parts.ts";
 import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 
@@ -17,7 +16,10 @@ export function keySetOfSecrets(db: Database) {
 			keys.add(key);
 		}
 		const { hash, parts } = keySetOf(keys);
-		return { hash, parts: parts.map((part) => (isStored.get(part.hash) === undefined ? part : { ...part, keys: undefined })) };
+		return {
+			hash,
+			parts: parts.map((part) => (isStored.get(part.hash) === undefined ? part : { ...part, keys: undefined })),
+		};
 	};
 }
 
@@ -29,11 +31,15 @@ export const SETS_WITH_KEY = `audit_key k JOIN audit_key_in_part i ON i.key_id =
 export function keySets(db: Database) {
 	const prepare = createStatements(db);
 	const keysOf = (part_id: number) =>
-		prepare("SELECT k.key FROM audit_key_in_part i JOIN audit_key k ON k.id = i.key_id WHERE i.part_id = ? ORDER BY k.key")
+		prepare(
+			"SELECT k.key FROM audit_key_in_part i JOIN audit_key k ON k.id = i.key_id WHERE i.part_id = ? ORDER BY k.key",
+		)
 			.pluck()
 			.all(part_id) as string[];
 	const partsOf = (set_id: number) =>
-		prepare("SELECT p.hash FROM audit_part_in_set m JOIN audit_key_part p ON p.id = m.part_id WHERE m.set_id = ? ORDER BY p.hash")
+		prepare(
+			"SELECT p.hash FROM audit_part_in_set m JOIN audit_key_part p ON p.id = m.part_id WHERE m.set_id = ? ORDER BY p.hash",
+		)
 			.pluck()
 			.all(set_id) as string[];
 	return {
@@ -52,8 +58,14 @@ export function keySets(db: Database) {
 		/** Tells, by the hashes of their content, which sets name what was named, as hash and realm. */
 		sound(): ReadonlySet<string> {
 			const parts = prepare("SELECT id, hash FROM audit_key_part").all() as { id: number; hash: string }[];
-			const altered = new Set(parts.filter(({ id, hash }) => partHash(keysOf(id).join("\n")) !== hash).map(({ hash }) => hash));
-			const sets = prepare("SELECT id, hash, realm_id FROM audit_key_set").all() as { id: number; hash: string; realm_id: string }[];
+			const altered = new Set(
+				parts.filter(({ id, hash }) => partHash(keysOf(id).join("\n")) !== hash).map(({ hash }) => hash),
+			);
+			const sets = prepare("SELECT id, hash, realm_id FROM audit_key_set").all() as {
+				id: number;
+				hash: string;
+				realm_id: string;
+			}[];
 			return new Set(
 				sets
 					.filter(({ id, hash }) => {
