@@ -156,7 +156,9 @@ test("what an account or a realm has too many of is refused under the limit's na
 		SELECT hex(randomblob(16)), '${ada.id}', '', '', randomblob(32), 'read', '' FROM n`);
 	db.exec("PRAGMA foreign_keys = OFF");
 	db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-		INSERT INTO binding (id, realm_id, user_id, role, granted_by, created_at) SELECT hex(randomblob(16)), '${id}', 'user ' || i, 'viewer', '', '' FROM n`);
+		INSERT INTO binding (id, realm_id, user_id, role, granted_by, created_at)
+		SELECT hex(randomblob(16)), '${id}', 'user ' || i, 'viewer', '', '' FROM n UNION ALL
+		SELECT hex(randomblob(16)), 'realm ' || i, '${bob.id}', 'viewer', '', '' FROM n`);
 	db.close();
 	const token = await client.post("/auth/tokens", { name: "ci" }, { token: ada.token });
 	refused(token, 409, "limit_reached");
@@ -168,8 +170,16 @@ test("what an account or a realm has too many of is refused under the limit's na
 	);
 	refused(bound, 409, "limit_reached");
 	assert.match(bound.text, /bindings_per_realm, 1000.*svc binding remove/);
+	const room = await realm(client, ada);
+	const tooMany = await client.post(
+		`/realms/${room.slug}/policy/bindings`,
+		{ user_id: bob.id, role: "viewer" },
+		{ token: ada.token },
+	);
+	refused(tooMany, 409, "limit_reached");
+	assert.match(tooMany.text, /bindings_per_account, 1000/);
 	const { text } = await client.send("GET", "/metrics");
-	for (const name of ["tokens_per_account", "bindings_per_realm"]) {
+	for (const name of ["tokens_per_account", "bindings_per_realm", "bindings_per_account"]) {
 		assert.match(text, new RegExp(`^svc_limit_max\\{limit="${name}"\\} 1000$`, "m"));
 		assert.match(text, new RegExp(`^svc_limit_refused_total\\{limit="${name}"\\} 1$`, "m"));
 	}

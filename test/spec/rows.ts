@@ -31,7 +31,12 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 	["audit_key_part", "account", "1 or 2 per change of a realm's keys, 1 per 192 keys at first", "as events"],
 	["audit_key_set", "account", "1 per bulk read of keys that were not read together before", "as events"],
 	["audit_part_in_set", "account", "1 per 192 keys of a set", "–"],
-	["binding", "account", "1,000 per realm", "409 `limit_reached`; a sign-in goes without the role"],
+	[
+		"binding",
+		"account",
+		"1,000 per realm and 1,000 per account, deleted realms included",
+		"409 `limit_reached`; a sign-in goes without the role",
+	],
 	[
 		"deleted_secret",
 		"account",

@@ -1,5 +1,15 @@
 import { AppError, unauthorized } from "../errors.ts";
-import { type Capability, MAX_BINDINGS, type Maker, type RealmGrant, ROLES, type Role } from "./model.ts";
+import {
+	type Binding,
+	type BindingOutcome,
+	type Capability,
+	MAX_BINDINGS,
+	MAX_MEMBERSHIPS,
+	type Maker,
+	type RealmGrant,
+	ROLES,
+	type Role,
+} from "./model.ts";
 
 /** Refuses a role, or none, that lacks a capability; undefined when it has it. Spec: API › Role capabilities, Admin-only operations */
 export function refuseRole(
@@ -41,18 +51,24 @@ export interface BindingFacts {
 	isBound: boolean;
 	/** Bindings of the realm. */
 	count: number;
+	/** Bindings of the user. */
+	memberships: number;
 }
 
-/** Decides whether to bind a user in a realm. Its owner is never bound: the owner is its admin without a binding. Design: §6, §13 */
+/**
+ * Decides whether to bind a user in a realm. Its owner is never bound: the owner is its admin without a binding.
+ * Nobody can fill an account's memberships to keep the instance admin from break-glass, which is a binding by oneself. Design: §6, §13
+ */
 export function decideBinding(
-	user_id: string,
-	{ owner_id, hasAccount, isBound, count }: BindingFacts,
-): "done" | "exists" | "owner" | "no_user" | "realm_gone" | "limit_reached" {
+	{ user_id, granted_by }: Pick<Binding, "user_id" | "granted_by">,
+	{ owner_id, hasAccount, isBound, count, memberships }: BindingFacts,
+): BindingOutcome {
 	if (owner_id === undefined) return "realm_gone";
 	if (owner_id === user_id) return "owner";
 	if (!hasAccount) return "no_user";
 	if (isBound) return "exists";
-	return count >= MAX_BINDINGS ? "limit_reached" : "done";
+	if (count >= MAX_BINDINGS) return "limit_reached";
+	return memberships >= MAX_MEMBERSHIPS && granted_by !== user_id ? "user_limit_reached" : "done";
 }
 
 /** Facts known about the maker of a change at the moment it is made. */

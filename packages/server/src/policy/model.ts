@@ -94,6 +94,9 @@ export const ChangeBinding = v.object({ role: Role });
 /** Bindings of one realm. Design: §13 */
 export const MAX_BINDINGS = 1000;
 
+/** Realms that one account is bound in: anybody may bind it, and every list of its realms costs more with each. Those deleted but not purged count. */
+export const MAX_MEMBERSHIPS = 1000;
+
 export interface Binding {
 	id: string;
 	realm_id: string;
@@ -104,12 +107,20 @@ export interface Binding {
 	created_at: string;
 }
 
+/** The outcome of binding a user in a realm. `user_limit_reached`: the user is bound in MAX_MEMBERSHIPS realms. */
+export type BindingOutcome =
+	| "done"
+	| "exists"
+	| "owner"
+	| "no_user"
+	| "realm_gone"
+	| "limit_reached"
+	| "user_limit_reached";
+
 /** Operations of the store on bindings. */
 export const policyOperations = {
-	/** Adds the binding, unless the realm has MAX_BINDINGS; any answer but `done` means that nothing changed. */
-	bind: write<
-		(binding: Binding, event: AuditEvent) => "done" | "exists" | "owner" | "no_user" | "realm_gone" | "limit_reached"
-	>(),
+	/** Adds the binding, unless realm or user has too many; any answer but `done` means that nothing changed. */
+	bind: write<(binding: Binding, event: AuditEvent) => BindingOutcome>(),
 	/** Replaces a user's role in a realm; false when the user has none. */
 	rebind: write<(input: Pick<Binding, "realm_id" | "user_id" | "role" | "granted_by">, event: AuditEvent) => boolean>(),
 	/** Removes the binding; false when there was none. */

@@ -20,6 +20,7 @@ import {
 	type Binding,
 	type Capability,
 	MAX_BINDINGS,
+	MAX_MEMBERSHIPS,
 	type PolicyStore,
 	ROLES,
 	type Role,
@@ -78,6 +79,12 @@ export async function createBinding(
 		throw new LimitReached(
 			"bindings_per_realm",
 			`the realm has reached its limit of bindings (bindings_per_realm, ${MAX_BINDINGS}): remove one first with \`svc binding remove\``,
+		);
+	}
+	if (outcome === "user_limit_reached") {
+		throw new LimitReached(
+			"bindings_per_account",
+			`the user has roles in as many realms as an account may (bindings_per_account, ${MAX_MEMBERSHIPS}): remove one in another realm first`,
 		);
 	}
 	return binding;

@@ -87,6 +87,7 @@ export type RowLimit =
 	| "realm_bytes"
 	| "realms_per_account"
 	| "bindings_per_realm"
+	| "bindings_per_account"
 	| "tokens_per_account"
 	| "sessions_per_account"
 	| "identities_per_account";

@@ -1,6 +1,6 @@
 import { MAX_ACCOUNTS, MAX_SESSIONS } from "../accounts/model.ts";
 import { type Limit, onceAMinute, usedOf } from "../limits.ts";
-import { MAX_BINDINGS } from "../policy/model.ts";
+import { MAX_BINDINGS, MAX_MEMBERSHIPS } from "../policy/model.ts";
 import { MAX_IDENTITIES } from "../sso/model.ts";
 import type { System } from "../system.ts";
 import { MAX_TOKENS } from "../tokens/model.ts";
@@ -12,6 +12,7 @@ const HINTS: Record<RowLimit, string> = {
 	realm_bytes: `remove unneeded secrets for good with \`svc secret delete --purge\`, or ${RAISE}`,
 	realms_per_account: RAISE,
 	bindings_per_realm: "remove unneeded bindings, or divide the realm",
+	bindings_per_account: "remove the account from realms in which it needs no role",
 	tokens_per_account: "revoke unneeded tokens, and give new ones an expiry",
 	identities_per_account: "unlink the identities that are no longer used with `svc account unlink`",
 	sessions_per_account: "sign out, or use an API token instead of a login: at the limit, the oldest session ends",
@@ -31,6 +32,7 @@ export function rowLimits({ store, system, refusals }: RowLimitNeeds, settings: 
 		...settings,
 		accounts: MAX_ACCOUNTS,
 		bindings_per_realm: MAX_BINDINGS,
+		bindings_per_account: MAX_MEMBERSHIPS,
 		tokens_per_account: MAX_TOKENS,
 		sessions_per_account: MAX_SESSIONS,
 		identities_per_account: MAX_IDENTITIES,

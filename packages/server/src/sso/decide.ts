@@ -1,5 +1,5 @@
 import type { Account } from "../accounts/model.ts";
-import { MAX_BINDINGS, type Role } from "../policy/model.ts";
+import { MAX_BINDINGS, MAX_MEMBERSHIPS, type Role } from "../policy/model.ts";
 import { type Identity, MAX_IDENTITIES, type MappedRole, type SsoLogin } from "./model.ts";
 
 /** The facts about an account, and about its identities, that decide on links. */
@@ -84,7 +84,7 @@ export interface RoleChange extends MappedRole {
 	slug: string;
 	/** True if the provider gave the account another role before. */
 	isHeld: boolean;
-	/** True if the realm has no room for one more binding. */
+	/** True if the realm, or the account, has no room for one more binding. */
 	isLeftOut: boolean;
 }
 
@@ -94,18 +94,33 @@ export function granterOf({ identity }: Pick<SsoLogin, "identity">): string {
 }
 
 /** Lists the roles that a login sets: those that it brings, and none in realms where the provider gave one before and now names none. @param granted ids of realms */
-export function rolesOf(login: SsoLogin, granted: readonly string[]): MappedRole[] {
+function rolesOf(login: SsoLogin, granted: readonly string[]): MappedRole[] {
 	const mapped = new Set(login.roles.map(({ realm_id }) => realm_id));
 	const left = granted.filter((realm_id) => !mapped.has(realm_id));
 	return [...login.roles, ...left.map((realm_id) => ({ realm_id, role: undefined, id: "" }))];
 }
 
-/** Decides whether a login changes a role. The owner, and roles that somebody else gave, stay as they are. */
-export function decideRole(
+/**
+ * Decides which roles a login changes; those that it removes make room for others.
+ * @param granted ids of realms where the provider gave a role before
+ * @param memberships realms that the account is bound in
+ */
+export function decideRoles(
 	login: SsoLogin,
-	mapped: MappedRole,
-	realm: RealmOfRole | undefined,
-): RoleChange | undefined {
+	granted: readonly string[],
+	memberships: number,
+	realmOf: (realm_id: string) => RealmOfRole | undefined,
+): RoleChange[] {
+	const changes = rolesOf(login, granted).flatMap((role) => decideRole(login, role, realmOf(role.realm_id)) ?? []);
+	let count = memberships - changes.filter(({ role, isHeld }) => isHeld && role === undefined).length;
+	return changes.map((change) => {
+		if (change.isHeld || change.isLeftOut) return change;
+		return { ...change, isLeftOut: ++count > MAX_MEMBERSHIPS };
+	});
+}
+
+/** Decides whether a login changes a role. The owner, and roles that somebody else gave, stay as they are. */
+function decideRole(login: SsoLogin, mapped: MappedRole, realm: RealmOfRole | undefined): RoleChange | undefined {
 	if (realm === undefined || realm.owner_id === login.session.user_id) return undefined;
 	const { slug, held, count } = realm;
 	if (held?.role === mapped.role || (held !== undefined && held.granted_by !== granterOf(login))) return undefined;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type Account, MAX_ACCOUNTS, MAX_SESSIONS } from "../../accounts/model.ts";
-import { MAX_BINDINGS } from "../../policy/model.ts";
+import { MAX_BINDINGS, MAX_MEMBERSHIPS } from "../../policy/model.ts";
+import type { Realm } from "../../realms/model.ts";
 import { MAX_IDENTITIES, type SsoLogin } from "../../sso/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
 import { aBinding, anAccount, anEvent, anIdentity, aSession, aToken, MADE_AT, newId } from "../../testing/rows.ts";
@@ -142,6 +143,36 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		assert.equal(await roleOf(first), null, "and revoked");
 	});
 
+	test("the realms in which others bind an account are limited; a sign-in leaves out the roles beyond, and removed ones make room", async () => {
+		const account = await addAccount(store, { password: null });
+		const owners = await times(5, () => addAccount(store));
+		const realms = await times(MAX_MEMBERSHIPS + 1, (index) => addRealm(store, owners[index % 5] ?? root));
+		const [first, second, third, ...others] = realms;
+		assert.ok(first && second && third);
+		const bind = ({ id }: Realm) => policy.bind(aBinding(id, account.id), anEvent());
+		await Promise.all(others.map(bind));
+		assert.deepEqual(
+			[await bind(first), await bind(second), await bind(third)],
+			["done", "done", "user_limit_reached"],
+		);
+		assert.equal(await store.realms.count(account.id, undefined), MAX_MEMBERSHIPS);
+		const breakGlass = { ...aBinding(third.id, account.id), granted_by: account.id };
+		assert.equal(await policy.bind(breakGlass, anEvent()), "done", "an instance admin still binds itself");
+		await policy.unbind({ realm_id: third.id, user_id: account.id }, anEvent());
+		const identity = anIdentity();
+		assert.equal(await signIn(account.id, { identity, roles: aRole(third.id) }), "done");
+		const roleIn = async ({ slug }: Realm) => (await store.realms.access(slug, account.id))?.role;
+		assert.equal(await roleIn(third), null);
+		await policy.unbind({ realm_id: first.id, user_id: account.id }, anEvent());
+		const known = { identity, arrival: { kind: "known" } } as const;
+		const roles = [...aRole(first.id), ...aRole(third.id)];
+		assert.equal(await signIn(account.id, { ...known, roles }), "done", "one finds room");
+		assert.deepEqual([await roleIn(first), await roleIn(third)], ["viewer", null]);
+		assert.equal(await signIn(account.id, { ...known, roles: aRole(third.id) }), "done");
+		assert.deepEqual([await roleIn(first), await roleIn(third)], [null, "viewer"]);
+		assert.equal(await signIn(account.id, { ...known, roles: [] }), "done");
+	});
+
 	test("self-registered accounts are limited; accounts that the instance admin creates are not", async () => {
 		const register = (most?: number) =>
 			accounts.register({ ...anAccount(), ...(most === undefined ? {} : { most }) }, anEvent());
@@ -161,6 +192,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 			realm_bytes: 1,
 			realms_per_account: 1,
 			bindings_per_realm: MAX_BINDINGS,
+			bindings_per_account: MAX_MEMBERSHIPS,
 			tokens_per_account: MAX_TOKENS,
 			sessions_per_account: MAX_SESSIONS,
 			identities_per_account: MAX_IDENTITIES,
@@ -172,6 +204,7 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 			{ name: "ada@example.com", used: 1, max: MAX_TOKENS },
 		);
 		assert.equal(found.bindings_per_realm[0]?.used, MAX_BINDINGS - 1);
+		assert.equal(found.bindings_per_account[0]?.used, MAX_MEMBERSHIPS - 1);
 		assert.equal(found.sessions_per_account[0]?.used, MAX_SESSIONS);
 		assert.equal(found.identities_per_account[0]?.used, 1);
 		assert.equal(found.identities_per_account[0]?.max, MAX_IDENTITIES);

@@ -21,22 +21,27 @@ export const DELETE_BINDING = "DELETE FROM binding WHERE realm_id = @realm_id AN
 /** Counts the users bound in a realm. */
 export const COUNT_BINDINGS = "SELECT count(*) FROM binding WHERE realm_id = ?";
 
+/** Counts the realms that a user is bound in. */
+export const COUNT_MEMBERSHIPS = "SELECT count(*) FROM binding WHERE user_id = ?";
+
 /** Operations on bindings. */
 export function policyWrites(db: Database, append: Append): Implementations<"write">["policy"] {
 	const owner = db.prepare(LIVE_REALM).pluck();
 	const user = db.prepare("SELECT 1 FROM account WHERE id = ?").pluck();
 	const bound = db.prepare("SELECT 1 FROM binding WHERE realm_id = @realm_id AND user_id = @user_id").pluck();
 	const count = db.prepare(COUNT_BINDINGS).pluck();
+	const memberships = db.prepare(COUNT_MEMBERSHIPS).pluck();
 	const insert = db.prepare(INSERT_BINDING);
 	const change = db.prepare(UPDATE_BINDING);
 	const remove = db.prepare(DELETE_BINDING);
 	return {
 		bind(binding, event) {
-			const decision = decideBinding(binding.user_id, {
+			const decision = decideBinding(binding, {
 				owner_id: owner.get(binding.realm_id) as string | undefined,
 				hasAccount: user.get(binding.user_id) !== undefined,
 				isBound: bound.get(binding) !== undefined,
 				count: count.get(binding.realm_id) as number,
+				memberships: memberships.get(binding.user_id) as number,
 			});
 			if (decision !== "done") return decision;
 			insert.run(binding);

@@ -5,7 +5,7 @@ import type { AuditEvent } from "../../../audit/model.ts";
 import type { Role } from "../../../policy/model.ts";
 import {
 	decideLink,
-	decideRole,
+	decideRoles,
 	decideUnlink,
 	granterOf,
 	isStillSo,
@@ -13,7 +13,6 @@ import {
 	type LinkedIdentity,
 	type RealmOfRole,
 	type RoleChange,
-	rolesOf,
 } from "../../../sso/decide.ts";
 import type { IdentityKey, OneTime, SsoLogin } from "../../../sso/model.ts";
 import type { Implementations } from "../../store.ts";
@@ -21,7 +20,7 @@ import { believed } from "../row-guard.ts";
 import { EMAIL_TAKEN, INSERT_ACCOUNT } from "./accounts.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
-import { COUNT_BINDINGS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
+import { COUNT_BINDINGS, COUNT_MEMBERSHIPS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 import { sessionOpening } from "./sessions.ts";
 
 type SsoWrites = Implementations<"write">["sso"];
@@ -184,6 +183,7 @@ function roleWrites(db: Database, append: Append) {
 	const find = db.prepare(`SELECT slug, user_id FROM ${believed("realm")} WHERE id = ? AND deleted_at IS NULL`);
 	const current = db.prepare(`SELECT role, granted_by FROM ${believed("binding")} WHERE realm_id = ? AND user_id = ?`);
 	const count = db.prepare(COUNT_BINDINGS).pluck();
+	const memberships = db.prepare(COUNT_MEMBERSHIPS).pluck();
 	const remove = db.prepare(DELETE_BINDING);
 	const granted = db
 		.prepare(
@@ -203,8 +203,8 @@ function roleWrites(db: Database, append: Append) {
 	return {
 		plan(login: SsoLogin): RoleChange[] {
 			const { user_id } = login.session;
-			const roles = rolesOf(login, granted.all(user_id, granterOf(login)) as string[]);
-			return roles.flatMap((role) => decideRole(login, role, realmOf(user_id, role.realm_id)) ?? []);
+			const former = granted.all(user_id, granterOf(login)) as string[];
+			return decideRoles(login, former, memberships.get(user_id) as number, (id) => realmOf(user_id, id));
 		},
 		make(login: SsoLogin, changes: readonly RoleChange[], event: AuditEvent): void {
 			const { user_id } = login.session;
