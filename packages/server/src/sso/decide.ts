@@ -1,6 +1,6 @@
 import type { Account } from "../accounts/model.ts";
 import { MAX_BINDINGS, MAX_MEMBERSHIPS, type Role } from "../policy/model.ts";
-import { type Identity, MAX_IDENTITIES, type MappedRole, type SsoLogin } from "./model.ts";
+import { type Identity, MAX_IDENTITIES, type MappedRole, type RoleLimit, type SsoLogin } from "./model.ts";
 
 /** The facts about an account, and about its identities, that decide on links. */
 export type LinkedAccount = Pick<Account, "password" | "disabled_at" | "instance_admin">;
@@ -84,8 +84,8 @@ export interface RoleChange extends MappedRole {
 	slug: string;
 	/** True if the provider gave the account another role before. */
 	isHeld: boolean;
-	/** True if the realm, or the account, has no room for one more binding. */
-	isLeftOut: boolean;
+	/** The limit of bindings that leaves the role out, if one does. */
+	left_out_by: RoleLimit | undefined;
 }
 
 /** Names the provider as the giver of a role. */
@@ -114,8 +114,8 @@ export function decideRoles(
 	const changes = rolesOf(login, granted).flatMap((role) => decideRole(login, role, realmOf(role.realm_id)) ?? []);
 	let count = memberships - changes.filter(({ role, isHeld }) => isHeld && role === undefined).length;
 	return changes.map((change) => {
-		if (change.isHeld || change.isLeftOut) return change;
-		return { ...change, isLeftOut: ++count > MAX_MEMBERSHIPS };
+		if (change.isHeld || change.left_out_by !== undefined) return change;
+		return { ...change, left_out_by: ++count > MAX_MEMBERSHIPS ? "bindings_per_account" : undefined };
 	});
 }
 
@@ -128,6 +128,6 @@ function decideRole(login: SsoLogin, mapped: MappedRole, realm: RealmOfRole | un
 		...mapped,
 		slug,
 		isHeld: held !== undefined,
-		isLeftOut: held === undefined && count >= MAX_BINDINGS,
+		left_out_by: held === undefined && count >= MAX_BINDINGS ? "bindings_per_realm" : undefined,
 	};
 }

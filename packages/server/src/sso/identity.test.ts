@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createKnownSources } from "../accounts/known-sources.ts";
 import { createSessionTokens } from "../crypto/session.ts";
+import { createLimits } from "../limits.ts";
+import { MAX_BINDINGS } from "../policy/model.ts";
 import { countEvents, eventsAfter } from "../testing/events.ts";
-import { aLink, anEvent, anIdentity, MADE_AT, newId } from "../testing/rows.ts";
+import { aBinding, aLink, anEvent, anIdentity, MADE_AT, newId } from "../testing/rows.ts";
 import { addAccount, addRealm, openTestRules } from "../testing/rules.ts";
 import { signIn } from "./identity.ts";
 import { type Asserted, type RefusalReason, SsoRefusal } from "./model.ts";
@@ -12,7 +14,8 @@ import type { CommonSettings } from "./settings.ts";
 
 const { store, system, keyring } = await openTestRules({ after });
 const known_sources = createKnownSources({ store, keyring, system });
-const needs = { store, system, known_sources, sessions: createSessionTokens(() => keyring.session(), system) };
+const limits = createLimits();
+const needs = { store, system, known_sources, limits, sessions: createSessionTokens(() => keyring.session(), system) };
 const VISITOR = { request_id: "request-1", ip: "127.0.0.1" };
 
 /** The first account is the instance admin. */
@@ -201,4 +204,19 @@ test("the best role of all groups is given, in each realm, and no group means no
 	for (const [groups, role] of table) assert.equal(await roleAt(groups, provider), role, groups.join());
 	const former = aProvider({ role_mappings: [{ group: "ops", realm: realm.slug, role: "admin" }] });
 	assert.equal(await roleAt(["ops"], former), null, "a slug alone gives nothing");
+});
+
+test("a sign-in that leaves out a role because of a limit counts as a refusal by that limit", async () => {
+	const realm = await addRealm(store, root);
+	const members = await Promise.all(Array.from({ length: MAX_BINDINGS }, () => addAccount(store, { password: null })));
+	await Promise.all(members.map(({ id }) => store.policy.bind(aBinding(realm.id, id), anEvent())));
+	const role_mappings = [{ group: "staff", realm_id: realm.id, realm: realm.slug, role: "viewer" as const }];
+	const person = aPerson({ groups: ["staff"] });
+	const { user } = await arrive(person, aProvider({ role_mappings }));
+	assert.equal((await store.realms.access(realm.slug, user.id))?.role, null);
+	assert.equal(limits.refusals("bindings_per_realm"), 1);
+	await store.policy.unbind({ realm_id: realm.id, user_id: members[0]?.id ?? "" }, anEvent());
+	await arrive(person, aProvider({ role_mappings }));
+	assert.equal((await store.realms.access(realm.slug, user.id))?.role, "viewer");
+	assert.equal(limits.refusals("bindings_per_realm"), 1);
 });

@@ -4,6 +4,7 @@ import { type Account, type AccountStore, Email } from "../accounts/model.ts";
 import { newSession, type SessionNeeds } from "../accounts/session.ts";
 import { type Visitor, visitorEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
+import type { Limits } from "../limits.ts";
 import type { Role } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { isOpenTo } from "./decide.ts";
@@ -33,6 +34,7 @@ export interface IdentityNeeds extends SessionNeeds {
 	store: { accounts: Pick<AccountStore, "byEmail" | "byId">; sso: SsoStore };
 	system: System;
 	known_sources: Pick<KnownSources, "note">;
+	limits: Pick<Limits, "refuse">;
 }
 
 /** Attempts to read accounts that change in between. */
@@ -69,10 +71,10 @@ export async function signIn(
 		const known = needs.known_sources.note(counted_as ?? account.email, visitor.ip);
 		const outcome = await needs.store.sso.signIn({ identity, link_id, session, known, arrival, used, roles }, event);
 		if (outcome === "replay") throw new SsoRefusal("replay");
-		if (outcome === "done") {
-			const { id, email, name } = account;
-			return { token, expires_at, user: { id, email, name } };
-		}
+		if (outcome === "changed") continue;
+		if (outcome !== "done") needs.limits.refuse(outcome);
+		const { id, email, name } = account;
+		return { token, expires_at, user: { id, email, name } };
 	}
 	throw new AppError("conflict", "the account changed during the login: start the login again");
 }

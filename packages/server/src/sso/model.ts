@@ -171,8 +171,14 @@ export interface SsoLogin {
 	roles: MappedRole[];
 }
 
-/** The outcome of a login. `replay`: something was used before. `changed`: accounts differ from what was read; nothing happened, read again. */
-export type SsoOutcome = "done" | "replay" | "changed";
+/** A limit that keeps a login from setting a role. */
+export type RoleLimit = "bindings_per_realm" | "bindings_per_account";
+
+/**
+ * The outcome of a login. `replay`: something was used before. `changed`: accounts differ from what was read; nothing happened, read again.
+ * A limit: the session is open, and a role is left out because of it.
+ */
+export type SsoOutcome = "done" | "replay" | "changed" | RoleLimit;
 
 /** Operations of the store on single sign-on. */
 export const ssoOperations = {

@@ -112,6 +112,7 @@ export function wireApp(parts: AppParts) {
 			...needs,
 			...signing,
 			flows,
+			limits,
 			codes: createCodes(),
 			directory: createDirectories(),
 			protocols,

@@ -49,7 +49,7 @@ export function ssoWrites(db: Database, append: Append): SsoWrites {
 			const identity_id = arrival.kind === "known" ? undefined : login.link_id;
 			append(event, { arrival: arrival.kind, identity_id, ...ended, roles_left_out: leftOut(changes) });
 			roles.make(login, changes, event);
-			return "done";
+			return changes.find(isLeftOut)?.left_out_by ?? "done";
 		},
 		consume: isNew,
 		forgetUsed: (before) => forget.run(before).changes,
@@ -173,8 +173,10 @@ function linkWrites(db: Database, append: Append): Pick<SsoWrites, "link" | "unl
 	};
 }
 
+const isLeftOut = ({ left_out_by }: RoleChange) => left_out_by !== undefined;
+
 function leftOut(changes: readonly RoleChange[]): string | undefined {
-	const realms = changes.filter(({ isLeftOut }) => isLeftOut).map(({ slug }) => slug);
+	const realms = changes.filter(isLeftOut).map(({ slug }) => slug);
 	return realms.length === 0 ? undefined : realms.join();
 }
 
@@ -210,7 +212,7 @@ function roleWrites(db: Database, append: Append) {
 			const { user_id } = login.session;
 			const granted_by = granterOf(login);
 			const { request_id, ip } = event.data;
-			for (const { id, realm_id, slug: realm, role, isHeld } of changes.filter(({ isLeftOut }) => !isLeftOut)) {
+			for (const { id, realm_id, slug: realm, role, isHeld } of changes.filter((change) => !isLeftOut(change))) {
 				const note = (type: "policy.binding.created" | "policy.binding.deleted", facts: { role?: Role }) =>
 					append({ ...event, type, realm_id, realm, data: { user_id, granted_by, ...facts, request_id, ip } });
 				if (isHeld) {
