@@ -102,6 +102,17 @@ const setRealmConfig: Full = () => ({
 
 type Full = () => PreparedRequest | Promise<PreparedRequest>;
 
+/** Deletes enough realms to fill a page: a deleted realm takes more than a live one. */
+async function deletedRealms(): Promise<PreparedRequest> {
+	const { token } = world.people.owner;
+	await fewAtOnce(numbers(MANY), async (at) => {
+		const slug = `x${at}-${"s".repeat(40)}`;
+		ok(await world.api.post("/realms", { slug, name: NAME }, { token }), 201);
+		ok(await world.api.delete(`/realms/${slug}`, { token }));
+	});
+	return { path: `${V1}/realms?deleted=true&${page}` };
+}
+
 /** Sets the value as the instance admin, then asks for it. */
 async function afterSetting(set: Full): Promise<PreparedRequest> {
 	const { path, body } = await set();
@@ -125,7 +136,7 @@ const FULLEST: Readonly<Record<string, Full>> = {
 		path: `${V1}/realms`,
 		body: { slug: "longest", name: NAME, description: CONTROL.repeat(2048) },
 	}),
-	[`GET ${V1}/realms`]: () => ({ path: `${V1}/realms?${page}` }),
+	[`GET ${V1}/realms`]: deletedRealms,
 	[`GET ${V1}/realms/{slug}`]: () => ({ path: `${V1}/realms/0-${"s".repeat(40)}` }),
 	[`POST ${V1}/realms/{slug}/secrets`]: () => ({
 		path: `${V1}/realms/${heavy}/secrets`,

@@ -73,7 +73,7 @@ test("what an operator who knows nothing is told", options, async () => {
 	assert.match((await svc(1, "engine generate keyvalue --realm REALM")).stderr, /^svc: .*`svc engine set keyvalue`/s);
 	assert.match((await svc(1, "engine ping keyvalue")).stderr, /^svc: .*`svc engine set keyvalue`/s);
 	assert.match((await svc(4, "engine show keyvalue")).stderr, /^svc: .*`svc engine set`/s);
-	assert.match((await svc(4, "engine remove keyvalue")).stderr, /^svc: .*`svc engine set`/s);
+	assert.match((await svc(4, "engine remove keyvalue --yes")).stderr, /^svc: .*`svc engine set`/s);
 	for (const line of ["show nothing", "set nothing", "generate nothing --realm REALM"]) {
 		assert.match((await svc(4, `engine ${line}`)).stderr, /^svc: engine .*\bnothing\b.*\nhint: `svc engine list`/);
 	}
@@ -139,7 +139,7 @@ test(
 			JSON.stringify({ address: redis.address, password: redis.password }),
 		);
 		assert.match((await svc(0, "engine show keyvalue --realm REALM")).stdout, /^max_ttl +24h$/m);
-		assert.equal((await svc(0, "engine remove keyvalue --realm REALM")).stdout, "configuration removed\n");
+		assert.equal((await svc(0, "engine remove keyvalue --realm REALM --yes")).stdout, "configuration removed\n");
 	},
 );
 
@@ -185,7 +185,11 @@ test("what an engine refuses is told in its own words", options, async () => {
 		/^svc: refusing to delete/,
 	);
 	assert.match((await svc(2, "lease list --state nothing")).stderr, /--state <state>' takes intent, active,/);
-	for (const line of ["show nothing --realm REALM", "revoke nothing --realm REALM", "abandon nothing --reason gone"])
+	for (const line of [
+		"show nothing --realm REALM",
+		"revoke nothing --realm REALM",
+		"abandon nothing --reason gone --yes",
+	])
 		assert.match((await svc(4, `lease ${line}`)).stderr, /^svc: lease nothing\b.*\nhint: `svc lease list`/);
 	assert.match((await svc(2, "lease abandon nothing")).stderr, /--reason/);
 });
@@ -215,7 +219,7 @@ test("a lease whose target is away waits, says why, and can be abandoned", optio
 	const waiting = rows(await svc(0, "lease list --realm REALM --state revoking"));
 	assert.deepEqual([waiting[0]?.at(-1), waiting.length], ["LAST ERROR", 3]);
 	for (const row of waiting.slice(1)) assert.match(row.at(-1) ?? "", /key-value store/);
-	const abandon = `lease abandon ${first.lease_id} --reason gone`;
+	const abandon = `lease abandon ${first.lease_id} --reason gone --yes`;
 	assert.equal((await svc(0, abandon)).stdout, "lease abandoned\n");
 	assert.match((await svc(1, abandon)).stderr, /\bclosed\b/);
 	await redis.start();
@@ -233,7 +237,7 @@ test("who administers nothing is told so, and sees the leases of a realm", optio
 	for (const args of [
 		["engine", "show", "keyvalue"],
 		["engine", "ping", "keyvalue"],
-		["engine", "remove", "keyvalue"],
+		["engine", "remove", "keyvalue", "--yes"],
 		["lease", "list"],
 	]) {
 		const { code, stderr } = await other.run(args);

@@ -98,7 +98,7 @@ test("an administrator sets a provider up, looks at it and tries it out", async 
 	const gone = await svc(admin, 1, "sso test gone");
 	assert.equal(gone.stdout, "unhealthy\n");
 	assert.match(gone.stderr, /^svc: \S.*\nhint: `svc sso show`/);
-	assert.equal((await svc(admin, 0, "sso remove gone")).stdout, "provider removed\n");
+	assert.equal((await svc(admin, 0, "sso remove gone --yes")).stdout, "provider removed\n");
 	assert.match((await svc(admin, 4, "sso show gone")).stderr, /provider gone not found/);
 	assert.match((await svc(admin, 1, `sso set gone --type oidc --from ${file}`)).stderr, /^svc: \S/);
 });

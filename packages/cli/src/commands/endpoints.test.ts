@@ -110,8 +110,13 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		{ body: { status: "healthy" } },
 		"status  healthy\n",
 	],
-	["engine remove pki", "DELETE engines/pki/config", { body: { message: "gone" } }, "gone\n"],
-	["engine remove pki --realm shop", "DELETE realms/shop/engines/pki/config", { body: { message: "gone" } }, "gone\n"],
+	["engine remove pki --yes", "DELETE engines/pki/config", { body: { message: "gone" } }, "gone\n"],
+	[
+		"engine remove pki --realm shop --yes",
+		"DELETE realms/shop/engines/pki/config",
+		{ body: { message: "gone" } },
+		"gone\n",
+	],
 	["engine ping pki", "POST engines/pki/ping", { body: { status: "healthy" } }, "healthy\n"],
 	["engine ping pki --realm shop", "POST engines/pki/ping?realm=shop", { body: { status: "healthy" } }, "healthy\n"],
 	[
@@ -152,7 +157,7 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		"leases that are being revoked: 3\n",
 	],
 	[
-		"lease abandon i --reason gone",
+		"lease abandon i --reason gone --yes",
 		'POST leases/i/abandon {"reason":"gone"}',
 		{ body: { message: "lease abandoned" } },
 		"lease abandoned\n",
@@ -163,7 +168,7 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		{ body: { name: "corp", type: "ldap", display_name: "Corp", config: { start_tls: true } } },
 		"name          corp\ntype          ldap\ndisplay_name  Corp\nstart_tls     true\n",
 	],
-	["sso remove corp", "DELETE auth/providers/corp", { body: { message: "gone" } }, "gone\n"],
+	["sso remove corp --yes", "DELETE auth/providers/corp", { body: { message: "gone" } }, "gone\n"],
 	["sso test corp", "POST auth/providers/corp/test", { body: { status: "healthy", message: "" } }, "healthy\n"],
 	["encrypt x", 'POST encrypt {"value":"x"}', { body: { ciphertext: "svc:v1:x" } }, "svc:v1:x\n"],
 ];

@@ -20,7 +20,12 @@ import {
 import type { RealmOptions } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, showTable, visible } from "../io/output.ts";
+import { confirmUnless } from "../io/prompt.ts";
 import { addInvocationCommands } from "./engine-invoke.ts";
+
+interface RemoveOptions extends RealmOptions {
+	readonly yes?: boolean;
+}
 
 interface SetOptions extends RealmOptions, FieldOptions {
 	readonly set?: readonly string[];
@@ -86,12 +91,12 @@ function addConfigurationCommands(engine: Command, io: Io): void {
 		examples: ["svc engine show keyvalue", "svc engine show keyvalue --realm shop --json"],
 		run: showConfiguration,
 	});
-	addCommand<RealmOptions>(engine, io, {
+	addCommand<RemoveOptions>(engine, io, {
 		usage: "remove <type>",
 		summary: "remove an engine's configuration; credentials made with it can still be revoked",
 		details: ADMINISTRATORS,
-		options: [ONE_REALM],
-		examples: ["svc engine remove keyvalue --realm shop"],
+		options: [ONE_REALM, option("--yes", "do not ask")],
+		examples: ["svc engine remove keyvalue --realm shop", "svc engine remove keyvalue --yes"],
 		run: removeConfiguration,
 	});
 	addCommand<RealmOptions>(engine, io, {
@@ -139,9 +144,13 @@ async function showConfiguration(context: Context<RealmOptions>, type: string): 
 	await showFields(context, answer, settingsOf(answer));
 }
 
-async function removeConfiguration(context: Context<RealmOptions>, type: string): Promise<void> {
-	const call = { method: "DELETE", path: configPath(type, context.options) } as const;
-	const answer = await send(await connect(context), call);
+async function removeConfiguration(context: Context<RemoveOptions>, type: string): Promise<void> {
+	const client = await connect(context);
+	const { realm } = context.options;
+	const whose = visible(realm === undefined ? "of all realms without their own" : `of the realm ${realm}`);
+	const words = { doing: "removing a configuration", done: "removed" };
+	await confirmUnless(context, `Remove the configuration of ${visible(type)} ${whose}?`, words);
+	const answer = await send(client, { method: "DELETE", path: configPath(type, context.options) });
 	await show(context, answer, visible(text(answer, "message")));
 }
 

@@ -7,6 +7,7 @@ import { addCommand, addGroup, type Context, option } from "../command-line/comm
 import { REALM_OPTION, type RealmOptions, realmIfAny, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, showFields, showTable, visible } from "../io/output.ts";
+import { confirmUnless } from "../io/prompt.ts";
 import { ids, instants, states } from "../io/table.ts";
 import { addResumeCommand, notePause } from "./lease-resume.ts";
 import { addRevokeAllCommand } from "./lease-revoke-all.ts";
@@ -22,6 +23,7 @@ const STATES = ["intent", "active", "uncertain", "revoking", "revoked", "aborted
 
 interface AbandonOptions {
 	readonly reason: string;
+	readonly yes?: boolean;
 }
 
 /** Adds the commands of leases. */
@@ -62,7 +64,10 @@ export function addLeaseCommands(program: Command, io: Io): void {
 		usage: "abandon <id>",
 		summary: "abandon a lease that cannot be revoked: delete its credential by hand",
 		details: "Only for the instance's administrators.",
-		options: [option("--reason <text>", "reason, for the audit log").makeOptionMandatory()],
+		options: [
+			option("--reason <text>", "reason, for the audit log").makeOptionMandatory(),
+			option("--yes", "do not ask"),
+		],
 		examples: ['svc lease abandon 0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d --reason "the cluster is gone"'],
 		run: abandonLease,
 	});
@@ -132,7 +137,9 @@ async function revokeLease(context: Context<RealmOptions>, id: string): Promise<
 
 async function abandonLease(context: Context<AbandonOptions>, id: string): Promise<void> {
 	const { reason } = context.options;
-	const call = { method: "POST", path: path`leases/${id}/abandon`, body: { reason } } as const;
-	const answer = await send(await connect(context), call);
+	const client = await connect(context);
+	const question = `Give up the lease ${visible(id)}? Its credential may stay valid at its target.`;
+	await confirmUnless(context, question, { doing: "abandoning a lease", done: "abandoned" });
+	const answer = await send(client, { method: "POST", path: path`leases/${id}/abandon`, body: { reason } });
 	await show(context, answer, visible(text(answer, "message")));
 }

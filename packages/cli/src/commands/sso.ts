@@ -21,6 +21,11 @@ import {
 } from "../input/fields.ts";
 import type { Io } from "../io/io.ts";
 import { show, showFields, showTable, visible } from "../io/output.ts";
+import { confirmUnless } from "../io/prompt.ts";
+
+interface RemoveOptions {
+	readonly yes?: boolean;
+}
 
 interface SetOptions extends FieldOptions {
 	readonly type?: string;
@@ -83,11 +88,12 @@ function addProviderCommands(sso: Command, io: Io): void {
 		examples: ["svc sso show corp", "svc sso show corp --json > corp.json"],
 		run: showProvider,
 	});
-	addCommand(sso, io, {
+	addCommand<RemoveOptions>(sso, io, {
 		usage: "remove <name>",
 		summary: "remove a provider; its users keep their accounts",
 		details: ADMINISTRATORS,
-		examples: ["svc sso remove corp"],
+		options: [option("--yes", "do not ask")],
+		examples: ["svc sso remove corp", "svc sso remove corp --yes"],
 		run: removeProvider,
 	});
 	addCommand(sso, io, {
@@ -139,9 +145,11 @@ async function showSettings(context: Context, answer: Answer): Promise<void> {
 	await showFields(context, answer, [...fieldsOf(rest), ...settingsOf(object(answer, "config"))]);
 }
 
-async function removeProvider(context: Context, name: string): Promise<void> {
-	const call = { method: "DELETE", path: path`auth/providers/${name}` } as const;
-	const answer = await send(await connect(context), call);
+async function removeProvider(context: Context<RemoveOptions>, name: string): Promise<void> {
+	const client = await connect(context);
+	const words = { doing: "removing a provider", done: "removed" };
+	await confirmUnless(context, `Remove the provider ${visible(name)}? Nobody can sign in with it any more.`, words);
+	const answer = await send(client, { method: "DELETE", path: path`auth/providers/${name}` });
 	await show(context, answer, visible(text(answer, "message")));
 }
 
