@@ -64,19 +64,24 @@ function attempt(step: () => void): void {
 	}
 }
 
+/** A request after the database is open. */
+type LaterRequest = Exclude<WriterRequest, WriterInput>;
+
+const isOperations = (request: LaterRequest): request is Operation[] => Array.isArray(request);
+
 /**
- * Adds operations that have arrived meanwhile, so that one fsync serves all. Nothing follows a close.
- * @returns also the keys that arrived after them
+ * Adds operations that have arrived meanwhile, so that one fsync serves all.
+ * @returns also the request of another kind that arrived after them
  */
-function gather(first: Operation[]): { batch: Operation[]; keys: WriterKeys | undefined } {
+function gather(first: Operation[]): { batch: Operation[]; next: Exclude<LaterRequest, Operation[]> | undefined } {
 	const batch = unpack(first);
 	while (batch.length < MAX_BATCH && port !== null) {
-		const next = receiveMessageOnPort(port)?.message as Operation[] | WriterKeys | undefined;
+		const next = receiveMessageOnPort(port)?.message as LaterRequest | undefined;
 		if (next === undefined) break;
-		if ("row_keys" in next) return { batch, keys: next };
+		if (!isOperations(next)) return { batch, next };
 		batch.push(...unpack(next));
 	}
-	return { batch, keys: undefined };
+	return { batch, next: undefined };
 }
 
 function open(port: MessagePort, { file, now }: WriterInput): void {
@@ -97,17 +102,18 @@ function open(port: MessagePort, { file, now }: WriterInput): void {
 		send({ kind: "guarded", altered });
 	};
 	const log = createWalCheckpointer(db, attempt);
-	port.on("message", (request: WriterKeys | Operation[] | "close") => {
+	const receive = (request: LaterRequest) => {
 		if (request === "close") void log.close().then(() => attempt(end));
-		else if ("row_keys" in request) attempt(() => guard(request));
+		else if (!isOperations(request)) attempt(() => guard(request));
 		else
 			attempt(() => {
-				const { batch, keys } = gather(request);
+				const { batch, next } = gather(request);
 				send({ kind: "report", report: run(batch) });
-				if (keys !== undefined) guard(keys);
-				log.look();
+				if (next !== undefined) receive(next);
+				if (next !== "close") log.look();
 			});
-	});
+	};
+	port.on("message", receive);
 	const end = () => {
 		db.pragma("wal_checkpoint(TRUNCATE)");
 		db.close();
