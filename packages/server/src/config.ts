@@ -97,7 +97,8 @@ export interface Config {
 }
 
 /** Variables of the command line client, of tests, and of Kubernetes for a Service named svc: they share the prefix but are not the server's. */
-const FOREIGN = /^SVC_(CONFIG|ADDRESS|TOKEN|TOKEN_FILE|REALM|ENV|CACERT|FINGERPRINT|TEST_.*|PORT|PORT_.*|SERVICE_.*)$/;
+const FOREIGN =
+	/^SVC_(CONFIG|ADDRESS|TOKEN|TOKEN_FILE|MACHINE|JWT_FILE|ID_TOKEN|AUDIENCE|REALM|ENV|CACERT|FINGERPRINT|TEST_.*|PORT|PORT_.*|SERVICE_.*)$/;
 
 /**
  * Reads the settings: the environment overrides `svc.toml`, which overrides the defaults.

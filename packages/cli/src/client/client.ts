@@ -20,6 +20,8 @@ export interface Client {
 	/** Keeps the connection open between requests, but the process alive only during one. */
 	readonly agent: http.Agent;
 	readonly timeoutMs: number;
+	/** Gets another token in place of one that the server has refused; absent when there is only the one. */
+	readonly renew?: (refused: string) => Promise<string>;
 }
 
 /** One call of an endpoint. */
@@ -61,7 +63,7 @@ export interface Reply {
 }
 
 /**
- * Sends one request, never a second time, and returns the object in its answer.
+ * Sends one request, a second time only when the token was refused and `renew` gives another, and returns the object in its answer.
  * @throws Failure by the status of the answer, or unreachable when no intelligible answer arrives
  */
 export async function send(client: Client, call: Call): Promise<Answer> {
@@ -70,7 +72,7 @@ export async function send(client: Client, call: Call): Promise<Answer> {
 
 /** Like `send`, for a call whose status or headers matter, too. */
 export async function sendForReply(client: Client, call: Call): Promise<Reply> {
-	const { status, headers, body } = await exchange(client, call).catch(async (error: unknown) => {
+	const { status, headers, body } = await exchangeRenewed(client, call).catch(async (error: unknown) => {
 		throw error instanceof Failure ? error : await explainConnection(client, call.method, error);
 	});
 	const answer = parseAnswer(body);
@@ -93,6 +95,11 @@ export async function sendForContent(client: Client, call: Call): Promise<http.I
 	});
 	const status = response.statusCode ?? 0;
 	if (status === 200) return response;
+	const renewed = await renewedAfter(client, call, status);
+	if (renewed !== undefined) {
+		response.resume();
+		return sendForContent(renewed, call);
+	}
 	const answer = parseAnswer(await readBody(response));
 	throw explainRefusal(client, call, { status, retryAfter: response.headers["retry-after"], answer });
 }
@@ -101,6 +108,19 @@ interface RawAnswer {
 	readonly status: number;
 	readonly headers: http.IncomingHttpHeaders;
 	readonly body: Buffer;
+}
+
+async function exchangeRenewed(client: Client, call: Call): Promise<RawAnswer> {
+	const answered = await exchange(client, call);
+	const renewed = await renewedAfter(client, call, answered.status);
+	return renewed === undefined ? answered : exchange(renewed, call);
+}
+
+/** The client with another token, which is not replaced again, when the server has refused its own. A refused request has changed nothing. */
+async function renewedAfter({ renew, ...client }: Client, call: Call, status: number): Promise<Client | undefined> {
+	if (status !== 401 || renew === undefined || client.token === undefined || call.accept?.includes(401))
+		return undefined;
+	return { ...client, token: await renew(client.token) };
 }
 
 async function exchange(client: Client, call: Call): Promise<RawAnswer> {

@@ -7,8 +7,9 @@ import { confirm } from "../io/prompt.ts";
 import { DEFAULT_ADDRESS, parseAddress } from "./address.ts";
 import { checkHandshake, fetchCertificate, fingerprintOf, parseFingerprint, type Trust } from "./certificate.ts";
 import { type Client, createClient } from "./client.ts";
+import { findCredential } from "./credential.ts";
 import { certificateChanged, explainConnection } from "./failures.ts";
-import { findGivenToken } from "./given-token.ts";
+import { asMachine } from "./machine/machine-tokens.ts";
 import { readSession, type SavedServer, saveServer } from "./session.ts";
 
 /** The server of a command, and what is saved about it. */
@@ -27,15 +28,16 @@ export async function findTarget({ io, options }: Context): Promise<Target> {
 /** A logged-in client. @throws Failure denied when there is no token for the address */
 export async function connect(context: Context): Promise<Client> {
 	const target = await findTarget(context);
-	const token = (await findGivenToken(context.io))?.token ?? target.saved.token;
-	if (token === undefined) throw notLoggedIn(target.address);
-	return connectTo(context, target, token);
+	const credential = await findCredential(context.io, target.saved);
+	if (credential === undefined) throw notLoggedIn(target.address);
+	if (credential.kind !== "machine") return connectTo(context, target, credential.token);
+	return asMachine(context, await connectTo(context, target, undefined), credential);
 }
 
 /** Failure of a command that needs a token and has none. */
 export function notLoggedIn(address: string): Failure {
 	return new Failure("denied", `not logged in to ${address}`, {
-		hint: "`svc login`, or set SVC_TOKEN or SVC_TOKEN_FILE",
+		hint: "`svc login`, or set SVC_TOKEN or SVC_TOKEN_FILE, or SVC_MACHINE where the machine has a JWT",
 	});
 }
 

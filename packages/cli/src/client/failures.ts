@@ -45,7 +45,8 @@ export function explainRefusal(client: Client, call: Call, { status, retryAfter,
 		code === "invalid_credentials" || /`svc |(?:try|start it) again/.test(message)
 			? undefined
 			: (hintForCode(code, call) ?? hintFor(client, call, status, retryAfter));
-	const hint = status === 401 && client.token?.startsWith(API_TOKEN) ? REFUSED_TOKEN : suggested;
+	const refused = client.renew === undefined ? REFUSED_TOKEN : REFUSED_MACHINE;
+	const hint = status === 401 && client.token?.startsWith(API_TOKEN) ? refused : suggested;
 	return new Refusal(kindOf(status), message, { client, call, code, status, hint });
 }
 
@@ -53,6 +54,7 @@ export function explainRefusal(client: Client, call: Call, { status, retryAfter,
 const API_TOKEN = "svc_";
 const REFUSED_TOKEN =
 	"the token of SVC_TOKEN, SVC_TOKEN_FILE or systemd is expired, revoked or mistyped: give another one, or none to use the session of `svc login`";
+const REFUSED_MACHINE = "the machine's new token is refused, too: it was just changed or deleted; try again";
 
 function kindOf(status: number): FailureKind {
 	if (status === 401 || status === 403) return "denied";

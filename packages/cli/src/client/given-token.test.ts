@@ -27,11 +27,14 @@ test("the environment gives a token by SVC_TOKEN, else SVC_TOKEN_FILE, else syst
 test("a source that gives no token is refused by name, and nothing else is tried", async () => {
 	await using folder = await temporaryFolder();
 	const file = join(folder.path, "token");
-	await writeFile(file, " \n");
+	await writeFile(file, "\n");
+	const blank = join(folder.path, "blank");
+	await writeFile(blank, "svc_a\n\n");
 	await mkdir(join(folder.path, "svc-token"));
 	for (const [env, message] of [
 		[{ SVC_TOKEN: "two words" }, /^SVC_TOKEN holds characters that no token has$/],
 		[{ SVC_TOKEN_FILE: file }, /^the file of SVC_TOKEN_FILE is empty$/],
+		[{ SVC_TOKEN_FILE: blank }, /^the file of SVC_TOKEN_FILE holds characters that no token has$/],
 		[{ SVC_TOKEN_FILE: join(folder.path, "none") }, /^the file of SVC_TOKEN_FILE cannot be read \(ENOENT\)$/],
 		[{ CREDENTIALS_DIRECTORY: folder.path }, /^systemd's credential svc-token cannot be read \(EISDIR\)$/],
 	] as const)

@@ -14,6 +14,19 @@ export interface SavedServer {
 	/** Expiry of the token in Unix seconds, from the server's answer to the login. */
 	readonly expires_at?: number;
 	readonly user?: { readonly id: string; readonly email: string; readonly name: string };
+	/** The machine, as `realm/name`, of the latest `svc login --machine`; in place of a user's token. */
+	readonly machine?: string;
+	/** Tokens of machines, by `realm/name`. */
+	readonly machines?: Readonly<Record<string, SavedMachineToken>>;
+}
+
+/** A token of a machine, got for a JWT. */
+export interface SavedMachineToken {
+	readonly token: string;
+	/** Unix seconds. */
+	readonly expires_at: number;
+	/** Digest of what proved the machine: only who has the same proof uses the token. */
+	readonly proof: string;
 }
 
 /** State saved between commands. */
@@ -61,13 +74,28 @@ export async function readSession(io: Io): Promise<Session> {
 /** Replaces the saved state of one server, and makes it the current one. @throws Failure or the system's error when the file cannot be written */
 export async function saveServer(io: Io, address: string, server: SavedServer): Promise<void> {
 	const { servers } = await readSession(io);
+	await writeSession(io, { current: address, servers: { ...servers, [address]: server } });
+}
+
+/** Keeps a token of a machine beside all else; those that have ended go. @throws as saveServer */
+export async function saveMachineToken(
+	io: Io,
+	address: string,
+	machine: string,
+	token: SavedMachineToken,
+): Promise<void> {
+	const session = await readSession(io);
+	const server = (Object.hasOwn(session.servers, address) ? session.servers[address] : undefined) ?? {};
+	const others = Object.entries(server.machines ?? {}).filter(([, { expires_at }]) => expires_at * 1000 > Date.now());
+	const machines = { ...Object.fromEntries(others), [machine]: token };
+	await writeSession(io, { ...session, servers: { ...session.servers, [address]: { ...server, machines } } });
+}
+
+async function writeSession(io: Io, session: Session): Promise<void> {
 	const path = sessionFile(io);
 	await mkdir(dirname(path), { recursive: true, mode: 0o700 });
 	await chmod(dirname(path), 0o700);
-	await writePrivateFile(
-		path,
-		`${JSON.stringify({ format: FORMAT, current: address, servers: { ...servers, [address]: server } }, null, "\t")}\n`,
-	);
+	await writePrivateFile(path, `${JSON.stringify({ format: FORMAT, ...session }, null, "\t")}\n`);
 }
 
 function absent(error: NodeJS.ErrnoException): undefined {

@@ -104,10 +104,7 @@ test("who is linked is listed, and unlinked with the password of the account", a
 			body,
 		]),
 	);
-	assert.match(
-		(await run(["account", "identities"], { env: server.env })).stderr,
-		/^svc: SVC_TOKEN holds an API token/,
-	);
+	assert.match((await run(["account", "identities"], { env: server.env })).stderr, /^svc: your token is an API token/);
 });
 
 test("linking needs somebody who is logged in, and no name where a browser is asked", async () => {
@@ -118,7 +115,7 @@ test("linking needs somebody who is logged in, and no name where a browser is as
 		return `${code} ${stderr}`;
 	};
 	assert.match(await link({ SVC_ADDRESS: server.address }, "corp"), /^3 svc: not logged in/);
-	assert.match(await link(server.env, "corp"), /^1 svc: SVC_TOKEN holds an API token/);
+	assert.match(await link(server.env, "corp"), /^1 svc: your token is an API token/);
 	assert.deepEqual(server.requests, []);
 	assert.match(await link(env, "corp", "ada"), /^2 svc: this provider takes no user name/);
 	assert.match(await link(env, "nobody"), /^4 svc: provider nobody not found/);

@@ -105,9 +105,9 @@ async function confirmIdentity(context: Context<LinkOptions>, client: Client, pr
 /** The server refuses this, too, but only after the person has signed in at the provider. */
 function requireSession({ token }: Client, cannot: string): void {
 	if (token?.startsWith("svc_") !== true) return;
-	throw new Failure("failed", `SVC_TOKEN holds an API token, which ${cannot}`, {
+	throw new Failure("failed", `your token is an API token, which ${cannot}`, {
 		code: "unsupported_operation",
-		hint: "unset it, then `svc login`",
+		hint: "`svc login`; unset SVC_TOKEN, SVC_TOKEN_FILE and SVC_MACHINE where they are set",
 	});
 }
 

@@ -13,8 +13,10 @@ import {
 	type Target,
 	TRUST_NEW,
 } from "../client/connection.ts";
+import { findCredential } from "../client/credential.ts";
 import { findGivenToken } from "../client/given-token.ts";
-import { saveServer } from "../client/session.ts";
+import { spell } from "../client/machine/machine-tokens.ts";
+import { type SavedServer, saveServer } from "../client/session.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import {
@@ -98,7 +100,8 @@ async function sendRegistration(context: Context, target: Target, body: object):
 
 async function logout(context: Context): Promise<void> {
 	const { address, saved } = await findTarget(context);
-	const { token, user: _user, expires_at: _expiry, ...kept } = saved;
+	const { token, user: _user, expires_at: _expiry, machine, machines: _machines, ...kept } = saved;
+	if (machine !== undefined) return forgetMachine(context, address, machine, kept);
 	if (token === undefined) throw new Failure("denied", `not logged in to ${address}`);
 	const outcome = await endSession(context, { address, saved }, token);
 	await saveServer(context.io, address, kept);
@@ -109,6 +112,14 @@ async function logout(context: Context): Promise<void> {
 		});
 	}
 	await show(context, { message: "logged out", address }, `logged out of ${address}`);
+}
+
+/** Forgets a machine's tokens. The server ends them by themselves, after an hour at most. Design: §15 */
+async function forgetMachine(context: Context, address: string, machine: string, kept: SavedServer): Promise<void> {
+	await saveServer(context.io, address, kept);
+	await removeCachedSecrets(context.io);
+	const message = `logged out of ${address} as machine ${visible(machine)}; its token ends by itself`;
+	await show(context, { message: "logged out", address, machine }, message);
 }
 
 /** A session that the server no longer knows has ended, too. */
@@ -131,15 +142,18 @@ async function changePassword(context: Context<PasswordOptions>): Promise<void> 
 }
 
 async function whoami(context: Context): Promise<void> {
-	const { address } = await findTarget(context);
+	const { address, saved } = await findTarget(context);
+	const credential = await findCredential(context.io, saved);
 	const client = await connect(context);
 	const caller = await send(client, { method: "GET", path: "auth/whoami" });
-	const given = await findGivenToken(context.io);
+	const machine = credential?.kind === "machine" ? spell(credential.machine) : undefined;
+	const source = credential?.kind === "given" ? credential.source : machine === undefined ? undefined : "a JWT";
 	const reach = ["token_id", "realm_id", "environment", "engines"].filter((field) => caller[field] !== null);
 	const { id, email, name, instance_admin, ...rest } = caller;
-	const source = given === undefined ? {} : { source: given.source };
-	await showFields(context, { address, user: { id, email, name, instance_admin }, ...rest, ...source }, [
+	const known = { ...(machine === undefined ? {} : { machine }), ...(source === undefined ? {} : { source }) };
+	await showFields(context, { address, user: { id, email, name, instance_admin }, ...rest, ...known }, [
 		["address", address],
+		...(machine === undefined ? [] : [["machine", machine] as const]),
 		["email", text(caller, "email")],
 		["name", text(caller, "name")],
 		["id", text(caller, "id")],
@@ -147,6 +161,6 @@ async function whoami(context: Context): Promise<void> {
 		["scopes", text(caller, "scopes")],
 		...reach.map((field) => [field.replace("_id", ""), String(caller[field])] as const),
 		["until", optional(caller, "expires_at"), "instant"],
-		...(given === undefined ? [] : [["from", given.source] as const]),
+		...(source === undefined ? [] : [["from", source] as const]),
 	]);
 }

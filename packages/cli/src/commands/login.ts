@@ -11,11 +11,13 @@ import {
 	TRUST_NEW,
 } from "../client/connection.ts";
 import { findGivenToken } from "../client/given-token.ts";
+import { parseMachine } from "../client/machine/machine-name.ts";
+import { audienceFor, signInAsMachine } from "../client/machine/machine-tokens.ts";
 import { saveServer } from "../client/session.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import { PASSWORD_STDIN, type PasswordOptions, readEmail, readPassword, readUsername } from "../input/password.ts";
-import type { Io } from "../io/io.ts";
+import { type Io, setting } from "../io/io.ts";
 import { note, show, visible } from "../io/output.ts";
 import { BROWSER_HELP, type BrowserOptions, findProvider, NO_BROWSER, proveInBrowser } from "../login/sso.ts";
 
@@ -24,17 +26,23 @@ interface LoginOptions extends PasswordOptions, NewTrustOptions, BrowserOptions 
 	readonly sso?: string;
 	/** Name of a directory provider. */
 	readonly ldap?: string;
+	/** Machine, as `realm/name`. */
+	readonly machine?: string;
 }
+
+const MACHINE_HELP =
+	"With --machine, svc exchanges a JWT for a token of the machine: from the file of SVC_JWT_FILE or /var/run/secrets/svc/token, from GitHub Actions, or from SVC_ID_TOKEN. With SVC_MACHINE set, every command does so by itself, and needs no login.";
 
 /** Adds the command that logs in. */
 export function addLoginCommand(program: Command, io: Io): void {
 	addCommand<LoginOptions>(program, io, {
 		usage: "login [email|username]",
 		summary: "log in and remember the session",
-		details: `With the e-mail and password of an account, or by single sign-on: --sso with a browser, --ldap with the user name and password of a directory. \`svc sso list\` shows the providers.\n${BROWSER_HELP}\n${FIRST_CONTACT}`,
+		details: `With the e-mail and password of an account, or by single sign-on: --sso with a browser, --ldap with the user name and password of a directory. \`svc sso list\` shows the providers.\n${BROWSER_HELP}\n${MACHINE_HELP}\n${FIRST_CONTACT}`,
 		options: [
 			option("--sso <provider>", "sign in at this provider, with a browser"),
 			option("--ldap <provider>", "sign in at this directory"),
+			option("--machine <realm/name>", "work as this machine, for a JWT of its own").conflicts(["sso", "ldap"]),
 			PASSWORD_STDIN,
 			NO_BROWSER,
 			TRUST_NEW,
@@ -44,17 +52,46 @@ export function addLoginCommand(program: Command, io: Io): void {
 			"svc login ada@example.com --address https://vault.example.com:8443",
 			"svc login --sso corp",
 			"svc login --ldap directory ada",
+			"svc login --machine shop/deploy",
 		],
 		run: login,
 	});
 }
 
 async function login(context: Context<LoginOptions>, who?: string): Promise<void> {
+	if (context.options.machine !== undefined) return loginAsMachine(context, context.options.machine, who);
 	const prove = await prepare(context, who);
 	const target = await settleTrust(context, await findTarget(context));
 	const client = settledClient(target, undefined);
 	const answer = await send(client, { method: "POST", ...(await prove(client)) });
 	await remember(context, target, answer);
+}
+
+async function loginAsMachine(context: Context<LoginOptions>, name: string, who: string | undefined): Promise<void> {
+	const { io, options } = context;
+	if (who !== undefined || options.passwordStdin === true)
+		throw new Failure("usage", "--machine takes no name and no password: the machine has a JWT");
+	const machine = parseMachine(name, "--machine");
+	const target = await settleTrust(context, await findTarget(context));
+	const login = { machine, isSaved: true, kept: undefined };
+	const { source, expires_at } = await signInAsMachine(io, settledClient(target, undefined), login);
+	const saved = (await findTarget(context)).saved;
+	const { token: _token, user: _user, expires_at: _expiry, ...kept } = saved;
+	await saveServer(io, target.address, { ...kept, machine: name });
+	const end = new Date(expires_at * 1000).toISOString();
+	const result = {
+		address: target.address,
+		machine: name,
+		source,
+		audience: audienceFor(io, target.address),
+		expires_at,
+	};
+	await show(
+		context,
+		result,
+		visible(`logged in to ${target.address} as machine ${name}, with a JWT of ${source}, until ${end}`),
+	);
+	await noteGivenToken(context);
 }
 
 /** Prepares the call that logs in, for a trusted server. @throws Failure usage before anybody is asked or reached */
@@ -95,16 +132,23 @@ async function proveAtDirectory(context: Context<LoginOptions>, client: Client, 
 	return { path: path`auth/ldap/${name}/login`, body: { username, password: await readPassword(context) } };
 }
 
-async function remember(context: Context, target: Target, answer: Answer): Promise<void> {
+async function remember(context: Context<LoginOptions>, target: Target, answer: Answer): Promise<void> {
 	const { token: _, ...shown } = answer;
 	const { email } = await saveLogin(context, target, answer);
 	await show(context, shown, `logged in to ${target.address} as ${visible(email)}`);
+	await noteGivenToken(context);
+}
+
+async function noteGivenToken(context: Context<LoginOptions>): Promise<void> {
 	const given = await findGivenToken(context.io);
-	if (given !== undefined) await note(context, `note: the token of ${given.source} is used instead of this session`);
+	const machine = setting(context.io, "SVC_MACHINE");
+	const isOther = machine !== undefined && machine !== context.options.machine;
+	const source = given?.source ?? (isOther ? "SVC_MACHINE" : undefined);
+	if (source !== undefined) await note(context, `note: the token of ${source} is used instead of this session`);
 }
 
 /** Saves the session from the answer to a login. Returns its user. */
-export async function saveLogin({ io }: Context, { address, saved }: Target, answer: Answer) {
+export async function saveLogin({ io }: Context, { address, saved: { machine: _, ...saved } }: Target, answer: Answer) {
 	const account = object(answer, "user");
 	const user = { id: text(account, "id"), email: text(account, "email"), name: text(account, "name") };
 	await saveServer(io, address, {

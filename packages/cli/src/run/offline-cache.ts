@@ -12,7 +12,7 @@ import type { RealmEnvironment, Secret } from "./secrets.ts";
 export interface Owner extends RealmEnvironment {
 	/** Address of the server. */
 	readonly address: string;
-	/** The user's id, or the digest of a token. */
+	/** The user's id, the machine's name, or the digest of a token. */
 	readonly identity: string;
 }
 

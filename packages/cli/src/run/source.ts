@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import type { Client } from "../client/client.ts";
 import { connect, findTarget, notLoggedIn } from "../client/connection.ts";
-import { findGivenToken } from "../client/given-token.ts";
+import { type Credential, findCredential } from "../client/credential.ts";
+import { spell } from "../client/machine/machine-tokens.ts";
 import { type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
 import { parseDuration } from "../input/duration.ts";
@@ -69,14 +70,18 @@ export async function readAndCache(
 	return secrets;
 }
 
-/** The caller: the user of the session, or the digest of the token that the environment gives. @throws Failure denied when there is no token for the address */
+/** The caller: the machine, the user of the session, or the digest of a token. It asks nobody. @throws Failure denied when there is no token for the address */
 export async function ownerOf(context: Context, where: RealmEnvironment): Promise<Owner> {
 	const { address, saved } = await findTarget(context);
-	const given = (await findGivenToken(context.io))?.token;
-	const token = given ?? saved.token;
-	if (token === undefined) throw notLoggedIn(address);
-	const user = given === undefined ? saved.user?.id : undefined;
-	return { ...where, address, identity: user ?? hash("sha256", token, "hex") };
+	const credential = await findCredential(context.io, saved);
+	if (credential === undefined) throw notLoggedIn(address);
+	return { ...where, address, identity: identityOf(credential) };
+}
+
+function identityOf(credential: Credential): string {
+	if (credential.kind === "machine") return `machine:${spell(credential.machine)}`;
+	const user = credential.kind === "session" ? credential.user : undefined;
+	return user ?? hash("sha256", credential.token, "hex");
 }
 
 /** Suggests --offline where it would help. */
