@@ -83,11 +83,17 @@ test("a list holds the values of every environment, or of the one that is named"
 	assert.deepEqual(await list("?env=test"), []);
 });
 
-test("a list without values names the secrets only", async () => {
-	ok(await set("NAMED"), 201);
+test("a list without values names the secrets and their ends only", async () => {
+	const ends = ["2090-01-31T00:00:00.000Z", null];
+	for (const expires_at of ends) ok(await set(expires_at === null ? "NAMED" : "NAMED_ENDS", { expires_at }), 201);
 	const list = (values: string) =>
-		client.get<{ secrets: Secret[] }>(`/realms/${slug}/secrets?values=${values}`, { token: alice.token });
-	for (const secret of ok(await list("false")).secrets) fields(secret, ["key", "environment", "version", "updated_at"]);
+		client.get<{ secrets: (Secret & { expires_at?: string | null })[] }>(`/realms/${slug}/secrets?values=${values}`, {
+			token: alice.token,
+		});
+	const { secrets } = ok(await list("false"));
+	for (const secret of secrets) fields(secret, ["key", "environment", "version", "updated_at", "expires_at"]);
+	const named = secrets.filter(({ key }) => key.startsWith("NAMED"));
+	assert.deepEqual(new Set(named.map(({ expires_at }) => expires_at)), new Set(ends));
 	refused(await list("no"), 400, "validation_failed");
 });
 

@@ -15,6 +15,7 @@ import { addDoctorCommand } from "./commands/doctor.ts";
 import { addEncryptCommand } from "./commands/encrypt.ts";
 import { addEngineCommands } from "./commands/engine.ts";
 import { addEsoCommands } from "./commands/eso.ts";
+import { addExpiringCommand } from "./commands/expiring.ts";
 import { addExportCommand } from "./commands/export.ts";
 import { addHealthCommand } from "./commands/health.ts";
 import { addHelpCommand } from "./commands/help.ts";
@@ -123,6 +124,7 @@ function addAdministration(program: Command, io: Io): void {
 	program.commandsGroup("Looking after the server:");
 	addHealthCommand(program, io);
 	addDoctorCommand(program, io);
+	addExpiringCommand(program, io);
 	addAuditCommands(program, io);
 	addUsersCommands(program, io);
 	addRevokeCommand(program, io);

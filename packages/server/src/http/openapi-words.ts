@@ -13,7 +13,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	cursor: ["next_cursor of the previous page; absent for the first page"],
 	include_total: ["Adds total, the number of all rows, to pagination"],
 	env: ["Environment of the realm"],
-	values: ["Includes the values; false decrypts nothing"],
+	values: ["Includes the values; false decrypts nothing and answers when each secret ends"],
 	purge: ["Removes it for good, and all that was deleted of its key there"],
 	deleted: ["Lists those that were deleted and can be restored"],
 	version: ["Version of the secret; by default the newest"],

@@ -133,8 +133,8 @@ test("a list without values reads none", async () => {
 	const { groups } = await listSecrets(watched, actor, slug, { asked: "prod", withValues: false }, { limit: 25 });
 	const [listed = []] = await Array.fromAsync(groups);
 	assert.deepEqual(
-		listed.map(({ key, value }) => [key, value]),
-		[0, 1, 2].map((at) => [`KEY_0000${at}`, undefined]),
+		listed.map(({ key, value, expires_at }) => [key, value, expires_at]),
+		[0, 1, 2].map((at) => [`KEY_0000${at}`, undefined, null]),
 	);
 });
 

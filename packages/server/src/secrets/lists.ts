@@ -9,8 +9,8 @@ import { type BulkNeeds, isExpired, type SecretNeeds, type SecretValue } from ".
 import { appendBulk, readVersions, secretIds, unpack } from "./snapshot.ts";
 import { openValue } from "./value.ts";
 
-/** A secret in a list; without its value unless values were requested. */
-type ListedSecret = Omit<SecretValue, "is_expired" | "value"> & { value?: string };
+/** A secret in a list: with its value, or with its end when no values were requested. */
+type ListedSecret = Omit<SecretValue, "is_expired" | "value"> & { value?: string; expires_at?: string | null };
 
 /**
  * Reads one page of a realm's secrets, of one environment or all. One event for the page is written before any value is read; it says if no values
@@ -45,7 +45,7 @@ export async function listSecrets(
 	}
 	await needs.store.audit.append(event);
 	const named = async function* () {
-		yield live.map(describe);
+		yield live.map((row) => ({ ...describe(row), expires_at: row.expires_at }));
 	};
 	return { groups: named(), pagination };
 }

@@ -36,10 +36,11 @@ const ValueSchema = v.object({
 	updated_at: Instant,
 });
 
-/** A secret of the list; the last three fields are those of a deleted one. */
+/** A secret of the list; `expires_at` stands in place of the value, and the last three fields are those of a deleted one. */
 const ListedSchema = v.object({
 	...ValueSchema.entries,
 	value: v.optional(v.string()),
+	expires_at: v.optional(v.nullable(Instant)),
 	id: v.optional(Uuid),
 	deleted_by: v.optional(v.string()),
 	deleted_at: v.optional(Instant),

@@ -1,0 +1,114 @@
+import { X509Certificate } from "node:crypto";
+import type { Command } from "commander";
+import { text } from "../client/answer.ts";
+import { fetchCertificate } from "../client/certificate.ts";
+import { type Client, path } from "../client/client.ts";
+import { connect } from "../client/connection.ts";
+import { listAll } from "../client/pages.ts";
+import { addCommand, type Context, option } from "../command-line/command.ts";
+import { Failure } from "../failure.ts";
+import { parseDuration } from "../input/duration.ts";
+import type { Io } from "../io/io.ts";
+import { note, showTable, visible } from "../io/output.ts";
+import { instants } from "../io/table.ts";
+
+interface ExpiringOptions {
+	readonly within: string;
+	readonly realm?: string;
+}
+
+/** Something that has an end. */
+interface Ending {
+	readonly kind: "secret" | "token" | "certificate";
+	/** The secret's key, the token's name, or the server's address. */
+	readonly name: string;
+	readonly realm: string | null;
+	readonly environment: string | null;
+	readonly expires_at: string;
+}
+
+/** Adds the command that shows what ends soon. */
+export function addExpiringCommand(program: Command, io: Io): void {
+	addCommand<ExpiringOptions>(program, io, {
+		usage: "expiring",
+		summary: "show secrets, your tokens and the server's certificate that end soon or have ended",
+		details:
+			"svc looks at the secrets of every realm that you see, your API tokens, and the certificate that the server presents. What you may not read is named on standard error, and in `unseen` with --json.",
+		options: [
+			option("--within <duration>", "how soon, such as 12h or 30d").default("14d"),
+			option("--realm <slug>", "only the secrets of this realm"),
+		],
+		examples: ["svc expiring", "svc expiring --within 30d --realm shop --json"],
+		isList: true,
+		run: showExpiring,
+	});
+}
+
+async function showExpiring(context: Context<ExpiringOptions>): Promise<void> {
+	const { within, realm } = context.options;
+	const latest_ms = Date.now() + parseDuration("--within", within);
+	const client = await connect(context);
+	const realms = realm === undefined ? await realmsOf(client) : [realm];
+	const unseen: string[] = [];
+	const all: Ending[] = [];
+	for (const slug of realms)
+		all.push(...(await orUnseen(secretsOf(client, slug), `secrets of ${slug}`, realm === undefined, unseen)));
+	all.push(...(await orUnseen(tokensOf(client), "your tokens", true, unseen)), ...(await certificateOf(client)));
+	const expiring = all
+		.filter(({ expires_at }) => Date.parse(expires_at) <= latest_ms)
+		.sort((one, other) => Date.parse(one.expires_at) - Date.parse(other.expires_at));
+	const lines = expiring.map((row) => [row.expires_at, row.kind, row.name, row.realm ?? "", row.environment ?? ""]);
+	const titles = [instants("ENDS"), "WHAT", "NAME", "REALM", "ENV"];
+	await showTable(context, { expiring, unseen }, titles, lines, `nothing ends within ${within}`);
+	if (unseen.length > 0) await note(context, visible(`not looked at, because you may not: ${unseen.join(", ")}`));
+}
+
+/** Results of a search; none, and its name in `unseen`, when the caller may not see them. */
+async function orUnseen(
+	found: Promise<Ending[]>,
+	name: string,
+	isOptional: boolean,
+	unseen: string[],
+): Promise<Ending[]> {
+	try {
+		return await found;
+	} catch (error) {
+		// A realm that was deleted meanwhile answers 404.
+		if (!isOptional || !(error instanceof Failure) || ![403, 404].includes(error.status)) throw error;
+		unseen.push(name);
+		return [];
+	}
+}
+
+async function realmsOf(client: Client): Promise<string[]> {
+	const realms = await Array.fromAsync(listAll(client, "realms", "realms"));
+	return realms.map((realm) => text(realm, "slug"));
+}
+
+async function secretsOf(client: Client, realm: string): Promise<Ending[]> {
+	const found: Ending[] = [];
+	for await (const secret of listAll(client, path`realms/${realm}/secrets`, "secrets", { values: "false" })) {
+		if (secret.expires_at === null) continue;
+		const [name, environment] = [text(secret, "key"), text(secret, "environment")];
+		found.push({ kind: "secret", name, realm, environment, expires_at: text(secret, "expires_at") });
+	}
+	return found;
+}
+
+async function tokensOf(client: Client): Promise<Ending[]> {
+	const found: Ending[] = [];
+	for await (const token of listAll(client, "auth/tokens", "tokens")) {
+		if (token.expires_at === null) continue;
+		const reach = { realm: null, environment: token.environment === null ? null : text(token, "environment") };
+		found.push({ kind: "token", name: text(token, "name"), ...reach, expires_at: text(token, "expires_at") });
+	}
+	return found;
+}
+
+async function certificateOf({ address }: Client): Promise<Ending[]> {
+	const url = new URL(address);
+	if (url.protocol !== "https:") return [];
+	const { certificate } = await fetchCertificate(url);
+	const expires_at = new X509Certificate(certificate).validToDate.toISOString();
+	return [{ kind: "certificate", name: address, realm: null, environment: null, expires_at }];
+}
