@@ -3,8 +3,10 @@
  *
  *   node scripts/bench/main.ts [--only name,name] [--write a few words]      only a whole run rewrites the page
  *   node scripts/bench/main.ts --only read --profile    where each microsecond goes
+ *   node scripts/bench/main.ts --beside ../other --rounds 9    processor time beside another checkout, with its packages installed
  */
 import { parseArgs } from "node:util";
+import { compareBuilds } from "./builds/compare.ts";
 import { keepRun } from "./keep.ts";
 import { describeMachine } from "./machine.ts";
 import { type Machine, type Outcome, renderTables } from "./report.ts";
@@ -52,11 +54,17 @@ async function run(): Promise<number> {
 			only: { type: "string" },
 			write: { type: "boolean", default: false },
 			profile: { type: "boolean", default: false },
+			beside: { type: "string" },
+			rounds: { type: "string", default: "9" },
 		},
 		allowPositionals: true,
 	});
 	if (values.profile) {
 		say(await profileKind(values.only ?? "read"));
+		return 0;
+	}
+	if (values.beside !== undefined) {
+		say(await compareBuilds(values.beside, values.only, Number(values.rounds)));
 		return 0;
 	}
 	const wanted = select(values.only);
