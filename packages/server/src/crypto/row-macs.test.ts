@@ -38,7 +38,7 @@ test("a retired key's MACs and tips still fit, those of no key of the keyring do
 		assert.equal(now.fits("a", mac, ["x"]), isKnown);
 		assert.deepEqual(now.open(box), isKnown ? { text: "tip", key: "01".repeat(8) } : undefined);
 	}
-	assert.throws(() => createRowMacs([], randomBytes).make("a", []), /no key for rows/);
+	assert.throws(() => createRowMacs([], randomBytes).sign("a", []), /no key for rows/);
 });
 
 test("each key has MACs, terms and tips of its own, found by the key's name", () => {
@@ -46,11 +46,13 @@ test("each key has MACs, terms and tips of its own, found by the key's name", ()
 	const [active, former] = ["02".repeat(8), "01".repeat(8)];
 	assert.equal(macs.active, active);
 	for (const name of [active, former]) {
-		assert.equal(macs.keyOf("a", macs.make("a", ["x"], name), ["x"]), name);
+		const { mac, term } = macs.sign("a", ["x"], name);
+		assert.deepEqual(macs.make("a", ["x"], name), mac);
+		assert.deepEqual(macs.signed("a", mac, ["x"]), { key: name, term });
 		assert.deepEqual(macs.open(macs.seal("tip", name)), { text: "tip", key: name });
 		const alone = createRowMacs([key(Number(name[1]))], randomBytes);
-		assert.equal(macs.term("a", ["x"], name), alone.term("a", ["x"]));
+		assert.deepEqual(alone.sign("a", ["x"]), { mac, term });
 	}
-	assert.notEqual(macs.term("a", ["x"], active), macs.term("a", ["x"], former));
-	assert.equal(macs.keyOf("a", macs.make("a", ["x"]), ["y"]), undefined);
+	assert.notEqual(macs.sign("a", ["x"], active).term, macs.sign("a", ["x"], former).term);
+	assert.equal(macs.signed("a", macs.make("a", ["x"]), ["y"]), undefined);
 });

@@ -18,12 +18,12 @@ export interface RowMacs {
 	readonly active: string;
 	/** Makes a row's MAC under a key: the key's id and 32 bytes. */
 	make(table: string, values: readonly RowValue[], key?: string): Buffer;
-	/** Finds the key that made a row's MAC; undefined when it is not this row's. */
-	keyOf(table: string, mac: unknown, values: readonly RowValue[]): string | undefined;
+	/** Makes a row's MAC under a key, and its term in the sums of that key. */
+	sign(table: string, values: readonly RowValue[], key?: string): { mac: Buffer; term: bigint };
+	/** Finds the key that made a row's MAC, and the row's term in its sums; undefined when it is not this row's. */
+	signed(table: string, mac: unknown, values: readonly RowValue[]): { key: string; term: bigint } | undefined;
 	/** Tells whether a MAC is this row's. */
 	fits(table: string, mac: unknown, values: readonly RowValue[]): boolean;
-	/** A row's term in the sums of a key: below 2^256, and stored nowhere. */
-	term(table: string, values: readonly RowValue[], key?: string): bigint;
 	/** Seals a tip under a key. */
 	seal(text: string, key?: string): Buffer;
 	/** Opens a tip, and says which key sealed it; undefined when it was altered. */
@@ -36,6 +36,7 @@ interface Derived {
 	name: string;
 	/** MAC of a row's text, in hexadecimal. */
 	mac: (text: string) => string;
+	/** Term of a row's text in the key's sums: below 2^256, and stored nowhere. */
 	term: (text: string) => bigint;
 	tip: DataKey;
 }
@@ -56,25 +57,32 @@ export function createRowMacs(keys: readonly RowKey[], randomBytes: RandomBytes)
 	const all = keys.map(derive);
 	const active = all[0]?.name ?? "";
 	const named = (name: string) => all.find((key) => key.name === name) ?? missing();
-	const byId = (id: Buffer | undefined) => id && all.find((key) => key.id.equals(id));
-	const keyOf: RowMacs["keyOf"] = (table, mac, values) => {
+	/** Finds the key that the first bytes name. */
+	const byId = (bytes: Buffer) => all.find(({ id }) => id.compare(bytes, 0, KEY_ID_BYTES) === 0);
+	const keyOf = (mac: unknown, text: string) => {
 		if (!Buffer.isBuffer(mac) || mac.length !== KEY_ID_BYTES + MAC_BYTES) return undefined;
-		const key = byId(mac.subarray(0, KEY_ID_BYTES));
+		const key = byId(mac);
 		// Nobody who could measure it chooses the MAC and asks often: an ordinary comparison is enough.
-		return key?.mac(textOf(table, values)) === mac.toString("hex", KEY_ID_BYTES) ? key.name : undefined;
+		return key?.mac(text) === mac.toString("hex", KEY_ID_BYTES) ? key : undefined;
 	};
+	const macOf = (key: Derived, text: string) => Buffer.from(key.name + key.mac(text), "hex");
 	return {
 		active,
-		make(table, values, name = active) {
-			const key = named(name);
-			return Buffer.from(name + key.mac(textOf(table, values)), "hex");
+		make: (table, values, name = active) => macOf(named(name), textOf(table, values)),
+		sign(table, values, name = active) {
+			const [key, text] = [named(name), textOf(table, values)];
+			return { mac: macOf(key, text), term: key.term(text) };
 		},
-		keyOf,
-		fits: (table, mac, values) => keyOf(table, mac, values) !== undefined,
-		term: (table, values, name = active) => named(name).term(textOf(table, values)),
+		signed(table, mac, values) {
+			const text = textOf(table, values);
+			const key = keyOf(mac, text);
+			return key && { key: key.name, term: key.term(text) };
+		},
+		fits: (table, mac, values) => keyOf(mac, textOf(table, values)) !== undefined,
 		seal: (text, name = active) => sealRecord(named(name).tip, TIP, Buffer.from(text), randomBytes),
 		open(box) {
-			const key = byId(keyIdOf(box));
+			const id = keyIdOf(box);
+			const key = id && byId(id);
 			if (key === undefined) return undefined;
 			const text = openRecord(key.tip, TIP, box)?.toString();
 			return text === undefined ? undefined : { text, key: key.name };

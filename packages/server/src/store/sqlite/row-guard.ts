@@ -49,13 +49,13 @@ export function guardWrites(db: Database, macs: () => RowMacs, start: RowState, 
 	let state = start;
 	let isStopped = false;
 	const tell = telling(onChange);
-	const count = (table: RowTable, values: readonly RowValue[], key: string, sign: 1n | -1n) => {
-		const term = sign * macs().term(table, values, key);
+	const count = (table: RowTable, key: string, term: bigint) => {
 		state = { ...state, sums: added(state.sums, key, kindOf(table).sum, term) };
 	};
 	const sign = (table: RowTable, values: readonly RowValue[]) => {
-		count(table, values, state.active, 1n);
-		return macs().make(table, values, state.active);
+		const { mac, term } = macs().sign(table, values, state.active);
+		count(table, state.active, term);
+		return mac;
 	};
 	const enter = (table: RowTable, values: readonly RowValue[]) => {
 		state = { ...state, active: keyIn(table, values) ?? state.active };
@@ -64,9 +64,9 @@ export function guardWrites(db: Database, macs: () => RowMacs, start: RowState, 
 		return mac;
 	};
 	const leave = (table: RowTable, mac: RowValue, values: readonly RowValue[]) => {
-		const key = macs().keyOf(table, mac, values);
-		if (key !== undefined) count(table, values, key, -1n);
-		return key !== undefined;
+		const found = macs().signed(table, mac, values);
+		if (found !== undefined) count(table, found.key, -found.term);
+		return found !== undefined;
 	};
 	const define = (name: string, run: (table: RowTable, ...values: RowValue[]) => Buffer | null) =>
 		db.function(name, { varargs: true, directOnly: true }, (table, ...values) =>
@@ -199,14 +199,14 @@ export function sumUp(db: Database, macs: RowMacs, which: readonly RowSum[]): Su
 		if (!which.includes(sum)) continue;
 		const rows = db.prepare(`SELECT mac, ${coveredColumns(table).join(", ")} FROM main.${table}`).raw();
 		for (const [mac, ...values] of rows.iterate() as IterableIterator<RowValue[]>) {
-			const key = macs.keyOf(table, mac, values);
-			if (key === undefined) {
+			const found = macs.signed(table, mac, values);
+			if (found === undefined) {
 				unfit.add(table);
 				continue;
 			}
-			const own = sums.get(key) ?? { ...NO_SUMS };
-			own[sum] = BigInt.asUintN(256, own[sum] + macs.term(table, values, key));
-			sums.set(key, own);
+			const own = sums.get(found.key) ?? { ...NO_SUMS };
+			own[sum] = BigInt.asUintN(256, own[sum] + found.term);
+			sums.set(found.key, own);
 		}
 		if (!isIndexed(db, table)) misindexed.add(table);
 	}
