@@ -146,11 +146,11 @@ const holds = (scopes: string, needed: Scope): boolean =>
 	needed === "any" || needed.split(",").every((scope) => scopes.split(",").includes(scope));
 
 async function tryLimit(endpoint: Endpoint, limit: Limit): Promise<string[]> {
-	const { kind } = endpoint;
+	const { kind, scope } = endpoint;
 	const attempt = await prepare(endpoint, ALL);
 	const { token } = await apiToken(world.api, attempt.who, ALL, limitsOf(limit, endpoint, attempt));
 	const outcome: Outcome = KINDS[kind][limit];
-	const right = outcome !== "ok" ? REFUSALS[outcome] : kind === "session" ? NOT_A_SESSION : successOf(endpoint);
+	const right = outcome !== "ok" ? REFUSALS[outcome] : scope === "session" ? NOT_A_SESSION : successOf(endpoint);
 	return difference(
 		`limited to ${limit}`,
 		await send(endpoint, naming(endpoint, attempt.request, limit), token),
@@ -159,11 +159,11 @@ async function tryLimit(endpoint: Endpoint, limit: Limit): Promise<string[]> {
 }
 
 async function tryScopes(endpoint: Endpoint, scopes: string): Promise<string[]> {
-	const { scope, kind } = endpoint;
+	const { scope } = endpoint;
 	const { who, request } = await prepare(endpoint, scopes);
 	const { token } = await apiToken(world.api, who, scopes);
 	const allowed = holds(scopes, scope) ? successOf(endpoint) : REFUSALS.scope;
-	return difference(scopes, await send(endpoint, request, token), kind === "session" ? NOT_A_SESSION : allowed);
+	return difference(scopes, await send(endpoint, request, token), scope === "session" ? NOT_A_SESSION : allowed);
 }
 
 /** Requests that end or change the session use the session of somebody whom no other test needs. */

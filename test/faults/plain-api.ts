@@ -29,6 +29,7 @@ export function plainApi(url: string): Api {
 		send,
 		get: (path, options) => send("GET", `${PREFIX}${path}`, options),
 		post: (path, body, options) => send("POST", `${PREFIX}${path}`, { raw: JSON.stringify(body ?? {}), ...options }),
+		put: (path, body, options) => send("PUT", `${PREFIX}${path}`, { raw: JSON.stringify(body ?? {}), ...options }),
 		delete: (path, options) => send("DELETE", `${PREFIX}${path}`, options),
 	};
 }

@@ -32,6 +32,7 @@ export interface Answer<T = unknown> {
 export interface Api {
 	get<T = unknown>(path: string, options?: RequestOptions): Promise<Answer<T>>;
 	post<T = unknown>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer<T>>;
+	put<T = unknown>(path: string, body?: unknown, options?: RequestOptions): Promise<Answer<T>>;
 	delete<T = unknown>(path: string, options?: RequestOptions): Promise<Answer<T>>;
 	/** Sends any method to any path, from the root of the server. */
 	send<T = unknown>(method: string, path: string, options?: RequestOptions): Promise<Answer<T>>;
@@ -49,6 +50,7 @@ export function api(server: Server): Api {
 		send,
 		get: (path, options) => send("GET", `${PREFIX}${path}`, options),
 		post: (path, body, options) => send("POST", `${PREFIX}${path}`, { ...json(body), ...options }),
+		put: (path, body, options) => send("PUT", `${PREFIX}${path}`, { ...json(body), ...options }),
 		delete: (path, options) => send("DELETE", `${PREFIX}${path}`, options),
 	};
 }

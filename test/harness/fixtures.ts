@@ -1,6 +1,6 @@
 import type { Answer, Api } from "./client.ts";
 import { ok } from "./expect.ts";
-import type { ApiToken, Binding, Login, Realm, Secret, User } from "./resources.ts";
+import type { ApiToken, Binding, Login, Machine, MachineToken, Realm, Secret, User } from "./resources.ts";
 
 /** The default password of every person. */
 export const PASSWORD = "a password for tests only";
@@ -66,6 +66,24 @@ export async function realm(api: Api, owner: Person, stem = "realm"): Promise<Re
 export async function bind(api: Api, owner: Person, slug: string, who: Person, role: string): Promise<Binding> {
 	const body = { user_id: who.id, role };
 	return ok(await api.post<Binding>(`/realms/${slug}/policy/bindings`, body, { token: owner.token }), 201);
+}
+
+/** Makes a machine of a realm, as one who manages it. `given` are its fields. */
+export async function machine(api: Api, who: Person, slug: string, given: object = {}): Promise<Machine> {
+	const path = `/realms/${slug}/machines/${unique("machine")}`;
+	return ok(await api.put<Machine>(path, { role: "viewer", ...given }, { token: who.token }));
+}
+
+/** Makes a token of a machine. */
+export async function machineToken(
+	api: Api,
+	who: Person,
+	slug: string,
+	name: string,
+	ttl = "1h",
+): Promise<MachineToken> {
+	const path = `/realms/${slug}/machines/${name}/tokens`;
+	return ok(await api.post<MachineToken>(path, { ttl }, { token: who.token }), 201);
 }
 
 /** Writes one secret. `more` may include environment, comment and the other optional fields. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { ENGINE_REQUESTS } from "./engine-requests.ts";
 import { ok } from "./expect.ts";
 import { apiToken, bind, PASSWORD, type Person, realm, secretPath, unique } from "./fixtures.ts";
+import { MACHINE_REQUESTS } from "./machine-requests.ts";
 import { SSO_REQUESTS } from "./sso-requests.ts";
 import { freshSecret, type World } from "./world.ts";
 
@@ -129,6 +130,7 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		return { path: `${V1}/realms/${slug}/audit/keys/${JSON.parse(events[0]?.data ?? "{}").key_set}` };
 	},
 
+	...MACHINE_REQUESTS,
 	...SSO_REQUESTS,
 	...ENGINE_REQUESTS,
 

@@ -25,6 +25,31 @@ export interface ApiToken {
 	readonly expires_at?: string | null;
 }
 
+/** Design: §15. */
+export interface Machine {
+	readonly id: string;
+	readonly name: string;
+	readonly role: string;
+	readonly scopes: string;
+	readonly environment: string | null;
+	readonly engines: readonly string[] | null;
+	readonly description: string;
+	readonly created_by: string;
+	readonly created_at: string;
+}
+
+/** Design: §15. */
+export interface MachineToken {
+	readonly id: string;
+	readonly name: string;
+	readonly prefix: string;
+	readonly created_by: string;
+	readonly created_at: string;
+	readonly expires_at: string;
+	readonly last_used_at: string | null;
+	readonly token: string;
+}
+
 /** Spec: API › Realms. */
 export interface Realm {
 	readonly id: string;

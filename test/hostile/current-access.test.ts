@@ -50,6 +50,10 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/realms/{slug}/policy/bindings", "admin"],
 	["PUT /api/v1/realms/{slug}/policy/bindings/{userID}", "admin"],
 	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", "admin"],
+	["PUT /api/v1/realms/{slug}/machines/{name}", "admin", { sessionOnly: true }],
+	["DELETE /api/v1/realms/{slug}/machines/{name}", "admin", { sessionOnly: true }],
+	["POST /api/v1/realms/{slug}/machines/{name}/tokens", "admin", { sessionOnly: true }],
+	["DELETE /api/v1/realms/{slug}/machines/{name}/tokens/{id}", "admin", { sessionOnly: true }],
 	["POST /api/v1/realms/{slug}/engines/{type}/generate", "viewer"],
 	["POST /api/v1/realms/{slug}/engines/{type}/generate", "viewer", { engine: "pki", body: { common_name: "app" } }],
 	[

@@ -114,6 +114,15 @@ const ROWS: readonly Row[] = [
 	["PUT /api/v1/realms/{slug}/policy/bindings/{userID}", 200, "admin", "write,delete", "admins of a realm", FEW],
 	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", 200, "admin", "delete", "admins of a realm", FEW],
 
+	// In neither document: machine accounts. Design: §15
+	["PUT /api/v1/realms/{slug}/machines/{name}", 200, "admin", "session", "realm", FEW],
+	["GET /api/v1/realms/{slug}/machines", 200, "admin", "read", "realm", ["page", 320]],
+	["GET /api/v1/realms/{slug}/machines/{name}", 200, "admin", "read", "realm", FEW],
+	["DELETE /api/v1/realms/{slug}/machines/{name}", 200, "admin", "session", "realm", FEW],
+	["POST /api/v1/realms/{slug}/machines/{name}/tokens", 201, "admin", "session", "realm", FEW],
+	["GET /api/v1/realms/{slug}/machines/{name}/tokens", 200, "admin", "read", "realm", ["page", 224]],
+	["DELETE /api/v1/realms/{slug}/machines/{name}/tokens/{id}", 200, "admin", "session", "realm", FEW],
+
 	["GET /api/v1/engines", 200, "user", "any", "anywhere", 256],
 	["POST /api/v1/realms/{slug}/engines/{type}/generate", 200, "viewer", "read", "engine", AS_ENGINE],
 	["POST /api/v1/realms/{slug}/engines/{type}/validate", 200, "viewer", "read", "engine", AS_ENGINE],

@@ -62,6 +62,13 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 		"409 `lease_limit_reached`; closed ones as events below 15 % of free disk",
 	],
 	["lease_count", "instance admin", "7 states per configured engine and realm", "–"],
+	["machine", "account", "250 per realm", "409 `limit_reached`"],
+	[
+		"machine_token",
+		"account",
+		"100 per machine that people made, 1,000 that trusts gave; 100 that have expired, for 30 days",
+		"409 `limit_reached`; the oldest expired ones go",
+	],
 	["meta", "server", "fixed names", "–"],
 	["migration", "server", "1 per migration", "–"],
 	["realm", "account", "`limits.realms_per_account`, 250 per account", "409 `limit_reached`"],

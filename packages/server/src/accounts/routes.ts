@@ -71,6 +71,7 @@ const CallerSchema = v.object({
 	environment: v.nullable(Environment),
 	engines: v.nullable(v.array(v.string())),
 	expires_at: v.nullable(Instant),
+	machine: v.optional(v.string()),
 });
 
 /** Shows whose session or API token a request has, and how far it reaches. Design: §15 */
@@ -78,14 +79,16 @@ function whoamiRoute(): Route {
 	return route({
 		method: "GET",
 		path: "/api/v1/auth/whoami",
-		summary: "The caller: an account, and the reach of its session or API token",
+		summary: "The caller: an account or a machine, and the reach of its session or API token",
 		status: 200,
 		answer: CallerSchema,
+		forMachines: true,
 		errors: [],
 		async handle({ actor: { user_id: id, email, name, instance_admin, scopes, ...actor } }) {
 			const { token_id = null, realm_id, environment, engines, expires_at } = actor;
 			const reach = { token_id, realm_id, environment, engines: engines && [...engines], expires_at };
-			return { id, email, name, instance_admin, scopes: scopes.join(","), ...reach };
+			const machine = actor.machine && { machine: actor.machine.name };
+			return { id, email, name, instance_admin, scopes: scopes.join(","), ...reach, ...machine };
 		},
 	});
 }

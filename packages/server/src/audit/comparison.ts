@@ -11,6 +11,8 @@ export const RIGHT_KINDS = [
 	"realm",
 	"binding",
 	"token",
+	"machine",
+	"machine_token",
 	"engine",
 	"provider",
 	"identity",
@@ -36,11 +38,11 @@ export interface Difference {
 	since: string | undefined;
 }
 
-/** An event whose account, token or session was not there to make it. */
+/** An event whose account, machine, token or session was not there to make it. */
 export interface StrangeEvent extends When {
 	type: string;
-	kind: "account" | "token" | "session";
-	/** Id of the account, token or session. */
+	kind: "account" | "token" | "session" | "machine" | "machine_token";
+	/** Id of that account, machine, token or session. */
 	id: string;
 	/** `ended`: it had ended. `unknown`: no event before had made it. */
 	problem: "ended" | "unknown";

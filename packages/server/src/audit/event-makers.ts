@@ -7,6 +7,8 @@ export interface MakerFacts {
 	token_id?: unknown;
 	session_id?: unknown;
 	user_id?: unknown;
+	/** `realm/name` of the machine that made it: then the actor is its id, and the token one of its own. */
+	machine?: unknown;
 	token_made?: unknown;
 	expires_at?: unknown;
 	/** The type of the event that follows and ends the same rows, when this one only names some of them. */
@@ -51,6 +53,10 @@ const CHECKED: ReadonlySet<string> = new Set<EventType>([
 	"policy.binding.created",
 	"policy.binding.changed",
 	"policy.binding.deleted",
+	"machine.set",
+	"machine.deleted",
+	"machine.token.created",
+	"machine.token.revoked",
 	"access.revoked",
 	"engine.config.set",
 	"engine.config.deleted",
@@ -66,14 +72,23 @@ const BY_VISITORS: ReadonlySet<string> = new Set<EventType>(["auth.register", "a
 /** Milliseconds for which other events may come after the end of their maker: a request that had begun goes on. */
 const LATE_MS = 15 * 60_000;
 
-const TABLES = { account: "account", token: "api_token", session: "session" } as const;
+const TABLES = {
+	...{ account: "account", token: "api_token", session: "session" },
+	...{ machine: "machine", machine_token: "machine_token" },
+} as const;
 const ACCOUNT_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Name of a maker's row in the log. */
 export const makerName = ({ kind, id }: Maker) => `${TABLES[kind]}/${id}`;
 
+/** Tables of the tokens that events make. */
+const TOKEN_TABLES: Readonly<Record<string, string>> = {
+	"auth.token.created": "api_token",
+	"machine.token.created": "machine_token",
+};
+
 /** Tells whether a name is that of a row which can make events. */
-const isMaker = (name: string) => /^(account|api_token|session)\//.test(name);
+const isMaker = (name: string) => /^(account|api_token|session|machine|machine_token)\//.test(name);
 
 /**
  * Replays who was there when each event was made: accounts, tokens and sessions. It begins where the log names every row, and remembers those that stand
@@ -135,8 +150,9 @@ export class EventMakers {
 	#noteFacts({ type }: StoredEvent, { user_id, token_made, expires_at }: MakerFacts, at_ms: number): void {
 		if (type === "user.disabled") this.#disabled.set(`account/${user_id}`, at_ms);
 		else if (type === "user.enabled") this.#disabled.delete(`account/${user_id}`);
-		else if (type === "auth.token.created" && typeof expires_at === "string" && expires_at !== "")
-			this.#expires.set(`api_token/${token_made}`, expires_at);
+		const table = TOKEN_TABLES[type];
+		if (table !== undefined && typeof expires_at === "string" && expires_at !== "")
+			this.#expires.set(`${table}/${token_made}`, expires_at);
 	}
 
 	#endSessions(): void {
@@ -144,8 +160,13 @@ export class EventMakers {
 	}
 }
 
-function makersOf({ type, actor }: StoredEvent, { request_id, token_id, session_id }: MakerFacts): Maker[] {
+function makersOf({ type, actor }: StoredEvent, { request_id, machine, token_id, session_id }: MakerFacts): Maker[] {
 	if (request_id === undefined) return [];
+	if (machine !== undefined)
+		return [
+			{ kind: "machine", id: actor },
+			{ kind: "machine_token", id: String(token_id) },
+		];
 	return [
 		...(ACCOUNT_ID.test(actor) && !BY_VISITORS.has(type) ? [{ kind: "account", id: actor } as const] : []),
 		...(typeof token_id === "string" ? [{ kind: "token", id: token_id } as const] : []),

@@ -42,6 +42,10 @@ const EVENT_TYPES = [
 	"policy.binding.created",
 	"policy.binding.changed",
 	"policy.binding.deleted",
+	"machine.set",
+	"machine.deleted",
+	"machine.token.created",
+	"machine.token.revoked",
 	"access.denied",
 	"access.revoked",
 	"audit.verified",
@@ -220,8 +224,8 @@ export function eventBy(
 }
 
 /** Names the maker of a change. */
-export function makerOf({ user_id, jti, token_id, grants }: Actor): Maker {
-	return { user_id, jti, token_id, grants };
+export function makerOf({ user_id, machine, jti, token_id, grants }: Actor): Maker {
+	return { user_id, machine, jti, token_id, grants };
 }
 
 /** Builds an event that a caller caused, valid even if the caller has lost access since. */
@@ -238,9 +242,13 @@ export function noteBy(
 		actor: actor.user_id,
 		realm_id: realm?.id ?? "",
 		realm: realm?.slug ?? "",
-		data: { ...data, request_id: actor.request_id, ip: actor.ip, token_id: actor.token_id, session_id: actor.jti },
+		data: { ...data, request_id: actor.request_id, ip: actor.ip, ...callerOf(actor) },
 		cause: actor.user_id,
 	};
+}
+
+function callerOf({ token_id, jti: session_id, machine }: Actor): EventData {
+	return { token_id, session_id, machine: machine?.name };
 }
 
 /** Builds an event that nobody requested: the server causes it. */

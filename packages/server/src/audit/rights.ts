@@ -115,9 +115,9 @@ export class LoggedRights {
 		if (rows !== undefined) this.#standing = new Set([...rightsOf(rows)].map(({ kind, id }) => keyOf(kind, id)));
 	}
 
-	/** Takes the next event of a granting type. */
+	/** Takes the next event; it ignores those of other types. */
 	take(event: StoredEvent): void {
-		this.#effects[event.type as GrantingType](event, JSON.parse(event.data) as Facts);
+		this.#effects[event.type as GrantingType]?.(event, JSON.parse(event.data) as Facts);
 	}
 
 	/** Compares the rows with the events taken. */

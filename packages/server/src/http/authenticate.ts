@@ -3,13 +3,17 @@ import { tokenDigest } from "../crypto/api-token.ts";
 import type { SessionTokens } from "../crypto/session.ts";
 import { unauthorized } from "../errors.ts";
 import { hasExpired } from "../expiry.ts";
+import { type RefusalNeeds, refuseMachine } from "../policy/authorize.ts";
 import { type Actor, SCOPES, type Scope } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import type { TokenStore } from "../tokens/model.ts";
 
 /** Dependencies of authentication. */
 export interface IdentityNeeds {
-	store: { accounts: Pick<AccountStore, "sessionOwner">; tokens: Pick<TokenStore, "owner" | "used"> };
+	store: RefusalNeeds["store"] & {
+		accounts: Pick<AccountStore, "sessionOwner">;
+		tokens: Pick<TokenStore, "owner" | "used">;
+	};
 	system: System;
 	sessions: SessionTokens;
 	/** Last noted use of each token: its id to milliseconds. */
@@ -21,19 +25,26 @@ const BEARER = /^bearer +([\x21-\x7e]+) *$/i;
 /** Milliseconds by which the last use of a token may be out of date. */
 const LAST_USE_MS = 60_000;
 
-/** Identifies the caller of a request. @throws AppError unauthorized */
-export type Identify = (authorization: string | undefined, request_id: string, ip: string) => Promise<Actor>;
+/** Identifies the caller of a request. @param forMachines whether machines may make it @throws AppError unauthorized, forbidden (a machine) */
+export type Identify = (
+	authorization: string | undefined,
+	request_id: string,
+	ip: string,
+	forMachines?: boolean,
+) => Promise<Actor>;
 
 /**
  * Makes the function that identifies callers. Every invalid token gets the same answer, whatever the reason.
  * Spec: API › Authentication
  */
 export function createIdentify(needs: IdentityNeeds): Identify {
-	return async (authorization, request_id, ip) => {
+	return async (authorization, request_id, ip, forMachines = false) => {
 		const token = BEARER.exec(authorization ?? "")?.[1];
 		const identity = token === undefined ? undefined : await findIdentity(needs, token);
 		if (identity === undefined) throw unauthorized();
-		return { ...identity, grants: [], request_id, ip };
+		const actor = { ...identity, grants: [], request_id, ip };
+		if (actor.machine !== undefined && !forMachines) throw await refuseMachine(needs, actor);
+		return actor;
 	};
 }
 
@@ -50,13 +61,14 @@ async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity
 	const now = needs.system.now();
 	if (hasExpired(owner.expires_at, now.toISOString())) return undefined;
 	noteUse(needs, owner.id, now);
-	const { id, user_id, email, name, instance_admin, realm_id, environment, engines, expires_at } = owner;
+	const { id, user_id, email, name, instance_admin, machine, realm_id, environment, engines, expires_at } = owner;
 	const scopes = owner.scopes.split(",") as Scope[];
 	return {
 		user_id,
 		email,
 		name,
 		instance_admin,
+		machine,
 		scopes,
 		token_id: id,
 		jti: undefined,
@@ -79,5 +91,5 @@ async function bySession({ store, system, sessions }: IdentityNeeds, token: stri
 	const owner = claims && (await store.accounts.sessionOwner(claims.jti, claims.sub, system.now().toISOString()));
 	if (owner === undefined) return undefined;
 	const unrestricted = { realm_id: null, environment: null, engines: null, expires_at: null };
-	return { ...owner, scopes: SCOPES, token_id: undefined, jti: claims?.jti, ...unrestricted };
+	return { ...owner, machine: undefined, scopes: SCOPES, token_id: undefined, jti: claims?.jti, ...unrestricted };
 }

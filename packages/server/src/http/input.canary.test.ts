@@ -63,6 +63,7 @@ const GOOD: Record<string, unknown> = {
 	since: "2030-01-01T00:00:00Z",
 	token: "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d",
 	names: "true",
+	ttl: "30d",
 	until: "2090-01-01T00:00:00Z",
 	user: "ada@example.com",
 	capability: "secrets:read",

@@ -7,6 +7,7 @@ const TAGS: Readonly<Record<string, string>> = {
 	secrets: "Secrets of a realm, per environment, with their versions.",
 	encrypt: "Encryption of a value with the key of a realm, for values that are kept elsewhere.",
 	policy: "Roles, and who has which one in a realm.",
+	machines: "Machine accounts of a realm, and their tokens: for programs that belong to no person.",
 	engines: "Engines: what makes credentials that end by themselves, and their configurations.",
 	leases: "Leases: the credentials that engines have made, until they are gone.",
 	eso: "Endpoints for a cluster's secret operator.",

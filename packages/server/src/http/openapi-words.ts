@@ -65,6 +65,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
 		engine: "keyvalue",
 		engines: ["keyvalue:readonly"],
 		reason: "the cluster is gone",
+		ttl: "30d",
 	},
 };
 

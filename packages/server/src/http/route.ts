@@ -53,6 +53,8 @@ interface Definition<Path extends string, Query, Body, Who> {
 	headers?: readonly ("X-Lease-Id" | "X-Secret-Expired")[];
 	/** Waits for nothing but a commit: no engine, password, provider or long read. It then skips the cost of being able to release its slot. */
 	isBrief?: boolean;
+	/** Machines may call it, within their role and limits. All other routes are for people. Design: §15 */
+	forMachines?: boolean;
 	/** Answers also while the database is not trusted. */
 	trustsNothing?: boolean;
 	/** Answered instead of the error object when something is not found. */

@@ -2,7 +2,7 @@ import { type AuditStore, noteBy, type RealmRef } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import type { RealmAccess, RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import { notInstanceAdmin, realmNotFound, refuseRole } from "./decide.ts";
+import { MANAGING, notInstanceAdmin, peopleOnly, realmNotFound, refuseRole } from "./decide.ts";
 import { type Actor, type Capability, type RealmGrant, SCOPES_OF, type Scope } from "./model.ts";
 
 /** Dependencies of a refusal: each is logged before it is answered. */
@@ -88,6 +88,13 @@ export function requireSession({ jti }: Actor, doing: string): string {
 	throw new AppError("unsupported_operation", `an API token cannot ${doing}: sign in with \`svc login\``);
 }
 
+/** Logs that a machine asked for what is left to people. @returns the refusal, for you to throw. Design: §15 */
+export function refuseMachine(needs: RefusalNeeds, actor: Actor): Promise<AppError> {
+	const [slug = ""] = actor.machine?.name.split("/") ?? [];
+	const realm = actor.realm_id === null ? undefined : { id: actor.realm_id, slug };
+	return logRefusal(needs, actor, peopleOnly(), "machine", realm);
+}
+
 /** Refuses limited tokens any action that concerns more than a realm. @throws AppError insufficient_scope */
 export async function requireUnrestricted(needs: RefusalNeeds, actor: Actor): Promise<void> {
 	if (isUnrestricted(actor)) return;
@@ -121,6 +128,7 @@ export function decide(actor: Actor, realm: RealmAccess, access: Access): AppErr
 	const isElsewhere = actor.realm_id !== null && actor.realm_id !== realm.id;
 	const refusal = refuseRole(isElsewhere ? null : realm.role, grantOf(realm, access));
 	if (refusal !== undefined) return refusal;
+	if (actor.machine !== undefined && MANAGING.has(access.capability)) return peopleOnly();
 	const scope = access.scope ?? SCOPES_OF[access.capability][0];
 	if (scope !== "any" && !actor.scopes.includes(scope)) return missingScope(scope);
 	return beyondLimits(actor, access);

@@ -33,6 +33,14 @@ function adminOnly(capability: Capability): string {
 		: `insufficient permissions: the capability ${capability} is needed`;
 }
 
+/** Capabilities that no machine has, whatever its role. Design: §15 */
+export const MANAGING: ReadonlySet<Capability> = new Set<Capability>(["realms:manage", "policy:manage"]);
+
+/** Makes the answer to a machine that asks for what is left to people. */
+export function peopleOnly(): AppError {
+	return new AppError("forbidden", "a machine cannot do this, whatever its role: only people can");
+}
+
 /** Makes the answer for realms that do not exist, and for those that the caller is not a member of. */
 export function realmNotFound(): AppError {
 	return new AppError("not_found", "realm not found: `svc realm list` shows yours");
@@ -73,8 +81,8 @@ export function decideBinding(
 
 /** Facts known about the maker of a change at the moment it is made. */
 export interface CurrentAccess {
-	/** Finds the account of the session or API token, if that is valid and the account is enabled. */
-	account(maker: Maker): { instance_admin: boolean } | undefined;
+	/** Finds the account of the session or API token, if that is valid and the account is enabled, or the machine of the token, with its limits. */
+	account(maker: Maker): { instance_admin: boolean; limits?: string } | undefined;
 	/** Finds the role in a realm, null without one; undefined when there is no such realm. */
 	role(realm_id: string, user_id: string): Role | null | undefined;
 }
@@ -90,7 +98,10 @@ export interface Refused {
 export function refuseMaker(access: CurrentAccess, maker: Maker): Refused | undefined {
 	const account = access.account(maker);
 	if (account === undefined) return { answer: unauthorized(), wanted: undefined };
+	if (account.limits !== maker.machine?.limits) return { answer: changedMeanwhile(), wanted: undefined };
 	for (const grant of maker.grants) {
+		if (maker.machine !== undefined && (grant === "instance" || MANAGING.has(grant.capability)))
+			return { answer: peopleOnly(), wanted: "machine" };
 		if (grant === "instance") {
 			if (!account.instance_admin) return { answer: notInstanceAdmin(), wanted: grant };
 			continue;
@@ -101,4 +112,8 @@ export function refuseMaker(access: CurrentAccess, maker: Maker): Refused | unde
 		if (answer !== undefined) return { answer, wanted: grant.capability };
 	}
 	return undefined;
+}
+
+function changedMeanwhile(): AppError {
+	return new AppError("conflict", "the machine was changed meanwhile: try again");
 }

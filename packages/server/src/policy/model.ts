@@ -37,6 +37,14 @@ export const SCOPES_OF: Record<Capability, readonly [Scope, ...Scope[]]> = {
 	"audit:read": ["read"],
 };
 
+/** The part of a caller that is a machine account: it manages nothing. Design: §15 */
+export interface MachineCaller {
+	/** Its realm's slug and its name: `shop/deploy`. */
+	name: string;
+	/** Its limits when it was let in: see machines/decide.ts. */
+	limits: string;
+}
+
 /** The caller: a verified token and the request it came with. */
 export interface Actor {
 	user_id: string;
@@ -45,6 +53,8 @@ export interface Actor {
 	/** Manages accounts, keys and engines, but reads only realms that it is a member of. */
 	instance_admin: boolean;
 	scopes: readonly Scope[];
+	/** Set when the caller is a machine; its id is in user_id. */
+	machine: MachineCaller | undefined;
 	/** Set when an API token was used. */
 	token_id: string | undefined;
 	/** Set when a session was used. */
@@ -74,7 +84,7 @@ export interface RealmGrant {
 }
 
 /** The maker of a change, and the grants of the decision: they must still hold when the change is made. Design: §13 */
-export type Maker = Readonly<Pick<Actor, "user_id" | "jti" | "token_id" | "grants">>;
+export type Maker = Readonly<Pick<Actor, "user_id" | "jti" | "token_id" | "grants"> & Partial<Pick<Actor, "machine">>>;
 
 export const Role = v.picklist(
 	["admin", "member", "viewer"],

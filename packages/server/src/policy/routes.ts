@@ -30,6 +30,7 @@ export function policyRoutes(needs: PolicyNeeds & ExplainNeeds): Route[] {
 			method: "GET",
 			path: "/api/v1/policy/roles",
 			summary: "Roles and their capabilities",
+			forMachines: true,
 			status: 200,
 			answer: v.object({ roles: v.array(v.object({ name: v.string(), capabilities: v.array(v.string()) })) }),
 			handle: async ({ actor }) => ({ roles: await listRoles(needs, actor) }),

@@ -6,6 +6,9 @@ import { type Port, write } from "../operation.ts";
 /** Maximum age in milliseconds of the links that a revocation removes: an intruder in the account may have made them. Design: §13 */
 export const RECENT_LINKS_MS = 30 * 24 * 60 * 60 * 1000;
 
+/** Age in milliseconds up to which a revocation ends what its user made for others to use, when it is asked to. Design: §15 */
+export const RECENTLY_MADE_MS = RECENT_LINKS_MS;
+
 /** Subject of a revocation: at least one of user and realm. */
 export const Revoke = v.object({
 	user_id: v.nullish(RequiredText),

@@ -96,6 +96,20 @@ export const ROW_KINDS = {
 		sum: "access",
 		altered: "absent",
 	},
+	machine: {
+		key: ["id"],
+		covered: ["realm_id", "name", "role", "scopes", "environment", "engines", "created_by", "created_at"],
+		free: { description: SHOWN },
+		sum: "access",
+		altered: "absent",
+	},
+	machine_token: {
+		key: ["id"],
+		covered: ["machine_id", "digest", "trust_id", "created_by", "created_at", "expires_at"],
+		free: { name: SHOWN, prefix: SHOWN, last_used_at: SHOWN },
+		sum: "access",
+		altered: "absent",
+	},
 	engine_config: {
 		key: ["id"],
 		covered: ["engine", "realm_id", "state", "ordinal"],

@@ -5,6 +5,7 @@ import type { RowKey } from "../crypto/row-macs.ts";
 import { engineOperations } from "../engines/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { leaseOperations } from "../leases/model.ts";
+import { machineOperations } from "../machines/model.ts";
 import { type Implementation, type Operation, type Port, read, write } from "../operation.ts";
 import { policyOperations } from "../policy/model.ts";
 import { realmOperations } from "../realms/model.ts";
@@ -31,6 +32,7 @@ const OPERATIONS = {
 	},
 	keys: listedKeyOperations,
 	leases: leaseOperations,
+	machines: machineOperations,
 	policy: policyOperations,
 	realms: realmOperations,
 	resets: resetOperations,

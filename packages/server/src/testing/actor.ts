@@ -8,6 +8,7 @@ export function anActor(given: Partial<Actor> = {}): Actor {
 		email: "user@example.com",
 		name: "User",
 		instance_admin: false,
+		machine: undefined,
 		scopes: SCOPES,
 		token_id: undefined,
 		jti: "session",

@@ -8,6 +8,7 @@ import { openApiRoute } from "../http/openapi-route.ts";
 import type { Route } from "../http/route.ts";
 import { keyRoutes } from "../keys/routes.ts";
 import { leaseRoutes } from "../leases/routes.ts";
+import { machineRoutes } from "../machines/routes.ts";
 import { operatorSyncRoutes } from "../operator-sync/routes.ts";
 import { policyRoutes } from "../policy/routes.ts";
 import { realmRoutes } from "../realms/routes.ts";
@@ -29,6 +30,7 @@ export function allRoutes(): Route[] {
 		...realmRoutes(nothing),
 		...secretRoutes(nothing),
 		...policyRoutes(nothing),
+		...machineRoutes(nothing),
 		...engineRoutes(nothing),
 		...leaseRoutes(nothing),
 		...revocationRoutes(nothing),

@@ -4,6 +4,7 @@ import type { AuditEvent } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
 import type { EngineConfigRow } from "../engines/model.ts";
 import type { NewLease } from "../leases/model.ts";
+import type { Machine, MachineToken } from "../machines/model.ts";
 import type { Binding } from "../policy/model.ts";
 import type { NewRealm, Realm } from "../realms/model.ts";
 import type { ResetCode } from "../resets/model.ts";
@@ -138,6 +139,42 @@ export function aToken(user_id: string, given: Partial<ApiToken> = {}): ApiToken
 		expires_at: null,
 		last_used_at: null,
 		created_at: MADE_AT,
+		...given,
+	};
+}
+
+/** Makes a machine of a realm. */
+export function aMachine(realm_id: string, given: Partial<Machine> = {}): Machine {
+	const id = given.id ?? newId();
+	return {
+		id,
+		realm_id,
+		name: `machine-${id.slice(-12)}`,
+		role: "viewer",
+		scopes: "read",
+		environment: null,
+		engines: null,
+		description: "",
+		created_by: "nobody",
+		created_at: MADE_AT,
+		...given,
+	};
+}
+
+/** Makes a token of a machine for one day. */
+export function aMachineToken(machine_id: string, given: Partial<MachineToken> = {}): MachineToken {
+	const id = newId();
+	return {
+		id,
+		machine_id,
+		name: "",
+		prefix: "svc_abcdefgh",
+		digest: hash("sha256", id, "buffer"),
+		trust_id: null,
+		created_by: "nobody",
+		created_at: MADE_AT,
+		expires_at: "2030-01-02T00:00:00.000Z",
+		last_used_at: null,
 		...given,
 	};
 }

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { atMost, Environment, errorMessage, instantOf, RequiredPlainText, Text } from "../messages.ts";
 import { type Port, read, scan, write } from "../operation.ts";
-import { SCOPES, type Scope } from "../policy/model.ts";
+import { type MachineCaller, SCOPES, type Scope } from "../policy/model.ts";
 
 const SCOPES_RULE = errorMessage("invalid_scope", "scopes must be a comma-separated list of read, write and delete");
 
@@ -10,7 +10,7 @@ const SCOPES_RULE = errorMessage("invalid_scope", "scopes must be a comma-separa
 const MAX_SCOPES = 1024;
 
 /** Comma-separated scopes: blanks trimmed, repeats dropped, sorted in one order; absent, null and `""` mean read. Design: §7.2. */
-const Scopes = v.pipe(
+export const Scopes = v.pipe(
 	v.nullish(Text, ""),
 	v.maxLength(MAX_SCOPES, SCOPES_RULE),
 	v.transform((text) => text.split(",").map((part) => part.trim())),
@@ -25,7 +25,7 @@ const ENGINES = errorMessage(
 );
 
 /** Roles of engines, each once, in alphabetical order. */
-const Engines = v.pipe(
+export const Engines = v.pipe(
 	v.array(v.pipe(Text, v.maxLength(160, ENGINES)), ENGINES),
 	v.minLength(1, ENGINES),
 	v.maxLength(32, ENGINES),
@@ -63,8 +63,8 @@ export interface ApiToken {
 	created_at: string;
 }
 
-/** A token with its account, as a request needs it. */
-interface TokenOwner {
+/** A token with its account or machine, as a request needs it. */
+export interface TokenOwner {
 	id: string;
 	user_id: string;
 	email: string;
@@ -75,6 +75,8 @@ interface TokenOwner {
 	environment: string | null;
 	engines: string | null;
 	expires_at: string | null;
+	/** Set for a token of a machine. */
+	machine: MachineCaller | undefined;
 }
 
 /** Maximum number of an account's API tokens that have not expired, and of expired ones that are kept. Design: §13 */
@@ -95,7 +97,7 @@ export interface TokenEnd {
 export const tokenOperations = {
 	/** Adds a token, unless its account has too many that have not expired; of too many expired ones the earliest are forgotten. See decide.ts. */
 	create: write<(token: ApiToken, event: AuditEvent) => "done" | "limit_reached">({ forgets: [] }),
-	/** Finds the token and its account, unless the account is disabled; the caller checks the expiry. */
+	/** Finds the token and its account, unless the account is disabled, or its machine, unless the realm is deleted; the caller checks the expiry. */
 	owner: read<(digest: Buffer) => TokenOwner | undefined>({ in: "access", by: 1 }),
 	byId: read<(id: string) => ApiToken | undefined>(),
 	list: read<(user_id: string, after: string, limit: number) => ApiToken[]>(),

@@ -34,6 +34,7 @@ import type { RowRenewal } from "../keys/row-renewal.ts";
 import { leaseRoutes } from "../leases/routes.ts";
 import { type Limits, lowDiskLimit } from "../limits.ts";
 import type { Log } from "../log.ts";
+import { machineRoutes } from "../machines/routes.ts";
 import { operatorSyncRoutes } from "../operator-sync/routes.ts";
 import { policyRoutes } from "../policy/routes.ts";
 import { realmRoutes } from "../realms/routes.ts";
@@ -89,10 +90,9 @@ const MAX_NOTED = 10_000;
 export function wireApp(parts: AppParts) {
 	const { config, store, system, keyring, log, build, limits } = parts;
 	const signing = createSigning(parts);
-	const { sessions } = signing;
-	const identify = createIdentify({ store, system, sessions, noted: createCache<string, number>(MAX_NOTED) });
+	const identify = createIdentify({ ...signing, store, system, noted: createCache<string, number>(MAX_NOTED) });
 	const metrics = createMetrics(parts);
-	const needs = { store, system, keyring };
+	const needs = { store, system, keyring, hasRole: createRoleCheck(parts.engines) };
 	const counted = { store, system, runtime: parts.engines.runtime, refusals: limits.refusals };
 	const [promotions, calls] = [createPromotions(), createEngineCalls()];
 	const [ofRows, ofLeases] = [rowLimits(counted, config.limits), leaseLimits(counted)];
@@ -118,7 +118,8 @@ export function wireApp(parts: AppParts) {
 			protocols,
 			address,
 		}),
-		...tokenRoutes({ ...needs, hasRole: createRoleCheck(parts.engines) }),
+		...tokenRoutes(needs),
+		...machineRoutes(needs),
 		...realmRoutes({ ...needs, realms_per_account: config.limits.realms_per_account }),
 		...secretRoutes({ ...secrets, promotions }),
 		...policyRoutes(needs),

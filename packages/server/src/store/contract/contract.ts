@@ -16,6 +16,7 @@ import { leaseListContract } from "./lease-lists.ts";
 import { leaseReadContract } from "./lease-reads.ts";
 import { leaseWalkContract } from "./lease-walk.ts";
 import { leaseContract } from "./leases.ts";
+import { machineContract } from "./machines.ts";
 import type { OpenedStore, OpenStore } from "./open-store.ts";
 import { policyContract } from "./policy.ts";
 import { realmContract } from "./realms.ts";
@@ -46,6 +47,7 @@ const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	"lease reads": leaseReadContract,
 	"lease walk": leaseWalkContract,
 	leases: leaseContract,
+	machines: machineContract,
 	policy: policyContract,
 	realms: realmContract,
 	recovery: recoveryContract,

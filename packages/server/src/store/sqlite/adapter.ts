@@ -11,6 +11,7 @@ import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
 import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
+import { machineReads } from "./reads/machines.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
 import { resetReads } from "./reads/resets.ts";
@@ -75,6 +76,7 @@ function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
 		health: { alterations: () => [...new Set([...schema(), ...altered()])] },
 		keys: keyReads(db),
 		leases: leaseReads(db),
+		machines: machineReads(db),
 		policy: policyReads(db),
 		realms: realmReads(db),
 		resets: resetReads(db),

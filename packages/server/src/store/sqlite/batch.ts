@@ -139,8 +139,8 @@ function createRefusal(db: Database, chain: Chain): (event: MadeEvent) => Outcom
 		const refused = refuseMaker(accessAt(timestamp), maker);
 		if (refused === undefined) return undefined;
 		const { answer, wanted } = refused;
-		const { request_id, ip, token_id, session_id } = data;
-		const facts = { wanted, reason: answer.code, request_id, ip, token_id, session_id };
+		const { request_id, ip, token_id, session_id, machine } = data;
+		const facts = { wanted, reason: answer.code, request_id, ip, token_id, session_id, machine };
 		if (wanted !== undefined) chain.append({ ...about, timestamp, type: "access.denied", data: facts });
 		return { refused: { code: answer.code, message: answer.message } };
 	};

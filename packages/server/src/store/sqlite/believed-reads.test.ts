@@ -98,7 +98,10 @@ const WRAPPED = "the master key wraps each key, and the tip counts what its row 
 const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 	"accounts.count": ["account", COUNTS],
 	"accounts.hadAny": ["account", "an altered account must not make the next one the first"],
-	"audit.compare": ["account api_token binding engine_config realm sso_identity sso_provider", "it names them"],
+	"audit.compare": [
+		"account api_token binding engine_config machine machine_token realm sso_identity sso_provider",
+		"it names them",
+	],
 	"engines.configById": ["engine_config", "what was made with an altered one must be revoked"],
 	"keys.all": ["keyring", WRAPPED],
 	"keys.byId": ["keyring", WRAPPED],

@@ -11,6 +11,7 @@ import { AUDIT_QUESTIONS } from "./migrations/0013-audit-questions.ts";
 import { INSTANCE_ADMINS } from "./migrations/0014-instance-admins.ts";
 import { DELETED_SECRETS } from "./migrations/0015-deleted-secrets.ts";
 import { CODES } from "./migrations/0016-codes.ts";
+import { MACHINES } from "./migrations/0017-machines.ts";
 import { DELETED_REALMS } from "./migrations/0019-deleted-realms.ts";
 import { AUDIT_KEY_SETS } from "./migrations/0020-audit-key-sets.ts";
 
@@ -266,6 +267,7 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	INSTANCE_ADMINS,
 	DELETED_SECRETS,
 	CODES,
+	MACHINES,
 	DELETED_REALMS,
 	AUDIT_KEY_SETS,
 ];

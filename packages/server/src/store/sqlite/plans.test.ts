@@ -27,6 +27,7 @@ import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
 import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
+import { machineReads } from "./reads/machines.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
 import { resetReads } from "./reads/resets.ts";
@@ -59,6 +60,7 @@ const accounts = accountReads(reader, db);
 const engines = engineReads(reader);
 const keys = keyReads(reader);
 const leases = leaseReads(reader);
+const machines = machineReads(reader);
 const policy = policyReads(reader);
 const realms = realmReads(reader);
 const resets = resetReads(reader);
@@ -108,7 +110,16 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"leases.clock": [() => leases.clock(), /meta USING PRIMARY KEY/],
 	"policy.list": [() => policy.list("r", "", 10), /binding .*\(realm_id=\?/],
 	"policy.count": [() => policy.count("r"), /binding .*\(realm_id=\?/],
-	"realms.access": [() => realms.access("slug", "a"), /realm_by_slug .*binding .*\(realm_id=\? AND user_id=\?\)/],
+	"machines.byName": [() => machines.byName("r", "m"), /machine .*\(realm_id=\? AND name=\?\)/],
+	"machines.byId": [() => machines.byId("m"), /machine .*\(id=\?\)/],
+	"machines.list": [() => machines.list("r", "", 10), /machine .*\(realm_id=\? AND name>\?\)/],
+	"machines.count": [() => machines.count("r"), /machine .*\(realm_id=\?\)/],
+	"machines.tokens": [() => machines.tokens("m", "", 10), /machine_token.*\(machine_id=\?/],
+	"machines.countTokens": [() => machines.countTokens("m"), /machine_token_by_machine \(machine_id=\?/],
+	"realms.access": [
+		() => realms.access("slug", "a"),
+		/realm_by_slug .*binding .*\(realm_id=\? AND user_id=\?\).*machine .*\(id=\?\)/,
+	],
 	"realms.named": [() => realms.named(["r"]), /realm .*\(id=\?\)/],
 	"realms.list": [() => realms.list("a", undefined, "", 10), /realm_by_owner .*binding_by_user .*\(id=\?\)/],
 	"realms.list of one": [() => realms.list("a", "r", "", 10), /realm_by_owner .*binding_by_user .*\(id=\?\)/],
@@ -127,7 +138,7 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"secrets.history": [() => secrets.history("r", "dev", "k", 10, 10), /AND key=\?\).*\(secret_id=\? AND version<\?\)/],
 	"secrets.countHistory": [() => secrets.countHistory("r", "dev", "k"), /AND key=\?\).*\(secret_id=\?\)/],
 	"secrets.countExpiring": [() => secrets.countExpiring(MADE_AT), /secret_version_by_end/],
-	"tokens.owner": [() => tokens.owner(Buffer.alloc(32)), /api_token .*\(digest=\?\)/],
+	"tokens.owner": [() => tokens.owner(Buffer.alloc(32)), /api_token .*\(digest=\?\).*machine_token .*\(digest=\?\)/],
 	"tokens.byId": [() => tokens.byId("t"), /api_token .*\(id=\?\)/],
 	"tokens.list": [() => tokens.list("a", "", 10), /api_token_by_user \(user_id=\?/],
 	"tokens.count": [() => tokens.count("a"), /api_token_by_user \(user_id=\?/],

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Comparison, Difference } from "../../audit/comparison.ts";
 import { GRANTING_TYPES } from "../../audit/granting-types.ts";
+import { LoggedMachines, MACHINE_TYPES, type MachineRows } from "../../audit/machine-rights.ts";
 import { type GrantingRows, LoggedRights } from "../../audit/rights.ts";
 import type { RowKey } from "../../crypto/row-macs.ts";
 import { eventsUpTo, newest } from "./log-segments.ts";
@@ -30,11 +31,19 @@ const NOTHING = { misnamed: [], strange: [], from: undefined };
 
 /** Compares the rows of one state of the database with the log up to then. */
 function differencesOfRights(db: Database): Difference[] {
-	const { rows, last } = db.transaction(() => ({ rows: grantingRows(db), last: newest(db) }))();
-	const logged = new LoggedRights(rows);
+	const { rows, ofMachines, last } = db.transaction(() => ({
+		rows: grantingRows(db),
+		ofMachines: machineRows(db),
+		last: newest(db),
+	}))();
+	const [logged, machines] = [new LoggedRights(rows), new LoggedMachines(ofMachines)];
 	const isOfType = "type IN (SELECT value FROM json_each(@types))";
-	for (const event of eventsUpTo(db, last, isOfType, { types: JSON.stringify(GRANTING_TYPES) })) logged.take(event);
-	return logged.differences(rows);
+	const types = JSON.stringify([...GRANTING_TYPES, ...MACHINE_TYPES]);
+	for (const event of eventsUpTo(db, last, isOfType, { types })) {
+		logged.take(event);
+		machines.take(event);
+	}
+	return [...logged.differences(rows), ...machines.differences(ofMachines)];
 }
 
 /** Reads the rows that grant something. */
@@ -48,5 +57,16 @@ function grantingRows(db: Database): GrantingRows {
 		configs: all("id, engine, realm_id", "engine_config WHERE state = 'active'"),
 		providers: all("name, id", "sso_provider"),
 		identities: all("id, user_id", "sso_identity"),
+	};
+}
+
+/** Reads the rows of machines that grant something; none from a file of an older schema. */
+function machineRows(db: Database): MachineRows {
+	const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'machine'").get();
+	if (isThere === undefined) return { machines: [], machine_tokens: [] };
+	const all = <Row>(columns: string, from: string) => db.prepare(`SELECT ${columns} FROM ${from}`).all() as Row[];
+	return {
+		machines: all("id, realm_id, name, role, scopes, environment, engines", "machine"),
+		machine_tokens: all("id, machine_id, expires_at", "machine_token"),
 	};
 }

@@ -15,6 +15,8 @@ interface Shown {
 }
 
 const EMAIL = "(SELECT email FROM main.account WHERE id = user_id)";
+const MACHINE =
+	"(SELECT coalesce(slug || '/', '') || machine.name FROM main.machine LEFT JOIN main.realm ON realm.id = realm_id WHERE machine.id = machine_id)";
 const SLUG = "(SELECT slug FROM main.realm WHERE id = realm_id)";
 
 const SHOWN: Partial<Record<RowTable, Shown>> = {
@@ -29,6 +31,8 @@ const SHOWN: Partial<Record<RowTable, Shown>> = {
 		name: `${SLUG} || ' ' || (SELECT email FROM main.invitation WHERE id = invitation_id)`,
 	},
 	api_token: { kind: "token", id: "id", name: "name" },
+	machine: { kind: "machine", id: "id", name: `${SLUG} || '/' || name` },
+	machine_token: { kind: "machine_token", id: "id", name: MACHINE },
 	realm: { kind: "realm", id: "id", name: "slug" },
 	binding: { kind: "binding", id: "realm_id || ' ' || user_id", name: `${SLUG} || ' ' || ${EMAIL}` },
 	engine_config: {

@@ -99,6 +99,32 @@ export const binding = sqliteTable(believed("binding"), {
 	created_at: text().notNull(),
 });
 
+export const machine = sqliteTable(believed("machine"), {
+	id: text().primaryKey(),
+	realm_id: text().notNull(),
+	name: text().notNull(),
+	role: text().$type<Role>().notNull(),
+	scopes: text().notNull(),
+	environment: text().$type<Environment>(),
+	engines: text(),
+	description: text().notNull(),
+	created_by: text().notNull(),
+	created_at: text().notNull(),
+});
+
+export const machineToken = sqliteTable(believed("machine_token"), {
+	id: text().primaryKey(),
+	machine_id: text().notNull(),
+	name: text().notNull(),
+	prefix: text().notNull(),
+	digest: blob({ mode: "buffer" }).notNull(),
+	trust_id: text(),
+	created_by: text().notNull(),
+	created_at: text().notNull(),
+	expires_at: text().notNull(),
+	last_used_at: text(),
+});
+
 export const secret = sqliteTable(believed("secret"), {
 	id: integer().primaryKey(),
 	realm_id: text().notNull(),

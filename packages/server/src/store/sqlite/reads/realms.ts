@@ -12,8 +12,7 @@ const { placeholder } = sql;
 
 /** Questions about realms: live ones, unless they say so. */
 export function realmReads(db: Reader): Reads {
-	const [bindings, realms] = [sql.raw(believed("binding")), sql.raw(believed("realm"))];
-	const role = sql<Role | null>`(SELECT role FROM ${bindings} AS held WHERE held.realm_id = ${realms}.id AND held.user_id = ${placeholder("user_id")})`;
+	const { role, isMember } = membership();
 	const access = later(() =>
 		db
 			.select({ ...realmColumns, role })
@@ -31,10 +30,7 @@ export function realmReads(db: Reader): Reads {
 	);
 	const mine = and(
 		isNull(realm.deleted_at),
-		or(
-			eq(realm.user_id, placeholder("user_id")),
-			sql`${realm.id} IN (SELECT realm_id FROM ${bindings} WHERE user_id = ${placeholder("user_id")})`,
-		),
+		isMember,
 		or(eq(placeholder("only") as never, ""), eq(realm.id, placeholder("only"))),
 	);
 	const list = later(() =>
@@ -57,4 +53,20 @@ export function realmReads(db: Reader): Reads {
 		count: (user_id, only) => total().get({ user_id, only: only ?? "" })?.total ?? 0,
 		...deletedRealmReads(db),
 	};
+}
+
+/** Conditions on the user, who owns a realm, is bound in it, or is a machine of it. */
+function membership() {
+	const [bindings, machines, realms] = (["binding", "machine", "realm"] as const).map((table) =>
+		sql.raw(believed(table)),
+	);
+	const user_id = placeholder("user_id");
+	const bound = sql`(SELECT role FROM ${bindings} AS held WHERE held.realm_id = ${realms}.id AND held.user_id = ${user_id})`;
+	const made = sql`(SELECT role FROM ${machines} AS made WHERE made.id = ${user_id} AND made.realm_id = ${realms}.id)`;
+	const isMember = or(
+		eq(realm.user_id, user_id),
+		sql`${realm.id} IN (SELECT realm_id FROM ${bindings} WHERE user_id = ${user_id})`,
+		sql`${realm.id} = (SELECT realm_id FROM ${machines} WHERE id = ${user_id})`,
+	);
+	return { role: sql<Role | null>`coalesce(${bound}, ${made})`, isMember };
 }

@@ -1,7 +1,9 @@
+import { limitsText } from "../../../machines/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { and, asc, count, eq, gt, sql } from "../drizzle.ts";
-import { apiToken } from "../schema.ts";
+import { apiToken, machineToken } from "../schema.ts";
 import { accountOf } from "./accounts.ts";
+import { machineOf } from "./machines.ts";
 import { later, type Reader } from "./reader.ts";
 
 type Reads = Implementations<"read">["tokens"];
@@ -18,6 +20,7 @@ export function tokenReads(db: Reader): Reads {
 			.prepare(),
 	);
 	const account = accountOf(db);
+	const machineOwner = machineOwnerOf(db);
 	const byId = later(() =>
 		db
 			.select()
@@ -44,11 +47,34 @@ export function tokenReads(db: Reader): Reads {
 	return {
 		owner(digest) {
 			const token = byDigest().get({ digest });
-			const owner = token && account(token.user_id);
-			return owner && { ...token, ...owner };
+			if (token === undefined) return machineOwner(digest);
+			const owner = account(token.user_id);
+			return owner && { ...token, ...owner, machine: undefined };
 		},
 		byId: (id) => byId().get({ id }),
 		list: (user_id, after, limit) => list().all({ user_id, after, limit }),
 		count: (user_id) => total().get({ user_id })?.total ?? 0,
+	};
+}
+
+/** Prepares the question for a machine by its token: it may do what its machine may now, in its realm. */
+function machineOwnerOf(db: Reader): Reads["owner"] {
+	const byDigest = later(() =>
+		db
+			.select({ id: machineToken.id, machine_id: machineToken.machine_id, expires_at: machineToken.expires_at })
+			.from(machineToken)
+			.where(eq(machineToken.digest, placeholder("digest")))
+			.prepare(),
+	);
+	const machine = machineOf(db);
+	return (digest) => {
+		const token = byDigest().get({ digest });
+		if (token === undefined) return undefined;
+		const owner = machine(token.machine_id);
+		if (owner === undefined) return undefined;
+		const { id: user_id, name, scopes, realm_id, environment, engines } = owner;
+		const caller = { name: `${owner.realm}/${name}`, limits: limitsText(owner) };
+		const reach = { scopes, realm_id, environment, engines, expires_at: token.expires_at };
+		return { id: token.id, user_id, email: "", name, instance_admin: false, ...reach, machine: caller };
 	};
 }

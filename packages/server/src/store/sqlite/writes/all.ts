@@ -5,6 +5,7 @@ import { type Append, auditWrites } from "./audit.ts";
 import { engineWrites } from "./engines.ts";
 import { keyWrites } from "./keys.ts";
 import { leaseWrites } from "./leases.ts";
+import { machineWrites } from "./machines.ts";
 import { policyWrites } from "./policy.ts";
 import { realmWrites } from "./realms.ts";
 import { resetWrites } from "./resets.ts";
@@ -26,6 +27,7 @@ export function allWrites(db: Database, append: Append): Writes {
 		engines: engineWrites(db, append),
 		keys: keyWrites(db, append),
 		leases: leaseWrites(db, append),
+		machines: machineWrites(db, append),
 		policy: policyWrites(db, append),
 		realms: realmWrites(db, append),
 		resets: resetWrites(db, append),

@@ -1,9 +1,12 @@
 import type { Database } from "better-sqlite3";
+import { limitsText } from "../../../machines/decide.ts";
 import type { CurrentAccess } from "../../../policy/decide.ts";
 import type { Role } from "../../../policy/model.ts";
 import { believed } from "../row-guard.ts";
 import { notExpiredAt } from "../token-lines.ts";
 import { LIVE_REALM } from "./live-realm.ts";
+
+type Limited = Parameters<typeof limitsText>[0];
 
 /**
  * Prepares the reads of a maker's current access: a session may have ended, or a role been revoked, while a body arrived slowly, a password was
@@ -14,13 +17,23 @@ export function currentAccess(db: Database): (at: string) => CurrentAccess {
 	const token = db
 		.prepare(`SELECT user_id FROM ${believed("api_token")} WHERE id = ? AND ${notExpiredAt("?")}`)
 		.pluck();
+	const ofMachine = db
+		.prepare(`SELECT machine_id FROM ${believed("machine_token")} WHERE id = ? AND ${notExpiredAt("?")}`)
+		.pluck();
+	const machine = db.prepare(`SELECT scopes, environment, engines FROM ${believed("machine")} WHERE id = ?`);
 	const account = db
 		.prepare(`SELECT instance_admin FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL`)
 		.pluck();
 	const owner = db.prepare(LIVE_REALM).pluck();
 	const bound = db.prepare(`SELECT role FROM ${believed("binding")} WHERE realm_id = ? AND user_id = ?`).pluck();
+	const roleOf = db.prepare(`SELECT role FROM ${believed("machine")} WHERE id = ? AND realm_id = ?`).pluck();
 	return (at) => ({
-		account({ user_id, jti, token_id }) {
+		account({ user_id, machine: caller, jti, token_id }) {
+			if (caller !== undefined) {
+				const found =
+					ofMachine.get(token_id, at) === user_id ? (machine.get(user_id) as Limited | undefined) : undefined;
+				return found && { instance_admin: false, limits: limitsText(found) };
+			}
 			const holder = token_id === undefined ? session.get(jti, at) : token.get(token_id, at);
 			const isAdmin = holder === user_id ? account.get(user_id) : undefined;
 			return isAdmin === undefined ? undefined : { instance_admin: isAdmin === 1 };
@@ -28,7 +41,8 @@ export function currentAccess(db: Database): (at: string) => CurrentAccess {
 		role(realm_id, user_id) {
 			const owner_id = owner.get(realm_id);
 			if (owner_id === undefined) return undefined;
-			return owner_id === user_id ? "admin" : ((bound.get(realm_id, user_id) as Role | undefined) ?? null);
+			if (owner_id === user_id) return "admin";
+			return ((bound.get(realm_id, user_id) ?? roleOf.get(user_id, realm_id)) as Role | undefined) ?? null;
 		},
 	});
 }

@@ -8,6 +8,7 @@ import { IS_UNUSED } from "./engines.ts";
 import { INSERT_KEY } from "./keys.ts";
 import { leaseRevoker } from "./leases.ts";
 import { LIVE_REALM_BY_SLUG } from "./live-realm.ts";
+import { END_MACHINE_TOKENS } from "./machines.ts";
 
 /** Operations on realms. */
 export function realmWrites(db: Database, append: Append): Implementations<"write">["realms"] {
@@ -21,6 +22,7 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 	const remove = db.prepare(
 		"UPDATE realm SET deleted_at = @deleted_at, deleted_by = @deleted_by WHERE id = @id AND deleted_at IS NULL",
 	);
+	const endTokens = db.prepare(END_MACHINE_TOKENS);
 	const leases = leaseRevoker(db);
 	const retireConfigs = db.prepare(
 		"UPDATE engine_config SET state = 'retired' WHERE realm_id = ? AND state = 'active'",
@@ -53,7 +55,8 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 			const revoked = leases.revoke(selection, "realm_deleted");
 			retireConfigs.run(input.id);
 			dropConfigs.run(input.id);
-			append(event, revoked === 0 ? {} : { leases: revoked });
+			const machine_tokens = endTokens.run(input.id).changes;
+			append(event, { ...(revoked > 0 && { leases: revoked }), ...(machine_tokens > 0 && { machine_tokens }) });
 			return true;
 		},
 		...restoring(db, append),

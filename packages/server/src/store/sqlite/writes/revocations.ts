@@ -4,6 +4,7 @@ import type { Revocation, Revoked } from "../../../revocation/model.ts";
 import type { Append } from "./audit.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { leaseRevoker } from "./leases.ts";
+import { END_MACHINE_TOKENS } from "./machines.ts";
 
 /** Sorts after every time. */
 const AFTER_ALL = "~";
@@ -16,6 +17,7 @@ export function revocationWrites(db: Database, append: Append) {
 		"realm_id = @realm_id",
 		"user_id = @user_id AND realm_id = @realm_id",
 	].map((whose) => db.prepare(`DELETE FROM api_token WHERE ${whose} AND id <> @keep`));
+	const tokensOfMachines = db.prepare(END_MACHINE_TOKENS);
 	const sources = knownSourceWrites(db);
 	const links = db.prepare("DELETE FROM sso_identity WHERE user_id = ? AND created_at > ? AND made_account = 0");
 	const unlink = (user_id: string, since = AFTER_ALL) => links.run(user_id, since).changes;
@@ -29,7 +31,8 @@ export function revocationWrites(db: Database, append: Append) {
 			const leases = { user_id, realm_id, engine: undefined, now_ms };
 			const revoked = {
 				sessions: realm_id === undefined ? sessions.run(whose).changes : 0,
-				tokens: tokens?.run(whose).changes ?? 0,
+				tokens:
+					(tokens?.run(whose).changes ?? 0) + (user_id === undefined ? tokensOfMachines.run(realm_id).changes : 0),
 				leases: many.revoke(leases, "requested") + many.forewarn(leases, "requested"),
 				identities: user_id !== undefined && realm_id === undefined ? unlink(user_id, links_since) : 0,
 			};

@@ -31,7 +31,12 @@ export function tokenWrites(db: Database, append: Append) {
 			"SELECT 1 FROM makers WHERE id = @within",
 	);
 	const remove = db.prepare(`${LINE} DELETE FROM api_token WHERE id IN (SELECT id FROM line)`);
-	const used = db.prepare("UPDATE api_token SET last_used_at = ? WHERE id = ?");
+	const [used, usedByMachine] = ["api_token", "machine_token"].map((table) =>
+		db.prepare(`UPDATE ${table} SET last_used_at = @at WHERE id = @id`),
+	);
+	const forgetOfMachines = db.prepare(
+		`DELETE FROM machine_token WHERE id IN (SELECT id FROM machine_token WHERE expires_at < ? LIMIT ${AT_ONCE})`,
+	);
 	return {
 		create(token: ApiToken, event: AuditEvent): "done" | "limit_reached" {
 			const decision = decideToken(held.get(token) as HeldTokens);
@@ -41,7 +46,7 @@ export function tokenWrites(db: Database, append: Append) {
 			append(event);
 			return "done";
 		},
-		forgetExpired: (before: string): number => forget.run(before).changes,
+		forgetExpired: (before: string): number => forget.run(before).changes + forgetOfMachines.run(before).changes,
 		revoke({ within, ...token }: TokenEnd, event: AuditEvent): "done" | "none" | "outside" {
 			if (owned.get(token) === undefined) return "none";
 			if (within !== undefined && underneath.get({ id: token.id, within }) === undefined) return "outside";
@@ -49,6 +54,8 @@ export function tokenWrites(db: Database, append: Append) {
 			append(event, also_ended === 0 ? {} : { also_ended });
 			return "done";
 		},
-		used: (input: { id: string; at: string }): void => void used.run(input.at, input.id),
+		used(input: { id: string; at: string }): void {
+			if (used?.run(input).changes === 0) usedByMachine?.run(input);
+		},
 	};
 }

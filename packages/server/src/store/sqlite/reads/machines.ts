@@ -1,0 +1,89 @@
+import type { Implementations } from "../../store.ts";
+import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
+import { machine, machineToken, realm } from "../schema.ts";
+import { later, type Reader } from "./reader.ts";
+
+type Reads = Implementations<"read">["machines"];
+
+const { placeholder } = sql;
+
+/** Questions about machines and their tokens. */
+export function machineReads(db: Reader): Reads {
+	const byName = later(() =>
+		db
+			.select()
+			.from(machine)
+			.where(and(eq(machine.realm_id, placeholder("realm_id")), eq(machine.name, placeholder("name"))))
+			.prepare(),
+	);
+	const list = later(() =>
+		db
+			.select()
+			.from(machine)
+			.where(and(eq(machine.realm_id, placeholder("realm_id")), gt(machine.name, placeholder("after"))))
+			.orderBy(asc(machine.name))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	const total = later(() =>
+		db
+			.select({ total: count() })
+			.from(machine)
+			.where(eq(machine.realm_id, placeholder("realm_id")))
+			.prepare(),
+	);
+	return {
+		byName: (realm_id, name) => byName().get({ realm_id, name }),
+		byId: machineOf(db),
+		list: (realm_id, after, limit) => list().all({ realm_id, after, limit }),
+		count: (realm_id) => total().get({ realm_id })?.total ?? 0,
+		...tokensOf(db),
+	};
+}
+
+/** Prepares the questions about a machine's tokens. */
+function tokensOf(db: Reader): Pick<Reads, "tokens" | "countTokens"> {
+	const list = later(() =>
+		db
+			.select()
+			.from(machineToken)
+			.where(and(eq(machineToken.machine_id, placeholder("machine_id")), gt(machineToken.id, placeholder("after"))))
+			.orderBy(asc(machineToken.id))
+			.limit(placeholder("limit"))
+			.prepare(),
+	);
+	const total = later(() =>
+		db
+			.select({ total: count() })
+			.from(machineToken)
+			.where(eq(machineToken.machine_id, placeholder("machine_id")))
+			.prepare(),
+	);
+	return {
+		tokens: (machine_id, after, limit) => list().all({ machine_id, after, limit }),
+		countTokens: (machine_id) => total().get({ machine_id })?.total ?? 0,
+	};
+}
+
+/** Prepares the question for a machine of a live realm by its id. */
+export function machineOf(db: Reader): Reads["byId"] {
+	const one = later(() =>
+		db
+			.select()
+			.from(machine)
+			.where(eq(machine.id, placeholder("id")))
+			.prepare(),
+	);
+	const slug = later(() =>
+		db
+			.select({ slug: realm.slug })
+			.from(realm)
+			.where(and(eq(realm.id, placeholder("realm_id")), isNull(realm.deleted_at)))
+			.prepare(),
+	);
+	return (id) => {
+		const found = one().get({ id });
+		const where = found && slug().get({ realm_id: found.realm_id });
+		return found && where && { ...found, realm: where.slug };
+	};
+}
