@@ -126,7 +126,14 @@ async function addOwner({ store }: Needs): Promise<Actor> {
 	const session = { jti: "load", user_id, created_at, expires_at, provider: "" };
 	await store.accounts.openSession({ session, password: null }, { ...event, type: "auth.login" });
 	const unrestricted = { realm_id: null, environment: null, engines: null, expires_at: null };
-	const request = { machine: undefined, token_id: undefined, jti: "load", request_id: "load", ip: "127.0.0.1", grants: [] };
+	const request = {
+		machine: undefined,
+		token_id: undefined,
+		jti: "load",
+		request_id: "load",
+		ip: "127.0.0.1",
+		grants: [],
+	};
 	return { user_id, ...names, instance_admin: true, scopes: ["read", "write", "delete"], ...unrestricted, ...request };
 }
 

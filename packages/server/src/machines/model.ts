@@ -34,7 +34,7 @@ export const CreateMachineToken = v.object({
 
 const NAME = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
 
-/** What a name of a machine looks like. */
+/** Names the characters that a machine's name may have. */
 export const MACHINE_NAME_RULE = errorMessage(
 	"validation_failed",
 	"a machine's name must be 1 to 64 lower-case letters, digits, dots, hyphens and underscores, with a letter or digit at both ends",

@@ -15,6 +15,7 @@ import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
 import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
+import { machineReads } from "./reads/machines.ts";
 import { policyReads } from "./reads/policy.ts";
 import { realmReads } from "./reads/realms.ts";
 import { resetReads } from "./reads/resets.ts";
@@ -40,6 +41,7 @@ const QUESTIONS: Record<string, object> = {
 	engines: engineReads(reader),
 	keys: keyReads(reader),
 	leases: { ...leaseReads(reader), ...leaseLists(db) },
+	machines: machineReads(reader),
 	policy: policyReads(reader),
 	realms: { ...realmReads(reader), ...realmLists(db) },
 	resets: resetReads(reader),
@@ -70,6 +72,8 @@ const ARGUMENTS: Record<string, unknown[]> = {
 	"leases.due": ["t", 1, 1],
 	"leases.list": [LEASES, "~", 1],
 	"leases.openByRealm": [1],
+	"machines.list": ["r", "", 1],
+	"machines.tokens": ["m", "", 1],
 	"policy.list": ["r", "", 1],
 	"realms.countDeleted": [{ user_id: "a", since: "" }],
 	"realms.deleted": [{ user_id: "a", since: "" }, "", 1],
