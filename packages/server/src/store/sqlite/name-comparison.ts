@@ -30,14 +30,14 @@ export function compareNames(db: Database, keys: readonly RowKey[], rows_a_pass 
 	for (let pass = 0; pass < passes; pass++) {
 		const isMine = (name: string) => passes === 1 || crc32(name) % passes === pass;
 		const { rows, last, isRestored } = db.transaction(() => ({
-			rows: standingRows(db, macs, isMine),
+			rows: standingRows(db, keys, macs, isMine),
 			last: newest(db),
 			isRestored: db.prepare("SELECT 1 FROM main.meta WHERE name = 'restore_to_tell'").get() !== undefined,
 		}))();
-		const named = new NamedRows(rows);
+		const named = new NamedRows(rows.fingerprints);
 		found.strange.push(...replay(db, named, last, isMine));
 		if (isRestored) named.endRestored();
-		found.misnamed.push(...withoutRenewed(db, keys, macs, [...named.differing()]));
+		found.misnamed.push(...withoutRenewed(keys, rows, named.differing()));
 		found.from = named.from;
 	}
 	return found;
@@ -67,10 +67,34 @@ function namedIn(rows: string, isMine: (name: string) => boolean): NamedRow[] {
 	return readNamed(rows).filter(({ name }) => TABLES.has(name.slice(0, name.indexOf("/"))) && isMine(name));
 }
 
-function standingRows(db: Database, macs: RowMacs, isMine: (name: string) => boolean): Map<string, string | undefined> {
-	const standing = new Map<string, string | undefined>();
-	for (const { table, name, mac, values } of rowsOf(db))
-		if (isMine(name)) standing.set(name, fingerprintIf(macs, table, mac, values));
+/** Rows of one state of the database, by their names. */
+interface Standing {
+	/** Undefined where the MAC does not fit. */
+	fingerprints: Map<string, string | undefined>;
+	/** Fingerprints that a row's values have under the keys that did not make its MAC: kept while there is more than one key. */
+	others: Map<string, string[]>;
+}
+
+/** Reads all that is asked of a row at once: a moment later, a rotation may have ended, and the row with it. */
+function standingRows(
+	db: Database,
+	keys: readonly RowKey[],
+	macs: RowMacs,
+	isMine: (name: string) => boolean,
+): Standing {
+	const standing: Standing = { fingerprints: new Map(), others: new Map() };
+	const names = keys.map(nameOfKey);
+	for (const { table, name, mac, values } of rowsOf(db)) {
+		if (!isMine(name)) continue;
+		const maker = macs.keyOf(table, mac, values);
+		standing.fingerprints.set(name, maker === undefined ? undefined : fingerprintOf(mac as Buffer));
+		const others = maker === undefined ? [] : names.filter((key) => key !== maker);
+		if (others.length > 0)
+			standing.others.set(
+				name,
+				others.map((key) => fingerprintOf(macs.make(table, values, key))),
+			);
+	}
 	return standing;
 }
 
@@ -92,29 +116,22 @@ function* rowsOf(db: Database): Generator<StoredRow> {
 	}
 }
 
-/** Leaves out rows that have a MAC of a newer key, and are otherwise as they were; and those whose fingerprint is by a key that is gone. */
+/** Leaves out rows that have a MAC of another key, and are otherwise as they were; and those whose fingerprint is by a key that is gone. */
 function withoutRenewed(
-	db: Database,
 	keys: readonly RowKey[],
-	macs: RowMacs,
-	misnamed: readonly Misnamed[],
+	{ fingerprints, others }: Standing,
+	misnamed: Iterable<Misnamed>,
 ): Misnamed[] {
-	const changed = new Map(misnamed.filter(({ problem }) => problem === "changed").map((found) => [found.name, found]));
-	if (changed.size === 0) return [...misnamed];
-	const names = keys.map(({ id }) => Buffer.from(id).toString("hex"));
-	for (const { table, name, mac, values } of rowsOf(db)) {
-		const fingerprint = changed.get(name)?.fingerprint;
-		if (fingerprint === undefined || !macs.fits(table, mac, values)) continue;
-		const makers = names.filter((key) => isFingerprintBy(fingerprint, key));
-		const isSame = makers.some((key) => fingerprintOf(macs.make(table, values, key)) === fingerprint);
-		if (isSame || makers.length === 0) changed.delete(name);
-	}
-	return misnamed.filter(({ name, problem }) => problem !== "changed" || changed.has(name));
+	const names = keys.map(nameOfKey);
+	const isRenewed = ({ name, problem, fingerprint }: Misnamed) =>
+		problem === "changed" &&
+		fingerprint !== undefined &&
+		fingerprints.get(name) !== undefined &&
+		(others.get(name)?.includes(fingerprint) || !names.some((key) => isFingerprintBy(fingerprint, key)));
+	return [...misnamed].filter((found) => !isRenewed(found));
 }
 
-function fingerprintIf(macs: RowMacs, table: RowTable, mac: RowValue, values: RowValue[]): string | undefined {
-	return Buffer.isBuffer(mac) && macs.fits(table, mac, values) ? fingerprintOf(mac) : undefined;
-}
+const nameOfKey = ({ id }: RowKey) => Buffer.from(id).toString("hex");
 
 function countRows(db: Database): number {
 	const counts = NAMED_TABLES.map((table) => `(SELECT count(*) FROM main.${table})`);
