@@ -150,6 +150,7 @@ export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
 		"sudo systemd-run --pty --uid=svc -p StateDirectory=svc -p StateDirectoryMode=0700 -E SVC_CONFIG=/etc/svc/svc.toml",
 		"sudo svc uninstall",
 	],
+	"needs a stopped server: test/backup/recover.test.ts": ["svc recover ada@example.com"],
 	"needs a database that another program altered: test/faults tries it": ["svc adopt --again"],
 	"takes minutes: test/binary/image.long.test.ts makes the image and starts it": ["npm run image"],
 	"makes a key that only the commands after it use": [

@@ -15,6 +15,7 @@ import { adoptDraft, adoptRestored, hasDatabase, markRestored, restoringFile } f
 import { system } from "./system.ts";
 import { type Adoptable, adoptDatabase, lookAtDatabase } from "./wiring/adoption.ts";
 import { createChecker } from "./wiring/backups.ts";
+import { type Recoverable, type Recovered, recoverAccount } from "./wiring/recovery.ts";
 
 /** Options of a restore, made on the server's machine while no server runs. */
 export interface RestoreOptions {
@@ -114,8 +115,11 @@ export {
 	adoptDatabase,
 	FatalError,
 	lookAtDatabase,
+	type Recoverable,
+	type Recovered,
 	type Restore,
 	readConfig,
+	recoverAccount,
 	type Sound,
 	UnsoundBackup,
 };

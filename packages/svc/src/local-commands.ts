@@ -5,6 +5,7 @@ import { ENGINE_INSTALL } from "./commands/engine-install.ts";
 import { ENGINE_NEW } from "./commands/engine-new.ts";
 import { ENGINE_TEST } from "./commands/engine-test.ts";
 import { INSTALL } from "./commands/install.ts";
+import { RECOVER } from "./commands/recover.ts";
 import { RESTORE } from "./commands/restore.ts";
 import { SERVER } from "./commands/server.ts";
 import { UNINSTALL } from "./commands/uninstall.ts";
@@ -21,5 +22,6 @@ export const LOCAL_COMMANDS: readonly LocalCommand[] = [
 	BACKUP_VERIFY,
 	RESTORE,
 	ADOPT,
+	RECOVER,
 	ENGINE_INSTALL,
 ];

@@ -5,7 +5,7 @@ import { atMost, RequiredText } from "../messages.ts";
 import { type Port, read, write } from "../operation.ts";
 
 /** Milliseconds for which a reset code can be used. Design: §15 */
-export const RESET_MS = 24 * 60 * 60 * 1000;
+const RESET_MS = 24 * 60 * 60 * 1000;
 
 /** A code as it is typed: one beyond the maximum length is as wrong as any other. */
 const TypedCode = v.pipe(RequiredText, atMost(255, "code"));
@@ -27,6 +27,12 @@ export interface ResetCode {
 	/** ISO 8601 UTC. */
 	created_at: string;
 	expires_at: string;
+}
+
+/** Makes the row of a code that can be used from now on. */
+export function resetRow(given: Pick<ResetCode, "user_id" | "digest" | "created_by">, now: Date): ResetCode {
+	const expires_at = new Date(now.getTime() + RESET_MS).toISOString();
+	return { ...given, created_at: now.toISOString(), expires_at };
 }
 
 /** Outcome of a recovery on the server's machine. `not_admin`: the account manages nothing, and somebody else does. */

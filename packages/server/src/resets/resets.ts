@@ -9,7 +9,7 @@ import { hashPassword } from "../crypto/password.ts";
 import { AppError } from "../errors.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import { RESET_MS, type ResetCode, type ResetStore } from "./model.ts";
+import { type ResetCode, type ResetStore, resetRow } from "./model.ts";
 
 /** Dependencies of the rules about reset codes. */
 export interface ResetNeeds extends CodeNeeds {
@@ -41,12 +41,6 @@ export async function createReset(
 	const event = eventBy(actor, now, "user.reset.created", undefined, { user_id, expires_at });
 	refuseReset(await needs.store.resets.make(row, event));
 	return { code, expires_at };
-}
-
-/** Makes the row of a code that can be used from now on. */
-function resetRow(given: Pick<ResetCode, "user_id" | "digest" | "created_by">, now: Date): ResetCode {
-	const expires_at = new Date(now.getTime() + RESET_MS).toISOString();
-	return { ...given, created_at: now.toISOString(), expires_at };
 }
 
 function refuseReset(outcome: "done" | "no_user" | "disabled" | "no_password"): void {

@@ -1,0 +1,108 @@
+import { join } from "node:path";
+import type { Account } from "../accounts/model.ts";
+import { systemEvent } from "../audit/model.ts";
+import type { Config } from "../config.ts";
+import { newCode } from "../crypto/codes.ts";
+import { openKeyring } from "../crypto/keyring.ts";
+import { requireMasterKey } from "../crypto/master-key.ts";
+import { FatalError } from "../errors.ts";
+import { TLS_FILES } from "../http/tls-files.ts";
+import { normalEmail } from "../normal-text.ts";
+import { type Recovery, resetRow } from "../resets/model.ts";
+import { checkDataDirectory, DATABASE_FILES } from "../store/sqlite/files.ts";
+import { hasDatabase } from "../store/sqlite/restored.ts";
+import { openSqliteStore } from "../store/sqlite/store.ts";
+import type { Store } from "../store/store.ts";
+import { system } from "../system.ts";
+
+/** The account to recover and the database that was found, for a person to look at. */
+export interface Recoverable {
+	/** The database's file. */
+	file: string;
+	/** Fingerprint of the master key. */
+	fingerprint: string;
+	/** Number of accounts. */
+	accounts: number;
+	account: Pick<Account, "email" | "name" | "instance_admin" | "disabled_at">;
+}
+
+/** A code for the account, shown once, and what else was done for it. */
+export interface Recovered extends Omit<Extract<Recovery, { outcome: "done" }>, "outcome"> {
+	email: string;
+	code: string;
+	expires_at: string;
+}
+
+/**
+ * Makes a reset code for an instance admin, on the server's machine while no server runs: also for one who is disabled, which enables the account, or who has
+ * no password. When no enabled instance admin is left, any account becomes one. Killed at any moment, it leaves the database as it was or with all of that.
+ * @param confirm asks for confirmation before anything changes
+ * @returns undefined when it was not confirmed
+ * @throws FatalError when a server runs, there is no database or it has no such account, the master key is another one, or the database was altered
+ * Design: §15
+ */
+export async function recoverAccount(
+	config: Config,
+	email: string,
+	confirm: (found: Recoverable) => Promise<boolean>,
+): Promise<Recovered | undefined> {
+	const { data_dir } = config;
+	// Opening would make one.
+	if (!hasDatabase(data_dir)) {
+		throw new FatalError(`${data_dir} has no database: give svc the settings of the server, such as SVC_DATA_DIR`);
+	}
+	checkDataDirectory(data_dir, [...DATABASE_FILES, ...TLS_FILES]);
+	const failed = Promise.withResolvers<never>();
+	const store = await openSqliteStore({
+		directory: data_dir,
+		now: system.now(),
+		onFailure: failed.reject,
+		async beforeMigration() {
+			throw new FatalError("the database is of an earlier version: start the server once, stop it, then recover");
+		},
+	});
+	try {
+		return await Promise.race([recoverIn(store, config, email, confirm), failed.promise]);
+	} finally {
+		await store.close();
+	}
+}
+
+async function recoverIn(
+	store: Store,
+	config: Config,
+	email: string,
+	confirm: (found: Recoverable) => Promise<boolean>,
+): Promise<Recovered | undefined> {
+	const file = join(config.data_dir, "svc.db");
+	const fingerprint = await store.keys.fingerprint();
+	if (fingerprint === undefined || !(await store.accounts.hadAny())) {
+		throw new FatalError(`${file} has no accounts: if it is the server's, \`svc init\` makes the first`);
+	}
+	const { key } = await requireMasterKey(config, fingerprint);
+	const keyring = await openKeyring({ keys: store.keys, guard: store.guard, master: key.reveal(), system });
+	await refuseAltered(store, file);
+	const account = await store.accounts.byEmail(normalEmail(email));
+	if (account === undefined) throw new FatalError("the database has no account with this e-mail");
+	const accounts = await store.accounts.count();
+	if (!(await confirm({ file, fingerprint, accounts, account }))) return undefined;
+	const { code, digest } = newCode({ keyring, system }, "reset");
+	const now = system.now();
+	const row = resetRow({ user_id: account.id, digest, created_by: "system" }, now);
+	const event = systemEvent(now, "user.recovered", undefined, { user_id: account.id, expires_at: row.expires_at });
+	const recovery = await store.resets.recover(row, event);
+	if (recovery.outcome === "done") {
+		const { outcome: _, ...done } = recovery;
+		return { email: account.email, code, expires_at: row.expires_at, ...done };
+	}
+	throw new FatalError("the account is no instance admin, and another account is: recover that one");
+}
+
+/** Refuses what a server would not believe: nothing may be written over it that looks sound. */
+async function refuseAltered(store: Store, file: string): Promise<void> {
+	const found = [...(await store.health.alterations()), ...(await store.misfits()).access];
+	if (found.length === 0) return;
+	throw new FatalError(
+		`another program altered ${file}: look at it with \`svc adopt --look\`, then \`svc adopt --again\``,
+	);
+}
