@@ -85,7 +85,7 @@ export function gitlabClaims(issuer: string, audience: string, now_s: number): J
 /** A fault that replaces an endpoint's right answer. */
 export type IssuerFault =
 	| { does: "answer"; status?: number; body?: string; headers?: Record<string, string> }
-	/** No answer; the connection ends; a byte every 200 ms; an endless answer; a small answer that unpacks to 100 MiB. */
+	/** No answer; the connection ends; a byte every 200 ms; an endless answer; a small answer that unpacks to 16 MiB. */
 	| { does: "hang" | "drop" | "drip" | "flood" | "bomb" };
 
 /** An issuer of JWTs on loopback, with discovery, keys, and the address at which a job of GitHub asks for its JWT. */
@@ -110,6 +110,7 @@ export interface Issuer {
 	stop(): Promise<void>;
 }
 
+const BOMB = gzipSync(Buffer.alloc(16 * 1024 * 1024, " "));
 const DISCOVERY = "/.well-known/openid-configuration";
 
 /** Starts an issuer on a free port. */
@@ -162,7 +163,7 @@ async function send(response: ServerResponse, body: string, fault: IssuerFault |
 	if (fault.does === "flood") return flood(response);
 	if (fault.does === "bomb") {
 		response.setHeader("content-encoding", "gzip");
-		return void response.end(gzipSync(Buffer.alloc(100 * 1024 * 1024, " ")));
+		return void response.end(BOMB);
 	}
 	if (fault.does === "hang") return;
 	for (const character of body) {

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { type Issuer, newKey, startIssuer } from "../../../../test/peers/issuer.ts";
+import { createIssuerKeys, type KeySource } from "./issuer-keys.ts";
+import type { IssuerKey } from "./key-set.ts";
+
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
+
+let peer: Issuer;
+let ahead_ms = 0;
+beforeEach(async () => {
+	peer = await startIssuer();
+	ends.defer(peer.stop);
+	ahead_ms = 0;
+});
+
+const now = () => ahead_ms;
+const pass = (ms: number) => {
+	ahead_ms += ms;
+};
+const create = (private_issuers = ["127.0.0.1"]) => createIssuerKeys({ private_issuers }, now);
+
+const sourceOf = ({ issuer, ca_cert }: Pick<Issuer, "issuer" | "ca_cert">): KeySource => {
+	return { issuer, ca_cert, keys_host: new URL(issuer).host, realm_id: "realm" };
+};
+const has =
+	(...kids: string[]) =>
+	(keys: readonly IssuerKey[]) =>
+		kids.every((kid) => keys.some((key) => key.kid === kid));
+const kidsOf = (keys: readonly IssuerKey[]) => keys.map(({ kid }) => kid);
+const fetches = () => peer.asked.filter((path) => path.startsWith("/.well-known")).length;
+
+/** The message of a fetch that fails. */
+async function failureOf(keys: ReturnType<typeof create>, source: KeySource): Promise<string> {
+	const error = await keys.keysOf(source, has("first")).then(
+		() => assert.fail("it succeeds"),
+		(thrown) => thrown,
+	);
+	assert.equal(error.name, "IssuerUnavailable");
+	return error.message;
+}
+
+test("keys are fetched once and used for ten minutes, whoever asks", async () => {
+	const keys = create();
+	const found = await Promise.all(Array.from({ length: 20 }, () => keys.keysOf(sourceOf(peer), has("first"))));
+	for (const one of found) assert.deepEqual(kidsOf(one), ["first"]);
+	pass(9 * 60_000);
+	await keys.keysOf(sourceOf(peer), has("first"));
+	assert.equal(fetches(), 1);
+	pass(2 * 60_000);
+	await keys.keysOf(sourceOf(peer), has("first"));
+	assert.equal(fetches(), 2);
+});
+
+test("rows 53, 54 and 56: a new key is found by one fetch after the pause, unknown ones cause no other, and a removed one is gone", async () => {
+	const keys = create();
+	await keys.keysOf(sourceOf(peer), has("first"));
+	peer.keys = [newKey("ES256", "second")];
+	for (let count = 0; count < 100; count++) await keys.keysOf(sourceOf(peer), has(`unknown ${count}`));
+	assert.equal(fetches(), 1, "no fetch in the pause");
+	pass(30_001);
+	const [found] = await Promise.all([
+		keys.keysOf(sourceOf(peer), has("second")),
+		...Array.from({ length: 99 }, (_, count) => keys.keysOf(sourceOf(peer), has(`unknown ${count}`))),
+	]);
+	assert.deepEqual(kidsOf(found), ["second"]);
+	assert.equal(fetches(), 2);
+});
+
+test("row 55: keys are used for an hour while the issuer is away, and no longer", async () => {
+	const keys = create();
+	await keys.keysOf(sourceOf(peer), has("first"));
+	peer.faults = { discovery: { does: "answer", status: 503 } };
+	pass(11 * 60_000);
+	for (let count = 0; count < 20; count++)
+		assert.deepEqual(kidsOf(await keys.keysOf(sourceOf(peer), has("first"))), ["first"]);
+	assert.equal(fetches(), 2, "a failure has its pause, too");
+	pass(50 * 60_000);
+	assert.match(await failureOf(keys, sourceOf(peer)), /status 503/);
+	peer.faults = {};
+	pass(30_001);
+	assert.deepEqual(kidsOf(await keys.keysOf(sourceOf(peer), has("first"))), ["first"]);
+});
+
+test("an empty or broken answer never replaces good keys", async () => {
+	const keys = create();
+	await keys.keysOf(sourceOf(peer), has("first"));
+	for (const body of ["", "{}", '{"keys":[]}', '{"keys":[{"kty":"oct","k":"AAAA"}]}', "[".repeat(1000)]) {
+		peer.faults = { keys: { does: "answer", body } };
+		pass(11 * 60_000);
+		assert.deepEqual(kidsOf(await keys.keysOf(sourceOf(peer), has("first"))), ["first"]);
+		peer.faults = {};
+		pass(31_000);
+		await keys.keysOf(sourceOf(peer), has("first"));
+	}
+	assert.equal(fetches(), 11);
+});
+
+test("rows 57 and 58: a discovery document that names another issuer, or keys at an address that is none of its own, is not used", async () => {
+	const { issuer } = peer;
+	for (const [wrong, message] of [
+		[{ issuer: "https://other.example" }, /names another issuer/],
+		[{ issuer: `${issuer}/` }, /names another issuer/],
+		[{ issuer: undefined }, /lacks issuer or jwks_uri/],
+		[{ jwks_uri: "nowhere" }, /lacks a valid jwks_uri/],
+		[{ jwks_uri: issuer.replace("https:", "http:") }, /has no https address/],
+		[{ jwks_uri: "file:///etc/passwd" }, /another host/],
+		[{ jwks_uri: "https://169.254.169.254/keys" }, /another host/],
+	] as const) {
+		peer.metadata = (truth) => ({ ...truth, ...wrong });
+		assert.match(await failureOf(create(), sourceOf(peer)), message);
+	}
+	peer.metadata = (truth) => ({ ...truth, jwks_uri: "https://169.254.169.254/keys" });
+	await assert.rejects(create().findHost(sourceOf(peer)), /key set is at a private address/);
+	assert.ok(!peer.asked.includes("/keys"));
+});
+
+test("keys that move to another host are not fetched there until the trust is made again", async () => {
+	const other = await startIssuer();
+	ends.defer(other.stop);
+	const keys = create();
+	const { keys_host: _, ...source } = sourceOf(peer);
+	assert.equal(await keys.findHost(source), new URL(peer.issuer).host);
+	await keys.keysOf(sourceOf(peer), has("first"));
+	assert.equal(fetches(), 1, "what was found when the trust was made is used");
+	peer.metadata = (truth) => ({ ...truth, jwks_uri: `${other.issuer}/keys` });
+	pass(61 * 60_000);
+	assert.match(await failureOf(keys, sourceOf(peer)), /another host for the keys/);
+	assert.deepEqual(other.asked, []);
+});
+
+test("row 60: a private address is never asked unless the operator allows its host, however it is written or resolved", async () => {
+	const { port } = new URL(peer.issuer);
+	const names = ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "①②⑦.0.0.1", "[::ffff:127.0.0.1]", "[::1]"];
+	for (const name of names) {
+		const issuer = `https://${name}:${port}`;
+		assert.match(await failureOf(create([]), { ...sourceOf(peer), issuer }), /is at a private address/, name);
+	}
+	for (const addresses of [["127.0.0.1"], ["::1", "127.0.0.1"], ["::ffff:127.0.0.1"], ["169.254.169.254"], []]) {
+		const lookup = async () => addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+		const keys = createIssuerKeys({ private_issuers: [], lookup }, now);
+		const issuer = `https://issuer.example:${port}`;
+		assert.match(await failureOf(keys, { ...sourceOf(peer), issuer }), /is at a private address/, addresses.join());
+	}
+	for (const other of [["127.0.0.1:1"], ["127.0.0"], ["localhost"]])
+		assert.match(await failureOf(create(other), sourceOf(peer)), /is at a private address/);
+	assert.deepEqual(peer.asked, []);
+	await create([`127.0.0.1:${port}`]).keysOf(sourceOf(peer), has("first"));
+	assert.equal(fetches(), 1);
+});
+
+test("an authority that the trust does not name vouches for no issuer, and issuers with other authorities do not share keys", async () => {
+	const other = await startIssuer();
+	ends.defer(other.stop);
+	const keys = create();
+	await keys.keysOf(sourceOf(peer), has("first"));
+	assert.match(await failureOf(keys, { ...sourceOf(peer), ca_cert: other.ca_cert }), /could not be fetched/);
+	assert.match(await failureOf(keys, { ...sourceOf(peer), ca_cert: null }), /could not be fetched/);
+});

@@ -1,0 +1,167 @@
+import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import * as v from "valibot";
+import { releaseSlot } from "../request-slot.ts";
+import { createSemaphore } from "../semaphore.ts";
+import { createFetch, type FetchNeeds, IssuerUnavailable, TIMEOUT_S } from "./fetch.ts";
+import { type IssuerKey, readKeys } from "./key-set.ts";
+
+/** Milliseconds for which fetched keys are used without asking again. */
+const FRESH_MS = 10 * 60_000;
+
+/** Milliseconds for which they are used while the issuer is away. Design: §15 */
+const KEPT_MS = 60 * 60_000;
+
+/** Milliseconds from a fetch, good or bad, until an issuer is asked again. Design: §15 */
+const PAUSE_MS = 30_000;
+
+/** Issuers that are asked at the same time; those of one realm, and those that wait. Design: §15 */
+const [AT_ONCE, OF_A_REALM, WAITING] = [8, 2, 16];
+
+/** Milliseconds that a fetch waits for its turn. */
+const WAIT_MS = 2500;
+
+/** Issuers that are remembered, and keys of one. */
+const [MAX_ISSUERS, MAX_KEYS] = [1000, 100];
+
+const DISCOVERY = "the issuer's discovery document";
+const KEYS = "the issuer's key set";
+
+const Metadata = v.object({ issuer: v.string(), jwks_uri: v.string() });
+const KeySet = v.object({
+	keys: v.pipe(v.array(v.record(v.string(), v.unknown())), v.minLength(1), v.maxLength(MAX_KEYS)),
+});
+
+/** Where an issuer's keys come from. */
+export interface KeySource {
+	issuer: string;
+	/** PEM of its authority; null for those of Node. */
+	ca_cert: string | null;
+	/** Host of the address of its keys, when the trust was made. */
+	keys_host: string;
+	/** Realms take turns. */
+	realm_id: string;
+}
+
+/** The keys of issuers: fetched rarely, remembered for a while, and given out as long as they may be good. */
+export interface IssuerKeys {
+	/**
+	 * Gives an issuer's keys.
+	 * @param fits tells whether keys have the one that is needed: if not, the issuer is asked again after the pause
+	 * @throws IssuerUnavailable when it has none, and none is remembered
+	 */
+	keysOf(source: KeySource, fits: (keys: readonly IssuerKey[]) => boolean): Promise<readonly IssuerKey[]>;
+	/** Asks an issuer for the host of its keys, and whether it has any. @throws IssuerUnavailable */
+	findHost(source: Omit<KeySource, "keys_host">): Promise<string>;
+}
+
+/** What is remembered of an issuer, in milliseconds of a monotonic clock. */
+interface Remembered {
+	keys: readonly IssuerKey[];
+	keys_host: string;
+	fetched_at: number;
+	asked_at: number;
+	/** Error of the last attempt, if it failed. */
+	error: IssuerUnavailable | undefined;
+	asking: Promise<void> | undefined;
+}
+
+/**
+ * Makes the memory of issuers' keys.
+ * @param now monotonic milliseconds
+ * Design: §15
+ */
+export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => performance.now()): IssuerKeys {
+	const remembered = new LRUCache<string, Remembered>({ max: MAX_ISSUERS });
+	const turns = createSemaphore(AT_ONCE, {
+		each: OF_A_REALM,
+		waiting: WAITING,
+		busy: () => new IssuerUnavailable("too many issuers are asked at the same time: try again in a moment"),
+	});
+
+	function entryOf(name: string): Remembered {
+		const found = remembered.get(name);
+		if (found !== undefined) return found;
+		const never = Number.NEGATIVE_INFINITY;
+		const entry = { keys: [], keys_host: "", fetched_at: never, asked_at: never, error: undefined, asking: undefined };
+		remembered.set(name, entry);
+		return entry;
+	}
+
+	async function ask(entry: Remembered, source: Omit<KeySource, "keys_host">, keys_host?: string): Promise<void> {
+		try {
+			const found = await turns.run(
+				() => {
+					entry.asked_at = now();
+					return fetchKeys(needs, source, keys_host);
+				},
+				{ key: source.realm_id, limit_ms: WAIT_MS },
+			);
+			Object.assign(entry, found, { fetched_at: now(), error: undefined });
+		} catch (error) {
+			if (!(error instanceof IssuerUnavailable)) throw error;
+			entry.error = error;
+		} finally {
+			entry.asking = undefined;
+		}
+	}
+
+	/** Asks unless it was done a moment ago; those who come meanwhile wait for the same answer. */
+	async function refresh(entry: Remembered, source: Omit<KeySource, "keys_host">, keys_host?: string): Promise<void> {
+		if (entry.asking === undefined && now() - entry.asked_at < PAUSE_MS) return;
+		releaseSlot();
+		entry.asking ??= ask(entry, source, keys_host);
+		await entry.asking;
+	}
+
+	return {
+		async keysOf(source, fits) {
+			const entry = entryOf(nameOf(source, source.keys_host));
+			const is_fresh = now() - entry.fetched_at < FRESH_MS;
+			if (!is_fresh || !fits(entry.keys)) await refresh(entry, source, source.keys_host);
+			if (now() - entry.fetched_at < KEPT_MS) return entry.keys;
+			throw entry.error ?? new IssuerUnavailable(`${KEYS} is not there yet`);
+		},
+		async findHost(source) {
+			const entry = entryOf(nameOf(source, ""));
+			await refresh(entry, source);
+			if (entry.error !== undefined) throw entry.error;
+			// Whoever made the trust uses it next.
+			const { keys, keys_host, fetched_at, asked_at } = entry;
+			const own = entryOf(nameOf(source, keys_host));
+			if (fetched_at > own.fetched_at) Object.assign(own, { keys, keys_host, fetched_at, asked_at, error: undefined });
+			return keys_host;
+		},
+	};
+}
+
+function nameOf({ issuer, ca_cert }: Pick<KeySource, "issuer" | "ca_cert">, keys_host: string): string {
+	return hash("sha256", JSON.stringify([issuer, ca_cert, keys_host]), "base64url");
+}
+
+/** Fetches both documents. @param keys_host the only host that may have the keys; any when it is absent */
+async function fetchKeys(
+	needs: FetchNeeds,
+	{ issuer, ca_cert }: Pick<KeySource, "issuer" | "ca_cert">,
+	keys_host: string | undefined,
+): Promise<Pick<Remembered, "keys" | "keys_host">> {
+	const get = createFetch(needs, ca_cert ?? undefined, AbortSignal.timeout(TIMEOUT_S * 1000));
+	const metadata = await get(DISCOVERY, `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+	if (!v.is(Metadata, metadata)) throw new IssuerUnavailable(`${DISCOVERY} lacks issuer or jwks_uri`);
+	if (metadata.issuer !== issuer) throw new IssuerUnavailable(`${DISCOVERY} names another issuer`);
+	const address = URL.parse(metadata.jwks_uri);
+	if (address === null) throw new IssuerUnavailable(`${DISCOVERY} lacks a valid jwks_uri`);
+	if (keys_host !== undefined && address.host !== keys_host) throw new KeysMoved();
+	const document = await get(KEYS, metadata.jwks_uri);
+	if (!v.is(KeySet, document)) throw new IssuerUnavailable(`${KEYS} is not a list of 1 to ${MAX_KEYS} keys`);
+	const keys = readKeys(document.keys);
+	if (keys.length === 0) throw new IssuerUnavailable(`${KEYS} has no public key that can be used`);
+	return { keys, keys_host: address.host };
+}
+
+/** An issuer whose keys are at another host than when the trust was made. */
+class KeysMoved extends IssuerUnavailable {
+	constructor() {
+		super(`${DISCOVERY} names another host for the keys than when the trust was made: make the trust again`);
+	}
+}
