@@ -4,6 +4,7 @@ import type { Target } from "./target.ts";
 const FILES = {
 	json: ["json"],
 	http: ["query", "forwarded", "cookies"],
+	jwt: ["jwt", "pointer"],
 	credentials: ["bearer", "cursor", "portable", "secretKey"],
 	"sign-on": ["saml", "distinguishedName", "filter"],
 	engines: ["lines", "response", "descriptor", "duration"],
