@@ -45,7 +45,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^backups\/model\.ts$/, may: /\/(model|keyring-model|comparison|rights|row-macs)\.ts$/ },
 		{
 			from: /^(\w|-)+\/model\.ts$/,
-			may: /^(policy|audit|accounts)\/model\.ts$|^audit\/(comparison|event-query|key-parts)\.ts$|^crypto\/(keyring-model|seal)\.ts$/,
+			may: /^(policy|audit|accounts|tokens)\/model\.ts$|^audit\/(comparison|event-query|key-parts)\.ts$|^crypto\/(keyring-model|seal)\.ts$/,
 		},
 		{ from: /^store\/store\.ts$/, may: /\/(model|keyring-model|row-macs)\.ts$/ },
 		{ from: /^store\/cache\.ts$/, may: /^store\/store\.ts$/ },
@@ -53,7 +53,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		// Decisions within a transaction use the nouns' own rules.
 		{
 			from: /^store\/sqlite\//,
-			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|event-query|key-parts|granting-types|rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
+			may: /^store\/|\/(model|keyring-model|decide)\.ts$|^audit\/(chain|verify|comparison|event-query|key-parts|granting-types|rights|machine-rights|named-rows|event-makers)\.ts$|^crypto\/row-macs\.ts$/,
 		},
 		{ from: /^policy\//, may: /^(policy\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^realms\//, may: /^(realms\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
@@ -62,6 +62,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 			may: /^(secrets\/|policy\/|crypto\/|audit\/(bulk-reads|key-parts)\.ts$|http\/route\.ts$)|\/model\.ts$/,
 		},
 		{ from: /^tokens\//, may: /^(tokens\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
+		{ from: /^machines\//, may: /^(machines\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{ from: /^accounts\//, may: /^(accounts\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
 		{
 			from: /^(resets|invitations)\//,
@@ -96,7 +97,10 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		{ from: /^operator-sync\//, may: /^(secrets\/(secrets|lists)\.ts|http\/route\.ts)$/ },
 		{ from: /^health\//, may: /^(health\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
-		{ from: /^http\//, may: /^(http\/|crypto\/(api-token|session)\.ts$|health\/metrics\.ts$)|\/model\.ts$/ },
+		{
+			from: /^http\//,
+			may: /^(http\/|crypto\/(api-token|session)\.ts$|policy\/authorize\.ts$|health\/metrics\.ts$)|\/model\.ts$/,
+		},
 		{ from: /^backups\//, may: /^(backups\/|policy\/|crypto\/|audit\/proof\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{
 			from: /^doctor\//,

@@ -30,6 +30,7 @@ const ASKS_LATER: Readonly<Record<string, string>> = {
 	promote: "packages/cli/src/commands/promote.test.ts",
 	restore: "test/backup/restore.test.ts",
 	adopt: "test/backup/migration.test.ts",
+	recover: "test/backup/recover.test.ts",
 	uninstall: "packages/svc/src/install/install.test.ts",
 	"engine install": "test/engines/sdk/engine-install.long.test.ts",
 };

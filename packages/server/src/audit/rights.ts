@@ -1,4 +1,4 @@
-import { RECENT_LINKS_MS } from "../revocation/model.ts";
+import { RECENTLY_MADE_MS } from "../revocation/model.ts";
 import type { Difference, When } from "./comparison.ts";
 import type { GrantingType } from "./granting-types.ts";
 import type { StoredEvent } from "./model.ts";
@@ -225,7 +225,7 @@ export class LoggedRights {
 			if (isTheirs && (realm_id === "" || token.realm_id === realm_id) && id !== token_id) this.#endToken(id, event);
 		}
 		if (identities === undefined || identities === 0) return;
-		const since = new Date(Date.parse(timestamp) - RECENT_LINKS_MS).toISOString();
+		const since = new Date(Date.parse(timestamp) - RECENTLY_MADE_MS).toISOString();
 		for (const [id, link] of this.#links) {
 			if (link.user_id === user_id && link.at > since) this.#end("identity", id, event);
 		}

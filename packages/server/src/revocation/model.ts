@@ -3,11 +3,11 @@ import type { AuditEvent } from "../audit/model.ts";
 import { RequiredText } from "../messages.ts";
 import { type Port, write } from "../operation.ts";
 
-/** Maximum age in milliseconds of the links that a revocation removes: an intruder in the account may have made them. Design: §13 */
-export const RECENT_LINKS_MS = 30 * 24 * 60 * 60 * 1000;
-
-/** Age in milliseconds up to which a revocation ends what its user made for others to use, when it is asked to. Design: §15 */
-export const RECENTLY_MADE_MS = RECENT_LINKS_MS;
+/**
+ * Age in milliseconds up to which a revocation removes links, and, when it is asked to, what its user made for others to use: an intruder in the account
+ * may have made them. Design: §13, §15
+ */
+export const RECENTLY_MADE_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** Subject of a revocation: at least one of user and realm. */
 export const Revoke = v.object({

@@ -8,7 +8,7 @@ import { realmNotFound } from "../policy/decide.ts";
 import type { Actor } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { System } from "../system.ts";
-import { RECENT_LINKS_MS, type RevocationStore, type Revoked } from "./model.ts";
+import { RECENTLY_MADE_MS, type RevocationStore, type Revoked } from "./model.ts";
 
 /** Dependencies of a revocation. */
 export interface RevocationNeeds extends RefusalNeeds {
@@ -45,7 +45,7 @@ export async function revokeAccess(
 	const now = needs.system.now();
 	const event = eventBy(actor, now, "access.revoked", realm, { user_id });
 	const keep = actor.jti ?? actor.token_id ?? "";
-	const links_since = keep_links ? undefined : new Date(now.getTime() - RECENT_LINKS_MS).toISOString();
+	const links_since = keep_links ? undefined : new Date(now.getTime() - RECENTLY_MADE_MS).toISOString();
 	const what = { user_id, realm_id: realm?.id, keep, links_since, now_ms: needs.clock.now() };
 	const revoked = await needs.store.revocations.revoke(what, event);
 	needs.reaper.wake();

@@ -55,7 +55,7 @@ export interface IssuerKeys {
 	findHost(source: Omit<KeySource, "keys_host">): Promise<string>;
 }
 
-/** What is remembered of an issuer, in milliseconds of a monotonic clock. */
+/** State that is remembered of an issuer, with times in milliseconds of a monotonic clock. */
 interface Remembered {
 	keys: readonly IssuerKey[];
 	keys_host: string;
@@ -126,7 +126,7 @@ export function createIssuerKeys(needs: FetchNeeds, now: () => number = () => pe
 			const entry = entryOf(nameOf(source, ""));
 			await refresh(entry, source);
 			if (entry.error !== undefined) throw entry.error;
-			// Whoever made the trust uses it next.
+			// The trust that was just made uses it next.
 			const { keys, keys_host, fetched_at, asked_at } = entry;
 			const own = entryOf(nameOf(source, keys_host));
 			if (fetched_at > own.fetched_at) Object.assign(own, { keys, keys_host, fetched_at, asked_at, error: undefined });

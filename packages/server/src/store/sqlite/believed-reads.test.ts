@@ -9,6 +9,7 @@ import { DECLARATIONS } from "../store.ts";
 import { auditLog } from "./audit-log.ts";
 import { currentVersions } from "./current-versions.ts";
 import { drizzle } from "./drizzle.ts";
+import { keySetOfSecrets } from "./key-sets.ts";
 import { leaseLists } from "./lease-lists.ts";
 import { migrate } from "./migrate.ts";
 import { accountReads } from "./reads/accounts.ts";
@@ -45,7 +46,7 @@ const QUESTIONS: Record<string, object> = {
 	policy: policyReads(reader),
 	realms: { ...realmReads(reader), ...realmLists(db) },
 	resets: resetReads(reader),
-	secrets: { ...secretReads(reader), ...currentVersions(db) },
+	secrets: { ...secretReads(reader), ...currentVersions(db), keySet: keySetOfSecrets(db) },
 	sso: ssoReads(reader),
 	tokens: { ...tokenReads(reader), ...tokenLines(db) },
 };
@@ -85,6 +86,7 @@ const ARGUMENTS: Record<string, unknown[]> = {
 	"secrets.countDeleted": ["r", undefined, ""],
 	"secrets.deleted": ["r", undefined, "", "", 1],
 	"secrets.history": ["r", "dev", "k", undefined, 1],
+	"secrets.keySet": [Float64Array.of(1)],
 	"secrets.list": ["r", undefined, "", 1],
 	"secrets.version": ["r", "dev", "k", 1],
 	"secrets.versionsAt": [[{ secret_id: 1, version: 1, bytes: 1 }]],

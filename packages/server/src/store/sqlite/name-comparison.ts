@@ -86,7 +86,7 @@ function standingRows(
 	const names = keys.map(nameOfKey);
 	for (const { table, name, mac, values } of rowsOf(db)) {
 		if (!isMine(name)) continue;
-		const maker = macs.keyOf(table, mac, values);
+		const maker = macs.signed(table, mac, values)?.key;
 		standing.fingerprints.set(name, maker === undefined ? undefined : fingerprintOf(mac as Buffer));
 		const others = maker === undefined ? [] : names.filter((key) => key !== maker);
 		if (others.length > 0)
