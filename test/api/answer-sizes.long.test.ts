@@ -42,6 +42,7 @@ before(async () => {
 	heavy = (await realm(world.api, owner)).slug;
 	await fillAccount(owner);
 	await fillRealms(owner);
+	await fillMachines(owner);
 });
 after(async () => {
 	await server.close();
@@ -78,6 +79,21 @@ async function fillRealms(owner: Person): Promise<void> {
 		for (const at of numbers(3)) await secret(world.api, owner, heavy, `HEAVY_${at}`, VALUE, { environment });
 	await Promise.all(numbers(PROMOTED).map((at) => secret(world.api, owner, wide, longKey(at), "v")));
 }
+
+/** Makes more machines than a page holds, and as many tokens of the first as it may have. */
+async function fillMachines({ token }: Person): Promise<void> {
+	const roles = engines.types.map((type) => `${type}:readonly`);
+	const limits = { environment: "staging", engines: roles, description: NAME };
+	const path = (at: number) => `/realms/${world.slug}/machines/${longMachine(at)}`;
+	await fewAtOnce(numbers(MANY), async (at) => {
+		ok(await world.api.put(path(at), { role: "viewer", scopes: "read", ...limits }, { token }));
+	});
+	await fewAtOnce(numbers(PAGE), async () => {
+		ok(await world.api.post(`${path(0)}/tokens`, { name: NAME, ttl: "1h" }, { token }), 201);
+	});
+}
+
+const longMachine = (at: number) => `m${at}`.padEnd(64, "x");
 
 const provider = () => {
 	const role_mappings = numbers(MANY * 4).map((at) => ({
@@ -154,6 +170,10 @@ const FULLEST: Readonly<Record<string, Full>> = {
 	}),
 	[`POST ${V1}/encrypt`]: () => ({ path: `${V1}/encrypt`, body: { value: "v".repeat(256 * KIB) } }),
 	[`GET ${V1}/realms/{slug}/policy/bindings`]: () => ({ path: `${V1}/realms/${world.slug}/policy/bindings?${page}` }),
+	[`GET ${V1}/realms/{slug}/machines`]: () => ({ path: `${V1}/realms/${world.slug}/machines?${page}` }),
+	[`GET ${V1}/realms/{slug}/machines/{name}/tokens`]: () => ({
+		path: `${V1}/realms/${world.slug}/machines/${longMachine(0)}/tokens?${page}`,
+	}),
 	[`GET ${V1}/auth/providers/{name}`]: () => afterSetting(setProvider),
 	[`PUT ${V1}/auth/providers/{name}`]: setProvider,
 	[`GET ${V1}/engines/{type}/config`]: () => afterSetting(setConfig),
