@@ -218,6 +218,7 @@ test("a refusal is in the log, with who, where and what, before it is answered",
 				ip: "192.0.2.1",
 				token_id: "token",
 				session_id: "session",
+				machine: undefined,
 			},
 		},
 	]);

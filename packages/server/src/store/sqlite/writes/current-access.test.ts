@@ -15,7 +15,7 @@ test("who makes a change is looked up by indexes alone", () => {
 		return db.prepare(sql);
 	};
 	currentAccess({ prepare } as unknown as Database.Database);
-	assert.equal(asked.length, 5);
+	assert.equal(asked.length, 8);
 	for (const sql of asked) {
 		const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql.replaceAll("?", "''")}`).all() as { detail: string }[];
 		for (const { detail } of plan) assert.match(detail, /^SEARCH [\w.]+ USING /, sql);
