@@ -63,6 +63,7 @@ export const PAGES: Readonly<Record<string, Page>> = {
 			"svc users disable": ["y"],
 			"svc users admin": ["y"],
 			"svc realm delete": ["y"],
+			"svc machine delete": ["y"],
 		},
 	},
 	"docs/secrets.md": {

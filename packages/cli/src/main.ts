@@ -24,6 +24,7 @@ import { addInitCommand } from "./commands/init.ts";
 import { addKubernetesCommand } from "./commands/k8s.ts";
 import { addKeysCommands } from "./commands/keys.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
+import { addMachineCommands } from "./commands/machine.ts";
 import { addPolicyCommands } from "./commands/policy.ts";
 import { addPromotionCommands } from "./commands/promote.ts";
 import { addRealmCommands } from "./commands/realm.ts";
@@ -113,6 +114,7 @@ function addEverydayCommands(program: Command, io: Io): void {
 	addEncryptCommand(program, io);
 	addBindingCommands(program, io);
 	addPolicyCommands(program, io);
+	addMachineCommands(program, io);
 	program.commandsGroup("Credentials that end by themselves:");
 	addEngineCommands(program, io);
 	addLeaseCommands(program, io);

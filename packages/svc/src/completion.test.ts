@@ -13,6 +13,7 @@ import { LOCAL_COMMANDS } from "./local-commands.ts";
 
 const MAIN = fileURLToPath(new URL("./bin.mjs", import.meta.url));
 const REALMS = [{ slug: "shop" }, { slug: "stock" }, { slug: "$(touch pwned)" }, { slug: "two words" }, { slug: "-x" }];
+const MACHINES = [{ name: "deploy" }, { name: "cache" }];
 const KEYS = [{ key: "DB_URL" }, { key: "DB_PASSWORD" }, { key: "`touch pwned`" }, { key: "@files" }];
 
 /** Text up to the cursor, and the words offered for its last one. */
@@ -34,6 +35,8 @@ const LINES: readonly (readonly [typed: string, offered: readonly string[]])[] =
 	["svc secret get --realm shop --env prod DB_U", ["DB_URL"]],
 	["svc secret get --realm=shop DB_", ["DB_PASSWORD", "DB_URL"]],
 	["svc secret set DB_URL ", []],
+	["svc machine to", ["token"]],
+	["svc machine token revoke --realm shop d", ["deploy"]],
 	["svc import .e", [".env"]],
 	["svc diff st", ["staging"]],
 	["svc promote --realm shop --from staging DB_U", ["DB_URL"]],
@@ -73,9 +76,11 @@ let scripts: (shell: string) => string;
 
 before(async () => {
 	home = await temporaryFolder();
-	server = await startFake(({ url }) => (url.includes("/secrets") ? page("secrets", KEYS) : page("realms", REALMS)), {
-		plain: true,
-	});
+	const pageOf = (url: string) => {
+		if (url.includes("/machines")) return page("machines", MACHINES);
+		return url.includes("/secrets") ? page("secrets", KEYS) : page("realms", REALMS);
+	};
+	server = await startFake(({ url }) => pageOf(url), { plain: true });
 	scripts = (shell) => join(home.path, `completion.${shell}`);
 	await writeFile(join(home.path, "svc"), `#!/bin/sh\nexec ${process.execPath} ${MAIN} "$@"\n`);
 	await chmod(join(home.path, "svc"), 0o700);

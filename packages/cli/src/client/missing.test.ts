@@ -17,6 +17,8 @@ const shop = (lists: Readonly<Record<string, FakeAnswer>>) =>
 		const [at = "", query = ""] = url.replace("/api/v1/", "").split("?");
 		const list = query.includes("limit=") || !/realms.[^?]*/.test(at) ? lists[at] : undefined;
 		if (list !== undefined) return list;
+		if (at.startsWith("realms/shop/machines"))
+			return refusal(404, "not_found", "machine not found: `svc machine list` shows those of the realm");
 		if (at.startsWith("realms/shop/engines")) return refusal(404, "not_found", "engine type not found: GET lists them");
 		return at.startsWith("realms/shop/")
 			? refusal(404, "not_found", NO_SECRET)
@@ -26,6 +28,7 @@ const shop = (lists: Readonly<Record<string, FakeAnswer>>) =>
 const ALL = {
 	realms: REALMS,
 	"realms/shop/secrets": SECRETS,
+	"realms/shop/machines": page("machines", [{ name: "deploy" }]),
 	engines: { body: { engines: [{ type: "keyvalue" }, { type: "pki" }] } },
 };
 
@@ -39,6 +42,12 @@ const NAMED: readonly (readonly [words: string, message: string, hint: string])[
 	["secret get KEY --realm shp", "realm shp not found", "did you mean shop? `svc realm list` shows yours"],
 	["secret set KEY v --realm shp", "realm shp not found", "did you mean shop? "],
 	["realm show sohp", "realm sohp not found", "did you mean shop? "],
+	[
+		"machine show deplyo --realm shop",
+		"machine deplyo not found",
+		"did you mean deploy? `svc machine list` shows those",
+	],
+	["machine token list deplyo --realm shop", "machine deplyo not found", "did you mean deploy? "],
 	["lease list --realm nowhere", "realm nowhere not found", "`svc realm list` shows yours"],
 	["keys status --realm shopp", "realm shopp not found", "did you mean shop? "],
 	["engine generate keyvalu --realm shop --role r", "engine type keyvalu not found", "did you mean keyvalue? `svc "],

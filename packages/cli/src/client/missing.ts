@@ -11,12 +11,13 @@ const PATIENCE_MS = 1000;
 const MAX_NAMES = 300;
 
 /** The noun of the server's message, and its advice. */
-const MESSAGE = /^(realm|secret|engine type|provider|user|lease|backup) not found(?:: (.+))?$/s;
+const MESSAGE = /^(realm|secret|machine|engine type|provider|user|lease|backup) not found(?:: (.+))?$/s;
 
 /** The path that names a thing; its last group is the name. */
 const PATHS: Readonly<Record<string, RegExp>> = {
 	realm: /^realms\/([^/]+)/,
 	secret: /^realms\/[^/]+\/secrets\/([^/]+)/,
+	machine: /^realms\/[^/]+\/machines\/([^/]+)/,
 	"engine type": /^(?:realms\/[^/]+\/)?engines\/([^/]+)/,
 	provider: /^auth\/(?:providers|oidc|saml|ldap)\/([^/]+)/,
 	user: /^users\/([^/]+)/,
@@ -79,6 +80,7 @@ async function readNames(client: Client, noun: string, realm: string): Promise<L
 async function* list(client: Client, noun: string, realm: string): AsyncGenerator<Answer> {
 	if (noun === "realm") yield* listAll(client, "realms", "realms");
 	if (noun === "secret") yield* listAll(client, path`realms/${realm}/secrets`, "secrets", { values: "false" });
+	if (noun === "machine") yield* listAll(client, path`realms/${realm}/machines`, "machines");
 	if (noun === "engine type") yield* rows(await send(client, { method: "GET", path: "engines" }), "engines");
 	if (noun === "provider") yield* rows(await send(client, { method: "GET", path: "auth/providers" }), "providers");
 }

@@ -18,7 +18,7 @@ const SHELLS: Readonly<Record<string, { script(positions: readonly Position[]): 
 };
 
 const DETAILS =
-	"The shell asks the session's server for names of realms, keys and engines, for at most a second. It never asks for values.";
+	"The shell asks the session's server for names of realms, keys, machines and engines, for at most a second. It never asks for values.";
 
 /** Adds the commands for shell completion: the scripts, and the hidden command that they ask for names. */
 export function addCompletionCommands(program: Command, io: Io): void {
@@ -34,7 +34,7 @@ export function addCompletionCommands(program: Command, io: Io): void {
 	addLocalCommands(program, io, commands);
 	addCommand<EnvironmentOptions>(program, io, {
 		usage: "complete <kind>",
-		summary: "print the names of realms, keys or engines",
+		summary: "print the names of realms, keys, machines or engines",
 		isHidden: true,
 		options: ENVIRONMENT_OPTIONS,
 		examples: ["svc complete keys --realm shop"],
@@ -61,6 +61,7 @@ async function listNames(context: Context<EnvironmentOptions>, client: Client, k
 		rows(await send(client, { method: "GET", path: at, query }), field).map((row) => text(row, name));
 	if (kind === "realms") return list("realms", "realms", "slug", { limit: "100" });
 	if (kind === "engines") return list("engines", "engines", "type");
+	if (kind === "machines") return list(path`realms/${realmOf(context)}/machines`, "machines", "name", { limit: "100" });
 	if (kind !== "keys") return [];
 	const query = { env: environmentOf(context), values: "false", limit: "100" };
 	return list(path`realms/${realmOf(context)}/secrets`, "secrets", "key", query);

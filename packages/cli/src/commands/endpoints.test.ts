@@ -7,6 +7,17 @@ const ID = "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d";
 const REALM = { slug: "shop", name: "Shop", description: "", id: "i", user_id: "u", created_at: "t" };
 const TOKEN = { id: "i", prefix: "p", name: "n", scopes: "read", created_at: "t", expires_at: "soon" };
 const BINDING = { user_id: "u", email: "bob@a.example", role: "viewer", granted_by: "g", created_at: "t" };
+const MACHINE = {
+	id: "i",
+	name: "deploy",
+	role: "viewer",
+	scopes: "read",
+	environment: "prod",
+	engines: null,
+	description: "ci",
+	created_by: "u",
+	created_at: "t",
+};
 const LEASE = {
 	id: "i",
 	engine: "keyvalue",
@@ -84,6 +95,33 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		"DELETE realms/shop/policy/bindings/u",
 		{ body: { message: "binding removed" } },
 		"binding removed\n",
+	],
+	[
+		"machine show deploy --realm shop",
+		"GET realms/shop/machines/deploy",
+		{ body: MACHINE },
+		"name         deploy\nrealm        shop\nrole         viewer\nscopes       read\nreaches      prod\ndescription  ci\nid           i\ncreated by   u\ncreated      t\n",
+	],
+	[
+		"machine delete deploy --realm shop --yes",
+		"DELETE realms/shop/machines/deploy",
+		{ body: { message: "machine deleted" } },
+		"machine deleted\n",
+	],
+	[
+		"machine token list deploy --realm shop",
+		"GET realms/shop/machines/deploy/tokens?limit=100",
+		page("tokens", [
+			{ ...TOKEN, created_by: "u", last_used_at: null },
+			{ ...TOKEN, name: "", created_by: "", last_used_at: "l" },
+		]),
+		"ID  PREFIX  NAME  MADE BY  CREATED  EXPIRES  LAST USED\ni   p       n     u        t        soon\ni   p             a trust  t        soon     l\n",
+	],
+	[
+		`machine token revoke deploy ${ID} --realm shop`,
+		`DELETE realms/shop/machines/deploy/tokens/${ID}`,
+		{ body: { message: "token revoked" } },
+		"token revoked\n",
 	],
 	[
 		"engine list",

@@ -97,9 +97,14 @@ function endOf({ expiresAt, ttl }: CreateOptions): string | undefined {
 
 /** Where a new token is good, in words. */
 function reachOf({ realm, env, engine = [] }: CreateOptions): string {
-	const roles = engine.length === 0 ? [] : [engine.join(",")];
-	const secrets = env !== undefined || engine.length === 0 ? [env ?? "every environment"] : [];
-	return `${[...secrets, ...roles].join(" and ")} of ${realm ?? "every realm"}`;
+	return `${placesOf(env, engine)} of ${realm ?? "every realm"}`;
+}
+
+/** Says which environment's secrets and which roles of engines these limits leave, such as `prod and pki:client`. */
+export function placesOf(environment: string | undefined, engines: readonly string[]): string {
+	const roles = engines.length === 0 ? [] : [engines.join(",")];
+	const secrets = environment !== undefined || engines.length === 0 ? [environment ?? "every environment"] : [];
+	return [...secrets, ...roles].join(" and ");
 }
 
 async function listTokens(context: Context): Promise<void> {
@@ -135,34 +140,49 @@ const ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 async function revokeToken(context: Context, token: string): Promise<void> {
 	const client = await connect(context);
-	const named = token === "-" ? await readToken(context) : token;
-	const id = await findToken(client, named);
+	const id = await findToken(client, await typedToken(context, token));
 	const answer = await send(client, { method: "DELETE", path: path`auth/tokens/${id}` });
 	await show(context, answer, visible(text(answer, "message")));
 }
 
-async function readToken({ io }: Context): Promise<string> {
+/** The word that names a token: for `-` the token itself, from the terminal or standard input. @throws Failure usage when that has none */
+export async function typedToken({ io }: Context, word: string): Promise<string> {
+	if (word !== "-") return word;
 	const token = io.stdin.isTTY === true ? await askHidden(io, "Token (hidden): ") : (await readStdin(io)).toString();
 	if (token.trim() === "") throw new Failure("usage", "standard input has no token");
 	return token.trim();
 }
 
+/** A list of tokens, and its words in messages. */
+interface Tokens {
+	/** Path of the list. */
+	readonly tokens: string;
+	readonly whose: string;
+	readonly hint: string;
+}
+
+const YOURS: Tokens = { tokens: "auth/tokens", whose: "of your", hint: "`svc token list` shows yours" };
+
 /**
- * The id of your token with this name or prefix, or of this token; an id is one already.
+ * The id of the token with this name or prefix, or of this token; an id is one already. It looks among yours unless told otherwise.
  * @throws Failure notFound when there is none, usage when there are several
  */
-export async function findToken(client: Client, typed: string): Promise<string> {
+export async function findToken(client: Client, typed: string, among: Tokens = YOURS): Promise<string> {
 	if (ID.test(typed)) return typed;
-	const tokens = await Array.fromAsync(listAll(client, "auth/tokens", "tokens"));
+	const tokens = await Array.fromAsync(listAll(client, among.tokens, "tokens"));
 	const [found, ...others] = tokens.filter(
-		(token) => text(token, "name") === typed || typed.startsWith(text(token, "prefix")),
+		(token) => typed !== "" && (text(token, "name") === typed || typed.startsWith(text(token, "prefix"))),
 	);
 	if (found === undefined) {
 		const known = tokens.map((token) => text(token, "name"));
-		throw notFound({ noun: "token", typed: [typed], known, hint: "`svc token list` shows yours" });
+		throw notFound({ noun: "token", typed: [typed], known, hint: among.hint });
 	}
 	if (others.length === 0) return text(found, "id");
-	throw new Failure("usage", `${others.length + 1} of your tokens have this name or prefix: nothing was changed`, {
-		hint: `give the id: ${[found, ...others].map((token) => text(token, "id")).join(", ")}`,
-	});
+	throw new Failure(
+		"usage",
+		`${others.length + 1} ${among.whose} tokens have this name or prefix: nothing was changed`,
+		{
+			hint: `give the id: ${[found, ...others].map((token) => text(token, "id")).join(", ")}`,
+		},
+	);
 }

@@ -2,7 +2,7 @@ import type { Argument, Command, Option } from "commander";
 import { namedCommands } from "../command-line/command-tree.ts";
 import { ENVIRONMENTS } from "../input/realm-scope.ts";
 
-/** Possible values of a word: fixed ones, or one of `@files`, `@realms`, `@keys`, `@engines`; `@any` when nobody can guess it. */
+/** Possible values of a word: fixed ones, or one of `@files`, `@realms`, `@keys`, `@machines`, `@engines`; `@any` when nobody can guess it. */
 type Values = readonly string[];
 
 /** A word that you can type, and its summary. */
@@ -28,6 +28,7 @@ const PLACEHOLDERS: Readonly<Record<string, Values>> = {
 	realm: ["@realms"],
 	key: ["@keys"],
 	keys: ["@keys"],
+	machine: ["@machines"],
 	env: ENVIRONMENTS,
 	from: ENVIRONMENTS,
 	to: ENVIRONMENTS,
