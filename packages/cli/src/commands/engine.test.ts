@@ -131,7 +131,8 @@ test("with --force a configuration that does not work is stored, which is told",
 test("the realm of a configuration is never taken from the environment", async () => {
 	await using server = await startService(() => ({ body: { status: "healthy", message: "gone" } }));
 	const env = { ...server.env, SVC_REALM: "shop" };
-	for (const command of ["set", "show", "remove", "ping"]) await run(["engine", command, "pki"], { env });
+	for (const command of ["set pki", "show pki", "remove pki --yes", "ping pki"])
+		await run(["engine", ...command.split(" ")], { env });
 	assert.deepEqual(
 		server.requests.map(({ method, url }) => `${method} ${url}`),
 		[

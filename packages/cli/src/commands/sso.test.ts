@@ -119,8 +119,8 @@ test("a provider that does not work ends its test with 1 and the reason", async 
 
 test("an unknown provider's error says where the names are", async () => {
 	await using server = await startService(() => refusal(404, "not_found", "provider not found"));
-	for (const command of ["show", "remove", "test"]) {
-		const { code, stderr } = await run(["sso", command, "corp"], { env: server.env });
+	for (const command of ["show corp", "remove corp --yes", "test corp"]) {
+		const { code, stderr } = await run(["sso", ...command.split(" ")], { env: server.env });
 		assert.equal(code, 4);
 		assert.match(stderr, /^svc: provider corp .*\nhint: `svc sso list` .*\n$/);
 	}
