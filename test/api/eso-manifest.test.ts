@@ -136,13 +136,17 @@ test("all secrets are fetched at once when nothing is named", async () => {
 test("the token reads this environment of this realm, until it ends, and nothing else", async () => {
 	const items = await manifest("--expires", "30d");
 	const token = only(items, "Secret").stringData?.token ?? "";
+	const machine = `/realms/${world.slug}/machines/eso-default-prod`;
+	const { role, scopes, environment } = ok(
+		await world.client.get<Record<string, string>>(machine, { token: world.admin.token }),
+	);
+	assert.deepEqual([role, scopes, environment], ["viewer", "read", "prod"]);
 	const { tokens } = ok(
-		await world.client.get<{ tokens: Record<string, string>[] }>("/auth/tokens?limit=100", {
+		await world.client.get<{ tokens: Record<string, string>[] }>(`${machine}/tokens?limit=100`, {
 			token: world.admin.token,
 		}),
 	);
 	const made = tokens.find(({ prefix = "-" }) => token.startsWith(prefix));
-	assert.deepEqual([made?.scopes, made?.environment], ["read", "prod"]);
 	const days = (Date.parse(made?.expires_at ?? "") - Date.now()) / (24 * 60 * 60 * 1000);
 	assert.ok(days > 29.9 && days <= 30, String(days));
 	const status = async (path: string) => (await world.client.get(path, { token })).status;
@@ -156,7 +160,7 @@ test("the token reads this environment of this realm, until it ends, and nothing
 });
 
 test("credentials of an engine are made by the operator's generator", { skip: skipWithoutRedis }, async () => {
-	const items = await manifest("--generator", "keyvalue:readonly,ttl=1h");
+	const items = await manifest("--generator", "keyvalue:readonly,ttl=1h", "--namespace", "cache");
 	assert.deepEqual(
 		items.map(({ kind }) => kind),
 		["Secret", "Webhook", "ExternalSecret"],
@@ -176,11 +180,11 @@ test("credentials of an engine are made by the operator's generator", { skip: sk
 });
 
 test("--dry-run makes no token; the address of a cluster is another one; what is wrong is told before a token is made", async () => {
-	const count = async () =>
-		ok(await world.client.get<{ tokens: object[] }>("/auth/tokens?limit=100", { token: world.admin.token })).tokens
-			.length;
-	const before = await count();
-	const items = await manifest("--dry-run", "--url", "https://secrets.example.com/");
+	const machines = async () =>
+		ok(await world.client.get<{ machines: object[] }>(`/realms/${world.slug}/machines`, { token: world.admin.token }))
+			.machines;
+	const before = await machines();
+	const items = await manifest("--dry-run", "--namespace", "dry", "--url", "https://secrets.example.com/");
 	assert.equal(only(items, "Secret").stringData?.token, "svc_REPLACE_ME");
 	assert.equal(
 		webhookOf(only(items, "SecretStore")).url,
@@ -189,11 +193,16 @@ test("--dry-run makes no token; the address of a cluster is another one; what is
 	for (const args of [
 		["--namespace", "Apps"],
 		["--expires", "soon"],
+		["--expires", "91d"],
 		["--generator", "keyvalue"],
 		["--generator", "keyvalue:readonly,ttl=1m"],
 		["--key", "a/b", "--key", "a.b"],
 		["--url", "http://secrets.example.com"],
 	])
-		assert.equal((await cli.run(["eso", "manifest", "--realm", world.slug, ...args])).code, 2, args.join(" "));
-	assert.equal(await count(), before);
+		assert.equal(
+			(await cli.run(["eso", "manifest", "--realm", world.slug, "--namespace", "dry", ...args])).code,
+			2,
+			args.join(" "),
+		);
+	assert.deepEqual(await machines(), before);
 });

@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { parseAllDocuments } from "yaml";
-import { startService } from "../testing/fake-server.ts";
+import { type FakeAnswer, refusal, startService } from "../testing/fake-server.ts";
 import { run } from "../testing/terminal.ts";
 
 const MANIFEST = ["eso", "manifest", "--realm", "shop", "--all", "--key", "URL", "--generator", "keyvalue:readonly"];
 
-const start = () => startService(() => ({ status: 201, body: { id: "i", token: "svc_new", scopes: "read" } }));
+const GONE = refusal(404, "not_found", "machine not found: `svc machine list` shows those of the realm");
+const MACHINES = "/api/v1/realms/shop/machines";
+
+/** A server whose realm has this machine, or none. */
+const start = (machine: FakeAnswer = GONE) =>
+	startService(({ method }) =>
+		method === "GET" ? machine : { body: { id: "i", token: "svc_new", expires_at: "2030-01-01T00:00:00Z" } },
+	);
 
 test("the YAML is the JSON, one document an object, and holds the token that was made", async () => {
 	await using server = await start();
@@ -18,15 +25,30 @@ test("the YAML is the JSON, one document an object, and holds the token that was
 	);
 	assert.equal(items[0].stringData.token, "svc_new");
 	assert.equal(items.length, 7);
-	assert.match(yaml.stderr, /^token eso default shop\/prod ends at \S+; `svc token revoke i` ends it earlier\n/);
+	const revoke = "svc machine token revoke eso-default-prod i --realm shop";
+	assert.ok(
+		yaml.stderr.startsWith(
+			`token of shop/eso-default-prod ends at 2030-01-01T00:00:00Z; \`${revoke}\` ends it earlier\n`,
+		),
+		yaml.stderr,
+	);
 	assert.match(yaml.stderr, /note: a cluster does not reach http:\/\/127\.0\.0\.1:\d+: --url names/);
-	const { expires_at, ...rest } = (server.requests[0]?.body ?? {}) as { expires_at?: string };
-	const limits = { realm: "shop", environment: "prod", engines: ["keyvalue:readonly"] };
-	assert.deepEqual(rest, { name: "eso default shop/prod", scopes: "read", ...limits });
-	assert.match(expires_at ?? "", /Z$/);
+	const limits = { environment: "prod", engines: ["keyvalue:readonly"] };
+	assert.deepEqual(
+		server.requests.slice(0, 3).map(({ method, url, body }) => [method, url, body]),
+		[
+			["GET", `${MACHINES}/eso-default-prod`, undefined],
+			[
+				"PUT",
+				`${MACHINES}/eso-default-prod`,
+				{ role: "viewer", scopes: "read", ...limits, description: "External Secrets Operator in default" },
+			],
+			["POST", `${MACHINES}/eso-default-prod/tokens`, { name: "eso default", ttl: "90d" }],
+		],
+	);
 });
 
-test("the token is for what the objects ask for: no environment without a secret of it, no role without a generator", async () => {
+test("the machine is for what the objects ask for: no environment without a secret of it, no role without a generator", async () => {
 	await using server = await start();
 	for (const args of [
 		["--generator", "cache=keyvalue:readonly,ttl=1h", "--generator", "pki:client"],
@@ -34,7 +56,8 @@ test("the token is for what the objects ask for: no environment without a secret
 		[],
 	])
 		await run(["eso", "manifest", "--realm", "shop", ...args], { env: server.env });
-	const limits = server.requests.map(({ body }) => body as { environment?: string; engines?: string[] });
+	const set = server.requests.filter(({ method }) => method === "PUT");
+	const limits = set.map(({ body }) => body as { environment?: string; engines?: string[] });
 	assert.deepEqual(
 		limits.map(({ environment, engines }) => [environment, engines]),
 		[
@@ -62,5 +85,37 @@ test("a credential is made anew at half of its ttl, and the names of objects are
 		'{"ttl":"30m","role":"readonly"}',
 		"15m",
 	]);
+	assert.deepEqual(server.requests, []);
+});
+
+test("a machine that is there is used when its role and limits are these, and never changed", async () => {
+	const machine = { role: "member", scopes: "read,write", environment: "prod", engines: ["pki:client", "totp:code"] };
+	await using server = await start({ body: machine });
+	const words = ["eso", "manifest", "--realm", "shop", "--machine", "cluster", "--expires", "7d"];
+	const generators = ["--generator", "totp:code", "--generator", "pki:client", "--generator", "mine=pki:client"];
+	const same = await run([...words, "--all", ...generators, "--scopes", "write,read"], server);
+	assert.equal(same.code, 0, same.stderr);
+	assert.deepEqual(
+		server.requests.map(({ method, url }) => `${method} ${url}`),
+		[`GET ${MACHINES}/cluster`, `POST ${MACHINES}/cluster/tokens`],
+	);
+	for (const others of [
+		["--all", ...generators],
+		[...generators, "--scopes", "read,write"],
+		["--all", "--generator", "pki:client", "--scopes", "read,write"],
+		["--env", "dev", "--all", ...generators, "--scopes", "read,write"],
+	]) {
+		const { code, stdout, stderr } = await run([...words, ...others], server);
+		assert.deepEqual([code, stdout], [1, ""], others.join(" "));
+		assert.match(stderr, /^svc: shop has a machine cluster with another role or limits: nothing was made\n/);
+		assert.match(stderr, /`svc machine create cluster --realm shop --role .* --change`/);
+	}
+	assert.equal(server.requests.filter(({ method }) => method !== "GET").length, 1);
+});
+
+test("a life of over 90 days is refused before anything is made", async () => {
+	await using server = await start();
+	const { code, stderr } = await run(["eso", "manifest", "--realm", "shop", "--expires", "91d"], server);
+	assert.deepEqual([code, stderr], [2, "svc: --expires takes at most 90d\n"]);
 	assert.deepEqual(server.requests, []);
 });

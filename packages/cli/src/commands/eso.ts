@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { isLoopback, parseAddress } from "../client/address.ts";
 import { text } from "../client/answer.ts";
-import { type Client, send } from "../client/client.ts";
+import { type Client, path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { addCommand, addGroup, type Context, option } from "../command-line/command.ts";
 import { esoManifest, type Sync } from "../formats/eso-manifest.ts";
@@ -12,6 +12,7 @@ import { type LeaseRequest, parseLease } from "../input/lease-request.ts";
 import { type EnvironmentOptions, environmentOf, REALM_OPTION, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, visible } from "../io/output.ts";
+import { ensureMachine } from "./eso-machine.ts";
 
 interface ManifestOptions extends EnvironmentOptions {
 	readonly key?: readonly string[];
@@ -19,6 +20,7 @@ interface ManifestOptions extends EnvironmentOptions {
 	readonly generator?: readonly string[];
 	readonly namespace: string;
 	readonly url?: string;
+	readonly machine?: string;
 	readonly expires: string;
 	readonly scopes: string;
 	readonly dryRun?: boolean;
@@ -27,7 +29,10 @@ interface ManifestOptions extends EnvironmentOptions {
 /** Spec: API › Operator-sync endpoints. */
 const USUAL_ENVIRONMENT = "prod";
 
-const DETAILS = `The manifest has a Secret with a new token. Until it expires, the token can read this environment of this realm and create the credentials of each --generator, nothing else. The other objects tell the operator what to fetch: each --key; all keys, with --all or when you name nothing; for each --generator a credential of an engine, created again after half of its ttl.
+/** Design: §15. */
+const MAX_LIFE_MS = 90 * 24 * 60 * 60 * 1000;
+
+const DETAILS = `The manifest has a Secret with a new token of a machine account, which svc makes when it is not there: only an admin of the realm can, signed in. Until it expires, the token can read this environment of this realm and create the credentials of each --generator, nothing else; it goes on working when you leave. A role of an engine that only admins may use is out of a machine's reach. The other objects tell the operator what to fetch: each --key; all keys, with --all or when you name nothing; for each --generator a credential of an engine, created again after half of its ttl.
 The manifest includes the server's certificate if svc trusts it by --cacert or by its fingerprint. It contains the token: pipe it to kubectl, do not keep it.`;
 
 /** Adds the commands for External Secrets Operator. */
@@ -35,7 +40,7 @@ export function addEsoCommands(program: Command, io: Io): void {
 	const eso = addGroup(program, "eso", "External Secrets Operator, which copies secrets into a Kubernetes cluster");
 	addCommand<ManifestOptions>(eso, io, {
 		usage: "manifest",
-		summary: "print the manifest with which a cluster reads secrets, with a new token",
+		summary: "print the manifest with which a cluster reads secrets, with a new token of a machine",
 		details: DETAILS,
 		options: [
 			REALM_OPTION,
@@ -45,8 +50,9 @@ export function addEsoCommands(program: Command, io: Io): void {
 			repeatable("--generator <engine:role>", "credentials of an engine, such as keyvalue:readonly,ttl=1h"),
 			option("--namespace <name>", "namespace of the objects").default("default"),
 			option("--url <url>", "address at which the cluster reaches the server (else the one that svc uses)"),
-			option("--expires <duration>", "when the token ends").default("90d"),
-			option("--scopes <list>", "of the token; some roles of engines need read,write").default("read"),
+			option("--machine <name>", "the machine account; eso-<namespace>-<env> by default"),
+			option("--expires <duration>", "when the token ends, at most 90d").default("90d"),
+			option("--scopes <list>", "of the machine; some roles of engines need read,write").default("read"),
 			option("--dry-run", "create no token: the manifest has svc_REPLACE_ME in its place"),
 		],
 		examples: [
@@ -60,12 +66,12 @@ export function addEsoCommands(program: Command, io: Io): void {
 
 async function printManifest(context: Context<ManifestOptions>): Promise<void> {
 	const { options } = context;
-	const expires_at = new Date(Date.now() + parseDuration("--expires", options.expires)).toISOString();
+	parseDuration("--expires", options.expires, MAX_LIFE_MS);
 	const client = await connect(context);
 	const sync = syncOf(context, client);
 	// Checked before the token is made, so that an error leaves none behind.
 	esoManifest(sync, "");
-	const token = options.dryRun === true ? "svc_REPLACE_ME" : await makeToken(context, client, sync, expires_at);
+	const token = options.dryRun === true ? "svc_REPLACE_ME" : await makeToken(context, client, sync);
 	const items = esoManifest(sync, token);
 	const { stringify } = await import("yaml");
 	const documents = items.map((item) => stringify(item, { lineWidth: 0 })).join("---\n");
@@ -88,29 +94,29 @@ function syncOf(context: Context<ManifestOptions>, client: Client): Sync {
 	};
 }
 
-async function makeToken(
-	context: Context<ManifestOptions>,
-	client: Client,
-	sync: Sync,
-	expires_at: string,
-): Promise<string> {
+async function makeToken(context: Context<ManifestOptions>, client: Client, sync: Sync): Promise<string> {
+	const { scopes, expires } = context.options;
 	const { realm, environment, namespace, keys, all, generators } = sync;
-	const name = `eso ${namespace} ${realm}/${environment}`;
-	const body = {
-		name,
-		scopes: context.options.scopes,
+	const name = context.options.machine ?? `eso-${namespace}-${environment}`;
+	await ensureMachine(client, {
 		realm,
-		...(all || keys.length > 0 ? { environment } : {}),
-		...(generators.length > 0 ? { engines: generators.map(roleOf) } : {}),
-		expires_at,
-	};
-	const answer = await send(client, { method: "POST", path: "auth/tokens", body });
-	const id = text(answer, "id");
-	await note(context, visible(`token ${name} ends at ${expires_at}; \`svc token revoke ${id}\` ends it earlier`));
+		name,
+		role: /\bwrite\b/.test(scopes) ? "member" : "viewer",
+		scopes,
+		environment: all || keys.length > 0 ? environment : undefined,
+		engines: [...new Set(generators.map(roleOf))],
+		description: `External Secrets Operator in ${namespace}`,
+	});
+	const tokens = path`realms/${realm}/machines/${name}/tokens`;
+	const body = { name: `eso ${namespace}`, ttl: expires };
+	const answer = await send(client, { method: "POST", path: tokens, body });
+	const ending = `svc machine token revoke ${name} ${text(answer, "id")} --realm ${realm}`;
+	const end = text(answer, "expires_at");
+	await note(context, visible(`token of ${realm}/${name} ends at ${end}; \`${ending}\` ends it earlier`));
 	return text(answer, "token");
 }
 
-/** The role as the restriction of a token names it. */
+/** The role as the restriction of a machine names it. */
 function roleOf({ type, params: { role } }: LeaseRequest): string {
 	return `${type}:${String(role)}`;
 }

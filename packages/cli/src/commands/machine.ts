@@ -91,7 +91,7 @@ async function createMachine(context: Context<CreateOptions>, name: string): Pro
 	const realm = realmOf(context);
 	const client = await connect(context);
 	const at = path`realms/${realm}/machines/${name}`;
-	const isThere = await exists(client, at);
+	const isThere = (await findMachine(client, at)) !== undefined;
 	if (isThere && change !== true)
 		throw new Failure("failed", `${realm} has a machine of this name: nothing was changed`, {
 			hint: "--change gives it this role, these scopes and these limits",
@@ -110,13 +110,12 @@ async function createMachine(context: Context<CreateOptions>, name: string): Pro
 		await note(context, visible(`\`svc machine token create ${name} --realm ${realm} --ttl 90d\` makes a token of it`));
 }
 
-/** Tells whether the machine is there: the API's PUT would change it. */
-async function exists(client: Client, at: string): Promise<boolean> {
+/** Reads the machine at this path, which the API's PUT would change; undefined when there is none. */
+export async function findMachine(client: Client, at: string): Promise<Answer | undefined> {
 	try {
-		await send(client, { method: "GET", path: at });
-		return true;
+		return await send(client, { method: "GET", path: at });
 	} catch (error) {
-		if (error instanceof Failure && error.status === 404) return false;
+		if (error instanceof Failure && error.status === 404) return undefined;
 		throw error;
 	}
 }
