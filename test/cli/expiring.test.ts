@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { type Cli, createCli } from "../harness/cli.ts";
 import { type Api, api } from "../harness/client.ts";
 import { newest } from "../harness/events.ts";
-import { apiToken, type Person, person, realm, secret } from "../harness/fixtures.ts";
+import { apiToken, bind, machine, machineToken, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import { type Server, startServer } from "../harness.ts";
 
 let server: Server;
@@ -58,4 +58,17 @@ test("a token for one environment sees the secrets of no other", async () => {
 		found.filter(({ kind }) => kind === "secret").map(({ name }) => name),
 		["SOON"],
 	);
+});
+
+test("an admin of a realm sees the tokens of its machines that end in time, a member does not", async () => {
+	const made = await machine(client, ada, slug, { environment: "dev" });
+	await machineToken(client, ada, slug, made.name, "12h");
+	await machineToken(client, ada, slug, made.name, "80d");
+	const ofMachines = (found: { kind: string; name: string }[]) =>
+		found.filter(({ kind }) => kind === "machine token").map(({ name }) => name.split(" ")[0]);
+	assert.deepEqual(ofMachines((await expiring(ada, [])).expiring), [made.name]);
+	const bob = await person(client, "bob");
+	await bind(client, ada, slug, bob, "member");
+	const seen = await expiring(bob, []);
+	assert.deepEqual([ofMachines(seen.expiring), seen.unseen], [[], [`machines of ${slug}`]]);
 });

@@ -7,8 +7,29 @@ const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOS
 const secret = (key: string, expires_at: string | null) => ({ key, environment: "prod", version: 1, expires_at });
 const token = (name: string, expires_at: string | null) => ({ name, environment: null, expires_at });
 
+const machineToken = (name: string, expires_at: string, created_by = "u") => ({
+	name,
+	prefix: "svc_1a2b3c4d",
+	created_by,
+	expires_at,
+});
+const MACHINE_TOKENS = [
+	machineToken("release", inDays(2)),
+	machineToken("", inDays(3)),
+	machineToken("later", inDays(80)),
+	machineToken("ended", inDays(-31)),
+	machineToken("by-a-trust", inDays(0.01), ""),
+];
+
 function answer(url: string) {
 	if (url.startsWith("/api/v1/realms?")) return page("realms", [{ slug: "shop" }, { slug: "closed" }]);
+	if (url.startsWith("/api/v1/realms/shop/machines?"))
+		return page("machines", [
+			{ name: "deploy", environment: "prod" },
+			{ name: "cache", environment: null },
+		]);
+	if (url.startsWith("/api/v1/realms/shop/machines/deploy/")) return page("tokens", MACHINE_TOKENS);
+	if (url.startsWith("/api/v1/realms/shop/machines/")) return page("tokens", []);
 	if (url.startsWith("/api/v1/realms/shop/")) {
 		const keys = [
 			secret("LATE", inDays(15)),
@@ -27,8 +48,16 @@ test("what ends soon is shown in order, what has ended first, and what nobody ma
 	const { code, stdout, stderr } = await run(["expiring"], { env: server.env });
 	assert.equal(code, 0, stderr);
 	const words = stdout.split("\n").map((line) => line.split(/ +/).slice(1).join(" "));
-	assert.deepEqual(words, ["WHAT NAME REALM ENV", "secret ENDED shop prod", "token ci", "secret SOON shop prod", ""]);
-	assert.equal(stderr, "not looked at, because you may not: secrets of closed\n");
+	assert.deepEqual(words, [
+		"WHAT NAME REALM ENV",
+		"secret ENDED shop prod",
+		"token ci",
+		"machine token deploy release shop prod",
+		"machine token deploy svc_1a2b3c4d shop prod",
+		"secret SOON shop prod",
+		"",
+	]);
+	assert.equal(stderr, "not looked at, because you may not: secrets of closed, machines of closed\n");
 	const asked = server.requests.filter(({ url }) => url.includes("/secrets?"));
 	assert.ok(
 		asked.every(({ url }) => url.includes("values=false")),
@@ -39,9 +68,18 @@ test("what ends soon is shown in order, what has ended first, and what nobody ma
 	const { expiring, unseen } = JSON.parse(json.stdout);
 	assert.deepEqual(
 		expiring.map(({ name }: { name: string }) => name),
-		["ENDED", "ci", "SOON", "LATE", "next"],
+		["ENDED", "ci", "deploy release", "deploy svc_1a2b3c4d", "SOON", "LATE", "next"],
 	);
-	assert.deepEqual(unseen, ["secrets of closed"]);
+	assert.deepEqual(unseen, ["secrets of closed", "machines of closed"]);
+});
+
+test("somebody who may not see the machines of a realm still sees its secrets", async () => {
+	await using server = await startService(({ url }) =>
+		url.includes("/machines") ? refusal(403, "forbidden", "your role is viewer") : answer(url),
+	);
+	const { code, stdout, stderr } = await run(["expiring", "--realm", "shop"], { env: server.env });
+	assert.deepEqual([code, stderr], [0, "not looked at, because you may not: machines of shop\n"]);
+	assert.match(stdout, / SOON /);
 });
 
 test("a realm that is named must be seen, and trouble is never taken for nothing", async () => {

@@ -19,8 +19,8 @@ interface ExpiringOptions {
 
 /** Something that has an end. */
 interface Ending {
-	readonly kind: "secret" | "token" | "certificate";
-	/** The secret's key, the token's name, or the server's address. */
+	readonly kind: "secret" | "token" | "machine token" | "certificate";
+	/** The secret's key, the token's name, for a machine's with the machine's, or the server's address. */
 	readonly name: string;
 	readonly realm: string | null;
 	readonly environment: string | null;
@@ -31,12 +31,12 @@ interface Ending {
 export function addExpiringCommand(program: Command, io: Io): void {
 	addCommand<ExpiringOptions>(program, io, {
 		usage: "expiring",
-		summary: "show secrets, your tokens and the server's certificate that end soon or have ended",
+		summary: "show secrets, tokens of yours and of machines, and the server's certificate that end soon or have ended",
 		details:
-			"svc looks at the secrets of every realm that you see, your API tokens, and the certificate that the server presents. What you may not read is named on standard error, and in `unseen` with --json.",
+			"svc looks at the secrets and machine accounts of every realm that you see, your API tokens, and the certificate that the server presents. Only admins of a realm see its machines; their tokens that a trust gave, or that ended over 30 days ago, are left out. What you may not read is named on standard error, and in `unseen` with --json.",
 		options: [
 			option("--within <duration>", "how soon, such as 12h or 30d").default("14d"),
-			option("--realm <slug>", "only the secrets of this realm"),
+			option("--realm <slug>", "only the secrets and machines of this realm"),
 		],
 		examples: ["svc expiring", "svc expiring --within 30d --realm shop --json"],
 		isList: true,
@@ -51,8 +51,10 @@ async function showExpiring(context: Context<ExpiringOptions>): Promise<void> {
 	const realms = realm === undefined ? await realmsOf(client) : [realm];
 	const unseen: string[] = [];
 	const all: Ending[] = [];
-	for (const slug of realms)
+	for (const slug of realms) {
 		all.push(...(await orUnseen(secretsOf(client, slug), `secrets of ${slug}`, realm === undefined, unseen)));
+		all.push(...(await orUnseen(machineTokensOf(client, slug), `machines of ${slug}`, true, unseen)));
+	}
 	all.push(...(await orUnseen(tokensOf(client), "your tokens", true, unseen)), ...(await certificateOf(client)));
 	const expiring = all
 		.filter(({ expires_at }) => Date.parse(expires_at) <= latest_ms)
@@ -91,6 +93,25 @@ async function secretsOf(client: Client, realm: string): Promise<Ending[]> {
 		if (secret.expires_at === null) continue;
 		const [name, environment] = [text(secret, "key"), text(secret, "environment")];
 		found.push({ kind: "secret", name, realm, environment, expires_at: text(secret, "expires_at") });
+	}
+	return found;
+}
+
+/** Milliseconds after its end for which a machine's token is shown. The server lists those of people as long. */
+const SHOWN_MS = 30 * 24 * 60 * 60 * 1000;
+
+async function machineTokensOf(client: Client, realm: string): Promise<Ending[]> {
+	const found: Ending[] = [];
+	for await (const machine of listAll(client, path`realms/${realm}/machines`, "machines")) {
+		const name = text(machine, "name");
+		const environment = machine.environment === null ? null : text(machine, "environment");
+		for await (const token of listAll(client, path`realms/${realm}/machines/${name}/tokens`, "tokens")) {
+			const expires_at = text(token, "expires_at");
+			// One that a trust gave lives for an hour, and the next one comes by itself.
+			if (text(token, "created_by") === "" || Date.parse(expires_at) < Date.now() - SHOWN_MS) continue;
+			const label = `${name} ${text(token, "name") || text(token, "prefix")}`;
+			found.push({ kind: "machine token", name: label, realm, environment, expires_at });
+		}
 	}
 	return found;
 }
