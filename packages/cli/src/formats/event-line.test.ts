@@ -20,3 +20,11 @@ test("an actor is shown by e-mail where it is known", () => {
 	assert.deepEqual(eventCells(event), ["t", "id", "secret.read", "shop", ""]);
 	assert.equal(eventCells({ ...event, email: "ada@example.com" })[1], "ada@example.com");
 });
+
+test("a machine is shown by its realm and name, once", () => {
+	const data = JSON.stringify({ key: "DB_URL", machine: "shop/deploy", token_id: "t" });
+	const event = { timestamp: "t", type: "secret.read", actor: "id", realm: "shop", data };
+	assert.deepEqual(eventCells(event).slice(1), ["machine:shop/deploy", "secret.read", "shop", "DB_URL token_id=t"]);
+	assert.equal(eventCells({ ...event, email: "ada@example.com" })[1], "ada@example.com");
+	assert.equal(eventCells({ ...event, data: '{"machine":3}' })[1], "id");
+});

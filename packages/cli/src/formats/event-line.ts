@@ -6,14 +6,14 @@ const FIRST = ["key", "environment", "to_environment", "version"];
 const LAST = ["via", "token_id", "ip"];
 /** Facts that lead to the server's log, or to rows of its database, and say nothing themselves. */
 const LEFT_OUT = new Set(["request_id", "session_id", "rows"]);
+/** Names who caused the event when it was a machine, which stands where an e-mail would. */
+const MACHINE = "machine";
 
 /** An event's facts in one line for a person, such as `DB_URL prod v3 via=api ip=10.0.0.7`. */
 export function factsInWords(data: string): string {
 	const facts = parseFacts(data);
 	if (facts === undefined) return data;
-	const rest = Object.keys(facts).filter(
-		(name) => !FIRST.includes(name) && !LAST.includes(name) && !LEFT_OUT.has(name),
-	);
+	const rest = Object.keys(facts).filter((name) => ![...FIRST, ...LAST, MACHINE].includes(name) && !LEFT_OUT.has(name));
 	return [...FIRST, ...rest, ...LAST]
 		.filter((name) => facts[name] !== undefined && facts[name] !== "")
 		.map((name) => inWords(name, facts[name]))
@@ -35,11 +35,17 @@ function inWords(name: string, value: unknown): string {
 	return FIRST.includes(name) ? shown : `${name}=${shown}`;
 }
 
+/** The person or machine that caused an event, or its id where no name is known. */
+function whoOf(event: Answer): string {
+	const machine = parseFacts(text(event, "data"))?.[MACHINE];
+	return optional(event, "email") || (typeof machine === "string" ? `machine:${machine}` : text(event, "actor"));
+}
+
 /** The cells of an event for a person: when, who, what, where, and its facts. */
 export function eventCells(event: Answer): string[] {
 	return [
 		text(event, "timestamp"),
-		optional(event, "email") || text(event, "actor"),
+		whoOf(event),
 		text(event, "type"),
 		optional(event, "realm"),
 		factsInWords(text(event, "data")),
