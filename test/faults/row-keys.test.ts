@@ -130,6 +130,7 @@ test("rows are authenticated with a new key while everything goes on, and the ol
 for (const moment of MOMENTS) {
 	test(`a server that is killed ${moment} ms into a rotation goes on with it at the next start`, async () => {
 		const { id } = ok(await rotate());
+		if (moment === MOMENTS[0]) await eventually("rows of both keys", async () => countByKey(server.data).size === 2);
 		await delay(moment);
 		await server.kill("SIGKILL");
 		const left = countByKey(server.data);
