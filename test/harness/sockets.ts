@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Server } from "../harness.ts";
@@ -39,7 +39,17 @@ export function socketStates(server: Server): { ESTABLISHED: number; CLOSE_WAIT:
 	return { ESTABLISHED: count("01"), CLOSE_WAIT: count("08") };
 }
 
-/** Counts the server's open descriptors. */
-export function descriptorsOf(server: Server): number {
-	return readdirSync(`/proc/${server.pid}/fd`).length;
+/** Counts the server's descriptors of sockets. The others are files, which its threads open whenever they need them first. */
+export function socketDescriptorsOf(server: Server): number {
+	const descriptors = `/proc/${server.pid}/fd`;
+	return readdirSync(descriptors).filter((fd) => linkAt(`${descriptors}/${fd}`).startsWith("socket:")).length;
+}
+
+/** Returns where a link leads, "" when it is gone meanwhile. */
+function linkAt(path: string): string {
+	try {
+		return readlinkSync(path);
+	} catch {
+		return "";
+	}
 }

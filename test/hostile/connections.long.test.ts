@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { api } from "../harness/client.ts";
-import { descriptorsOf, openSecure, openSockets, socketStates } from "../harness/sockets.ts";
+import { openSecure, openSockets, socketDescriptorsOf, socketStates } from "../harness/sockets.ts";
 import { type Server, startServer } from "../harness.ts";
 
 /** The first bytes of a TLS handshake that never continues. */
@@ -20,14 +20,14 @@ before(async () => {
 });
 after(() => server.close());
 
-/** Waits until all connections are gone: as many descriptors as before, and no socket on the port for the server to close. */
-async function isQuiet(descriptors: number, within_ms: number): Promise<void> {
+/** Waits until all connections are gone: as many sockets as before, and no socket on the port for the server to close. */
+async function isQuiet(sockets: number, within_ms: number): Promise<void> {
 	const until = performance.now() + within_ms;
 	for (;;) {
 		const { CLOSE_WAIT, ESTABLISHED } = socketStates(server);
-		const left = descriptorsOf(server) - descriptors;
+		const left = socketDescriptorsOf(server) - sockets;
 		if (left <= 2 && CLOSE_WAIT + ESTABLISHED === 0) return;
-		const found = `${left} descriptors more, ${CLOSE_WAIT} in CLOSE_WAIT, ${ESTABLISHED} in ESTABLISHED`;
+		const found = `${left} sockets more, ${CLOSE_WAIT} in CLOSE_WAIT, ${ESTABLISHED} in ESTABLISHED`;
 		if (performance.now() > until) assert.fail(found);
 		await sleep(100);
 	}
@@ -49,7 +49,7 @@ async function isServed(): Promise<void> {
 
 test("one source holds at most 256 connections, and nobody else notices", async () => {
 	await isServed();
-	const before_count = descriptorsOf(server);
+	const before_count = socketDescriptorsOf(server);
 	const sockets = await openSockets(server, 300, "127.0.3.1");
 	for (const socket of sockets) socket.resume();
 	await sleep(500);
@@ -61,12 +61,12 @@ test("one source holds at most 256 connections, and nobody else notices", async 
 
 test("connections that stop before, in or after their handshake leave nothing behind, though their other end stays", async () => {
 	await isServed();
-	const before_count = descriptorsOf(server);
+	const before_count = socketDescriptorsOf(server);
 	const held = [await openSockets(server, 50, "127.0.3.2"), await openSockets(server, 50, "127.0.3.3")];
 	for (const socket of held[1] ?? []) socket.write(HALF_HELLO);
 	const spoken = await openSecure(server, 50, "127.0.3.4");
 	for (const socket of spoken.slice(0, 25)) socket.write("GET / HTTP/1.1\r\nhost: a\r\n");
-	assert.ok(descriptorsOf(server) >= before_count + 140);
+	assert.ok(socketDescriptorsOf(server) >= before_count + 140);
 	// As an attacker would: their end closes only after the server has given up.
 	await sleep(SILENCE_MS);
 	end(held.flat());
@@ -92,12 +92,12 @@ test("when there is no room, the longest silent connection goes, and every ordin
 
 test("an answer that nobody reads is given up after half a minute", async () => {
 	await isServed();
-	const before_count = descriptorsOf(server);
+	const before_count = socketDescriptorsOf(server);
 	const sockets = await openSecure(server, 10, "127.0.3.6");
 	const bundle = "GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: a\r\n\r\n";
 	for (const socket of sockets) socket.pause().write(bundle.repeat(20));
 	await sleep(3000);
-	assert.ok(descriptorsOf(server) >= before_count + 9);
+	assert.ok(socketDescriptorsOf(server) >= before_count + 9);
 	await isQuiet(before_count, 40_000);
 	end(sockets);
 });
@@ -116,7 +116,7 @@ const BAD: [what: string, status: number, bytes: string][] = [
 for (const [what, status, bytes] of BAD) {
 	test(`a connection whose request ${what} is gone a second after its answer, though its reader does not close it`, async () => {
 		await isServed();
-		const before_count = descriptorsOf(server);
+		const before_count = socketDescriptorsOf(server);
 		const sockets = await openSecure(server, 20, "127.0.3.5");
 		const heard = await Promise.all(
 			sockets.map(async (socket) => {

@@ -143,7 +143,10 @@ test("an API token links nobody, which is said before anybody signs in", async (
 	const { token } = await apiToken(world.client, world.root, "write");
 	const cli = await createCli(world.server, { ...world.root, token });
 	ends.defer(cli.close);
-	assert.match((await svc(cli, 1, "account link corp")).stderr, /^svc: SVC_TOKEN holds an API token/);
+	assert.match(
+		(await svc(cli, 1, "account link corp")).stderr,
+		/^svc: your token is an API token[^\n]+\nhint: .*unset SVC_TOKEN/,
+	);
 });
 
 test("a login that is interrupted waits no longer", async () => {
