@@ -29,16 +29,21 @@ interface FormerRealm {
 export const engineOperations = {
 	/**
 	 * Makes it the active one, and retires the one before.
-	 * @param allowed for all realms: ids of those that it serves, or `*`; former realms are forgotten, except for the authority of those that
-	 * it still serves
+	 * @param allowed for all realms: ids of those that it serves, or `*`
+	 * @param keepsFormer for all realms: former realms that it still serves stay so, because they share a part that each other realm has of its own
 	 */
-	setConfig: write<(row: EngineConfigRow, event: AuditEvent, allowed?: readonly string[]) => "done" | "realm_gone">({
-		forgets: ["configs"],
-	}),
-	/** Retires the active one; false when there is none. */
-	removeConfig: write<(input: { engine: string; realm_id: string }, event: AuditEvent) => boolean>({
-		forgets: ["configs"],
-	}),
+	setConfig: write<
+		(
+			row: EngineConfigRow,
+			event: AuditEvent,
+			allowed?: readonly string[],
+			keepsFormer?: boolean,
+		) => "done" | "realm_gone"
+	>({ forgets: ["configs"] }),
+	/** Retires the active one; false when there is none. @param keepsFormer as above */
+	removeConfig: write<
+		(input: { engine: string; realm_id: string }, event: AuditEvent, keepsFormer?: boolean) => boolean
+	>({ forgets: ["configs"] }),
 	/** Keeps generated data, unless some is kept already. */
 	keepGenerated: write<(row: EngineConfigRow, event: AuditEvent) => boolean>({ forgets: ["configs"] }),
 	/** Reads the active or generated one of exactly this scope. */

@@ -64,12 +64,17 @@ export async function setConfig(
 	if (is_tried) await requireHealthy(needs, engine);
 	const facts = { engine: scope.type, config_id: row.id, allowed_realms: allowed && shownList(checked.allowed_realms) };
 	const event = eventBy(actor, now, "engine.config.set", realm, facts);
-	if ((await needs.store.engines.setConfig(row, event, allowed)) === "realm_gone")
+	if ((await needs.store.engines.setConfig(row, event, allowed, keepsFormer(needs, scope))) === "realm_gone")
 		throw new AppError("not_found", "realm not found");
 	if (former !== undefined) needs.runtime.retire(former.id);
 	if (realm === undefined) needs.runtime.retireUnconfigured(scope.type);
 	needs.reaper.reconsider();
 	return show(needs, engine);
+}
+
+/** Tells whether former realms share a part of the engine, which no configuration replaces. */
+function keepsFormer({ runtime }: EngineNeeds, { type }: ConfigScope): boolean {
+	return runtime.entry(type).kind.realmPart !== undefined;
 }
 
 /** Requires that a configuration works which is not stored yet. @throws AppError conflict with the engine's own words */
@@ -101,8 +106,8 @@ export async function removeConfig(needs: EngineNeeds, actor: Actor, scope: Conf
 		engine: scope.type,
 		config_id: row.id,
 	});
-	if (!(await needs.store.engines.removeConfig({ engine: scope.type, realm_id: row.realm_id }, event)))
-		throw noConfig();
+	const input = { engine: scope.type, realm_id: row.realm_id };
+	if (!(await needs.store.engines.removeConfig(input, event, keepsFormer(needs, scope)))) throw noConfig();
 	needs.runtime.retire(row.id);
 	if (realm === undefined) needs.runtime.retireUnconfigured(scope.type);
 }

@@ -11,13 +11,13 @@ const { store, file } = await openTestStore({ after });
 const { engines } = store;
 const owner = await addAccount(store);
 
-test("a realm that engines served before is so until a configuration names others; of pki it keeps the authority", async () => {
+test("a realm that engines served before is so until a configuration names others, or still if it is said to", async () => {
 	const [kept, dropped] = [await addRealm(store, owner), await addRealm(store, owner)];
 	const db = new Database(file);
 	const insert = db.prepare("INSERT INTO engine_former_realm (engine, realm_id, mac) VALUES (?, ?, ?)");
 	const macs = createRowMacs([ROW_KEY], randomBytes);
-	const engine = "engine";
-	for (const type of [engine, "pki"])
+	const [engine, sharing] = ["engine", "engine-with-a-part"];
+	for (const type of [engine, sharing])
 		for (const { id } of [kept, dropped]) insert.run(type, id, macs.make("engine_former_realm", [type, id]));
 	db.close();
 	const former = async () => (await engines.formerRealms()).map(({ engine: type, realm_id }) => [type, realm_id]);
@@ -25,15 +25,16 @@ test("a realm that engines served before is so until a configuration names other
 	assert.equal(await engines.isFormer(engine, newId()), false);
 	await engines.setConfig(aConfig({ engine, realm_id: kept.id }), anEvent());
 	assert.equal(await engines.isFormer(engine, kept.id), true, "its own says nothing of the others");
-	for (const type of [engine, "pki"]) await engines.setConfig(aConfig({ engine: type }), anEvent(), [kept.id]);
-	assert.deepEqual(await former(), [["pki", kept.id]]);
-	await engines.setConfig(aConfig({ engine: "pki" }), anEvent(), ["*"]);
-	await engines.removeConfig({ engine: "pki", realm_id: "" }, anEvent());
-	assert.deepEqual(await former(), [["pki", kept.id]]);
+	for (const type of [engine, sharing])
+		await engines.setConfig(aConfig({ engine: type }), anEvent(), [kept.id], type === sharing);
+	assert.deepEqual(await former(), [[sharing, kept.id]]);
+	await engines.setConfig(aConfig({ engine: sharing }), anEvent(), ["*"], true);
+	await engines.removeConfig({ engine: sharing, realm_id: "" }, anEvent(), true);
+	assert.deepEqual(await former(), [[sharing, kept.id]]);
 	await store.realms.remove({ id: kept.id, deleted_at: MADE_AT }, anEvent());
-	assert.deepEqual([await former(), await engines.isFormer("pki", kept.id)], [[], true], "it may be restored");
-	await engines.keepGenerated(aConfig({ engine: "pki", realm_id: kept.id, state: "generated" }), anEvent());
+	assert.deepEqual([await former(), await engines.isFormer(sharing, kept.id)], [[], true], "it may be restored");
+	await engines.keepGenerated(aConfig({ engine: sharing, realm_id: kept.id, state: "generated" }), anEvent());
 	await store.realms.purge(doomed(kept.id), anEvent());
-	assert.equal(await engines.isFormer("pki", kept.id), false);
-	assert.equal(await engines.config("pki", kept.id, "generated"), undefined);
+	assert.equal(await engines.isFormer(sharing, kept.id), false);
+	assert.equal(await engines.config(sharing, kept.id, "generated"), undefined);
 });

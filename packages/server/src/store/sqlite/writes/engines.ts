@@ -30,26 +30,30 @@ export function engineWrites(db: Database, append: Append) {
 	const dropUnused = db.prepare(
 		`DELETE FROM engine_config WHERE engine = @engine AND realm_id = @realm_id AND ${IS_UNUSED}`,
 	);
-	// For pki, the rows name the realms that keep the former authority; for other engines, those that the former configuration serves.
-	const forget = db.prepare("DELETE FROM engine_former_realm WHERE engine = ? AND engine <> 'pki'");
+	const forget = db.prepare("DELETE FROM engine_former_realm WHERE engine = ?");
 	const cutOff = db.prepare(
 		"DELETE FROM engine_former_realm WHERE engine = ? AND realm_id NOT IN (SELECT value FROM json_each(?))",
 	);
 	return {
-		setConfig(row: EngineConfigRow, event: AuditEvent, allowed?: readonly string[]): "done" | "realm_gone" {
+		setConfig(
+			row: EngineConfigRow,
+			event: AuditEvent,
+			allowed?: readonly string[],
+			keepsFormer = false,
+		): "done" | "realm_gone" {
 			if (row.realm_id !== "" && live.get(row.realm_id) === undefined) return "realm_gone";
 			retire.run(row);
 			set.run(row);
 			dropUnused.run(row);
-			if (row.realm_id === "") forget.run(row.engine);
+			if (row.realm_id === "" && !keepsFormer) forget.run(row.engine);
 			if (allowed !== undefined && !allowed.includes("*")) cutOff.run(row.engine, JSON.stringify(allowed));
 			append(event);
 			return "done";
 		},
-		removeConfig(input: { engine: string; realm_id: string }, event: AuditEvent): boolean {
+		removeConfig(input: { engine: string; realm_id: string }, event: AuditEvent, keepsFormer = false): boolean {
 			if (retire.run(input).changes === 0) return false;
 			dropUnused.run(input);
-			if (input.realm_id === "") forget.run(input.engine);
+			if (input.realm_id === "" && !keepsFormer) forget.run(input.engine);
 			append(event);
 			return true;
 		},
