@@ -72,6 +72,21 @@ test("whoami asks the server whose token it is, and how far it reaches", async (
 	assert.equal((await run(["whoami"], { env: { HOME: home.path } })).code, 3);
 });
 
+test("whoami of a machine names its realm, and nothing that only people have", async () => {
+	const machine = {
+		email: "",
+		name: "deploy",
+		instance_admin: false,
+		realm_id: "r",
+		engines: null,
+		machine: "shop/deploy",
+	};
+	await using server = await startService(() => ({ body: { ...CALLER, ...machine } }));
+	const { stdout } = await run(["whoami"], { env: server.env });
+	assert.match(stdout, /^address .*\nmachine +shop\/deploy\nid +i\nscopes +read\ntoken +t\nenvironment +prod\nuntil/);
+	assert.equal(JSON.parse((await run(["whoami", "--json"], { env: server.env })).stdout).machine, "shop/deploy");
+});
+
 test("registering an account for somebody else shows that person's next step", async () => {
 	await using home = await temporaryFolder();
 	await using server = await startService(() => ({ status: 201, body: { email: "bob@example.com" } }));

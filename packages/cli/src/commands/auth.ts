@@ -15,7 +15,6 @@ import {
 } from "../client/connection.ts";
 import { findCredential } from "../client/credential.ts";
 import { findGivenToken } from "../client/given-token.ts";
-import { spell } from "../client/machine/machine-tokens.ts";
 import { type SavedServer, saveServer } from "../client/session.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
@@ -146,21 +145,38 @@ async function whoami(context: Context): Promise<void> {
 	const credential = await findCredential(context.io, saved);
 	const client = await connect(context);
 	const caller = await send(client, { method: "GET", path: "auth/whoami" });
-	const machine = credential?.kind === "machine" ? spell(credential.machine) : undefined;
-	const source = credential?.kind === "given" ? credential.source : machine === undefined ? undefined : "a JWT";
-	const reach = ["token_id", "realm_id", "environment", "engines"].filter((field) => caller[field] !== null);
+	const source =
+		credential?.kind === "given" ? credential.source : credential?.kind === "machine" ? "a JWT" : undefined;
 	const { id, email, name, instance_admin, ...rest } = caller;
-	const known = { ...(machine === undefined ? {} : { machine }), ...(source === undefined ? {} : { source }) };
-	await showFields(context, { address, user: { id, email, name, instance_admin }, ...rest, ...known }, [
+	const found = { address, user: { id, email, name, instance_admin }, ...rest, ...(source && { source }) };
+	await showFields(context, found, [
 		["address", address],
-		...(machine === undefined ? [] : [["machine", machine] as const]),
-		["email", text(caller, "email")],
-		["name", text(caller, "name")],
-		["id", text(caller, "id")],
-		["admin", caller.instance_admin === true ? "of this server" : "no"],
+		...identityOf(caller),
 		["scopes", text(caller, "scopes")],
-		...reach.map((field) => [field.replace("_id", ""), String(caller[field])] as const),
+		...reachOf(caller).map((field) => [field.replace("_id", ""), String(caller[field])] as const),
 		["until", optional(caller, "expires_at"), "instant"],
 		...(source === undefined ? [] : [["from", source] as const]),
 	]);
 }
+
+function identityOf(caller: Answer): (readonly [string, string])[] {
+	if (isMachine(caller))
+		return [
+			["machine", text(caller, "machine")],
+			["id", text(caller, "id")],
+		];
+	return [
+		["email", text(caller, "email")],
+		["name", text(caller, "name")],
+		["id", text(caller, "id")],
+		["admin", caller.instance_admin === true ? "of this server" : "no"],
+	];
+}
+
+/** Lists the fields that limit a caller. A machine's name says which realm it is in. */
+function reachOf(caller: Answer): string[] {
+	const fields = ["token_id", ...(isMachine(caller) ? [] : ["realm_id"]), "environment", "engines"];
+	return fields.filter((field) => caller[field] !== null);
+}
+
+const isMachine = (caller: Answer): boolean => optional(caller, "machine") !== "";
