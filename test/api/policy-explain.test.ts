@@ -106,10 +106,7 @@ test("the answer says by what somebody may do something, and which command gives
 	const { id } = people.viewer;
 	const [write] = (await explained(people.viewer.token, "&capability=secrets:write")).verdicts;
 	assert.match(write?.reason ?? "", /role viewer lacks the capability secrets:write/);
-	assert.equal(
-		write?.command,
-		`svc binding remove ${id} --realm ${slug} && svc binding add ${id} member --realm ${slug}`,
-	);
+	assert.equal(write?.command, `svc binding set ${id} member --realm ${slug}`);
 	const limits = { realm: slug, expires_at: "2090-01-01T00:00:00.000Z" };
 	const { token } = await apiToken(client, people.member, "read", limits);
 	const limited = await explained(token, "&capability=secrets:write&env=prod");

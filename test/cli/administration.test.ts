@@ -60,7 +60,7 @@ test("all keys are replaced by two commands, and what was stored before is read 
 test("somebody is told what they may do and what gives them the rest, and somebody else is not", async () => {
 	const { stdout, stderr } = await svc(asAda, 0, `policy explain --realm ${slug}`);
 	assert.match(stdout, /^secrets:read +read +yes +the role viewer has it$/m);
-	assert.match(stderr, new RegExp(`svc binding add ${ada.id} member --realm ${slug}`));
+	assert.match(stderr, new RegExp(`svc binding set ${ada.id} member --realm ${slug}`));
 	const about = `policy explain --realm ${slug} --user ${ada.email} --capability secrets:write`;
 	assert.match((await svc(asRoot, 0, about)).stdout, /^secrets:write +write +no /m);
 	await svc(asAda, 3, `policy explain --realm ${slug} --user ${root.email}`);

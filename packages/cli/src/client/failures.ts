@@ -84,6 +84,8 @@ function hintFor(client: Client, { path }: Call, status: number, retryAfter: str
 		return "`svc engine list` shows the engines, `svc realm list` the realms";
 	if (status === 404 && /^realms\/[^/]+\/secrets\//.test(path))
 		return "`svc secret list` shows the keys, `svc realm list` the realms";
+	if (status === 404 && /^realms\/[^/]+\/policy\//.test(path))
+		return "`svc binding list` shows who has a role, `svc realm list` the realms";
 	if (status === 404 && path.startsWith("realms/")) return "`svc realm list` shows the realms that you can use";
 	if (status === 404 && path.startsWith("auth/providers/")) return "`svc sso list` shows the providers";
 	if (status === 429)

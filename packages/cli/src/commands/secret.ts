@@ -164,8 +164,11 @@ async function listSecrets(context: Context<ListOptions>): Promise<void> {
 		...(showValues ? [text(secret, "value")] : []),
 	]);
 	const titles = ["KEY", "ENV", "VERSION", instants("UPDATED"), ...(showValues ? ["VALUE"] : [])];
+	const place = allEnvironments === true ? realm : `${realm}/${environmentOf(context)}`;
 	const none =
-		all.length === 0 ? "no secrets here yet: `svc secret set` writes one" : `none of ${all.length} keys contains this`;
+		all.length === 0
+			? `no secrets in ${visible(place)} yet: \`svc secret set\` writes one`
+			: `none of ${all.length} keys contains this`;
 	await showTable(context, { secrets }, titles, lines, none);
 }
 

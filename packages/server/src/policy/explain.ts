@@ -122,10 +122,9 @@ function judge(subject: Actor, realm: RealmAccess, access: Access): Pick<Verdict
 		return { allowed: false, reason: refusal.message, command };
 	}
 	const role = leastRole(access.capability);
-	const give = `svc binding add ${subject.user_id} ${role} --realm ${realm.slug}`;
-	if (realm.role === null) return { allowed: false, reason: "no role in this realm", command: give };
-	const take = `svc binding remove ${subject.user_id} --realm ${realm.slug}`;
-	return { allowed: false, reason: refusal.message, command: `${take} && ${give}` };
+	const [reason, verb] = realm.role === null ? ["no role in this realm", "add"] : [refusal.message, "set"];
+	const command = `svc binding ${verb} ${subject.user_id} ${role} --realm ${realm.slug}`;
+	return { allowed: false, reason, command };
 }
 
 function leastRole(capability: Capability): Role {
