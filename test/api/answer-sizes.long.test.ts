@@ -161,7 +161,7 @@ const FULLEST: Readonly<Record<string, Full>> = {
 	[`GET ${V1}/realms/{slug}/secrets`]: () => ({ path: `${V1}/realms/${heavy}/secrets?${page}` }),
 	[`GET ${V1}/realms/{slug}/secrets/{key}`]: () => ({ path: `${V1}/realms/${heavy}/secrets/HEAVY_0?env=dev` }),
 	[`GET ${V1}/realms/{slug}/secrets/{key}/versions`]: () => ({
-		path: `${V1}/realms/${heavy}/secrets/OFTEN/versions?${page}`,
+		path: `${V1}/realms/${heavy}/secrets/OFTEN/versions?names=true&${page}`,
 	}),
 	[`GET ${V1}/realms/{slug}/diff`]: () => ({ path: `${V1}/realms/${wide}/diff?from=dev&to=staging` }),
 	[`POST ${V1}/realms/{slug}/promote`]: () => ({
@@ -169,7 +169,9 @@ const FULLEST: Readonly<Record<string, Full>> = {
 		body: { from: "dev", to: "prod", secrets: numbers(PROMOTED).map((at) => ({ key: longKey(at) })) },
 	}),
 	[`POST ${V1}/encrypt`]: () => ({ path: `${V1}/encrypt`, body: { value: "v".repeat(256 * KIB) } }),
-	[`GET ${V1}/realms/{slug}/policy/bindings`]: () => ({ path: `${V1}/realms/${world.slug}/policy/bindings?${page}` }),
+	[`GET ${V1}/realms/{slug}/policy/bindings`]: () => ({
+		path: `${V1}/realms/${world.slug}/policy/bindings?names=true&${page}`,
+	}),
 	[`GET ${V1}/realms/{slug}/machines`]: () => ({ path: `${V1}/realms/${world.slug}/machines?${page}` }),
 	[`GET ${V1}/realms/{slug}/machines/{name}/tokens`]: () => ({
 		path: `${V1}/realms/${world.slug}/machines/${longMachine(0)}/tokens?${page}`,
@@ -180,8 +182,8 @@ const FULLEST: Readonly<Record<string, Full>> = {
 	[`PUT ${V1}/engines/{type}/config`]: setConfig,
 	[`GET ${V1}/realms/{slug}/engines/{type}/config`]: () => afterSetting(setRealmConfig),
 	[`PUT ${V1}/realms/{slug}/engines/{type}/config`]: setRealmConfig,
-	[`GET ${V1}/realms/{slug}/leases`]: () => ({ path: `${V1}/realms/${world.slug}/leases?${page}` }),
-	[`GET ${V1}/leases`]: () => ({ path: `${V1}/leases?${page}` }),
+	[`GET ${V1}/realms/{slug}/leases`]: () => ({ path: `${V1}/realms/${world.slug}/leases?names=true&${page}` }),
+	[`GET ${V1}/leases`]: () => ({ path: `${V1}/leases?names=true&${page}` }),
 	[`GET ${V1}/eso/{realm}/{key}`]: () => ({ path: `${V1}/eso/${heavy}/HEAVY_0` }),
 	[`GET ${V1}/eso/{realm}`]: () => ({ path: `${V1}/eso/${heavy}` }),
 	[`GET ${V1}/audit/events`]: () => ({ path: `${V1}/audit/events?names=true&${page}` }),

@@ -205,7 +205,9 @@ test("a role is changed in one act with one event, and lists name the users wher
 		refused(await change(bob, "viewer", (await apiToken(client, alice, scopes)).token), 403, "insufficient_scope");
 	ok(await change(bob, "viewer", (await apiToken(client, alice, "write,delete")).token));
 	const named = ok(await client.get<{ bindings: object[] }>(`${path}?names=true`, { token: alice.token })).bindings;
-	assert.partialDeepStrictEqual(named, [{ user_id: bob.id, role: "viewer", email: bob.email }]);
+	assert.partialDeepStrictEqual(named, [
+		{ user_id: bob.id, role: "viewer", email: bob.email, granted_by_email: alice.email },
+	]);
 	const events = ok(
 		await client.get<{ events: { type: string; data: string }[] }>(
 			`/audit/events?realm=${slug}&type=policy.binding.changed`,

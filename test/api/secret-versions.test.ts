@@ -2,11 +2,23 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Answer, type Api, api } from "../harness/client.ts";
 import { fields, ok, recent, refused } from "../harness/expect.ts";
-import { bind, type Person, person, realm, secret, secretPath, unique } from "../harness/fixtures.ts";
+import {
+	bind,
+	machine,
+	machineToken,
+	type Person,
+	person,
+	realm,
+	secret,
+	secretPath,
+	unique,
+} from "../harness/fixtures.ts";
 import type { Secret, SecretVersion } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
 
 const KEPT = 20;
+/** A machine that may write. */
+const WRITER = { role: "member", scopes: "read,write" };
 
 let server: Server;
 let client: Api;
@@ -49,6 +61,34 @@ function read(key: string, version: number | string, environment = "dev"): Promi
 function rollback(key: string, body: object, query = ""): Promise<Answer<Secret>> {
 	return client.post(`${secretPath(slug, key)}/rollback${query}`, body, { token: alice.token });
 }
+
+test("with names=true, each version says who wrote it: a person, a machine, and nobody who is gone", async () => {
+	const key = await written(1);
+	const [lasting, gone] = [await machine(client, alice, slug, WRITER), await machine(client, alice, slug, WRITER)];
+	for (const { name } of [lasting, gone]) {
+		const { token } = await machineToken(client, alice, slug, name);
+		ok(
+			await client.post(`/realms/${slug}/secrets`, { key, environment: "dev", value: "of a machine" }, { token }),
+			201,
+		);
+	}
+	ok(await client.delete(`/realms/${slug}/machines/${gone.name}`, { token: alice.token }));
+	const named = await versions(key, "&names=true");
+	const { name } = ok(await client.get<{ name: string }>("/auth/whoami", { token: alice.token }));
+	assert.deepEqual(
+		named.map(({ version, created_by, created_at: _, comment: __, ...names }) => [version, created_by, names]),
+		[
+			[3, gone.id, {}],
+			[2, lasting.id, { machine: `${slug}/${lasting.name}` }],
+			[1, alice.id, { email: alice.email, name }],
+		],
+	);
+	refused(
+		await client.get(`${secretPath(slug, key)}/versions?names=yes`, { token: alice.token }),
+		400,
+		"validation_failed",
+	);
+});
 
 test("every version is listed with its time, author and comment, and without its value", async () => {
 	const key = await written(2);

@@ -152,8 +152,15 @@ test("a credential is made, works, is seen, and is revoked by its name or by its
 	const session = await redis.login(username, password);
 	assert.equal(await session.send("GET", "nothing"), null);
 	const list = rows(await svc(0, "lease list --realm REALM --state active --engine keyvalue"));
-	assert.deepEqual(list[0], ["ID", "ENGINE", "ROLE", "NAME", "STATE", "EXPIRES"]);
-	assert.deepEqual(list[1]?.slice(0, 5), [other.lease_id, "keyvalue", "readonly", username, "active"]);
+	assert.deepEqual(list[0], ["ID", "ENGINE", "ROLE", "NAME", "FOR", "STATE", "EXPIRES"]);
+	assert.deepEqual(list[1]?.slice(0, 6), [
+		other.lease_id,
+		"keyvalue",
+		"readonly",
+		username,
+		world.admin.email,
+		"active",
+	]);
 	assert.deepEqual(list[2]?.[0], lease_id);
 	const all = rows(await svc(0, "lease list"));
 	assert.deepEqual(all[0]?.slice(0, 3), ["ID", "REALM", "ENGINE"]);

@@ -16,6 +16,12 @@ export function optional(answer: Answer, field: string): string {
 	return value === undefined || value === null ? "" : String(value);
 }
 
+/** The e-mail that `?names=true` adds for an id, or `machine:realm/name`; the id itself of somebody who is gone. */
+export function whoOf(answer: Answer, field: string): string {
+	const machine = optional(answer, "machine");
+	return optional(answer, "email") || (machine === "" ? optional(answer, field) : `machine:${machine}`);
+}
+
 /** A number field, by the specification. @throws Failure when it is not a number */
 export function count(answer: Answer, field: string): number {
 	const value = answer[field];

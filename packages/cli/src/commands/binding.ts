@@ -94,7 +94,7 @@ async function listBindings(context: Context<RealmOptions>): Promise<void> {
 		optional(binding, "email"),
 		text(binding, "user_id"),
 		text(binding, "role"),
-		text(binding, "granted_by"),
+		optional(binding, "granted_by_email") || text(binding, "granted_by"),
 		text(binding, "created_at"),
 	]);
 	const titles = ["USER", ids("ID"), "ROLE", ids("GRANTED BY"), instants("CREATED")];

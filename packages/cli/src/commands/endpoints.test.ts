@@ -6,7 +6,14 @@ import { run } from "../testing/terminal.ts";
 const ID = "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d";
 const REALM = { slug: "shop", name: "Shop", description: "", id: "i", user_id: "u", created_at: "t" };
 const TOKEN = { id: "i", prefix: "p", name: "n", scopes: "read", created_at: "t", expires_at: "soon" };
-const BINDING = { user_id: "u", email: "bob@a.example", role: "viewer", granted_by: "g", created_at: "t" };
+const BINDING = {
+	user_id: "u",
+	email: "bob@a.example",
+	role: "viewer",
+	granted_by: "g",
+	granted_by_email: "ada@a.example",
+	created_at: "t",
+};
 const MACHINE = {
 	id: "i",
 	name: "deploy",
@@ -76,7 +83,7 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 		"binding list --realm shop",
 		"GET realms/shop/policy/bindings?names=true&limit=100",
 		page("bindings", [BINDING]),
-		"USER           ID  ROLE    GRANTED BY  CREATED\nbob@a.example  u   viewer  g           t\n",
+		"USER           ID  ROLE    GRANTED BY     CREATED\nbob@a.example  u   viewer  ada@a.example  t\n",
 	],
 	[
 		"binding add u viewer --realm shop",
@@ -165,21 +172,21 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	[
 		"lease list --realm shop --engine keyvalue --state active",
-		"GET realms/shop/leases?engine=keyvalue&state=active&limit=100",
-		page("leases", [LEASE]),
-		"ID  ENGINE    ROLE      NAME          STATE   EXPIRES\ni   keyvalue  readonly  svc_1a2b3c4d  active  e\n",
+		"GET realms/shop/leases?engine=keyvalue&state=active&names=true&limit=100",
+		page("leases", [{ ...LEASE, email: "bob@a.example" }]),
+		"ID  ENGINE    ROLE      NAME          FOR            STATE   EXPIRES\ni   keyvalue  readonly  svc_1a2b3c4d  bob@a.example  active  e\n",
 	],
 	[
 		"lease list",
-		"GET leases?limit=100",
-		page("leases", [{ ...LEASE, realm: "shop", last_error: "away" }]),
-		"ID  REALM  ENGINE    ROLE      NAME          STATE   EXPIRES  LAST ERROR\ni   shop   keyvalue  readonly  svc_1a2b3c4d  active  e        away\n",
+		"GET leases?names=true&limit=100",
+		page("leases", [{ ...LEASE, realm: "shop", last_error: "away", machine: "shop/m" }]),
+		"ID  REALM  ENGINE    ROLE      NAME          FOR             STATE   EXPIRES  LAST ERROR\ni   shop   keyvalue  readonly  svc_1a2b3c4d  machine:shop/m  active  e        away\n",
 	],
 	[
 		"lease list --realm shop",
-		"GET realms/shop/leases?limit=100",
+		"GET realms/shop/leases?names=true&limit=100",
 		page("leases", [{ ...LEASE, altered: true }]),
-		"ID  ENGINE    ROLE      NAME          STATE            EXPIRES\ni   keyvalue  readonly  svc_1a2b3c4d  active, altered  e\n",
+		"ID  ENGINE    ROLE      NAME          FOR  STATE            EXPIRES\ni   keyvalue  readonly  svc_1a2b3c4d  u    active, altered  e\n",
 	],
 	[
 		"lease show i --realm shop",

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { count, optional, text } from "../client/answer.ts";
+import { count, optional, text, whoOf } from "../client/answer.ts";
 import { path, send } from "../client/client.ts";
 import { connect } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
@@ -8,7 +8,7 @@ import { Failure } from "../failure.ts";
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { show, showTable, visible } from "../io/output.ts";
-import { ids, instants } from "../io/table.ts";
+import { instants } from "../io/table.ts";
 
 /** Adds the commands of a secret's versions. */
 export function addHistoryCommands(secret: Command, io: Io): void {
@@ -33,15 +33,15 @@ async function listVersions(context: Context<EnvironmentOptions>, key: string): 
 	const [realm, env] = [realmOf(context), environmentOf(context)];
 	const client = await connect(context);
 	const versions = await Array.fromAsync(
-		listAll(client, path`realms/${realm}/secrets/${key}/versions`, "versions", { env }),
+		listAll(client, path`realms/${realm}/secrets/${key}/versions`, "versions", { env, names: "true" }),
 	);
 	const lines = versions.map((version) => [
 		String(count(version, "version")),
 		text(version, "created_at"),
-		optional(version, "created_by"),
+		whoOf(version, "created_by"),
 		optional(version, "comment"),
 	]);
-	await showTable(context, { versions }, ["VERSION", instants("WRITTEN"), ids("BY"), "COMMENT"], lines, "no versions");
+	await showTable(context, { versions }, ["VERSION", instants("WRITTEN"), "BY", "COMMENT"], lines, "no versions");
 }
 
 async function rollBack(context: Context<EnvironmentOptions>, key: string, wanted: string): Promise<void> {

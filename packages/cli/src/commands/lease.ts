@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Answer, optional, text } from "../client/answer.ts";
+import { type Answer, optional, text, whoOf } from "../client/answer.ts";
 import { path, send, sendForReply } from "../client/client.ts";
 import { connect, connectForEngine } from "../client/connection.ts";
 import { listAll } from "../client/pages.ts";
@@ -76,7 +76,8 @@ export function addLeaseCommands(program: Command, io: Io): void {
 async function listLeases(context: Context<ListOptions>): Promise<void> {
 	const { allRealms, engine, state } = context.options;
 	const realm = allRealms === true ? undefined : realmIfAny(context);
-	const query = { ...(engine === undefined ? {} : { engine }), ...(state === undefined ? {} : { state }) };
+	const filter = { ...(engine === undefined ? {} : { engine }), ...(state === undefined ? {} : { state }) };
+	const query = { ...filter, names: "true" };
 	const list = realm === undefined ? "leases" : path`realms/${realm}/leases`;
 	const client = await connect(context);
 	const leases = await Array.fromAsync(listAll(client, list, "leases", query));
@@ -87,6 +88,7 @@ async function listLeases(context: Context<ListOptions>): Promise<void> {
 		text(lease, "engine"),
 		optional(lease, "role"),
 		optional(lease, "name"),
+		whoOf(lease, "user_id"),
 		stateOf(lease),
 		optional(lease, "expires_at"),
 		...(failed ? [optional(lease, "last_error")] : []),
@@ -94,7 +96,7 @@ async function listLeases(context: Context<ListOptions>): Promise<void> {
 	const titles = [
 		ids("ID"),
 		...(realm === undefined ? ["REALM"] : []),
-		...["ENGINE", "ROLE", "NAME", states("STATE"), instants("EXPIRES")],
+		...["ENGINE", "ROLE", "NAME", "FOR", states("STATE"), instants("EXPIRES")],
 		...(failed ? ["LAST ERROR"] : []),
 	];
 	await showTable(context, { leases }, titles, lines, "no leases: `svc engine generate` makes one");

@@ -151,7 +151,9 @@ test("delete, history and rollback name their environment", async () => {
 	await using server = await startFake(
 		({ url }) =>
 			url.includes("versions")
-				? page("versions", [{ version: 2, created_at: "t", created_by: "u", comment: "c\u001b" }])
+				? page("versions", [
+						{ version: 2, created_at: "t", created_by: "u", email: "ada@a.example", comment: "c\u001b" },
+					])
 				: { body: WRITTEN },
 		{ plain: true },
 	);
@@ -160,7 +162,7 @@ test("delete, history and rollback name their environment", async () => {
 		(await run(["secret", "delete", "a/b"], { env })).stdout,
 		"a/b deleted from shop/dev; `svc secret restore a/b --realm shop --env dev` brings it back for 30 days\n",
 	);
-	assert.match((await run(["secret", "history", "a/b"], { env })).stdout, /2 +t +u +c\\u001b/);
+	assert.match((await run(["secret", "history", "a/b"], { env })).stdout, /2 +t +ada@a\.example +c\\u001b/);
 	assert.equal(
 		(await run(["secret", "rollback", "a/b", "2"], { env })).stdout,
 		"a/b in shop/dev is as in version 2 again, now version 3\n",
@@ -169,7 +171,7 @@ test("delete, history and rollback name their environment", async () => {
 		server.requests.map(({ method, url, body }) => [method, url, body]),
 		[
 			["DELETE", "/api/v1/realms/shop/secrets/a%2Fb?env=dev", undefined],
-			["GET", "/api/v1/realms/shop/secrets/a%2Fb/versions?env=dev&limit=100", undefined],
+			["GET", "/api/v1/realms/shop/secrets/a%2Fb/versions?env=dev&names=true&limit=100", undefined],
 			["POST", "/api/v1/realms/shop/secrets/a%2Fb/rollback?env=dev", { version: 2 }],
 		],
 	);

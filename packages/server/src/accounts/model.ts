@@ -242,28 +242,3 @@ export const accountOperations = {
 
 /** The store's part for accounts and sessions. */
 export type AccountStore = Port<typeof accountOperations>;
-
-/** Query that adds e-mail and name beside ids of accounts. Design: §15 */
-export const WithNames = v.optional(
-	v.picklist(["true", "false"], errorMessage("validation_failed", "names must be true or false")),
-	"false",
-);
-
-/** Fields that `?names=true` adds, for ids that have an account. */
-export const NameFields = { email: v.optional(v.string()), name: v.optional(v.string()) };
-
-/**
- * Names the people in a list, by their ids. Callers who see the list may know who is in it.
- * @returns their e-mails and names; somebody without an account is missing
- */
-export async function namesOf(
-	{ store }: { store: { accounts: Pick<AccountStore, "byId"> } },
-	ids: Iterable<string>,
-): Promise<Map<string, { email: string; name: string }>> {
-	const found = new Map<string, { email: string; name: string }>();
-	for (const id of new Set(ids)) {
-		const account = await store.accounts.byId(id);
-		if (account !== undefined) found.set(id, { email: account.email, name: account.name });
-	}
-	return found;
-}

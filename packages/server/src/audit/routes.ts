@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { NameFields, namesOf, WithNames } from "../accounts/model.ts";
+import { NameFields, type NameNeeds, namesOf, WithNames } from "../accounts/names.ts";
 import { type Route, route } from "../http/route.ts";
 import { Count, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
@@ -34,7 +34,6 @@ const EventSchema = v.object({
 	data: v.string(),
 });
 
-/** With `?names=true`, of those who have an account. Design: §15 */
 const NamedSchema = v.object({
 	...EventSchema.entries,
 	...NameFields,
@@ -43,7 +42,7 @@ const NamedSchema = v.object({
 const SPAN = { since: v.optional(instantOf("since")), until: v.optional(instantOf("until")) };
 
 /** Spec: API › Audit. Design: §10. */
-export function auditRoutes(needs: AuditNeeds & AccessNeeds): Route[] {
+export function auditRoutes(needs: AuditNeeds & AccessNeeds & NameNeeds): Route[] {
 	return [
 		exportRoute(needs),
 		route({

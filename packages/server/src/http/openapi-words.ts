@@ -29,7 +29,7 @@ const PARAMETERS: Readonly<Record<string, readonly [description: string, example
 	until: ["Only before this instant"],
 	actor: ["Only by this user: id, e-mail, or its beginning up to the @, such as ada@"],
 	token: ["Only what this API token caused, by its id"],
-	names: ["Adds the e-mail and name of each account"],
+	names: ["Adds the e-mail and name of each account, and each machine as realm/name"],
 	deep: ["Reads the whole database and the whole log"],
 	seq: ["Number of a checkpoint that you stored elsewhere"],
 	hash: ["Hash of that checkpoint"],

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { NameFields, type NameNeeds, namesOf, WithNames } from "../accounts/names.ts";
 import { type Route, route } from "../http/route.ts";
 import { atMost, Count, errorMessage, Instant, RequiredText, Text, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
@@ -40,15 +41,29 @@ function shown(lease: ListedLease) {
 	return { id, realm, engine, role, name, state, user_id, created_at, expires_at, attempts, last_error, altered };
 }
 
-const Query = v.object({ ...pageQuery(), engine: v.optional(Text), state: v.optional(State) });
-const Page = v.object({ leases: v.array(LeaseSchema), pagination: PaginationSchema });
+/** Shows leases with the names of those who asked for them, if wanted. A lease's own name stays. */
+async function listed(
+	needs: NameNeeds,
+	{ rows, pagination }: Awaited<ReturnType<typeof listAllLeases>>,
+	names: string,
+) {
+	const named = await namesOf(needs, names === "true" ? rows.map(({ user_id }) => user_id) : []);
+	const who = (id: string) => ({ email: named.get(id)?.email, machine: named.get(id)?.machine });
+	return { leases: rows.map((row) => ({ ...shown(row), ...who(row.user_id) })), pagination };
+}
+
+const Query = v.object({ ...pageQuery(), engine: v.optional(Text), state: v.optional(State), names: WithNames });
+const Page = v.object({
+	leases: v.array(v.object({ ...LeaseSchema.entries, email: NameFields.email, machine: NameFields.machine })),
+	pagination: PaginationSchema,
+});
 const Message = v.object({ message: v.string() });
 
 const REVOKED = "lease revoked";
 const QUEUED =
 	"the target is unreachable or refuses: the server keeps trying until the credential is gone; the lease's last_error says why";
 
-type LeaseRouteNeeds = Parameters<typeof listAllLeases>[0] & Parameters<typeof resumeLeases>[0];
+type LeaseRouteNeeds = Parameters<typeof listAllLeases>[0] & Parameters<typeof resumeLeases>[0] & NameNeeds;
 
 /** Design: §7.1. */
 export function leaseRoutes(needs: LeaseRouteNeeds): Route[] {
@@ -67,8 +82,7 @@ function realmLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 			answer: Page,
 			errors: ["not_found", "invalid_limit", "invalid_cursor"],
 			async handle({ actor, params, query }) {
-				const { rows, pagination } = await listRealmLeases(needs, actor, params.slug, query);
-				return { leases: rows.map(shown), pagination };
+				return listed(needs, await listRealmLeases(needs, actor, params.slug, query), query.names);
 			},
 		}),
 		route({
@@ -109,8 +123,7 @@ function instanceLeaseRoutes(needs: LeaseRouteNeeds): Route[] {
 			answer: Page,
 			errors: ["invalid_limit", "invalid_cursor"],
 			async handle({ actor, query }) {
-				const { rows, pagination } = await listAllLeases(needs, actor, query);
-				return { leases: rows.map(shown), pagination };
+				return listed(needs, await listAllLeases(needs, actor, query), query.names);
 			},
 		}),
 		route({

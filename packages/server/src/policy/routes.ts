@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { NameFields, namesOf, WithNames } from "../accounts/model.ts";
+import { namesOf, PersonFields, WithNames } from "../accounts/names.ts";
 import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, RequiredText, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
@@ -79,16 +79,18 @@ function listRoute(needs: PolicyNeeds): Route {
 		query: v.object({ ...pageQuery(), names: WithNames }),
 		status: 200,
 		answer: v.object({
-			bindings: v.array(v.object({ ...BindingSchema.entries, ...NameFields })),
+			bindings: v.array(v.object({ ...BindingSchema.entries, ...PersonFields, granted_by_email: PersonFields.email })),
 			pagination: PaginationSchema,
 		}),
 		errors: ["not_found", "invalid_limit", "invalid_cursor"],
 		async handle({ actor, params, query }) {
 			const { rows, pagination } = await listBindings(needs, actor, params.slug, query);
-			const names = await namesOf(needs, query.names === "true" ? rows.map(({ user_id }) => user_id) : []);
+			const ids = query.names === "true" ? rows.flatMap(({ user_id, granted_by }) => [user_id, granted_by]) : [];
+			const names = await namesOf(needs, ids);
 			const bindings = rows.map(({ user_id, role, granted_by, created_at }) => ({
 				...{ user_id, role, granted_by, created_at },
 				...names.get(user_id),
+				granted_by_email: names.get(granted_by)?.email,
 			}));
 			return { bindings, pagination };
 		},

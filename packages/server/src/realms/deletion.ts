@@ -1,4 +1,4 @@
-import { namesOf } from "../accounts/model.ts";
+import { namesOf } from "../accounts/names.ts";
 import { eventBy, systemEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { NameFields, type NameNeeds, namesOf, WithNames } from "../accounts/names.ts";
 import { type Route, route } from "../http/route.ts";
 import { Count, Deleted, Environment, errorMessage, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
@@ -69,7 +70,7 @@ const WrittenSchema = v.object({
 const ONE = "/api/v1/realms/{slug}/secrets/{key}";
 
 /** Spec: API › Secrets and encryption. */
-export function secretRoutes(needs: PromotionNeeds & BulkNeeds): Route[] {
+export function secretRoutes(needs: PromotionNeeds & BulkNeeds & NameNeeds): Route[] {
 	return [...writing(needs), ...reading(needs), ...versions(needs), ...promotion(needs)];
 }
 
@@ -174,26 +175,30 @@ function reading(needs: BulkNeeds): Route[] {
 	];
 }
 
-function versions(needs: SecretNeeds): Route[] {
+const VersionSchema = v.object({
+	version: Count,
+	created_at: Instant,
+	created_by: v.string(),
+	comment: v.string(),
+	...NameFields,
+});
+
+function versions(needs: SecretNeeds & NameNeeds): Route[] {
 	return [
 		route({
 			method: "GET",
 			path: `${ONE}/versions`,
 			summary: "The versions of a secret, newest first",
 			forMachines: true,
-			query: v.object({ env, ...pageQuery() }),
+			query: v.object({ env, names: WithNames, ...pageQuery() }),
 			status: 200,
-			answer: v.object({
-				versions: v.array(
-					v.object({ version: Count, created_at: Instant, created_by: v.string(), comment: v.string() }),
-				),
-				pagination: PaginationSchema,
-			}),
+			answer: v.object({ versions: v.array(VersionSchema), pagination: PaginationSchema }),
 			errors: ["invalid_environment", "invalid_limit", "invalid_cursor", "not_found"],
 			async handle({ actor, params, query }) {
 				const name = { slug: params.slug, environment: query.env, key: params.key };
 				const { rows, pagination } = await listVersions(needs, actor, name, query);
-				return { versions: rows, pagination };
+				const names = await namesOf(needs, query.names === "true" ? rows.map(({ created_by }) => created_by) : []);
+				return { versions: rows.map((row) => ({ ...row, ...names.get(row.created_by) })), pagination };
 			},
 		}),
 		route({

@@ -1,0 +1,46 @@
+import * as v from "valibot";
+import { errorMessage } from "../messages.ts";
+import type { AccountStore } from "./model.ts";
+
+/** Query that adds names beside ids of accounts and machines. Design: §15 */
+export const WithNames = v.optional(
+	v.picklist(["true", "false"], errorMessage("validation_failed", "names must be true or false")),
+	"false",
+);
+
+/** Fields that `?names=true` adds for an account. */
+export const PersonFields = { email: v.optional(v.string()), name: v.optional(v.string()) };
+
+/** Fields that it adds for an account, or for a machine. */
+export const NameFields = { ...PersonFields, machine: v.optional(v.string()) };
+
+/** Names of an account, or of a machine as `realm/name`. */
+export type Names = { email: string; name: string; machine?: never } | { email?: never; name?: never; machine: string };
+
+/** Dependencies of naming; without machines, only people are named. */
+export interface NameNeeds {
+	store: {
+		accounts: Pick<AccountStore, "byId">;
+		machines?: { byId(id: string): MachineName | undefined | Promise<MachineName | undefined> };
+	};
+}
+
+type MachineName = { realm: string; name: string };
+
+/**
+ * Names the people and machines in a list, by their ids. Callers who see the list may know who is in it.
+ * @returns names of those that are still there
+ */
+export async function namesOf({ store }: NameNeeds, ids: Iterable<string>): Promise<Map<string, Names>> {
+	const found = new Map<string, Names>();
+	for (const id of new Set(ids)) {
+		const account = await store.accounts.byId(id);
+		if (account !== undefined) {
+			found.set(id, { email: account.email, name: account.name });
+			continue;
+		}
+		const machine = await store.machines?.byId(id);
+		if (machine !== undefined) found.set(id, { machine: `${machine.realm}/${machine.name}` });
+	}
+	return found;
+}
