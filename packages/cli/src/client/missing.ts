@@ -37,7 +37,7 @@ export async function nameMissing(refusal: Refusal): Promise<Failure> {
 	const realm = nameIn(PATHS.realm, call.path);
 	const environment = call.query?.env;
 	const within = noun === "secret" && environment !== undefined ? `${realm}/${environment}` : undefined;
-	const found = await readNames({ ...client, timeoutMs: PATIENCE_MS }, noun, realm ?? "");
+	const found = await readNames(client, noun, realm ?? "");
 	const here = found.filter((one) => within === undefined || one.environment === environment);
 	const elsewhere = found.find((one) => within !== undefined && one.name === typed)?.environment;
 	const known = elsewhere === undefined ? here.map(({ name }) => name) : [];
@@ -58,17 +58,18 @@ function realmBeside({ query, body }: Call): string | undefined {
 	return typeof realm === "string" ? realm : undefined;
 }
 
+/** A name that exists. */
 interface Listed {
 	readonly name: string;
 	/** Of a secret. */
 	readonly environment: string;
 }
 
-/** Reads as many names as there is time for. */
-async function readNames(client: Client, noun: string, realm: string): Promise<Listed[]> {
+/** Reads as many names as a second allows. It never fails. */
+export async function readNames(client: Client, noun: string, realm: string): Promise<Listed[]> {
 	const found: Listed[] = [];
 	const read = async () => {
-		for await (const row of list(client, noun, realm)) {
+		for await (const row of list({ ...client, timeoutMs: PATIENCE_MS }, noun, realm)) {
 			found.push({ name: nameOf(row, noun), environment: optional(row, "environment") });
 			if (found.length === MAX_NAMES) return;
 		}

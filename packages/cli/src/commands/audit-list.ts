@@ -10,6 +10,7 @@ import { parseInstant } from "../input/duration.ts";
 import { write } from "../io/io.ts";
 import { layoutFor, note, showTable, toJson, visibleCells } from "../io/output.ts";
 import { type Column, cut, ids, instants, layOut } from "../io/table.ts";
+import { explainNone } from "./audit-none.ts";
 import { findToken } from "./token.ts";
 
 interface ListOptions {
@@ -67,7 +68,8 @@ async function listEvents(context: Context<ListOptions>): Promise<void> {
 	const wanted = all === true ? Number.POSITIVE_INFINITY : parseLimit(limit, DEFAULT_LIMIT);
 	const events = await newest(client, query, wanted);
 	const [columns, cells] = isForPeople(context) ? [PEOPLE, eventCells] : [PROGRAMS, plainCells];
-	await showTable(context, { events }, columns, events.map(cells), "no events");
+	const empty = events.length > 0 ? "" : await explainNone(client, context.options);
+	await showTable(context, { events }, columns, events.map(cells), empty);
 	if (events.length === wanted && isForPeople(context))
 		await note(context, `the newest ${wanted}: --limit and --all show more`);
 }
@@ -128,6 +130,7 @@ async function follow(
 	const recent: string[][] = [];
 	const asked_ms = Date.parse({ since: new Date(0).toISOString(), ...query }.since);
 	let events = await newest(client, query, first);
+	if (events.length === 0) await explainNone(client, context.options);
 	for (;;) {
 		const fresh = events.filter((event) => !known.has(text(event, "id"))).toReversed();
 		for (const event of fresh) known.set(text(event, "id"), Date.parse(text(event, "timestamp")));

@@ -4,8 +4,8 @@ import type { Comparison } from "./comparison.ts";
 import type { EventQuery, EventRange } from "./event-query.ts";
 import type { KeyPart, KeySet, NamedKeys } from "./key-parts.ts";
 
-/** Every type of event. Spec: API › Events. Design: §10. */
-const EVENT_TYPES = [
+/** Every type of event; the client has the same list. Spec: API › Events. Design: §10. */
+export const EVENT_TYPES = [
 	"auth.register",
 	"auth.login",
 	"auth.login.failed",
