@@ -191,6 +191,40 @@ test("what an account or a realm has too many of is refused under the limit's na
 	assert.ok(told.includes(`bindings_per_realm of ${slug}: 1,000 of 1,000 are in use`));
 });
 
+test("a realm's machines and their tokens are limited like everything else: refused, counted, and told of", async () => {
+	const ada = await person(client, "ada");
+	const { id, slug } = await realm(client, ada);
+	const machines = `/api/v1/realms/${slug}/machines`;
+	const set = (name: string) =>
+		client.send("PUT", `${machines}/${name}`, { token: ada.token, raw: JSON.stringify({ role: "viewer" }) });
+	ok(await set("deploy"));
+	const db = new DatabaseSync(join(server.data, "svc.db"), { timeout: 5000 });
+	db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 249)
+		INSERT INTO machine (id, realm_id, name, role, scopes, description, created_by, created_at)
+		SELECT hex(randomblob(16)), '${id}', 'm' || i, 'viewer', 'read', '', '', '' FROM n`);
+	db.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+		INSERT INTO machine_token (id, machine_id, name, prefix, digest, created_by, created_at, expires_at)
+		SELECT hex(randomblob(16)), id, '', '', randomblob(32), '', '', '2999-01-01T00:00:00.000Z'
+		FROM n, machine WHERE machine.name = 'deploy'`);
+	db.close();
+	refused(await set("one-more"), 409, "limit_reached");
+	const token = await client.send("POST", `${machines}/deploy/tokens`, { token: ada.token, raw: '{"ttl":"1h"}' });
+	refused(token, 409, "limit_reached");
+	assert.match(token.text, /tokens_per_machine, 100.*svc machine token revoke/);
+	const { checks } = ok(await client.get<{ checks: { message: string }[] }>("/doctor", { token: root.token }));
+	const told = checks.map(({ message }) => message);
+	assert.ok(told.includes(`machines_per_realm of ${slug}: 250 of 250 are in use`));
+	assert.ok(told.includes(`tokens_per_machine of ${slug}/deploy: 100 of 100 are in use`));
+	const { text } = await client.send("GET", "/metrics");
+	for (const [name, max] of [
+		["machines_per_realm", 250],
+		["tokens_per_machine", 100],
+	] as const) {
+		assert.match(text, new RegExp(`^svc_limit_max\\{limit="${name}"\\} ${max}$`, "m"));
+		assert.match(text, new RegExp(`^svc_limit_refused_total\\{limit="${name}"\\} 1$`, "m"));
+	}
+});
+
 test("svc users limits shows and changes them", async () => {
 	const ada = await person(client, "ada");
 	const cli = await createCli(server, root);

@@ -25,7 +25,7 @@ export interface Limits {
 
 /** Use of a limit. */
 export interface Filled {
-	/** The realm's slug, the account's e-mail or the engine; empty for the whole server. */
+	/** The realm's slug, the account's e-mail, the machine as `realm/name`, or the engine; empty for the whole server. */
 	name: string;
 	used: number;
 	max: number;

@@ -90,9 +90,11 @@ export type RowLimit =
 	| "bindings_per_account"
 	| "tokens_per_account"
 	| "sessions_per_account"
-	| "identities_per_account";
+	| "identities_per_account"
+	| "machines_per_realm"
+	| "tokens_per_machine";
 
-/** For each limit, the realms or accounts that used the largest share of it, fullest first; deleted realms count. */
+/** For each limit, the realms, accounts or machines that used the largest share of it, fullest first; deleted realms count. */
 export type Fullest = Record<RowLimit, Filled[]>;
 
 /** A realm to be purged, if it was deleted before the instant. */
@@ -119,7 +121,7 @@ export const realmOperations = {
 	remove: write<(input: { id: string; deleted_at: string }, event: AuditEvent) => boolean>(),
 	/** Finds realms deleted before the instant. */
 	deletedBefore: read<(instant: string) => { id: string; slug: string }[]>(),
-	/** Finds the realms and accounts nearest to their limits at the instant, among all. */
+	/** Finds the realms, accounts and machines nearest to their limits at the instant, among all. */
 	fullest: scan<(input: { max: Record<RowLimit, number>; now: string }) => Fullest>(),
 	/**
 	 * Removes the contents of a realm that was deleted before the instant, in parts. The realm and its keys stay until it is purged; nobody can restore

@@ -1,5 +1,6 @@
 import { MAX_ACCOUNTS, MAX_SESSIONS } from "../accounts/model.ts";
 import { type Limit, onceAMinute, usedOf } from "../limits.ts";
+import { MAX_MACHINE_TOKENS, MAX_MACHINES } from "../machines/model.ts";
 import { MAX_BINDINGS, MAX_MEMBERSHIPS } from "../policy/model.ts";
 import { MAX_IDENTITIES } from "../sso/model.ts";
 import type { System } from "../system.ts";
@@ -14,6 +15,8 @@ const HINTS: Record<RowLimit, string> = {
 	bindings_per_realm: "remove unneeded bindings, or divide the realm",
 	bindings_per_account: "remove the account from realms in which it needs no role",
 	tokens_per_account: "revoke unneeded tokens, and give new ones an expiry",
+	machines_per_realm: "delete the machines that no program uses with `svc machine delete`, or divide the realm",
+	tokens_per_machine: "revoke unneeded tokens with `svc machine token revoke`, or give new ones a shorter life",
 	identities_per_account: "unlink the identities that are no longer used with `svc account unlink`",
 	sessions_per_account: "sign out, or use an API token instead of a login: at the limit, the oldest session ends",
 };
@@ -26,7 +29,7 @@ export interface RowLimitNeeds {
 	refusals(name: string): number;
 }
 
-/** Makes the limits of accounts, realms and their contents, and finds those nearest to them. Own limits count by the share used. Design: §13 */
+/** Makes the limits of accounts, realms, machines and their contents, and finds those nearest to them. Own limits count by the share used. Design: §13 */
 export function rowLimits({ store, system, refusals }: RowLimitNeeds, settings: RealmLimits): Limit[] {
 	const max = {
 		...settings,
@@ -36,6 +39,8 @@ export function rowLimits({ store, system, refusals }: RowLimitNeeds, settings: 
 		tokens_per_account: MAX_TOKENS,
 		sessions_per_account: MAX_SESSIONS,
 		identities_per_account: MAX_IDENTITIES,
+		machines_per_realm: MAX_MACHINES,
+		tokens_per_machine: MAX_MACHINE_TOKENS,
 	};
 	const ask = () => store.realms.fullest({ max, now: system.now().toISOString() });
 	const measure = onceAMinute(ask);

@@ -1,11 +1,23 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type Account, MAX_ACCOUNTS, MAX_SESSIONS } from "../../accounts/model.ts";
+import { MAX_MACHINE_TOKENS, MAX_MACHINES } from "../../machines/model.ts";
 import { MAX_BINDINGS, MAX_MEMBERSHIPS } from "../../policy/model.ts";
 import type { Realm } from "../../realms/model.ts";
 import { MAX_IDENTITIES, type SsoLogin } from "../../sso/model.ts";
 import { countEvents, eventsAfter } from "../../testing/events.ts";
-import { aBinding, anAccount, anEvent, anIdentity, aSession, aToken, MADE_AT, newId } from "../../testing/rows.ts";
+import {
+	aBinding,
+	aMachine,
+	aMachineToken,
+	anAccount,
+	anEvent,
+	anIdentity,
+	aSession,
+	aToken,
+	MADE_AT,
+	newId,
+} from "../../testing/rows.ts";
 import { addAccount, addRealm } from "../../testing/rules.ts";
 import { MAX_TOKENS } from "../../tokens/model.ts";
 import type { OpenStore } from "./open-store.ts";
@@ -187,6 +199,11 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		const ada = await addAccount(store, { email: "ada@example.com" });
 		await addTokens(ada.id, 5, () => ({ created_at: at(-1), expires_at: MADE_AT }));
 		await addTokens(ada.id, 1, () => ({}));
+		const realm = await addRealm(store, ada);
+		const machine = aMachine(realm.id);
+		await store.machines.set(machine, anEvent());
+		for (const given of [{}, { expires_at: MADE_AT }, { trust_id: "trust" }])
+			await store.machines.addToken(aMachineToken(machine.id, given), anEvent());
 		const max = {
 			accounts: 1,
 			realm_bytes: 1,
@@ -196,6 +213,8 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 			tokens_per_account: MAX_TOKENS,
 			sessions_per_account: MAX_SESSIONS,
 			identities_per_account: MAX_IDENTITIES,
+			machines_per_realm: MAX_MACHINES,
+			tokens_per_machine: MAX_MACHINE_TOKENS,
 		};
 		const found = await store.realms.fullest({ max, now: MADE_AT });
 		assert.deepEqual(found.accounts, [{ name: "", used: await accounts.count(), max: 1 }]);
@@ -208,6 +227,9 @@ export async function rowLimitContract(openStore: OpenStore): Promise<void> {
 		assert.equal(found.sessions_per_account[0]?.used, MAX_SESSIONS);
 		assert.equal(found.identities_per_account[0]?.used, 1);
 		assert.equal(found.identities_per_account[0]?.max, MAX_IDENTITIES);
+		const name = `${realm.slug}/${machine.name}`;
+		assert.deepEqual(found.machines_per_realm, [{ name: realm.slug, used: 1, max: MAX_MACHINES }]);
+		assert.deepEqual(found.tokens_per_machine, [{ name, used: 1, max: MAX_MACHINE_TOKENS }]);
 		assert.deepEqual((await store.realms.fullest({ max, now: at(DAY_MS) })).sessions_per_account, []);
 	});
 }

@@ -5,7 +5,7 @@ import { believed } from "./row-guard.ts";
 import { createStatements } from "./statements.ts";
 import { notExpiredAt } from "./token-lines.ts";
 
-/** Maximum number of realms, or accounts, that are named. */
+/** Maximum number of realms, accounts or machines that are named. */
 const MOST = 20;
 
 /** Rows of `name`, `used` and `max`, the fullest first. */
@@ -35,6 +35,13 @@ const FULLEST: Record<RowLimit, string> = {
 	tokens_per_account: counted("account", "api_token", notExpiredAt("@now")),
 	sessions_per_account: counted("account", "session", "expires_at > @now"),
 	identities_per_account: counted("account", "sso_identity"),
+	machines_per_realm: counted("realm", "machine"),
+	// Of those that people made: what trusts give ends within the hour.
+	tokens_per_machine: fullest(
+		"realm.slug || '/' || machine.name AS name, held.used, @max AS max",
+		`(SELECT machine_id, count(*) AS used FROM machine_token WHERE trust_id IS NULL AND expires_at > @now GROUP BY machine_id) AS held
+			JOIN machine ON machine.id = held.machine_id JOIN realm ON realm.id = machine.realm_id`,
+	),
 };
 
 /** Rows of deleted realms that can be restored: an account's, or all. */
@@ -67,6 +74,8 @@ export function realmLists(db: Database) {
 				tokens_per_account: ask("tokens_per_account"),
 				sessions_per_account: ask("sessions_per_account"),
 				identities_per_account: ask("identities_per_account"),
+				machines_per_realm: ask("machines_per_realm"),
+				tokens_per_machine: ask("tokens_per_machine"),
 			};
 		},
 	};
