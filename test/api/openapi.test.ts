@@ -69,8 +69,7 @@ test("every operation has an id of its own and describes each answer", () => {
 	for (const { method, path, operation } of routes) {
 		for (const [status, answer] of Object.entries(operation.responses)) {
 			assert.match(status, /^(?:[1-5]\d\d|default)$/);
-			const described = "$ref" in answer ? resolve(document, String(answer.$ref)) : answer;
-			assert.match(String((described as { description?: string }).description), /\S/, `${method} ${path} ${status}`);
+			assert.match(answer.description ?? "", /\S/, `${method} ${path} ${status}`);
 		}
 	}
 });

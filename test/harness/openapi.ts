@@ -33,16 +33,14 @@ export interface Operation {
 	}[];
 	readonly security?: readonly object[];
 	readonly requestBody?: object;
-	readonly responses: Readonly<
-		Record<
-			string,
-			{
-				readonly description?: string;
-				readonly headers?: Readonly<Record<string, object>>;
-				readonly content?: Readonly<Record<string, { schema?: Schema }>>;
-			}
-		>
-	>;
+	readonly responses: Readonly<Record<string, Answer>>;
+}
+
+interface Answer {
+	readonly $ref?: string;
+	readonly description?: string;
+	readonly headers?: Readonly<Record<string, object>>;
+	readonly content?: Readonly<Record<string, { schema?: Schema }>>;
 }
 
 /** The part of the document that the tests read. */
@@ -69,13 +67,25 @@ export async function openApi(api: Api): Promise<OpenApi> {
 	return ok(await api.get<OpenApi>("/openapi.json"));
 }
 
-/** Returns every route in the document. Methods are upper case. */
+/** Returns every route in the document, with its answers in place of references to them. Methods are upper case. */
 export function routesOf(document: OpenApi): Route[] {
 	return Object.entries(document.paths).flatMap(([path, item]) =>
 		Object.entries(item)
 			.filter(([method]) => METHODS.has(method))
-			.map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+			.map(([method, operation]) => ({
+				method: method.toUpperCase(),
+				path,
+				operation: { ...operation, responses: answersOf(document, operation) },
+			})),
 	);
+}
+
+function answersOf(document: OpenApi, { responses }: Operation): Operation["responses"] {
+	const answers = Object.entries(responses).map(([status, answer]) => [
+		status,
+		answer.$ref === undefined ? answer : (resolve(document, answer.$ref) as Answer),
+	]);
+	return Object.fromEntries(answers);
 }
 
 const FORMATS: Readonly<Record<string, RegExp>> = {

@@ -33,9 +33,12 @@ const HEADERS = {
 
 type Header = keyof typeof HEADERS;
 
-/** Components that answers refer to. */
-export function answerComponents(): object {
-	return { headers: HEADERS, schemas: { Error: errorSchema() } };
+/** Components that the answers of these routes refer to. Each refusal is described once: most routes share theirs, and the document is read whole. */
+export function answerComponents(routes: readonly Route[]): object {
+	const refusals = routes.flatMap((route) =>
+		refusedStatuses(route).map((status) => [refusalName(route, status), refusal(route, status)] as const),
+	);
+	return { headers: HEADERS, responses: Object.fromEntries(refusals), schemas: { Error: errorSchema() } };
 }
 
 /** Every answer of a route, by status. */
@@ -74,13 +77,23 @@ function codesWith(route: Route, status: number): ErrorCode[] {
 }
 
 function errorAnswers(route: Route): Record<string, object> {
-	const statuses = [...new Set(codesOf(route).map((code) => STATUS[code]))].sort((a, b) => a - b);
-	return Object.fromEntries(statuses.map((status) => [status, errorAnswer(route, status)]));
+	const reference = (status: number) => ({ $ref: `#/components/responses/${refusalName(route, status)}` });
+	return Object.fromEntries(refusedStatuses(route).map((status) => [status, reference(status)]));
 }
 
-function errorAnswer(route: Route, status: number): object {
-	const isOwn = status === 404 && route.notFound !== undefined;
-	const schema = isOwn
+function refusedStatuses(route: Route): number[] {
+	return [...new Set(codesOf(route).map((code) => STATUS[code]))].sort((a, b) => a - b);
+}
+
+const isPlain = (route: Route, status: number) => status === 404 && route.notFound !== undefined;
+
+/** Name of a refusal's component: it says all that the refusal does. */
+function refusalName(route: Route, status: number): string {
+	return [...codesWith(route, status), ...(isPlain(route, status) ? ["plain"] : [])].join(".");
+}
+
+function refusal(route: Route, status: number): object {
+	const schema = isPlain(route, status)
 		? { type: "object", properties: { error: { type: "string" } }, required: ["error"] }
 		: { $ref: "#/components/schemas/Error" };
 	const headers: Record<number, readonly Header[]> = {

@@ -20,23 +20,35 @@ interface Operation {
 	requestBody?: { required: boolean; content: Record<string, { schema: Record<string, unknown> }> };
 	responses: Record<
 		string,
-		{ description: string; content?: Record<string, { schema: Record<string, unknown> }>; headers?: object }
+		{
+			$ref?: string;
+			description: string;
+			content?: Record<string, { schema: Record<string, unknown> }>;
+			headers?: object;
+		}
 	>;
 }
 
 interface Document {
 	openapi: string;
 	paths: Record<string, Record<string, Operation>>;
-	components: { schemas: Record<string, object>; securitySchemes: object };
+	components: { schemas: Record<string, object>; responses: Operation["responses"]; securitySchemes: object };
 }
 
 const routes = allRoutes();
 const document = openApiDocument(routes, "1.2.3") as Document;
-const operations = Object.entries(document.paths).flatMap(([path, byMethod]) =>
+/** The paths with refusals in place of references to them. */
+const paths: Document["paths"] = structuredClone(document.paths);
+for (const { responses } of Object.values(paths).flatMap((byMethod) => Object.values(byMethod))) {
+	for (const [status, { $ref }] of Object.entries(responses)) {
+		if ($ref !== undefined) responses[status] = document.components.responses[$ref.split("/").at(-1) ?? ""] as never;
+	}
+}
+const operations = Object.entries(paths).flatMap(([path, byMethod]) =>
 	Object.entries(byMethod).map(([method, operation]) => ({ path, method, operation })),
 );
 const operationOf = (method: string, path: string) =>
-	document.paths[path]?.[method.toLowerCase()] ?? assert.fail(`no ${method} ${path}`);
+	paths[path]?.[method.toLowerCase()] ?? assert.fail(`no ${method} ${path}`);
 
 function* nodesOf(value: unknown): Generator<Record<string, unknown>> {
 	if (typeof value !== "object" || value === null) return;
@@ -105,6 +117,22 @@ test("every reference inside the document leads somewhere", () => {
 		found++;
 	}
 	assert.ok(found > operations.length);
+});
+
+test("each refusal is described once, and by every one of its codes", () => {
+	const { responses } = document.components;
+	const texts = Object.values(responses).map((answer) => JSON.stringify(answer));
+	assert.equal(new Set(texts).size, texts.length);
+	for (const [name, { description }] of Object.entries(responses)) {
+		assert.match(name, /^[a-zA-Z0-9._-]+$/);
+		assert.equal(name.replace(/\.plain$/, ""), description.replaceAll(", ", "."));
+	}
+	const described = Object.values(document.paths).flatMap((byMethod) =>
+		Object.values(byMethod).flatMap((operation) => Object.entries(operation.responses)),
+	);
+	// Health's body says what is wrong, so its 503 is an answer of its own.
+	const inPlace = described.filter(([status, { $ref }]) => Number(status) >= 400 && $ref === undefined);
+	assert.equal(inPlace.length, 1);
 });
 
 test("every part of a path in braces is a parameter of it, required, and no other is", () => {

@@ -39,7 +39,7 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
 					description: "An API token (svc_…) or the session token from login.",
 				},
 			},
-			...answerComponents(),
+			...answerComponents(routes),
 		},
 	};
 }
