@@ -128,6 +128,7 @@ async function addOwner({ store }: Needs): Promise<Actor> {
 	const unrestricted = { realm_id: null, environment: null, engines: null, expires_at: null };
 	const request = {
 		machine: undefined,
+		purpose: undefined,
 		token_id: undefined,
 		jti: "load",
 		request_id: "load",

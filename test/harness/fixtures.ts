@@ -51,7 +51,12 @@ export async function fewAtOnce<Item, Result>(
 }
 
 /** Creates an API token of the person. `limits` are the optional restrictions. */
-export async function apiToken(api: Api, who: Person, scopes: string, limits: object = {}): Promise<ApiToken> {
+export async function apiToken(
+	api: Api,
+	who: Person,
+	scopes: string | undefined,
+	limits: object = {},
+): Promise<ApiToken> {
 	const body = { name: unique("token"), scopes, ...limits };
 	return ok(await api.post<ApiToken>("/auth/tokens", body, { token: who.token }), 201);
 }

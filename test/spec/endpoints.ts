@@ -151,9 +151,9 @@ const ROWS: readonly Row[] = [
 	["GET /api/v1/realms/{slug}/audit/keys/{keys}", 200, "viewer", "read", "realm", 128],
 	["GET /api/v1/audit/export", 200, "user", "read", "anywhere", ["page", 320]],
 	// Also in neither: for `svc backup`.
-	["POST /api/v1/backups", 201, "instance", "write", "instance", FEW],
-	["GET /api/v1/backups", 200, "instance", "read", "instance", FEW],
-	["GET /api/v1/backups/{name}", 200, "instance", "read", "instance", "file"],
+	["POST /api/v1/backups", 201, "instance", "write", "backups", FEW],
+	["GET /api/v1/backups", 200, "instance", "read", "backups", FEW],
+	["GET /api/v1/backups/{name}", 200, "instance", "read", "backups", "file"],
 	// In neither document: for `svc doctor` and `svc keys`.
 	["GET /api/v1/doctor", 200, "instance", "read", "instance", 64],
 	["GET /api/v1/keys", 200, "instance", "read", "instance", FEW],

@@ -1,4 +1,4 @@
-/** The limits of an API token; `own` is the realm, the environment or the role that the request concerns. */
+/** The limits of an API token; `own` is the realm, the environment or the role that the request concerns. `backups` is the purpose of a token. */
 export const LIMITS = [
 	"its realm",
 	"another realm",
@@ -11,6 +11,7 @@ export const LIMITS = [
 	"a role of another engine",
 	"its role of the engine in another realm",
 	"its environment and its role of the engine",
+	"backups",
 ] as const;
 
 /** One of these limits. */
@@ -32,6 +33,7 @@ const closed = <Opened extends Partial<Record<Limit, Outcome>>>(opened: Opened):
 	"a role of another engine": "scope",
 	"its role of the engine in another realm": "scope",
 	"its environment and its role of the engine": "scope",
+	backups: "scope",
 	...opened,
 });
 
@@ -51,16 +53,21 @@ const IN_ENVIRONMENT = {
 
 const EVERYWHERE = Object.fromEntries(LIMITS.map((limit) => [limit, "ok"] as const)) as Record<Limit, "ok">;
 
+/** The same for every limit, except that a token for backups reaches nothing else. */
+const NOT_FOR_BACKUPS = { ...EVERYWHERE, backups: "scope" } as const;
+
 /** Kinds of routes, by the reach of their limited callers. */
 export const KINDS = {
 	/** Ignores tokens. */
 	public: EVERYWHERE,
 	/** For signed-in people. */
-	session: EVERYWHERE,
+	session: NOT_FOR_BACKUPS,
 	/** A token's actions on itself and on the tokens it made. */
-	self: EVERYWHERE,
+	self: NOT_FOR_BACKUPS,
 	/** Manages the instance, or makes something that is not yet part of a realm. */
 	instance: closed({}),
+	/** Makes, lists and downloads backups. */
+	backups: closed({ backups: "ok" }),
 	/** Another token of the same owner. */
 	"others of its owner": closed({}),
 	/** The same for everybody, or the part of it that belongs to the token's realm. */
@@ -82,7 +89,7 @@ export const KINDS = {
 	}),
 	engine: closed({ ...IN_REALM, "its role of the engine": "ok", "its environment and its role of the engine": "ok" }),
 	encrypt: {
-		...EVERYWHERE,
+		...NOT_FOR_BACKUPS,
 		"its role of the engine": "scope",
 		"a role of another engine": "scope",
 		"its role of the engine in another realm": "scope",

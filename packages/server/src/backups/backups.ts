@@ -2,8 +2,9 @@ import { promises } from "node:fs";
 import { type AuditStore, eventBy } from "../audit/model.ts";
 import { AppError, FatalError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { requireInstanceAdmin } from "../policy/authorize.ts";
-import type { Actor } from "../policy/model.ts";
+import { logRefusal, requireInstanceAdmin } from "../policy/authorize.ts";
+import { notInstanceAdmin } from "../policy/decide.ts";
+import type { Actor, Scope } from "../policy/model.ts";
 import type { Semaphore } from "../semaphore.ts";
 import { Streamed } from "../streamed.ts";
 import type { System } from "../system.ts";
@@ -26,7 +27,7 @@ export interface BackupNeeds extends MakeNeeds {
  * @throws AppError forbidden, insufficient_scope, unhealthy (the disk is full or fails, or the copy is not sound)
  */
 export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Backup> {
-	await requireInstanceAdmin(needs, actor, "write");
+	await requireBackups(needs, actor, "write");
 	return needs.oneAtATime(async () => {
 		const now = needs.system.now();
 		const name = backupName("svc", now);
@@ -47,7 +48,7 @@ export async function createBackup(needs: BackupNeeds, actor: Actor): Promise<Ba
 
 /** Lists the stored backups that can be read, newest first. @throws AppError forbidden, insufficient_scope, unhealthy (the folder cannot be read) */
 export async function listBackups(needs: BackupNeeds, actor: Actor): Promise<Backup[]> {
-	await requireInstanceAdmin(needs, actor, "read");
+	await requireBackups(needs, actor, "read");
 	const onUnreadable = (file: string, error: unknown) => needs.log("error", "backup.unreadable", { file, error });
 	return listFolder(needs.folder, onUnreadable).catch(refuseUnreadable);
 }
@@ -61,13 +62,20 @@ export async function downloadBackup(
 	actor: Actor,
 	name: string,
 ): Promise<{ backup: Backup; content: Streamed }> {
-	await requireInstanceAdmin(needs, actor, "read");
+	await requireBackups(needs, actor, "read");
 	// Only names in the folder are accepted, so that no path leads out of it.
 	const file = await fileOf(needs.folder, name).catch(refuseUnreadable);
 	const backup = file === undefined ? undefined : await describe(needs.folder, name).catch(refuseUnreadable);
 	if (file === undefined || backup === undefined) throw noBackup();
 	await needs.store.audit.record(eventBy(actor, needs.system.now(), "backup.downloaded", undefined, { name }));
 	return { backup, content: new Streamed(piecesOf(file)) };
+}
+
+/** Requires the instance admin, with the scope or with a token for backups. @throws AppError forbidden, insufficient_scope */
+async function requireBackups(needs: BackupNeeds, actor: Actor, scope: Scope): Promise<void> {
+	if (actor.purpose === undefined) return requireInstanceAdmin(needs, actor, scope);
+	if (!actor.instance_admin) throw await logRefusal(needs, actor, notInstanceAdmin(), "instance");
+	actor.grants.push("instance");
 }
 
 /** Bytes read at once. */

@@ -3,10 +3,11 @@ import { tokenDigest } from "../crypto/api-token.ts";
 import type { SessionTokens } from "../crypto/session.ts";
 import { unauthorized } from "../errors.ts";
 import { hasExpired } from "../expiry.ts";
-import { type RefusalNeeds, refuseMachine } from "../policy/authorize.ts";
+import { type RefusalNeeds, refuseBackupToken, refuseMachine } from "../policy/authorize.ts";
 import { type Actor, SCOPES, type Scope } from "../policy/model.ts";
 import type { System } from "../system.ts";
-import type { TokenStore } from "../tokens/model.ts";
+import { FOR_BACKUPS, type TokenStore } from "../tokens/model.ts";
+import type { Route } from "./route.ts";
 
 /** Dependencies of authentication. */
 export interface IdentityNeeds {
@@ -25,12 +26,18 @@ const BEARER = /^bearer +([\x21-\x7e]+) *$/i;
 /** Milliseconds by which the last use of a token may be out of date. */
 const LAST_USE_MS = 60_000;
 
-/** Identifies the caller of a request. @param forMachines whether machines may make it @throws AppError unauthorized, forbidden (a machine) */
+/** The callers to whom a route is open beside people: none by default. */
+type OpenTo = Pick<Route, "forMachines" | "forBackups">;
+
+/**
+ * Identifies the caller of a request.
+ * @throws AppError unauthorized, forbidden (a machine), insufficient_scope (a token for backups)
+ */
 export type Identify = (
 	authorization: string | undefined,
 	request_id: string,
 	ip: string,
-	forMachines?: boolean,
+	openTo?: OpenTo,
 ) => Promise<Actor>;
 
 /**
@@ -38,12 +45,13 @@ export type Identify = (
  * Spec: API › Authentication
  */
 export function createIdentify(needs: IdentityNeeds): Identify {
-	return async (authorization, request_id, ip, forMachines = false) => {
+	return async (authorization, request_id, ip, { forMachines, forBackups } = {}) => {
 		const token = BEARER.exec(authorization ?? "")?.[1];
 		const identity = token === undefined ? undefined : await findIdentity(needs, token);
 		if (identity === undefined) throw unauthorized();
 		const actor = { ...identity, grants: [], request_id, ip };
-		if (actor.machine !== undefined && !forMachines) throw await refuseMachine(needs, actor);
+		if (actor.machine !== undefined && forMachines !== true) throw await refuseMachine(needs, actor);
+		if (actor.purpose !== undefined && forBackups !== true) throw await refuseBackupToken(needs, actor);
 		return actor;
 	};
 }
@@ -62,14 +70,15 @@ async function byApiToken(needs: IdentityNeeds, token: string): Promise<Identity
 	if (hasExpired(owner.expires_at, now.toISOString())) return undefined;
 	noteUse(needs, owner.id, now);
 	const { id, user_id, email, name, instance_admin, machine, realm_id, environment, engines, expires_at } = owner;
-	const scopes = owner.scopes.split(",") as Scope[];
+	const isForBackups = owner.scopes === FOR_BACKUPS;
 	return {
 		user_id,
 		email,
 		name,
 		instance_admin,
 		machine,
-		scopes,
+		scopes: isForBackups ? [] : (owner.scopes.split(",") as Scope[]),
+		purpose: isForBackups ? FOR_BACKUPS : undefined,
 		token_id: id,
 		jti: undefined,
 		realm_id,
@@ -91,5 +100,6 @@ async function bySession({ store, system, sessions }: IdentityNeeds, token: stri
 	const owner = claims && (await store.accounts.sessionOwner(claims.jti, claims.sub, system.now().toISOString()));
 	if (owner === undefined) return undefined;
 	const unrestricted = { realm_id: null, environment: null, engines: null, expires_at: null };
-	return { ...owner, machine: undefined, scopes: SCOPES, token_id: undefined, jti: claims?.jti, ...unrestricted };
+	const all = { machine: undefined, scopes: SCOPES, purpose: undefined };
+	return { ...owner, ...all, token_id: undefined, jti: claims?.jti, ...unrestricted };
 }

@@ -55,6 +55,8 @@ interface Definition<Path extends string, Query, Body, Who> {
 	isBrief?: boolean;
 	/** Machines may call it, within their role and limits. All other routes are for people. Design: §15 */
 	forMachines?: boolean;
+	/** A token for backups may call it. Each one gets 403 from all other routes. */
+	forBackups?: boolean;
 	/** Answers also while the database is not trusted. */
 	trustsNothing?: boolean;
 	/** Answered instead of the error object when something is not found. */

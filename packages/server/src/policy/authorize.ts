@@ -95,6 +95,12 @@ export function refuseMachine(needs: RefusalNeeds, actor: Actor): Promise<AppErr
 	return logRefusal(needs, actor, peopleOnly(), "machine", realm);
 }
 
+/** Logs that a token for backups asked for something else. @returns the refusal, for you to throw */
+export function refuseBackupToken(needs: RefusalNeeds, actor: Actor): Promise<AppError> {
+	const message = "the token makes and downloads backups and does nothing else: sign in with `svc login`";
+	return logRefusal(needs, actor, new AppError("insufficient_scope", message), "backup");
+}
+
 /** Refuses limited tokens any action that concerns more than a realm. @throws AppError insufficient_scope */
 export async function requireUnrestricted(needs: RefusalNeeds, actor: Actor): Promise<void> {
 	if (isUnrestricted(actor)) return;

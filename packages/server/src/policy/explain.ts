@@ -95,7 +95,14 @@ function userNotFound(): AppError {
 }
 
 /** Rights that every session has and a token may lack. */
-const SIGNED_IN = { scopes: SCOPES, realm_id: null, environment: null, engines: null, token_id: undefined } as const;
+const SIGNED_IN = {
+	scopes: SCOPES,
+	purpose: undefined,
+	realm_id: null,
+	environment: null,
+	engines: null,
+	token_id: undefined,
+} as const;
 
 async function findAccount({ store }: ExplainNeeds, user: string): Promise<Account | undefined> {
 	return (await store.accounts.byId(user)) ?? store.accounts.byEmail(normalEmail(user));

@@ -24,6 +24,9 @@ export const CapabilityName = v.picklist(
 
 export type Scope = (typeof SCOPES)[number];
 
+/** Purpose of a token without scopes: it makes and downloads backups, and reaches no other route. */
+export type Purpose = "backup";
+
 /**
  * Scopes that a token needs for a capability. Of several, an action that removes something needs the last one, every other one the first.
  * Design: §6
@@ -53,6 +56,8 @@ export interface Actor {
 	/** Manages accounts, keys and engines, but reads only realms that it is a member of. */
 	instance_admin: boolean;
 	scopes: readonly Scope[];
+	/** Set when the caller is a token that is for this alone; it has no scopes. */
+	purpose: Purpose | undefined;
 	/** Set when the caller is a machine; its id is in user_id. */
 	machine: MachineCaller | undefined;
 	/** Set when an API token was used. */

@@ -10,6 +10,7 @@ export function anActor(given: Partial<Actor> = {}): Actor {
 		instance_admin: false,
 		machine: undefined,
 		scopes: SCOPES,
+		purpose: undefined,
 		token_id: undefined,
 		jti: "session",
 		realm_id: null,

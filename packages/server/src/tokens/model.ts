@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { AuditEvent } from "../audit/model.ts";
 import { atMost, Environment, errorMessage, instantOf, RequiredPlainText, Text } from "../messages.ts";
 import { type Port, read, scan, write } from "../operation.ts";
-import { type MachineCaller, SCOPES, type Scope } from "../policy/model.ts";
+import { type MachineCaller, type Purpose, SCOPES, type Scope } from "../policy/model.ts";
 
 const SCOPES_RULE = errorMessage("invalid_scope", "scopes must be a comma-separated list of read, write and delete");
 
@@ -32,6 +32,9 @@ export const Engines = v.pipe(
 	v.transform((names) => [...new Set(names)].sort((a, b) => (a < b ? -1 : 1))),
 );
 
+/** Text kept in place of scopes for a token that makes and downloads backups. */
+export const FOR_BACKUPS = "backup" satisfies Purpose;
+
 /** Spec: API › API tokens. The restrictions are ours: Design §7.2, §13. */
 export const CreateToken = v.object({
 	name: v.pipe(RequiredPlainText, atMost(255, "name")),
@@ -40,6 +43,7 @@ export const CreateToken = v.object({
 	environment: v.nullish(Environment),
 	engines: v.nullish(Engines),
 	expires_at: v.nullish(instantOf("expires_at")),
+	purpose: v.nullish(v.picklist([FOR_BACKUPS], errorMessage("validation_failed", "purpose must be backup"))),
 });
 
 export interface ApiToken {
@@ -49,7 +53,7 @@ export interface ApiToken {
 	prefix: string;
 	/** SHA-256 of the token. */
 	digest: Buffer;
-	/** Comma-separated, in the order of SCOPES. */
+	/** Comma-separated, in the order of SCOPES; for a token for backups `backup`. */
 	scopes: string;
 	realm_id: string | null;
 	environment: string | null;

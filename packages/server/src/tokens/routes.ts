@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
-import { type ApiToken, CreateToken } from "./model.ts";
+import { type ApiToken, CreateToken, FOR_BACKUPS } from "./model.ts";
 import { createToken, listTokens, revokeToken, type TokenNeeds } from "./tokens.ts";
 
 const TokenSchema = v.object({
@@ -16,13 +16,15 @@ const TokenSchema = v.object({
 	expires_at: v.nullable(Instant),
 	last_used_at: v.nullable(Instant),
 	engines: v.optional(v.array(v.string())),
+	purpose: v.optional(v.literal(FOR_BACKUPS)),
 });
 
-/** Spec: API › API tokens. The other fields are ours: restrictions, and when it was last used. */
+/** Spec: API › API tokens. The other fields are ours: restrictions, purpose, and when it was last used. */
 function shown(token: ApiToken) {
-	const { id, name, prefix, scopes, created_at, realm_id, environment, expires_at, last_used_at } = token;
+	const { id, name, prefix, created_at, realm_id, environment, expires_at, last_used_at } = token;
+	const reach = token.scopes === FOR_BACKUPS ? { scopes: "", purpose: FOR_BACKUPS } : { scopes: token.scopes };
 	const engines = token.engines === null ? {} : { engines: JSON.parse(token.engines) as string[] };
-	return { id, name, prefix, scopes, created_at, realm_id, environment, expires_at, last_used_at, ...engines };
+	return { id, name, prefix, ...reach, created_at, realm_id, environment, expires_at, last_used_at, ...engines };
 }
 
 /** Spec: API › API tokens. */
@@ -35,7 +37,7 @@ export function tokenRoutes(needs: TokenNeeds): Route[] {
 			body: CreateToken,
 			status: 201,
 			answer: v.object({ token: v.string(), ...TokenSchema.entries }),
-			errors: ["invalid_scope", "invalid_environment", "not_found", "limit_reached"],
+			errors: ["invalid_scope", "invalid_environment", "not_found", "unsupported_operation", "limit_reached"],
 			async handle({ actor, body }) {
 				const token = await createToken(needs, actor, body);
 				return { token: token.token, ...shown(token) };

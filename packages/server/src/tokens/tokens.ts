@@ -3,9 +3,15 @@ import { makeToken } from "../crypto/api-token.ts";
 import { AppError, LimitReached } from "../errors.ts";
 import { hasExpired } from "../expiry.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { isUnrestricted, logRefusal, requireScopeOfAny } from "../policy/authorize.ts";
+import {
+	isUnrestricted,
+	logRefusal,
+	requireInstanceAdmin,
+	requireScopeOfAny,
+	requireSession,
+} from "../policy/authorize.ts";
 import { realmNotFound } from "../policy/decide.ts";
-import type { Actor, Scope } from "../policy/model.ts";
+import type { Actor, Purpose, Scope } from "../policy/model.ts";
 import type { RealmStore } from "../realms/model.ts";
 import type { Store } from "../store/store.ts";
 import type { System } from "../system.ts";
@@ -31,14 +37,16 @@ export interface NewToken {
 	engines?: readonly string[] | null | undefined;
 	/** ISO 8601 UTC. */
 	expires_at?: string | null | undefined;
+	/** Makes a token for this alone, without scopes, realm, environment and engines. */
+	purpose?: Purpose | null | undefined;
 }
 
 /**
  * Makes an API token that never exceeds its maker: scopes, realm, environment, engines, lifetime. It inherits the maker's restrictions; if the
- * request names an environment or engines, the token is for these alone.
+ * request names an environment or engines, the token is for these alone. One with a purpose is made by the instance admin in a session.
  * @returns the token's row and, only this once, the token
  * @throws AppError insufficient_scope, not_found (realm), validation_failed (expires_at in the past, engines that are unknown or without a
- * realm), unauthorized (the maker's own session or token ended meanwhile), limit_reached
+ * realm, a purpose with limits), forbidden and unsupported_operation (a purpose), unauthorized (the maker's own session or token ended meanwhile), limit_reached
  * Spec: API › API tokens. Design: §6, §7.2, §13
  */
 export async function createToken(
@@ -48,9 +56,9 @@ export async function createToken(
 ): Promise<ApiToken & { token: string }> {
 	const now = needs.system.now();
 	const created_at = now.toISOString();
-	const limits = await inheritLimits(needs, actor, input, created_at);
+	const limits = await limitsOf(needs, actor, input, created_at);
 	const { token, prefix, digest } = makeToken(needs.system.randomBytes);
-	const scopes = input.scopes.join(",");
+	const scopes = input.purpose ?? input.scopes.join(",");
 	const id = needs.system.uuid();
 	const row = {
 		id,
@@ -85,12 +93,25 @@ function tooManyTokens(): AppError {
 	);
 }
 
-async function inheritLimits(
-	needs: TokenNeeds,
-	actor: Actor,
-	input: NewToken,
-	now: string,
-): Promise<Pick<Actor, "realm_id" | "environment" | "engines" | "expires_at">> {
+type Limits = Pick<Actor, "realm_id" | "environment" | "engines" | "expires_at">;
+
+async function limitsOf(needs: TokenNeeds, actor: Actor, input: NewToken, now: string): Promise<Limits> {
+	if (input.purpose == null) return inheritLimits(needs, actor, input, now);
+	await requireInstanceAdmin(needs, actor, "write");
+	requireSession(actor, "make a token for backups");
+	const { scopes, realm, environment, engines, expires_at = null } = input;
+	const isLimited = [realm, environment, engines].some((limit) => limit != null);
+	if (isLimited || scopes.join() !== "read")
+		throw new AppError("validation_failed", "a token with a purpose has no scopes, realm, environment or engines");
+	requireFuture(expires_at, now);
+	return { realm_id: null, environment: null, engines: null, expires_at };
+}
+
+function requireFuture(expires_at: string | null, now: string): void {
+	if (hasExpired(expires_at, now)) throw new AppError("validation_failed", "expires_at must be in the future");
+}
+
+async function inheritLimits(needs: TokenNeeds, actor: Actor, input: NewToken, now: string): Promise<Limits> {
 	for (const scope of input.scopes) await requireScopeOfAny(needs, actor, scope);
 	const realm_id = input.realm == null ? actor.realm_id : await memberRealm(needs, actor, input.realm);
 	const { environment, engines } = await placesOf(needs, actor, input);
@@ -99,7 +120,7 @@ async function inheritLimits(
 	}
 	const expires_at = input.expires_at ?? (actor.token_id === undefined ? null : actor.expires_at);
 	if (actor.realm_id !== null && realm_id !== actor.realm_id) throw await beyond(needs, actor, "realm");
-	if (hasExpired(expires_at, now)) throw new AppError("validation_failed", "expires_at must be in the future");
+	requireFuture(expires_at, now);
 	const isLonger =
 		actor.token_id !== undefined && actor.expires_at !== null && !hasExpired(expires_at, actor.expires_at);
 	if (isLonger) throw await beyond(needs, actor, "lifetime");
