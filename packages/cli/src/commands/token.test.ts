@@ -35,6 +35,28 @@ test("a new token is alone on stdout, and its limits are sent only when given", 
 	);
 });
 
+test("a token for backups is for them alone: sent without scopes, listed with its purpose", async () => {
+	const token = { id: "i", name: "nightly", prefix: "svc_", scopes: "", created_at: "2030-01-01T00:00:00Z" };
+	const tokens = [{ ...token, purpose: "backup" }];
+	await using server = await startService(({ method }) =>
+		method === "POST" ? { status: 201, body: { ...token, token: "svc_new" } } : page("tokens", tokens),
+	);
+	const { env } = server;
+	const { stderr } = await run(["token", "create", "nightly", "--purpose", "backup"], { env });
+	assert.equal(stderr, "token nightly (for backup alone) has the id i and is not shown again\n");
+	assert.deepEqual(server.requests[0]?.body, { name: "nightly", purpose: "backup" });
+	assert.match((await run(["token", "list"], { env })).stdout, /CREATED +PURPOSE\n.* backup\n/);
+	for (const more of [
+		["--scopes", "read"],
+		["--realm", "shop"],
+		["--env", "dev"],
+		["--engine", "totp"],
+	])
+		assert.equal((await run(["token", "create", "nightly", "--purpose", "backup", ...more], { env })).code, 2);
+	assert.equal((await run(["token", "create", "nightly", "--purpose", "restore"], { env })).code, 2);
+	assert.equal(server.requests.length, 2);
+});
+
 test("roles of engines are sent as a list, and shown in a column of their own", async () => {
 	const token = {
 		id: "i",

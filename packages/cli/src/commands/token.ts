@@ -21,10 +21,13 @@ interface CreateOptions {
 	readonly engine?: readonly string[];
 	readonly expiresAt?: string;
 	readonly ttl?: string;
+	readonly purpose?: string;
 }
 
 const DETAILS = `A token for an environment reads and writes its secrets, within the token's scopes, and nothing else: no bindings, engines, leases or events. A token for roles of engines creates and revokes those credentials, and nothing else.
-A token created with a token ends with it.`;
+A token created with a token ends with it. \`--purpose backup\`, for the instance's administrators, makes one that creates, lists and downloads backups, and nothing else, as long as you administer the instance.`;
+/** The limits of a token that one with a purpose has not. */
+const NOT_WITH_PURPOSE = ["scopes", "realm", "env", "engine"];
 
 /** Adds the commands of API tokens. */
 export function addTokenCommands(program: Command, io: Io): void {
@@ -37,6 +40,7 @@ export function addTokenCommands(program: Command, io: Io): void {
 			option("--realm <slug>", "valid only in this realm"),
 			option("--env <name>", "valid only in this environment").choices(ENVIRONMENTS),
 			repeatable("--engine <type:role>", "valid only for credentials of this role in --realm; with --env, for both"),
+			option("--purpose <name>", "valid only for this").choices(["backup"]).conflicts(NOT_WITH_PURPOSE),
 			option("--ttl <duration>", "how long it is valid, such as 12h or 90d").conflicts("expiresAt"),
 			option("--expires-at <instant>", "when it ends, such as 2030-01-31T00:00:00Z"),
 		],
@@ -44,6 +48,7 @@ export function addTokenCommands(program: Command, io: Io): void {
 		examples: [
 			"svc token create ci --scopes read --realm shop --env prod --ttl 90d",
 			"svc token create cache --realm shop --engine keyvalue:readonly",
+			"svc token create nightly --purpose backup --ttl 365d",
 			"SVC_TOKEN=$(svc token create deploy)",
 		],
 		run: createToken,
@@ -71,7 +76,7 @@ export function addTokenCommands(program: Command, io: Io): void {
 }
 
 async function createToken(context: Context<CreateOptions>, name: string): Promise<void> {
-	const { scopes, realm, env, engine = [] } = context.options;
+	const { scopes, realm, env, engine = [], purpose } = context.options;
 	const expiresAt = endOf(context.options);
 	const body = {
 		name,
@@ -80,13 +85,14 @@ async function createToken(context: Context<CreateOptions>, name: string): Promi
 		...(env === undefined ? {} : { environment: env }),
 		...(engine.length === 0 ? {} : { engines: engine }),
 		...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+		...(purpose === undefined ? {} : { purpose }),
 	};
 	const answer = await send(await connect(context), { method: "POST", path: "auth/tokens", body });
 	await show(context, answer, visible(text(answer, "token")));
 	await note(
 		context,
 		visible(
-			`token ${name} (${text(answer, "scopes")}; ${reachOf(context.options)}) has the id ${text(answer, "id")} and is not shown again`,
+			`token ${name} (${reachOf(context.options, text(answer, "scopes"))}) has the id ${text(answer, "id")} and is not shown again`,
 		),
 	);
 }
@@ -95,9 +101,10 @@ function endOf({ expiresAt, ttl }: CreateOptions): string | undefined {
 	return ttl === undefined ? expiresAt : new Date(Date.now() + parseDuration("--ttl", ttl)).toISOString();
 }
 
-/** Where a new token is good, in words. */
-function reachOf({ realm, env, engine = [] }: CreateOptions): string {
-	return `${placesOf(env, engine)} of ${realm ?? "every realm"}`;
+/** Use of a new token, in words. */
+function reachOf({ realm, env, engine = [], purpose }: CreateOptions, scopes: string): string {
+	if (purpose !== undefined) return `for ${purpose} alone`;
+	return `${scopes}; ${placesOf(env, engine)} of ${realm ?? "every realm"}`;
 }
 
 /** Says which environment's secrets and which roles of engines these limits leave, such as `prod and pki:client`. */
@@ -117,8 +124,8 @@ async function listTokens(context: Context): Promise<void> {
 		text(token, "created_at"),
 	]);
 	const titles = [ids("ID"), "PREFIX", "NAME", "SCOPES", instants("CREATED")];
-	const extra = ["realm", "realm_id", "environment", "engines", "expires_at", "last_used_at"].filter((field) =>
-		tokens.some((token) => cell(token, field)),
+	const extra = ["purpose", "realm", "realm_id", "environment", "engines", "expires_at", "last_used_at"].filter(
+		(field) => tokens.some((token) => cell(token, field)),
 	);
 	const wide = lines.map((line, index) => [...line, ...extra.map((field) => cell(tokens[index] ?? {}, field))]);
 	const heads = extra.map((field) => headOf(field));
