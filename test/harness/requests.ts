@@ -73,6 +73,10 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	},
 
 	"POST /api/v1/realms": () => ({ path: `${V1}/realms`, body: { slug: unique("made"), name: "A realm" } }),
+	"PUT /api/v1/realms/{slug}": async ({ api, people }, { person }) => ({
+		path: `${V1}/realms/${(await realm(api, person ?? people.owner)).slug}`,
+		body: { name: "Another name" },
+	}),
 	"DELETE /api/v1/realms/{slug}": async ({ freshRealm }) => ({ path: `${V1}/realms/${await freshRealm()}` }),
 	"POST /api/v1/realms/{slug}/restore": async ({ api, people }, { person }) => {
 		const owner = person ?? people.owner;

@@ -40,6 +40,7 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["PUT /api/v1/users/{id}/limits", "instance"],
 	["POST /api/v1/revoke", "instance"],
 	["POST /api/v1/realms", "own"],
+	["PUT /api/v1/realms/{slug}", "own", { sessionOnly: true }],
 	["DELETE /api/v1/realms/{slug}", "admin"],
 	["POST /api/v1/realms/{slug}/restore", "own"],
 	["POST /api/v1/realms/{slug}/secrets", "member"],

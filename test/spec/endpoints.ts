@@ -92,6 +92,7 @@ const ROWS: readonly Row[] = [
 	["POST /api/v1/realms", 201, "user", "write", "instance", FEW],
 	["GET /api/v1/realms", 200, "user", "read", "anywhere", ["page", 256]],
 	["GET /api/v1/realms/{slug}", 200, "viewer", "read", "realm", FEW],
+	["PUT /api/v1/realms/{slug}", 200, "user", "session", "realm", FEW],
 	["DELETE /api/v1/realms/{slug}", 200, "admin", "delete", "admins of a realm", FEW],
 	["POST /api/v1/realms/{slug}/restore", 200, "user", "write,delete", "instance", FEW],
 

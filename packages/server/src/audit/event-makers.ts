@@ -43,6 +43,8 @@ const CHECKED: ReadonlySet<string> = new Set<EventType>([
 	"invitation.created",
 	"invitation.deleted",
 	"realm.created",
+	"realm.updated",
+	"realm.transferred",
 	"realm.deleted",
 	"realm.restored",
 	"secret.set",

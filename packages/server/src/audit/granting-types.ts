@@ -8,6 +8,7 @@ export const GRANTING_TYPES = [
 	"user.enabled",
 	"user.admin.set",
 	"realm.created",
+	"realm.transferred",
 	"realm.deleted",
 	"realm.purged",
 	"realm.restored",

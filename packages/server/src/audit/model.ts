@@ -27,6 +27,8 @@ export const EVENT_TYPES = [
 	"invitation.created",
 	"invitation.deleted",
 	"realm.created",
+	"realm.updated",
+	"realm.transferred",
 	"realm.deleted",
 	"realm.purged",
 	"realm.restored",

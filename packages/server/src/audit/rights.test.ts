@@ -97,6 +97,24 @@ test("an instance admin that is made or ended by an event differs from neither",
 	assert.deepEqual(log.against({ accounts: [{ ...bob, instance_admin: 0 }] }), []);
 });
 
+test("a realm that changes hands has a new owner, whose binding ended, and an old one with the role that was kept", () => {
+	const log = aLog();
+	log.add("realm.created", "ada", {}, "r");
+	log.add("policy.binding.created", "ada", { user_id: "bob", role: "admin" }, "r");
+	log.add("realm.transferred", "ada", { owner: "bob", was: "ada", kept_role: "admin" }, "r");
+	const realms = [{ id: "r", user_id: "bob", deleted_at: null }];
+	const kept = { realm_id: "r", user_id: "ada", role: "admin" };
+	assert.deepEqual(log.against({ realms, bindings: [kept] }), []);
+	assert.deepEqual(log.against({ realms: [{ ...realms[0], user_id: "ada" }] as typeof realms, bindings: [] }), [
+		"realm r changed 3",
+		"binding r ada missing 3",
+	]);
+	const old = { realm_id: "r", user_id: "bob", role: "admin" };
+	assert.deepEqual(log.against({ realms, bindings: [kept, old] }), ["binding r bob ended 3"]);
+	log.add("realm.transferred", "root", { owner: "ada", was: "bob" }, "r");
+	assert.deepEqual(log.against({ realms: [{ id: "r", user_id: "ada", deleted_at: null }] }), []);
+});
+
 test("deleting a realm ends its configurations, and purging it ends everything in it", () => {
 	const log = aLog();
 	log.add("realm.created", "ada", {}, "r");

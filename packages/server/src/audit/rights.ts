@@ -86,6 +86,7 @@ export class LoggedRights {
 		"user.admin.set": (event, { user_id, instance_admin }) =>
 			this.#setAdmin(String(user_id), instance_admin === true, event),
 		"realm.created": (event) => this.#grant("realm", event.realm_id, { says: realmSays(event.actor, false) }, event),
+		"realm.transferred": (event, facts) => this.#transferRealm(event, facts),
 		"realm.deleted": (event) => this.#deleteRealm(event.realm_id, event),
 		"realm.purged": (event) => this.#purgeRealm(event.realm_id, event),
 		"realm.restored": (event, { owner }) => this.#restoreRealm(event.realm_id, String(owner), event),
@@ -181,6 +182,14 @@ export class LoggedRights {
 		const says = this.#logged.get(keyOf("account", user_id))?.right?.says;
 		if (says !== undefined)
 			this.#grant("account", user_id, { says: accountSays(isAdmin, says.endsWith(DISABLED)) }, by);
+	}
+
+	#transferRealm(event: StoredEvent, { owner, was, kept_role }: Facts): void {
+		const { realm_id } = event;
+		this.#grant("realm", realm_id, { says: realmSays(String(owner), false) }, event);
+		this.#end("binding", `${realm_id} ${owner}`, event);
+		if (kept_role !== undefined)
+			this.#grantIn(realm_id, "binding", `${realm_id} ${was}`, { says: String(kept_role) }, event);
 	}
 
 	#deleteRealm(realm_id: string, by: When): void {

@@ -4,7 +4,7 @@ import type { KeyRow } from "../crypto/keyring-model.ts";
 import type { Filled } from "../limits.ts";
 import { atMost, errorMessage, PlainText, RequiredPlainText, RequiredText } from "../messages.ts";
 import { type Port, read, scan, write } from "../operation.ts";
-import type { Role } from "../policy/model.ts";
+import type { Binding, Role } from "../policy/model.ts";
 
 /** Spec: API › Limits. Design: §7. */
 const Slug = v.pipe(
@@ -18,11 +18,17 @@ const Slug = v.pipe(
 	),
 );
 
+const Name = v.pipe(RequiredPlainText, atMost(255, "name"));
+const Description = v.pipe(PlainText, atMost(2048, "description"));
+
 /** Spec: API › Realms. */
-export const CreateRealm = v.object({
-	slug: Slug,
-	name: v.pipe(RequiredPlainText, atMost(255, "name")),
-	description: v.nullish(v.pipe(PlainText, atMost(2048, "description")), ""),
+export const CreateRealm = v.object({ slug: Slug, name: Name, description: v.nullish(Description, "") });
+
+/** Fields that change, and the new owner's id or e-mail. Design: §15. */
+export const ChangeRealm = v.object({
+	name: v.optional(Name),
+	description: v.optional(Description),
+	owner: v.optional(RequiredText),
 });
 
 /** A deletion and a slug for the restored realm. Both have defaults. Design: §15. */
@@ -66,6 +72,22 @@ export interface NewRealm {
 	/** Realms that an account may own, unless it has its own limit. */
 	realms_per_account: number;
 }
+
+/** A realm as a change leaves it. */
+export interface RealmChange extends Pick<Realm, "id" | "name" | "description" | "user_id"> {
+	/** Owner who makes the change; undefined when the instance admin makes it for one who is disabled. */
+	by_owner: string | undefined;
+	/** Role that the owner keeps when another account takes the realm. */
+	kept: Binding | undefined;
+	/** Realms that an account may own, unless it has its own limit. */
+	realms_per_account: number;
+}
+
+/**
+ * Outcome of a change. `not_owner`: the owner is another one or, for the instance admin, not disabled; `not_heir`: the new owner is not an enabled
+ * account with the role admin there.
+ */
+export type ChangeOutcome = "done" | "realm_gone" | "not_owner" | "not_heir" | "limit_reached" | "user_limit_reached";
 
 /** A live realm as one user sees it. */
 export interface RealmAccess extends Realm {
@@ -117,6 +139,8 @@ export const realmOperations = {
 	/** Lists realms that the user owns or is bound in. `only` narrows the list to one realm. */
 	list: read<(user_id: string, only: string | undefined, after: string, limit: number) => Realm[]>(),
 	count: read<(user_id: string, only: string | undefined) => number>(),
+	/** Replaces name, description and owner; the new owner's binding ends. Any answer but `done` means that nothing changed. */
+	change: write<(input: RealmChange, event: AuditEvent) => ChangeOutcome>(),
 	/** Soft-deletes it; false when it was not live. */
 	remove: write<(input: { id: string; deleted_at: string }, event: AuditEvent) => boolean>(),
 	/** Finds realms deleted before the instant. */

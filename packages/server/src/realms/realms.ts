@@ -10,7 +10,7 @@ import { PURGE_AFTER_DAYS, type Realm, type RealmStore } from "./model.ts";
 
 /** Dependencies of the realm rules. */
 export interface RealmNeeds extends AccessNeeds {
-	store: AccessNeeds["store"] & { realms: RealmStore; accounts: Pick<AccountStore, "byId"> };
+	store: AccessNeeds["store"] & { realms: RealmStore; accounts: Pick<AccountStore, "byId" | "byEmail"> };
 	system: System;
 	keyring: Pick<Keyring, "withNewKey" | "forgetRealm" | "cursorKey">;
 	/** Realms that an account may own, unless it has its own limit. */
@@ -87,8 +87,11 @@ export async function deleteRealm(needs: RealmNeeds, actor: Actor, slug: string)
 	});
 	const now = needs.system.now();
 	const event = eventBy(actor, now, "realm.deleted", realm, {});
-	if (!(await needs.store.realms.remove({ id: realm.id, deleted_at: now.toISOString() }, event))) {
-		throw new AppError("not_found", "realm not found: it has just been deleted");
-	}
+	if (!(await needs.store.realms.remove({ id: realm.id, deleted_at: now.toISOString() }, event))) throw noSuchRealm();
 	needs.keyring.forgetRealm(realm.id);
+}
+
+/** Makes the answer for a realm that was deleted while the request came. */
+export function noSuchRealm(): AppError {
+	return new AppError("not_found", "realm not found: it has just been deleted");
 }

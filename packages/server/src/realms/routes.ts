@@ -2,8 +2,9 @@ import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Deleted, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
+import { changeRealm } from "./change.ts";
 import { listDeletedRealms, restoreRealm } from "./deletion.ts";
-import { CreateRealm, RestoreRealm } from "./model.ts";
+import { ChangeRealm, CreateRealm, RestoreRealm } from "./model.ts";
 import { createRealm, deleteRealm, getRealm, listRealms, type RealmNeeds } from "./realms.ts";
 
 const RealmSchema = v.object({
@@ -51,6 +52,16 @@ function living(needs: RealmNeeds): Route[] {
 			answer: RealmSchema,
 			errors: ["not_found"],
 			handle: ({ actor, params }) => getRealm(needs, actor, params.slug),
+		}),
+		route({
+			method: "PUT",
+			path: "/api/v1/realms/{slug}",
+			summary: "Change a realm's name, description or owner",
+			body: ChangeRealm,
+			status: 200,
+			answer: RealmSchema,
+			errors: ["not_found", "conflict", "unsupported_operation", "limit_reached"],
+			handle: ({ actor, params, body }) => changeRealm(needs, actor, params.slug, body),
 		}),
 	];
 }

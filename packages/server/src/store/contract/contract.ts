@@ -5,6 +5,7 @@ import { accountContract } from "./accounts.ts";
 import { auditContract } from "./audit.ts";
 import { auditKeyContract } from "./audit-keys.ts";
 import { backupContract } from "./backups.ts";
+import { changedRealmContract } from "./changed-realms.ts";
 import { currentAccessContract } from "./current-access.ts";
 import { deletedRealmContract } from "./deleted-realms.ts";
 import { engineContract } from "./engines.ts";
@@ -36,6 +37,7 @@ const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	audit: auditContract,
 	"audit keys": auditKeyContract,
 	backups: backupContract,
+	"changed realms": changedRealmContract,
 	"current access": currentAccessContract,
 	"deleted realms": deletedRealmContract,
 	engines: engineContract,

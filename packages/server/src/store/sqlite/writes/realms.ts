@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import { decideRealm } from "../../../realms/decide.ts";
+import { decideChange, decideRealm } from "../../../realms/decide.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import type { Append } from "./audit.ts";
@@ -7,14 +7,14 @@ import { emptying, ending } from "./emptying.ts";
 import { IS_UNUSED } from "./engines.ts";
 import { INSERT_KEY } from "./keys.ts";
 import { leaseRevoker } from "./leases.ts";
-import { LIVE_REALM_BY_SLUG } from "./live-realm.ts";
+import { LIVE_REALM, LIVE_REALM_BY_SLUG } from "./live-realm.ts";
 import { END_MACHINE_TOKENS } from "./machines.ts";
+import { COUNT_MEMBERSHIPS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 
 /** Operations on realms. */
 export function realmWrites(db: Database, append: Append): Implementations<"write">["realms"] {
 	const taken = db.prepare(LIVE_REALM_BY_SLUG);
-	const limit = db.prepare(`SELECT realms FROM ${believed("account_limit")} WHERE user_id = ?`).pluck();
-	const owned = db.prepare("SELECT count(*) FROM realm WHERE user_id = ?").pluck();
+	const holdings = holdingsOf(db);
 	const insert = db.prepare(
 		"INSERT INTO realm (id, slug, name, description, user_id, created_at) VALUES (@id, @slug, @name, @description, @user_id, @created_at)",
 	);
@@ -31,11 +31,7 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 	return {
 		create(input, event) {
 			const { slug, user_id } = input.realm;
-			const facts = {
-				isSlugTaken: taken.get(slug) !== undefined,
-				owned: owned.get(user_id) as number,
-				own_limit: (limit.get(user_id) as number | null | undefined) ?? null,
-			};
+			const facts = { isSlugTaken: taken.get(slug) !== undefined, ...holdings(user_id) };
 			const decision = decideRealm(facts, input.realms_per_account);
 			if (decision !== "done") return decision;
 			insert.run(input.realm);
@@ -59,8 +55,54 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 			append(event, { ...(revoked > 0 && { leases: revoked }), ...(machine_tokens > 0 && { machine_tokens }) });
 			return true;
 		},
+		...changing(db, append),
 		...restoring(db, append),
 		...purging(db, append),
+	};
+}
+
+/** Makes the question for the number of an account's realms, and its own limit of them. */
+function holdingsOf(db: Database): (user_id: string) => { owned: number; own_limit: number | null } {
+	const limit = db.prepare(`SELECT realms FROM ${believed("account_limit")} WHERE user_id = ?`).pluck();
+	const owned = db.prepare("SELECT count(*) FROM realm WHERE user_id = ?").pluck();
+	return (user_id) => ({
+		owned: owned.get(user_id) as number,
+		own_limit: (limit.get(user_id) as number | null | undefined) ?? null,
+	});
+}
+
+/** Makes the operation that changes a realm and its owner. */
+function changing(db: Database, append: Append): Pick<Implementations<"write">["realms"], "change"> {
+	const owner = db.prepare(LIVE_REALM).pluck();
+	const enabled = db.prepare(`SELECT 1 FROM ${believed("account")} WHERE id = ? AND disabled_at IS NULL`).pluck();
+	const role = db.prepare(`SELECT role FROM ${believed("binding")} WHERE realm_id = ? AND user_id = ?`).pluck();
+	const memberships = db.prepare(COUNT_MEMBERSHIPS).pluck();
+	const holdings = holdingsOf(db);
+	const update = db.prepare(
+		"UPDATE realm SET name = @name, description = @description, user_id = @user_id WHERE id = @id",
+	);
+	const unbind = db.prepare(DELETE_BINDING);
+	const bind = db.prepare(INSERT_BINDING);
+	return {
+		change(input, event) {
+			const { id, name, description, user_id, kept } = input;
+			const owner_id = owner.get(id) as string | undefined;
+			const decision = decideChange(input, {
+				owner_id,
+				isOwnerEnabled: enabled.get(owner_id) !== undefined,
+				isHeir: enabled.get(user_id) !== undefined && role.get(id, user_id) === "admin",
+				...holdings(user_id),
+				memberships: memberships.get(owner_id) as number,
+			});
+			if (decision !== "done") return decision;
+			update.run({ id, name, description, user_id });
+			if (user_id !== owner_id) {
+				for (const one of [user_id, owner_id]) unbind.run({ realm_id: id, user_id: one });
+				if (kept !== undefined) bind.run(kept);
+			}
+			append(event);
+			return "done";
+		},
 	};
 }
 
