@@ -13,6 +13,7 @@ const ROOT = join(import.meta.dirname, "../../..");
 /** Commands that ask a server to do what cannot be undone, or cuts people and programs off, with words that make them do it. */
 const ASKS: Readonly<Record<string, readonly string[]>> = {
 	"realm delete": ["shop"],
+	"realm transfer": ["shop", "--to", "ada@a.example"],
 	"secret delete": ["OLD_KEY", "--realm", "shop", "--purge"],
 	"engine remove": ["keyvalue"],
 	"sso remove": ["corp"],
@@ -41,6 +42,7 @@ const UNASKED: Readonly<Record<string, string>> = {
 	"secret rollback": "the current version stays in the history",
 	"secret restore": "it brings back",
 	"realm restore": "it brings back",
+	"realm edit": "the old words can be given again",
 	"binding remove": "the role can be given again",
 	"lease revoke": "one credential, which a program makes again",
 	"lease resume": "what it revokes had ended before the restore",

@@ -10,3 +10,26 @@ test("a realm is deleted on a terminal only after a yes", async () => {
 	assert.equal((await run(["realm", "delete", "shop"], { env: server.env, typed: ["y\n"] })).code, 0);
 	assert.equal(server.requests.length, 1);
 });
+
+test("only the fields of a realm that are given are sent", async () => {
+	await using server = await startService(() => ({ body: { slug: "shop", name: "Shop" } }));
+	const { env } = server;
+	const { stdout } = await run(["realm", "edit", "shop", "--name", "Shop", "--description", ""], { env });
+	assert.equal(stdout, "realm shop changed\n");
+	await run(["realm", "edit", "shop", "--description", "text"], { env });
+	assert.deepEqual(
+		server.requests.map(({ method, url, body }) => [method, url, body]),
+		[
+			["PUT", "/api/v1/realms/shop", { name: "Shop", description: "" }],
+			["PUT", "/api/v1/realms/shop", { description: "text" }],
+		],
+	);
+});
+
+test("a realm is given to whom --to names", async () => {
+	await using server = await startService(() => ({ body: { slug: "shop", name: "Shop" } }));
+	const words = ["realm", "transfer", "shop", "--to", "ada@example.com", "--yes"];
+	assert.equal((await run(words, { env: server.env })).stdout, "ada@example.com owns the realm shop\n");
+	assert.deepEqual(server.requests[0]?.body, { owner: "ada@example.com" });
+	assert.equal((await run(["realm", "transfer", "shop", "--yes"], { env: server.env })).code, 2);
+});

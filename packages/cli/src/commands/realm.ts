@@ -7,6 +7,7 @@ import { addCommand, addGroup, type Context, option } from "../command-line/comm
 import type { Io } from "../io/io.ts";
 import { show, showFields, showTable, visible } from "../io/output.ts";
 import { instants } from "../io/table.ts";
+import { addChangeCommands } from "./realm-changes.ts";
 import { addDeletionCommands, listDeletedRealms } from "./realm-deletion.ts";
 
 interface CreateOptions {
@@ -45,6 +46,7 @@ export function addRealmCommands(program: Command, io: Io): void {
 		examples: ["svc realm show shop"],
 		run: showRealm,
 	});
+	addChangeCommands(realm, io);
 	addDeletionCommands(realm, io);
 }
 
