@@ -24,6 +24,15 @@ export const RIGHT_KINDS = [
 	"former_realm",
 ] as const;
 
+/** Kinds of rows that can make an event. */
+export const MAKER_KINDS = [
+	"account",
+	"token",
+	"session",
+	"machine",
+	"machine_token",
+] as const satisfies readonly (typeof RIGHT_KINDS)[number][];
+
 /** A row that differs from the log. */
 export interface Difference {
 	kind: (typeof RIGHT_KINDS)[number];
@@ -41,7 +50,7 @@ export interface Difference {
 /** An event whose account, machine, token or session was not there to make it. */
 export interface StrangeEvent extends When {
 	type: string;
-	kind: "account" | "token" | "session" | "machine" | "machine_token";
+	kind: (typeof MAKER_KINDS)[number];
 	/** Id of that account, machine, token or session. */
 	id: string;
 	/** `ended`: it had ended. `unknown`: no event before had made it. */

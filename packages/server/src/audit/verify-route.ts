@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { type Route, route } from "../http/route.ts";
 import { Count, errorMessage, Instant } from "../messages.ts";
 import { type AuditNeeds, parseAnchor, type Verification, verifyLog } from "./audit.ts";
-import { RIGHT_KINDS } from "./comparison.ts";
+import { MAKER_KINDS, RIGHT_KINDS } from "./comparison.ts";
 
 /** Maximum number of differing rows, and of strange events, listed. */
 const MAX_LISTED = 100;
@@ -33,7 +33,7 @@ const MESSAGES: Readonly<Record<Verification["status"], (found: Verification) =>
 	rows_differ: ({ differences: { length } }) =>
 		`the log is intact, but ${length === 1 ? "one row grants" : `${length} rows grant`} something else than it says: another program altered the database`,
 	events_differ: ({ strange: { length } }) =>
-		`the log is intact, but ${length === 1 ? "one event is" : `${length} events are`} of an account, token or session that was not there: another program had altered the database`,
+		`the log is intact, but ${length === 1 ? "one event is" : `${length} events are`} of somebody who was not there: another program had altered the database`,
 };
 
 /** Spec: API › Audit. Design: §10. */
@@ -68,7 +68,7 @@ export function verifyRoute(needs: AuditNeeds): Route {
 					seq: Count,
 					timestamp: Instant,
 					type: v.string(),
-					kind: v.picklist(["account", "token", "session"]),
+					kind: v.picklist(MAKER_KINDS),
 					id: v.string(),
 					problem: v.picklist(["ended", "unknown"]),
 					ended_by: v.optional(Count),
