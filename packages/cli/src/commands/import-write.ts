@@ -7,7 +7,7 @@ import { Failure } from "../failure.ts";
 import type { ImportEntry, Skipped } from "../formats/imports/reading.ts";
 import type { Io } from "../io/io.ts";
 import { note, show, visible } from "../io/output.ts";
-import { withProgress } from "../io/progress.ts";
+import { type Report, withProgress } from "../io/progress.ts";
 
 /** Effect of an entry on its destination. */
 type Effect = "add" | "change" | "unchanged";
@@ -34,16 +34,23 @@ export async function compare(
 	client: Client,
 	destination: Destination,
 	entries: readonly ImportEntry[],
+	report: Report,
 ): Promise<Step[]> {
-	const existing = await readDigests(client, destination);
+	const existing = await readDigests(client, destination, report);
 	return entries.map((entry) => ({ ...entry, effect: effectOf(entry.value, existing.get(entry.key)) }));
 }
 
 /** The SHA-256 of every secret of the destination, by key. */
-async function readDigests(client: Client, { realm, environment }: Destination): Promise<Map<string, string>> {
+async function readDigests(
+	client: Client,
+	{ realm, environment }: Destination,
+	report: Report,
+): Promise<Map<string, string>> {
 	const digests = new Map<string, string>();
-	for await (const secret of listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment }))
+	for await (const secret of listAll(client, path`realms/${realm}/secrets`, "secrets", { env: environment })) {
 		digests.set(text(secret, "key"), digestOf(text(secret, "value")));
+		report(`${digests.size}`);
+	}
 	return digests;
 }
 
@@ -92,7 +99,8 @@ export async function writeSteps(
 	} catch (error) {
 		throw await explainHalf(context, plan, pending, written, error);
 	}
-	if (pending.length > 0) await verify(client, destination, steps);
+	if (pending.length > 0)
+		await withProgress(context, "comparing", (report) => verify(client, destination, steps, report));
 	const summary = `${plan.add.length} added, ${plan.change.length} changed, ${plan.unchanged.length} unchanged`;
 	const left = skipped.length === 0 ? "" : `, ${skipped.length} skipped`;
 	await show(
@@ -122,8 +130,8 @@ async function writeSecret(client: Client, { realm, environment }: Destination, 
 }
 
 /** @throws Failure naming the keys whose value on the server is not the one of the file */
-async function verify(client: Client, destination: Destination, steps: readonly Step[]): Promise<void> {
-	const digests = await readDigests(client, destination);
+async function verify(client: Client, destination: Destination, steps: readonly Step[], report: Report): Promise<void> {
+	const digests = await readDigests(client, destination, report);
 	const other = steps.filter(({ key, value }) => digests.get(key) !== digestOf(value)).map(({ key }) => key);
 	if (other.length === 0) return;
 	throw new Failure("failed", `the server does not have what was sent: ${other.join(" ")}`, {

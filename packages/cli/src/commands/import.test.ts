@@ -174,7 +174,9 @@ test("a terminal sees the progress, nothing else does", async () => {
 	const file = join(folder.path, ".env");
 	await writeFile(file, FILE);
 	const { stderr } = await run(["import", file], { env: service.env, typed: [] });
-	assert.ok(stderr.startsWith("\r\u001b[Kwriting secrets") && stderr.endsWith("\r\u001b[K"), stderr);
+	const lines = stderr.split("\r\u001b[K").filter((line) => line !== "");
+	assert.deepEqual(lines, ["reading what is there", "writing secrets", "comparing"]);
+	assert.ok(stderr.endsWith("\r\u001b[K"), stderr);
 	await using other = await startShop();
 	assert.equal((await run(["import", file], { env: other.env })).stderr, "");
 });

@@ -10,6 +10,7 @@ import { FILE_FORMATS, type FileOptions, readSecretsFile, SOURCES } from "../for
 import { ENVIRONMENT_OPTIONS, type EnvironmentOptions, environmentOf, realmOf } from "../input/realm-scope.ts";
 import type { Io } from "../io/io.ts";
 import { note, showTable, visible } from "../io/output.ts";
+import { withProgress } from "../io/progress.ts";
 import { readStdin } from "../io/prompt.ts";
 import { compare, type Destination, planOf, type Step, writeSteps } from "./import-write.ts";
 
@@ -62,7 +63,9 @@ async function importFile(context: Context<ImportOptions>, file: string): Promis
 	const destination = { realm: realmOf(context), environment: environmentOf(context) };
 	const reading = await readEntries(context, file);
 	const client = await connect(context);
-	const steps = await compare(client, destination, reading.entries);
+	const steps = await withProgress(context, "reading what is there", (report) =>
+		compare(client, destination, reading.entries, report),
+	);
 	if (context.options.dryRun === true) return showPlan(context, destination, steps, reading.skipped);
 	await showSkipped(context, reading.skipped);
 	await writeSteps(context, client, destination, { steps, skipped: reading.skipped });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fakeIo } from "../testing/terminal.ts";
-import { withProgress } from "./progress.ts";
+import { withProgress, withQuestion } from "./progress.ts";
 
 /** Sequence that clears the line. */
 const ERASE = "\r\u001b[K";
@@ -42,4 +42,20 @@ test("nothing is said without a terminal, on a dumb one, and with --json", async
 		assert.equal(await withProgress({ io, options }, "copying", work), "done");
 		assert.equal(outcome(0).stderr, "");
 	}
+});
+
+test("the line is away while a question is asked, and what fails is told", async () => {
+	const { io, outcome } = fakeIo({ typed: [] });
+	const printer = { io, options: {} };
+	const adopt = async (confirm: (found: string) => Promise<boolean>) => ((await confirm("what")) ? "done" : "not done");
+	const ask = async (found: string) => {
+		io.stderr.write(found);
+		return false;
+	};
+	assert.equal(await withQuestion(printer, ["looking", "doing"], adopt, ask), "not done");
+	assert.equal(outcome(0).stderr, `${ERASE}looking${ERASE}what${ERASE}doing${ERASE}`);
+	const failing = withQuestion(printer, ["a", "b"], adopt, () => Promise.reject(new Error("interrupted")));
+	await assert.rejects(failing, /interrupted/);
+	const nothing = withQuestion(printer, ["a", "b"], () => Promise.reject(new Error("nothing there")), ask);
+	await assert.rejects(nothing, /nothing there/);
 });

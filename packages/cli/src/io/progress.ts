@@ -36,7 +36,34 @@ export async function withProgress<Result>(
 	}
 }
 
+/** Answers a question about what was found. */
+type Asker<Found> = (found: Found) => Promise<boolean>;
+
+/**
+ * Runs a long task that asks a question in its middle, like `withProgress`: the line is not there while the question is.
+ * @param before what it does before the question
+ * @param after what it does after it
+ * @param work calls its argument once it has found what to ask about, or ends without
+ */
+export async function withQuestion<Found, Result>(
+	printer: Printer,
+	[before, after]: readonly [before: string, after: string],
+	work: (confirm: Asker<Found>) => Promise<Result>,
+	ask: Asker<Found>,
+): Promise<Result> {
+	const { promise: found, resolve: find } = Promise.withResolvers<{ readonly found: Found }>();
+	const { promise: answer, resolve, reject } = Promise.withResolvers<boolean>();
+	const result = work((what) => {
+		find({ found: what });
+		return answer;
+	});
+	const first = await withProgress(printer, before, () => Promise.race([found, result.then(() => undefined)]));
+	if (first !== undefined) await ask(first.found).then(resolve, reject);
+	return withProgress(printer, after, () => result);
+}
+
 /** Replaces the line with the text; one wider than the terminal would leave its first half behind. */
 function drawLine({ stderr }: Io, text: string): void {
-	void write(stderr, `\r\u001b[K${text.slice(0, (stderr.columns ?? 80) - 1)}`).catch(() => undefined);
+	// A terminal without a size says 0.
+	void write(stderr, `\r\u001b[K${text.slice(0, (stderr.columns || 80) - 1)}`).catch(() => undefined);
 }

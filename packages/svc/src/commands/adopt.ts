@@ -3,6 +3,7 @@ import { option } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
 import { type Io, isInteractive } from "@svc/cli/io";
 import { note, showFields, visible } from "@svc/cli/output";
+import { withProgress, withQuestion } from "@svc/cli/progress";
 import { confirm } from "@svc/cli/prompt";
 import type { Adoptable } from "@svc/server/offline";
 import { describeAdoptable } from "./adoptable.ts";
@@ -40,13 +41,16 @@ async function adopt(context: Context<AdoptOptions>): Promise<void> {
 	process.umask(0o077);
 	const { adoptDatabase, readConfig } = await import("@svc/server/offline");
 	const config = readConfig(io.env, io.cwd());
-	const adopted = await adoptDatabase(config, {
-		again: options.again === true,
-		confirm: async (found) => {
+	const again = options.again === true;
+	const adopted = await withQuestion(
+		context,
+		["looking through the database", "adopting it"],
+		(confirm) => adoptDatabase(config, { again, confirm }),
+		async (found: Adoptable) => {
 			await showFound(context, found);
 			return options.yes === true || ask(io, config.data_dir);
 		},
-	}).catch(explainBackup);
+	).catch(explainBackup);
 	if (adopted === undefined) throw new Failure("failed", "nothing was adopted");
 	await showFields(context, adopted, [
 		["adopted", `${adopted.rows} rows`],
@@ -59,7 +63,10 @@ async function look(context: Context<AdoptOptions>): Promise<void> {
 	const { io } = context;
 	process.umask(0o077);
 	const { lookAtDatabase, readConfig } = await import("@svc/server/offline");
-	const found = await lookAtDatabase(readConfig(io.env, io.cwd())).catch(explainBackup);
+	const config = readConfig(io.env, io.cwd());
+	const found = await withProgress(context, "looking through the database", () => lookAtDatabase(config)).catch(
+		explainBackup,
+	);
 	const { misfits, log, differences, strange } = found;
 	await showFound(context, found);
 	const isSound = log.status === "intact" && misfits.length + differences.length + strange.length === 0;

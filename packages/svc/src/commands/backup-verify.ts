@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import type { Context, LocalCommand } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
-import type { Io } from "@svc/cli/io";
 import { showFields } from "@svc/cli/output";
+import { withProgress } from "@svc/cli/progress";
 import type { Sound } from "@svc/server/offline";
 
 /** `svc backup verify`: checks a backup where its master key is, without a server. */
@@ -20,7 +20,7 @@ export const BACKUP_VERIFY: LocalCommand = {
 };
 
 async function verifyFile(context: Context, file: string): Promise<void> {
-	const found = await judge(context.io, file).catch(explainBackup);
+	const found = await withProgress(context, "checking the backup", () => judge(context, file)).catch(explainBackup);
 	const { manifest, checkpoints, keys, samples } = found;
 	const document = { status: "sound", ...manifest, checkpoints, keys, samples };
 	await showFields(context, document, [
@@ -38,7 +38,7 @@ async function verifyFile(context: Context, file: string): Promise<void> {
 	]);
 }
 
-async function judge(io: Io, file: string): Promise<Sound> {
+async function judge({ io }: Context, file: string): Promise<Sound> {
 	const { readConfig, verifyBackup } = await import("@svc/server/offline");
 	return verifyBackup(readConfig(io.env, io.cwd()), resolve(io.cwd(), file));
 }

@@ -4,6 +4,7 @@ import { option } from "@svc/cli/command";
 import { Failure } from "@svc/cli/failure";
 import { type Io, isInteractive } from "@svc/cli/io";
 import { note, showFields, visible } from "@svc/cli/output";
+import { withQuestion } from "@svc/cli/progress";
 import { confirm } from "@svc/cli/prompt";
 import type { Sound } from "@svc/server/offline";
 import { explainBackup } from "./backup-verify.ts";
@@ -42,14 +43,18 @@ async function restoreFile(context: Context<RestoreOptions>, file: string): Prom
 	);
 }
 
-async function restore({ io, options }: Context<RestoreOptions>, file: string) {
+async function restore(context: Context<RestoreOptions>, file: string) {
+	const { io, options } = context;
 	process.umask(0o077);
 	const { readConfig, restoreBackup } = await import("@svc/server/offline");
 	const config = readConfig(io.env, io.cwd());
-	const restored = await restoreBackup(config, file, {
-		replace: options.replace === true,
-		confirm: async (found) => options.yes === true || ask(io, found, config.data_dir),
-	});
+	const replace = options.replace === true;
+	const restored = await withQuestion(
+		context,
+		["checking the backup", "restoring it"],
+		(confirm) => restoreBackup(config, file, { replace, confirm }),
+		async (found: Sound) => options.yes === true || ask(io, found, config.data_dir),
+	);
 	return { data_dir: config.data_dir, restored };
 }
 

@@ -1,0 +1,58 @@
+/* What takes long shows on a terminal what it is doing, in a line that goes away; a file or a program sees nothing of it. */
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { api } from "../harness/client.ts";
+import { person, realm } from "../harness/fixtures.ts";
+import { type Server, startServer } from "../harness.ts";
+import { type Person, skipWithoutTerminal, startPerson } from "../run/run-world.ts";
+
+const options = { skip: skipWithoutTerminal };
+
+/** Sequence that clears the line. */
+const ERASE = "\r\u001b[K";
+
+let server: Server;
+let ada: Person;
+
+const ends = new AsyncDisposableStack();
+after(() => ends.disposeAsync());
+before(async () => {
+	if (skipWithoutTerminal !== false) return;
+	server = await startServer();
+	ends.defer(server.close);
+	const client = api(server);
+	const admin = await person(client, "ada");
+	const { slug } = await realm(client, admin, "shop");
+	ada = ends.use(await startPerson(server, admin.token));
+	Object.assign(ada.env, { SVC_REALM: slug, SVC_DATA_DIR: server.data });
+});
+
+/** Runs a command on a terminal. @returns the lines of progress that came and went, and the name of the backup it shows */
+async function onTerminal(...args: string[]): Promise<{ lines: string[]; backup: string }> {
+	const { code, stdout } = await ada.startOnTerminal(args).ended();
+	assert.equal(code, 0, stdout);
+	const pieces = stdout.split(ERASE);
+	const lines = pieces.slice(1, -1).map((line) => line.replace(/[:,] \d.*$/, ""));
+	return { lines: [...new Set(lines)].filter((line) => line !== ""), backup: /svc-\w+\.db/.exec(stdout)?.[0] ?? "" };
+}
+
+test("import, backup, verify and restore show a line on a terminal", options, async () => {
+	const file = join(ada.home, "shop.env");
+	await writeFile(file, Array.from({ length: 30 }, (_, index) => `KEY_${index}=value\n`).join(""));
+	const imported = await onTerminal("import", file);
+	assert.deepEqual(imported.lines, ["reading what is there", "writing secrets", "comparing"]);
+	const { lines, backup } = await onTerminal("backup");
+	assert.deepEqual(lines, ["making a backup"]);
+	const path = join(server.data, "backups", backup);
+	assert.deepEqual((await onTerminal("backup", "verify", path)).lines, ["checking the backup"]);
+	assert.deepEqual((await onTerminal("audit", "verify")).lines, ["recomputing the log"]);
+	const data = join(ada.home, "restored");
+	await mkdir(data, { mode: 0o700 });
+	Object.assign(ada.env, { SVC_DATA_DIR: data, SVC_MASTER_KEY_FILE: join(server.data, "master.key") });
+	assert.deepEqual((await onTerminal("restore", path, "--yes")).lines, ["checking the backup", "restoring it"]);
+	assert.deepEqual((await onTerminal("adopt", "--look")).lines, ["looking through the database"]);
+	const piped = await ada.run(["backup", "verify", path]);
+	assert.deepEqual([piped.code, piped.stderr], [0, ""]);
+});
