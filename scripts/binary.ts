@@ -4,6 +4,7 @@
  */
 import { mkdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
+import { withProgress } from "../packages/cli/src/io/progress.ts";
 import { readBuild } from "../packages/server/src/health/build.ts";
 import { makeArchive } from "./binary/archive.ts";
 import { ROOT } from "./binary/bundle.ts";
@@ -13,9 +14,12 @@ const folder = join(ROOT, "dist");
 
 try {
 	mkdirSync(folder, { recursive: true });
-	const executable = await makeExecutable(folder);
-	say(executable.file);
-	say(makeArchive(executable, folder, timeOf(readBuild().built)));
+	const files = await withProgress({ io: process, options: {} }, "making the binary", async (report) => {
+		const executable = await makeExecutable(folder, { onStep: report });
+		report("packing, which takes longest");
+		return [executable.file, makeArchive(executable, folder, timeOf(readBuild().built))];
+	});
+	for (const file of files) say(file);
 } catch (error) {
 	process.stderr.write(`binary: ${error instanceof Error ? error.message : String(error)}\n`);
 	process.exitCode = 1;

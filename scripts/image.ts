@@ -13,7 +13,7 @@ const folder = join(ROOT, "dist", "image");
 
 try {
 	mkdirSync(folder, { recursive: true });
-	const { file, digest } = makeImage(await makeExecutable(folder, true), readBuild(), folder);
+	const { file, digest } = makeImage(await makeExecutable(folder, { isRepeatable: true }), readBuild(), folder);
 	process.stdout.write(`${relative(process.cwd(), file)}  ${(statSync(file).size / 1e6).toFixed(1)} MB  ${digest}\n`);
 } catch (error) {
 	process.stderr.write(`image: ${error instanceof Error ? error.message : String(error)}\n`);

@@ -8,6 +8,14 @@ import { runTool } from "./tool.ts";
 /** Architectures of Node and of the packages with native libraries. */
 const ARCHITECTURES = ["x64", "arm64"];
 
+/** Choices of how the binary is made. */
+interface Making {
+	/** True if the same commit is to give the same bytes on the same machine, for a slower start. */
+	readonly isRepeatable?: boolean;
+	/** Hears what comes next. */
+	readonly onStep?: (step: string) => void;
+}
+
 /** A finished single binary. */
 export interface Executable {
 	file: string;
@@ -24,10 +32,12 @@ export interface Executable {
  * It cannot cross-compile, because the bundle contains V8's compiled code.
  * https://nodejs.org/api/single-executable-applications.html
  * @param folder for the result, `svc`; it exists
- * @param isRepeatable whether the same commit gives the same bytes on the same machine, for a slower start
  * @throws Error naming what is missing
  */
-export async function makeExecutable(folder: string, isRepeatable = false): Promise<Executable> {
+export async function makeExecutable(
+	folder: string,
+	{ isRepeatable = false, onStep = () => undefined }: Making = {},
+): Promise<Executable> {
 	if (process.platform !== "linux" || !ARCHITECTURES.includes(process.arch))
 		throw new Error(
 			`the binary is made on Linux, x64 or arm64, for the same; this is ${process.platform} ${process.arch}`,
@@ -36,12 +46,15 @@ export async function makeExecutable(folder: string, isRepeatable = false): Prom
 	const scratch = mkdtempSync(join(resolve(folder), ".binary-"));
 	try {
 		const build = readBuild();
+		onStep("bundling");
 		const bundled = await bundle(scratch, { SVC_BUILD: build });
 		const { main, packages } = bundled;
 		const addons = Object.fromEntries(Object.entries(bundled.assets).filter(([name]) => name.endsWith(".node")));
+		onStep("compiling");
 		const compile = isRepeatable ? compileRepeatably : compileScripts;
 		const assets = inOrder({ ...bundled.assets, ...(await compile(bundled, scratch)) });
 		const executable = join(scratch, "node");
+		onStep("putting it together");
 		// 33 MB of symbols.
 		runTool("strip", ["-o", executable, process.execPath]);
 		const configuration = join(scratch, "sea.json");

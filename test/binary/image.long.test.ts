@@ -62,7 +62,7 @@ const hashOf = ({ digest }: { digest: string }) => digest.replace("sha256:", "")
 async function buildImage(name: string): Promise<{ file: string; digest: string }> {
 	const target = join(folder, name);
 	mkdirSync(target);
-	return makeImage(await makeExecutable(target, true), readBuild(), target);
+	return makeImage(await makeExecutable(target, { isRepeatable: true }), readBuild(), target);
 }
 
 /** Starts a command in the image, as a container would. */

@@ -59,3 +59,12 @@ test("the line is away while a question is asked, and what fails is told", async
 	const nothing = withQuestion(printer, ["a", "b"], () => Promise.reject(new Error("nothing there")), ask);
 	await assert.rejects(nothing, /nothing there/);
 });
+
+test("work that lets no timer run shows its steps, too", async () => {
+	const { io, outcome } = fakeIo({ typed: [] });
+	await withProgress({ io, options: {} }, "packing", async (report) => {
+		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 120);
+		report("second step");
+	});
+	assert.equal(outcome(0).stderr, `${ERASE}packing${ERASE}packing: second step${ERASE}`);
+});

@@ -20,7 +20,9 @@ export async function withProgress<Result>(
 	if (io.stderr.isTTY !== true || io.env.TERM === "dumb" || options.json === true) return work(() => undefined);
 	const started = performance.now();
 	let shown = what;
+	let drawn = Number.NEGATIVE_INFINITY;
 	const draw = () => {
+		drawn = performance.now();
 		const seconds = Math.floor((performance.now() - started) / 1000);
 		drawLine(io, seconds === 0 ? shown : `${shown}, ${seconds} s`);
 	};
@@ -29,6 +31,8 @@ export async function withProgress<Result>(
 	try {
 		return await work((far) => {
 			shown = `${what}: ${far}`;
+			// Work that lets no timer run, such as another program that it waits for, shows its steps all the same.
+			if (performance.now() - drawn >= PAUSE_MS) draw();
 		});
 	} finally {
 		clearInterval(timer);
