@@ -63,7 +63,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		},
 		{ from: /^tokens\//, may: /^(tokens\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$|^store\/store\.ts$/ },
 		{ from: /^machines\//, may: /^(machines\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
-		{ from: /^accounts\//, may: /^(accounts\/|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/ },
+		{ from: /^accounts\//, may: /^(accounts\/|policy\/|crypto\/|invitations\/use\.ts$|http\/route\.ts$)|\/model\.ts$/ },
 		{
 			from: /^(resets|invitations)\//,
 			may: /^(resets|invitations|policy|crypto)\/|^accounts\/(owner|throttle|password-queue)\.ts$|^http\/route\.ts$|\/model\.ts$/,

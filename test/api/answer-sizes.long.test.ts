@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { type Answer, api } from "../harness/client.ts";
 import { MEMO_ENGINES } from "../harness/engine-requests.ts";
 import { ok } from "../harness/expect.ts";
-import { bind, fewAtOnce, PASSWORD, type Person, realm, secret } from "../harness/fixtures.ts";
+import { bind, fewAtOnce, invitation, PASSWORD, type Person, realm, secret } from "../harness/fixtures.ts";
 import { installMemoEngines, type MemoEngines } from "../harness/memo-engine.ts";
 import { type PreparedRequest, requestTo } from "../harness/requests.ts";
 import type { User } from "../harness/resources.ts";
@@ -129,6 +129,18 @@ async function deletedRealms(): Promise<PreparedRequest> {
 	return { path: `${V1}/realms?deleted=true&${page}` };
 }
 
+/** Makes as many invitations as an account may have open, each with as many roles as it may give. */
+async function invitations(): Promise<PreparedRequest> {
+	const { owner } = world.people;
+	const into = (at: number) => ({ realm: `${at % PAGE}-${"s".repeat(40)}`, role: "member" });
+	const held = rowsOf(await world.api.get(`/invitations?${page}`, { token: owner.token }));
+	await fewAtOnce(numbers(PAGE - held), async (at) => {
+		const email = `guest${at}${"😀".repeat(230)}@example.test`;
+		await invitation(world.api, owner, { email, bindings: numbers(10).map((role) => into(10 * at + role)) });
+	});
+	return { path: `${V1}/invitations?${page}` };
+}
+
 /** Sets the value as the instance admin, then asks for it. */
 async function afterSetting(set: Full): Promise<PreparedRequest> {
 	const { path, body } = await set();
@@ -146,6 +158,7 @@ const FULLEST: Readonly<Record<string, Full>> = {
 		body: { email: `new${"😀".repeat(230)}@example.test`, password: PASSWORD, name: NAME },
 	}),
 	[`GET ${V1}/users`]: () => ({ path: `${V1}/users?${page}` }),
+	[`GET ${V1}/invitations`]: invitations,
 	[`POST ${V1}/auth/tokens`]: () => ({ path: `${V1}/auth/tokens`, body: { name: NAME, scopes: "read" } }),
 	[`GET ${V1}/auth/tokens`]: () => ({ path: `${V1}/auth/tokens?${page}` }),
 	[`POST ${V1}/realms`]: () => ({

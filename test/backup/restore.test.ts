@@ -7,7 +7,7 @@ import { snapshot } from "../faults/snapshot.ts";
 import { type Api, api } from "../harness/client.ts";
 import { events } from "../harness/events.ts";
 import { ok, refused } from "../harness/expect.ts";
-import { login, type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
+import { invitation, login, type Person, person, realm, secret, secretPath } from "../harness/fixtures.ts";
 import type { Secret } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
 import { runLocal } from "./local.ts";
@@ -36,6 +36,7 @@ before(async () => {
 	await secret(client, admin, slug, "LOST", "another slip");
 	ok(await client.delete(`${secretPath(slug, "LOST")}?env=dev`, { token: admin.token }));
 	ok(await client.delete(`/realms/${deleted}`, { token: admin.token }));
+	await invitation(client, admin, { bindings: [{ realm: slug, role: "viewer" }] });
 	({ name } = ok(await client.post<{ name: string }>("/backups", undefined, { token: admin.token }), 201));
 	[backup, key] = [join(scratch, "backup.db"), join(scratch, "master.key")];
 	cpSync(join(server.data, "backups", name), backup);
@@ -127,12 +128,13 @@ test("a database that is there is not replaced unless it is said, and then it is
 	assert.equal(statSync(join(server.data, "svc.db")).mode & 0o777, 0o600);
 });
 
-test("the restored server serves what the backup held, and sessions of before have ended", async () => {
+test("the restored server serves what the backup held; sessions and invitations of before have ended", async () => {
 	await server.restart();
 	client = api(server);
 	refused(await client.get("/realms", { token: admin.token }), 401);
 	admin = { ...admin, token: await login(client, admin) };
 	assert.equal(await value(admin.token), "as it was");
+	assert.deepEqual(ok(await client.get<{ invitations: [] }>("/invitations", { token: admin.token })).invitations, []);
 });
 
 test("what was deleted before the backup can be restored after it", async () => {

@@ -1,6 +1,6 @@
 import type { Answer, Api } from "./client.ts";
 import { ok } from "./expect.ts";
-import type { ApiToken, Binding, Login, Machine, MachineToken, Realm, Secret, User } from "./resources.ts";
+import type { ApiToken, Binding, Invitation, Login, Machine, MachineToken, Realm, Secret, User } from "./resources.ts";
 
 /** The default password of every person. */
 export const PASSWORD = "a password for tests only";
@@ -71,6 +71,12 @@ export async function realm(api: Api, owner: Person, stem = "realm"): Promise<Re
 export async function bind(api: Api, owner: Person, slug: string, who: Person, role: string): Promise<Binding> {
 	const body = { user_id: who.id, role };
 	return ok(await api.post<Binding>(`/realms/${slug}/policy/bindings`, body, { token: owner.token }), 201);
+}
+
+/** Invites somebody who has no account. `given` may include the address and bindings. */
+export async function invitation(api: Api, by: Person, given: object = {}): Promise<Invitation> {
+	const body = { email: `${unique("guest")}@example.test`, ...given };
+	return ok(await api.post<Invitation>("/invitations", body, { token: by.token }), 201);
 }
 
 /** Makes a machine of a realm, as one who manages it. `given` are its fields. */

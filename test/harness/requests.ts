@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ENGINE_REQUESTS } from "./engine-requests.ts";
 import { ok } from "./expect.ts";
-import { apiToken, bind, PASSWORD, type Person, realm, secretPath, unique } from "./fixtures.ts";
+import { apiToken, bind, invitation, PASSWORD, type Person, realm, secretPath, unique } from "./fixtures.ts";
 import { MACHINE_REQUESTS } from "./machine-requests.ts";
 import { SSO_REQUESTS } from "./sso-requests.ts";
 import { freshSecret, type World } from "./world.ts";
@@ -62,6 +62,12 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 	"PUT /api/v1/users/{id}": ({ target }) => ({ path: `${V1}/users/${target.id}`, body: { instance_admin: false } }),
 	"PUT /api/v1/users/{id}/limits": ({ target }) => ({ path: `${V1}/users/${target.id}/limits`, body: { realms: 250 } }),
 	"POST /api/v1/revoke": ({ target }) => ({ path: `${V1}/revoke`, body: { user_id: target.id } }),
+
+	"POST /api/v1/invitations": () => ({ path: `${V1}/invitations`, body: { email: `${unique("guest")}@example.test` } }),
+	"DELETE /api/v1/invitations/{id}": async ({ api, people }, { person }) => {
+		const { id } = await invitation(api, person ?? people.owner);
+		return { path: `${V1}/invitations/${id}` };
+	},
 
 	"POST /api/v1/auth/tokens": (_, { scopes }) => ({
 		path: `${V1}/auth/tokens`,

@@ -25,6 +25,17 @@ export interface ApiToken {
 	readonly expires_at?: string | null;
 }
 
+/** Design: §15. `code` is in the answer to the creation alone. */
+export interface Invitation {
+	readonly id: string;
+	readonly email: string;
+	readonly bindings: readonly { readonly realm: string; readonly role: string }[];
+	readonly created_by: string;
+	readonly created_at: string;
+	readonly expires_at: string;
+	readonly code: string;
+}
+
 /** Design: §15. */
 export interface Machine {
 	readonly id: string;

@@ -1,7 +1,4 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
 import { type Api, api } from "../harness/client.ts";
 import { MEMO_ENGINES } from "../harness/engine-requests.ts";
@@ -12,6 +9,7 @@ import { requestTo } from "../harness/requests.ts";
 import { createWorld, type World } from "../harness/world.ts";
 import { ENDPOINTS } from "../spec/endpoints.ts";
 import { type HoldingServer, startHoldingServer } from "./door.ts";
+import { everythingStored, withDatabase } from "./stored.ts";
 
 /** The basis of a decision besides the caller's session or token: nothing, a role in the realm of its path, or the instance. */
 type On = "own" | "viewer" | "member" | "admin" | "instance";
@@ -22,6 +20,8 @@ interface Options {
 	/** The engine in the request, when not the one whose credentials have leases. */
 	engine?: string;
 	body?: object;
+	/** The request gives a role in the realm. */
+	bindings?: true;
 }
 
 /** Every route that changes something, and the basis of its decision. A new route without a row fails below. Design: §13 */
@@ -39,6 +39,9 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["POST /api/v1/users/{id}/reset", "instance", { sessionOnly: true }],
 	["PUT /api/v1/users/{id}/limits", "instance"],
 	["POST /api/v1/revoke", "instance"],
+	["POST /api/v1/invitations", "own", { sessionOnly: true }],
+	["POST /api/v1/invitations", "admin", { sessionOnly: true, bindings: true }],
+	["DELETE /api/v1/invitations/{id}", "own", { sessionOnly: true }],
 	["POST /api/v1/realms", "own"],
 	["PUT /api/v1/realms/{slug}", "own", { sessionOnly: true }],
 	["DELETE /api/v1/realms/{slug}", "admin"],
@@ -112,30 +115,7 @@ after(async () => {
 	await engines.remove();
 });
 
-function query<T>(ask: (db: DatabaseSync) => T, readOnly = false): T {
-	const db = new DatabaseSync(join(holding.server.data, "svc.db"), { readOnly, timeout: 5000 });
-	try {
-		return ask(db);
-	} finally {
-		db.close();
-	}
-}
-
-/** Returns everything stored except the log, the tip that follows it, and background changes: leases are only counted. */
-function everything(): object {
-	const backups = join(holding.server.data, "backups");
-	return query((db) => {
-		const names = db
-			.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
-			.all()
-			.map(({ name }) => String(name));
-		const kept = names.filter((name) => !/^(sqlite_|audit_|meta$|tip$|lease)/.test(name));
-		const tables = kept.map((name) => [name, db.prepare(`SELECT * FROM "${name}"`).all()] as const);
-		const leases = db.prepare("SELECT count(*) FROM lease").get();
-		const text = JSON.stringify(tables, (key, value) => (key === "last_used_at" ? undefined : value));
-		return { tables: JSON.parse(text), leases, backups: existsSync(backups) ? readdirSync(backups) : [] };
-	}, true);
-}
+const everything = () => everythingStored(holding.server.data);
 
 /** A caller, and the access to take away from it. */
 interface Victim {
@@ -149,7 +129,9 @@ interface Victim {
 
 /** Changes a flag of the instance admin's account as another program would, behind the server. */
 function setAdmin(set: string): void {
-	query((db) => db.prepare(`UPDATE account SET ${set} WHERE id = ?`).run(world.people.instance.id));
+	withDatabase(holding.server.data, (db) =>
+		db.prepare(`UPDATE account SET ${set} WHERE id = ?`).run(world.people.instance.id),
+	);
 }
 
 interface End {
@@ -233,6 +215,8 @@ async function requestOf(route: string, options: Options, ...[own, caller]: Para
 			slug,
 			raw: JSON.stringify(options.body),
 		};
+	if (options.bindings)
+		return { path, slug, raw: JSON.stringify({ ...body, bindings: [{ realm: slug, role: "viewer" }] }) };
 	return { path, slug, raw: JSON.stringify({ ...body, ...(options.body === undefined ? {} : { realm: slug }) }) };
 }
 

@@ -85,6 +85,11 @@ const ROWS: readonly Row[] = [
 	["PUT /api/v1/users/{id}/limits", 200, "instance", "write", "instance", FEW],
 	["POST /api/v1/revoke", 200, "instance", "delete", "instance", FEW],
 
+	// In neither document: for `svc invite`. Design: §15
+	["POST /api/v1/invitations", 201, "user", "session", "session", FEW],
+	["DELETE /api/v1/invitations/{id}", 200, "user", "session", "session", FEW],
+	["GET /api/v1/invitations", 200, "user", "read", "instance", ["page", 320]],
+
 	["POST /api/v1/auth/tokens", 201, "user", "any", "self", FEW],
 	["GET /api/v1/auth/tokens", 200, "user", "read", "self", ["page", 320]],
 	["DELETE /api/v1/auth/tokens/{id}", 200, "user", "delete", "others of its owner", FEW],

@@ -1,22 +1,19 @@
 import * as v from "valibot";
-import { type AuditStore, eventBy, makerOf, type Visitor, visitorEvent } from "../audit/model.ts";
-import type { Config } from "../config.ts";
+import { type AuditStore, eventBy, type Visitor, visitorEvent } from "../audit/model.ts";
 import { hashPassword, verifyPassword } from "../crypto/password.ts";
 import type { SessionTokens } from "../crypto/session.ts";
-import { AppError, LimitReached } from "../errors.ts";
+import { AppError } from "../errors.ts";
 import { normalEmail } from "../normal-text.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
-import { isUnrestricted, requireInstanceAdmin, requireSession } from "../policy/authorize.ts";
+import { requireInstanceAdmin, requireSession } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";
-import { sourceGroup } from "../source.ts";
 import type { Identity, SsoStore } from "../sso/model.ts";
 import type { System } from "../system.ts";
 import type { KnownSources } from "./known-sources.ts";
-import { type Account, type AccountLimits, type AccountStore, Email, type Holdings, MAX_ACCOUNTS } from "./model.ts";
+import { type Account, type AccountLimits, type AccountStore, Email, type Holdings } from "./model.ts";
 import { checkPassword, wrongPassword } from "./owner.ts";
 import type { PasswordQueue } from "./password-queue.ts";
 import { newSession } from "./session.ts";
-import type { SetupCode } from "./setup-code.ts";
 import type { Throttle } from "./throttle.ts";
 
 /** Dependencies of the account rules. */
@@ -28,8 +25,6 @@ export interface AccountNeeds {
 	passwords: Pick<PasswordQueue, "run">;
 	throttle: Throttle;
 	known_sources: KnownSources;
-	registration: Config["registration"];
-	setup_code: SetupCode;
 }
 
 /** An account as its owner and the instance admin see it. */
@@ -37,90 +32,6 @@ export interface Profile {
 	id: string;
 	email: string;
 	name: string;
-}
-
-/**
- * Registers an account; the first one becomes instance admin, and needs the setup code unless everybody may register.
- * @param registrar the signed-in caller, where the policy requires one
- * @throws AppError registration_disabled, registration_admin_only, conflict (e-mail registered, not the first), limit_reached, rate_limited, overloaded
- * Spec: API › Accounts and login. Design: §6
- */
-export async function register(
-	needs: AccountNeeds,
-	visitor: Visitor,
-	input: { email: string; password: string; name: string; setup_code?: string | undefined },
-	registrar: Actor | undefined,
-): Promise<Profile & { created_at: string }> {
-	await needs.throttle.registration(visitor.ip);
-	const only_first = await admit(needs, input, registrar);
-	const now = needs.system.now();
-	const id = needs.system.uuid();
-	const { email } = input;
-	const name = input.name.trim() === "" ? email : input.name;
-	const password = await needs.passwords.run({ source: sourceGroup(visitor.ip) }, () => hashPassword(input.password));
-	const created_at = now.toISOString();
-	const account = { id, email, name, password, instance_admin: false, disabled_at: null, created_at };
-	const noted = visitorEvent(visitor, now, "auth.register", registrar?.user_id ?? id, { user_id: id });
-	const event = registrar === undefined ? noted : { ...noted, maker: makerOf(registrar) };
-	const most = registrar === undefined ? { most: MAX_ACCOUNTS } : {};
-	const { outcome } = await needs.store.accounts.register({ ...account, only_first, ...most }, event);
-	if (outcome === "limit_reached") throw tooManyAccounts();
-	if (outcome === "not_first") throw hasAccounts();
-	if (outcome === "email_taken")
-		throw new AppError("conflict", "the e-mail is already registered: sign in with `svc login`");
-	if (only_first) needs.setup_code.end();
-	return { id, email, name, created_at };
-}
-
-/** Refuses visitors who may not register; answers whether the account must be the first. If two are first at once, the store decides. */
-async function admit(
-	{ store, registration, setup_code }: AccountNeeds,
-	given: { email: string; setup_code?: string | undefined },
-	registrar: Actor | undefined,
-): Promise<boolean> {
-	if (await store.accounts.hadAny()) {
-		if (given.setup_code !== undefined) throw hasAccounts();
-		refuseByPolicy(registration, given.email, registrar);
-		return false;
-	}
-	if (!setup_code.admits(given.setup_code ?? "")) {
-		throw new AppError(
-			"registration_admin_only",
-			"the first account needs the setup code: run `svc init` and enter the code from the file setup-code in the data directory",
-		);
-	}
-	return given.setup_code !== undefined || registration.mode !== "open";
-}
-
-function tooManyAccounts(): AppError {
-	return new LimitReached(
-		"accounts",
-		`this server has reached its limit of registered accounts (accounts, ${MAX_ACCOUNTS}): ask the instance admin for one`,
-	);
-}
-
-function hasAccounts(): AppError {
-	return new AppError("conflict", "the first account already exists: sign in with `svc login`");
-}
-
-function refuseByPolicy(
-	{ mode, allowed_domains }: Config["registration"],
-	email: string,
-	registrar: Actor | undefined,
-): void {
-	if (mode === "closed") throw new AppError("registration_disabled", "registration is disabled on this server");
-	if (mode === "admin") {
-		if (!(registrar?.instance_admin && registrar.scopes.includes("write") && isUnrestricted(registrar))) {
-			throw new AppError(
-				"registration_admin_only",
-				"only the instance admin can register accounts on this server: ask for an account",
-			);
-		}
-		registrar.grants.push("instance");
-	}
-	if (mode === "domain" && !allowed_domains.includes(email.slice(email.lastIndexOf("@") + 1))) {
-		throw new AppError("registration_disabled", "registration is disabled for this e-mail's domain");
-	}
 }
 
 /**

@@ -50,6 +50,9 @@ export const NewPassword = v.pipe(
 	),
 );
 
+/** The code of an invitation as it is typed: one beyond the maximum length is as wrong as any other. Design: §15 */
+const InvitationCode = v.pipe(RequiredText, atMost(255, "invitation"));
+
 /** Spec: API › Accounts and login. */
 export const Register = v.object({
 	email: Email,
@@ -57,6 +60,8 @@ export const Register = v.object({
 	name: v.nullish(v.pipe(PlainText, atMost(255, "name")), ""),
 	/** Asks for the first account or none. Design: §6 */
 	setup_code: v.optional(v.pipe(Text, atMost(255, "setup_code"))),
+	/** The code of an invitation. Design: §15 */
+	invitation: v.optional(InvitationCode),
 });
 
 /**
@@ -178,6 +183,15 @@ export interface KnownSource {
 	renew_before: string;
 }
 
+/** An invitation with which an account is made; the transaction looks at it again. */
+export interface UsedInvitation {
+	id: string;
+	/** It makes the account only while its maker manages the instance. */
+	admin_only: boolean;
+	/** Ids of the bindings that it makes, by realm. */
+	bindings: { realm_id: string; id: string }[];
+}
+
 /** Outcome of a change of an account's standing; any but `done` means that nothing changed. */
 export type Standing = "done" | "no_user" | "last_admin";
 
@@ -185,13 +199,15 @@ export type Standing = "done" | "no_user" | "last_admin";
 export const accountOperations = {
 	/**
 	 * Adds an account; the very first of the log becomes instance admin, whatever `instance_admin` says. `only_first` refuses any other account, `most` refuses it
-	 * when this many exist.
+	 * when this many exist. An invitation is used up and gives its roles; one that cannot be used refuses the account.
 	 */
 	register: write<
 		(
-			account: Account & { only_first?: boolean; most?: number },
+			account: Account & { only_first?: boolean; most?: number; invitation?: UsedInvitation },
 			event: AuditEvent,
-		) => { outcome: "done"; first: boolean } | { outcome: "email_taken" | "not_first" | "limit_reached" }
+		) =>
+			| { outcome: "done"; first: boolean }
+			| { outcome: "email_taken" | "not_first" | "limit_reached" | "not_invited" }
 	>({ forgets: [] }),
 	byEmail: read<(email: string) => Account | undefined>(),
 	byId: read<(id: string) => Account | undefined>(),

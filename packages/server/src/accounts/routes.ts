@@ -4,9 +4,10 @@ import { Count, Environment, Instant, Uuid } from "../messages.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { Actor } from "../policy/model.ts";
 import { IdentitySchema, shownIdentity } from "../sso/model.ts";
-import { type AccountNeeds, changePassword, getUser, listUsers, login, logout, register } from "./accounts.ts";
+import { type AccountNeeds, changePassword, getUser, listUsers, login, logout } from "./accounts.ts";
 import { setLimits } from "./limits.ts";
 import { type Account, ChangePassword, Login, Register, SetAdmin, SetLimits } from "./model.ts";
+import { type RegistrationNeeds, register } from "./registration.ts";
 import { setAdmin, setDisabled } from "./standing.ts";
 
 const MessageSchema = v.object({ message: v.string() });
@@ -14,7 +15,12 @@ const MessageSchema = v.object({ message: v.string() });
 const ProfileSchema = v.object({ id: Uuid, email: v.string(), name: v.string() });
 
 /** Dependencies of these routes, beyond those of the rules. */
-export interface AccountRouteNeeds extends AccountNeeds {
+export interface AccountRouteNeeds extends AccountNeeds, RegistrationNeeds {
+	store: AccountNeeds["store"] & RegistrationNeeds["store"];
+	system: AccountNeeds["system"];
+	keyring: AccountNeeds["keyring"] & RegistrationNeeds["keyring"];
+	passwords: AccountNeeds["passwords"];
+	throttle: AccountNeeds["throttle"];
 	/** Finds the owner of a bare Authorization header, for registration by the instance admin only. */
 	identify(authorization: string | undefined, request_id: string, ip: string): Promise<Actor>;
 }
@@ -41,10 +47,11 @@ function visitorRoutes(needs: AccountRouteNeeds): Route[] {
 					"registration_admin_only",
 					"limit_reached",
 				] as const),
-				...(["conflict", "rate_limited"] as const),
+				...(["invalid_credentials", "conflict", "rate_limited"] as const),
 			],
 			async handle({ body, authorization, request_id, ip }) {
-				const isAsked = needs.registration.mode === "admin" && authorization !== undefined;
+				const isAsked =
+					needs.registration.mode === "admin" && authorization !== undefined && body.invitation === undefined;
 				const registrar = isAsked ? await needs.identify(authorization, request_id, ip) : undefined;
 				return register(needs, { request_id, ip }, body, registrar);
 			},

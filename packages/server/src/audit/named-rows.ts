@@ -53,10 +53,11 @@ export class NamedRows {
 		}
 	}
 
-	/** Ends all sessions and reset codes that do not stand. */
+	/** Ends all sessions, reset codes and invitations that do not stand. */
 	endRestored(): void {
 		this.#forget("session/");
 		this.#forget("reset_code/");
+		this.#forget("invitation");
 	}
 
 	#forget(start: string): void {

@@ -71,6 +71,8 @@ const GOOD: Record<string, unknown> = {
 	connection: "true",
 	if: "healthy",
 	setup_code: "code",
+	invitation: "code",
+	bindings: [{ realm: "payments", role: "viewer" }],
 	from: "staging",
 	to: "prod",
 	secrets: [{ key: "DB_URL", from_version: 1, to_version: null }],

@@ -19,7 +19,7 @@ const TAGS: Readonly<Record<string, string>> = {
 
 /** Paths whose first word is not the noun. */
 const NOUN_OF: Readonly<Record<string, string>> = {
-	...{ users: "accounts", revoke: "accounts", "openapi.json": "server" },
+	...{ users: "accounts", revoke: "accounts", invitations: "accounts", "openapi.json": "server" },
 	...{ health: "server", metrics: "server", doctor: "server" },
 	...{ diff: "secrets", promote: "secrets", restore: "realms" },
 	...{ "auth/tokens": "tokens", "auth/register": "accounts", "auth/login": "accounts" },

@@ -3,6 +3,7 @@ import { type AuditStore, auditOperations } from "../audit/model.ts";
 import { type BackupSource, backupOperations, type Misfits } from "../backups/model.ts";
 import type { RowKey } from "../crypto/row-macs.ts";
 import { engineOperations } from "../engines/model.ts";
+import { invitationOperations } from "../invitations/model.ts";
 import { listedKeyOperations } from "../keys/model.ts";
 import { leaseOperations } from "../leases/model.ts";
 import { machineOperations } from "../machines/model.ts";
@@ -30,6 +31,7 @@ const OPERATIONS = {
 		/** Names what in the database is not as the server left it. */
 		alterations: read<() => string[]>(),
 	},
+	invitations: invitationOperations,
 	keys: listedKeyOperations,
 	leases: leaseOperations,
 	machines: machineOperations,

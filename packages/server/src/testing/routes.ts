@@ -6,6 +6,7 @@ import { engineRoutes } from "../engines/routes.ts";
 import { healthRoutes } from "../health/routes.ts";
 import { openApiRoute } from "../http/openapi-route.ts";
 import type { Route } from "../http/route.ts";
+import { invitationRoutes } from "../invitations/routes.ts";
 import { keyRoutes } from "../keys/routes.ts";
 import { leaseRoutes } from "../leases/routes.ts";
 import { machineRoutes } from "../machines/routes.ts";
@@ -25,6 +26,7 @@ export function allRoutes(): Route[] {
 		...healthRoutes(nothing),
 		...accountRoutes(nothing),
 		...resetRoutes(nothing),
+		...invitationRoutes(nothing),
 		...ssoRoutes(nothing),
 		...tokenRoutes(nothing),
 		...realmRoutes(nothing),

@@ -3,6 +3,7 @@ import type { Account, Session } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
 import type { KeyRow } from "../crypto/keyring-model.ts";
 import type { EngineConfigRow } from "../engines/model.ts";
+import type { InvitationWithRoles } from "../invitations/model.ts";
 import type { NewLease } from "../leases/model.ts";
 import type { Machine, MachineToken } from "../machines/model.ts";
 import type { Binding } from "../policy/model.ts";
@@ -118,6 +119,21 @@ export function aResetCode(user_id: string, given: Partial<ResetCode> = {}): Res
 		created_by: "nobody",
 		created_at: MADE_AT,
 		expires_at: "2030-01-02T00:00:00.000Z",
+		...given,
+	};
+}
+
+/** Makes an invitation of one week, without roles. */
+export function anInvitation(created_by: string, given: Partial<InvitationWithRoles> = {}): InvitationWithRoles {
+	const id = given.id ?? newId();
+	return {
+		id,
+		email: `${id}@example.com`,
+		digest: hash("sha256", id, "buffer"),
+		created_by,
+		created_at: MADE_AT,
+		expires_at: "2030-01-08T00:00:00.000Z",
+		bindings: [],
 		...given,
 	};
 }

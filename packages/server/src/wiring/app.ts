@@ -28,6 +28,7 @@ import { docsRoutes } from "../http/docs-routes.ts";
 import { createHeaders } from "../http/headers.ts";
 import { openApiRoute } from "../http/openapi-route.ts";
 import type { Route } from "../http/route.ts";
+import { invitationRoutes } from "../invitations/routes.ts";
 import type { MasterKeySource } from "../keys/keys.ts";
 import { keyRoutes } from "../keys/routes.ts";
 import type { RowRenewal } from "../keys/row-renewal.ts";
@@ -149,8 +150,8 @@ function peopleRoutes(
 	signing: ReturnType<typeof createSigning>,
 	identify: ReturnType<typeof createIdentify>,
 ): Route[] {
-	const needs = { store, system, keyring, ...signing };
-	return [...accountRoutes({ ...needs, registration, setup_code, identify }), ...resetRoutes(needs)];
+	const needs = { store, system, keyring, registration, ...signing };
+	return [...accountRoutes({ ...needs, setup_code, identify }), ...resetRoutes(needs), ...invitationRoutes(needs)];
 }
 
 /** Makes what all ways to sign in share. */

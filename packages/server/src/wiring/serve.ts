@@ -177,6 +177,7 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 		await needs.store.accounts.dropSessions(now);
 		await needs.store.accounts.dropKnownSources(endOfKnown(needs.system.now()));
 		await needs.store.resets.drop(now);
+		await needs.store.invitations.drop(now);
 		await needs.store.sso.forgetUsed(now);
 		await forgetExpiredTokens(needs);
 		await purgeDeletedSecrets(needs);

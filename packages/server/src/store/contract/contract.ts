@@ -11,6 +11,7 @@ import { deletedRealmContract } from "./deleted-realms.ts";
 import { engineContract } from "./engines.ts";
 import { healthContract } from "./health.ts";
 import { holdingContract } from "./holdings.ts";
+import { invitationContract, invitationUseContract } from "./invitations.ts";
 import { keyContract } from "./keys.ts";
 import { leaseBeginningContract } from "./lease-beginnings.ts";
 import { leaseListContract } from "./lease-lists.ts";
@@ -43,6 +44,8 @@ const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	engines: engineContract,
 	health: healthContract,
 	holdings: holdingContract,
+	invitations: invitationContract,
+	"invitation use": invitationUseContract,
 	keys: keyContract,
 	"lease beginnings": leaseBeginningContract,
 	"lease lists": leaseListContract,

@@ -9,6 +9,7 @@ import type { ReadTransaction } from "./read-transaction.ts";
 import type { ReadWorker } from "./read-worker.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
+import { invitationReads } from "./reads/invitations.ts";
 import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
 import { machineReads } from "./reads/machines.ts";
@@ -74,6 +75,7 @@ function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
 		backups: restoreReads(connection),
 		engines: engineReads(db),
 		health: { alterations: () => [...new Set([...schema(), ...altered()])] },
+		invitations: invitationReads(db),
 		keys: keyReads(db),
 		leases: leaseReads(db),
 		machines: machineReads(db),

@@ -14,6 +14,7 @@ import { leaseLists } from "./lease-lists.ts";
 import { migrate } from "./migrate.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
+import { invitationReads } from "./reads/invitations.ts";
 import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
 import { machineReads } from "./reads/machines.ts";
@@ -40,6 +41,7 @@ const QUESTIONS: Record<string, object> = {
 	audit: auditLog(db),
 	backups: restoreReads(db),
 	engines: engineReads(reader),
+	invitations: invitationReads(reader),
 	keys: keyReads(reader),
 	leases: { ...leaseReads(reader), ...leaseLists(db) },
 	machines: machineReads(reader),
@@ -65,6 +67,8 @@ const ARGUMENTS: Record<string, unknown[]> = {
 	"accounts.startingWith": ["a@", 1],
 	"audit.list": [QUERY, undefined, 1],
 	"audit.verify": [[]],
+	"invitations.byDigest": [Buffer.alloc(32), ""],
+	"invitations.list": ["a", "", "", 1],
 	"keys.byId": [Buffer.alloc(8)],
 	"leases.activeAt": ["t", undefined, 1],
 	"leases.byCredential": [{ target: "t", scope: "", name: "n" }],

@@ -158,6 +158,7 @@ const KEEPS_ACCESS = new Set([
 	"secrets.restore",
 	"secrets.promote",
 	"machines.addToken", // nobody has asked for it yet
+	...["make", "remove", "drop"].map((verb) => `invitations.${verb}`), // grant nothing until used by an account that nobody has asked for
 	"resets.make", // grants nothing until it is used
 	"resets.drop",
 	"sso.consume",

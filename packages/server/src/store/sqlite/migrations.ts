@@ -14,6 +14,7 @@ import { CODES } from "./migrations/0016-codes.ts";
 import { MACHINES } from "./migrations/0017-machines.ts";
 import { DELETED_REALMS } from "./migrations/0019-deleted-realms.ts";
 import { AUDIT_KEY_SETS } from "./migrations/0020-audit-key-sets.ts";
+import { INVITATIONS } from "./migrations/0022-invitations.ts";
 
 /**
  * The schema's history. Never edit a migration after a release; add a new one at the end.
@@ -270,4 +271,5 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	MACHINES,
 	DELETED_REALMS,
 	AUDIT_KEY_SETS,
+	INVITATIONS,
 ];

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
+import { runEveryCodeWrite } from "../../testing/code-writes.ts";
 import { runEveryLeaseWrite } from "../../testing/lease-writes.ts";
 import {
 	aBinding,
@@ -12,7 +13,6 @@ import {
 	anAccount,
 	anEvent,
 	aRealm,
-	aResetCode,
 	aSession,
 	aToken,
 	aVersion,
@@ -25,6 +25,7 @@ import { leaseLists } from "./lease-lists.ts";
 import { migrate } from "./migrate.ts";
 import { accountReads } from "./reads/accounts.ts";
 import { engineReads } from "./reads/engines.ts";
+import { invitationReads } from "./reads/invitations.ts";
 import { keyReads } from "./reads/keys.ts";
 import { leaseReads } from "./reads/leases.ts";
 import { machineReads } from "./reads/machines.ts";
@@ -58,6 +59,7 @@ function isScan(step: string): boolean {
 }
 const accounts = accountReads(reader, db);
 const engines = engineReads(reader);
+const invitations = invitationReads(reader);
 const keys = keyReads(reader);
 const leases = leaseReads(reader);
 const machines = machineReads(reader);
@@ -83,6 +85,11 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 		() => engines.isFormer("e", "r"),
 		/engine_former_realm USING PRIMARY KEY \(engine=\? AND realm_id=\?\)/,
 	],
+	"invitations.byDigest": [() => invitations.byDigest(Buffer.alloc(32), MADE_AT), /invitation_by_digest \(digest=\?\)/],
+	"invitations.forEmail": [() => invitations.forEmail("a@example.com", MADE_AT), /invitation_by_email \(email=\?\)/],
+	"invitations.list": [() => invitations.list("a", MADE_AT, "", 10), /invitation_by_maker \(created_by=\?\)/],
+	"invitations.list of all": [() => invitations.list("", MADE_AT, "", 10), /invitation .*\(id>\?\)/],
+	"invitations.count": [() => invitations.count("a", MADE_AT), /invitation_by_maker \(created_by=\?\)/],
 	"keys.fingerprint": [() => keys.fingerprint(), /meta USING PRIMARY KEY/],
 	"keys.shared": [() => keys.shared(), /keyring_by_realm/],
 	"keys.ofRealm": [() => keys.ofRealm("r"), /keyring_by_realm/],
@@ -225,11 +232,7 @@ function runEveryWrite(): void {
 	writes.accounts.setDisabled({ user_id: other.id, disabled_at: MADE_AT }, event);
 	writes.accounts.setLimits({ user_id: owner.id, realm_bytes: 20_000, realms: null }, event);
 	writes.realms.create(aNewRealm(realm), event);
-	const code = aResetCode(owner.id);
-	writes.resets.make(code, event);
-	writes.resets.use({ ...code, password: "new", at: MADE_AT }, event);
-	writes.resets.recover(code, event);
-	writes.resets.drop(MADE_AT);
+	runEveryCodeWrite(writes, realm, owner.id);
 	writes.policy.bind(aBinding(realm.id, other.id), event);
 	writes.policy.rebind({ realm_id: realm.id, user_id: other.id, role: "admin", granted_by: "g" }, event);
 	writes.policy.unbind({ realm_id: realm.id, user_id: other.id }, event);

@@ -32,7 +32,7 @@ export function hasDatabase(directory: string): boolean {
 
 /**
  * Marks a database as restored: the next start reports it, and leases pause until somebody has checked them. Sessions end, because one that ended
- * after the backup would be alive again, and so do reset codes, because one that was used would work again.
+ * after the backup would be alive again, and so do reset codes and invitations, because one that was used would work again.
  * @param keys of its rows, the active one first; none for a backup from before its rows authenticated themselves
  */
 export function markRestored(file: string, restore: Restore, keys: readonly RowKey[]): void {
@@ -51,7 +51,7 @@ export function markRestored(file: string, restore: Restore, keys: readonly RowK
 			set.run("restore_to_tell", JSON.stringify(restore));
 			set.run("leases_paused", restore.restored_at);
 			db.exec("DELETE FROM session");
-			if (db.prepare(HAS_CODES).get() !== undefined) db.exec("DELETE FROM reset_code");
+			if (db.prepare(HAS_CODES).get() !== undefined) db.exec("DELETE FROM reset_code; DELETE FROM invitation");
 			keeper?.seal();
 		})();
 	} finally {

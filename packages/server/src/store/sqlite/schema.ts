@@ -74,6 +74,21 @@ export const resetCode = sqliteTable(believed("reset_code"), {
 	expires_at: text().notNull(),
 });
 
+export const invitation = sqliteTable(believed("invitation"), {
+	id: text().primaryKey(),
+	email: text().notNull(),
+	digest: blob({ mode: "buffer" }).notNull(),
+	created_by: text().notNull(),
+	created_at: text().notNull(),
+	expires_at: text().notNull(),
+});
+
+export const invitationBinding = sqliteTable(believed("invitation_binding"), {
+	invitation_id: text().notNull(),
+	realm_id: text().notNull(),
+	role: text().$type<Role>().notNull(),
+});
+
 export const apiToken = sqliteTable(believed("api_token"), {
 	id: text().primaryKey(),
 	user_id: text().notNull(),

@@ -5,6 +5,7 @@ import type { Implementations } from "../../store.ts";
 import { hadAccounts } from "../had-accounts.ts";
 import { believed } from "../row-guard.ts";
 import type { Append } from "./audit.ts";
+import { EMAIL_TAKEN, END_INVITATIONS, invitationUse } from "./invitations.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { DELETE_RESET_CODE, OTHER_ADMINS } from "./resets.ts";
 import { sessionOpening } from "./sessions.ts";
@@ -13,9 +14,6 @@ import { sessionOpening } from "./sessions.ts";
 export const INSERT_ACCOUNT =
 	"INSERT INTO account (id, email, name, password, instance_admin, disabled_at, created_at) " +
 	"VALUES (@id, @email, @name, @password, @instance_admin, @disabled_at, @created_at)";
-
-/** Finds a row when an account has the email. */
-export const EMAIL_TAKEN = "SELECT 1 FROM account WHERE email = ?";
 
 type AccountWrites = Implementations<"write">["accounts"];
 
@@ -30,6 +28,7 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 	const closeOthers = db.prepare("DELETE FROM session WHERE user_id = ? AND jti <> ?");
 	const sources = knownSourceWrites(db);
 	const endReset = db.prepare(DELETE_RESET_CODE);
+	const endInvitations = db.prepare(END_INVITATIONS);
 	return {
 		register: registration(db, append),
 		setPassword(input, event) {
@@ -44,6 +43,7 @@ export function accountWrites(db: Database, append: Append): AccountWrites {
 		...standingWrites(db, append, (user_id) => {
 			closeOthers.run(user_id, "");
 			endReset.run(user_id);
+			endInvitations.run(user_id);
 			sources.forget(user_id);
 		}),
 		openSession({ session, password, known }, event) {
@@ -102,8 +102,11 @@ function registration(db: Database, append: Append): AccountWrites["register"] {
 	const count = db.prepare("SELECT coalesce(max(rowid), 0) FROM account").pluck();
 	const hadAny = hadAccounts(db);
 	const insert = db.prepare(INSERT_ACCOUNT);
+	const invitations = invitationUse(db, append);
 	return (given, event) => {
-		const { only_first, most, ...account } = given;
+		const { only_first, most, invitation, ...account } = given;
+		const used = invitations.open(invitation === undefined ? [] : [invitation], account.email, account.created_at);
+		if (invitation !== undefined && used.length === 0) return { outcome: "not_invited" };
 		const decision = decideRegistration(given, {
 			isFirst: !hadAny(),
 			isEmailTaken: taken.get(account.email) !== undefined,
@@ -112,7 +115,8 @@ function registration(db: Database, append: Append): AccountWrites["register"] {
 		if (decision.outcome !== "done") return decision;
 		const { outcome, first, instance_admin } = decision;
 		insert.run({ ...account, instance_admin: Number(instance_admin) });
-		append(event, { instance_admin });
+		append(event, { instance_admin, ...invitations.end(used) });
+		invitations.giveRoles(used, account.id, event);
 		return { outcome, first };
 	};
 }

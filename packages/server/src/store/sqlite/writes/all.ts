@@ -3,6 +3,7 @@ import type { Implementations } from "../../store.ts";
 import { accountWrites } from "./accounts.ts";
 import { type Append, auditWrites } from "./audit.ts";
 import { engineWrites } from "./engines.ts";
+import { invitationWrites } from "./invitations.ts";
 import { keyWrites } from "./keys.ts";
 import { leaseWrites } from "./leases.ts";
 import { machineWrites } from "./machines.ts";
@@ -25,6 +26,7 @@ export function allWrites(db: Database, append: Append): Writes {
 		audit: auditWrites(db, append),
 		backups: restoreWrites(db, append),
 		engines: engineWrites(db, append),
+		invitations: invitationWrites(db, append),
 		keys: keyWrites(db, append),
 		leases: leaseWrites(db, append),
 		machines: machineWrites(db, append),

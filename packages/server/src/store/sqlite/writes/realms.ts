@@ -5,6 +5,7 @@ import { believed } from "../row-guard.ts";
 import type { Append } from "./audit.ts";
 import { emptying, ending } from "./emptying.ts";
 import { IS_UNUSED } from "./engines.ts";
+import { END_INVITED_ROLES } from "./invitations.ts";
 import { INSERT_KEY } from "./keys.ts";
 import { leaseRevoker } from "./leases.ts";
 import { LIVE_REALM, LIVE_REALM_BY_SLUG } from "./live-realm.ts";
@@ -23,6 +24,7 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 		"UPDATE realm SET deleted_at = @deleted_at, deleted_by = @deleted_by WHERE id = @id AND deleted_at IS NULL",
 	);
 	const endTokens = db.prepare(END_MACHINE_TOKENS);
+	const endInvited = db.prepare(END_INVITED_ROLES);
 	const leases = leaseRevoker(db);
 	const retireConfigs = db.prepare(
 		"UPDATE engine_config SET state = 'retired' WHERE realm_id = ? AND state = 'active'",
@@ -51,6 +53,7 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 			const revoked = leases.revoke(selection, "realm_deleted");
 			retireConfigs.run(input.id);
 			dropConfigs.run(input.id);
+			endInvited.run(input.id);
 			const machine_tokens = endTokens.run(input.id).changes;
 			append(event, { ...(revoked > 0 && { leases: revoked }), ...(machine_tokens > 0 && { machine_tokens }) });
 			return true;

@@ -17,8 +17,9 @@ import {
 import type { IdentityKey, OneTime, SsoLogin } from "../../../sso/model.ts";
 import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
-import { EMAIL_TAKEN, INSERT_ACCOUNT } from "./accounts.ts";
+import { INSERT_ACCOUNT } from "./accounts.ts";
 import type { Append } from "./audit.ts";
+import { EMAIL_TAKEN } from "./invitations.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { COUNT_BINDINGS, COUNT_MEMBERSHIPS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 import { sessionOpening } from "./sessions.ts";

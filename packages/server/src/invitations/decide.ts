@@ -1,0 +1,64 @@
+import type { Config } from "../config.ts";
+import type { AppError } from "../errors.ts";
+import { decideBinding, refuseRole } from "../policy/decide.ts";
+import type { BindingOutcome, Role } from "../policy/model.ts";
+import { type Invited, MAX_INVITATIONS, MAX_INVITATIONS_OF_REALM } from "./model.ts";
+
+/** Tells whether only the instance admin's invitation makes an account with this address. Design: §15 */
+export function needsAdmin({ mode, allowed_domains }: Config["registration"], email: string): boolean {
+	if (mode === "domain") return !allowed_domains.includes(email.slice(email.lastIndexOf("@") + 1));
+	return mode === "admin" || mode === "closed";
+}
+
+/** Facts known when an invitation is made. */
+export interface InvitingFacts {
+	hasAccount: boolean;
+	/** Open invitations of its maker, without the one that it replaces. */
+	count: number;
+	/** Of each realm of the invitation: whether it lives, and the open invitations into it. */
+	realms: { isLive: boolean; count: number }[];
+}
+
+/** Decides whether an invitation is made. */
+export function decideInvitation({ hasAccount, count, realms }: InvitingFacts): Invited {
+	if (hasAccount) return "has_account";
+	if (realms.some(({ isLive }) => !isLive)) return "realm_gone";
+	if (count >= MAX_INVITATIONS) return "limit_reached";
+	return realms.some((realm) => realm.count >= MAX_INVITATIONS_OF_REALM) ? "realm_limit_reached" : "done";
+}
+
+/** Facts known about an invitation when it is used. */
+export interface UseFacts {
+	/** Undefined when there is none, or it has expired. */
+	invitation: { email: string } | undefined;
+	/** Its maker; undefined when the account is disabled. */
+	maker: { instance_admin: boolean } | undefined;
+}
+
+/** Decides whether an invitation makes an account with the address: its maker must still stand. Design: §15 */
+export function isUsable(email: string, admin_only: boolean, { invitation, maker }: UseFacts): boolean {
+	if (invitation?.email !== email || maker === undefined) return false;
+	return maker.instance_admin || !admin_only;
+}
+
+/** Facts known about a role of an invitation when it is used. */
+export interface InvitedFacts {
+	/** Role of the invitation's maker in the realm; undefined when the realm is gone. */
+	maker: Role | null | undefined;
+	owner_id: string | undefined;
+	isBound: boolean;
+	/** Bindings of the realm. */
+	count: number;
+	/** Bindings of the user. */
+	memberships: number;
+}
+
+/** Decides whether an invitation's role is given: its maker must still manage the realm's policy. Design: §15 */
+export function decideInvitedRole(
+	binding: { user_id: string; granted_by: string },
+	{ maker, ...facts }: InvitedFacts,
+): BindingOutcome | AppError["code"] {
+	if (maker === undefined) return "realm_gone";
+	const refusal = refuseRole(maker, { capability: "policy:manage", isAdminOnly: true });
+	return refusal === undefined ? decideBinding(binding, { ...facts, hasAccount: true }) : refusal.code;
+}

@@ -1,0 +1,76 @@
+import { type Invitation, type InvitationWithRoles, MAX_INVITATIONS_USED } from "../../../invitations/model.ts";
+import type { Implementations } from "../../store.ts";
+import { and, asc, count, eq, gt, isNull, sql } from "../drizzle.ts";
+import { invitation, invitationBinding, realm } from "../schema.ts";
+import { later, type Reader } from "./reader.ts";
+
+type Reads = Implementations<"read">["invitations"];
+
+const { placeholder } = sql;
+
+/** Questions about open invitations. */
+export function invitationReads(db: Reader): Reads {
+	const isOpen = gt(invitation.expires_at, placeholder("now"));
+	const byDigest = later(() =>
+		db
+			.select()
+			.from(invitation)
+			.where(and(eq(invitation.digest, placeholder("digest")), isOpen))
+			.prepare(),
+	);
+	const forEmail = later(() =>
+		db
+			.select()
+			.from(invitation)
+			.where(and(eq(invitation.email, placeholder("email")), isOpen))
+			.orderBy(asc(invitation.created_at))
+			.limit(MAX_INVITATIONS_USED)
+			.prepare(),
+	);
+	const withRoles = addingRoles(db);
+	return {
+		byDigest(digest, now) {
+			const found = byDigest().get({ digest, now });
+			return found && withRoles(found);
+		},
+		forEmail: (email, now) => forEmail().all({ email, now }).map(withRoles),
+		...listReads(db, withRoles),
+	};
+}
+
+/** Prepares the lists of one maker's invitations, and of all. */
+function listReads(db: Reader, withRoles: (row: Invitation) => InvitationWithRoles): Pick<Reads, "list" | "count"> {
+	const created_by = placeholder("created_by");
+	const isOpen = gt(invitation.expires_at, placeholder("now"));
+	const [ofOne, ofAll] = [and(eq(invitation.created_by, created_by), isOpen), isOpen].map((isListed) => ({
+		list: later(() =>
+			db
+				.select()
+				.from(invitation)
+				.where(and(isListed, gt(invitation.id, placeholder("after"))))
+				.orderBy(asc(invitation.id))
+				.limit(placeholder("limit"))
+				.prepare(),
+		),
+		total: later(() => db.select({ total: count() }).from(invitation).where(isListed).prepare()),
+	}));
+	const of = (whose: string) => (whose === "" ? ofAll : ofOne) as NonNullable<typeof ofAll>;
+	return {
+		list: (whose, now, after, limit) => of(whose).list().all({ created_by: whose, now, after, limit }).map(withRoles),
+		count: (whose, now) => of(whose).total().get({ created_by: whose, now })?.total ?? 0,
+	};
+}
+
+/** Prepares the question for an invitation's roles in realms that live. */
+function addingRoles(db: Reader): (row: Invitation) => InvitationWithRoles {
+	const roles = later(() =>
+		db
+			.select({ realm_id: invitationBinding.realm_id, realm: realm.slug, role: invitationBinding.role })
+			.from(invitationBinding)
+			.innerJoin(realm, and(eq(realm.id, invitationBinding.realm_id), isNull(realm.deleted_at)))
+			.where(eq(invitationBinding.invitation_id, placeholder("id")))
+			.orderBy(asc(realm.slug))
+			.prepare(),
+	);
+	return (row) => ({ ...row, bindings: roles().all({ id: row.id }) });
+}
