@@ -11,6 +11,7 @@ const LEAVES = [
 	"errors.ts",
 	"expiry.ts",
 	"messages.ts",
+	"names.ts",
 	"normal-text.ts",
 	"operation.ts",
 	"system.ts",
@@ -35,7 +36,7 @@ const LEAVES = [
 const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 	"packages/server/src": [
 		{
-			from: /^(errors|messages|normal-text|system|redacted|log|pagination)\.ts$/,
+			from: /^(errors|messages|names|normal-text|system|redacted|log|pagination)\.ts$/,
 			may: /^(errors|messages|system|redacted|log)\.ts$/,
 		},
 		// The settings know an unknown variable from one for an engine before any engine is loaded.

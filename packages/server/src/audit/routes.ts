@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { NameFields, type NameNeeds, namesOf, WithNames } from "../accounts/names.ts";
 import { type Route, route } from "../http/route.ts";
 import { Count, errorMessage, Instant, instantOf, Uuid } from "../messages.ts";
+import { NameFields, type NameNeeds, namesOf, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import type { AccessNeeds } from "../policy/authorize.ts";
 import { type AuditNeeds, listEvents } from "./audit.ts";

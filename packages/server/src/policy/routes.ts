@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { namesOf, PersonFields, WithNames } from "../accounts/names.ts";
 import { type Route, route } from "../http/route.ts";
 import { Environment, Instant, RequiredText, Uuid } from "../messages.ts";
+import { namesOf, PersonFields, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type ExplainNeeds, explainAccess } from "./explain.ts";
 import { CapabilityName, ChangeBinding, CreateBinding } from "./model.ts";

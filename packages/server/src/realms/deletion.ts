@@ -1,6 +1,6 @@
-import { namesOf } from "../accounts/names.ts";
 import { eventBy, systemEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
+import { namesOf } from "../names.ts";
 import { type PageRequest, type Pagination, readPage } from "../pagination.ts";
 import { requireInstanceAdmin, requireScope, requireUnrestricted } from "../policy/authorize.ts";
 import type { Actor } from "../policy/model.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { NameFields, type NameNeeds, namesOf, WithNames } from "../accounts/names.ts";
 import { type Route, route } from "../http/route.ts";
 import { Count, Deleted, Environment, errorMessage, Instant, Uuid } from "../messages.ts";
+import { NameFields, type NameNeeds, namesOf, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { jsonObject, streamItems } from "../streamed.ts";
 import { deleteSecret, listDeletedSecrets, purgeSecret, restoreSecret } from "./deletion.ts";

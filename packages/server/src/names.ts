@@ -1,6 +1,5 @@
 import * as v from "valibot";
-import { errorMessage } from "../messages.ts";
-import type { AccountStore } from "./model.ts";
+import { errorMessage } from "./messages.ts";
 
 /** Query that adds names beside ids of accounts and machines. Design: §15 */
 export const WithNames = v.optional(
@@ -20,12 +19,12 @@ export type Names = { email: string; name: string; machine?: never } | { email?:
 /** Dependencies of naming; without machines, only people are named. */
 export interface NameNeeds {
 	store: {
-		accounts: Pick<AccountStore, "byId">;
-		machines?: { byId(id: string): MachineName | undefined | Promise<MachineName | undefined> };
+		accounts: { byId(id: string): Found<{ email: string; name: string }> };
+		machines?: { byId(id: string): Found<{ realm: string; name: string }> };
 	};
 }
 
-type MachineName = { realm: string; name: string };
+type Found<Row> = Row | undefined | Promise<Row | undefined>;
 
 /**
  * Names the people and machines in a list, by their ids. Callers who see the list may know who is in it.
