@@ -129,7 +129,7 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 	"leases.nextDue": ["lease", OF_LEASES],
 	"leases.openByRealm": ["lease", COUNTS],
 	"leases.openTargets": ["lease", OF_LEASES],
-	"realms.fullest": ["account account_limit api_token binding realm session sso_identity", COUNTS],
+	"realms.fullest": ["account account_limit api_token binding machine machine_token realm session sso_identity", COUNTS],
 	"secrets.count": ["secret", COUNTS],
 	"secrets.countExpiring": ["realm secret secret_version", COUNTS],
 };
