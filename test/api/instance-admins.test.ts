@@ -60,3 +60,55 @@ test("a token of the instance admin makes none, nobody is not found, and only tr
 	for (const given of [undefined, null, "true", 1]) refused(await setAdmin(alice, given, root.token), 400);
 	refused(await client.get("/users", { token: alice.token }), 403, "forbidden");
 });
+
+const setDisabled = (who: Person, verb: "disable" | "enable", token: string) =>
+	client.post(`/users/${who.id}/${verb}`, undefined, { token });
+
+/** Finds the instance admins who are enabled, as one of them sees it. */
+async function administrators(token: string): Promise<string[]> {
+	const path = "/users?limit=100";
+	type Listed = User & { instance_admin: boolean; disabled: boolean };
+	const { users } = ok(await client.get<{ users: Listed[] }>(path, { token }));
+	return users.filter(({ instance_admin, disabled }) => instance_admin && !disabled).map(({ id }) => id);
+}
+
+test("an instance admin who is disabled does not count, so the enabled one stays", async () => {
+	ok(await setAdmin(alice, true, root.token));
+	ok(await setDisabled(alice, "disable", root.token));
+	refused(await setAdmin(root, false, root.token), 409, "conflict");
+	refused(await setDisabled(root, "disable", root.token), 409, "conflict");
+	ok(await setAdmin(alice, false, root.token));
+	ok(await setDisabled(alice, "enable", root.token));
+	assert.deepEqual(await administrators(root.token), [root.id]);
+});
+
+test("two instance admins who end each other at once, in whatever way, leave one", async () => {
+	for (const ways of [
+		["step", "step"],
+		["disable", "disable"],
+		["step", "disable"],
+	]) {
+		const [one, other] = await Promise.all([person(client, "one"), person(client, "other")]);
+		for (const who of [one, other]) ok(await setAdmin(who, true, root.token));
+		ok(await setAdmin(root, false, root.token));
+		const end = (way: string | undefined, who: Person, by: Person) =>
+			way === "step" ? setAdmin(who, false, by.token) : setDisabled(who, "disable", by.token);
+		const answers = await Promise.all([end(ways[0], one, other), end(ways[1], other, one)]);
+		assert.deepEqual(answers.map(({ status }) => status === 200).sort(), [false, true], ways.join());
+		const left = answers[0]?.status === 200 ? other : one;
+		assert.deepEqual(await administrators(left.token), [left.id]);
+		ok(await setAdmin(root, true, left.token));
+		ok(await setAdmin(left, false, left.token));
+	}
+});
+
+test("the last instance admin who revokes everything of themselves, and changes the password, is still one", async () => {
+	const { token, id, email } = root;
+	ok(await client.post("/revoke", { user_id: id }, { token }));
+	assert.deepEqual(await administrators(token), [id]);
+	const [current_password, new_password] = [root.password, `another ${root.password}`];
+	ok(await client.post("/auth/password", { current_password, new_password }, { token }));
+	const { token: again } = ok(await client.post<{ token: string }>("/auth/login", { email, password: new_password }));
+	assert.deepEqual(await administrators(again), [id]);
+	refused(await setAdmin(root, false, again), 409, "conflict");
+});

@@ -60,6 +60,17 @@ async function linkedWith(token: string): Promise<readonly Identity[]> {
 const revoke = async (user_id: string, more: object = {}) =>
 	ok(await client.post<{ identities: number }>("/revoke", { user_id, ...more }, { token: root.token })).identities;
 
+test("the last instance admin stays one, whatever groups the linked directory gives, and when it is gone", async () => {
+	const corp = await directory({ group_base_dn: "ou=groups,dc=test" });
+	ok(await link(corp, root.token, root.password));
+	const { token } = ok(await signIn(corp));
+	ok(await client.get("/users", { token }));
+	ok(await client.delete(`/auth/providers/${corp}`, { token: root.token }));
+	ok(await client.get("/users", { token: root.token }));
+	const raw = JSON.stringify({ instance_admin: false });
+	refused(await client.send("PUT", `/api/v1/users/${root.id}`, { token: root.token, raw }), 409, "conflict");
+});
+
 test("a stolen session links nobody: it takes the password of the account", async () => {
 	const corp = await directory();
 	const owner = await person(client, "owner");
