@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Answer, type Api, api } from "../harness/client.ts";
-import { fields, ok, recent, refused, uuid } from "../harness/expect.ts";
+import { events } from "../harness/events.ts";
+import { fields, ok, recent, refused, sameRefusal, uuid } from "../harness/expect.ts";
 import { apiToken, bind, type Person, person, realm, secret } from "../harness/fixtures.ts";
 import type { Binding, Realm } from "../harness/resources.ts";
 import { type Server, startServer } from "../harness.ts";
@@ -144,6 +145,29 @@ test("only an admin manages bindings, and whether a stranger asks makes no diffe
 	const unknown = "no-such-realm";
 	refused(await grant(unknown, { user_id: carol.id, role: "viewer" }), 404, "not_found");
 	refused(await revoke(unknown, bob.id), 404, "not_found");
+});
+
+test("whoever was bound leaves the realm in a session, and may be bound again; its owner stays", async () => {
+	const { slug } = await realm(client, alice);
+	const leave = (token: string, from = slug) => client.post(`/realms/${from}/leave`, undefined, { token });
+	for (const role of ["viewer", "member", "admin"]) {
+		await bind(client, alice, slug, bob, role);
+		const { token } = await apiToken(client, bob, "read,write,delete");
+		refused(await leave(token), 400, "unsupported_operation");
+		ok(await leave(bob.token));
+		sameRefusal(await leave(bob.token), await leave(bob.token, "no-such-realm"));
+		refused(await client.get(`/realms/${slug}`, { token }), 404, "not_found");
+	}
+	refused(await leave(alice.token), 409, "conflict");
+	refused(await leave(root.token), 404, "not_found");
+	ok(await client.get(`/realms/${slug}`, { token: alice.token }));
+	const told = await events(client, alice, `realm=${slug}&type=policy.binding.deleted`);
+	assert.deepEqual(
+		told.map(({ actor, data }) => [actor, data.user_id]),
+		Array(3).fill([bob.id, bob.id]),
+	);
+	const { status } = ok(await client.get<{ status: string }>("/audit/verify", { token: root.token }));
+	assert.equal(status, "intact");
 });
 
 test("a member cannot raise itself, and an admin can raise others", async () => {

@@ -83,6 +83,12 @@ export const REQUESTS: Readonly<Record<string, Prepare>> = {
 		path: `${V1}/realms/${(await realm(api, person ?? people.owner)).slug}`,
 		body: { name: "Another name" },
 	}),
+	"POST /api/v1/realms/{slug}/leave": async ({ api, people }, { person: guest = people.owner }) => {
+		const host = guest === people.owner ? people.admin : people.owner;
+		const { slug } = await realm(api, host);
+		await bind(api, host, slug, guest, "admin");
+		return { path: `${V1}/realms/${slug}/leave` };
+	},
 	"DELETE /api/v1/realms/{slug}": async ({ freshRealm }) => ({ path: `${V1}/realms/${await freshRealm()}` }),
 	"POST /api/v1/realms/{slug}/restore": async ({ api, people }, { person }) => {
 		const owner = person ?? people.owner;

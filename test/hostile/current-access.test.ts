@@ -44,6 +44,7 @@ const CHANGES: readonly (readonly [route: string, On, options?: Options])[] = [
 	["DELETE /api/v1/invitations/{id}", "own", { sessionOnly: true }],
 	["POST /api/v1/realms", "own"],
 	["PUT /api/v1/realms/{slug}", "own", { sessionOnly: true }],
+	["POST /api/v1/realms/{slug}/leave", "own", { sessionOnly: true }],
 	["DELETE /api/v1/realms/{slug}", "admin"],
 	["POST /api/v1/realms/{slug}/restore", "own"],
 	["POST /api/v1/realms/{slug}/secrets", "member"],

@@ -119,6 +119,8 @@ const ROWS: readonly Row[] = [
 	["GET /api/v1/realms/{slug}/policy/bindings", 200, "viewer", "read", "realm", ["page", 32]],
 	["PUT /api/v1/realms/{slug}/policy/bindings/{userID}", 200, "admin", "write,delete", "admins of a realm", FEW],
 	["DELETE /api/v1/realms/{slug}/policy/bindings/{userID}", 200, "admin", "delete", "admins of a realm", FEW],
+	// In neither document: for people whom others bound.
+	["POST /api/v1/realms/{slug}/leave", 200, "user", "session", "realm", FEW],
 
 	// In neither document: machine accounts. Design: §15
 	["PUT /api/v1/realms/{slug}/machines/{name}", 200, "admin", "session", "realm", FEW],

@@ -14,6 +14,7 @@ const ROOT = join(import.meta.dirname, "../../..");
 const ASKS: Readonly<Record<string, readonly string[]>> = {
 	"realm delete": ["shop"],
 	"realm transfer": ["shop", "--to", "ada@a.example"],
+	"realm leave": ["shop"],
 	"secret delete": ["OLD_KEY", "--realm", "shop", "--purge"],
 	"engine remove": ["keyvalue"],
 	"sso remove": ["corp"],

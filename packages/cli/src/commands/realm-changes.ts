@@ -12,6 +12,10 @@ interface EditOptions {
 	readonly description?: string;
 }
 
+interface LeaveOptions {
+	readonly yes?: boolean;
+}
+
 interface TransferOptions {
 	readonly to: string;
 	readonly yes?: boolean;
@@ -42,6 +46,15 @@ export function addChangeCommands(realm: Command, io: Io): void {
 		examples: ["svc realm transfer shop --to ada@example.com", "svc realm transfer shop --to ada@example.com --yes"],
 		run: transferRealm,
 	});
+	addCommand<LeaveOptions>(realm, io, {
+		usage: "leave <slug>",
+		summary: "give up your own role in a realm",
+		details:
+			"Its owner cannot leave it, but transfer or delete it. What groups of single sign-on give comes back at the next login.",
+		options: [option("--yes", "do not ask")],
+		examples: ["svc realm leave shop", "svc realm leave shop --yes"],
+		run: leaveRealm,
+	});
 }
 
 async function change(context: Context, slug: string, body: object): Promise<Answer> {
@@ -61,4 +74,11 @@ async function transferRealm(context: Context<TransferOptions>, slug: string): P
 	await confirmUnless(context, visible(`Give the realm ${slug} to ${to}? Only the new owner can give it back.`), words);
 	const answer = await change(context, slug, { owner: to });
 	await show(context, answer, visible(`${to} owns the realm ${text(answer, "slug")}`));
+}
+
+async function leaveRealm(context: Context<LeaveOptions>, slug: string): Promise<void> {
+	const words = { doing: "leaving a realm", done: "changed" };
+	await confirmUnless(context, visible(`Leave the realm ${slug}? Only its admins can let you in again.`), words);
+	const answer = await send(await connect(context), { method: "POST", path: path`realms/${slug}/leave` });
+	await show(context, answer, visible(`you left the realm ${slug}`));
 }

@@ -33,3 +33,14 @@ test("a realm is given to whom --to names", async () => {
 	assert.deepEqual(server.requests[0]?.body, { owner: "ada@example.com" });
 	assert.equal((await run(["realm", "transfer", "shop", "--yes"], { env: server.env })).code, 2);
 });
+
+test("a realm is left after a yes", async () => {
+	await using server = await startService(() => ({ body: { message: "binding removed" } }));
+	const { env } = server;
+	assert.equal((await run(["realm", "leave", "shop"], { env, typed: ["n\n"] })).code, 1);
+	assert.equal((await run(["realm", "leave", "shop", "--yes"], { env })).stdout, "you left the realm shop\n");
+	assert.deepEqual(
+		server.requests.map(({ method, url }) => [method, url]),
+		[["POST", "/api/v1/realms/shop/leave"]],
+	);
+});

@@ -21,7 +21,7 @@ const TAGS: Readonly<Record<string, string>> = {
 const NOUN_OF: Readonly<Record<string, string>> = {
 	...{ users: "accounts", revoke: "accounts", invitations: "accounts", "openapi.json": "server" },
 	...{ health: "server", metrics: "server", doctor: "server" },
-	...{ diff: "secrets", promote: "secrets", restore: "realms" },
+	...{ diff: "secrets", promote: "secrets", restore: "realms", leave: "policy" },
 	...{ "auth/tokens": "tokens", "auth/register": "accounts", "auth/login": "accounts" },
 	...{
 		"auth/whoami": "accounts",

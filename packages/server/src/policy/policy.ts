@@ -12,6 +12,7 @@ import {
 	isUnrestricted,
 	type RefusalNeeds,
 	requireScope,
+	requireSession,
 	requireWithinLimits,
 } from "./authorize.ts";
 import { realmNotFound } from "./decide.ts";
@@ -134,6 +135,24 @@ function noBinding(): AppError {
  */
 export async function deleteBinding(needs: PolicyNeeds, actor: Actor, slug: string, user_id: string): Promise<void> {
 	const realm = await manage(needs, actor, slug, user_id, { capability: "policy:manage", scope: "delete" });
+	const event = eventBy(actor, needs.system.now(), "policy.binding.deleted", realm, { user_id });
+	if (!(await needs.store.policy.unbind({ realm_id: realm.id, user_id }, event))) throw noBinding();
+}
+
+/**
+ * Removes the caller's own role in a realm: nobody stays in a realm where somebody else put them.
+ * @throws AppError not_found (realm), unsupported_operation (not a session), conflict (the caller owns it)
+ * Design: §15
+ */
+export async function leaveRealm(needs: PolicyNeeds, actor: Actor, slug: string): Promise<void> {
+	const realm = await authorize(needs, actor, slug, { capability: "secrets:read", scope: "any" });
+	requireSession(actor, "leave a realm");
+	const { user_id } = actor;
+	if (realm.user_id === user_id)
+		throw new AppError(
+			"conflict",
+			"you own the realm: give it to another admin with `svc realm transfer` first, or delete it",
+		);
 	const event = eventBy(actor, needs.system.now(), "policy.binding.deleted", realm, { user_id });
 	if (!(await needs.store.policy.unbind({ realm_id: realm.id, user_id }, event))) throw noBinding();
 }

@@ -5,7 +5,15 @@ import { namesOf, PersonFields, WithNames } from "../names.ts";
 import { PaginationSchema, pageQuery } from "../pagination.ts";
 import { type ExplainNeeds, explainAccess } from "./explain.ts";
 import { CapabilityName, ChangeBinding, CreateBinding } from "./model.ts";
-import { changeBinding, createBinding, deleteBinding, listBindings, listRoles, type PolicyNeeds } from "./policy.ts";
+import {
+	changeBinding,
+	createBinding,
+	deleteBinding,
+	leaveRealm,
+	listBindings,
+	listRoles,
+	type PolicyNeeds,
+} from "./policy.ts";
 
 const BindingSchema = v.object({
 	user_id: Uuid,
@@ -68,6 +76,7 @@ export function policyRoutes(needs: PolicyNeeds & ExplainNeeds): Route[] {
 				return { message: "binding removed" };
 			},
 		}),
+		leaveRoute(needs),
 	];
 }
 
@@ -93,6 +102,21 @@ function listRoute(needs: PolicyNeeds): Route {
 				granted_by_email: names.get(granted_by)?.email,
 			}));
 			return { bindings, pagination };
+		},
+	});
+}
+
+function leaveRoute(needs: PolicyNeeds): Route {
+	return route({
+		method: "POST",
+		path: "/api/v1/realms/{slug}/leave",
+		summary: "Remove the caller's own role in a realm",
+		status: 200,
+		answer: v.object({ message: v.string() }),
+		errors: ["not_found", "conflict", "unsupported_operation"],
+		async handle({ actor, params }) {
+			await leaveRealm(needs, actor, params.slug);
+			return { message: "binding removed" };
 		},
 	});
 }

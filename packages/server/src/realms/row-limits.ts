@@ -13,7 +13,7 @@ const HINTS: Record<RowLimit, string> = {
 	realm_bytes: `remove unneeded secrets for good with \`svc secret delete --purge\`, or ${RAISE}`,
 	realms_per_account: RAISE,
 	bindings_per_realm: "remove unneeded bindings, or divide the realm",
-	bindings_per_account: "remove the account from realms in which it needs no role",
+	bindings_per_account: "let the account leave realms in which it needs no role with `svc realm leave`",
 	tokens_per_account: "revoke unneeded tokens, and give new ones an expiry",
 	machines_per_realm: "delete the machines that no program uses with `svc machine delete`, or divide the realm",
 	tokens_per_machine: "revoke unneeded tokens with `svc machine token revoke`, or give new ones a shorter life",
