@@ -1,8 +1,12 @@
 /* Questions to the log through `svc audit`: a mistyped one does not look like "nobody did it". */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { EVENT_TYPES as KNOWN } from "../../packages/cli/src/formats/event-types.ts";
 import { EVENT_TYPES } from "../../packages/server/src/audit/model.ts";
+import { textOf } from "../docs/markdown.ts";
 import { type Cli, createCli } from "../harness/cli.ts";
 import { api } from "../harness/client.ts";
 import { newest } from "../harness/events.ts";
@@ -62,4 +66,48 @@ test("a realm that is not there, and a key near another, are named; programs get
 	const { code, stdout } = await cli.run(["audit", "--realm", slug, "--key", "DB_ULR", "--json"]);
 	assert.deepEqual([code, JSON.parse(stdout)], [0, { events: [] }]);
 	assert.equal(await count(), before);
+});
+
+/** The command of the documentation that finds a key's events in an export. */
+const QUESTION = /```sh\n(jq -rs --arg key DB_URL[\s\S]*?)```/.exec(textOf("docs/incidents.md"))?.[1] ?? "";
+const skip = spawnSync("jq", ["--version"]).status === 0 ? false : "jq is not installed: apt-get install jq";
+
+test("an export has the keys of bulk reads, each part once, and answers who read a key without a server", {
+	skip,
+}, async () => {
+	const file = join(cli.home, "audit.jsonl");
+	const svc = async (line: string, code = 0) => {
+		const outcome = await cli.run(line.split(" "));
+		assert.equal(outcome.code, code, outcome.stdout + outcome.stderr);
+		return outcome.stdout;
+	};
+	for (let read = 0; read < 2; read++) await svc(`export --realm ${slug} --env dev --format json`);
+	await svc(`set OTHER value --realm ${slug} --env prod`);
+	await svc(`export --realm ${slug} --env prod --format json`);
+	await svc(`audit export --realm ${slug} --since 1h --output ${file}`);
+	const content = await readFile(file, "utf8");
+	const lines = content
+		.trimEnd()
+		.split("\n")
+		.map((line) => JSON.parse(line));
+	assert.deepEqual(
+		lines.flatMap(({ keys }) => (keys === undefined ? [] : [keys])),
+		[["DB_URL"], ["OTHER"]],
+	);
+	assert.match(await svc(`audit verify --file ${file}`), /^status +intact$/m);
+	const found = spawnSync("sh", ["-c", QUESTION], { cwd: cli.home, encoding: "utf8" });
+	assert.deepEqual(
+		found.stdout
+			.trimEnd()
+			.split("\n")
+			.map((line) => line.split("\t").slice(1)),
+		[
+			["secret.set", ada.id],
+			["secret.list", ada.id],
+			["secret.list", ada.id],
+		],
+		found.stderr,
+	);
+	await writeFile(file, content.replace('"keys":["DB_URL"]', '"keys":["DB_URI"]'));
+	assert.match(await svc(`audit verify --file ${file}`, 1), /the keys of a bulk read are not as they were written/);
 });

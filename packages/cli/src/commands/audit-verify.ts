@@ -103,6 +103,7 @@ async function lookThrough(context: Context, file: string, anchor: Anchor | unde
 }
 
 function describe({ status, events, gaps, anchored, altered_seq }: ChainReport, anchor: Anchor | undefined): string {
+	if (status === "altered" && altered_seq === undefined) return "the keys of a bulk read are not as they were written";
 	if (status === "altered") return `event ${altered_seq} is not as it was written, or not where it was`;
 	if (status === "truncated") return "the file ends before the checkpoint's event: it was cut off, or made earlier";
 	const met = anchor !== undefined && !anchored ? "; the checkpoint's event is not in it" : "";

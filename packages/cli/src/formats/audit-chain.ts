@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { type Answer, isAnswer } from "../client/answer.ts";
 import { Failure } from "../failure.ts";
+import { isAuthentic, isKeysLine } from "./audit-keys.ts";
 
 /** The known hash of an event in the chain. */
 export interface Anchor {
@@ -19,7 +20,7 @@ export interface ChainReport {
 	readonly gaps: number;
 	/** True when the export contains the anchor's event with the anchor's hash. */
 	readonly anchored: boolean;
-	/** First event that differs from what was written. */
+	/** First event that differs from what was written; undefined, also of an altered export, when keys that an event refers to differ. */
 	readonly altered_seq: number | undefined;
 	readonly last_seq: number;
 	readonly last_hash: string;
@@ -42,7 +43,7 @@ function hashOf(event: Answer): string | undefined {
 
 /**
  * Checks an export of the log: every event has the hash of its fields and of the preceding hash, the numbers rise, and an event that
- * directly follows another names its hash.
+ * directly follows another names its hash. Lines about keys have the hash that events refer to.
  * @param events lines of the export, parsed as JSON; undefined for a line that is no JSON object
  */
 export async function checkExport(
@@ -52,6 +53,10 @@ export async function checkExport(
 	let [count, gaps, anchored] = [0, 0, false];
 	let last = { last_seq: 0, last_hash: "" };
 	for await (const event of events) {
+		if (event !== undefined && isKeysLine(event)) {
+			if (isAuthentic(event)) continue;
+			return { status: "altered", events: count, gaps, anchored: false, altered_seq: undefined, ...last };
+		}
 		const seq = typeof event?.seq === "number" ? event.seq : last.last_seq + 1;
 		const hash = event && hashOf(event);
 		const isNext = seq === last.last_seq + 1;
