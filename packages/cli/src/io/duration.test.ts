@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { relativeTime } from "./duration.ts";
 
-test("an instant is told from now, in its largest whole unit", () => {
+test("an instant is told from now, in its largest unit, and the future is rounded", () => {
 	const now = Date.parse("2026-11-21T12:00:00Z");
 	for (const [instant, told] of [
 		["2026-11-21T12:00:00.400Z", "now"],
@@ -10,6 +10,8 @@ test("an instant is told from now, in its largest whole unit", () => {
 		["2026-11-21T10:00:01Z", "1h ago"],
 		["2026-11-19T12:00:00Z", "2d ago"],
 		["2026-11-21T12:05:00Z", "in 5m"],
+		["2026-11-23T11:59:55Z", "in 2d"],
+		["2026-11-22T20:00:00Z", "in 1d"],
 		["never", "never"],
 		["", ""],
 	] as const)
