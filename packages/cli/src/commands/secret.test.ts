@@ -71,8 +71,10 @@ test("the further fields of a secret are sent only when they are given", async (
 
 test("an empty value and one that is not UTF-8 are refused before anything is sent", async () => {
 	await using server = await withAnswer({ status: 201, body: WRITTEN });
-	for (const stdin of ["", Buffer.from([0x66, 0xff])])
-		assert.equal((await run(["secret", "set", "K"], { env: server.env, stdin })).code, 2);
+	assert.equal((await run(["secret", "set", "K"], { env: server.env })).code, 2);
+	const keystore = await run(["secret", "set", "K"], { env: server.env, stdin: Buffer.from([0x66, 0xff]) });
+	assert.equal(keystore.code, 2);
+	assert.match(keystore.stderr, /not UTF-8 text\nhint: `base64 --wrap=0 FILE | svc secret set KEY` stores/);
 	assert.equal((await run(["secret", "set", "K="], { env: server.env })).code, 2);
 	assert.deepEqual(server.requests, []);
 });
@@ -198,4 +200,13 @@ test("--search finds keys that contain a text, and the short forms do what they 
 			(method, index) => `${method} realms/shop/secrets${index === 2 ? "/API_KEY" : ""}`,
 		),
 	);
+});
+
+test("an empty list names the environment that it is of", async () => {
+	await using server = await startService(() => page("secrets", []));
+	const env = { ...server.env, SVC_REALM: "shop" };
+	const told = async (...flags: string[]) => (await run(["ls", ...flags], { env })).stderr;
+	assert.match(await told(), /^no secrets in shop\/dev yet: `svc secret set` writes one, --env /);
+	assert.match(await told("--env", "prod"), /^no secrets in shop\/prod yet/);
+	assert.match(await told("--all-environments"), /^no secrets in shop yet/);
 });

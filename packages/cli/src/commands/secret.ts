@@ -164,12 +164,14 @@ async function listSecrets(context: Context<ListOptions>): Promise<void> {
 		...(showValues ? [text(secret, "value")] : []),
 	]);
 	const titles = ["KEY", "ENV", "VERSION", instants("UPDATED"), ...(showValues ? ["VALUE"] : [])];
-	const place = allEnvironments === true ? realm : `${realm}/${environmentOf(context)}`;
-	const none =
-		all.length === 0
-			? `no secrets in ${visible(place)} yet: \`svc secret set\` writes one`
-			: `none of ${all.length} keys contains this`;
+	const none = all.length === 0 ? noSecrets(realm, query.env) : `none of ${all.length} keys contains this`;
 	await showTable(context, { secrets }, titles, lines, none);
+}
+
+/** Names the place that was looked at: the usual environment is not the one that somebody wrote to with --env. */
+function noSecrets(realm: string, environment: string | undefined): string {
+	const place = environment === undefined ? realm : `${realm}/${environment}`;
+	return visible(`no secrets in ${place} yet: \`svc secret set\` writes one, --env names another environment`);
 }
 
 function isFound(key: string, search = ""): boolean {

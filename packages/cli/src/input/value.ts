@@ -39,10 +39,13 @@ export async function readValue(context: Context<ValueOptions>, given: string | 
 	return value;
 }
 
+/** Advice for a file that is not text, such as a keystore. */
+export const AS_BASE64 = "`base64 --wrap=0 FILE | svc secret set KEY` stores a file that is not text as its Base64";
+
 async function readSource(context: Context<ValueOptions>): Promise<string> {
 	const { io, options } = context;
-	if (options.fromFile !== undefined) return decodeUtf8(await readFile(options.fromFile), "the file");
-	if (io.stdin.isTTY !== true) return decodeUtf8(await readStdin(io), "standard input");
+	if (options.fromFile !== undefined) return decodeUtf8(await readFile(options.fromFile), "the file", AS_BASE64);
+	if (io.stdin.isTTY !== true) return decodeUtf8(await readStdin(io), "standard input", AS_BASE64);
 	if (!isInteractive(io))
 		throw new Failure("usage", "svc cannot ask without a terminal", { hint: "give the value on standard input" });
 	return askHidden(io, "Value (hidden): ");
@@ -53,7 +56,7 @@ function isTerminal({ io }: Context): boolean {
 }
 
 /** The bytes as text. @throws Failure usage when they are not UTF-8 */
-export function decodeUtf8(bytes: Buffer, source: string): string {
-	if (!isUtf8(bytes)) throw new Failure("usage", `${source} is not UTF-8 text`);
+export function decodeUtf8(bytes: Buffer, source: string, hint?: string): string {
+	if (!isUtf8(bytes)) throw new Failure("usage", `${source} is not UTF-8 text`, { hint });
 	return bytes.toString("utf8");
 }

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { Failure } from "../../failure.ts";
+import { AS_BASE64 } from "../../input/value.ts";
 import { decodeDotenv, readDotenv } from "../dotenv.ts";
 import { readCsv } from "./csv.ts";
 import { DotenvError } from "./cursor.ts";
@@ -71,7 +72,7 @@ function decode(content: Buffer): string {
 	} catch (error) {
 		if (!(error instanceof DotenvError)) throw error;
 		throw new Failure("failed", error.message, {
-			hint: "`base64 --wrap=0 FILE | svc secret set KEY` stores a file that is not text as its Base64",
+			hint: AS_BASE64,
 		});
 	}
 }
