@@ -130,7 +130,10 @@ export const PAGES: Readonly<Record<string, Page>> = {
 
 /** Commands of the pages that are not run, by reason. The text is the first line, without a comment at its end. */
 export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
-	"asks for a code that was shown once: test/cli/resets.test.ts": ["svc reset bob@example.com"],
+	"asks for a code that was shown once: test/cli/resets.test.ts, test/cli/invitations.test.ts": [
+		"svc reset bob@example.com",
+		"svc register carol@example.com --invite -",
+	],
 	"needs the archive of a release: test/binary tries what is in it": [
 		"sha256sum --check svc-0.1.0-linux-x64.tar.xz.sha256",
 		"tar -xf svc-0.1.0-linux-x64.tar.xz",

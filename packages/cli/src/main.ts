@@ -21,6 +21,7 @@ import { addHealthCommand } from "./commands/health.ts";
 import { addHelpCommand } from "./commands/help.ts";
 import { addImportCommand } from "./commands/import.ts";
 import { addInitCommand } from "./commands/init.ts";
+import { addInvitationCommands } from "./commands/invitation.ts";
 import { addKubernetesCommand } from "./commands/k8s.ts";
 import { addKeysCommands } from "./commands/keys.ts";
 import { addLeaseCommands } from "./commands/lease.ts";
@@ -113,6 +114,7 @@ function addEverydayCommands(program: Command, io: Io): void {
 	addPromotionCommands(program, io);
 	addEncryptCommand(program, io);
 	addBindingCommands(program, io);
+	addInvitationCommands(program, io);
 	addPolicyCommands(program, io);
 	addMachineCommands(program, io);
 	program.commandsGroup("Credentials that end by themselves:");

@@ -44,6 +44,7 @@ const UNASKED: Readonly<Record<string, string>> = {
 	"secret restore": "it brings back",
 	"realm restore": "it brings back",
 	"realm edit": "the old words can be given again",
+	"invitation delete": "nobody has used it, and another is made at once",
 	"binding remove": "the role can be given again",
 	"lease revoke": "one credential, which a program makes again",
 	"lease resume": "what it revokes had ended before the restore",
@@ -60,7 +61,7 @@ const HARMLESS = new Set(
 	(
 		"list show create set get add enable history diff export import run encrypt explain generate validate ping test login register " +
 		"password whoami init link identities find limits health status doctor download verify manifest k8s version server new install " +
-		"audit history completion bash zsh fish ls expiring help"
+		"invite audit history completion bash zsh fish ls expiring help"
 	).split(" "),
 );
 

@@ -21,6 +21,7 @@ import { Failure } from "../failure.ts";
 import {
 	PASSWORD_STDIN,
 	type PasswordOptions,
+	readCodeAndPassword,
 	readEmail,
 	readNewPassword,
 	readPasswordChange,
@@ -32,6 +33,7 @@ import { addLoginCommand } from "./login.ts";
 
 interface RegisterOptions extends PasswordOptions, NewTrustOptions {
 	readonly name?: string;
+	readonly invite?: string;
 }
 
 /** Adds the commands of your own account. */
@@ -39,10 +41,16 @@ export function addAuthCommands(program: Command, io: Io): void {
 	addCommand<RegisterOptions>(program, io, {
 		usage: "register [email]",
 		summary: "create an account",
-		details: FIRST_CONTACT,
-		options: [option("--name <name>", "display name; the e-mail by default"), PASSWORD_STDIN, TRUST_NEW],
+		details: `With \`--invite -\`, svc asks for the code of your invitation and then for a password; with --password-stdin, it takes both from two lines of standard input.\n${FIRST_CONTACT}`,
+		options: [
+			option("--name <name>", "display name; the e-mail by default"),
+			option("--invite <code>", "the code of an invitation; - asks for it"),
+			PASSWORD_STDIN,
+			TRUST_NEW,
+		],
 		examples: [
 			"svc register ada@example.com",
+			"svc register ada@example.com --invite -",
 			"svc register ci@example.com --password-stdin --fingerprint AB:CD:… < password",
 		],
 		run: register,
@@ -73,7 +81,7 @@ async function register(context: Context<RegisterOptions>, email?: string): Prom
 	const { name } = context.options;
 	const mail = await readEmail(context, email);
 	const target = await settleTrust(context, await findTarget(context));
-	const body = { email: mail, password: await readNewPassword(context), ...(name === undefined ? {} : { name }) };
+	const body = { email: mail, ...(await readProof(context)), ...(name === undefined ? {} : { name }) };
 	// The login that follows goes to the same server.
 	await saveServer(context.io, target.address, target.saved);
 	const account = await sendRegistration(context, target, body);
@@ -83,6 +91,15 @@ async function register(context: Context<RegisterOptions>, email?: string): Prom
 			? "next: `svc login`"
 			: "next: they log in with this password, and `svc password` replaces it with one that only they know";
 	await note(context, next);
+}
+
+/** The new password and, with an invitation, its code. */
+async function readProof(context: Context<RegisterOptions>): Promise<{ password: string; invitation?: string }> {
+	const { invite } = context.options;
+	if (invite === undefined) return { password: await readNewPassword(context) };
+	if (invite !== "-") return { password: await readNewPassword(context), invitation: invite };
+	const { code, password } = await readCodeAndPassword(context, "Invitation code");
+	return { password, invitation: code };
 }
 
 /** Where only administrators may register accounts, asks again with the token of the logged-in user. */

@@ -39,6 +39,14 @@ const LEASE = {
 };
 const ENGINE = { type: "totp", description: "codes", capabilities: ["secret_generation", "secret_validation"] };
 
+const INVITATION = {
+	...{ id: "i", email: "bob@example.com", created_by: "u", expires_at: "e" },
+	bindings: [
+		{ realm: "shop", role: "member" },
+		{ realm: "blog", role: "viewer" },
+	],
+};
+
 const COMMANDS: readonly (readonly [words: string, request: string, answer: object, stdout: string])[] = [
 	["realm list", "GET realms?limit=100", page("realms", [REALM]), "SLUG  NAME  CREATED\nshop  Shop  t\n"],
 	[
@@ -215,6 +223,31 @@ const COMMANDS: readonly (readonly [words: string, request: string, answer: obje
 	],
 	["sso remove corp --yes", "DELETE auth/providers/corp", { body: { message: "gone" } }, "gone\n"],
 	["sso test corp", "POST auth/providers/corp/test", { body: { status: "healthy", message: "" } }, "healthy\n"],
+	[
+		"invite bob@example.com",
+		'POST invitations {"email":"bob@example.com"}',
+		{ body: { code: "c", email: "bob@example.com", expires_at: "e" } },
+		"c\n",
+	],
+	[
+		"invite bob@example.com --realm shop --realm blog --role member",
+		'POST invitations {"email":"bob@example.com","bindings":[{"realm":"shop","role":"member"},{"realm":"blog","role":"member"}]}',
+		{ body: { code: "c", email: "bob@example.com", expires_at: "e" } },
+		"c\n",
+	],
+	[
+		"invite bob@example.com --realm shop --role admin --realm blog --role viewer",
+		'POST invitations {"email":"bob@example.com","bindings":[{"realm":"shop","role":"admin"},{"realm":"blog","role":"viewer"}]}',
+		{ body: { code: "c", email: "bob@example.com", expires_at: "e" } },
+		"c\n",
+	],
+	[
+		"invitation list",
+		"GET invitations?limit=100",
+		page("invitations", [INVITATION]),
+		"EMAIL            ROLES                    EXPIRES  INVITED BY  ID\nbob@example.com  shop:member blog:viewer  e        u           i\n",
+	],
+	["invitation delete i", "DELETE invitations/i", { body: { message: "gone" } }, "gone\n"],
 	["encrypt x", 'POST encrypt {"value":"x"}', { body: { ciphertext: "svc:v1:x" } }, "svc:v1:x\n"],
 ];
 

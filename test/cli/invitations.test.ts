@@ -1,0 +1,48 @@
+/* Two people: one invites, the other registers and works: real processes against the real server. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Cli, createCli } from "../harness/cli.ts";
+import { type Api, api } from "../harness/client.ts";
+import { login, person, realm } from "../harness/fixtures.ts";
+import { type Server, startServer } from "../harness.ts";
+
+let server: Server;
+let client: Api;
+let slug: string;
+let asAda: Cli;
+let asBob: Cli;
+
+before(async () => {
+	server = await startServer();
+	client = api(server);
+	await person(client, "root");
+	const ada = await person(client, "ada");
+	({ slug } = await realm(client, ada));
+	asAda = await createCli(server, ada);
+	asBob = await createCli(server);
+});
+after(async () => {
+	for (const cli of [asAda, asBob]) await cli.close();
+	await server.close();
+});
+
+test("somebody who was invited registers with the code and has the role", async () => {
+	const invited = await asAda.run(["invite", "bob@example.test", "--realm", slug, "--role", "member"]);
+	assert.match(invited.stdout, /^[\w-]{32}\n$/, invited.stderr);
+	assert.match((await asAda.run(["invitation", "list"])).stdout, new RegExp(`^bob@example.test +${slug}:member `, "m"));
+	const password = "a password of one's own";
+	const typed = `${invited.stdout}${password}\n`;
+	const registered = await asBob.run(["register", "bob@example.test", "--invite", "-", "--password-stdin"], typed);
+	assert.deepEqual([registered.code, registered.stdout], [0, "registered bob@example.test\n"], registered.stderr);
+	const asMember = await createCli(server, {
+		...{ id: "", email: "bob@example.test", password },
+		token: await login(client, { email: "bob@example.test", password }),
+	});
+	const set = await asMember.run(["secret", "set", "KEY", "--realm", slug, "--env", "dev"], "a value");
+	await asMember.close();
+	assert.equal(set.code, 0, set.stderr);
+	const again = await asBob.run(["register", "eve@example.test", "--invite", "-", "--password-stdin"], typed);
+	assert.equal(again.code, 3);
+	assert.match(again.stderr, /^svc: invalid email or invitation/);
+	assert.doesNotMatch(again.stderr, new RegExp(invited.stdout.trim()));
+});
