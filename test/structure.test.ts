@@ -79,7 +79,7 @@ const ARROWS: Record<string, { from: RegExp; may: RegExp }[]> = {
 		{ from: /^sso\/ldap\//, may: /^sso\/(ldap\/|address\.ts$|model\.ts$|settings\.ts$)/ },
 		{
 			from: /^sso\//,
-			may: /^(sso\/|accounts\/(owner|session|throttle|known-sources|password-queue)\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
+			may: /^(sso\/|invitations\/use\.ts$|accounts\/(owner|session|throttle|known-sources|password-queue)\.ts$|policy\/|crypto\/|http\/route\.ts$)|\/model\.ts$/,
 		},
 		// Verification stands alone.
 		{

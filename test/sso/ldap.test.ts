@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { events, newest } from "../harness/events.ts";
 import { fields, ok, refused, sameRefusal } from "../harness/expect.ts";
-import { person as account, realm } from "../harness/fixtures.ts";
-import type { Realm } from "../harness/resources.ts";
+import { person as account, invitation, realm } from "../harness/fixtures.ts";
+import type { Login, Realm } from "../harness/resources.ts";
 import { GROUPS, group, PEOPLE, person, type Slapd, skipWithoutSlapd, startSlapd } from "../peers/slapd.ts";
 import { type LdapWorld, startLdapWorld } from "./ldap-world.ts";
 
@@ -14,6 +14,7 @@ const ALICE = `uid=alice,${PEOPLE}`;
 const ENTRIES = [
 	person("alice", PASSWORD),
 	person("bob", "bob's password"),
+	person("guest", "g's password"),
 	`dn: uid=taker,${PEOPLE}\nobjectClass: inetOrgPerson\nuid: taker\ncn: T\nsn: T\nmail: ROOT-1@Example.Test\nuserPassword: t's password\n\n`,
 	`dn: uid=mailless,${PEOPLE}\nobjectClass: inetOrgPerson\nuid: mailless\ncn: M\nsn: M\nuserPassword: m's password\n\n`,
 	group("devs", ALICE),
@@ -79,6 +80,23 @@ test("another provider for the same directory is its own: StartTLS, and a filter
 		(await world.refusals()).map(({ data }) => data.reason),
 		["email_taken", "unknown"],
 	);
+});
+
+test("a provider that makes no accounts makes one for somebody who was invited", real, async () => {
+	await world.set("invited", settings({ auto_provision: false }));
+	const signIn = (code?: string) =>
+		world.client.post<Login>("/auth/ldap/invited/login", {
+			...{ username: "guest", password: "g's password" },
+			...(code !== undefined && { invitation: code }),
+		});
+	const shop = await realm(world.client, world.root);
+	const bindings = [{ realm: shop.slug, role: "viewer" }];
+	const { code } = await invitation(world.client, world.root, { email: "guest@example.com", bindings });
+	refused(await signIn(), 403, "registration_disabled");
+	refused(await signIn("wrong"), 401, "invalid_credentials");
+	const { token } = ok(await signIn(code));
+	ok(await world.client.get(`/realms/${shop.slug}`, { token }));
+	ok(await signIn(), 200);
 });
 
 test(

@@ -133,3 +133,17 @@ for (const [error, exit, text] of [
 		assert.ok(server.requests.every(({ method }) => method === "GET"));
 	});
 }
+
+test("a first sign-in sends the code of an invitation, given or asked for, and a login with a password takes none", async () => {
+	await using server = await startProviders();
+	await using home = await temporaryFolder();
+	const env = { HOME: home.path, SVC_ADDRESS: server.address };
+	const { heard } = server;
+	const login = ["login", "--ldap", "directory", "ada"];
+	await run([...login, "--password-stdin", "--invite", "c0de"], { env, stdin: "correct horse\n" });
+	await run([...login, "--invite", "-"], { env, typed: ["c0de\r", "correct horse\r"] });
+	await run(["login", "--sso", "corp", "--invite", "c0de"], { env, heard });
+	const sent = server.requests.filter(({ method }) => method === "POST").map(({ body }) => Object(body).invitation);
+	assert.deepEqual(sent, ["c0de", "c0de", "c0de"]);
+	assert.equal((await run(["login", "ada@example.com", "--invite", "c0de"], { env })).code, 2);
+});

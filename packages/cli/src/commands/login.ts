@@ -16,7 +16,14 @@ import { audienceFor, signInAsMachine } from "../client/machine/machine-tokens.t
 import { saveServer } from "../client/session.ts";
 import { addCommand, type Context, option } from "../command-line/command.ts";
 import { Failure } from "../failure.ts";
-import { PASSWORD_STDIN, type PasswordOptions, readEmail, readPassword, readUsername } from "../input/password.ts";
+import {
+	PASSWORD_STDIN,
+	type PasswordOptions,
+	readEmail,
+	readInvitationCode,
+	readPassword,
+	readUsername,
+} from "../input/password.ts";
 import { type Io, setting } from "../io/io.ts";
 import { note, show, visible } from "../io/output.ts";
 import { BROWSER_HELP, type BrowserOptions, findProvider, NO_BROWSER, proveInBrowser } from "../login/sso.ts";
@@ -28,6 +35,8 @@ interface LoginOptions extends PasswordOptions, NewTrustOptions, BrowserOptions 
 	readonly ldap?: string;
 	/** Machine, as `realm/name`. */
 	readonly machine?: string;
+	/** Code of an invitation; - asks for it. */
+	readonly invite?: string;
 }
 
 const MACHINE_HELP =
@@ -43,6 +52,7 @@ export function addLoginCommand(program: Command, io: Io): void {
 			option("--sso <provider>", "sign in at this provider, with a browser"),
 			option("--ldap <provider>", "sign in at this directory"),
 			option("--machine <realm/name>", "work as this machine, for a JWT of its own").conflicts(["sso", "ldap"]),
+			option("--invite <code>", "at the first sign-in with --sso or --ldap, the code of an invitation; - asks for it"),
 			PASSWORD_STDIN,
 			NO_BROWSER,
 			TRUST_NEW,
@@ -99,7 +109,11 @@ async function prepare(
 	context: Context<LoginOptions>,
 	who: string | undefined,
 ): Promise<(client: Client) => Promise<Pick<Call, "path" | "body">>> {
-	const { sso, ldap, passwordStdin } = context.options;
+	const { sso, ldap, invite, passwordStdin } = context.options;
+	if (invite !== undefined && sso === undefined && ldap === undefined)
+		throw new Failure("usage", "--invite is for the first sign-in with --sso or --ldap", {
+			hint: "`svc register` takes it for an account with a password",
+		});
 	if (sso !== undefined) {
 		if (ldap !== undefined) throw new Failure("usage", "give either --sso or --ldap");
 		if (who !== undefined || passwordStdin === true)
@@ -120,7 +134,8 @@ async function proveAtProvider(context: Context<LoginOptions>, client: Client, n
 		throw new Failure("usage", "the provider is a directory, which needs no browser", {
 			hint: "`svc login --ldap` with its name",
 		});
-	return { path: "auth/sso/token", body: await proveInBrowser(context, client, type, name) };
+	const invited = await readInvitation(context);
+	return { path: "auth/sso/token", body: { ...(await proveInBrowser(context, client, type, name)), ...invited } };
 }
 
 /** Checks the provider's kind first, so that nobody types a password in vain. */
@@ -129,7 +144,16 @@ async function proveAtDirectory(context: Context<LoginOptions>, client: Client, 
 		throw new Failure("usage", "the provider is not a directory: it needs a browser", {
 			hint: "`svc login --sso` with its name",
 		});
-	return { path: path`auth/ldap/${name}/login`, body: { username, password: await readPassword(context) } };
+	const invited = await readInvitation(context);
+	const password = await readPassword(context);
+	return { path: path`auth/ldap/${name}/login`, body: { username, password, ...invited } };
+}
+
+/** The code of an invitation, if one is given. */
+async function readInvitation(context: Context<LoginOptions>): Promise<{ invitation?: string }> {
+	const { invite } = context.options;
+	if (invite === undefined) return {};
+	return { invitation: invite === "-" ? await readInvitationCode(context) : invite };
 }
 
 async function remember(context: Context<LoginOptions>, target: Target, answer: Answer): Promise<void> {

@@ -84,6 +84,11 @@ export async function readCodeAndPassword(
 	return { code, password: await askNewPassword(context, "New password (at least 12 characters): ") };
 }
 
+/** The code of an invitation, typed at a terminal: standard input may hold a password. */
+export function readInvitationCode(context: Context): Promise<string> {
+	return askPassword(context, "Invitation code: ");
+}
+
 async function askNewPassword(context: Context, question: string): Promise<string> {
 	const password = await askPassword(context, question);
 	if ((await askPassword(context, "The same again: ")) !== password)

@@ -51,7 +51,7 @@ export const NewPassword = v.pipe(
 );
 
 /** The code of an invitation as it is typed: one beyond the maximum length is as wrong as any other. Design: §15 */
-const InvitationCode = v.pipe(RequiredText, atMost(255, "invitation"));
+export const InvitationCode = v.pipe(RequiredText, atMost(255, "invitation"));
 
 /** Spec: API › Accounts and login. */
 export const Register = v.object({

@@ -8,7 +8,7 @@ import type { InvitationStore, InvitationWithRoles } from "./model.ts";
 
 /** Dependencies of using an invitation. */
 export interface InvitationUseNeeds extends Pick<CodeNeeds, "keyring"> {
-	store: { invitations: Pick<InvitationStore, "byDigest"> };
+	store: { invitations: Pick<InvitationStore, "byDigest" | "forEmail"> };
 	system: Pick<System, "now" | "uuid">;
 	registration: Config["registration"];
 }
@@ -25,6 +25,12 @@ export async function findInvitation(
 		found = (await needs.store.invitations.byDigest(digest, now)) ?? found;
 	}
 	return found?.email === email ? asUsed(needs, found) : undefined;
+}
+
+/** Finds the invitations of an address whose owner is proven: no code is needed. Design: §15 */
+export async function invitationsFor(needs: InvitationUseNeeds, email: string): Promise<UsedInvitation[]> {
+	const found = await needs.store.invitations.forEmail(email, needs.system.now().toISOString());
+	return found.map((invitation) => asUsed(needs, invitation));
 }
 
 function asUsed({ registration, system }: InvitationUseNeeds, { id, email, bindings }: InvitationWithRoles) {

@@ -15,7 +15,9 @@ import type { CommonSettings } from "./settings.ts";
 const { store, system, keyring } = await openTestRules({ after });
 const known_sources = createKnownSources({ store, keyring, system });
 const limits = createLimits();
-const needs = { store, system, known_sources, limits, sessions: createSessionTokens(() => keyring.session(), system) };
+const sessions = createSessionTokens(() => keyring.session(), system);
+const registration = { mode: "closed" as const, allowed_domains: [] };
+const needs = { store, system, keyring, registration, known_sources, limits, sessions };
 const VISITOR = { request_id: "request-1", ip: "127.0.0.1" };
 
 /** The first account is the instance admin. */

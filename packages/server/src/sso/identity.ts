@@ -4,6 +4,7 @@ import { type Account, type AccountStore, Email } from "../accounts/model.ts";
 import { newSession, type SessionNeeds } from "../accounts/session.ts";
 import { type Visitor, visitorEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
+import { findInvitation, type InvitationUseNeeds, invitationsFor } from "../invitations/use.ts";
 import type { Limits } from "../limits.ts";
 import type { Role } from "../policy/model.ts";
 import type { System } from "../system.ts";
@@ -11,6 +12,7 @@ import { isOpenTo } from "./decide.ts";
 import {
 	type Asserted,
 	type IdentityKey,
+	type InvitedArrival,
 	type MappedRole,
 	type OneTime,
 	type SsoLogin,
@@ -30,8 +32,8 @@ export interface SignedIn {
 }
 
 /** Dependencies of signing in. */
-export interface IdentityNeeds extends SessionNeeds {
-	store: { accounts: Pick<AccountStore, "byEmail" | "byId">; sso: SsoStore };
+export interface IdentityNeeds extends SessionNeeds, InvitationUseNeeds {
+	store: InvitationUseNeeds["store"] & { accounts: Pick<AccountStore, "byEmail" | "byId">; sso: SsoStore };
 	system: System;
 	known_sources: Pick<KnownSources, "note">;
 	limits: Pick<Limits, "refuse">;
@@ -47,9 +49,10 @@ const BY_RANK: readonly Role[] = ["admin", "member", "viewer"];
  * Signs in the person whom a provider vouched for. The account is the one linked with the identity, a new one or, if the provider is trusted for
  * the address, one without a password whose holder was vouched for, too, and is no other person at this provider. An e-mail alone opens nothing.
  * @param used what the login uses up
- * @param counted_as under which guesses of its password are counted; the account's e-mail when there is no password
+ * @param given what the person typed: under which guesses of its password are counted, the account's e-mail when there is no password; the code of an
+ * invitation, which only a new account uses
  * @throws SsoRefusal
- * Spec: API › SSO. Design: §11
+ * Spec: API › SSO. Design: §11, §15
  */
 export async function signIn(
 	needs: IdentityNeeds,
@@ -57,20 +60,22 @@ export async function signIn(
 	provider: Provider,
 	asserted: Asserted,
 	used: OneTime[],
-	counted_as?: string,
+	given: { counted_as?: string; invitation?: string | undefined } = {},
 ): Promise<SignedIn> {
 	const identity = identityOf(provider, asserted);
 	const { type, settings } = provider.is;
 	for (let readings = 0; readings < MAX_READINGS; readings++) {
-		const { account, arrival } = await findAccount(needs, identity, settings, asserted);
+		const { account, arrival } = await findAccount(needs, identity, settings, asserted, given.invitation);
 		const { token, expires_at, session } = await newSession(needs, account.id, provider.name);
 		const roles = mappedRoles(needs, settings, asserted.groups);
 		const link_id = needs.system.uuid();
 		const facts = { method: type, provider: provider.name };
 		const event = visitorEvent(visitor, needs.system.now(), "auth.login", account.id, facts);
-		const known = needs.known_sources.note(counted_as ?? account.email, visitor.ip);
+		const known = needs.known_sources.note(given.counted_as ?? account.email, visitor.ip);
 		const outcome = await needs.store.sso.signIn({ identity, link_id, session, known, arrival, used, roles }, event);
 		if (outcome === "replay") throw new SsoRefusal("replay");
+		if (outcome === "not_invited")
+			throw new SsoRefusal(given.invitation === undefined ? "not_provisioned" : "invitation");
 		if (outcome === "changed") continue;
 		if (outcome !== "done") needs.limits.refuse(outcome);
 		const { id, email, name } = account;
@@ -94,6 +99,7 @@ async function findAccount(
 	identity: IdentityKey,
 	settings: CommonSettings,
 	asserted: Asserted,
+	code: string | undefined,
 ): Promise<Found> {
 	const owner_id = await needs.store.sso.owner(identity);
 	const owner = owner_id === undefined ? undefined : await needs.store.accounts.byId(owner_id);
@@ -113,9 +119,26 @@ async function findAccount(
 		return { account: existing, arrival: { kind: "linked" } };
 	}
 	const isAllowed = settings.allowed_domains.length === 0 || settings.allowed_domains.includes(domain);
-	if (!(settings.auto_provision && isAllowed)) throw new SsoRefusal("not_provisioned");
+	if (!isAllowed) throw new SsoRefusal("not_provisioned");
+	const invitations = await invitationsOf(needs, email, isTrusted, code);
+	const isNeeded = code !== undefined || !settings.auto_provision;
+	if (isNeeded && invitations.length === 0) throw new SsoRefusal("not_provisioned");
 	const account = newAccount(needs, email, asserted.name);
-	return { account, arrival: { kind: "created", account, is_vouched: isTrusted } };
+	const invited = { invitations, isNeeded };
+	return { account, arrival: { kind: "created", account, is_vouched: isTrusted, invited } };
+}
+
+/** Finds what a new account is invited with: by the code, or without one by an address that is proven to be this person's. @throws SsoRefusal. Design: §15 */
+async function invitationsOf(
+	needs: IdentityNeeds,
+	email: string,
+	isTrusted: boolean,
+	code: string | undefined,
+): Promise<InvitedArrival["invitations"]> {
+	if (code === undefined) return isTrusted ? invitationsFor(needs, email) : [];
+	const invitation = await findInvitation(needs, email, code);
+	if (invitation === undefined) throw new SsoRefusal("invitation");
+	return [invitation];
 }
 
 function newAccount({ system }: IdentityNeeds, email: string, said: string | undefined): Account {

@@ -23,6 +23,7 @@ const CODE_BYTES = 32;
 export interface LoginNeeds extends ProviderNeeds, IdentityNeeds, DirectoryNeeds, LinkNeeds {
 	store: ProviderNeeds["store"] & IdentityNeeds["store"] & LinkNeeds["store"] & { audit: Pick<AuditStore, "append"> };
 	system: System;
+	keyring: ProviderNeeds["keyring"] & IdentityNeeds["keyring"];
 	flows: Flows;
 	codes: Codes;
 	throttle: Throttle;
@@ -162,9 +163,13 @@ export interface Proof {
  * Gives a program the session that its browser's login ended with.
  * @throws AppError unauthorized and whatever `guarded` makes of a refusal
  */
-export async function redeemCode(needs: LoginNeeds, visitor: Visitor, proof: Proof): Promise<SignedIn> {
+export async function redeemCode(
+	needs: LoginNeeds,
+	visitor: Visitor,
+	{ invitation, ...proof }: Proof & { invitation: string | undefined },
+): Promise<SignedIn> {
 	const { provider, asserted } = await redeem(needs, visitor, proof);
-	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, []));
+	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, [], { invitation }));
 }
 
 /** The person behind a code, as shown to the user. */
@@ -221,11 +226,12 @@ export async function loginWithDirectory(
 	needs: LoginNeeds,
 	visitor: Visitor,
 	name: string,
-	input: { username: string; password: string },
+	{ invitation, ...input }: { username: string; password: string; invitation: string | undefined },
 ): Promise<SignedIn> {
 	const provider = await findProviderOf(needs, "ldap", name);
-	const { account, asserted } = await askDirectory(needs, visitor, provider, input);
-	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, [], account));
+	const { account: counted_as, asserted } = await askDirectory(needs, visitor, provider, input);
+	const given = { counted_as, invitation };
+	return guarded(needs, visitor, provider, () => signIn(needs, visitor, provider, asserted, [], given));
 }
 
 /**

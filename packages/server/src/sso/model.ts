@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Account, KnownSource, OwnerProof, Session } from "../accounts/model.ts";
+import type { Account, KnownSource, OwnerProof, Session, UsedInvitation } from "../accounts/model.ts";
 import type { AuditEvent } from "../audit/model.ts";
 import { Instant, Uuid } from "../messages.ts";
 import { type Port, read, write } from "../operation.ts";
@@ -54,6 +54,8 @@ export type RefusalReason =
 	| "linked_elsewhere"
 	/** The provider's settings admit no account for this new person. */
 	| "not_provisioned"
+	/** The code of an invitation is not for this address, or cannot be used. */
+	| "invitation"
 	/** The provider could not be asked. */
 	| "unavailable";
 
@@ -152,6 +154,13 @@ export interface MappedRole {
 	id: string;
 }
 
+/** The invitations that a new account uses. */
+export interface InvitedArrival {
+	invitations: UsedInvitation[];
+	/** Makes no account if none of them can be used any more. */
+	isNeeded: boolean;
+}
+
 /** A login that a provider vouched for. */
 export interface SsoLogin {
 	identity: IdentityKey;
@@ -163,7 +172,7 @@ export interface SsoLogin {
 		| { kind: "known" }
 		| { kind: "linked" }
 		/** `is_vouched`: the provider is trusted for the address and says that it is verified. */
-		| { kind: "created"; account: Account; is_vouched: boolean };
+		| { kind: "created"; account: Account; is_vouched: boolean; invited?: InvitedArrival };
 	/** The source that the account is known from after this login. */
 	known: KnownSource;
 	/** The login uses up all of them. */
@@ -176,9 +185,10 @@ export type RoleLimit = "bindings_per_realm" | "bindings_per_account";
 
 /**
  * The outcome of a login. `replay`: something was used before. `changed`: accounts differ from what was read; nothing happened, read again.
+ * `not_invited`: no invitation that the new account needs can be used; nothing happened.
  * A limit: the session is open, and a role is left out because of it.
  */
-export type SsoOutcome = "done" | "replay" | "changed" | RoleLimit;
+export type SsoOutcome = "done" | "replay" | "changed" | "not_invited" | RoleLimit;
 
 /** Operations of the store on single sign-on. */
 export const ssoOperations = {

@@ -1,6 +1,7 @@
 import type { Throttle } from "../accounts/throttle.ts";
 import { type AuditStore, type EventData, noteBy, type Visitor, visitorEvent } from "../audit/model.ts";
 import { AppError } from "../errors.ts";
+import { notInvited } from "../invitations/use.ts";
 import type { Actor } from "../policy/model.ts";
 import type { System } from "../system.ts";
 import { ProviderUnavailable, type RefusalReason, SsoRefusal } from "./model.ts";
@@ -76,6 +77,7 @@ function answerTo(reason: RefusalReason, { name, is }: Provider, cause: SsoRefus
 			"this provider does not create accounts: ask the instance admin for one",
 		);
 	}
+	if (reason === "invitation") return notInvited();
 	if (is.type === "ldap") return new AppError("invalid_credentials", "invalid username or password", { cause });
 	return refused(cause);
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { CurrentPassword } from "../accounts/model.ts";
+import { CurrentPassword, InvitationCode } from "../accounts/model.ts";
 import { publicRoute, type Route, route } from "../http/route.ts";
 import { Count, errorMessage, RequiredText, Text, Uuid } from "../messages.ts";
 import { normalizable } from "../normal-text.ts";
@@ -63,6 +63,9 @@ const Proof = v.object({
 		v.minLength(43, errorMessage("validation_failed", "verifier must have at least 43 characters")),
 	),
 });
+
+/** The code of an invitation, which only the first sign-in uses. Design: §15. */
+const Invited = { invitation: v.optional(InvitationCode) };
 
 /** Maximum length of a user name, in characters. */
 const MAX_USERNAME = 1024;
@@ -183,12 +186,12 @@ function ldapRoutes(needs: LoginNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/auth/ldap/{provider}/login",
 			summary: "Sign in with a directory's user name and password",
-			body: Credentials,
+			body: v.object({ ...Credentials.entries, ...Invited }),
 			status: 200,
 			answer: SignedInSchema,
 			errors: [...LOGIN_ERRORS, "invalid_credentials"],
-			handle: ({ params, body, request_id, ip }) =>
-				loginWithDirectory(needs, { request_id, ip }, params.provider, body),
+			handle: ({ params, body: { invitation, ...who }, request_id, ip }) =>
+				loginWithDirectory(needs, { request_id, ip }, params.provider, { ...who, invitation }),
 		}),
 		route({
 			method: "POST",
@@ -224,11 +227,12 @@ function programRoutes(needs: LoginNeeds): Route[] {
 			method: "POST",
 			path: "/api/v1/auth/sso/token",
 			summary: "Exchange a one-time code of a browser sign-in for the program's session",
-			body: Proof,
+			body: v.object({ ...Proof.entries, ...Invited }),
 			status: 200,
 			answer: SignedInSchema,
-			errors: LOGIN_ERRORS,
-			handle: ({ body, request_id, ip }) => redeemCode(needs, { request_id, ip }, body),
+			errors: [...LOGIN_ERRORS, "invalid_credentials"],
+			handle: ({ body: { invitation, ...proof }, request_id, ip }) =>
+				redeemCode(needs, { request_id, ip }, { ...proof, invitation }),
 		}),
 		route({
 			method: "POST",

@@ -146,16 +146,16 @@ export function wireApp(parts: AppParts) {
 
 /** Makes the routes of accounts, and of the codes with which people get in. */
 function peopleRoutes(
-	{ store, system, keyring, config: { registration }, setup_code }: AppParts,
+	{ store, system, keyring, setup_code }: AppParts,
 	signing: ReturnType<typeof createSigning>,
 	identify: ReturnType<typeof createIdentify>,
 ): Route[] {
-	const needs = { store, system, keyring, registration, ...signing };
+	const needs = { store, system, keyring, ...signing };
 	return [...accountRoutes({ ...needs, setup_code, identify }), ...resetRoutes(needs), ...invitationRoutes(needs)];
 }
 
 /** Makes what all ways to sign in share. */
-function createSigning({ keyring, system, store, limits }: AppParts) {
+function createSigning({ config: { registration }, keyring, system, store, limits }: AppParts) {
 	const known_sources = createKnownSources({ store, keyring, system });
 	const passwords = createPasswordQueue(WIDTHS);
 	for (const limit of passwords.limits) limits.add(limit);
@@ -164,5 +164,6 @@ function createSigning({ keyring, system, store, limits }: AppParts) {
 		throttle: createThrottle(known_sources),
 		passwords,
 		known_sources,
+		registration,
 	};
 }

@@ -19,7 +19,7 @@ import type { Implementations } from "../../store.ts";
 import { believed } from "../row-guard.ts";
 import { INSERT_ACCOUNT } from "./accounts.ts";
 import type { Append } from "./audit.ts";
-import { EMAIL_TAKEN } from "./invitations.ts";
+import { EMAIL_TAKEN, invitationUse } from "./invitations.ts";
 import { knownSourceWrites } from "./known-sources.ts";
 import { COUNT_BINDINGS, COUNT_MEMBERSHIPS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 import { sessionOpening } from "./sessions.ts";
@@ -35,6 +35,7 @@ export function ssoWrites(db: Database, append: Append): SsoWrites {
 	const people = peopleOf(db);
 	const add = addition(db);
 	const roles = roleWrites(db, append);
+	const invitations = invitationUse(db, append);
 	const isNew = (used: OneTime) => use.run(used).changes > 0;
 	return {
 		...providerWrites(db, append),
@@ -42,14 +43,20 @@ export function ssoWrites(db: Database, append: Append): SsoWrites {
 		signIn(login, event) {
 			const { session, arrival } = login;
 			if (!isStillSo(login, people.arrival(login))) return "changed";
+			const invited = arrival.kind === "created" ? arrival.invited : undefined;
+			const email = arrival.kind === "created" ? arrival.account.email : "";
+			const open = invitations.open(invited?.invitations ?? [], email, session.created_at);
+			if (invited?.isNeeded && open.length === 0) return "not_invited";
 			if (!login.used.map(isNew).every(Boolean)) return "replay";
 			add(login);
 			const ended = openSession(session);
 			sources.note(session.user_id, login.known);
 			const changes = roles.plan(login);
 			const identity_id = arrival.kind === "known" ? undefined : login.link_id;
-			append(event, { arrival: arrival.kind, identity_id, ...ended, roles_left_out: leftOut(changes) });
+			const facts = { arrival: arrival.kind, identity_id, ...ended, ...invitations.end(open) };
+			append(event, { ...facts, roles_left_out: leftOut(changes) });
 			roles.make(login, changes, event);
+			invitations.giveRoles(open, session.user_id, event);
 			return changes.find(isLeftOut)?.left_out_by ?? "done";
 		},
 		consume: isNew,
