@@ -85,4 +85,11 @@ export const ROW_BOUNDS: readonly RowBound[] = [
 	["sso_provider", "instance admin", "none", "–"],
 	["sso_used", "stranger", "600 refused logins a minute and source, until an hour after they end", "429"],
 	["tip", "server", "1", "–"],
+	["trust", "account", "20 per machine", "409 `limit_reached`"],
+	[
+		"trust_used",
+		"account",
+		"50,000 per realm, until 90 s after the JWT ends, which is within 25 h",
+		"401 `invalid_credentials`",
+	],
 ];

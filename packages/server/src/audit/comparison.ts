@@ -13,6 +13,7 @@ export const RIGHT_KINDS = [
 	"token",
 	"machine",
 	"machine_token",
+	"trust",
 	"engine",
 	"provider",
 	"identity",

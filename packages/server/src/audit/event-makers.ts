@@ -59,6 +59,8 @@ const CHECKED: ReadonlySet<string> = new Set<EventType>([
 	"machine.deleted",
 	"machine.token.created",
 	"machine.token.revoked",
+	"machine.trust.set",
+	"machine.trust.deleted",
 	"access.revoked",
 	"engine.config.set",
 	"engine.config.deleted",
@@ -164,11 +166,9 @@ export class EventMakers {
 
 function makersOf({ type, actor }: StoredEvent, { request_id, machine, token_id, session_id }: MakerFacts): Maker[] {
 	if (request_id === undefined) return [];
-	if (machine !== undefined)
-		return [
-			{ kind: "machine", id: actor },
-			{ kind: "machine_token", id: String(token_id) },
-		];
+	// A JWT that lets a machine in is no token.
+	const token = typeof token_id === "string" ? [{ kind: "machine_token", id: token_id } as const] : [];
+	if (machine !== undefined) return [{ kind: "machine", id: actor }, ...token];
 	return [
 		...(ACCOUNT_ID.test(actor) && !BY_VISITORS.has(type) ? [{ kind: "account", id: actor } as const] : []),
 		...(typeof token_id === "string" ? [{ kind: "token", id: token_id } as const] : []),

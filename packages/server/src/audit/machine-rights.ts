@@ -1,6 +1,9 @@
 import { RECENTLY_MADE_MS } from "../revocation/model.ts";
+import { trustFacts } from "../trusts/model.ts";
 import type { Difference, When } from "./comparison.ts";
 import type { StoredEvent } from "./model.ts";
+
+type TrustRow = Parameters<typeof trustFacts>[0];
 
 /** Rows of machines that grant access and that the log can confirm. */
 export interface MachineRows {
@@ -14,6 +17,7 @@ export interface MachineRows {
 		engines: string | null;
 	}[];
 	machine_tokens: { id: string; machine_id: string; expires_at: string }[];
+	trusts: TrustRow[];
 }
 
 /** Types of the events that grant a machine something or end it. */
@@ -22,6 +26,8 @@ export const MACHINE_TYPES = [
 	"machine.deleted",
 	"machine.token.created",
 	"machine.token.revoked",
+	"machine.trust.set",
+	"machine.trust.deleted",
 	"realm.deleted",
 	"realm.purged",
 	"access.revoked",
@@ -41,7 +47,18 @@ interface LoggedMachine {
 
 interface LoggedToken {
 	machine_id: string;
+	/** The trust that gave it. */
+	trust_id: string | undefined;
 	until: string;
+	made_by: string;
+	made_at: string;
+	by: When;
+}
+
+interface LoggedTrust {
+	machine_id: string;
+	realm_id: string;
+	facts: Facts;
 	made_by: string;
 	made_at: string;
 	by: When;
@@ -55,6 +72,7 @@ export class LoggedMachines {
 	readonly #standing: ReadonlySet<string>;
 	readonly #machines = new Map<string, LoggedMachine>();
 	readonly #tokens = new Map<string, LoggedToken>();
+	readonly #trusts = new Map<string, LoggedTrust>();
 	/** Events that ended a row which stands, by its kind and id. */
 	readonly #ended = new Map<string, When>();
 
@@ -62,15 +80,21 @@ export class LoggedMachines {
 	readonly #effects: Readonly<Record<MachineType, (event: StoredEvent, facts: Facts) => void>> = {
 		"machine.set": (event, facts) => this.#set(event, facts),
 		"machine.deleted": (event, { machine_id }) => this.#endMachine(String(machine_id), event),
-		"machine.token.created": (event, { token_made, machine_id, expires_at }) => {
+		"machine.token.created": (event, { token_made, machine_id, trust_id, expires_at }) => {
 			// Others have expired, or ended: nothing tells of the first.
 			if (!this.#standing.has(keyOf("machine_token", String(token_made)))) return;
 			const [made_by, made_at] = [event.actor, event.timestamp];
-			const token = { machine_id: String(machine_id), until: String(expires_at), made_by, made_at, by: event };
-			this.#tokens.set(String(token_made), token);
+			const given_by = trust_id === undefined ? undefined : String(trust_id);
+			const token = { machine_id: String(machine_id), trust_id: given_by, until: String(expires_at) };
+			this.#tokens.set(String(token_made), { ...token, made_by, made_at, by: event });
 		},
 		"machine.token.revoked": (event, { token_revoked }) => this.#endToken(String(token_revoked), event),
-		"realm.deleted": (event) => this.#endTokensOf(event.realm_id, event),
+		"machine.trust.set": (event, facts) => this.#setTrust(event, facts),
+		"machine.trust.deleted": (event, { trust_id }) => this.#endTrust(String(trust_id), event),
+		"realm.deleted": (event) => {
+			this.#endTokensOf(event.realm_id, event);
+			for (const [id, { realm_id }] of this.#trusts) if (realm_id === event.realm_id) this.#endTrust(id, event);
+		},
 		"realm.purged": (event) => {
 			for (const [id, { realm_id }] of this.#machines) if (realm_id === event.realm_id) this.#endMachine(id, event);
 		},
@@ -78,10 +102,11 @@ export class LoggedMachines {
 	};
 
 	/** @param rows those that are compared later */
-	constructor({ machines, machine_tokens }: MachineRows) {
+	constructor({ machines, machine_tokens, trusts }: MachineRows) {
 		this.#standing = new Set([
 			...machines.map(({ id }) => keyOf("machine", id)),
 			...machine_tokens.map(({ id }) => keyOf("machine_token", id)),
+			...trusts.map(({ id }) => keyOf("trust", id)),
 		]);
 	}
 
@@ -92,7 +117,7 @@ export class LoggedMachines {
 	}
 
 	/** Compares the rows with the events taken. */
-	differences({ machines, machine_tokens }: MachineRows): Difference[] {
+	differences({ machines, machine_tokens, trusts }: MachineRows): Difference[] {
 		const found: Difference[] = [];
 		for (const machine of machines) {
 			const logged = this.#machines.get(machine.id);
@@ -103,6 +128,11 @@ export class LoggedMachines {
 			const logged = this.#tokens.get(id);
 			const isSame = logged !== undefined && logged.machine_id === machine_id && expires_at <= logged.until;
 			if (!isSame) found.push(this.#difference("machine_token", id, logged?.by));
+		}
+		for (const trust of trusts) {
+			const logged = this.#trusts.get(trust.id);
+			const isSame = Object.entries(trustFacts(trust)).every(([name, fact]) => logged?.facts[name] === fact);
+			if (!isSame) found.push(this.#difference("trust", trust.id, logged?.by));
 		}
 		const seen = new Set(machines.map(({ id }) => id));
 		for (const [id, { by }] of this.#machines) {
@@ -127,6 +157,7 @@ export class LoggedMachines {
 
 	#endMachine(id: string, by: When): void {
 		for (const [token, { machine_id }] of this.#tokens) if (machine_id === id) this.#endToken(token, by);
+		for (const [trust, { machine_id }] of this.#trusts) if (machine_id === id) this.#endTrust(trust, by);
 		this.#machines.delete(id);
 		this.#noteEnd("machine", id, by);
 	}
@@ -134,6 +165,22 @@ export class LoggedMachines {
 	#endToken(id: string, by: When): void {
 		this.#tokens.delete(id);
 		this.#noteEnd("machine_token", id, by);
+	}
+
+	#setTrust(event: StoredEvent, facts: Facts): void {
+		const machine_id = String(facts.machine_id);
+		const isReplaced = (other: LoggedTrust) => other.machine_id === machine_id && other.facts.trust === facts.trust;
+		for (const [id, other] of this.#trusts) if (isReplaced(other)) this.#endTrust(id, event);
+		const id = String(facts.trust_id);
+		if (!this.#standing.has(keyOf("trust", id))) return;
+		const [made_by, made_at, realm_id] = [event.actor, event.timestamp, event.realm_id];
+		this.#trusts.set(id, { machine_id, realm_id, facts, made_by, made_at, by: event });
+	}
+
+	#endTrust(id: string, by: When): void {
+		for (const [token, { trust_id }] of this.#tokens) if (trust_id === id) this.#endToken(token, by);
+		this.#trusts.delete(id);
+		this.#noteEnd("trust", id, by);
 	}
 
 	#endTokensOf(realm_id: string, by: When): void {
@@ -146,8 +193,10 @@ export class LoggedMachines {
 		if (user_id === undefined) this.#endTokensOf(event.realm_id, event);
 		if (with_made !== true) return;
 		const since = new Date(Date.parse(event.timestamp) - RECENTLY_MADE_MS).toISOString();
-		const isTheirs = ({ made_by, made_at }: LoggedMachine | LoggedToken) => made_by === user_id && made_at > since;
+		type Made = Pick<LoggedMachine, "made_by" | "made_at">;
+		const isTheirs = ({ made_by, made_at }: Made) => made_by === user_id && made_at > since;
 		for (const [id, machine] of this.#machines) if (isTheirs(machine)) this.#endMachine(id, event);
+		for (const [id, trust] of this.#trusts) if (isTheirs(trust)) this.#endTrust(id, event);
 		for (const [id, token] of this.#tokens) if (isTheirs(token)) this.#endToken(id, event);
 	}
 
@@ -157,7 +206,7 @@ export class LoggedMachines {
 	}
 }
 
-type Kind = "machine" | "machine_token";
+type Kind = "machine" | "machine_token" | "trust";
 
 const keyOf = (kind: Kind, id: string) => `${kind}\n${id}`;
 

@@ -48,6 +48,8 @@ export const EVENT_TYPES = [
 	"machine.deleted",
 	"machine.token.created",
 	"machine.token.revoked",
+	"machine.trust.set",
+	"machine.trust.deleted",
 	"access.denied",
 	"access.revoked",
 	"audit.verified",

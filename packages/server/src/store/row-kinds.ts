@@ -110,6 +110,24 @@ export const ROW_KINDS = {
 		sum: "access",
 		altered: "absent",
 	},
+	trust: {
+		key: ["id"],
+		covered: [
+			...["machine_id", "name", "type", "issuer", "trust_domain", "audience", "claims", "max_ttl_ms", "single_use"],
+			...["jwks", "ca_cert", "keys_host", "created_by", "created_at"],
+		],
+		free: {},
+		sum: "access",
+		altered: "absent",
+	},
+	trust_used: {
+		key: ["digest"],
+		covered: ["realm_id", "until"],
+		free: {},
+		sum: "access",
+		altered: "unread",
+		unnamed: "it grants by being absent, and goes within two days",
+	},
 	engine_config: {
 		key: ["id"],
 		covered: ["engine", "realm_id", "state", "ordinal"],

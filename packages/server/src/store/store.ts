@@ -15,6 +15,7 @@ import { revocationOperations } from "../revocation/model.ts";
 import { secretOperations } from "../secrets/model.ts";
 import { ssoOperations } from "../sso/model.ts";
 import { tokenOperations } from "../tokens/model.ts";
+import { trustOperations } from "../trusts/model.ts";
 
 /**
  * Every operation of the port, by noun: its arguments, its result, its kind, and the caches that it invalidates. Adapters, messages to threads and
@@ -42,6 +43,7 @@ const OPERATIONS = {
 	secrets: secretOperations,
 	sso: ssoOperations,
 	tokens: tokenOperations,
+	trusts: trustOperations,
 };
 
 type Nouns = typeof OPERATIONS;

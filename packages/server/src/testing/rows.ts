@@ -12,6 +12,7 @@ import type { ResetCode } from "../resets/model.ts";
 import type { NewVersion } from "../secrets/model.ts";
 import type { IdentityKey, NewLink } from "../sso/model.ts";
 import type { ApiToken } from "../tokens/model.ts";
+import type { Trust } from "../trusts/model.ts";
 
 /** The creation time of all rows made here. */
 export const MADE_AT = "2030-01-01T00:00:00.000Z";
@@ -191,6 +192,29 @@ export function aMachineToken(machine_id: string, given: Partial<MachineToken> =
 		created_at: MADE_AT,
 		expires_at: "2030-01-02T00:00:00.000Z",
 		last_used_at: null,
+		...given,
+	};
+}
+
+/** Makes a trust of a machine in an issuer on the Internet. */
+export function aTrust(machine_id: string, given: Partial<Trust> = {}): Trust {
+	const id = given.id ?? newId();
+	return {
+		id,
+		machine_id,
+		name: `trust-${id.slice(-12)}`,
+		type: "oidc",
+		issuer: "https://id.example.com",
+		trust_domain: null,
+		audience: "https://svc.example.com",
+		claims: '{"sub":"deploy"}',
+		max_ttl_ms: 3_600_000,
+		single_use: true,
+		jwks: null,
+		ca_cert: null,
+		keys_host: "id.example.com",
+		created_by: "nobody",
+		created_at: MADE_AT,
 		...given,
 	};
 }

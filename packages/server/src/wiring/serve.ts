@@ -179,6 +179,7 @@ async function startChores(needs: ChoreNeeds): Promise<{ stop(): Promise<void> }
 		await needs.store.resets.drop(now);
 		await needs.store.invitations.drop(now);
 		await needs.store.sso.forgetUsed(now);
+		await needs.store.trusts.forgetUsed(now);
 		await forgetExpiredTokens(needs);
 		await purgeDeletedSecrets(needs);
 		await purgeRealms(needs);

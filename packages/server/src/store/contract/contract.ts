@@ -31,6 +31,7 @@ import { secretContract } from "./secrets.ts";
 import { ssoContract } from "./sso.ts";
 import { standingContract } from "./standing.ts";
 import { tokenContract } from "./tokens.ts";
+import { trustContract } from "./trusts.ts";
 
 /** Promises of the port, by subject: each is a set of tests. */
 const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
@@ -65,6 +66,7 @@ const PROMISES: Record<string, (openStore: OpenStore) => Promise<void>> = {
 	sso: ssoContract,
 	standing: standingContract,
 	tokens: tokenContract,
+	trusts: trustContract,
 };
 
 /** Tests whether an adapter keeps all promises of the port, and whether these say something about every operation. Design: §14 */

@@ -20,6 +20,7 @@ import { restoreReads } from "./reads/restores.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
+import { trustReads } from "./reads/trusts.ts";
 import { schemaAlterations } from "./schema-alterations.ts";
 import type { WriteQueue } from "./writer.ts";
 
@@ -85,6 +86,7 @@ function readsOf({ connection, tip, altered }: Ways): Implementations<"read"> {
 		secrets: secretReads(db),
 		sso: ssoReads(db),
 		tokens: tokenReads(db),
+		trusts: trustReads(db),
 	};
 }
 

@@ -25,6 +25,7 @@ import { restoreReads } from "./reads/restores.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { ssoReads } from "./reads/sso.ts";
 import { tokenReads } from "./reads/tokens.ts";
+import { trustReads } from "./reads/trusts.ts";
 import { realmLists } from "./realm-lists.ts";
 import { tokenLines } from "./token-lines.ts";
 
@@ -51,6 +52,7 @@ const QUESTIONS: Record<string, object> = {
 	secrets: { ...secretReads(reader), ...currentVersions(db), keySet: keySetOfSecrets(db) },
 	sso: ssoReads(reader),
 	tokens: { ...tokenReads(reader), ...tokenLines(db) },
+	trusts: trustReads(reader),
 };
 const ASK_NO_TABLE = ["audit.head", "health.alterations"];
 
@@ -98,6 +100,7 @@ const ARGUMENTS: Record<string, unknown[]> = {
 	"tokens.list": ["a", "", 1],
 	"tokens.listLine": ["t", "", 1],
 	"tokens.owner": [Buffer.alloc(32)],
+	"trusts.list": ["m", "", 1],
 };
 
 const COUNTS = "counts what is stored, and grants nothing: to check each row would take seconds";
@@ -109,7 +112,7 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 	"accounts.count": ["account", COUNTS],
 	"accounts.hadAny": ["account", "an altered account must not make the next one the first"],
 	"audit.compare": [
-		"account api_token binding engine_config machine machine_token realm sso_identity sso_provider",
+		"account api_token binding engine_config machine machine_token realm sso_identity sso_provider trust",
 		"it names them",
 	],
 	"engines.configById": ["engine_config", "what was made with an altered one must be revoked"],
@@ -129,7 +132,10 @@ const AS_THEY_ARE: Record<string, [tables: string, reason: string]> = {
 	"leases.nextDue": ["lease", OF_LEASES],
 	"leases.openByRealm": ["lease", COUNTS],
 	"leases.openTargets": ["lease", OF_LEASES],
-	"realms.fullest": ["account account_limit api_token binding machine machine_token realm session sso_identity", COUNTS],
+	"realms.fullest": [
+		"account account_limit api_token binding machine machine_token realm session sso_identity",
+		COUNTS,
+	],
 	"secrets.count": ["secret", COUNTS],
 	"secrets.countExpiring": ["realm secret secret_version", COUNTS],
 };

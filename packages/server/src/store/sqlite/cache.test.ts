@@ -163,6 +163,8 @@ const KEEPS_ACCESS = new Set([
 	"resets.drop",
 	"sso.consume",
 	"sso.forgetUsed",
+	"trusts.give", // a token that nobody has asked for yet
+	"trusts.forgetUsed",
 	// Nobody's token, session, role or secret depends on an engine's configuration or on a lease.
 	...["setConfig", "removeConfig", "keepGenerated"].map((verb) => `engines.${verb}`),
 	...["begin", "activate", "doubt", "abort", "revoke", "revokeMany", "settle", "postpone", "hasten"].map(

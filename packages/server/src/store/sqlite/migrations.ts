@@ -12,6 +12,7 @@ import { INSTANCE_ADMINS } from "./migrations/0014-instance-admins.ts";
 import { DELETED_SECRETS } from "./migrations/0015-deleted-secrets.ts";
 import { CODES } from "./migrations/0016-codes.ts";
 import { MACHINES } from "./migrations/0017-machines.ts";
+import { TRUSTS } from "./migrations/0018-trusts.ts";
 import { DELETED_REALMS } from "./migrations/0019-deleted-realms.ts";
 import { AUDIT_KEY_SETS } from "./migrations/0020-audit-key-sets.ts";
 import { INVITATIONS } from "./migrations/0022-invitations.ts";
@@ -269,6 +270,7 @@ CREATE INDEX sso_used_by_end ON sso_used (until);
 	DELETED_SECRETS,
 	CODES,
 	MACHINES,
+	TRUSTS,
 	DELETED_REALMS,
 	AUDIT_KEY_SETS,
 	INVITATIONS,

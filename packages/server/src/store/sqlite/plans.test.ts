@@ -2,23 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { runEveryCodeWrite } from "../../testing/code-writes.ts";
-import { runEveryLeaseWrite } from "../../testing/lease-writes.ts";
-import {
-	aBinding,
-	aDeletion,
-	aKey,
-	aLink,
-	aNewRealm,
-	anAccount,
-	anEvent,
-	aRealm,
-	aSession,
-	aToken,
-	aVersion,
-	doomed,
-	MADE_AT,
-} from "../../testing/rows.ts";
+import { runEveryWrite } from "../../testing/every-write.ts";
+import { MADE_AT } from "../../testing/rows.ts";
 import { believeAll, makeFolder } from "../../testing/store.ts";
 import { drizzle } from "./drizzle.ts";
 import { leaseLists } from "./lease-lists.ts";
@@ -34,6 +19,7 @@ import { realmReads } from "./reads/realms.ts";
 import { resetReads } from "./reads/resets.ts";
 import { secretReads } from "./reads/secrets.ts";
 import { tokenReads } from "./reads/tokens.ts";
+import { trustReads } from "./reads/trusts.ts";
 import { tokenLines } from "./token-lines.ts";
 import { allWrites } from "./writes/all.ts";
 import { openChain } from "./writes/audit.ts";
@@ -68,6 +54,7 @@ const realms = realmReads(reader);
 const resets = resetReads(reader);
 const secrets = secretReads(reader);
 const tokens = tokenReads(reader);
+const trusts = trustReads(reader);
 
 /** Every question that a request may ask, and a part of its query plan. */
 const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
@@ -149,6 +136,9 @@ const QUESTIONS: Record<string, [ask: () => unknown, way: RegExp]> = {
 	"tokens.byId": [() => tokens.byId("t"), /api_token .*\(id=\?\)/],
 	"tokens.list": [() => tokens.list("a", "", 10), /api_token_by_user \(user_id=\?/],
 	"tokens.count": [() => tokens.count("a"), /api_token_by_user \(user_id=\?/],
+	"trusts.byName": [() => trusts.byName("m", "t"), /trust .*\(machine_id=\? AND name=\?\)/],
+	"trusts.list": [() => trusts.list("m", "", 10), /trust .*\(machine_id=\? AND name>\?\)/],
+	"trusts.count": [() => trusts.count("m"), /trust .*\(machine_id=\?\)/],
 };
 
 for (const [name, [ask, way]] of Object.entries(QUESTIONS)) {
@@ -215,49 +205,8 @@ test("the question for a secret, for a token and for a role joins no tables, whi
 	}
 });
 
-/** Runs every operation, so that each of its statements has run. */
-function runEveryWrite(): void {
-	const writes = allWrites(db, openChain(db).append);
-	const [event, owner, other] = [anEvent(), anAccount(), anAccount()];
-	const realm = aRealm(owner.id);
-	const token = aToken(owner.id, { realm_id: realm.id });
-	const version = aVersion(realm.id, "k");
-	const removal = { ...aDeletion(), realm_id: realm.id, environment: "dev" as const, key: "k" };
-	for (const account of [owner, other]) writes.accounts.register(account, event);
-	writes.accounts.openSession({ session: aSession(owner.id), password: owner.password, known: KNOWN }, event);
-	const change = { user_id: owner.id, from: owner.password ?? "", password: "new", keep: "none", known: KNOWN };
-	writes.accounts.setPassword(change, event);
-	writes.accounts.closeSession("none", event);
-	for (const verb of ["dropSessions", "dropKnownSources"] as const) writes.accounts[verb](MADE_AT);
-	writes.accounts.setDisabled({ user_id: other.id, disabled_at: MADE_AT }, event);
-	writes.accounts.setLimits({ user_id: owner.id, realm_bytes: 20_000, realms: null }, event);
-	writes.realms.create(aNewRealm(realm), event);
-	runEveryCodeWrite(writes, realm, owner.id);
-	writes.policy.bind(aBinding(realm.id, other.id), event);
-	writes.policy.rebind({ realm_id: realm.id, user_id: other.id, role: "admin", granted_by: "g" }, event);
-	writes.policy.unbind({ realm_id: realm.id, user_id: other.id }, event);
-	writes.tokens.create(token, event);
-	writes.tokens.used({ id: token.id, at: MADE_AT });
-	for (let count = 0; count < 21; count++) writes.secrets.set(version, event);
-	writes.secrets.remove(removal, event);
-	for (const since of ["", "9"]) writes.secrets.restore({ ...removal, since }, event);
-	writes.secrets.purge({ ...removal, by: MADE_AT, only_deleted: false }, event);
-	writes.secrets.purgeDeleted(MADE_AT, event);
-	writes.secrets.set(version, event);
-	writes.tokens.revoke({ id: token.id, user_id: owner.id, within: token.id }, event);
-	writes.keys.rotate({ key: aKey(realm.id) }, event);
-	for (const verb of ["link", "unlink"] as const) writes.sso[verb](aLink({ ...owner, password: "new" }), event);
-	runEveryLeaseWrite(writes, realm.id);
-	writes.realms.remove({ id: realm.id, deleted_at: MADE_AT }, event);
-	writes.realms.endRestricted(realm.id);
-	writes.realms.restore({ ...realm, since: "" }, event);
-	writes.realms.remove({ id: realm.id, deleted_at: MADE_AT }, event);
-	writes.realms.empty(doomed(realm.id));
-	writes.realms.purge(doomed(realm.id), event);
-}
-
 ran.length = 0;
-runEveryWrite();
+runEveryWrite(allWrites(db, openChain(db).append));
 const written = [...new Set(ran.filter((sql) => /^(SELECT|UPDATE|DELETE|INSERT)/i.test(sql)))];
 
 test("no operation reads a table from end to end, nor does what the database does on its own behalf", () => {

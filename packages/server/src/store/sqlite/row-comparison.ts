@@ -62,11 +62,13 @@ function grantingRows(db: Database): GrantingRows {
 
 /** Reads the rows of machines that grant something; none from a file of an older schema. */
 function machineRows(db: Database): MachineRows {
-	const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'machine'").get();
-	if (isThere === undefined) return { machines: [], machine_tokens: [] };
+	const isThere = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'trust'").get();
+	if (isThere === undefined) return { machines: [], machine_tokens: [], trusts: [] };
+	type TrustRow = Omit<MachineRows["trusts"][number], "single_use"> & { single_use: number };
 	const all = <Row>(columns: string, from: string) => db.prepare(`SELECT ${columns} FROM ${from}`).all() as Row[];
 	return {
 		machines: all("id, realm_id, name, role, scopes, environment, engines", "machine"),
 		machine_tokens: all("id, machine_id, expires_at", "machine_token"),
+		trusts: all<TrustRow>("*", "trust").map((row) => ({ ...row, single_use: row.single_use === 1 })),
 	};
 }

@@ -33,6 +33,7 @@ const SHOWN: Partial<Record<RowTable, Shown>> = {
 	api_token: { kind: "token", id: "id", name: "name" },
 	machine: { kind: "machine", id: "id", name: `${SLUG} || '/' || name` },
 	machine_token: { kind: "machine_token", id: "id", name: MACHINE },
+	trust: { kind: "trust", id: "id", name: `${MACHINE} || ' ' || name` },
 	realm: { kind: "realm", id: "id", name: "slug" },
 	binding: { kind: "binding", id: "realm_id || ' ' || user_id", name: `${SLUG} || ' ' || ${EMAIL}` },
 	engine_config: {

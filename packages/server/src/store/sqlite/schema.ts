@@ -4,6 +4,7 @@ import type { LeaseState, RevokeReason } from "../../leases/model.ts";
 import type { Environment } from "../../messages.ts";
 import type { Role } from "../../policy/model.ts";
 import type { ProviderType } from "../../sso/model.ts";
+import type { TrustType } from "../../trusts/model.ts";
 import { blob, integer, sqliteTable, text } from "./drizzle.ts";
 import { believed } from "./row-guard.ts";
 
@@ -138,6 +139,23 @@ export const machineToken = sqliteTable(believed("machine_token"), {
 	created_at: text().notNull(),
 	expires_at: text().notNull(),
 	last_used_at: text(),
+});
+export const trust = sqliteTable(believed("trust"), {
+	id: text().primaryKey(),
+	machine_id: text().notNull(),
+	name: text().notNull(),
+	type: text().$type<TrustType>().notNull(),
+	issuer: text(),
+	trust_domain: text(),
+	audience: text().notNull(),
+	claims: text().notNull(),
+	max_ttl_ms: integer().notNull(),
+	single_use: integer({ mode: "boolean" }).notNull(),
+	jwks: text(),
+	ca_cert: text(),
+	keys_host: text(),
+	created_by: text().notNull(),
+	created_at: text().notNull(),
 });
 
 export const secret = sqliteTable(believed("secret"), {

@@ -15,6 +15,7 @@ import { revocationWrites } from "./revocations.ts";
 import { secretWrites } from "./secrets.ts";
 import { ssoWrites } from "./sso.ts";
 import { tokenWrites } from "./tokens.ts";
+import { trustWrites } from "./trusts.ts";
 
 /** Makes every operation that changes the database, by noun. They run in the writer thread, inside its transaction. */
 export function allWrites(db: Database, append: Append): Writes {
@@ -37,6 +38,7 @@ export function allWrites(db: Database, append: Append): Writes {
 		secrets: secretWrites(db, append),
 		sso: ssoWrites(db, append),
 		tokens: tokenWrites(db, append),
+		trusts: trustWrites(db, append),
 		health: { probe: (at) => void probe.run(at) },
 	};
 }

@@ -17,12 +17,16 @@ const TOKEN_COLUMNS: readonly (keyof MachineToken)[] = [
 	...(["created_by", "created_at", "expires_at", "last_used_at"] as const),
 ];
 
-const insertInto = (table: string, columns: readonly string[]) =>
+/** Makes the statement that inserts a row. */
+export const insertInto = (table: string, columns: readonly string[]) =>
 	`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map((name) => `@${name}`).join(", ")})`;
 
 /** Ends all tokens of a realm's machines. */
 export const END_MACHINE_TOKENS =
 	"DELETE FROM machine_token WHERE machine_id IN (SELECT id FROM machine WHERE realm_id = ?)";
+
+/** Ends all trusts of a realm's machines. */
+export const END_TRUSTS = "DELETE FROM trust WHERE machine_id IN (SELECT id FROM machine WHERE realm_id = ?)";
 
 /** Changes what a machine may do; a row that another program altered stays as it is. */
 const CHANGE =
@@ -37,6 +41,7 @@ export function machineWrites(db: Database, append: Append): Implementations<"wr
 	const insert = db.prepare(insertInto("machine", COLUMNS));
 	const change = db.prepare(CHANGE);
 	const removeTokens = db.prepare("DELETE FROM machine_token WHERE machine_id = ?");
+	const removeTrusts = db.prepare("DELETE FROM trust WHERE machine_id = ?");
 	const remove = db.prepare("DELETE FROM machine WHERE id = ?");
 	const revoke = db.prepare("DELETE FROM machine_token WHERE id = @id AND machine_id = @machine_id");
 	return {
@@ -57,8 +62,9 @@ export function machineWrites(db: Database, append: Append): Implementations<"wr
 			const found = id.get(named);
 			if (found === undefined) return false;
 			const tokens = removeTokens.run(found).changes;
+			const trusts = removeTrusts.run(found).changes;
 			remove.run(found);
-			append(event, { tokens });
+			append(event, { tokens, ...(trusts > 0 && { trusts }) });
 			return true;
 		},
 		addToken: addingToken(db, append),
@@ -71,7 +77,7 @@ export function machineWrites(db: Database, append: Append): Implementations<"wr
 }
 
 /** Prepares the function that adds a token. */
-function addingToken(db: Database, append: Append) {
+export function addingToken(db: Database, append: Append) {
 	const machine = db.prepare("SELECT realm_id FROM machine WHERE id = ?").pluck();
 	const live = db.prepare(LIVE_REALM).pluck();
 	const held = db.prepare(

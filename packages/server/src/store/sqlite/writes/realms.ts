@@ -9,7 +9,7 @@ import { END_INVITED_ROLES } from "./invitations.ts";
 import { INSERT_KEY } from "./keys.ts";
 import { leaseRevoker } from "./leases.ts";
 import { LIVE_REALM, LIVE_REALM_BY_SLUG } from "./live-realm.ts";
-import { END_MACHINE_TOKENS } from "./machines.ts";
+import { END_MACHINE_TOKENS, END_TRUSTS } from "./machines.ts";
 import { COUNT_MEMBERSHIPS, DELETE_BINDING, INSERT_BINDING } from "./policy.ts";
 
 /** Operations on realms. */
@@ -25,6 +25,7 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 	);
 	const endTokens = db.prepare(END_MACHINE_TOKENS);
 	const endInvited = db.prepare(END_INVITED_ROLES);
+	const endTrusts = db.prepare(END_TRUSTS);
 	const leases = leaseRevoker(db);
 	const retireConfigs = db.prepare(
 		"UPDATE engine_config SET state = 'retired' WHERE realm_id = ? AND state = 'active'",
@@ -55,7 +56,12 @@ export function realmWrites(db: Database, append: Append): Implementations<"writ
 			dropConfigs.run(input.id);
 			endInvited.run(input.id);
 			const machine_tokens = endTokens.run(input.id).changes;
-			append(event, { ...(revoked > 0 && { leases: revoked }), ...(machine_tokens > 0 && { machine_tokens }) });
+			const trusts = endTrusts.run(input.id).changes;
+			append(event, {
+				...(revoked > 0 && { leases: revoked }),
+				...(machine_tokens > 0 && { machine_tokens }),
+				...(trusts > 0 && { trusts }),
+			});
 			return true;
 		},
 		...changing(db, append),

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { aTrust } from "../testing/rows.ts";
+import { type Trust, trustFacts } from "../trusts/model.ts";
+import { LoggedMachines } from "./machine-rights.ts";
+import type { EventData, EventType, StoredEvent } from "./model.ts";
+
+const MACHINE = "0190d1c4-6a3e-7cc1-8f0e-0d7a3f1b2c4d";
+
+/** Compares the rows with the log, whose machine and its realm are there. Returns each problem. */
+function compare(trusts: Trust[], log: [type: EventType, facts: EventData][], tokens: string[] = []) {
+	const machine = { id: MACHINE, realm_id: "r", name: "m", role: "viewer", scopes: "read" };
+	const rows = {
+		machines: [{ ...machine, environment: null, engines: null }],
+		machine_tokens: tokens.map((id) => ({ id, machine_id: MACHINE, expires_at: "2030-01-01" })),
+		trusts,
+	};
+	const logged = new LoggedMachines(rows);
+	const set = ["machine.set", { machine_id: MACHINE, ...machine, environment: "", engines: "" }] as const;
+	for (const [index, [type, facts]] of [set, ...log].entries()) {
+		const event = { seq: index + 1, timestamp: "2030-01-01", type, actor: "a", realm_id: "r", realm: "shop" };
+		logged.take({ ...event, data: JSON.stringify(facts), hash: Buffer.alloc(32) } satisfies StoredEvent);
+	}
+	return logged.differences(rows).map(({ kind, id, problem, seq }) => [kind, id, problem, seq]);
+}
+
+const made = (trust: Trust) => ["machine.trust.set", trustFacts(trust)] as [EventType, EventData];
+const given = (token_made: string, trust_id: string) =>
+	["machine.token.created", { token_made, machine_id: MACHINE, trust_id, expires_at: "2030-01-01" }] as [
+		EventType,
+		EventData,
+	];
+
+test("a trust that the log says as its row does is no difference", () => {
+	const trusts = [aTrust(MACHINE), aTrust(MACHINE, { jwks: '{"keys":[]}', keys_host: null, single_use: false })];
+	assert.deepEqual(compare(trusts, trusts.map(made)), []);
+});
+
+test("a trust differs when any of its parts is not as the log says", () => {
+	const trust = aTrust(MACHINE, { jwks: '{"keys":[]}' });
+	const changes: Partial<Trust>[] = [
+		...[{ issuer: "https://evil.example" }, { audience: "other" }, { claims: "{}" }, { single_use: false }],
+		...[{ max_ttl_ms: 1 }, { jwks: '{"keys":[1]}' }, { keys_host: "evil.example" }, { machine_id: "other" }],
+	];
+	for (const change of changes) {
+		const found = compare([{ ...trust, ...change }], [made(trust)]);
+		assert.deepEqual(found, [["trust", trust.id, "changed", 2]], JSON.stringify(change));
+	}
+	assert.deepEqual(compare([trust], []), [["trust", trust.id, "unknown", undefined]]);
+});
+
+test("a trust that was removed, replaced, or whose machine or realm was, has ended with what it gave", () => {
+	const trust = aTrust(MACHINE);
+	const replacing = made(aTrust(MACHINE, { name: trust.name }));
+	for (const [type, facts] of [["machine.trust.deleted", { trust_id: trust.id }], ["realm.deleted", {}], replacing] as [
+		EventType,
+		EventData,
+	][]) {
+		const log = [made(trust), given("t", trust.id), [type, facts]] as [EventType, EventData][];
+		const ended = [
+			["machine_token", "t", "ended", 4],
+			["trust", trust.id, "ended", 4],
+		];
+		assert.deepEqual(compare([trust], log, ["t"]), ended, type);
+	}
+	assert.deepEqual(compare([trust], [made(trust), replacing, given("t", trust.id)]), [["trust", trust.id, "ended", 3]]);
+});

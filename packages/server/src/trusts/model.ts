@@ -1,0 +1,86 @@
+import { hash } from "node:crypto";
+import type { AuditEvent, EventData } from "../audit/model.ts";
+import type { MachineToken } from "../machines/model.ts";
+import { read, write } from "../operation.ts";
+
+/** Trusts of one machine. Design: §13 */
+export const MAX_TRUSTS = 20;
+
+/** Used JWTs that are remembered for one realm. Design: §13 */
+export const MAX_USED = 50_000;
+
+/** Platforms whose claims the server knows; `oidc` is any other. Design: §15 */
+export type TrustType = "github" | "gitlab" | "kubernetes" | "oidc";
+
+/** A machine's trust in the JWTs of an issuer. It is never changed: another one takes its name. */
+export interface Trust {
+	id: string;
+	machine_id: string;
+	/** Unique for its machine. */
+	name: string;
+	type: TrustType;
+	/** Exactly one of these two is set; the domain is that of SPIFFE. */
+	issuer: string | null;
+	trust_domain: string | null;
+	audience: string;
+	/** JSON: the value of each place. */
+	claims: string;
+	/** Longest life of a token that it gives, in milliseconds. */
+	max_ttl_ms: number;
+	/** True if it takes each JWT once. */
+	single_use: boolean;
+	/** JSON: the issuer's keys, when they were given. */
+	jwks: string | null;
+	/** PEM of the authority that signs the issuer's certificate, in place of Node's. */
+	ca_cert: string | null;
+	/** Host of the issuer's keys when the trust was made; null for keys that were given. */
+	keys_host: string | null;
+	/** User who made it. */
+	created_by: string;
+	/** ISO 8601 UTC. */
+	created_at: string;
+}
+
+/** A used JWT: nobody uses it again. */
+export interface UsedJwt {
+	digest: Buffer;
+	/** The realm that it counts for. */
+	realm_id: string;
+	/** ISO 8601 UTC: it has ended by itself then. */
+	until: string;
+}
+
+/** Names all that a trust says, as its event does; the given keys or authority by their SHA-256. */
+export function trustFacts(trust: Omit<Trust, "created_by" | "created_at">): EventData {
+	const { id, machine_id, name, type, issuer, trust_domain, audience, claims, max_ttl_ms, single_use } = trust;
+	const given = trust.jwks ?? trust.ca_cert;
+	return {
+		...{ trust_id: id, machine_id, trust: name, trust_type: type, issuer: issuer ?? "" },
+		...{ trust_domain: trust_domain ?? "", audience, claims, max_ttl_ms, single_use },
+		...{ keys_host: trust.keys_host ?? "", keys: given === null ? "" : hash("sha256", given) },
+	};
+}
+
+/** Operations of the store on trusts. No read sees those of a deleted machine or realm. */
+export const trustOperations = {
+	/** Adds a trust, or takes away the machine's one of its name with the tokens that it gave, and adds the new one. */
+	set: write<(trust: Trust, event: AuditEvent) => "done" | "gone" | "limit_reached">(),
+	byName: read<(machine_id: string, name: string) => Trust | undefined>(),
+	/** Lists a machine's trusts in the order of their names. */
+	list: read<(machine_id: string, after: string, limit: number) => Trust[]>(),
+	count: read<(machine_id: string) => number>(),
+	/** Removes a trust with the tokens that it gave; false when there was none. */
+	remove: write<(input: { machine_id: string; name: string }, event: AuditEvent) => boolean>(),
+	/**
+	 * Adds a token that a trust gives, and remembers the JWT when it may be used once only. Any answer but `done` means that nothing changed. `gone`: the
+	 * trust, its machine or its realm is not there any more.
+	 */
+	give: write<
+		(
+			gift: { token: MachineToken; used: UsedJwt | undefined },
+			event: AuditEvent,
+		) => "done" | "gone" | "replay" | "limit_reached"
+	>({ forgets: [] }),
+	/** Forgets used JWTs that ended before the instant. */
+	forgetUsed: write<(ended_before: string) => number>({ forgets: [] }),
+};
